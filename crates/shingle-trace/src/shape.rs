@@ -2,8 +2,9 @@
 //!
 //! In this order: `--mode` drops requests, `--requests` keeps the first of what is left,
 //! `--remap` packs the touched zones, `--copies` lays copies side by side, `--offset` shifts all.
+//! The last but two need all requests at once; without these, [`Shaped`](crate::Shaped) shapes them as they come.
 
-use shingle_core::units::{Op, Request};
+use shingle_core::units::{Nanos, Op, Request};
 
 use crate::error::{Kind, Place, TraceError};
 use crate::source::{BATCH_REQUESTS, DISK_BYTES_MAX, Source};
@@ -86,6 +87,37 @@ impl Default for Shape {
 }
 
 impl Shape {
+    /// Whether what it does can be done to each request by itself: nothing is packed or copied.
+    #[must_use]
+    pub fn is_of_single_requests(&self) -> bool {
+        !self.remap && self.copies == 1
+    }
+
+    /// Drops what does not count, counts time from `first`, and shifts what is left: what can be done to each request by
+    /// itself.
+    pub(crate) fn shape_each(&self, first: Nanos, requests: &mut Vec<Request>) {
+        requests.retain(|request| self.mode.keeps(request.op));
+        for request in requests {
+            request.at = request.at.since(first);
+            // (A flush is nowhere.)
+            if request.op != Op::Flush {
+                request.offset = request.offset.saturating_add(self.offset);
+            }
+        }
+    }
+
+    /// That what was shifted fits a disk.
+    pub(crate) fn check_fits(&self, requests: &[Request]) -> Result<(), TraceError> {
+        let end = |request: &Request| request.offset.saturating_add(request.bytes);
+        if requests.iter().any(|request| end(request) > DISK_BYTES_MAX) {
+            return Err(usage(format!(
+                "--offset {} shifts requests past 64 PiB, the largest disk; give a smaller one",
+                self.offset
+            )));
+        }
+        Ok(())
+    }
+
     /// Reads a source, no further than is needed, and shapes the requests.
     ///
     /// # Errors
@@ -135,25 +167,11 @@ impl Shape {
     }
 
     fn shifted(&self, mut requests: Vec<Request>) -> Result<Vec<Request>, TraceError> {
-        if self.offset == 0 {
-            return Ok(requests);
-        }
-        let end = end_of(&requests).checked_add(self.offset);
-        if end.is_none_or(|end| end > DISK_BYTES_MAX) {
-            return Err(self.past_the_end());
-        }
-        for request in requests.iter_mut().filter(|request| request.op != Op::Flush) {
-            request.offset += self.offset;
+        if self.offset > 0 {
+            self.shape_each(Nanos::ZERO, &mut requests);
+            self.check_fits(&requests)?;
         }
         Ok(requests)
-    }
-
-    /// Where `offset` shifts requests past what a disk holds.
-    pub(crate) fn past_the_end(&self) -> TraceError {
-        usage(format!(
-            "--offset {} shifts requests past 64 PiB, the largest disk; give a smaller one",
-            self.offset
-        ))
     }
 
     /// Where no request is left.

@@ -1,4 +1,4 @@
-//! `shingle trace info`, `mix` and `cut` as a user meets them.
+//! `shingle trace info`, `convert`, `mix` and `cut` as a user meets them.
 
 use std::path::Path;
 
@@ -376,6 +376,30 @@ fn one_zone_in_some() {
 }
 
 // ── in its file ──────────────────────────────────────────────────────────────────────────────
+
+#[test]
+fn a_trace_is_written_as_it_comes() {
+    let folder = folder();
+    write(
+        &folder,
+        "a.csv",
+        &["5,R,8192,512", "7,W,4096,512", "9,F,0,0", "12,W,0,1024", "20,W,0,512"],
+    );
+    let shaped = ["--mode", "w", "--requests", "3", "--offset", "1MiB", "-o", "-", "--to", "csv"];
+    let (out, told) = done(&folder, &[&["trace", "convert", "a.csv"], &shaped[..]].concat());
+    assert_eq!(requests(&out), ["0,W,1052672,512", "2,F,0,0", "5,W,1048576,1024"]);
+    assert!(told.contains("a.csv: read as"), "{told}");
+    // What ends in a fault is not there, and neither is the half of it.
+    write(&folder, "bad.csv", &["5,R,8192,512", "7,W,x,512"]);
+    for (trace, told) in [("bad.csv", "bad.csv: line 3"), ("absent.csv", "absent.csv: ")] {
+        refused(&folder, 1, &["trace", "convert", trace, "-o", "made.shingle"], told);
+    }
+    write(&folder, "writes.csv", &["5,W,0,512"]);
+    let none = ["trace", "convert", "writes.csv", "--mode", "r", "-o", "made.shingle"];
+    refused(&folder, 1, &none, "--mode r leaves no request: the trace only writes");
+    let left = std::fs::read_dir(folder.path()).expect("there").count();
+    assert_eq!(left, 3, "only the traces are left");
+}
 
 /// All that a run says but what differs from run to run.
 fn results(folder: &TempDir, line: &str) -> (Value, String) {

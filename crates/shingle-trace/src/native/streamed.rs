@@ -1,12 +1,11 @@
 //! A trace that stays in its file and is read as it is needed, for those that memory does not hold.
 
-use shingle_core::units::{Nanos, Op, Request};
+use shingle_core::units::{Nanos, Request};
 
 use super::file::{Indexed, Reading};
 use crate::error::{Kind, Place, TraceError};
 use crate::hash::Hasher;
 use crate::shape::Shape;
-use crate::source::DISK_BYTES_MAX;
 use crate::summary::{Counted, Summary};
 
 /// The requests of a native trace that a [`Shape`] leaves, block by block of the file. They were all read once: each was
@@ -23,14 +22,8 @@ pub struct Streamed {
 }
 
 impl Streamed {
-    /// Whether what `shape` does can be done to each request by itself.
-    #[must_use]
-    pub fn takes(shape: &Shape) -> bool {
-        !shape.remap && shape.copies == 1
-    }
-
-    /// Reads all of the file once, and tells what is left of it by `shape`, which [`Streamed::takes`] has to take.
-    /// `progress` is told how many blocks of how many were read.
+    /// Reads all of the file once, and tells what is left of it by `shape`, which has to be [of single
+    /// requests](Shape::is_of_single_requests). `progress` is told how many blocks of how many were read.
     ///
     /// # Errors
     /// If a block cannot be read or is damaged, nothing is left, or the result does not fit a disk.
@@ -39,7 +32,7 @@ impl Streamed {
         shape: &Shape,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(Streamed, Summary), TraceError> {
-        debug_assert!(Streamed::takes(shape), "a shape of single requests");
+        debug_assert!(shape.is_of_single_requests(), "a shape of single requests");
         let (blocks, most) = (file.blocks(), shape.requests.unwrap_or(u64::MAX));
         let (mut counted, mut hasher) = (Counted::default(), Hasher::default());
         let (mut reading, mut batch) = (Reading::default(), Vec::new());
@@ -64,13 +57,9 @@ impl Streamed {
             {
                 this.first = first.at;
             }
-            this.shaped(&mut batch);
+            shape.shape_each(this.first, &mut batch);
             batch.truncate(usize::try_from(most - left).unwrap_or(usize::MAX));
-            let beyond =
-                |request: &Request| request.offset.saturating_add(request.bytes) > DISK_BYTES_MAX;
-            if batch.iter().any(beyond) {
-                return Err(shape.past_the_end());
-            }
+            shape.check_fits(&batch)?;
             batch.iter().for_each(|request| counted.add(request));
             hasher.add(&batch);
             left += batch.len() as u64;
@@ -96,18 +85,6 @@ impl Streamed {
     fn damaged(&self, message: String) -> TraceError {
         let message = format!("{message}: the file is damaged; copy it again");
         TraceError::new(Kind::Corrupt, self.file.name(), Place::Whole, message)
-    }
-
-    /// What is left of some requests of the file, as it is left.
-    fn shaped(&self, requests: &mut Vec<Request>) {
-        requests.retain(|request| self.shape.mode.keeps(request.op));
-        for request in requests {
-            request.at = request.at.since(self.first);
-            // (A flush is nowhere.)
-            if request.op != Op::Flush {
-                request.offset = request.offset.saturating_add(self.shape.offset);
-            }
-        }
     }
 
     /// How many requests there are.
@@ -147,7 +124,7 @@ impl Streamed {
         let (first, end) = (self.numbers[block], self.numbers[block + 1]);
         out.clear();
         self.file.read(block, reading, out)?;
-        self.shaped(out);
+        self.shape.shape_each(self.first, out);
         let wanted = (end - first) as usize;
         // Of the last block the rest may be more than was asked for.
         if out.len() < wanted || (out.len() > wanted && block + 2 < self.numbers.len()) {

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Kind, Place, TraceError};
 use crate::input::plain;
@@ -77,9 +77,20 @@ impl Out {
         &self.name
     }
 
+    /// Where it is put: of a file that is not there before.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        let (partial, _) = self.beside.as_ref()?;
+        partial.parent().map(|folder| if folder == "" { Path::new(".") } else { folder })
+    }
+
+    /// What is told where it cannot be written, for this reason.
+    pub(super) fn failed(&self, error: &io::Error) -> TraceError {
+        failed(&self.name, error)
+    }
+
     /// Adds bytes.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<(), TraceError> {
-        self.write_all(bytes).map_err(|error| failed(&self.name, &error))
+        self.write_all(bytes).map_err(|error| self.failed(&error))
     }
 
     /// Makes the file whole.

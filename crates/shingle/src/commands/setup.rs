@@ -12,7 +12,9 @@ use shingle_result::{
 use shingle_sim::experiment::{self, Assignment, Assignments, Job, Options, StoreOptions, Trace};
 use shingle_sim::requests::{RequestList, Requests, Streamed};
 use shingle_trace::native;
-use shingle_trace::{Choice, Evidence, Mode, OpenOptions, Opened, Reorder, Shape, Summary};
+use shingle_trace::{
+    Choice, Evidence, Mode, OpenOptions, Opened, Recognised, Reorder, Shape, Source, Summary,
+};
 
 use crate::Usage;
 use crate::cli::{self, SetupArgs, TraceArgs};
@@ -99,7 +101,7 @@ fn streamed(
 ) -> anyhow::Result<Option<Trace<Requests<'static>>>> {
     let (args, shape) = (&setup.trace, shape(&setup.trace)?);
     let is_file = args.trace.as_deref().is_some_and(|name| Path::new(name).is_file());
-    if !is_file || !native::Streamed::takes(&shape) {
+    if !is_file || !shape.is_of_single_requests() {
         return Ok(None);
     }
     // (What is no native trace, or a bad one, is told of where it is read.)
@@ -204,14 +206,23 @@ pub(crate) fn read_requests(
         }
     })?;
     drop(progress);
-    // Where reading fails the error is all there is to say.
+    note_reading(name, recognised, source, listener);
+    Ok(requests)
+}
+
+/// Says what the user should know of a trace that was read: where reading fails the error is all there is to say.
+pub(crate) fn note_reading(
+    name: &str,
+    recognised: &Recognised,
+    source: &dyn Source,
+    listener: &dyn Listener,
+) {
     if recognised.evidence != Evidence::Workload {
         listener.note(&format!("{name}: read as {recognised}"));
     }
     for warning in source.warnings() {
         listener.note(&format!("{name}: {warning}"));
     }
-    Ok(requests)
 }
 
 pub(crate) fn seed(args: &TraceArgs) -> u64 {

@@ -2,9 +2,8 @@
 
 use clap::Args;
 
-use super::output::{OutArgs, save};
+use super::output::{OutArgs, save_trace};
 use crate::cli::{Global, TraceArgs};
-use crate::commands::setup::read;
 
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
@@ -15,6 +14,5 @@ pub(crate) struct Convert {
 }
 
 pub(crate) fn execute(args: &Convert, global: &Global) -> anyhow::Result<()> {
-    let (name, requests) = read(&args.trace, global)?;
-    save(&name, &requests, &args.out, global.quiet)
+    save_trace(&args.trace, &args.out, global)
 }

@@ -2,9 +2,11 @@
 
 use clap::Args;
 use shingle_core::units::Request;
-use shingle_trace::Source;
 use shingle_trace::write::{self, Sink};
+use shingle_trace::{Opened, Shaped, Source};
 
+use crate::cli::{Global, TraceArgs};
+use crate::commands::setup::{note_reading, open_trace, read, shape};
 use crate::output::note;
 use crate::progress::Progress;
 
@@ -16,6 +18,31 @@ pub(crate) struct OutArgs {
     /// Format to write, if the name is not to say it.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
+}
+
+/// Writes the trace that `trace` describes, as it comes: it is held only where its shape needs all of it.
+pub(crate) fn save_trace(trace: &TraceArgs, args: &OutArgs, global: &Global) -> anyhow::Result<()> {
+    let shape = shape(trace)?;
+    if !shape.is_of_single_requests() {
+        let (name, requests) = read(trace, global)?;
+        return save(&name, &requests, args, global.quiet);
+    }
+    let Opened { name, recognised, mut source } = open_trace(trace)?;
+    let mut sink = write::create(&args.out, args.to.as_deref())?;
+    sink.name_source(&name);
+    let progress = Progress::new("writing", source.length_hint().unwrap_or(0), global.quiet);
+    let mut shaped = Shaped::new(source.as_mut(), shape);
+    let mut batch = Vec::new();
+    while shaped.fill(&mut batch)? {
+        sink.put(&batch)?;
+        match shaped.progress() {
+            Some((done, all)) => progress.set(done, all),
+            None => progress.add(batch.len() as u64),
+        }
+    }
+    drop(progress);
+    note_reading(&name, &recognised, &shaped, global);
+    finish(sink, args, global.quiet)
 }
 
 /// Writes `requests`, which come from the trace `source`.

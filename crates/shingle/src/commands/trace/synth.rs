@@ -8,7 +8,7 @@ use shingle_core::units::Request;
 use shingle_trace::like::{Description, Fit, Survey};
 use shingle_trace::synth::{DEFAULT, PREFIX};
 
-use super::output::{OutArgs, save, save_source};
+use super::output::{OutArgs, save_trace};
 use crate::Usage;
 use crate::cli::{Global, TraceArgs};
 use crate::commands::setup::{open_trace, read};
@@ -39,12 +39,7 @@ pub(crate) fn execute(args: &Synth, global: &Global) -> anyhow::Result<()> {
         );
         return Err(Usage(message).into());
     }
-    if is_shaped(&args.trace) {
-        let (name, requests) = read(&args.trace, global)?;
-        return save(&name, &requests, &args.out, global.quiet);
-    }
-    let mut opened = open_trace(&args.trace)?;
-    save_source(opened.source.as_mut(), &args.out, global.quiet)
+    save_trace(&args.trace, &args.out, global)
 }
 
 /// Whether requests are left out or moved, for which they are held in memory.
