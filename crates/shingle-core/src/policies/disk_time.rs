@@ -16,8 +16,8 @@
 //!   (Where the buffer's map fills first it was no better.)
 //! - A dirty block that is written with its zone stays if a read of it is worth more than what slots go for.
 //! - A read that misses enters if it is worth about that much.
-//! - A read does not wait for a zone as long as it finds a clean block to take the place of, or else does not enter: the next
-//!   write waits. It is counted how many slots go so, and in the end a read waits, too (`reads_first`).
+//! - A read does not wait for a zone: it takes the place of a clean block or, where none can leave, does not enter, and the next
+//!   write waits. What that loses is counted, and once it is as much as writing a zone takes, a read waits (`reads_first`).
 //! - Where the disk lets the host write a whole band in order ([`InOrder`](crate::drive_view::InOrder), and zones that are the
 //!   bands), a zone leaves so if it takes less: unless it will be sent again and again before the disk cleans it, for which
 //!   [`SentZones`] keeps count of the disk's buffer.
@@ -184,11 +184,12 @@ impl DiskTime {
     }
 
     /// Whether a read would have to wait for a zone, and goes past the cache instead.
-    fn goes_past(&mut self, access: &Access, slots: &Slots) -> bool {
-        let all_dirty = || self.clean.iter().all(List::is_empty);
-        let past = access.op == Op::Read && slots.full() && self.reads_first.may() && all_dirty();
+    fn goes_past(&mut self, worth: f32, access: &Access, slots: &Slots) -> bool {
+        // (Clean blocks of this very read make no room.)
+        let may = access.op == Op::Read && slots.full() && self.reads_first.may(self.now);
+        let past = may && self.cheapest_clean(slots).is_none();
         if past {
-            self.reads_first.take();
+            self.reads_first.take(worth - self.price);
         }
         past
     }
@@ -240,9 +241,9 @@ impl Policy for DiskTime {
         Param {
             name: "reads_first",
             kind: Kind::Ratio,
-            default: "0.1",
-            about: "slots, in cache sizes, that reads take from clean blocks or do without while a zone is cheaper, \
-                    so that they need not wait for it; 0: they wait",
+            default: "1",
+            about: "reads do not wait for a zone that is written until so much is lost by it, in times that writing a \
+                    zone takes; 0: they wait",
         },
     ];
 
@@ -252,6 +253,7 @@ impl Policy for DiskTime {
         let view = slots.drive();
         let bands = params.zones("zone").is_none() && params.choice("whole_bands") != "never";
         let costs = Planned::new(slots, bands);
+        let first = params.thousandths("reads_first") as f32 / 1000.0;
         DiskTime {
             now: 0,
             links: Links::new((capacity + ghosts) as usize),
@@ -273,7 +275,7 @@ impl Policy for DiskTime {
             admits_all: params.choice("admit") == "all",
             always_whole: params.choice("whole_bands") == "always",
             stay: params.switch("stay"),
-            reads_first: ReadsFirst::new(params.part_of("reads_first", capacity)),
+            reads_first: ReadsFirst::new(first * costs.zone(0.0)),
             scratch: Vec::with_capacity(slots.zones().largest().min(u64::from(capacity)) as usize),
         }
     }
@@ -283,11 +285,10 @@ impl Policy for DiskTime {
         self.asked.look_at(access);
         let ghost = self.left.take(access.block, &mut self.links);
         let kind = self.used(ghost, access);
-        let enters = access.op == Op::Write
-            || self.admits_all
-            || !slots.full()
-            || self.worth.of(kind, 1) >= 0.9 * self.price;
-        if enters && (self.admits_all || !self.goes_past(access, slots)) {
+        let worth = self.worth.of(kind, 1);
+        let enters =
+            access.op == Op::Write || self.admits_all || !slots.full() || worth >= 0.9 * self.price;
+        if enters && (self.admits_all || !self.goes_past(worth, access, slots)) {
             self.coming = Some((access.block, kind));
             return Admission::Fill;
         }
@@ -353,7 +354,7 @@ impl Policy for DiskTime {
             let clean = self.cheapest_clean(out.slots());
             let zone = self.cheapest_zone(out.slots());
             let least = clean.map_or(f32::MAX, |(worth, _)| worth);
-            let first = reads && clean.is_some() && self.reads_first.may();
+            let first = reads && clean.is_some() && self.reads_first.may(self.now);
             leave += match (clean, zone) {
                 (_, Some((price, zone))) if price < least && !first => {
                     self.pay(price);
@@ -362,9 +363,7 @@ impl Policy for DiskTime {
                 }
                 (Some((worth, slot)), zone) => {
                     let price = zone.map_or(worth, |(price, _)| price.min(worth));
-                    if price < worth {
-                        self.reads_first.take();
-                    }
+                    self.reads_first.take(worth - price);
                     self.pay(price);
                     self.leave(slot, out);
                     1
