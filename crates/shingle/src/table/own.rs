@@ -1,6 +1,6 @@
 //! The policy of this project beside the best published one of each cell.
 
-use shingle_papers::own::page::{by_disk, spread};
+use shingle_papers::own::page::{COLUMNS, by_disk, spread};
 use shingle_papers::own::{DISKS, Kind, Own, Varied, Without};
 
 use super::{figure_rows, rows};
@@ -58,6 +58,6 @@ pub(crate) fn own(own: &Own, color: Color) -> String {
 fn by_disk_table(what: &str, all: impl Iterator<Item = [String; 3]>, color: Color) -> String {
     let disks = DISKS.iter().map(|disk| disk.name);
     let header: Vec<&str> = std::iter::once(what).chain(disks).collect();
-    let header: [&str; 4] = header.try_into().expect("three disks");
+    let header: [&str; COLUMNS] = header.try_into().expect("a column for each disk");
     format!("\n{}", figure_rows(header, &by_disk(all), color))
 }

@@ -107,8 +107,14 @@ pub struct Disk {
     pub drive: &'static str,
     /// The buffer's map is what fills first: it has room for 40 blocks for each of its entries.
     pub extents: bool,
-    /// Zones of all policies are the disk's bands, and bands may be written whole.
+    /// Zones of all policies are the disk's bands.
     pub bands: bool,
+    /// Bands may be written whole.
+    pub whole: bool,
+    /// Its zones have write pointers, which hosts see.
+    pub write_pointers: bool,
+    /// What it holds. Traces that do not fit are packed.
+    pub bytes: u64,
 }
 
 /// Blocks of log for each entry of the map, as in the ST8000AS0002 (30.3 GB, 184,000 entries).
@@ -123,6 +129,9 @@ pub const DISKS: &[Disk] = &[
         drive: "st8000as0002",
         extents: true,
         bands: true,
+        whole: true,
+        write_pointers: false,
+        bytes: 8_000_000_000_000,
     },
     Disk {
         name: "plain",
@@ -130,6 +139,9 @@ pub const DISKS: &[Disk] = &[
         drive: "st8000as0002",
         extents: true,
         bands: false,
+        whole: false,
+        write_pointers: false,
+        bytes: 8_000_000_000_000,
     },
     Disk {
         name: "emulator",
@@ -137,6 +149,20 @@ pub const DISKS: &[Disk] = &[
         drive: "sac-emulator",
         extents: false,
         bands: false,
+        whole: false,
+        write_pointers: false,
+        bytes: 8_000_000_000_000,
+    },
+    Disk {
+        name: "host-aware",
+        about: "ROCO's host-aware disk: hosts know its zones of 16 MiB and see their write pointers; what is not in sequence \
+                goes to its buffer",
+        drive: "ha-roco",
+        extents: false,
+        bands: true,
+        whole: false,
+        write_pointers: true,
+        bytes: 146_000_000_000,
     },
 ];
 
@@ -187,7 +213,7 @@ const fn without(label: &'static str, sets: &'static [(&'static str, &'static st
     System { label, policy: "disk-time", kind: Kind::Part, sets, batches: &["1"] }
 }
 
-/// All systems. Those with whole bands run where the disk takes them.
+/// All systems. Those with whole bands run where the disk takes them, `roco` where it has write pointers.
 pub const SYSTEMS: &[System] = &[
     System { label: "disk-time", policy: "disk-time", kind: Kind::Own, sets: &[], batches: &["1"] },
     published("most"),
@@ -196,6 +222,7 @@ pub const SYSTEMS: &[System] = &[
     published("sac-ad"),
     published("sac-pd"),
     published("sac-plus"),
+    published("roco"),
     published("lru+cdc"),
     published("lru-band"),
     published("pore"),

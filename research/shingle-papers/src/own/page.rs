@@ -60,7 +60,12 @@ fn goals(html: &mut String, own: &Own) {
     html.push_str("</tbody></table>");
 }
 
-fn figures(html: &mut String, title: &str, (what, figure): (&str, &str), rows: &[[String; 4]]) {
+fn figures(
+    html: &mut String,
+    title: &str,
+    (what, figure): (&str, &str),
+    rows: &[[String; COLUMNS]],
+) {
     let _ = write!(
         html,
         "<h2>{title}</h2><p>For each disk {figure}: median of all places and seeds, and least and most.</p>\
@@ -80,13 +85,18 @@ fn figures(html: &mut String, title: &str, (what, figure): (&str, &str), rows: &
     html.push_str("</tbody></table>");
 }
 
+/// A name, and a figure for each disk.
+pub const COLUMNS: usize = 1 + DISKS.len();
+
 /// What is of a disk each, as name, disk and figure, with a row for each name and a column for each of [`DISKS`].
 #[must_use]
-pub fn by_disk(all: impl Iterator<Item = [String; 3]>) -> Vec<[String; 4]> {
-    let mut rows: Vec<[String; 4]> = Vec::new();
+pub fn by_disk(all: impl Iterator<Item = [String; 3]>) -> Vec<[String; COLUMNS]> {
+    let mut rows: Vec<[String; COLUMNS]> = Vec::new();
     for [name, of, figure] in all {
         let at = rows.iter().position(|row| row[0] == name).unwrap_or_else(|| {
-            rows.push([name, String::new(), String::new(), String::new()]);
+            let mut row = [const { String::new() }; COLUMNS];
+            row[0] = name;
+            rows.push(row);
             rows.len() - 1
         });
         if let Some(disk) = DISKS.iter().position(|disk| disk.name == of) {
@@ -159,6 +169,6 @@ mod tests {
         let of = |name: &str, disk: &str, figure: &str| [name, disk, figure].map(str::to_owned);
         let all = [of("a", "plain", "1"), of("b", "emulator", "2"), of("a", "streams", "3")];
         let rows = by_disk(all.into_iter());
-        assert_eq!(rows, [["a", "3", "1", ""], ["b", "", "", "2"]]);
+        assert_eq!(rows, [["a", "3", "1", "", ""], ["b", "", "", "2", ""]]);
     }
 }

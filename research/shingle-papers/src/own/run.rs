@@ -1,5 +1,7 @@
 //! Runs every cell: each workload is made once a mode, and all systems run over it side by side.
 
+use std::borrow::Cow;
+
 use shingle_core::registry::Registry;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_result::{ByCause, RunResult, verdict};
@@ -18,8 +20,6 @@ use crate::runner::PaperError;
 const CACHES: [&str; 2] = ["1%", "5%"];
 /// Requests that are run of a made workload at scale 1, and of a recorded one, in parts, below that.
 const REQUESTS: u64 = 500_000;
-/// Every disk holds as much. Traces of many volumes that do not fit are packed.
-const DISK_BYTES: u64 = 8_000_000_000_000;
 /// The buffer's map: thousandths of the touched zones, as single blocks (PORE §V-A.3).
 const BUFFER_THOUSANDTHS: u64 = 4;
 
@@ -80,19 +80,28 @@ impl Order<'_> {
         let mut opened = shingle_trace::open(spec, &options)?;
         let requests = (made || self.scale < 1.0).then(|| self.requests());
         let shape = Shape { mode, requests, ..Shape::default() };
-        let mut requests = match shape.read(opened.source.as_mut(), &mut |_| ()) {
+        let requests = match shape.read(opened.source.as_mut(), &mut |_| ()) {
             Err(error) if mode == Mode::Write && error.kind == shingle_trace::Kind::Empty => {
                 return Ok(None);
             }
             read => read?,
         };
-        if requests.iter().any(|request| request.offset + request.bytes > DISK_BYTES) {
-            requests = Shape { remap: true, ..Shape::default() }.apply(requests)?;
-        }
         let summary = Summary::of(&requests);
         let format = Some(opened.recognised);
         Ok(Some(Trace { name: opened.name, format, requests, summary }))
     }
+}
+
+/// The trace as a disk takes it: packed if it does not fit otherwise. `None` if it does not fit at all.
+fn fitted<'a>(trace: &'a Trace, disk: &Disk) -> Result<Option<Cow<'a, Trace>>, PaperError> {
+    if trace.summary.end_bytes <= disk.bytes {
+        return Ok(Some(Cow::Borrowed(trace)));
+    }
+    let requests = Shape { remap: true, ..Shape::default() }.apply(trace.requests.clone())?;
+    let summary = Summary::of(&requests);
+    let fits = summary.end_bytes <= disk.bytes;
+    let (name, format) = (trace.name.clone(), trace.format.clone());
+    Ok(fits.then_some(Cow::Owned(Trace { name, format, requests, summary })))
 }
 
 fn is_made(spec: &str) -> bool {
@@ -132,6 +141,11 @@ pub fn run(order: &Order, done: &dyn Fn(u64)) -> Result<Own, PaperError> {
                 };
                 let count = |cells| done(if seed == seeds[0] { cells } else { 0 });
                 for disk in order.disks() {
+                    let Some(trace) = fitted(&trace, disk)? else {
+                        left_out.push(format!("{spec} does not fit the disk {}", disk.name));
+                        count(CACHES.len() as u64);
+                        continue;
+                    };
                     for cache in CACHES {
                         let place = Place { trace: &trace, mode, disk, cache, seed, not: AS_IT_IS };
                         let cell = place.cell(role, order.registry)?;
@@ -144,6 +158,7 @@ pub fn run(order: &Order, done: &dyn Fn(u64)) -> Result<Own, PaperError> {
                     }
                 }
                 for ((condition, disk), varied) in order.varied().into_iter().zip(&mut varied) {
+                    let Some(trace) = fitted(&trace, disk)? else { continue };
                     let caches = condition.cache.map_or(CACHES.to_vec(), |cache| vec![cache]);
                     for cache in caches {
                         let place =
@@ -197,7 +212,7 @@ impl Place<'_> {
     }
 
     fn cell(&self, role: Role, registry: &Registry) -> Result<Cell, PaperError> {
-        let systems = SYSTEMS.iter().filter(|system| self.disk.bands || !needs_bands(system));
+        let systems = SYSTEMS.iter().filter(|system| runs_on(system, self.disk));
         let (jobs, ran) = self.runs(systems, registry)?;
         let blocks =
             |job: &Job| (u64::from(job.cache_blocks()), job.labels().pb_blocks.unwrap_or(0));
@@ -230,7 +245,8 @@ impl Place<'_> {
     /// How many times less time the policy takes than the best published. None where next to nothing happens.
     fn ahead(&self, registry: &Registry) -> Result<Option<f64>, PaperError> {
         let held = [Kind::Own, Kind::Published];
-        let systems = SYSTEMS.iter().filter(|system| held.contains(&system.kind));
+        let on_it = |system: &&System| runs_on(system, self.disk);
+        let systems = SYSTEMS.iter().filter(on_it).filter(|system| held.contains(&system.kind));
         let (_, ran) = self.runs(systems, registry)?;
         let best = |kind| {
             let of_kind = ran.iter().filter(|ran| ran.system.kind == kind);
@@ -248,8 +264,8 @@ impl Place<'_> {
         // (A system may set its batch.)
         let mut sets = vec![set("cache.batch", batch)];
         sets.extend(system.sets.iter().map(|(key, value)| set(key, value)));
-        // LRU has no zones, and LRU-band takes the bands anyway.
-        let zoned = !["lru", "lru-band"].contains(&system.policy);
+        // LRU has no zones, and LRU-band and ROCO take the bands anyway.
+        let zoned = !["lru", "lru-band", "roco"].contains(&system.policy);
         let zone = if self.disk.bands { Some("bands") } else { self.not.zone };
         if let Some(zone) = zone.filter(|_| zoned) {
             sets.push(set(&format!("{}.zone", system.policy), zone));
@@ -282,24 +298,28 @@ struct Ran<'a> {
 }
 
 /// The bound on done + left, with rewrites and reads that take what they took the fastest of `runs`; 0 if nothing
-/// was rewritten.
+/// was rewritten, and where hosts may rewrite zones without a rewrite by the disk.
 fn least_seconds<'a>(
     job: &Job,
     trace: &Trace,
     disk: &Disk,
     runs: impl Iterator<Item = &'a RunResult>,
 ) -> Result<f64, PaperError> {
+    if disk.write_pointers {
+        return Ok(0.0);
+    }
     let made = job.disk()?;
     let description = made.drive().description();
-    let prices = Prices::of_fastest(runs, description, disk.bands);
+    let prices = Prices::of_fastest(runs, description, disk.whole);
     let (Some(bands), Some(prices)) = (&description.bands, prices) else { return Ok(0.0) };
     let room = Room::of(description, job.cache_blocks().into());
     Ok(Accesses::new(&trace.requests, bands, room.run_max).bound(&room, &prices).cost)
 }
 
-/// Whether a system is of use only where bands are known and written whole.
-fn needs_bands(system: &System) -> bool {
-    system.kind == Kind::Widened || system.label.ends_with("whole bands")
+/// Whether a system does something on a disk that others do not do: write bands whole, or go by write pointers.
+fn runs_on(system: &System, disk: &Disk) -> bool {
+    let whole = system.kind == Kind::Widened || system.label.ends_with("whole bands");
+    (disk.whole || !whole) && (disk.write_pointers || system.policy != "roco")
 }
 
 /// Cells with fewer rewrites than this under each policy say little.
