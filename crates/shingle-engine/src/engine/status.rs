@@ -57,7 +57,8 @@ pub struct ErrorCounts {
 }
 
 /// Bands that a policy wanted to be written whole, since the start.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct BandCounts {
     /// Those that were.
     pub written: u64,

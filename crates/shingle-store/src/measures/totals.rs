@@ -1,7 +1,7 @@
 //! All that is measured of a cache: sums that go on over restarts, and how things are now.
 
 use serde::{Deserialize, Serialize};
-use shingle_engine::{Counts, ErrorCounts};
+use shingle_engine::{BandCounts, Counts, ErrorCounts};
 
 use super::{DeviceTotals, IosNow, KINDS, RequestTotals};
 
@@ -22,6 +22,8 @@ pub struct Totals {
     pub errors: ErrorCounts,
     /// Blocks destaged.
     pub destaged_blocks: u64,
+    /// Bands that were to be written whole.
+    pub bands: BandCounts,
     /// Records given to the journal.
     pub journal_records: u64,
     /// Commits of the journal.
@@ -73,6 +75,12 @@ impl Totals {
                 ssd_invalidated: now.errors.ssd_invalidated,
             },
             destaged_blocks: now.destaged_blocks + then.destaged_blocks,
+            bands: BandCounts {
+                written: now.bands.written + then.bands.written,
+                given_up: now.bands.given_up + then.bands.given_up,
+                read_blocks: now.bands.read_blocks + then.bands.read_blocks,
+                written_blocks: now.bands.written_blocks + then.bands.written_blocks,
+            },
             journal_records: now.journal_records + then.journal_records,
             journal_commits: now.journal_commits + then.journal_commits,
             zoned: ZonedTotals {

@@ -88,6 +88,7 @@ impl Counters {
             counts: engine.counts,
             errors: engine.errors,
             destaged_blocks: engine.destaged_blocks,
+            bands: engine.bands,
             journal_records: engine.journal.records,
             journal_commits: engine.journal.commits,
             zoned: kept.zoned,
@@ -111,6 +112,7 @@ impl Counters {
 /// `earlier`.
 fn go_on(earlier: &mut Totals, before: &Totals, now: &Totals) {
     let (errors, then, of) = (&mut earlier.errors, &before.errors, &now.errors);
+    let (bands, bands_then, bands_of) = (&mut earlier.bands, &before.bands, &now.bands);
     let sums = [
         (&mut errors.damaged_pages, then.damaged_pages, of.damaged_pages),
         (&mut errors.void_records, then.void_records, of.void_records),
@@ -122,6 +124,10 @@ fn go_on(earlier: &mut Totals, before: &Totals, now: &Totals) {
         (&mut errors.disk_trims, then.disk_trims, of.disk_trims),
         (&mut errors.disk_flushes, then.disk_flushes, of.disk_flushes),
         (&mut earlier.destaged_blocks, before.destaged_blocks, now.destaged_blocks),
+        (&mut bands.written, bands_then.written, bands_of.written),
+        (&mut bands.given_up, bands_then.given_up, bands_of.given_up),
+        (&mut bands.read_blocks, bands_then.read_blocks, bands_of.read_blocks),
+        (&mut bands.written_blocks, bands_then.written_blocks, bands_of.written_blocks),
         (&mut earlier.journal_records, before.journal_records, now.journal_records),
         (&mut earlier.journal_commits, before.journal_commits, now.journal_commits),
     ];

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use shingle_engine::settings::{Settings, SettingsError};
-use shingle_engine::{self as engine, Counts, ErrorCounts};
+use shingle_engine::{self as engine, BandCounts, Counts, ErrorCounts};
 
 use crate::backend;
 
@@ -57,6 +57,8 @@ pub struct Status {
     pub counts: Counts,
     /// Blocks destaged.
     pub destaged_blocks: u64,
+    /// Bands that were to be written whole.
+    pub bands: BandCounts,
     /// Blocks that clients have trimmed and of which the disk has not been told yet.
     pub trimming_blocks: u64,
     /// Bytes written to SSDs, metadata included.
@@ -143,6 +145,7 @@ impl Status {
         self.clean_blocks = said.clean_blocks;
         self.counts = said.counts;
         self.destaged_blocks = said.destaged_blocks;
+        self.bands = said.bands;
         self.trimming_blocks = said.trimming_blocks;
         self.ssd_written_bytes = said.ssd_written_pages * shingle_core::units::BLOCK_BYTES;
         said.ssd.name().clone_into(&mut self.ssd_state);

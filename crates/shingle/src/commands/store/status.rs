@@ -11,6 +11,7 @@ use shingle_core::params::nearest;
 use shingle_core::registry::Registry;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
+use shingle_engine::BandCounts;
 use shingle_engine::settings::{Setting, Settings};
 use shingle_store::store::control::{self, Answer, ControlError, Request};
 use shingle_store::store::status::{Errors, LastError, Status};
@@ -155,6 +156,15 @@ fn served(status: &Status) -> Vec<Line> {
         ("destaged", blocks(status.destaged_blocks)),
         ("bypassed", blocks(status.counts.bypassed_blocks)),
     ]);
+    let bands = status.bands;
+    if bands != BandCounts::default() {
+        let (written, given_up) = (bands.written, bands.given_up);
+        let read = blocks(bands.read_blocks);
+        lines.push((
+            "whole bands",
+            format!("{written} written, {read} read for them; {given_up} given up"),
+        ));
+    }
     if status.trimming_blocks > 0 {
         lines.push((
             "trimmed",

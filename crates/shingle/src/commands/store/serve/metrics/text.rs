@@ -224,6 +224,17 @@ impl All {
         })?;
         let help = "Blocks that were written to the disk from the cache";
         self.counters(to, "destaged_blocks", help, |one| [(&[], one.totals.destaged_blocks)])?;
+        let help = "Bands that were to be written whole, by whether they were: blocks of the others stayed dirty";
+        self.counters(to, "whole_bands", help, |one| {
+            let bands = &one.totals.bands;
+            [(&[("done", "written")], bands.written), (&[("done", "given_up")], bands.given_up)]
+        })?;
+        let help = "Blocks that were read from the disk to write bands whole";
+        self.counters(to, "band_read_blocks", help, |one| [(&[], one.totals.bands.read_blocks)])?;
+        let help = "Blocks that were written to the disk in whole bands, cached or not";
+        self.counters(to, "band_written_blocks", help, |one| {
+            [(&[], one.totals.bands.written_blocks)]
+        })?;
         let help = "Bytes of blocks that fit into the cache";
         self.gauge(to, "cache_bytes", help, |one| Some(one.now.slots * BLOCK_BYTES))?;
         let help = "Bytes of cached blocks, by whether the disk has them: dirty if it does not";
@@ -354,6 +365,7 @@ mod tests {
         one.totals.requests[1].times.add(std::time::Duration::from_micros(150));
         one.totals.requests[1].bytes = 4096;
         one.now.dirty_blocks = 3;
+        one.totals.bands.given_up = 2;
         one.zoned = Some(shingle_translated::Status::default());
         let nameless = Measures::default();
         let text = of(&[one, nameless], &Events::default());
@@ -364,6 +376,7 @@ mod tests {
             "shingle_request_seconds_bucket{le=\"+Inf\",export=\"a \\\"b\\\"\",kind=\"write\"} 1",
             "shingle_request_bytes_total{export=\"a \\\"b\\\"\",kind=\"write\"} 4096",
             "shingle_cached_bytes{export=\"a \\\"b\\\"\",state=\"dirty\"} 12288",
+            "shingle_whole_bands_total{export=\"a \\\"b\\\"\",done=\"given_up\"} 2",
             "shingle_up{export=\"default\"} 0",
             "shingle_clients_refused_total 0",
             "shingle_zones{export=\"a \\\"b\\\"\",state=\"full\"} 0",
