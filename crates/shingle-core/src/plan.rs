@@ -170,11 +170,6 @@ impl Plan {
         self.destages.extend_from_slice(destages);
     }
 
-    /// What was planned since the last group ended is written with all of its band.
-    pub(crate) fn end_band(&mut self, band: Zone) {
-        self.groups.push((self.destages.len(), Manner::WholeBand(band)));
-    }
-
     /// Ends a group that began at destage `start`; what was planned before it without a word on
     /// groups is one of its own.
     pub(crate) fn end_group(&mut self, start: usize, manner: Manner) {

@@ -2,7 +2,7 @@
 //! all that is dirty of it, in one pass over the band. The others stay, clean. So a policy that knows
 //! nothing of whole bands can be held against one that does.
 
-use crate::plan::{Mark, Plan};
+use crate::plan::{Manner, Mark, Plan};
 use crate::slots::Slots;
 use crate::units::{Block, Slot};
 
@@ -14,6 +14,7 @@ pub(crate) fn widen(plan: &mut Plan, mark: Mark, slots: &mut Slots) {
     while let Some(first) = rest.first() {
         let index = slots.zone_index(first.slot);
         let named_of_it = rest.iter().take_while(|one| slots.zone_index(one.slot) == index).count();
+        let start = plan.mark().destages;
         plan.extend(&rest[..named_of_it]);
         rest = &rest[named_of_it..];
         let band = slots.zone_of(index);
@@ -24,6 +25,6 @@ pub(crate) fn widen(plan: &mut Plan, mark: Mark, slots: &mut Slots) {
                 plan.write(slot, slots);
             }
         }
-        plan.end_band(band);
+        plan.end_group(start, Manner::WholeBand(band));
     }
 }

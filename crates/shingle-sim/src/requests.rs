@@ -69,12 +69,12 @@ impl RequestList for Vec<Request> {
     type Scratch = ();
 
     fn len(&self) -> usize {
-        self.as_slice().len()
+        RequestList::len(self.as_slice())
     }
 
     #[inline]
-    fn part<'a>(&'a self, from: usize, count: usize, (): &'a mut ()) -> &'a [Request] {
-        part_of(self, from, count)
+    fn part<'a>(&'a self, from: usize, count: usize, scratch: &'a mut ()) -> &'a [Request] {
+        self.as_slice().part(from, count, scratch)
     }
 }
 

@@ -20,10 +20,7 @@ use super::{served, translations};
 /// The first thing that is wrong, in a line, with a way out.
 pub fn check_options(options: &Options, registry: &Registry) -> Result<(), ExperimentError> {
     served::check(options)?;
-    check_owners(options, registry)?;
-    chosen(options, registry)?;
-    translations::chosen(options)?;
-    cache_params(options)?;
+    check_chosen(options, registry)?;
     SsdChoice::new(options)?;
     check_values(options)?;
     options.caches.iter().try_for_each(|text| check_size(text))
@@ -35,15 +32,21 @@ pub fn check_options(options: &Options, registry: &Registry) -> Result<(), Exper
 /// # Errors
 /// The first wrong name in a line, with the right ones, nearest first.
 pub fn check_names(options: &Options, registry: &Registry) -> Result<(), ExperimentError> {
-    check_owners(options, registry)?;
-    chosen(options, registry)?;
-    translations::chosen(options)?;
-    cache_params(options)?;
+    check_chosen(options, registry)?;
     let named: Result<Vec<Known>, _> =
         options.drives.iter().map(|name| drives::entry(name).map_err(usage)).collect();
     check_parameters(options, "drive", &named?, &DRIVE_EXTRAS)?;
     let ssd = drives::entry(&options.ssd).map_err(usage)?;
     check_parameters(options, "ssd", &[ssd], &[])
+}
+
+/// Policies, translations and the cache, with what is set for them.
+fn check_chosen(options: &Options, registry: &Registry) -> Result<(), ExperimentError> {
+    check_owners(options, registry)?;
+    chosen(options, registry)?;
+    translations::chosen(options)?;
+    cache_params(options)?;
+    Ok(())
 }
 
 /// Fails unless one of `entries` has each parameter that is set for `owner`.

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use shingle_core::registry::Registry;
 use shingle_device::{Device, DeviceError, Mark, signature};
-use shingle_engine::format::layout::{Copy, Layout, SUPERBLOCKS};
+use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::superblock::Superblock;
-use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
-use shingle_engine::recover::Pages;
+use shingle_engine::format::{PAGE_BYTES, Unusable};
 use shingle_engine::settings::Settings;
 use uuid::Uuid;
 
 pub use super::errors::{CreateError, EndError};
 use super::format::{NewCache, format, read_superblock};
+use super::occupant::superblock_pages;
 pub use super::occupant::{Occupant, occupant};
 use crate::backend::Disk;
 
@@ -113,12 +113,11 @@ fn check_signature(ssd: &Device, consent: Consent<'_>) -> Result<(), CreateError
 /// Whether `ssd` is a file that begins with data of something else than a cache. (A device that was used before may hold
 /// anything; who names it means it, as with all that makes file systems.)
 fn is_data(ssd: &Device) -> Result<bool, CreateError> {
-    let mut first: [Page; SUPERBLOCKS as usize] = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
-    if !ssd.is_regular() || ssd.bytes() < size_of_val(&first) as u64 {
+    if !ssd.is_regular() {
         return Ok(false);
     }
-    let read = Pages::read(&mut { ssd }, Copy::One.superblock_page(), &mut first);
-    read.map_err(|error| CreateError::Read { path: ssd.path().to_owned(), error })?;
+    let failed = |error| CreateError::Read { path: ssd.path().to_owned(), error };
+    let Some(first) = superblock_pages(ssd).map_err(failed)? else { return Ok(false) };
     let is_none = matches!(Superblock::newer(&first), Err(Unusable::Foreign));
     // (Where a cache was ended these are zeros.)
     Ok(is_none && first.as_flattened().iter().any(|&byte| byte != 0))

@@ -31,16 +31,22 @@ impl fmt::Display for Occupant {
     }
 }
 
+/// Where the superblocks of a cache would be; `None` if it is too small for one.
+pub(super) fn superblock_pages(ssd: &Device) -> io::Result<Option<[Page; SUPERBLOCKS as usize]>> {
+    let mut copies: [Page; SUPERBLOCKS as usize] = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
+    if ssd.bytes() < size_of_val(&copies) as u64 {
+        return Ok(None);
+    }
+    Pages::read(&mut { ssd }, Copy::One.superblock_page(), &mut copies)?;
+    Ok(Some(copies))
+}
+
 /// What is on an SSD; `None` if it holds no cache.
 ///
 /// # Errors
 /// If it cannot be read.
 pub fn occupant(ssd: &Device) -> io::Result<Option<Occupant>> {
-    let mut copies: [Page; 2] = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
-    if ssd.bytes() < size_of_val(&copies) as u64 {
-        return Ok(None);
-    }
-    Pages::read(&mut { ssd }, Copy::One.superblock_page(), &mut copies)?;
+    let Some(copies) = superblock_pages(ssd)? else { return Ok(None) };
     match Superblock::newer(&copies) {
         Ok(superblock) => {
             let dirty = recover(&mut { ssd }).ok().map(|found| found.dirty_blocks());

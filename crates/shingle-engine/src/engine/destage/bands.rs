@@ -198,7 +198,7 @@ impl<D: Data> Destages<D> {
             return false;
         }
         // (Where the policy was changed, what was planned under the one before is carried out with the first plan of the
-        // other: zones may have other numbers now, and its last group may hold blocks of several.)
+        // other, and zones may have other numbers now.)
         if !group.iter().all(|destage| blocks.contains(&destage.block.0)) {
             return false;
         }
