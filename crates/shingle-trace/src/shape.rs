@@ -2,7 +2,7 @@
 //!
 //! In this order: `--mode` drops requests, `--requests` keeps the first of what is left,
 //! `--remap` packs the touched zones, `--copies` lays copies side by side, `--offset` shifts all.
-//! The last but two need all requests at once; without these, [`Shaped`](crate::Shaped) shapes them as they come.
+//! Packing and copies need all requests at once; without these, [`Shaped`](crate::Shaped) shapes them as they come.
 
 use shingle_core::units::{Nanos, Op, Request};
 
