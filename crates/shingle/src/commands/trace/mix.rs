@@ -87,14 +87,16 @@ pub(crate) fn execute(args: &Mix, global: &Global) -> anyhow::Result<()> {
         order: if args.shuffle { Order::Shuffled { seed: args.seed } } else { Order::Time },
         time_thousandths: args.time_scale,
     };
-    let mut traces = Vec::new();
+    let (mut names, mut traces) = (Vec::new(), Vec::new());
     for trace in &args.traces {
-        traces.push(read(&args.one(trace), global)?.1);
+        let (name, requests) = read(&args.one(trace), global)?;
+        names.push(name);
+        traces.push(requests);
     }
     let mut mixed = mixing.of(traces)?;
     for (trace, start) in args.traces.iter().zip(mixed.starts()) {
         let told = format!("{trace}: begins at byte {start} ({})", show_bytes(start));
         note(&told, global.quiet || args.traces.len() == 1);
     }
-    save_source(&mut mixed, &args.out, global.quiet)
+    save_source(&mut mixed, &names.join(" + "), &args.out, global.quiet)
 }

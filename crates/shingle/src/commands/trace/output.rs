@@ -28,19 +28,8 @@ pub(crate) fn save_trace(trace: &TraceArgs, args: &OutArgs, global: &Global) -> 
         return save(&name, &requests, args, global.quiet);
     }
     let Opened { name, recognised, mut source } = open_trace(trace)?;
-    let mut sink = write::create(&args.out, args.to.as_deref())?;
-    sink.name_source(&name);
-    let progress = Progress::new("writing", source.length_hint().unwrap_or(0), global.quiet);
     let mut shaped = Shaped::new(source.as_mut(), shape);
-    let mut batch = Vec::new();
-    while shaped.fill(&mut batch)? {
-        sink.put(&batch)?;
-        match shaped.progress() {
-            Some((done, all)) => progress.set(done, all),
-            None => progress.add(batch.len() as u64),
-        }
-    }
-    drop(progress);
+    let sink = copy(&mut shaped, &name, args, global.quiet)?;
     note_reading(&name, &recognised, &shaped, global);
     finish(sink, args, global.quiet)
 }
@@ -58,22 +47,35 @@ pub(crate) fn save(
     finish(sink, args, quiet)
 }
 
-/// Writes the requests of a source as they come.
+/// Writes the requests of `source`, which is called `name`, as they come.
 pub(crate) fn save_source(
     source: &mut dyn Source,
+    name: &str,
     args: &OutArgs,
     quiet: bool,
 ) -> anyhow::Result<()> {
-    let total = source.length_hint().unwrap_or(0);
-    let progress = Progress::new("writing", total, quiet);
+    finish(copy(source, name, args, quiet)?, args, quiet)
+}
+
+/// The file with all requests of `source`, to be ended.
+fn copy(
+    source: &mut dyn Source,
+    name: &str,
+    args: &OutArgs,
+    quiet: bool,
+) -> anyhow::Result<Box<dyn Sink>> {
     let mut sink = write::create(&args.out, args.to.as_deref())?;
+    sink.name_source(name);
+    let progress = Progress::new("writing", source.length_hint().unwrap_or(0), quiet);
     let mut batch = Vec::new();
     while source.fill(&mut batch)? {
         sink.put(&batch)?;
-        progress.add(batch.len() as u64);
+        match source.progress() {
+            Some((done, all)) => progress.set(done, all),
+            None => progress.add(batch.len() as u64),
+        }
     }
-    drop(progress);
-    finish(sink, args, quiet)
+    Ok(sink)
 }
 
 /// Ends the file, and says what the format could not carry.
