@@ -17,7 +17,7 @@ use crate::plan::{Destage, Plan};
 use crate::policy::{Access, Admission, Cost, Idle, Memory, Policy, Victims};
 use crate::slots::{EXPECTED_MAX, Slots, VICTIMS_MAX};
 use crate::units::{Block, Op, Request, Slot, Zone};
-use crate::whole_bands::widen;
+use crate::whole_bands::{Taken, widen};
 
 /// What became of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,8 +42,8 @@ pub struct Cache<P> {
     batch: u32,
     /// Reads that miss go round the cache, whatever the policy.
     writes_only: bool,
-    /// Bands are written whole, whatever the policy.
-    whole_bands: bool,
+    /// Bands are written whole so, whatever the policy.
+    whole_bands: Option<Taken>,
     /// Blocks that were given a slot so far.
     inserts: u64,
     /// The block refused last, and how many inserts there had been: as long as there was none
@@ -54,13 +54,13 @@ pub struct Cache<P> {
 impl<P: Policy> Cache<P> {
     /// An empty cache over `slots`, which asks for `batch` victims at a time.
     pub(crate) fn new(policy: P, slots: Slots, batch: u32, writes_only: bool) -> Cache<P> {
-        let (batch, whole_bands) = (batch.max(1), false);
+        let (batch, whole_bands) = (batch.max(1), None);
         Cache { slots, policy, batch, writes_only, whole_bands, inserts: 0, refused: None }
     }
 
     /// The same, with bands written whole.
-    pub(crate) fn with_whole_bands(self) -> Cache<P> {
-        Cache { whole_bands: true, ..self }
+    pub(crate) fn with_whole_bands(self, taken: Taken) -> Cache<P> {
+        Cache { whole_bands: Some(taken), ..self }
     }
 
     #[inline(always)]
@@ -102,8 +102,8 @@ impl<P: Policy> Cache<P> {
         if out.is_empty() && incoming.is_some() {
             self.nobody_named();
         }
-        if self.whole_bands {
-            widen(plan, mark, &mut self.slots);
+        if let Some(taken) = self.whole_bands {
+            widen(taken, plan, mark, &mut self.slots);
         }
     }
 
@@ -297,8 +297,8 @@ impl<P: Policy> CacheCore for Cache<P> {
         let mut out = Victims::new(P::NAME, &mut self.slots, plan, true);
         self.policy.destage(want, &mut out);
         self.check_idle(want, &plan.destages()[mark.destages..]);
-        if self.whole_bands {
-            widen(plan, mark, &mut self.slots);
+        if let Some(taken) = self.whole_bands {
+            widen(taken, plan, mark, &mut self.slots);
         }
     }
 

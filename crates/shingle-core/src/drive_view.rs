@@ -37,8 +37,9 @@ pub struct InOrder {
     /// Blocks of log in the disk's buffer. Of a buffer whose map is what fills first, it holds more of
     /// long runs than of single blocks ([`DriveView::buffer_blocks`]); 0 if that is not known.
     pub log_blocks: u64,
-    /// The time of going over a band once, on average, of a disk that takes a band written from its first
-    /// block to its last straight to its place. `None` of all others.
+    /// The time of going over a band once, on average, of a disk that lets its host write a whole band past its
+    /// buffer: one that takes a band written from its first block to its last straight to its place, or one whose bands are zones
+    /// with write pointers, which the host resets first. `None` of all others.
     pub band_pass: Option<Nanos>,
 }
 

@@ -5,6 +5,7 @@ use crate::drive_view::{Costs, DriveView, InOrder, NO_POINTER};
 use crate::params::{Kind, Param, Params, nearest};
 use crate::policy::{Idle, Policy, ZONE, Zoning};
 use crate::slots::Slots;
+use crate::whole_bands::Taken;
 use crate::zones::ZoneMap;
 
 /// Parameters of the cache itself: `cache.NAME`.
@@ -29,7 +30,7 @@ pub const CACHE_PARAMS: &[Param] = &[
         default: "policy",
         about: "what leaves dirty is written as the policy has it, or with all that is dirty of its band, \
                 in one pass over the whole band: of disks that take bands written in order past their \
-                buffer, and with POLICY.zone=bands",
+                buffer or are host-aware, and with POLICY.zone=bands",
     },
 ];
 
@@ -208,7 +209,10 @@ pub fn build_with<P: Policy>(
         "whole" if zoning != Zoning::Bands || setup.in_order.band_pass.is_none() => {
             Err(MakeError::NoWholeBands { policy: P::NAME })
         }
-        "whole" => Ok(cache.with_whole_bands()),
+        "whole" => Ok(cache.with_whole_bands(match setup.conventional_zones {
+            Some(conventional_zones) => Taken::Reset { conventional_zones },
+            None => Taken::InOrder,
+        })),
         _ => Ok(cache),
     }
 }
@@ -266,7 +270,7 @@ impl core::fmt::Display for MakeError {
             MakeError::NoWholeBands { policy } => write!(
                 f,
                 "cache.bands=whole: needs a disk that takes bands written in order past its buffer, \
-                 such as st8000as0002, and a policy that works with its bands (--set {policy}.zone=bands)"
+                 such as st8000as0002 or ha-roco, and a policy that works with its bands (--set {policy}.zone=bands)"
             ),
             MakeError::TooManyZones { policy } => write!(
                 f,

@@ -38,7 +38,7 @@ pub struct HostCounters {
     pub cleaned: u64,
     /// Zones read, merged and written back by the host.
     pub host_rmw: u64,
-    /// Blocks read from the disk for that.
+    /// Blocks read from the disk for that, and for gaps of what was appended to a zone.
     pub host_rmw_read_blocks: u64,
     /// Blocks written for that, those from the cache included.
     pub host_rmw_written_blocks: u64,

@@ -79,7 +79,7 @@ pub struct Evictions {
 pub struct HostRmw {
     /// How many.
     pub zones: u64,
-    /// Blocks read from the disk for that.
+    /// Blocks read from the disk for that, and for gaps of what was appended to a zone.
     pub read_blocks: u64,
     /// Blocks written, those from the cache included.
     pub written_blocks: u64,

@@ -23,8 +23,9 @@ impl System {
         let Some(last) = group.last() else { return };
         let (from, end) = (info.first.after(info.write_pointer), last.block.after(1));
         let begun = self.clock.ready();
-        let gaps = self.merge(group, from, end, info.first.after(info.data_end));
-        self.host.gap_blocks += gaps;
+        let zeros = self.merge(group, from, end, info.first.after(info.data_end));
+        self.host.gap_blocks += zeros;
+        self.host.host_rmw_read_blocks += end.0 - from.0 - group.len() as u64 - zeros;
         self.write_merged(from, end);
         self.destaged(group, self.clock.ready().since(begun));
     }

@@ -248,7 +248,12 @@ impl Case {
         let mut cache_params = Params::new(CACHE_PARAMS);
         cache_params.set("batch", &self.batch.to_string()).expect("a count");
         let known = self.variant.entry.zoning(&self.variant.params) == Zoning::Bands;
-        if known && self.variant.params.has("zone") && description.in_order.band_pass.is_some() {
+        // (Where zones show, some work with these and their write pointers, whatever they are told.)
+        let pointers = description.exposed.is_some()
+            && self.variant.entry.zoning(&Params::new(self.variant.entry.params))
+                == Zoning::ExposedOrFixed;
+        let takes_whole = description.in_order.band_pass.is_some() && !pointers;
+        if known && self.variant.params.has("zone") && takes_whole {
             cache_params.set("bands", "whole").expect("a choice");
         }
         let none = self.variant.entry.name == "none";

@@ -86,6 +86,14 @@ impl HostAware {
         let timing = settings.timing.unwrap_or(Timing::Mechanics);
         let (zones, disk_blocks) = (layout.zones, layout.disk_blocks());
         let buffer_blocks = layout.buffer_blocks(values.free_zones_min);
+        let places = layout.reserved + disk_blocks;
+        let mech = Mech::new(&mech, 0, places);
+        let planned = measured.plan(costs.plan(), timing);
+        // (In the middle of the disk.)
+        let pass = match timing {
+            Timing::Mechanics => mech.streamed(places / 2, layout.zone_blocks),
+            Timing::Cost => costs.stream(layout.zone_blocks),
+        };
         let description = Description {
             disk_blocks,
             bands: Some(ZoneMap::fixed(layout.zone_blocks, disk_blocks)),
@@ -96,8 +104,8 @@ impl HostAware {
                 open_zones: layout.open_max,
                 non_sequential_zones_advised: layout.non_sequential_advised,
             }),
-            costs: measured.plan(costs.plan(), timing),
-            in_order: InOrder::default(),
+            costs: planned,
+            in_order: InOrder { band_pass: Some(planned.read + pass), ..InOrder::default() },
             uniform: false,
             channels: None,
             queued_command: Nanos::ZERO,
@@ -106,7 +114,7 @@ impl HostAware {
         Ok(Box::new(HostAware {
             timing,
             costs,
-            mech: Mech::new(&mech, 0, layout.reserved + disk_blocks),
+            mech,
             native: layout.reserved,
             zones: Zones::new(zones, layout.zone_blocks, conventional, open_max),
             cache: DiskCache::new(layout.logs, layout.log_blocks, zones),
