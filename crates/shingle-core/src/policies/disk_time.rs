@@ -21,13 +21,15 @@
 //! - Where the disk lets the host write a whole band in order ([`InOrder`](crate::drive_view::InOrder), and zones that are the
 //!   bands), a zone leaves so if it takes less: unless it will be sent again and again before the disk cleans it, for which
 //!   [`SentZones`] keeps count of the disk's buffer.
+//! - Where zones have write pointers (host-aware disks), a zone whose dirty blocks all lie behind its pointer is appended to, and
+//!   another rewritten by the host, if that takes less than the disk's buffer and cleaning.
+//! - Of a zone with more blocks than a quarter of a buffer in which each takes a place, the coldest go, so many at a time.
+//! - A zone of which the disk's buffer holds something is cleaned anyway: to send more of it takes a random access.
+//! - When the buffer is about to be full, what is dirty of the zone that is cleaned next goes there before ("last call").
 //!
 //! No parameter depends on a trace. When not to use it: where the same few zones are written in a circle, as a database log
 //! is, and on writes alone in long runs, MOST takes as long or less. In idle time zones are written in the
 //! order in which they would leave.
-//!
-//! - A zone of which the disk's buffer holds something is cleaned anyway: to send more of it takes a random access.
-//! - When the buffer is about to be full, what is dirty of the zone that is cleaned next goes there before ("last call").
 //!
 //! Tried, and left out: sending only the long runs of a zone to the buffer, and writing its band whole when it has none. What is
 //! not cached of a band has to be read, in part from the log, which takes two to four times what writing it takes:
@@ -209,7 +211,7 @@ impl Policy for DiskTime {
     const NAME: &'static str = "disk-time";
     const ABOUT: &'static str = "the slot that saves the least disk time is given up, clean or dirty \
                                  (this project)";
-    const ZONING: Zoning = Zoning::Fixed;
+    const ZONING: Zoning = Zoning::ExposedOrFixed;
     const IDLE: Idle = Idle::Names;
     const PARAMS: &'static [Param] = &[
         ZONE,
@@ -217,8 +219,8 @@ impl Policy for DiskTime {
             name: "whole_bands",
             kind: Kind::Choice(&["auto", "always", "never"]),
             default: "auto",
-            about: "write bands whole where the disk takes them past its buffer, and zones are its bands: \
-                    where that takes less than its buffer and cleaning, always, or never",
+            about: "write bands whole where the disk takes them past its buffer, and zones are its bands or have \
+                    write pointers: where that takes less than its buffer and cleaning, always, or never",
         },
         Param {
             name: "stay",
@@ -251,7 +253,8 @@ impl Policy for DiskTime {
         let capacity = slots.capacity();
         let ghosts = Left::capacity_for(capacity);
         let view = slots.drive();
-        let bands = params.zones("zone").is_none() && params.choice("whole_bands") != "never";
+        let known = params.zones("zone").is_none() || !view.write_pointers.is_empty();
+        let bands = known && params.choice("whole_bands") != "never";
         let costs = Planned::new(slots, bands);
         let first = params.thousandths("reads_first") as f32 / 1000.0;
         DiskTime {

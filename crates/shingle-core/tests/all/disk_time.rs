@@ -24,6 +24,21 @@ impl Run {
         sets: &[(&str, &str)],
         cache_sets: &[(&str, &str)],
     ) -> Run {
+        Run::over(None, slots, buffer_blocks, sets, cache_sets)
+    }
+
+    /// Over a disk whose zones have write pointers, but for so many.
+    fn host_aware(conventional: u32, buffer_blocks: u64, sets: &[(&str, &str)]) -> Run {
+        Run::over(Some(conventional), 12, buffer_blocks, sets, &[])
+    }
+
+    fn over(
+        conventional_zones: Option<u32>,
+        slots: u32,
+        buffer_blocks: u64,
+        sets: &[(&str, &str)],
+        cache_sets: &[(&str, &str)],
+    ) -> Run {
         let registry = Registry::default();
         let policy =
             sets.iter().find(|(name, _)| *name == "policy").map_or("disk-time", |set| set.1);
@@ -38,7 +53,7 @@ impl Run {
             cache_blocks: slots,
             disk_blocks: 1_000,
             bands: Some(&bands),
-            conventional_zones: None,
+            conventional_zones,
             sequential_required: false,
             buffer_blocks,
             costs: Costs::PAPER,
@@ -182,6 +197,60 @@ fn any_policy_with_bands_can_write_them_whole() {
     let written = run.access(30, Op::Write);
     assert_eq!(written, [(Manner::WholeBand(Zone(1)), vec![10], vec![11, 12])]);
     assert_eq!(run.cache.slots().dirty_blocks(), 2, "20 and 30: what stays is clean");
+}
+
+/// What lies behind the write pointer is appended; what does not makes the host rewrite the zone; and a conventional zone is written in
+/// place.
+#[test]
+fn zones_with_write_pointers_are_appended_to_or_rewritten() {
+    let written = |conventional, pointer, block| {
+        let mut run = Run::host_aware(conventional, 100, &[("whole_bands", "always")]);
+        run.cache.set_write_pointer(Zone(1), pointer);
+        run.writes([block, 16, 17, 20, 21, 30, 40, 50, 60, 70, 80, 90]);
+        let (manner, left, stayed) = run.access(95, Op::Write).remove(0);
+        assert_eq!((left, stayed), (vec![block, 16, 17], vec![]));
+        manner
+    };
+    assert_eq!(written(0, 4, 14), Manner::Append(Zone(1)));
+    assert_eq!(written(0, 5, 14), Manner::HostRmw(Zone(1)));
+    assert_eq!(written(2, 0, 14), BY_ADDRESS);
+}
+
+/// All zones are full: to rewrite one takes `2 · 14 + 20 · 13.6 = 300` ms. Sent to the disk, `n` blocks apart take as long for each
+/// buffer full, and `14 (1 + n)` ms. The host does it where that is more than 1.5 times as long: of two blocks where the
+/// buffer takes one, and not where it takes two. (Nothing is known of how long the buffer holds a zone when the first leaves.)
+#[test]
+fn a_zone_that_the_buffer_does_not_hold_is_rewritten_by_the_host() {
+    let third = |buffer_blocks| {
+        let mut run = Run::host_aware(0, buffer_blocks, &[]);
+        (0..10).for_each(|zone| run.cache.set_write_pointer(Zone(zone), 10));
+        run.writes([10, 12, 20, 22, 30, 32, 40, 42, 50, 52, 60, 62]);
+        let leave = |block| run.access(block, Op::Write);
+        [70, 71, 80, 81, 90].map(leave).into_iter().flatten().last().expect("some leave").0
+    };
+    assert_eq!(third(2), BY_ADDRESS);
+    assert!(matches!(third(1), Manner::HostRmw(_)), "{:?}", third(1));
+}
+
+/// A buffer of 12 blocks is sent three at a time, those used longest ago.
+#[test]
+fn a_zone_goes_in_pieces_to_a_small_buffer() {
+    let mut run = Run::new(8, 12, &[], &[]);
+    run.writes([15, 14, 13, 12, 11, 10, 20, 30]);
+    assert_eq!(run.access(40, Op::Write), [(BY_ADDRESS, vec![13, 14, 15], vec![])]);
+}
+
+/// As over disks that take bands in order, only that the zone is reset first; a conventional one is not.
+#[test]
+fn any_policy_with_bands_can_rewrite_zones_with_write_pointers() {
+    let written = |conventional| {
+        let sets = [("policy", "sac"), ("zone", "bands")];
+        let mut run = Run::over(Some(conventional), 4, 100, &sets, &[("bands", "whole")]);
+        run.writes([10, 11, 20, 12]);
+        run.access(30, Op::Write)
+    };
+    assert_eq!(written(1), [(Manner::HostRmw(Zone(1)), vec![10], vec![11, 12])]);
+    assert_eq!(written(2), [(BY_ADDRESS, vec![10], vec![11, 12])]);
 }
 
 /// 96 bytes a cached block, all included.
