@@ -109,12 +109,10 @@ pub struct Disk {
     pub extents: bool,
     /// Zones of all policies are the disk's bands.
     pub bands: bool,
-    /// Bands may be written whole.
+    /// Hosts may write bands whole past its buffer.
     pub whole: bool,
     /// Its zones have write pointers, which hosts see.
     pub write_pointers: bool,
-    /// What it holds. Traces that do not fit are packed.
-    pub bytes: u64,
 }
 
 /// Blocks of log for each entry of the map, as in the ST8000AS0002 (30.3 GB, 184,000 entries).
@@ -131,7 +129,6 @@ pub const DISKS: &[Disk] = &[
         bands: true,
         whole: true,
         write_pointers: false,
-        bytes: 8_000_000_000_000,
     },
     Disk {
         name: "plain",
@@ -141,7 +138,6 @@ pub const DISKS: &[Disk] = &[
         bands: false,
         whole: false,
         write_pointers: false,
-        bytes: 8_000_000_000_000,
     },
     Disk {
         name: "emulator",
@@ -151,7 +147,6 @@ pub const DISKS: &[Disk] = &[
         bands: false,
         whole: false,
         write_pointers: false,
-        bytes: 8_000_000_000_000,
     },
     Disk {
         name: "host-aware",
@@ -160,9 +155,8 @@ pub const DISKS: &[Disk] = &[
         drive: "ha-roco",
         extents: false,
         bands: true,
-        whole: false,
+        whole: true,
         write_pointers: true,
-        bytes: 146_000_000_000,
     },
 ];
 

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use shingle_core::registry::Registry;
 use shingle_core::units::BLOCK_BYTES;
+use shingle_drive::Settings;
 use shingle_result::{ByCause, RunResult, verdict};
 use shingle_sim::bound::{Accesses, Prices, Room};
-use shingle_sim::experiment::{self, Assignment, Job, Options, Trace};
+use shingle_sim::experiment::{self, Assignment, ExperimentError, Job, Options, Trace};
 use shingle_trace::{Choice, Mode, OpenOptions, Shape, Summary};
 
 use super::sensitivity::{AS_IT_IS, CONDITIONS, Condition, Varied};
@@ -94,12 +95,15 @@ impl Order<'_> {
 
 /// The trace as a disk takes it: packed if it does not fit otherwise. `None` if it does not fit at all.
 fn fitted<'a>(trace: &'a Trace, disk: &Disk) -> Result<Option<Cow<'a, Trace>>, PaperError> {
-    if trace.summary.end_bytes <= disk.bytes {
+    let drive = shingle_drive::make(disk.drive, &Settings::default())
+        .map_err(|error| ExperimentError::Usage(error.to_string()))?;
+    let disk_bytes = drive.description().disk_blocks * BLOCK_BYTES;
+    if trace.summary.end_bytes <= disk_bytes {
         return Ok(Some(Cow::Borrowed(trace)));
     }
     let requests = Shape { remap: true, ..Shape::default() }.apply(trace.requests.clone())?;
     let summary = Summary::of(&requests);
-    let fits = summary.end_bytes <= disk.bytes;
+    let fits = summary.end_bytes <= disk_bytes;
     let (name, format) = (trace.name.clone(), trace.format.clone());
     Ok(fits.then_some(Cow::Owned(Trace { name, format, requests, summary })))
 }
@@ -305,11 +309,11 @@ fn least_seconds<'a>(
     disk: &Disk,
     runs: impl Iterator<Item = &'a RunResult>,
 ) -> Result<f64, PaperError> {
-    if disk.write_pointers {
-        return Ok(0.0);
-    }
     let made = job.disk()?;
     let description = made.drive().description();
+    if description.exposed.is_some() {
+        return Ok(0.0);
+    }
     let prices = Prices::of_fastest(runs, description, disk.whole);
     let (Some(bands), Some(prices)) = (&description.bands, prices) else { return Ok(0.0) };
     let room = Room::of(description, job.cache_blocks().into());
