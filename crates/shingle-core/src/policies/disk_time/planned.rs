@@ -37,11 +37,9 @@ impl Planned {
         let view = slots.drive();
         let ns = |span: Nanos| span.0 as f32;
         let by_blocks = view.buffer_blocks > 0 && view.in_order.log_blocks == 0;
-        let band_pass_ns = view.in_order.band_pass.filter(|_| whole_bands).map(ns);
-        let piece = if by_blocks && band_pass_ns.is_none() {
-            view.buffer_blocks.div_ceil(PIECE)
-        } else {
-            u64::MAX
+        let piece = match view.in_order.band_pass {
+            None if by_blocks => view.buffer_blocks.div_ceil(PIECE),
+            _ => u64::MAX,
         };
         Planned {
             by_blocks,
@@ -50,7 +48,7 @@ impl Planned {
             read_ns: ns(view.costs.read),
             zone_ns: ns(view.costs.rmw_base),
             block_ns: ns(view.costs.rmw_per_block) * SENT_TOGETHER,
-            band_pass_ns,
+            band_pass_ns: view.in_order.band_pass.filter(|_| whole_bands).map(ns),
         }
     }
 
