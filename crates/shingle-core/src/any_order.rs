@@ -101,6 +101,11 @@ macro_rules! orders {
                 match self { $(AnyOrder::$order(order) => order.expect(slot),)* }
             }
 
+            #[inline]
+            fn expect_blocks(&self, blocks: &[Block]) {
+                match self { $(AnyOrder::$order(order) => order.expect_blocks(blocks),)* }
+            }
+
             fn wants_future(&self) -> bool {
                 match self { $(AnyOrder::$order(order) => order.wants_future(),)* }
             }

@@ -5,7 +5,7 @@ use crate::idle::{LOOKED_AT, Round};
 use crate::params::{Param, Params};
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims};
 use crate::slots::Slots;
-use crate::units::Slot;
+use crate::units::{Block, Slot};
 
 /// Orders slots from hot to cold. Same duties as a [`Policy`]: no I/O, no clock, no allocation
 /// after `new`, every loop bounded.
@@ -58,6 +58,11 @@ pub trait Order: Clone + Send + 'static {
     #[inline]
     fn expect(&self, slot: Slot) {
         let _ = slot;
+    }
+    /// As [`Policy::expect_blocks`].
+    #[inline]
+    fn expect_blocks(&self, blocks: &[Block]) {
+        let _ = blocks;
     }
     /// As [`Policy::coming`].
     #[inline]
@@ -143,6 +148,11 @@ impl<O: Order> Policy for Plain<O> {
     #[inline]
     fn expect(&self, slot: Slot) {
         self.order.expect(slot);
+    }
+
+    #[inline]
+    fn expect_blocks(&self, blocks: &[Block]) {
+        self.order.expect_blocks(blocks);
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use crate::params::{Kind, Param, Params};
 use crate::policy::{Access, Memory};
 use crate::registry::{Entry, Registry};
 use crate::slots::Slots;
-use crate::units::Slot;
+use crate::units::{Block, Slot};
 
 #[cfg(test)]
 mod orders_by_hand;

@@ -354,6 +354,12 @@ pub trait Policy: Clone + Send + 'static {
         let _ = slot;
     }
 
+    /// These blocks, 64 at most, may be accessed soon, cached or not: as [`Policy::expect`].
+    #[inline]
+    fn expect_blocks(&self, blocks: &[Block]) {
+        let _ = blocks;
+    }
+
     /// Writes to `out` who may be named next, as far as it takes no search to know, and returns how many:
     /// what their leaving will read is to be in the processor's cache by then. A wrong guess costs
     /// time only.

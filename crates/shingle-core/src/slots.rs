@@ -246,18 +246,19 @@ impl Slots {
 
     /// Brings into the processor's cache what looking for these blocks will read, and what the leaving of
     /// `victims` will. Reads of one stage do not depend on each other, so that the memory serves many at a
-    /// time; looking for one block after the other, it serves one. Fills `met` with slots met on the way,
-    /// and returns how many.
+    /// time; looking for one block after the other, it serves one. Fills `wanted` with the blocks and `met`
+    /// with slots met on the way, and returns how many.
     pub(crate) fn expect(
         &self,
         requests: &[Request],
         victims: &[Slot],
+        wanted: &mut [Block; EXPECTED_MAX],
         met: &mut [Slot; EXPECTED_MAX],
     ) -> usize {
         if self.records.is_empty() {
             return 0;
         }
-        let (mut wanted, mut expected) = ([Block(0); EXPECTED_MAX], 0);
+        let mut expected = 0;
         'all: for request in requests {
             for block in (0..request.blocks()).map(|place| request.first().after(place)) {
                 if expected == EXPECTED_MAX {
@@ -275,7 +276,7 @@ impl Slots {
         for (block, &slot) in leaving.iter_mut().zip(victims) {
             *block = record(slot).block & BLOCK_BITS;
         }
-        for (slot, wanted) in met[..expected].iter_mut().zip(wanted) {
+        for (slot, wanted) in met[..expected].iter_mut().zip(&*wanted) {
             let first = record(*slot);
             *slot = if first.block & BLOCK_BITS == wanted.0 { *slot } else { first.chain };
         }

@@ -66,6 +66,7 @@ const ROWS: &[Row] = &[
     ("sac-emulator, cost", "sac-ad", Some("sac-emulator"), Some(Timing::Cost), 0.25),
     ("sac-emulator, cost", "most+cdc", Some("sac-emulator"), Some(Timing::Cost), 0.25),
     ("sac-emulator, cost", "cdc", Some("sac-emulator"), Some(Timing::Cost), 0.25),
+    ("sac-emulator, cost", "disk-time", Some("sac-emulator"), Some(Timing::Cost), 0.25),
     ("sac-emulator, cost", "pore", Some("sac-emulator"), Some(Timing::Cost), 0.25),
     ("ha-roco, cost", "lru", Some("ha-roco"), Some(Timing::Cost), 0.25),
     ("ha-roco, cost", "zfifo", Some("ha-roco"), Some(Timing::Cost), 0.25),

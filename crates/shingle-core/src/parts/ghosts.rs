@@ -2,6 +2,7 @@
 //! return of a block keeps them here, and keeps their order in its lists: each ghost is a member of
 //! a pool of links, numbered behind the slots, so that a list may hold slots and ghosts alike.
 
+use crate::slots::EXPECTED_MAX;
 use crate::units::Block;
 
 const NONE: u32 = u32::MAX;
@@ -105,6 +106,20 @@ impl Ghosts {
             at = entry.chain;
         }
         None
+    }
+
+    /// Brings into the processor's cache what looking for these blocks, of which the first 64 count, will read.
+    #[inline]
+    pub fn expect(&self, blocks: &[Block]) {
+        let Some(last) = self.entries.len().checked_sub(1) else { return };
+        let mut met = [NONE; EXPECTED_MAX];
+        for (head, &block) in met.iter_mut().zip(blocks) {
+            *head = self.heads[self.bucket(block)];
+        }
+        // (Who is at the end of a chain reads the last entry: no branch that has to wait for memory.)
+        let entries =
+            met.iter().take(blocks.len()).map(|&at| &self.entries[(at as usize).min(last)]);
+        core::hint::black_box(entries.fold(0, |sum, entry| sum ^ entry.low));
     }
 
     /// The block of the ghost `member`.

@@ -12,7 +12,7 @@ use crate::params::Params;
 use crate::parts::{Ghosts, Links, List};
 use crate::policy::{Access, Memory};
 use crate::slots::Slots;
-use crate::units::Slot;
+use crate::units::{Block, Slot};
 
 const ONCE: usize = 0;
 const TWICE: usize = 1;
@@ -167,6 +167,11 @@ impl Order for Arc {
     #[inline]
     fn expect(&self, slot: Slot) {
         self.links.expect(slot.0);
+    }
+
+    #[inline]
+    fn expect_blocks(&self, blocks: &[Block]) {
+        self.ghosts.expect(blocks);
     }
 
     fn memory(&self) -> Memory {

@@ -150,8 +150,6 @@ impl DiskTime {
     fn leave(&mut self, slot: Slot, out: &mut Victims) {
         let block = out.slots().block(slot);
         self.forget(slot, out.slots());
-        // (A block whose destage was taken back may have been remembered.)
-        self.left.take(block, &mut self.links);
         let (kind, stamp) = (self.kinds[slot.index()], self.stamps[slot.index()]);
         self.left.remember(block, kind, stamp, &mut self.links);
         out.push(slot);
@@ -296,6 +294,8 @@ impl Policy for DiskTime {
             return Admission::Fill;
         }
         self.left.remember(access.block, kind, self.now, &mut self.links);
+        // (It is remembered once: if it enters after all, with another access that waits for room, it is looked for.)
+        self.coming = self.coming.filter(|&(block, _)| block != access.block);
         Admission::Bypass
     }
 
@@ -386,6 +386,12 @@ impl Policy for DiskTime {
     #[inline]
     fn expect(&self, slot: Slot) {
         self.links.expect(slot.0);
+        core::hint::black_box((self.stamps[slot.index()], self.kinds[slot.index()]));
+    }
+
+    #[inline]
+    fn expect_blocks(&self, blocks: &[Block]) {
+        self.left.expect(blocks);
     }
 
     fn memory(&self) -> Memory {
@@ -404,6 +410,7 @@ impl Policy for DiskTime {
             list.check(&self.links);
             for slot in list.from_tail(&self.links).map(Slot) {
                 assert!(!slots.dirty(slot), "a clean block is in its zone");
+                assert!(!self.left.holds(slots.block(slot)), "a ghost is in the cache");
                 assert_eq!(usize::from(self.kinds[slot.index()]), kind);
             }
         }

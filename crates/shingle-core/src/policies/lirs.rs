@@ -231,6 +231,11 @@ impl Order for Lirs {
         self.in_roles.expect(slot.0);
     }
 
+    #[inline]
+    fn expect_blocks(&self, blocks: &[Block]) {
+        self.ghosts.expect(blocks);
+    }
+
     fn memory(&self) -> Memory {
         let links = self.in_stack.bytes() + self.in_roles.bytes();
         Memory { by_slots: links + self.states.capacity() + self.ghosts.bytes(), by_zones: 0 }

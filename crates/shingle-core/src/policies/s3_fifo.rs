@@ -15,7 +15,7 @@ use crate::parts::{Ghosts, Links, List};
 use crate::policies::clock::second_chance;
 use crate::policy::{Access, Memory};
 use crate::slots::Slots;
-use crate::units::Slot;
+use crate::units::{Block, Slot};
 
 /// Uses of a block that count.
 const USES_MAX: u8 = 3;
@@ -168,6 +168,11 @@ impl Order for S3Fifo {
     #[inline]
     fn expect(&self, slot: Slot) {
         core::hint::black_box(self.states[slot.index()]);
+    }
+
+    #[inline]
+    fn expect_blocks(&self, blocks: &[Block]) {
+        self.ghosts.expect(blocks);
     }
 
     fn memory(&self) -> Memory {

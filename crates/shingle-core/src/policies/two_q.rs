@@ -148,6 +148,11 @@ impl Order for TwoQ {
         self.links.expect(slot.0);
     }
 
+    #[inline]
+    fn expect_blocks(&self, blocks: &[Block]) {
+        self.ghosts.expect(blocks);
+    }
+
     fn memory(&self) -> Memory {
         let by_slots = self.links.bytes() + self.in_am.capacity() + self.ghosts.bytes();
         Memory { by_slots, by_zones: 0 }

@@ -51,6 +51,17 @@ impl Left {
         self.list.push_head(links, ghost);
     }
 
+    /// As [`Ghosts::expect`].
+    #[inline]
+    pub(super) fn expect(&self, blocks: &[Block]) {
+        self.ghosts.expect(blocks);
+    }
+
+    /// Whether `block` is remembered.
+    pub(super) fn holds(&self, block: Block) -> bool {
+        self.ghosts.find(block).is_some()
+    }
+
     pub(super) fn bytes(&self) -> usize {
         self.ghosts.bytes() + self.stamps.capacity() * 4
     }
