@@ -30,6 +30,8 @@ pub(super) struct Planned {
     pub(super) buffer_blocks: f32,
     /// Each block in the disk's buffer takes a place.
     by_blocks: bool,
+    /// Zones have write pointers.
+    pointers: bool,
 }
 
 impl Planned {
@@ -43,6 +45,7 @@ impl Planned {
         };
         Planned {
             by_blocks,
+            pointers: !view.write_pointers.is_empty(),
             piece_blocks: usize::try_from(piece).unwrap_or(usize::MAX),
             buffer_blocks: view.buffer_blocks.max(1) as f32,
             read_ns: ns(view.costs.read),
@@ -55,7 +58,9 @@ impl Planned {
     /// What writing a zone with so many dirty blocks takes.
     pub(super) fn zone(&self, dirty: f32) -> f32 {
         let sent = self.zone_ns + self.block_ns * dirty;
-        self.band_pass_ns.map_or(sent, |pass| sent.min(2.0 * pass))
+        // (What the host does with a zone that has a write pointer depends on where that is: `R(x)` stands for all of it.)
+        let pass = self.band_pass_ns.filter(|_| !self.pointers);
+        pass.map_or(sent, |pass| sent.min(2.0 * pass))
     }
 
     /// What sending more of a zone takes of which the buffer holds something. It is cleaned anyway: what is left is a way to
