@@ -22,7 +22,7 @@ pub enum Manner {
     Rewrite(Zone),
     /// All of the group lies at or beyond the write pointer of the zone, and is written in sequence
     /// from there. In gaps goes what the drive has there: zeros, unless a buffer of its own holds
-    /// something.
+    /// something. Where the drive has moved the pointer on since, they are written to their places.
     Append(Zone),
     /// Host-side read-modify-write (ROCO §2.2): the data of the zone that is not in the group is
     /// read, gaps included, the write pointer reset, and everything written back in sequence.

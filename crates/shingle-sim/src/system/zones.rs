@@ -20,8 +20,12 @@ impl System {
     pub(super) fn append_to(&mut self, zone: Zone, group: &[Destage]) {
         let Some(zoned) = self.disk.drive_mut().zoned() else { return self.destage_all(group) };
         let info = zoned.zone(zone);
-        let Some(last) = group.last() else { return };
+        let (Some(first), Some(last)) = (group.first(), group.last()) else { return };
         let (from, end) = (info.first.after(info.write_pointer), last.block.after(1));
+        if first.block < from {
+            // To make room for what was written before, the drive has cleaned this very zone.
+            return self.destage_all(group);
+        }
         let begun = self.clock.ready();
         let zeros = self.merge(group, from, end, info.first.after(info.data_end));
         self.host.gap_blocks += zeros;
