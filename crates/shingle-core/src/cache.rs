@@ -351,7 +351,7 @@ impl<P: Policy> CacheCore for Cache<P> {
 
     fn expect(&self, requests: &[Request]) {
         let (mut met, mut victims) = ([Slot::NONE; EXPECTED_MAX], [Slot::NONE; VICTIMS_MAX]);
-        let mut wanted = [Block(0); EXPECTED_MAX];
+        let mut blocks = [Block(0); EXPECTED_MAX];
         let leaving = if self.slots.full() {
             // Most requests of most traces are hits.
             let wanted = requests.len().div_ceil(4).min(VICTIMS_MAX);
@@ -359,8 +359,8 @@ impl<P: Policy> CacheCore for Cache<P> {
         } else {
             0
         };
-        let expected = self.slots.expect(requests, &victims[..leaving], &mut wanted, &mut met);
-        self.policy.expect_blocks(&wanted[..expected]);
+        let expected = self.slots.expect(requests, &victims[..leaving], &mut blocks, &mut met);
+        self.policy.expect_blocks(&blocks[..expected]);
         for slot in met[..expected].iter().filter_map(|slot| slot.some()) {
             self.policy.expect(slot);
         }

@@ -28,10 +28,11 @@ pub(super) struct Planned {
     pub(super) piece_blocks: usize,
     /// Blocks that the disk's buffer holds.
     pub(super) buffer_blocks: f32,
+    /// What writing a zone takes at most, if its band may be written in order. (What the host does with a zone that has a write
+    /// pointer depends on where that is: `R(x)` stands for all of it.)
+    zone_most_ns: f32,
     /// Each block in the disk's buffer takes a place.
     by_blocks: bool,
-    /// Zones have write pointers.
-    pointers: bool,
 }
 
 impl Planned {
@@ -43,24 +44,23 @@ impl Planned {
             None if by_blocks => view.buffer_blocks.div_ceil(PIECE),
             _ => u64::MAX,
         };
+        let band_pass_ns = view.in_order.band_pass.filter(|_| whole_bands).map(ns);
+        let in_order = band_pass_ns.filter(|_| view.write_pointers.is_empty());
         Planned {
             by_blocks,
-            pointers: !view.write_pointers.is_empty(),
+            zone_most_ns: in_order.map_or(f32::INFINITY, |pass| 2.0 * pass),
             piece_blocks: usize::try_from(piece).unwrap_or(usize::MAX),
             buffer_blocks: view.buffer_blocks.max(1) as f32,
             read_ns: ns(view.costs.read),
             zone_ns: ns(view.costs.rmw_base),
             block_ns: ns(view.costs.rmw_per_block) * SENT_TOGETHER,
-            band_pass_ns: view.in_order.band_pass.filter(|_| whole_bands).map(ns),
+            band_pass_ns,
         }
     }
 
     /// What writing a zone with so many dirty blocks takes.
     pub(super) fn zone(&self, dirty: f32) -> f32 {
-        let sent = self.zone_ns + self.block_ns * dirty;
-        // (What the host does with a zone that has a write pointer depends on where that is: `R(x)` stands for all of it.)
-        let pass = self.band_pass_ns.filter(|_| !self.pointers);
-        pass.map_or(sent, |pass| sent.min(2.0 * pass))
+        (self.zone_ns + self.block_ns * dirty).min(self.zone_most_ns)
     }
 
     /// What sending more of a zone takes of which the buffer holds something. It is cleaned anyway: what is left is a way to
