@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use shingle::api::{self, Experiment};
 use shingle_result::RunResult;
 use shingle_sim::experiment::Trace as InnerTrace;
+use shingle_sim::requests::Requests;
 use shingle_sweep::{Plan as InnerPlan, Shard, Sweep as InnerSweep};
 
 use crate::asked::{Call, parsed};
@@ -71,25 +72,32 @@ impl Plan {
     }
 
     /// Requests that a cell has to serve.
-    fn requests(&self, number: usize) -> PyResult<usize> {
+    fn requests(&self, number: usize) -> PyResult<u64> {
         self.check(number)?;
-        Ok(self.plan.requests(number).len())
+        Ok(self.plan.requests(number))
     }
 
     /// Computes a cell: its entry of `runs`, as JSON.
     fn run(&self, py: Python<'_>, number: usize) -> PyResult<String> {
         self.check(number)?;
         let run = self.call.work(py, |asked| {
-            let bar = asked.listener.begin("running", self.plan.requests(number).len() as u64);
+            let bar = asked.listener.begin("running", self.plan.requests(number));
             Ok(self.plan.run(number, &|done| bar.add(done))?)
         })?;
         Ok(serde_json::to_string(&run).expect("a result is JSON"))
     }
 
-    /// Name, seed and requests of each trace.
-    fn traces(&self) -> Vec<(String, u64, Trace)> {
+    /// Name, seed and requests of each trace, unless one of them stays in its file.
+    fn traces(&self) -> Option<Vec<(String, u64, Trace)>> {
         let named = self.named.iter().cloned().zip(&self.plan.traces);
-        named.map(|((name, seed), trace)| (name, seed, Trace::new(trace.clone()))).collect()
+        let held = named.map(|((name, seed), trace)| {
+            let Requests::Held(requests) = &trace.requests else { return None };
+            let requests = requests.to_vec();
+            let (format, summary) = (trace.format.clone(), trace.summary.clone());
+            let trace = InnerTrace { name: trace.name.clone(), format, requests, summary };
+            Some((name, seed, Trace::new(trace)))
+        });
+        held.collect()
     }
 
     /// The short name of the first trace.

@@ -24,7 +24,7 @@ def parameters(function) -> set[str]:
 def test_functions_take_the_options_of_the_command():
     options = set(_native.options()) - {"trace"}
     assert parameters(shingle.compare) == options - {"vary"}
-    assert parameters(shingle.sweep) == options - {"threads", "seeds", "baseline", "targets", "course", "memory"}
+    assert parameters(shingle.sweep) == options - {"threads", "seeds", "baseline", "targets", "course"}
     single = {"policies": "policy", "drives": "drive", "translations": "translation"}
     others = options - {"vary", "seeds", "baseline", "targets", "threads"}
     assert parameters(shingle.run) == {single.get(name, name) for name in others}

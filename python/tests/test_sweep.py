@@ -82,6 +82,19 @@ def test_a_worker_that_does_not_see_the_folder_is_sent_the_parcel(tmp_path, sing
         assert figures(made(tmp_path / "out").run(executor).to_json()) == single
 
 
+def test_a_trace_that_stays_in_its_file_is_read_there_by_workers(tmp_path, caplog):
+    path = tmp_path / "small.shingle"
+    shingle.trace.convert(SMALL, path)
+
+    def over(out: str, **more):
+        return shingle.sweep(path, vary={"cache": "1%,2%"}, policies="lru", offset="1MiB", out=tmp_path / out, **more)
+
+    with caplog.at_level("INFO", logger="shingle"), ThreadPoolExecutor(2) as executor:
+        streamed = over("streamed", memory="64K").run(executor)
+    assert sum("stays in its file" in record.message for record in caplog.records) >= 2, "the plan's and a worker's"
+    assert figures(streamed.to_json()) == figures(over("held").run().to_json())
+
+
 def lines(out: Path) -> int:
     journal = out / "cells.jsonl"
     return journal.read_text().count("\n") if journal.exists() else 0

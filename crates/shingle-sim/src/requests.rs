@@ -88,6 +88,15 @@ pub enum Requests<'a> {
 }
 
 impl Requests<'_> {
+    /// The same without borrowing anything.
+    #[must_use]
+    pub fn into_owned(self) -> Requests<'static> {
+        match self {
+            Requests::Held(requests) => Requests::Held(Cow::Owned(requests.into_owned())),
+            Requests::Streamed(requests) => Requests::Streamed(requests),
+        }
+    }
+
     /// Of their contents ([`shingle_trace::hash`]).
     #[must_use]
     pub fn hash(&self) -> String {

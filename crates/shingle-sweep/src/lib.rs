@@ -19,7 +19,7 @@ use thiserror::Error;
 
 pub use manifest::Shard;
 pub use merge::merge;
-pub use plan::{Order, Plan};
+pub use plan::{Order, Plan, PlanTrace};
 pub use run::Sweep;
 pub use values::range;
 

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use shingle_core::registry::Registry;
-use shingle_core::units::Request;
 use shingle_result::{Axis, Labels, Place, RunResult, Swept, SweptTrace, TraceInfo};
 use shingle_sim::experiment::{ExperimentError, Job, Options, Trace, plan, takes};
+use shingle_sim::requests::{RequestList, Requests};
 
 use crate::SweepError;
 use crate::grid::Grid;
@@ -25,10 +25,13 @@ pub struct Order<'a> {
     pub registry: &'a Registry,
 }
 
+/// A trace of a sweep, in memory or in its file.
+pub type PlanTrace = Trace<Requests<'static>>;
+
 /// A sweep, ready to start.
 pub struct Plan {
     /// Its traces, each with each seed.
-    pub traces: Vec<Trace>,
+    pub traces: Vec<PlanTrace>,
     /// What is varied, and where each cell stands.
     pub swept: Swept,
     /// What the user should know before the runs begin: sentences.
@@ -103,7 +106,7 @@ impl Plan {
     /// If a name is wrong, a trace cannot be read, or a value goes with nothing.
     pub fn new<E: From<SweepError>>(
         order: &Order,
-        read: &mut dyn FnMut(&str, u64) -> Result<Trace, E>,
+        read: &mut dyn FnMut(&str, u64) -> Result<PlanTrace, E>,
     ) -> Result<Plan, E> {
         let grid = Grid::new(order.options, order.trace, order.vary, order.registry)?;
         let (traces, numbers) = read_all(&grid, read)?;
@@ -113,12 +116,12 @@ impl Plan {
             found.add(&cell, trace, &traces[trace], order);
         }
         found.refuse_what_goes_with_nothing()?;
-        let info = |(seed, trace): &(u64, Trace)| SweptTrace {
+        let info = |(seed, trace): &(u64, PlanTrace)| SweptTrace {
             seed: *seed,
-            info: TraceInfo::new(
+            info: TraceInfo::with_hash(
                 &trace.name,
                 trace.format.as_ref(),
-                &trace.requests,
+                trace.requests.hash(),
                 &trace.summary,
             ),
         };
@@ -148,12 +151,16 @@ impl Plan {
         serde_json::to_string(&self.cells[number].identity).expect("an identity is JSON")
     }
 
-    /// Requests that cell `number` has to serve.
+    /// How many requests cell `number` has to serve.
     ///
     /// # Panics
     /// If there is no such cell.
     #[must_use]
-    pub fn requests(&self, number: usize) -> &[Request] {
+    pub fn requests(&self, number: usize) -> u64 {
+        self.list(number).len() as u64
+    }
+
+    fn list(&self, number: usize) -> &Requests<'static> {
         &self.traces[self.cells[number].identity.trace].requests
     }
 
@@ -169,7 +176,7 @@ impl Plan {
         number: usize,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<RunResult, SweepError> {
-        Ok(self.cells[number].job.run(self.requests(number), progress)?)
+        Ok(self.cells[number].job.run(self.list(number), progress)?)
     }
 }
 
@@ -182,12 +189,12 @@ impl Grid {
 }
 
 /// Traces with their seeds, and the number of each by those of name and seed in the grid.
-type Traces = (Vec<(u64, Trace)>, BTreeMap<(usize, usize), usize>);
+type Traces = (Vec<(u64, PlanTrace)>, BTreeMap<(usize, usize), usize>);
 
 /// Reads each trace once, or with each seed if it is made from one.
 fn read_all<E>(
     grid: &Grid,
-    read: &mut dyn FnMut(&str, u64) -> Result<Trace, E>,
+    read: &mut dyn FnMut(&str, u64) -> Result<PlanTrace, E>,
 ) -> Result<Traces, E> {
     let (mut traces, mut numbers) = (Vec::new(), BTreeMap::new());
     for (i, name) in grid.values("trace").iter().enumerate() {
@@ -225,7 +232,7 @@ impl<'a> Found<'a> {
     }
 
     /// Plans one cell, or notes why it cannot be.
-    fn add(&mut self, cell: &[usize], number: usize, trace: &(u64, Trace), order: &Order) {
+    fn add(&mut self, cell: &[usize], number: usize, trace: &(u64, PlanTrace), order: &Order) {
         let (seed, trace) = trace;
         // A file is the same with each seed, and its runs are.
         let mut options = Options { seed: *seed, ..self.grid.options(cell, order.options) };
@@ -278,7 +285,7 @@ impl<'a> Found<'a> {
         Ok(())
     }
 
-    fn plan(self, infos: Vec<SweptTrace>, traces: Vec<Trace>) -> Plan {
+    fn plan(self, infos: Vec<SweptTrace>, traces: Vec<PlanTrace>) -> Plan {
         let varied = |axis: &&Axis| axis.values.len() > 1;
         let places = self.cells.iter().zip(&self.values).map(|(cell, values)| {
             let axes = self.grid.axes.iter().zip(values).filter(|(axis, _)| varied(axis));

@@ -56,7 +56,7 @@ impl Sweep {
     /// Requests that pending cells have to serve.
     #[must_use]
     pub fn requests(&self) -> u64 {
-        self.pending().into_iter().map(|number| self.plan.requests(number).len() as u64).sum()
+        self.pending().into_iter().map(|number| self.plan.requests(number)).sum()
     }
 
     /// Keeps `run` as the result of cell `number`, which another process has computed by

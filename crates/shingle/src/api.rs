@@ -133,10 +133,12 @@ pub fn plan(
 ) -> anyhow::Result<(Plan, Experiment)> {
     let args = Sweep::of(options.setup(), options.1.vary.clone());
     let grid = Grid::new(&args, Some(&options.0))?;
-    grid.plan(asked.registry, asked.listener, &mut |args| {
-        let found = held(args.trace.as_deref().unwrap_or_default(), args.seed.unwrap_or(1));
-        let held = found.as_ref();
-        Ok(traces(held).get(args, asked.listener)?.into_owned())
+    grid.plan(asked.registry, asked.listener, &mut |setup| {
+        let (name, seed) = (setup.trace.trace.as_deref(), setup.trace.seed);
+        let found = held(name.unwrap_or_default(), seed.unwrap_or(1));
+        let Trace { name, format, requests, summary } =
+            traces(found.as_ref()).for_runs(setup, asked.listener)?;
+        Ok(Trace { name, format, requests: requests.into_owned(), summary })
     })
 }
 

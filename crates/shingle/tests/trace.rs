@@ -436,7 +436,12 @@ fn a_trace_that_stays_in_its_file_gives_the_same_results() {
     // What needs all of it has it in memory.
     let (_, told) = results(&folder, "compare a.shingle -p lru --copies 2 --memory 64K");
     assert!(!told.contains(STAYS), "{told}");
-    refused(&folder, 2, &["sweep", "a.shingle", "--memory", "1M"], "--memory: a sweep has");
+    // A sweep over one of each kind.
+    let sweep = "sweep -p lru,most --vary trace=a.shingle,synth:mixed?requests=5000,cache=1%..4%";
+    let (held, _) = results(&folder, &format!("{sweep} --out held"));
+    let (streamed, told) = results(&folder, &format!("{sweep} --memory 200K --out streamed"));
+    assert_eq!(told.matches(STAYS).count(), 1, "{told}");
+    assert_eq!(streamed, held);
     // A damaged one is told before anything is run.
     let mut bytes = std::fs::read(folder.path().join("a.shingle")).expect("there");
     let last = bytes.len() - 100;

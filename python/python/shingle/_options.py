@@ -74,11 +74,6 @@ class SetupOptions(TraceOptions, total=False):
     drive_timing: Annotated[Literal["mechanics", "cost"] | None, "how drives are timed. [as each prefers]"]
     drain: Annotated[bool | None, "destage and clean everything at the end, and count that in."]
     check: Annotated[bool | None, "check every read against the last write."]
-
-
-class RunOptions(SetupOptions, total=False):
-    """What only ``run`` and ``compare`` take."""
-
     memory: Annotated[
         Size | None, "a native trace that takes more in memory stays in its file, and each run reads it again. [1G]"
     ]

@@ -7,12 +7,12 @@ from typing import Any, Unpack
 
 from . import _calls
 from ._calls import ProgressFn
-from ._options import PolicyLike, RunOptions, Size, TraceLike, takes
+from ._options import PolicyLike, SetupOptions, Size, TraceLike, takes
 from ._policy import Policy
 from ._results import Result
 
 
-@takes(RunOptions)
+@takes(SetupOptions)
 def run(
     trace: TraceLike = "synth:mixed",
     *,
@@ -22,7 +22,7 @@ def run(
     cache: Size | None = None,
     course: bool | None = None,
     progress: ProgressFn | bool | None = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[SetupOptions],
 ) -> Result:
     """One configuration over a trace: what ``shingle run`` does, with its options and their defaults.
 
@@ -60,7 +60,7 @@ def run(
     return _ran("run", trace, named, classes, given, progress)
 
 
-@takes(RunOptions)
+@takes(SetupOptions)
 def compare(
     trace: TraceLike = "synth:mixed",
     *,
@@ -74,7 +74,7 @@ def compare(
     threads: int | None = None,
     course: bool | None = None,
     progress: ProgressFn | bool | None = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[SetupOptions],
 ) -> Result:
     """Policies side by side over a trace: what ``shingle compare`` does, with its options and their defaults.
 

@@ -29,7 +29,7 @@ _log = logging.getLogger("shingle")
 #: A cell is given up when so many workers that had it are gone.
 _TRIES = 5
 
-#: What is done to a trace once, where it is read; workers get it as it is then.
+#: What is done to a trace once, where it is read; workers get it as it is then, unless it stays in its file.
 _DONE_TO_TRACES = TraceOptions.__annotations__.keys() - {"mode", "seed"}
 
 
@@ -199,8 +199,11 @@ class Sweep:
 
     def _parcel(self) -> bytes:
         """All that a worker needs to make the same plan."""
-        options = {name: value for name, value in self._named.items() if name not in _DONE_TO_TRACES}
-        traces = [(name, seed, trace.to_bytes()) for name, seed, trace in self._plan.traces()]
+        in_memory = self._plan.traces()
+        # One that stays in its file is read there by the workers, and so are all others with it.
+        done = set() if in_memory is None else _DONE_TO_TRACES
+        options = {name: value for name, value in self._named.items() if name not in done}
+        traces = [(name, seed, trace.to_bytes()) for name, seed, trace in in_memory or ()]
         parcel = (_calls.native.__version__, _calls.native.__name__, _calls.options(options), self._classes, traces)
         try:
             # (It takes classes of notebooks along. Dask brings it.)

@@ -7,12 +7,12 @@ use anyhow::bail;
 use clap::{Args, Subcommand};
 use shingle_core::registry::Registry;
 use shingle_result::Report;
-use shingle_sim::experiment::{Options, Trace};
-use shingle_sweep::{Order, Plan, Shard, merge};
+use shingle_sim::experiment::Options;
+use shingle_sweep::{Order, Plan, PlanTrace, Shard, merge};
 
 use super::compare::DEFAULT_POLICIES;
 use super::setup::{
-    DEFAULT_TRACE, check_files, check_pacing, check_store, deliver, options, pool, read_trace,
+    DEFAULT_TRACE, Traces, check_files, check_pacing, check_store, deliver, options, pool,
 };
 use crate::Usage;
 use crate::cli::{Global, SetupArgs, TraceArgs};
@@ -97,7 +97,7 @@ pub(crate) fn execute(args: &Sweep, global: &Global, registry: &Registry) -> any
         ));
     }
     check_files(setup)?;
-    let (plan, options) = grid.plan(registry, global, &mut |args| read_trace(args, global))?;
+    let (plan, options) = grid.plan(registry, global, &mut |setup| Traces::Named.for_runs(setup, global))?;
     let plan = Arc::new(plan);
     let out = args.out.clone().unwrap_or_else(|| default_folder(&plan, shard));
     let pool = pool(setup)?;
@@ -164,13 +164,9 @@ impl Grid {
         &self,
         registry: &Registry,
         listener: &dyn Listener,
-        read: &mut dyn FnMut(&TraceArgs) -> anyhow::Result<Trace>,
+        read: &mut dyn FnMut(&SetupArgs) -> anyhow::Result<PlanTrace>,
     ) -> anyhow::Result<(Plan, Options)> {
         check_store(&self.setup)?;
-        if self.setup.memory.is_some() {
-            let why = "--memory: a sweep has its traces in memory; `run` and `compare` leave large ones in their files";
-            return Err(Usage(why.into()).into());
-        }
         let paced = |vary: &String| vary.split(',').any(|axis| axis.trim().starts_with("pacing="));
         if !self.vary.iter().any(paced) {
             check_pacing(&self.setup)?;
@@ -186,7 +182,8 @@ impl Grid {
             registry,
         };
         let plan = Plan::new(&order, &mut |name, seed| {
-            read(&TraceArgs { trace: Some(name.into()), seed: Some(seed), ..of_trace.clone() })
+            let trace = TraceArgs { trace: Some(name.into()), seed: Some(seed), ..of_trace.clone() };
+            read(&SetupArgs { trace, ..self.setup.clone() })
         })?;
         plan.notes.iter().for_each(|text| listener.note(text));
         Ok((plan, options))
