@@ -52,7 +52,7 @@ use asked::{Asked, KINDS};
 use left::Left;
 use planned::Planned;
 use reads::ReadsFirst;
-use zones::DirtyZones;
+use zones::{Dirty, DirtyZones};
 
 /// The policy.
 #[derive(Clone, Debug)]
@@ -197,9 +197,12 @@ impl DiskTime {
     fn cheapest_zone(&mut self, slots: &Slots) -> Option<(f32, ZoneIndex)> {
         let (sent, costs) = (&self.sent, &self.costs);
         let along = costs.along(sent.stay(self.now));
-        let saves = |zone, dirty, rate| {
-            let cost = if sent.holds(zone) { costs.more_of_zone(dirty) } else { costs.zone(dirty) };
-            2.0 * cost * rate / (dirty * (dirty + 2.0 * rate * along))
+        let saves = |Dirty { zone, blocks, runs, rate }| {
+            let cost = match sent.holds(zone) {
+                true => costs.more_of_zone(blocks, runs),
+                false => costs.zone(blocks, runs),
+            };
+            2.0 * cost * rate / (blocks * (blocks + 2.0 * rate * along))
         };
         self.zones.cheapest(self.now, saves, &self.links, slots)
     }
@@ -276,7 +279,7 @@ impl Policy for DiskTime {
             admits_all: params.choice("admit") == "all",
             always_whole: params.choice("whole_bands") == "always",
             stay: params.switch("stay"),
-            reads_first: ReadsFirst::new(first * costs.zone(0.0)),
+            reads_first: ReadsFirst::new(first * costs.zone(0.0, 0.0)),
             scratch: Vec::with_capacity(slots.zones().largest().min(u64::from(capacity)) as usize),
         }
     }
@@ -314,7 +317,7 @@ impl Policy for DiskTime {
         if access.op == Op::Write {
             // What is being written of it is out of date.
             self.is_over(slot, slots);
-            self.zones.written(slots.zone_index(slot), self.now);
+            self.zones.written(slots.zone_index(slot), self.asked.begins_run(access), self.now);
         }
     }
 
@@ -331,7 +334,7 @@ impl Policy for DiskTime {
         (self.kinds[slot.index()], self.stamps[slot.index()]) = (kind, self.now);
         self.keep(slot, slots);
         if access.op == Op::Write {
-            self.zones.written(slots.zone_index(slot), self.now);
+            self.zones.written(slots.zone_index(slot), self.asked.begins_run(access), self.now);
         }
     }
 
