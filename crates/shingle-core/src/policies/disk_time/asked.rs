@@ -70,8 +70,12 @@ impl Asked {
         access.place == 0 && self.begins
     }
 
-    /// What `access` would have taken without the cache.
+    /// What `access` would have read without the cache, in time. Of a block that is written in part the rest is read.
     pub(super) fn saved_ns(&self, access: &Access) -> f32 {
-        if access.op == Op::Read { self.saved_ns } else { 0.0 }
+        match access.op {
+            Op::Read => self.saved_ns,
+            _ if access.partial => self.read_ns,
+            _ => 0.0,
+        }
     }
 }
