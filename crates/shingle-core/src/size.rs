@@ -44,11 +44,30 @@ pub fn scaled(number: &str, factor: u64) -> Option<u64> {
     if whole.is_empty() && fraction.is_empty() || fraction.len() > 18 {
         return None;
     }
-    let digits = |text: &str| if text.is_empty() { Some(0) } else { text.parse::<u64>().ok() };
+    // (`parse` would take a sign.)
+    let digits = |text: &str| match text {
+        "" => Some(0),
+        _ if !text.bytes().all(|byte| byte.is_ascii_digit()) => None,
+        _ => text.parse::<u64>().ok(),
+    };
     let whole = u128::from(digits(whole)?) * u128::from(factor);
     let part =
         u128::from(digits(fraction)?) * u128::from(factor) / 10u128.pow(fraction.len() as u32);
     u64::try_from(whole + part).ok()
+}
+
+/// A number of things: `5000`, `2M`, `1.5k`. They are counted in thousands, only bytes in 1024.
+#[must_use]
+pub fn parse_count(text: &str) -> Option<u64> {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[number.len()..] {
+        "" => 1,
+        "k" | "K" => 1_000,
+        "M" | "m" => 1_000_000,
+        "G" | "g" => 1_000_000_000,
+        _ => return None,
+    };
+    scaled(number, unit)
 }
 
 /// Bytes for people: the largest binary unit that leaves a number of at least one.
@@ -85,6 +104,16 @@ mod tests {
             let error = parse_bytes(text).unwrap_err();
             assert!(error.contains("256MiB") && error.lines().count() == 1, "{error}");
         }
+    }
+
+    #[test]
+    fn counts_are_in_thousands_and_have_no_sign() {
+        assert_eq!(parse_count("1.5k"), Some(1_500));
+        assert_eq!(parse_count("2m"), Some(2_000_000));
+        for text in ["", "k", "+5", "-5", "1.+5", "5 k", "5KiB", "99999999999999G"] {
+            assert_eq!(parse_count(text), None, "{text}");
+        }
+        assert_eq!((scaled("0.+5", 100), scaled("+1", 100)), (None, None));
     }
 
     #[test]

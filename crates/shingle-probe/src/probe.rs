@@ -227,7 +227,7 @@ impl Probe<'_, '_> {
         for nth in 0..TRIES {
             let region_blocks = end.saturating_sub((TRIES - 1 - nth) * shift).max(end / 2);
             self.to(region_blocks);
-            let seed = self.options.seed + nth;
+            let seed = self.options.seed.wrapping_add(nth);
             let workload = Workload { region_blocks, write_blocks: 1, depth: 1, read, seed };
             let name = format!("rough capacity, try {nth}");
             let shown = self
@@ -311,7 +311,7 @@ impl Probe<'_, '_> {
         let mut best: Option<Capacity> = None;
         for nth in 0..TRIES {
             let (write_blocks, depth) = (writes.blocks, writes.depth as usize);
-            let seed = self.options.seed + 10 + nth;
+            let seed = self.options.seed.wrapping_add(10 + nth);
             let name =
                 format!("capacity, {} bytes, depth {depth}, try {nth}", write_blocks * BLOCK_BYTES);
             let fill = self.measure(&name, true, Holds::Region, |scratch| {
@@ -422,7 +422,7 @@ impl Probe<'_, '_> {
                 continue;
             }
             for (nth, zones) in zones.chunks(room).take(ROUNDS).enumerate() {
-                let seed = seed + 100 * blocks + nth as u64;
+                let seed = seed.wrapping_add(100 * blocks + nth as u64);
                 let coverage = Coverage { zone_blocks, blocks, zones, seed };
                 let name = format!("R({blocks}), round {nth}");
                 let timed = self.measure(&name, true, Holds::Region, |scratch| {

@@ -16,6 +16,9 @@ use crate::source::{DISK_BYTES_MAX, Source, TRACE_NANOS_MAX, ready};
 use crate::synth::rng::Seed;
 use crate::zones::{ZONE_BYTES, side_by_side};
 
+/// More copies of traces than this are not mixed: they take 100 MB.
+const PARTS_MAX: u64 = 1 << 20;
+
 /// In which order requests of different traces come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Order {
@@ -49,7 +52,7 @@ impl Default for Mixing {
     }
 }
 
-/// Mixed requests, made as they are asked for: copies take no memory.
+/// Mixed requests, made as they are asked for: copies take next to no memory.
 pub struct Mixed {
     parts: Vec<Part>,
     times: ByTime,
@@ -98,6 +101,14 @@ impl Mixing {
                 Place::Whole,
                 "the traces hold no request",
             ));
+        }
+        // (Each copy of each trace takes a little memory, its requests none.)
+        let copies = u64::from(self.copies);
+        if copies.saturating_mul(traces.len() as u64) > PARTS_MAX {
+            return Err(usage(format!(
+                "--copies {copies} of {} traces are more than {PARTS_MAX} parts; give fewer copies",
+                traces.len()
+            )));
         }
         let ends: Vec<u64> = traces.iter().map(|requests| end_of(requests)).collect();
         let starts = self.starts(&ends).ok_or_else(|| {
@@ -250,10 +261,11 @@ mod tests {
         for (mixing, traces, told) in [
             (Mixing { copies: 2, ..Mixing::default() }, &high, "64 PiB"),
             (
-                Mixing { copies: u32::MAX, shift_bytes: Some(1 << 60), ..Mixing::default() },
+                Mixing { copies: 100, shift_bytes: Some(1 << 60), ..Mixing::default() },
                 &high,
                 "64 PiB",
             ),
+            (Mixing { copies: u32::MAX, ..Mixing::default() }, &high, "give fewer copies"),
             (Mixing { copies: 0, ..Mixing::default() }, &high, "at least 1"),
             (Mixing { time_thousandths: 1_001, ..Mixing::default() }, &late, "146 years"),
             (Mixing::default(), &vec![vec![]], "no request"),

@@ -231,21 +231,15 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
 
 /// A number of requests: `5000`, `2M`.
 pub(crate) fn number(text: &str) -> Result<u64, String> {
-    let (digits, factor) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
-        Some((at, 'M')) => (&text[..at], 1_000_000),
-        Some((at, 'G')) => (&text[..at], 1_000_000_000),
-        _ => (text, 1),
-    };
-    let number: Option<u64> = digits.parse().ok().and_then(|n: u64| n.checked_mul(factor));
-    number.filter(|&n| n > 0).ok_or_else(|| format!("`{text}` is no number such as 5000 or 2M"))
+    let number = shingle_core::size::parse_count(text).filter(|&n| n > 0);
+    number.ok_or_else(|| format!("`{text}` is no number such as 5000 or 2M"))
 }
 
 /// A factor above zero, in thousandths.
 pub(crate) fn factor(text: &str) -> Result<u64, String> {
     let value: f64 = text.parse().map_err(|_| format!("`{text}` is no factor such as 2 or 0.5"))?;
     if !(0.001..=1_000_000.0).contains(&value) {
-        return Err("the speed lies between 0.001 and 1000000".into());
+        return Err("a factor lies between 0.001 and 1000000".into());
     }
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     Ok((value * 1000.0).round() as u64)

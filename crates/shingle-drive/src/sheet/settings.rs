@@ -3,7 +3,8 @@
 use super::error::DriveError;
 use super::parameters::{Overrides, Sheet};
 use crate::drive::Drive;
-use shingle_core::units::Nanos;
+use shingle_core::size::parse_bytes;
+use shingle_core::units::{BLOCK_BYTES, Nanos};
 
 /// How I/O is timed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -30,6 +31,53 @@ pub enum Buffer {
         /// Map entries.
         extents: u64,
     },
+}
+
+impl Buffer {
+    /// So many bytes of log and so many map entries; where nothing is said, as the sheet has it.
+    #[must_use]
+    pub fn of(log_bytes: Option<u64>, extents: Option<u64>) -> Buffer {
+        match (log_bytes, extents) {
+            (None, None) => Buffer::Real,
+            (Some(bytes), None) => Buffer::Bytes(bytes),
+            // (As large as none is: the map is the limit.)
+            (bytes, Some(extents)) => {
+                Buffer::Limits { log_bytes: bytes.unwrap_or(u64::MAX / 4), extents }
+            }
+        }
+    }
+
+    /// Bytes of log as they are written: a size, or `real` for the drive's own.
+    ///
+    /// # Errors
+    /// One line, which says what is wrong.
+    pub fn parse_log(text: &str) -> Result<Option<u64>, String> {
+        if text == "real" {
+            return Ok(None);
+        }
+        let bytes = parse_bytes(text).map_err(|error| format!("{error}, or real"))?;
+        Buffer::check_log(bytes).map(Some)
+    }
+
+    /// `bytes` of log.
+    ///
+    /// # Errors
+    /// If that is less than a block.
+    pub fn check_log(bytes: u64) -> Result<u64, String> {
+        match bytes {
+            0..BLOCK_BYTES => Err("a buffer holds at least one block of 4 KiB".into()),
+            bytes => Ok(bytes),
+        }
+    }
+
+    /// Map entries as they are written.
+    ///
+    /// # Errors
+    /// One line, which says what is wrong.
+    pub fn parse_extents(text: &str) -> Result<u64, String> {
+        let extents = text.parse().ok().filter(|&extents| extents > 0);
+        extents.ok_or_else(|| "give a number of map entries".into())
+    }
 }
 
 /// What a user may ask of a drive beside its parameters. `None` leaves it to the drive.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 use shingle_engine::{Command, CommandOp, Errno};
 use shingle_result::{Parts, ResponseTimes};
+use shingle_sim::store::goes_alone;
 use shingle_store::backend::Handle;
 
 use super::ReplayError;
@@ -21,10 +22,6 @@ pub(super) enum Pace {
     /// At their times, so many thousandths as fast.
     Open(u64),
 }
-
-/// A request of more blocks goes alone: of one that long, a store works at a part at a time, and what
-/// comes next may overtake the rest.
-const TOGETHER_BLOCKS_MAX: u64 = 1024;
 
 struct Answer {
     number: u64,
@@ -92,7 +89,7 @@ impl<'a> Client<'a> {
             if number % PROGRESS_EVERY == PROGRESS_EVERY - 1 {
                 progress(PROGRESS_EVERY);
             }
-            let alone = request.blocks() > TOGETHER_BLOCKS_MAX;
+            let alone = goes_alone(request);
             if alone {
                 self.wait_for(0)?;
             }

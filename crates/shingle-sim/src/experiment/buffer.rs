@@ -45,15 +45,8 @@ pub(super) fn buffer(
         None => None,
     };
     shown.insert("pb".into(), shown_pb(log_bytes));
-    Ok(match (log_bytes, extents) {
-        (None, None) => Buffer::Real,
-        (Some(bytes), None) => Buffer::Bytes(bytes),
-        (bytes, Some(extents)) => {
-            shown.insert("extents".into(), extents.to_string());
-            let log_bytes = bytes.unwrap_or(u64::MAX / 4);
-            Buffer::Limits { log_bytes, extents }
-        }
-    })
+    shown.extend(extents.map(|extents| ("extents".into(), extents.to_string())));
+    Ok(Buffer::of(log_bytes, extents))
 }
 
 /// Fails unless what is set of a buffer can be one, whatever the trace.
@@ -66,10 +59,8 @@ pub(super) fn check_buffer(options: &Options) -> Result<(), ExperimentError> {
 /// Map entries, as asked for.
 fn extents(options: &Options) -> Result<Option<u64>, ExperimentError> {
     let Some(text) = options.sets.last("drive", "extents") else { return Ok(None) };
-    match text.parse::<u64>() {
-        Ok(extents) if extents > 0 => Ok(Some(extents)),
-        _ => Err(usage(format!("drive.extents={text}: give a number of map entries"))),
-    }
+    let extents = Buffer::parse_extents(text);
+    extents.map(Some).map_err(|error| usage(format!("drive.extents={text}: {error}")))
 }
 
 /// A word on a scaled buffer that has room for all that is written. The data of a sparse trace is
@@ -88,17 +79,13 @@ pub(super) fn holds_all(name: &str, buffer_bytes: u64, summary: &Summary) -> Opt
 /// The value of `drive.pb` in bytes: a share of `whole`, a size, or `None` for `real`.
 pub(super) fn pb_bytes(text: &str, whole: u64) -> Result<Option<u64>, ExperimentError> {
     let bytes = match text.strip_suffix('%') {
-        _ if text == "real" => return Ok(None),
-        Some(percent) => percent_of(percent, whole).ok_or_else(|| {
-            usage(format!("drive.pb={text}: give a share such as 0.4%, a size, or real"))
-        })?,
-        None => size::parse_bytes(text)
-            .map_err(|error| usage(format!("drive.pb: {error}, a share such as 0.4%, or real")))?,
+        None => Buffer::parse_log(text),
+        Some(percent) => match percent_of(percent, whole) {
+            None => Err("give a share such as 0.4%, a size, or real".into()),
+            Some(bytes) => Buffer::check_log(bytes).map(Some),
+        },
     };
-    match bytes {
-        0..BLOCK_BYTES => Err(usage("drive.pb: a buffer holds at least one block of 4 KiB")),
-        bytes => Ok(Some(bytes)),
-    }
+    bytes.map_err(|error| usage(format!("drive.pb={text}: {error}")))
 }
 
 /// A buffer's size as one would write it.

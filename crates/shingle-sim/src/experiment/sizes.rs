@@ -7,26 +7,28 @@ use shingle_trace::Summary;
 
 use super::options::{ExperimentError, usage};
 
-/// Thousandths of a percent, so that no rounding of floats decides a size. `percent` is a decimal number.
-fn thousandths(percent: &str) -> Option<u64> {
-    let value: f64 = percent.trim().parse().ok()?;
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    (value > 0.0 && value <= 100.0).then_some((value * 1000.0).round() as u64)
+/// Of so many parts `percent` is a number, so that no float decides a size.
+const PARTS: u64 = 100 * PARTS_OF_PERCENT;
+const PARTS_OF_PERCENT: u64 = 1_000_000;
+
+/// `percent`, a decimal number, in [`PARTS`].
+fn parts(percent: &str) -> Option<u64> {
+    size::scaled(percent.trim(), PARTS_OF_PERCENT).filter(|parts| (1..=PARTS).contains(parts))
 }
 
-fn part_of(bytes: u64, thousandths: u64) -> u64 {
-    (u128::from(bytes) * u128::from(thousandths) / 100_000) as u64
+fn part_of(bytes: u64, parts: u64) -> u64 {
+    (u128::from(bytes) * u128::from(parts) / u128::from(PARTS)) as u64
 }
 
 /// `percent` (a decimal number) of `bytes`.
 pub(super) fn percent_of(percent: &str, bytes: u64) -> Option<u64> {
-    Some(part_of(bytes, thousandths(percent)?))
+    Some(part_of(bytes, parts(percent)?))
 }
 
 /// The size of a cache, as in `-c`.
 #[derive(Clone, Copy, Debug)]
 enum Size {
-    /// Thousandths of a percent of something that a trace touches.
+    /// So many of [`PARTS`] of something that a trace touches.
     Share(u64, Whole),
     Blocks(u64),
 }
@@ -68,22 +70,22 @@ impl Size {
                 return Err(wrong(format!("percent of what? there are {names}")));
             }
         };
-        let thousandths = thousandths(percent)
-            .ok_or_else(|| wrong("give a share above 0% and up to 100%".into()))?;
-        Ok(Size::Share(thousandths, whole))
+        let parts =
+            parts(percent).ok_or_else(|| wrong("give a share above 0% and up to 100%".into()))?;
+        Ok(Size::Share(parts, whole))
     }
 
     fn blocks(self, summary: &Summary) -> u64 {
-        let (thousandths, whole) = match self {
+        let (parts, whole) = match self {
             Size::Blocks(blocks) => return blocks,
-            Size::Share(thousandths, whole) => (thousandths, whole),
+            Size::Share(parts, whole) => (parts, whole),
         };
         let whole_bytes = match whole {
             Whole::Footprint => summary.distinct_blocks * BLOCK_BYTES,
             Whole::Zones => summary.accessed_zone_bytes(),
             Whole::Written => summary.written_zone_bytes(),
         };
-        part_of(whole_bytes, thousandths).div_ceil(BLOCK_BYTES)
+        part_of(whole_bytes, parts).div_ceil(BLOCK_BYTES)
     }
 }
 

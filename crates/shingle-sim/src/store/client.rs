@@ -17,11 +17,12 @@ use crate::check::Check;
 use crate::requests::RequestList;
 use crate::run::{Backlog, Course, LOOKED_AHEAD, PROGRESS_EVERY, RunError};
 
-/// A request of more blocks goes alone: of one that long a store works at a part at a time, and what comes
-/// next may overtake the rest.
 const TOGETHER_BLOCKS_MAX: u64 = 1024;
 
-fn goes_alone(request: &Request) -> bool {
+/// Whether a request goes alone, as one of more than 1,024 blocks does: of one that long a store works at a part at a time, and what comes
+/// next may overtake the rest.
+#[must_use]
+pub fn goes_alone(request: &Request) -> bool {
     // (Few are as long in bytes, and how many blocks it touches need not be known of others.)
     request.bytes > (TOGETHER_BLOCKS_MAX - 2) * BLOCK_BYTES
         && request.blocks() > TOGETHER_BLOCKS_MAX

@@ -10,6 +10,8 @@ mod client;
 mod stamps;
 mod world;
 
+pub use client::goes_alone;
+
 use std::cell::Cell;
 use std::time::Instant;
 

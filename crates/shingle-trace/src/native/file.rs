@@ -1,4 +1,4 @@
-//! A file in which any block can be read without those in front of it: for cuts by number or time.
+//! A file in which any block can be read without those in front of it: for traces that stay in their file.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -7,7 +7,7 @@ use shingle_core::units::{Nanos, Request};
 
 use super::block::{self as blocks, Decoder};
 use super::header::{self, Recorded};
-use super::{BLOCK_REQUESTS, u64_at};
+use super::u64_at;
 use crate::error::{Kind, Place, Problem, TraceError};
 use crate::input::{Input, plain};
 
@@ -80,20 +80,6 @@ impl Indexed {
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.index.len()
-    }
-
-    /// The block that request `number`, from 0, is in.
-    #[must_use]
-    pub fn block_of_request(&self, number: u64) -> usize {
-        usize::try_from(number / BLOCK_REQUESTS as u64).map_or(self.blocks(), |n| n)
-    }
-
-    /// The first block that may hold a request that arrives at `at` or later.
-    #[must_use]
-    pub fn block_of_time(&self, at: Nanos) -> usize {
-        let at = at.0.saturating_add(self.index[0].0);
-        // Requests of the same time may begin in the block before.
-        self.index.partition_point(|&(first, _)| first < at).saturating_sub(1)
     }
 
     /// Adds the requests of a block to `out`; their times count from the first of the file.

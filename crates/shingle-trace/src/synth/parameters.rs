@@ -201,7 +201,7 @@ fn value(parameter: &Parameter, text: &str) -> Result<Value, Problem> {
     }
     match parameter.kind {
         Kind::File => Ok(Value::Text(text.to_owned())),
-        Kind::Count(low, high) => match count(text) {
+        Kind::Count(low, high) => match size::parse_count(text) {
             None => Err(not("a number: write it like 500000, 500k or 1M")),
             Some(value) if !(low..=high).contains(&value) => {
                 Err(range(low.to_string(), high.to_string()))
@@ -240,18 +240,4 @@ fn times(parameter: &Parameter, factor: f64) -> Option<Value> {
     let (low, high) = parameter.kind.limits().filter(|_| factor.is_finite() && factor >= 0.0)?;
     let default: f64 = parameter.default.parse().ok()?;
     Some(Value::Real((default * factor).clamp(low, high)))
-}
-
-/// A count with `k`, `M` or `G`: things are counted in thousands, only bytes in 1024.
-fn count(text: &str) -> Option<u64> {
-    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[number.len()..] {
-        "" => 1,
-        "k" | "K" => 1_000,
-        "M" | "m" => 1_000_000,
-        "G" | "g" => 1_000_000_000,
-        _ => return None,
-    };
-    let plain = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    plain.then(|| size::scaled(number, unit)).flatten()
 }

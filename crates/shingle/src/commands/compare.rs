@@ -111,7 +111,7 @@ impl Comparison {
     pub(crate) fn run(&self, traces: Traces, asked: Asked) -> anyhow::Result<Compared> {
         let Asked { registry, listener, program } = asked;
         check_store(&self.setup)?;
-        check_pacing(&self.setup)?;
+        check_pacing(self.setup.pacing, self.setup.speed, self.setup.depth)?;
         if let (Traces::Held(_), 2..) = (traces, self.seeds) {
             let seeds = self.seeds;
             let why =

@@ -94,7 +94,7 @@ impl One {
     ) -> anyhow::Result<Report> {
         let Asked { registry, listener, program } = asked;
         check_store(&self.setup)?;
-        check_pacing(&self.setup)?;
+        check_pacing(self.setup.pacing, self.setup.speed, self.setup.depth)?;
         let options = options(&self.setup, vec![self.policy.clone()], None, POINTS)?;
         experiment::check_options(&options, registry)?;
         let trace = traces.for_runs(&self.setup, listener)?;

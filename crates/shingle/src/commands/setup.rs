@@ -61,9 +61,7 @@ impl<'a> Traces<'a> {
         let (name, format) = (held.name.clone(), held.format.clone());
         Ok(Cow::Owned(Trace { name, format, requests, summary }))
     }
-}
 
-impl<'a> Traces<'a> {
     /// The same for runs, which need not have it in memory: a native trace that takes more than `--memory` stays in its
     /// file.
     pub(crate) fn for_runs(
@@ -312,13 +310,17 @@ pub(crate) fn unheard(args: &SetupArgs, jobs: &[Job]) -> Vec<String> {
 ///
 /// # Errors
 /// If it would do nothing.
-pub(crate) fn check_pacing(args: &SetupArgs) -> anyhow::Result<()> {
-    let open = args.pacing == Some(cli::Pacing::Trace);
-    if args.speed.is_some() && !open {
+pub(crate) fn check_pacing(
+    pacing: Option<cli::Pacing>,
+    speed: Option<u64>,
+    depth: Option<usize>,
+) -> anyhow::Result<()> {
+    let open = pacing == Some(cli::Pacing::Trace);
+    if speed.is_some() && !open {
         let why = "--speed: in closed loop requests have no times; --pacing trace keeps them";
         return Err(Usage(why.into()).into());
     }
-    if args.depth.is_some() && open {
+    if depth.is_some() && open {
         let why =
             "--depth: with --pacing trace as many requests are under way as come; leave it out";
         return Err(Usage(why.into()).into());

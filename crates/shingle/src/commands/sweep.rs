@@ -169,7 +169,7 @@ impl Grid {
         check_store(&self.setup)?;
         let paced = |vary: &String| vary.split(',').any(|axis| axis.trim().starts_with("pacing="));
         if !self.vary.iter().any(paced) {
-            check_pacing(&self.setup)?;
+            check_pacing(self.setup.pacing, self.setup.speed, self.setup.depth)?;
         }
         // Courses and heat maps of all cells would fill the folder, and pages of sweeps draw none.
         let options = options(&self.setup, self.policies.clone(), None, 0)?;

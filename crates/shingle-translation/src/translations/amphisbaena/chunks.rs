@@ -323,6 +323,16 @@ impl Chunks {
             .map(move |(at, count)| (first.after(at - start), count, at))
     }
 
+    /// All live blocks, in the order of their places.
+    pub(super) fn live_blocks(&self) -> impl Iterator<Item = Block> + '_ {
+        let frame_blocks = u64::from(self.geometry.frame_blocks);
+        let end = self.part_of.low.len() as u64 * frame_blocks;
+        self.live.runs(0, end).flat_map(|(at, count)| at..at + count).map(move |at| {
+            let part = self.part_of.get((at / frame_blocks) as u32);
+            self.geometry.first(part).after(at % frame_blocks)
+        })
+    }
+
     /// The frames of a zone, sorted by address, into `out`.
     pub(super) fn frames_of(&self, zone: u32, zones: &Zones, out: &mut Vec<u32>) {
         out.clear();

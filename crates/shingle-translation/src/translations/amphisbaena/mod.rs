@@ -159,7 +159,7 @@ impl Translation for Amphisbaena {
                 let hot = self.window.hot(count);
                 self.job = Job::Write(Writing::new(block, count, hot));
             }
-            Work::Trim { block, count } => (0..count).for_each(|i| self.forget(block.after(i))),
+            Work::Trim { block, count } => self.trim(block, count),
             Work::Idle if self.wants_idle() => {
                 self.job = Job::Idle;
                 self.collect_best();
@@ -269,6 +269,20 @@ impl Amphisbaena {
             Some(place) => Place::Buffer(place),
             None => self.native.place(block),
         }
+    }
+
+    /// The host has given `count` blocks up.
+    fn trim(&mut self, block: Block, count: u64) {
+        if count <= self.layout.buffer_blocks {
+            (0..count).for_each(|i| self.forget(block.after(i)));
+            return;
+        }
+        // Of a range that is larger than the buffer few blocks are known.
+        let known = self.roles.known().chain(self.cold.live_blocks());
+        let mut known: Vec<Block> =
+            known.filter(|known| (block..block.after(count)).contains(known)).collect();
+        known.sort_unstable();
+        known.into_iter().for_each(|block| self.forget(block));
     }
 
     /// The host has given a block up.

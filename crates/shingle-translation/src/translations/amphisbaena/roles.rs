@@ -106,6 +106,12 @@ impl Roles {
         (record != Record::NONE).then(|| (record.block(), record.role()))
     }
 
+    /// All blocks in slots and all that are remembered.
+    pub(super) fn known(&self) -> impl Iterator<Item = Block> + '_ {
+        let live = self.residents.iter().copied().filter(|record| *record != Record::NONE);
+        live.chain(self.history.iter().map(|(_, record)| record)).map(Record::block)
+    }
+
     /// At most this many blocks are SUP. Those above become LUP.
     pub(super) fn set_sup_max(&mut self, sup_max: u32) {
         self.sup_max = sup_max;

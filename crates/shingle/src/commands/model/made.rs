@@ -1,7 +1,5 @@
 //! A drive model as options ask for it.
 
-use shingle_core::size::parse_bytes;
-use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::{self as drives, Buffer, Drive, Settings};
 
 use crate::Usage;
@@ -30,14 +28,9 @@ pub(crate) fn drive(
         let told = |what: &str| usage(format!("--set {key}={value}: {what}"));
         match key.strip_prefix("drive.") {
             None => return Err(told("a model has parameters drive.NAME only").into()),
-            Some("pb") if value == "real" => log_bytes = None,
-            Some("pb") => {
-                let bytes = parse_bytes(value).map_err(|error| told(&error))?;
-                log_bytes = Some(bytes.max(BLOCK_BYTES));
-            }
+            Some("pb") => log_bytes = Buffer::parse_log(value).map_err(|error| told(&error))?,
             Some("extents") => {
-                let number = value.parse().ok().filter(|&number: &u64| number > 0);
-                extents = Some(number.ok_or_else(|| told("give a number of map entries"))?);
+                extents = Some(Buffer::parse_extents(value).map_err(|error| told(&error))?);
             }
             Some(parameter) => {
                 if parameter == IDLE {
@@ -47,13 +40,7 @@ pub(crate) fn drive(
             }
         }
     }
-    settings.buffer = match (log_bytes, extents) {
-        (None, None) => Buffer::Real,
-        (Some(bytes), None) => Buffer::Bytes(bytes),
-        (bytes, Some(extents)) => {
-            Buffer::Limits { log_bytes: bytes.unwrap_or(u64::MAX / 4), extents }
-        }
-    };
+    settings.buffer = Buffer::of(log_bytes, extents);
     let make = if is_ssd { drives::make_ssd } else { drives::make };
     Ok(make(name, &settings).map_err(|error| usage(error.to_string()))?)
 }

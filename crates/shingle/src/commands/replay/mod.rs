@@ -26,7 +26,7 @@ use shingle_store::store::create::{Consent, CreateError, create, destroy, occupa
 use shingle_store::store::format::read_superblock;
 use uuid::Uuid;
 
-use super::setup::{mode, read_trace, report, seed};
+use super::setup::{check_pacing, mode, read_trace, report, seed};
 use crate::cli::{self, Global, TraceArgs};
 use crate::output::{self, Tried, note, print};
 use crate::progress::Progress;
@@ -57,12 +57,12 @@ pub(crate) struct Replay {
     /// When requests come: so many at a time, or at their timestamps.
     #[arg(long, value_enum, default_value_t = cli::Pacing::Closed)]
     pacing: cli::Pacing,
-    /// With --pacing trace: how many times faster than the trace.
-    #[arg(long, value_name = "FACTOR", value_parser = cli::factor, default_value = "1")]
-    speed: u64,
-    /// Requests under way at a time, in closed loop.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    depth: usize,
+    /// With --pacing trace: how many times faster than the trace. [default: 1]
+    #[arg(long, value_name = "FACTOR", value_parser = cli::factor)]
+    speed: Option<u64>,
+    /// With --pacing closed: requests under way at a time. [default: 1]
+    #[arg(long, value_name = "N")]
+    depth: Option<usize>,
     /// Emulate a shingled drive on the disk: what its model does is done there as real I/O.
     #[arg(long, value_name = "DRIVE")]
     emulate: Option<String>,
@@ -101,6 +101,15 @@ const POINTS: u32 = 20;
 const PICTURE_POINTS: u32 = 200;
 
 impl Replay {
+    fn depth(&self) -> usize {
+        self.depth.unwrap_or(1)
+    }
+
+    /// In thousandths.
+    fn speed(&self) -> u64 {
+        self.speed.unwrap_or(1_000)
+    }
+
     fn points(&self) -> u32 {
         if self.html.is_some() { PICTURE_POINTS } else { POINTS }
     }
@@ -142,9 +151,10 @@ pub(crate) fn execute(args: &Replay, global: &Global, registry: &Registry) -> an
 
 /// What can be said of the options by themselves.
 fn check(args: &Replay) -> anyhow::Result<()> {
-    if args.depth == 0 {
+    if args.depth == Some(0) {
         bail!(Usage("--depth 0: give at least 1".into()));
     }
+    check_pacing(Some(args.pacing), args.speed, args.depth)?;
     if args.policies.len() > 1 && args.record.is_some() {
         bail!(Usage("--record: a recording has one policy, give one to -p".into()));
     }
@@ -417,10 +427,10 @@ fn replayed(
         registry,
         labels,
         emulation,
-        depth: args.depth,
+        depth: args.depth(),
         speed_thousandths: match args.pacing {
             cli::Pacing::Closed => None,
-            cli::Pacing::Trace => Some(args.speed),
+            cli::Pacing::Trace => Some(args.speed()),
         },
         verify: args.verify,
         drain: args.drain,

@@ -278,6 +278,30 @@ fn idle_time_frees_a_part_of_the_lfb() {
 }
 
 #[test]
+fn one_long_trim_is_as_many_short_ones() {
+    let (mut long, mut short) = (made(LAYOUT, &[]), made(LAYOUT, &[]));
+    let writes = [write(0, 3), write(40, 1), write(7, 9), write(100, 2), write(40, 1), write(63, 2)];
+    for bench in [&mut long, &mut short] {
+        for work in writes {
+            bench.run(work, &NoQueue);
+            bench.flush();
+        }
+    }
+    // (The buffer has 32 blocks.)
+    let steps = long.run(Work::Trim { block: Block(5), count: 120 }, &NoQueue);
+    let each = (5..125).flat_map(|block| {
+        short.run(Work::Trim { block: Block(block), count: 1 }, &NoQueue)
+    });
+    assert_eq!(steps, each.collect::<Vec<_>>());
+    let held = |bench: &Bench| format!("{:?}", bench.translation().held());
+    assert_eq!(held(&long), held(&short));
+    assert!(long.translation().held().blocks > 0, "blocks 0 to 2 are left");
+    for work in writes {
+        assert_eq!(long.run(work, &NoQueue), short.run(work, &NoQueue));
+    }
+}
+
+#[test]
 fn a_buffered_block_costs_at_most_24_bytes() {
     let layout = Layout { zone_blocks: 65_536, buffer_blocks: 1_000_000, zones: 66_336 };
     let mut amphisbaena = Amphisbaena::new(&Params::new(Amphisbaena::PARAMS), layout).unwrap();
