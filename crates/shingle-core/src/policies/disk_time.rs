@@ -3,7 +3,7 @@
 //! What a slot is good for is counted in one unit, nanoseconds of disk time for each slot and access, whether its block is
 //! clean or dirty. The slot that saves least is given up. So nothing has to say how much of the cache is for reads.
 //!
-//! - A **clean** block saves the read that comes if it is used again. What became of others like it says how
+//! - A **clean** block saves the read that comes if it is used again, or the read of its rest if it is written in part. What became of others like it says how
 //!   likely that is ([`Worth`]). Alike are blocks by how often they were used, by the size of the requests that used
 //!   them, and by whether the last was a write.
 //! - **Dirty** blocks leave by zones, as one cleaning takes all of a zone. With `n` dirty blocks that come at a rate of
@@ -24,7 +24,8 @@
 //! - Where zones have write pointers (host-aware disks), a zone whose dirty blocks all lie behind its pointer is appended to, and
 //!   another rewritten by the host, if that takes less than the disk's buffer and cleaning.
 //! - Of a zone with more blocks than a quarter of a buffer in which each takes a place, the coldest go, so many at a time.
-//! - A zone of which the disk's buffer holds something is cleaned anyway: to send more of it takes a random access.
+//! - A zone of which the disk's buffer holds something is cleaned anyway: to send more of it takes a way within the disk's log or,
+//!   over host-aware disks, where each run of blocks lies by itself, a way there and one back for each run.
 //! - When the buffer is about to be full, what is dirty of the zone that is cleaned next goes there before ("last call").
 //!
 //! No parameter depends on a trace. When not to use it: where the same few zones are written in a circle, as a database log
