@@ -17,7 +17,7 @@ pub struct Left {
     /// Bands to which those in the buffer belong.
     #[schemars(with = "Option<u64>")]
     pub buffer_bands: u64,
-    /// Time of SSD and disk to destage and clean all of it: the sum of `by_cause`.
+    /// Time of SSD and disk to destage and clean all of it: the sum of `by_cause` but `idle_clean`.
     #[schemars(with = "Option<f64>")]
     pub seconds: f64,
     /// The same by what the devices do for that.

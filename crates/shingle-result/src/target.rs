@@ -77,7 +77,7 @@ pub struct Tried {
     /// The figure: microseconds, seconds, a number or a ratio, as the result has it; over several
     /// seeds the worst.
     pub value: f64,
-    /// Whether it is good enough.
+    /// Whether it is good enough. A run that is overloaded is not, whatever its response times.
     pub meets: bool,
 }
 
@@ -166,6 +166,8 @@ impl Target {
             Kind::Share => (value >= self.limit, f64::min),
             _ => (value <= self.limit, f64::max),
         };
+        // (Where the queue still grew at the end, response times say how long the trace is.)
+        let meets = meets && !(self.is_response_time() && verdict::overloaded(run));
         let cache_blocks = run.labels.cache_blocks;
         match tried.iter_mut().find(|(other, _)| *other == like) {
             Some((_, tried)) => {

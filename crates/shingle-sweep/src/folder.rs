@@ -49,6 +49,15 @@ impl Folder {
                 )));
             }
         } else {
+            // Cells that nobody knows what they are of, and results of something else.
+            for file in [CELLS, RESULTS, "results.csv"].map(|name| path.join(name)) {
+                if !fresh && file.metadata().is_ok_and(|file| file.len() > 0) {
+                    return Err(SweepError::Usage(format!(
+                        "{} is there, and no {SWEEP}: give another --out, or --fresh to start over",
+                        file.display()
+                    )));
+                }
+            }
             let text = serde_json::to_string_pretty(manifest).expect("a manifest is JSON");
             write_whole(&sweep, &(text + "\n")).map_err(wrong("cannot write sweep.json"))?;
         }

@@ -126,7 +126,7 @@ pub(crate) struct TraceArgs {
     /// Requests that count: all, writes, reads. [default: rw]
     #[arg(long, value_enum)]
     pub(crate) mode: Option<Mode>,
-    /// Only the first N requests.
+    /// Only the first N of the requests that count (--mode).
     #[arg(long, value_name = "N", value_parser = number)]
     pub(crate) requests: Option<u64>,
     /// Shift the trace up on the disk.

@@ -1,13 +1,12 @@
 //! Where results and talk go: results to stdout, talk to stderr, files whole or not at all.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde::Serialize;
 use shingle_result::Program;
 
-#[cfg(feature = "store")]
 use crate::Usage;
 
 /// Prints a result.
@@ -49,17 +48,25 @@ pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
     checked.with_context(|| format!("{}: cannot write the results", path.display()))
 }
 
-/// Fails if what is written to `path` would take the place of one of `used`, an SSD or a disk, and of all that it holds.
-#[cfg(feature = "store")]
+/// Fails if what is written to `path` would take the place of one of `used`, a trace, an SSD or a disk, and of all that it holds.
 pub(crate) fn check_apart(path: &Path, used: &[&Path]) -> Result<(), Usage> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
     match used.iter().any(|used| real(used) == real(path)) {
         true => {
             let path = path.display();
-            Err(Usage(format!("{path}: that is the SSD or the disk; write to another file")))
+            Err(Usage(format!("{path}: that file is used by this command; write to another")))
         }
         false => Ok(()),
     }
+}
+
+/// Whether the file begins as results of this program do.
+pub(crate) fn are_results(path: &Path) -> bool {
+    let mut begin = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(4096).read_to_end(&mut begin));
+    let has = |text: &[u8]| begin.windows(text.len()).any(|window| window == text);
+    // (JSON, CSV, Parquet, pages.)
+    read.is_ok() && (has(b"\"shingle.") || has(b"trace.hash") || has(b"PAR1") || has(b"<html"))
 }
 
 /// Where a file is written.

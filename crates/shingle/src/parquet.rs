@@ -30,6 +30,11 @@ impl ParquetArgs {
         self.parquet.is_some()
     }
 
+    /// The file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.parquet.as_deref()
+    }
+
     /// Fails now, not after the work is done, if the file cannot be written.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         if self.parquet.as_deref() == Some(Path::new("-")) {

@@ -65,6 +65,11 @@ impl PictureArgs {
         self.html.is_some() || self.folders.each().next().is_some()
     }
 
+    /// The page.
+    pub(crate) fn page(&self) -> Option<&Path> {
+        self.html.as_deref()
+    }
+
     /// Fails now, not after the work is done, if they cannot be written.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         if self.html.as_deref() == Some(Path::new("-")) {

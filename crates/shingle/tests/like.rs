@@ -18,7 +18,7 @@ const TRACES: [(&str, &str); 4] = [
 ];
 
 /// Neither these sizes nor these seeds were in view when the model was made.
-const CACHES: &str = "0.7%,1.5%,3%,7%,14%";
+const CACHES: &str = "0.7%zones,1.5%zones,3%zones,7%zones,14%zones";
 const SEEDS: [&str; 2] = ["3", "4"];
 const RUNS: usize = 3 * 5;
 

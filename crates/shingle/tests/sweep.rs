@@ -226,6 +226,10 @@ fn another_sweep_is_refused_with_what_differs_unless_it_starts_over() {
     let (_, err) = folder.done(&sweep("cache=1%..4%", &["--fresh"]));
     assert!(!err.contains("done already"), "{err}");
     assert_eq!(folder.journal("o").len(), 3);
+    // A journal of which nobody knows what it is of.
+    std::fs::remove_file(folder.path("o/sweep.json")).expect("there");
+    folder.refused(2, &sweep("cache=1%..4%", &[]), &["cells.jsonl is there, and no sweep.json"]);
+    folder.done(&sweep("cache=1%..4%", &["--fresh"]));
 }
 
 #[test]
@@ -367,6 +371,15 @@ fn compare_ends_with_the_smallest_cache_that_meets_the_target() {
     assert!(shown.contains("none of these sizes does"), "{shown}");
     assert_eq!(targets[4]["cache_blocks"], lru[0].0);
     assert!(err.contains("in closed loop nothing queues"), "{err}");
+    // An overloaded run meets no response time.
+    let fast = "synth:zipf?requests=3000&iops=20000";
+    let line =
+        ["compare", fast, "-p", "lru", "--baseline", "none", "--pacing", "trace", "-c", "1%"];
+    folder.done(&[&line[..], &["--target", "mean=1000s,hits=0%", "--json", "r.json"]].concat());
+    let report = folder.json("r.json");
+    assert_eq!(report["runs"][0]["queue"]["overloaded"], true);
+    assert_eq!(report["targets"][0]["cache_blocks"], Value::Null);
+    assert!(report["targets"][1]["cache_blocks"].is_u64(), "hits do not queue");
     for (target, told) in [("p98=1ms", "p99"), ("p99=5", "50ms"), ("hits", "NAME=VALUE")] {
         folder.refused(2, &["compare", SMALL, "--target", target], &["--target", told]);
     }

@@ -414,6 +414,44 @@ fn results(folder: &TempDir, line: &str) -> (Value, String) {
 }
 
 #[test]
+fn no_command_writes_over_what_it_reads() {
+    let folder = folder();
+    write(&folder, "t.csv", &["0,R,4096,4096", "1000,W,8192,4096"]);
+    let before = std::fs::read(folder.path().join("t.csv")).expect("there");
+    let used = "that file is used by this command";
+    let no_trace = "no trace is named";
+    for (line, told) in [
+        ("compare t.csv --csv t.csv", used),
+        ("compare t.csv --json ./t.csv", used),
+        ("compare t.csv --json r --csv r", used),
+        ("compare --csv t.csv", no_trace),
+        ("run --csv t.csv", no_trace),
+        ("run t.csv --trace-out t.csv", used),
+        ("curve t.csv --csv t.csv", used),
+        ("curve --json t.csv", no_trace),
+        ("sweep t.csv --json t.csv", used),
+        ("trace info t.csv --json t.csv", used),
+        ("trace info --json t.csv", no_trace),
+        ("trace cut t.csv --until 10s -o t.csv", used),
+        ("trace convert t.csv -o t.csv", used),
+        ("trace mix t.csv t.csv -o t.csv", used),
+        ("trace synth --like t.csv -o t.csv", used),
+    ] {
+        refused(&folder, 2, &line.split(' ').collect::<Vec<_>>(), told);
+        assert_eq!(std::fs::read(folder.path().join("t.csv")).expect("there"), before, "{line}");
+    }
+    // Results may be written again.
+    for _ in 0..2 {
+        let line = ["run", "synth:mixed?requests=500", "--csv", "r.csv", "--json", "r.json", "-q"];
+        done(&folder, &line);
+    }
+    for option in ["--csv", "--json"] {
+        let file = format!("r.{}", &option[2..]);
+        done(&folder, &["run", "-p", "none", "--requests", "500", option, &file, "-q"]);
+    }
+}
+
+#[test]
 fn a_trace_that_stays_in_its_file_gives_the_same_results() {
     const STAYS: &str = "stays in its file";
     let folder = folder();

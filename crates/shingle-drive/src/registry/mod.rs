@@ -324,8 +324,10 @@ pub fn entry(name: &str) -> Result<Known, DriveError> {
 
 fn find(entries: &'static [DriveEntry], name: &str) -> Result<&'static DriveEntry, DriveError> {
     let found = entries.iter().find(|entry| entry.name == name);
+    // A drive that is called like the disk which it is the model of, but for capitals.
+    let meant = entries.iter().find(|entry| entry.name.eq_ignore_ascii_case(name));
     found.ok_or_else(|| match named(name) {
-        Some(disk) if std::ptr::eq(entries, DRIVES) => DriveError::RealDisk {
+        Some(disk) if std::ptr::eq(entries, DRIVES) && meant.is_none() => DriveError::RealDisk {
             name: name.to_owned(),
             disk: disk.to_string(),
             nearest: disk.nearest.clone(),
@@ -333,7 +335,10 @@ fn find(entries: &'static [DriveEntry], name: &str) -> Result<&'static DriveEntr
         _ => DriveError::UnknownDrive {
             kind: if std::ptr::eq(entries, SSDS) { "SSD" } else { "drive" },
             name: name.to_owned(),
-            names: nearest(name, entries.iter().map(|entry| entry.name)).join(", "),
+            names: match meant {
+                Some(entry) => entry.name.into(),
+                None => nearest(name, entries.iter().map(|entry| entry.name)).join(", "),
+            },
         },
     })
 }

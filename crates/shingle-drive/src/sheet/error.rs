@@ -18,7 +18,7 @@ pub enum DriveError {
     },
     /// It is the maker's number of a disk, and no drive here.
     #[error(
-        "`{name}` is a disk, and no model of it is here: {disk} (its source: `shingle list disks {name}`); take the \
+        "`{name}` is a disk, and no model of it is here: {disk} (its source: `shingle list disks '{name}'`); take the \
          nearest model, -d {nearest}, or probe yours, `shingle probe DEVICE --profile FILE`, and take -d profile:FILE"
     )]
     RealDisk {

@@ -75,6 +75,6 @@ pub(crate) fn hardly_cleaned(run: &RunResult) -> bool {
 }
 
 /// Whether the queue of a run in open loop still grew at its end.
-pub(super) fn overloaded(run: &RunResult) -> bool {
+pub(crate) fn overloaded(run: &RunResult) -> bool {
     run.queue.is_some_and(|queue| queue.overloaded)
 }

@@ -13,6 +13,7 @@ mod swept;
 use crate::run::RunResult;
 use crate::said::Said;
 pub use groups::{Group, groups};
+pub(crate) use measure::overloaded;
 pub use measure::{cleanings, done_and_left, measure, none_filled, ranking, rewrites};
 pub use names::{count, name};
 pub use places::{POLICY, PlaceRuns, places};

@@ -228,7 +228,7 @@ fn unrecognised(head: &[u8]) -> Problem {
         Kind::Format,
         format!(
             "no format recognises the text, which begins {}; say what the columns are: --format \
-             csv:time=1/us,op=2,offset=3/bytes,size=4/bytes, or --format NAME for one of {}",
+             csv:time=1/us,op=2,offset=3/bytes,size=4/bytes (or /sectors, of 512 bytes), or --format NAME for one of {}",
             shown(line),
             names.join(", ")
         ),

@@ -8,7 +8,7 @@ use shingle_result::{CURVES_SCHEMA, CurvePoint, CurveSample, Curves, CurvesOfDri
 use shingle_sim::experiment::{self, Job, Options, Trace};
 use shingle_sim::sample::curve::{About, Choice, sample};
 
-use super::setup::{assigned, mode, pool, read_trace, seed};
+use super::setup::{assigned, check_written, mode, pool, read_trace, seed};
 use crate::Usage;
 use crate::cli::{self, Global, SetupArgs, TraceArgs};
 use crate::output::{self, Tried, note};
@@ -73,6 +73,8 @@ pub(crate) fn execute(args: &Curve, global: &Global, registry: &Registry) -> any
     if files == [Some(Path::new("-")); 2] {
         return Err(Usage("--json - and --csv -: stdout takes one of them".into()).into());
     }
+    let written = [("--json", args.json.as_deref()), ("--csv", args.csv.as_deref())];
+    check_written(&written, &args.trace, &[])?;
     files.into_iter().flatten().try_for_each(output::check_writable)?;
     args.pictures.check()?;
     let options = options(args)?;

@@ -10,8 +10,8 @@ use shingle_sim::experiment::{self, Job, Trace};
 use shingle_sim::requests::{RequestList as _, Requests};
 
 use super::setup::{
-    Asked, Traces, check_files, check_pacing, check_store, deliver, info, options, report,
-    run_jobs, unheard,
+    Asked, Traces, check_files, check_pacing, check_store, check_written, deliver, info, options,
+    report, run_jobs, unheard,
 };
 use crate::Usage;
 use crate::cli::{Global, SetupArgs};
@@ -41,6 +41,7 @@ pub(crate) fn execute(args: &Run, global: &Global, registry: &Registry) -> anyho
     let one = One::new(args, config.as_ref())?;
     check_files(&one.setup)?;
     if let Some(path) = &args.trace_out {
+        check_written(&[("--trace-out", Some(path))], &one.setup.trace, &[])?;
         TraceOut::check(path)?;
     }
     let asked = Asked { registry, listener: global, program: output::program() };

@@ -357,12 +357,16 @@ pub(crate) fn run_jobs<R: RequestList>(
     Ok(pool(args)?.install(|| experiment::run_all(jobs, trace, &add))?)
 }
 
+const THREADS_MAX: usize = 1024;
+
 /// The threads that runs are spread over.
 pub(crate) fn pool(args: &SetupArgs) -> anyhow::Result<rayon::ThreadPool> {
     if args.threads == Some(0) {
         return Err(Usage("--threads 0: give at least 1".into()).into());
     }
-    Ok(rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?)
+    // (More take long to start, and do nothing faster.)
+    let threads = args.threads.unwrap_or(0).min(THREADS_MAX);
+    Ok(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?)
 }
 
 /// What results say of a trace.
@@ -399,9 +403,48 @@ pub(crate) fn check_files(args: &SetupArgs) -> anyhow::Result<()> {
     if files == [Some(Path::new("-")); 2] {
         return Err(Usage("--json - and --csv -: stdout takes one of them".into()).into());
     }
+    let described = args.drives.iter().filter_map(|drive| {
+        drive.strip_prefix("sheet:").or_else(|| drive.strip_prefix("profile:")).map(Path::new)
+    });
+    let read: Vec<&Path> = described.chain(args.config.as_deref()).collect();
+    let written = [
+        ("--json", args.json.as_deref()),
+        ("--csv", args.csv.as_deref()),
+        ("--parquet", args.parquet.path()),
+        ("--html", args.pictures.page()),
+    ];
+    check_written(&written, &args.trace, &read)?;
     files.into_iter().flatten().try_for_each(output::check_writable)?;
     args.parquet.check()?;
     args.pictures.check()
+}
+
+/// Fails if one of the files that options name to be `written` is the trace, or one of the other files that are `read`, or is written
+/// twice.
+pub(crate) fn check_written(
+    written: &[(&str, Option<&Path>)],
+    trace: &TraceArgs,
+    read: &[&Path],
+) -> anyhow::Result<()> {
+    let named = trace.trace.as_deref().map(Path::new);
+    let mut used: Vec<&Path> = read.iter().copied().chain(named).collect();
+    for (option, path) in written.iter().filter_map(|(option, path)| Some((option, (*path)?))) {
+        if path == Path::new("-") {
+            continue;
+        }
+        output::check_apart(path, &used)?;
+        used.push(path);
+        // As in `--csv trace.csv`, which means to read that file.
+        if named.is_none() && path.is_file() && !output::are_results(path) {
+            let path = path.display();
+            let message = format!(
+                "{option} {path}: that file is there, it holds no results, and no trace is named; write {option} - \
+                 {path} to read it, with the results on stdout"
+            );
+            return Err(Usage(message).into());
+        }
+    }
+    Ok(())
 }
 
 /// Prints the table, and then writes the files that were asked for: what cannot be written takes

@@ -97,7 +97,8 @@ pub(crate) fn execute(args: &Sweep, global: &Global, registry: &Registry) -> any
         ));
     }
     check_files(setup)?;
-    let (plan, options) = grid.plan(registry, global, &mut |setup| Traces::Named.for_runs(setup, global))?;
+    let (plan, options) =
+        grid.plan(registry, global, &mut |setup| Traces::Named.for_runs(setup, global))?;
     let plan = Arc::new(plan);
     let out = args.out.clone().unwrap_or_else(|| default_folder(&plan, shard));
     let pool = pool(setup)?;
@@ -182,7 +183,8 @@ impl Grid {
             registry,
         };
         let plan = Plan::new(&order, &mut |name, seed| {
-            let trace = TraceArgs { trace: Some(name.into()), seed: Some(seed), ..of_trace.clone() };
+            let trace =
+                TraceArgs { trace: Some(name.into()), seed: Some(seed), ..of_trace.clone() };
             read(&SetupArgs { trace, ..self.setup.clone() })
         })?;
         plan.notes.iter().for_each(|text| listener.note(text));

@@ -29,7 +29,15 @@ impl Asked {
     /// None yet. A random read takes `read_ns`.
     pub(super) fn new(read_ns: f32) -> Asked {
         let (streams, next_stream) = ([u64::MAX; STREAMS], 0);
-        Asked { number: u64::MAX, size: 0, saved_ns: read_ns, read_ns, begins: true, streams, next_stream }
+        Asked {
+            number: u64::MAX,
+            size: 0,
+            saved_ns: read_ns,
+            read_ns,
+            begins: true,
+            streams,
+            next_stream,
+        }
     }
 
     /// Looks at the request that `access` belongs to, if it is another one.

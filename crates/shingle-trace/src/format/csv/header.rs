@@ -69,7 +69,7 @@ pub(super) fn unclear(line: &[u8]) -> Problem {
         Kind::Format,
         format!(
             "the first line is no header with a clear op, offset and size: {}; say what the \
-             columns are: --format csv:time=1/us,op=2,offset=3/bytes,size=4/bytes",
+             columns are: --format csv:time=1/us,op=2,offset=3/bytes,size=4/bytes (or /sectors, of 512 bytes)",
             shown(line)
         ),
     )

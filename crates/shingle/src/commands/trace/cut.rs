@@ -56,6 +56,7 @@ pub(crate) fn execute(args: &Cut, global: &Global) -> anyhow::Result<()> {
     {
         return Err(Usage("--from is not before --until: nothing would be left".into()).into());
     }
+    args.out.check_apart(args.trace.trace.as_deref())?;
     let part = Part {
         mode: mode(&args.trace),
         from: args.from,

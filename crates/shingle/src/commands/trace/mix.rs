@@ -81,6 +81,7 @@ pub(crate) fn execute(args: &Mix, global: &Global) -> anyhow::Result<()> {
     if args.traces.iter().filter(|trace| *trace == "-").count() > 1 {
         return Err(Usage("stdin can be read once; name - once, and use --copies".into()).into());
     }
+    args.out.check_apart(args.traces.iter().map(String::as_str))?;
     let mixing = Mixing {
         copies: args.copies,
         shift_bytes: args.shift,

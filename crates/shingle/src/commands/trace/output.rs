@@ -1,5 +1,7 @@
 //! Where commands that make a trace write it.
 
+use std::path::Path;
+
 use clap::Args;
 use shingle_core::units::Request;
 use shingle_trace::write::{self, Sink};
@@ -7,7 +9,7 @@ use shingle_trace::{Opened, Shaped, Source};
 
 use crate::cli::{Global, TraceArgs};
 use crate::commands::setup::{note_reading, open_trace, read, shape};
-use crate::output::note;
+use crate::output::{self, note};
 use crate::progress::Progress;
 
 #[derive(Debug, Args)]
@@ -20,8 +22,23 @@ pub(crate) struct OutArgs {
     pub(crate) to: Option<String>,
 }
 
+impl OutArgs {
+    /// Fails if the file would take the place of one of the traces that are read.
+    pub(crate) fn check_apart<'a>(
+        &self,
+        traces: impl IntoIterator<Item = &'a str>,
+    ) -> anyhow::Result<()> {
+        let read: Vec<&Path> = traces.into_iter().map(Path::new).collect();
+        match self.out.as_str() {
+            "-" => Ok(()),
+            out => Ok(output::check_apart(Path::new(out), &read)?),
+        }
+    }
+}
+
 /// Writes the trace that `trace` describes, as it comes: it is held only where its shape needs all of it.
 pub(crate) fn save_trace(trace: &TraceArgs, args: &OutArgs, global: &Global) -> anyhow::Result<()> {
+    args.check_apart(trace.trace.as_deref())?;
     let shape = shape(trace)?;
     if !shape.is_of_single_requests() {
         let (name, requests) = read(trace, global)?;

@@ -28,6 +28,7 @@ pub(crate) struct Synth {
 
 pub(crate) fn execute(args: &Synth, global: &Global) -> anyhow::Result<()> {
     if let Some(trace) = &args.like {
+        args.out.check_apart([trace.as_str()])?;
         let trace = TraceArgs { trace: Some(trace.clone()), ..args.trace.clone() };
         return describe(&trace, &args.out, global);
     }

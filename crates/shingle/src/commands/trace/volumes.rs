@@ -10,7 +10,7 @@ use shingle_trace::tally::{self, Counted, Tally};
 
 use crate::cli::{AssumedOp, Global, TraceArgs, number};
 use crate::commands::setup::{open_options, spec};
-use crate::output::{self, check_writable, print};
+use crate::output::{self, Tried, check_writable, print};
 use crate::progress::Progress;
 use crate::table;
 
@@ -46,13 +46,14 @@ pub(crate) fn execute(args: &Volumes, global: &Global) -> anyhow::Result<()> {
         progress.set(done, total);
     })?;
     drop(progress);
-    if let Some(path) = &args.json {
-        output::json(&value(&counted), path)?;
-        if path == Path::new("-") {
-            return Ok(());
-        }
+    let mut tried = Tried::default();
+    if args.json.as_deref() != Some(Path::new("-")) {
+        tried.add(print(&text(&counted, args.top, global)));
     }
-    print(&text(&counted, args.top, global))
+    if let Some(path) = &args.json {
+        tried.add(output::json(&value(&counted), path));
+    }
+    tried.end()
 }
 
 fn value(counted: &Counted) -> Value {

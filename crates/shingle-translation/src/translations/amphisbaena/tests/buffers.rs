@@ -280,7 +280,8 @@ fn idle_time_frees_a_part_of_the_lfb() {
 #[test]
 fn one_long_trim_is_as_many_short_ones() {
     let (mut long, mut short) = (made(LAYOUT, &[]), made(LAYOUT, &[]));
-    let writes = [write(0, 3), write(40, 1), write(7, 9), write(100, 2), write(40, 1), write(63, 2)];
+    let writes =
+        [write(0, 3), write(40, 1), write(7, 9), write(100, 2), write(40, 1), write(63, 2)];
     for bench in [&mut long, &mut short] {
         for work in writes {
             bench.run(work, &NoQueue);
@@ -289,9 +290,8 @@ fn one_long_trim_is_as_many_short_ones() {
     }
     // (The buffer has 32 blocks.)
     let steps = long.run(Work::Trim { block: Block(5), count: 120 }, &NoQueue);
-    let each = (5..125).flat_map(|block| {
-        short.run(Work::Trim { block: Block(block), count: 1 }, &NoQueue)
-    });
+    let each = (5..125)
+        .flat_map(|block| short.run(Work::Trim { block: Block(block), count: 1 }, &NoQueue));
     assert_eq!(steps, each.collect::<Vec<_>>());
     let held = |bench: &Bench| format!("{:?}", bench.translation().held());
     assert_eq!(held(&long), held(&short));

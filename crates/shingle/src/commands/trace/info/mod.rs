@@ -13,11 +13,10 @@ use shingle_sim::experiment::Trace;
 use shingle_trace::analysis::Analysis;
 use shingle_trace::{Recognised, Summary};
 
-use crate::Usage;
 use crate::cli::{Global, TraceArgs};
-use crate::commands::setup::read_trace;
+use crate::commands::setup::{check_written, read_trace};
 use crate::listener::Listener;
-use crate::output::{self, check_writable, print};
+use crate::output::{self, Tried, check_writable, print};
 
 #[derive(Debug, Args)]
 pub(crate) struct Info {
@@ -82,38 +81,30 @@ fn analysed(trace: &Trace, listener: &dyn Listener) -> Analysis {
 }
 
 pub(crate) fn execute(args: &Info, global: &Global) -> anyhow::Result<()> {
-    // As in `trace info --json trace.csv`, which means to read that file.
-    if let (None, Some(path)) = (&args.trace.trace, &args.json)
-        && path != Path::new("-")
-        && path.exists()
-    {
-        let path = path.display();
-        let message = format!(
-            "--json {path}: that file is there and no trace is named; write --json - {path} to read \
-             it, with the JSON on stdout"
-        );
-        return Err(Usage(message).into());
-    }
+    check_written(&[("--json", args.json.as_deref())], &args.trace, &[])?;
     #[cfg(feature = "pictures")]
     args.html.as_deref().map_or(Ok(()), check_writable)?;
     args.json.as_deref().map_or(Ok(()), check_writable)?;
     let trace = read_trace(&args.trace, global)?;
     let analysis = analysed(&trace, global);
     let about = About::new(&trace, &analysis);
+    // What cannot be written takes nothing else with it.
+    let mut tried = Tried::default();
+    if args.json.as_deref() != Some(Path::new("-")) {
+        tried.add(print(&text::table(&about, global.color)));
+    }
+    if let Some(path) = &args.json {
+        tried.add(output::json(&json::value(&about), path));
+    }
     #[cfg(feature = "pictures")]
     {
         if let Some(path) = &args.html {
-            output::text(&pictures::page(&about, &crate::report::making())?, path)?;
+            let page = pictures::page(&about, &crate::report::making());
+            tried.add(page.and_then(|page| output::text(&page, path)));
         }
         if let Some(folder) = &args.svg {
-            pictures::save(&about, folder)?;
+            tried.add(pictures::save(&about, folder));
         }
     }
-    if let Some(path) = &args.json {
-        output::json(&json::value(&about), path)?;
-        if path == Path::new("-") {
-            return Ok(());
-        }
-    }
-    print(&text::table(&about, global.color))
+    tried.end()
 }
