@@ -429,7 +429,8 @@ pub(crate) fn check_written(
     let named = trace.trace.as_deref().map(Path::new);
     let mut used: Vec<&Path> = read.iter().copied().chain(named).collect();
     for (option, path) in written.iter().filter_map(|(option, path)| Some((option, (*path)?))) {
-        if path == Path::new("-") {
+        // (Nothing takes the place of stdout or a device.)
+        if path == Path::new("-") || path.metadata().is_ok_and(|there| !there.is_file()) {
             continue;
         }
         output::check_apart(path, &used)?;
