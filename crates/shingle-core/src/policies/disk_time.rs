@@ -13,7 +13,7 @@
 //!   that blocks which would be back at once are not written.
 //! - A disk's buffer in which each block takes a place holds a zone for a while after it was sent, and what is written to it
 //!   meanwhile can be sent along. If that is so for `S` accesses, a cleaning serves `T + S` of them: `μ = 2Kλ/(n² + 2nλS)`.
-//!   (Where the buffer's map fills first it was no better.)
+//!   (Where the buffer's map fills first, or each run of blocks lies by itself, it was no better.)
 //! - A dirty block that is written with its zone stays if a read of it is worth more than what slots go for.
 //! - A read that misses enters if it is worth about that much.
 //! - A read does not wait for a zone: it takes the place of a clean block or, where none can leave, does not enter, and the next
@@ -24,8 +24,8 @@
 //! - Where zones have write pointers (host-aware disks), a zone whose dirty blocks all lie behind its pointer is appended to, and
 //!   another rewritten by the host, if that takes less than the disk's buffer and cleaning.
 //! - Of a zone with more blocks than a quarter of a buffer in which each takes a place, the coldest go, so many at a time.
-//! - A zone of which the disk's buffer holds something is cleaned anyway: to send more of it takes a way within the disk's log or,
-//!   over host-aware disks, where each run of blocks lies by itself, a way there and one back for each run.
+//! - A zone of which the disk's buffer holds something is cleaned anyway: to send more of it takes a random access.
+//!   (Over a host-aware disk each run of blocks lies by itself: a way there and one back for each, of any zone.)
 //! - When the buffer is about to be full, what is dirty of the zone that is cleaned next goes there before ("last call").
 //!
 //! No parameter depends on a trace. When not to use it: where the same few zones are written in a circle, as a database log

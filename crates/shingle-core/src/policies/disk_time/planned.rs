@@ -8,12 +8,8 @@ use crate::units::Nanos;
 const SENT_TOGETHER: f32 = 1.0 / 8.0;
 
 /// Of the time for which the buffer holds a zone so much counts as served by one cleaning: not all that is written to the zone
-/// then is sent. Between 0.05 and 0.25 it is much the same on what it was tuned on, and with 1 half of what is won is lost.
-const SENT_ALONG: f32 = 0.1;
-
-/// A way within a disk's log, of the time of a random read: the log is small, and written in order. Between 0.1 and 0.5 it is
-/// much the same on what it was tuned on.
-const WAY_IN_LOG: f32 = 0.25;
+/// then is sent. Between 0.1 and 0.5 it is much the same on what it was tuned on, and with 1 half of what is won is lost.
+const SENT_ALONG: f32 = 0.25;
 
 /// Part of a disk's buffer for which blocks of a zone are sent at a time, where each block takes a place in it. Of a zone that has
 /// more than the buffer holds each buffer full takes a cleaning anyway, and what is not sent yet may be overwritten. Half of
@@ -28,8 +24,6 @@ pub(super) struct Planned {
     pub(super) block_ns: f32,
     /// What each run of neighbours adds: a way to its place in the buffer and one back, unless runs lie side by side there.
     run_ns: f32,
-    /// What sending more of a zone adds of which the buffer holds something.
-    way_ns: f32,
     /// Going over a whole band once, if bands may be written so.
     pub(super) band_pass_ns: Option<f32>,
     /// Blocks that are sent of a zone at a time at most.
@@ -39,8 +33,8 @@ pub(super) struct Planned {
     /// What writing a zone takes at most, if its band may be written in order. (What the host does with a zone that has a write
     /// pointer depends on where that is: `R(x)` stands for all of it.)
     zone_most_ns: f32,
-    /// Each block in the disk's buffer takes a place.
-    by_blocks: bool,
+    /// What is sent of a zone while the buffer holds it counts: each block takes a place there, and lies beside others in a log.
+    counts_along: bool,
 }
 
 impl Planned {
@@ -57,12 +51,10 @@ impl Planned {
         let in_order = band_pass_ns.filter(|_| !pointers);
         let (read_ns, block_ns) = (ns(view.costs.read), ns(view.costs.rmw_per_block));
         // (A host-aware disk has no log: each run lies for itself.)
-        let (block_ns, run_ns, way_ns) = match pointers {
-            true => (0.0, read_ns + block_ns, read_ns),
-            false => (block_ns * SENT_TOGETHER, 0.0, read_ns * WAY_IN_LOG),
-        };
+        let (block_ns, run_ns) =
+            if pointers { (0.0, read_ns + block_ns) } else { (block_ns * SENT_TOGETHER, 0.0) };
         Planned {
-            by_blocks,
+            counts_along: by_blocks && !pointers,
             zone_most_ns: in_order.map_or(f32::INFINITY, |pass| 2.0 * pass),
             piece_blocks: usize::try_from(piece).unwrap_or(usize::MAX),
             buffer_blocks: view.buffer_blocks.max(1) as f32,
@@ -70,7 +62,6 @@ impl Planned {
             read_ns,
             block_ns,
             run_ns,
-            way_ns,
             band_pass_ns,
         }
     }
@@ -85,14 +76,14 @@ impl Planned {
     }
 
     /// What sending more of a zone takes of which the buffer holds something. It is cleaned anyway: what is left is a way to
-    /// the buffer, or back to one more place of it.
+    /// the buffer, or back to one more place of it, about as long as a random read takes.
     pub(super) fn more_of_zone(&self, dirty: f32, runs: f32) -> f32 {
-        self.way_ns + self.sent(dirty, runs)
+        self.read_ns + self.sent(dirty, runs)
     }
 
     /// Accesses, as far as they count, for which more of a zone is sent along that `stay`s in the buffer: infinite as long as
     /// nothing was sent, when nobody knows.
     pub(super) fn along(&self, stay: f32) -> f32 {
-        if self.by_blocks && stay.is_finite() { SENT_ALONG * stay } else { 0.0 }
+        if self.counts_along && stay.is_finite() { SENT_ALONG * stay } else { 0.0 }
     }
 }
