@@ -19,8 +19,6 @@ pub(super) struct Asked {
     /// What a read of it saves for each of its blocks if all of them are cached.
     saved_ns: f32,
     read_ns: f32,
-    /// It begins where none of the last ones ended.
-    begins: bool,
     streams: [u64; STREAMS],
     next_stream: usize,
 }
@@ -29,15 +27,7 @@ impl Asked {
     /// None yet. A random read takes `read_ns`.
     pub(super) fn new(read_ns: f32) -> Asked {
         let (streams, next_stream) = ([u64::MAX; STREAMS], 0);
-        Asked {
-            number: u64::MAX,
-            size: 0,
-            saved_ns: read_ns,
-            read_ns,
-            begins: true,
-            streams,
-            next_stream,
-        }
+        Asked { number: u64::MAX, size: 0, saved_ns: read_ns, read_ns, streams, next_stream }
     }
 
     /// Looks at the request that `access` belongs to, if it is another one.
@@ -53,7 +43,6 @@ impl Asked {
             self.next_stream = (self.next_stream + 1) % STREAMS;
         }
         self.streams[stream] = first + blocks;
-        self.begins = goes_on.is_none();
         self.size = match blocks {
             _ if goes_on.is_some() => 3,
             0..=1 => 0,
@@ -71,11 +60,6 @@ impl Asked {
     pub(super) fn kind(&self, before: Option<u8>, access: &Access) -> u8 {
         let times = before.map_or(0, |kind| (kind / 8 + 1).min(2));
         times * 8 + self.size * 2 + u8::from(access.op == Op::Write)
-    }
-
-    /// Whether a run of neighbours begins with `access`.
-    pub(super) fn begins_run(&self, access: &Access) -> bool {
-        access.place == 0 && self.begins
     }
 
     /// What `access` would have read without the cache, in time. Of a block that is written in part the rest is read.

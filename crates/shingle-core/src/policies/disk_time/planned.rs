@@ -22,8 +22,6 @@ pub(super) struct Planned {
     pub(super) read_ns: f32,
     pub(super) zone_ns: f32,
     pub(super) block_ns: f32,
-    /// What each run of neighbours adds: a way to its place in the buffer and one back, unless runs lie side by side there.
-    run_ns: f32,
     /// Going over a whole band once, if bands may be written so.
     pub(super) band_pass_ns: Option<f32>,
     /// Blocks that are sent of a zone at a time at most.
@@ -33,8 +31,8 @@ pub(super) struct Planned {
     /// What writing a zone takes at most, if its band may be written in order. (What the host does with a zone that has a write
     /// pointer depends on where that is: `R(x)` stands for all of it.)
     zone_most_ns: f32,
-    /// What is sent of a zone while the buffer holds it counts: each block takes a place there, and lies beside others in a log.
-    counts_along: bool,
+    /// Each block in the disk's buffer takes a place.
+    by_blocks: bool,
 }
 
 impl Planned {
@@ -47,43 +45,33 @@ impl Planned {
             _ => u64::MAX,
         };
         let band_pass_ns = view.in_order.band_pass.filter(|_| whole_bands).map(ns);
-        let pointers = !view.write_pointers.is_empty();
-        let in_order = band_pass_ns.filter(|_| !pointers);
-        let (read_ns, block_ns) = (ns(view.costs.read), ns(view.costs.rmw_per_block));
-        // (A host-aware disk has no log: each run lies for itself.)
-        let (block_ns, run_ns) =
-            if pointers { (0.0, read_ns + block_ns) } else { (block_ns * SENT_TOGETHER, 0.0) };
+        let in_order = band_pass_ns.filter(|_| view.write_pointers.is_empty());
         Planned {
-            counts_along: by_blocks && !pointers,
+            by_blocks,
             zone_most_ns: in_order.map_or(f32::INFINITY, |pass| 2.0 * pass),
             piece_blocks: usize::try_from(piece).unwrap_or(usize::MAX),
             buffer_blocks: view.buffer_blocks.max(1) as f32,
+            read_ns: ns(view.costs.read),
             zone_ns: ns(view.costs.rmw_base),
-            read_ns,
-            block_ns,
-            run_ns,
+            block_ns: ns(view.costs.rmw_per_block) * SENT_TOGETHER,
             band_pass_ns,
         }
     }
 
-    /// What writing a zone with so many dirty blocks in so many runs takes.
-    pub(super) fn zone(&self, dirty: f32, runs: f32) -> f32 {
-        (self.zone_ns + self.sent(dirty, runs)).min(self.zone_most_ns)
-    }
-
-    fn sent(&self, dirty: f32, runs: f32) -> f32 {
-        self.block_ns * dirty + self.run_ns * runs
+    /// What writing a zone with so many dirty blocks takes.
+    pub(super) fn zone(&self, dirty: f32) -> f32 {
+        (self.zone_ns + self.block_ns * dirty).min(self.zone_most_ns)
     }
 
     /// What sending more of a zone takes of which the buffer holds something. It is cleaned anyway: what is left is a way to
-    /// the buffer, or back to one more place of it, about as long as a random read takes.
-    pub(super) fn more_of_zone(&self, dirty: f32, runs: f32) -> f32 {
-        self.read_ns + self.sent(dirty, runs)
+    /// the log, or back to one more place of it, about as long as a random read takes.
+    pub(super) fn more_of_zone(&self, dirty: f32) -> f32 {
+        self.read_ns + self.block_ns * dirty
     }
 
     /// Accesses, as far as they count, for which more of a zone is sent along that `stay`s in the buffer: infinite as long as
     /// nothing was sent, when nobody knows.
     pub(super) fn along(&self, stay: f32) -> f32 {
-        if self.counts_along && stay.is_finite() { SENT_ALONG * stay } else { 0.0 }
+        if self.by_blocks && stay.is_finite() { SENT_ALONG * stay } else { 0.0 }
     }
 }

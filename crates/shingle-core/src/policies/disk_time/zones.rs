@@ -18,21 +18,10 @@ const WRITES_MIN: f32 = 20.0;
 /// ln 2: by this a count that is halved each half-life becomes a rate.
 const LN_2: f32 = core::f32::consts::LN_2;
 
-/// What is dirty of a zone, and how it is written.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Dirty {
-    pub(super) zone: ZoneIndex,
-    pub(super) blocks: f32,
-    /// Runs of neighbours in which they lie, about.
-    pub(super) runs: f32,
-    /// Writes to the zone an access.
-    pub(super) rate: f32,
-}
+/// What each slot of a zone saves an access that has so many dirty blocks, and gets so many writes an access.
+pub(super) trait Saves: Fn(ZoneIndex, f32, f32) -> f32 + Copy {}
 
-/// What each slot of a zone saves an access.
-pub(super) trait Saves: Fn(Dirty) -> f32 + Copy {}
-
-impl<F: Fn(Dirty) -> f32 + Copy> Saves for F {}
+impl<F: Fn(ZoneIndex, f32, f32) -> f32 + Copy> Saves for F {}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Zone {
@@ -41,8 +30,6 @@ struct Zone {
     /// Writes, halved each half-life, as of `at`.
     writes: f32,
     at: u32,
-    /// Of the writes, those with which a run of neighbours began.
-    begun: f32,
     /// Where it is among the dirty ones.
     place: u32,
     /// Of the dirty blocks, those that are being written and stay. They may be for long, and are as good as clean.
@@ -130,13 +117,12 @@ impl DirtyZones {
         self.zones[slots.zone_index(slot)].dirty.to_head(links, slot.0);
     }
 
-    /// A block of `zone` is written; with it a run of neighbours `begins`.
+    /// `zone` is written.
     #[inline]
-    pub(super) fn written(&mut self, zone: ZoneIndex, begins: bool, now: u32) {
+    pub(super) fn written(&mut self, zone: ZoneIndex, now: u32) {
+        let half_life = self.half_life;
         let zone = &mut self.zones[zone];
-        let left = halved(1.0, now.wrapping_sub(zone.at).into(), self.half_life);
-        zone.writes = zone.writes * left + 1.0;
-        zone.begun = zone.begun * left + f32::from(u8::from(begins));
+        zone.writes = halved(zone.writes, now.wrapping_sub(zone.at).into(), half_life) + 1.0;
         zone.at = now;
     }
 
@@ -171,10 +157,8 @@ impl DirtyZones {
     fn saves(&self, zone: ZoneIndex, now: u32, saves: impl Saves) -> f32 {
         let of = &self.zones[zone];
         // (The disk may not have taken what is under way: then it is to be written again.)
-        let blocks = of.count().max(1) as f32;
-        // (Of a start nobody knows how the blocks were written.)
-        let runs = if of.writes > 0.0 { blocks * of.begun / of.writes } else { blocks };
-        saves(Dirty { zone, blocks, runs, rate: self.rate(of, now) })
+        let dirty = of.count().max(1);
+        saves(zone, dirty as f32, self.rate(of, now))
     }
 
     /// The zone with something to name whose slots save least, and what each of them saves.
@@ -267,8 +251,8 @@ mod tests {
         let zone = ZoneIndex(0);
         let mut zones = DirtyZones::new(10);
         let mut filled_after = |now: u32| {
-            zones.written(zone, true, now);
-            zones.look(now, |_| 1.0, |_| true);
+            zones.written(zone, now);
+            zones.look(now, |_, _, _| 1.0, |_| true);
             zones.fills_in(zone, now)
         };
         let before: Vec<f32> = (0..50).map(|n| filled_after(u32::MAX - 990 + 20 * n)).collect();
