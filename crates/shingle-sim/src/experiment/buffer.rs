@@ -79,7 +79,10 @@ pub(super) fn holds_all(name: &str, buffer_bytes: u64, summary: &Summary) -> Opt
 /// The value of `drive.pb` in bytes: a share of `whole`, a size, or `None` for `real`.
 pub(super) fn pb_bytes(text: &str, whole: u64) -> Result<Option<u64>, ExperimentError> {
     let bytes = match text.strip_suffix('%') {
-        None => Buffer::parse_log(text),
+        None => match size::parse_bytes(text) {
+            Err(error) if text != "real" => Err(format!("{error}, a share such as 0.4%, or real")),
+            _ => Buffer::parse_log(text),
+        },
         Some(percent) => match percent_of(percent, whole) {
             None => Err("give a share such as 0.4%, a size, or real".into()),
             Some(bytes) => Buffer::check_log(bytes).map(Some),
