@@ -190,5 +190,5 @@ fn wrong_options_are_told_in_one_line() {
     refused(&format!("{nbd} --model cmr7200 --set drive.rpm=0"), "from ");
     refused(&format!("{nbd} --model sac-emulator --set drive.extents=0"), "number of map entries");
     refused("--nbd tcp:8.8.8.8:1 --model cmr7200", "loopback");
-    refused(&format!("{nbd} --model cmr7200 --speed 0"), "the speed lies between");
+    refused(&format!("{nbd} --model cmr7200 --speed 0"), "a factor lies between");
 }
