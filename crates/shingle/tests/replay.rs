@@ -164,8 +164,8 @@ fn a_replay_and_what_was_foretold_of_it_stand_side_by_side() {
     let words = format!("replay {TRACE} --cache a.img --disk b.img");
     let refuse = |more: &str, told: &str| refused(folder.path(), &format!("{words} {more}"), told);
     refuse("-p lru,sac --record live.shingle", "a recording has one policy");
-    refuse("--record b.img", "b.img: that is the SSD or the disk");
-    refuse("--json a.img", "a.img: that is the SSD or the disk");
+    refuse("--record b.img", "b.img: that file is used by this command");
+    refuse("--json a.img", "a.img: that file is used by this command");
     refuse("--predict cmr7200 --set mode=write-through", "drop --predict");
     refuse("--predict no-such-drive", "no-such-drive");
     refuse("-p lru,sac --set policy=fifo", "-p names the policies");

@@ -299,7 +299,7 @@ fn what_is_wrong_is_told_and_nothing_is_changed() {
     // A recording is put in the place of what is there.
     for over in ["disk.img", "./disk.img", "cache.img"] {
         let words = format!("{serve} unix:a --record {over}");
-        bed.refused(2, &words, "that is the SSD or the disk");
+        bed.refused(2, &words, "that file is used by this command");
     }
     bed.refused(1, "serve --cache disk.img --disk cache.img --nbd unix:a", "it holds no cache");
     bed.refused(1, "create --cache disk.img --disk cache.img", "are --cache and --disk swapped?");
