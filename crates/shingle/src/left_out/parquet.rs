@@ -1,5 +1,7 @@
 //! In the place of `parquet.rs`, where that is left out.
 
+use std::path::Path;
+
 use clap::Args;
 
 use crate::lines::Column;
@@ -12,6 +14,10 @@ pub(crate) struct ParquetArgs {}
 impl ParquetArgs {
     pub(crate) fn wanted(&self) -> bool {
         false
+    }
+
+    pub(crate) fn path(&self) -> Option<&Path> {
+        None
     }
 
     pub(crate) fn check(&self) -> anyhow::Result<()> {

@@ -1,5 +1,7 @@
 //! In the place of `report.rs`, where that is left out.
 
+use std::path::Path;
+
 use clap::Args;
 use shingle_result::Report;
 
@@ -13,6 +15,10 @@ pub(crate) struct PictureArgs {}
 impl PictureArgs {
     pub(crate) fn wanted(&self) -> bool {
         false
+    }
+
+    pub(crate) fn page(&self) -> Option<&Path> {
+        None
     }
 
     pub(crate) fn check(&self) -> anyhow::Result<()> {
