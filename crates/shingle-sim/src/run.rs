@@ -144,6 +144,9 @@ fn serve_all(
             number += 1;
             served.set(number);
             if series.parts.ends(number) {
+                // (The next request comes no earlier than this one.)
+                let last = number == requests.len();
+                system.catch_up(if last { system.finished() } else { start });
                 series.record(number, &mut system);
             }
         }
@@ -158,6 +161,7 @@ fn serve_all(
     // JSON has no infinite speed, should the clock stand still.
     let wall = begun.elapsed().as_secs_f64().max(1e-9);
 
+    system.catch_up(system.finished());
     let undone = Undone::of(&system);
     let drive_latency = DriveLatency::of(system.drive_responses());
     let queue = (course.pacing == Pacing::Open).then(|| times.queue(&system));

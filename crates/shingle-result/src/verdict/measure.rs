@@ -74,6 +74,16 @@ pub(crate) fn hardly_cleaned(run: &RunResult) -> bool {
     run.labels.drive_parameters.contains_key("pb") && cleanings(run) < CLEANINGS_MIN
 }
 
+/// Reads of blocks that were never written matter if they are more than this part of what is read.
+pub(super) const UNWRITTEN_PART: f64 = 0.05;
+
+/// Of the blocks read from the disk, the part that was never written, so that there was nothing to read.
+#[allow(clippy::cast_precision_loss)]
+pub(super) fn unwritten_part(run: &RunResult) -> f64 {
+    let io = &run.all.drive_io;
+    io.beyond_pointer_blocks as f64 / io.read_blocks.max(1) as f64
+}
+
 /// Whether the queue of a run in open loop still grew at its end.
 pub(crate) fn overloaded(run: &RunResult) -> bool {
     run.queue.is_some_and(|queue| queue.overloaded)

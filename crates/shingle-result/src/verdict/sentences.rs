@@ -1,8 +1,8 @@
 //! What is said of runs that share seed, drive and cache size.
 
 use super::measure::{
-    CLEANINGS_MIN, LEVEL, done_and_left, hardly_cleaned, measure, never_filled, none_filled,
-    order_by, overloaded, ranking,
+    CLEANINGS_MIN, LEVEL, UNWRITTEN_PART, done_and_left, hardly_cleaned, measure, never_filled,
+    none_filled, order_by, overloaded, ranking, unwritten_part,
 };
 use super::names::{count, name};
 use crate::counts::ByCause;
@@ -45,6 +45,7 @@ pub(super) fn of(all: &[RunResult], compared: &[usize]) -> Vec<Said> {
         said.extend(put_off(runs).map(|left| say(SaidKind::Warning, left)));
     }
     said.extend(few_cleanings(runs).map(|few| say(SaidKind::Warning, few)));
+    said.extend(never_written(runs).map(|reads| say(SaidKind::Warning, reads)));
     said.extend(overload(runs).map(|overload| say(SaidKind::Warning, overload)));
     said
 }
@@ -87,6 +88,9 @@ fn beside(other: &RunResult, best: &RunResult, runs: &[&RunResult]) -> String {
     if overloaded(other) && !overloaded(best) {
         return format!("{other_name} cannot keep up");
     }
+    if measure(best) == 0.0 && measure(other) > 0.0 {
+        return format!("it takes no time, and {other_name} does");
+    }
     let shown = |factor: f64| match factor {
         factor if factor < 100.0 => format!("{factor:.2}"),
         factor => format!("{factor:.0}"),
@@ -97,8 +101,9 @@ fn beside(other: &RunResult, best: &RunResult, runs: &[&RunResult]) -> String {
         factor => format!("{} times better than {other_name}", shown(factor)),
     };
     let done = other.all.seconds.total / best.all.seconds.total;
-    // In open loop the measure is not of work at all.
-    if best.queue.is_some() || (done < factor * APART && factor < done * APART) {
+    // In open loop the measure is not of work at all. (Without work there is no factor.)
+    if best.queue.is_some() || !done.is_finite() || (done < factor * APART && factor < done * APART)
+    {
         return told;
     }
     format!("{told} ({} without that work)", shown(done))
@@ -268,6 +273,19 @@ fn few_cleanings(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
         "Fewer than {CLEANINGS_MIN} bands were cleaned under {names}: the drive's buffer hardly \
          filled, so this result says little about shingling. A longer trace, a smaller cache or a \
          smaller buffer (--set drive.pb=SIZE) shows more."
+    );
+    Some((text, about))
+}
+
+/// A zoned disk answers at once for what was never written; a disk that holds data has to read it.
+fn never_written(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
+    let (about, names) = those(runs, |run| unwritten_part(run) > UNWRITTEN_PART)?;
+    let most = about.iter().map(|&at| unwritten_part(runs[at])).fold(0.0, f64::max);
+    let text = format!(
+        "Up to {:.0}% of the blocks read from the disk were never written before ({names}). A zoned \
+         disk answers such reads without reading, a disk that holds data does not: there, reads take \
+         longer than here. --mode writes leaves reads out.",
+        100.0 * most
     );
     Some((text, about))
 }

@@ -77,9 +77,13 @@ pub(super) struct Client<'a> {
     numbers: u64,
     /// Requests of the trace that have been given to the store.
     submitted: u64,
+    /// Requests of the trace that it has answered.
+    answered: u64,
     next_flush: Nanos,
     /// Closed loop: no request comes before.
     next_request: Nanos,
+    /// Of the trace.
+    requests: u64,
     parts: Parts,
     /// The counters when the last part ended.
     before: Snapshot,
@@ -109,8 +113,10 @@ impl<'a> Client<'a> {
             flushes: 0,
             numbers: 0,
             submitted: 0,
+            answered: 0,
             next_flush: serving.flush_every.map_or(Nanos::NEVER, |every| now + every),
             next_request: now,
+            requests: requests as u64,
             parts: Parts::new(requests, course.points),
             before,
         }
@@ -165,7 +171,6 @@ impl<'a> Client<'a> {
                 self.submit(Request { at, ..request });
                 next += 1;
                 served.set(next);
-                self.record_part(next);
                 if next % PROGRESS_EVERY == 0 {
                     progress(PROGRESS_EVERY as u64);
                 }
@@ -182,6 +187,8 @@ impl<'a> Client<'a> {
             let until = coming.min(self.next_flush);
             assert!(self.world.pass(until), "requests wait, and nothing is under way");
         }
+        // (With what the store did of its own when the last was answered.)
+        self.record_part(requests.len() as u64);
         progress((requests.len() % PROGRESS_EVERY) as u64);
         Ok(())
     }
@@ -274,6 +281,10 @@ impl<'a> Client<'a> {
         if self.warm.is_none() && self.world.meter().was_full() {
             self.warm = Some((place, self.snapshot()));
         }
+        self.answered += 1;
+        if self.answered < self.requests {
+            self.record_part(self.answered);
+        }
         let data: Stamps = result.unwrap_or_default();
         let Some(check) = &mut self.check else { return Ok(()) };
         if asked.request.op == Op::Read && done {
@@ -286,7 +297,8 @@ impl<'a> Client<'a> {
     }
 
     /// The course of the run, in equal parts of its requests.
-    fn record_part(&mut self, requests: usize) {
+    fn record_part(&mut self, answered: u64) {
+        let requests = answered as usize;
         if !self.parts.ends(requests) {
             return;
         }

@@ -45,17 +45,22 @@ impl System {
             if manner != Manner::Write(WriteOrder::AsGiven) && !as_named {
                 group.sort_unstable_by_key(|destage| destage.block);
             }
-            match manner {
-                Manner::Write(_) => self.destage_all(group),
-                Manner::Append(zone) => self.append_to(zone, group),
-                Manner::Rewrite(zone) => self.rewrite(zone, group),
-                Manner::HostRmw(zone) => self.host_rmw(zone, group),
-                Manner::WholeBand(zone) => self.write_band(zone, group),
-            }
+            self.carry_out_group(group, manner);
         }
         plan.clear();
         self.plan = plan;
         self.tell_of_disk();
+    }
+
+    /// Carries out a group whose order is settled.
+    fn carry_out_group(&mut self, group: &[Destage], manner: Manner) {
+        match manner {
+            Manner::Write(_) => self.destage_all(group),
+            Manner::Append(zone) => self.append_to(zone, group),
+            Manner::Rewrite(zone) => self.rewrite(zone, group),
+            Manner::HostRmw(zone) => self.host_rmw(zone, group),
+            Manner::WholeBand(zone) => self.write_band(zone, group),
+        }
     }
 
     /// Most blocks of an I/O.
@@ -116,15 +121,44 @@ impl System {
     /// done.
     pub fn drain_all(&mut self) -> Nanos {
         self.clock.begin_after(self.disk.last_io());
-        // An eviction of everything: the policy empties itself, however many calls that takes.
+        let mut plain = Vec::new();
         while self.cache.slots().dirty_blocks() > 0 {
-            self.cache.evict(self.cache.slots().capacity(), &mut self.plan);
-            assert!(!self.plan.is_empty(), "a policy with dirty blocks names no victim");
-            self.carry_out();
+            self.empty_policy(&mut plain);
+            let names = !plain.is_empty() || self.cache.slots().dirty_blocks() == 0;
+            assert!(names, "a policy with dirty blocks names no victim");
+            plain.sort_unstable_by_key(|destage: &Destage| destage.block);
+            self.destage_all(&plain);
+            plain.clear();
+            self.tell_of_disk();
         }
         self.serve_pooled();
         let drained = self.disk.drain(self.clock.ready());
         self.clock.end_at(drained);
         drained
+    }
+
+    /// An eviction of everything: the policy empties itself, however many calls that takes. What is to be
+    /// written to its place is gathered in `plain`, so that what is left costs the same whatever a policy
+    /// names in one call; the store drains by address, too. Other manners are carried out.
+    fn empty_policy(&mut self, plain: &mut Vec<Destage>) {
+        loop {
+            self.cache.evict(self.cache.slots().capacity(), &mut self.plan);
+            if self.plan.is_empty() {
+                return;
+            }
+            self.host.evicted_clean += self.plan.dropped_blocks();
+            let mut plan = core::mem::take(&mut self.plan);
+            for (group, manner) in plan.groups() {
+                if matches!(manner, Manner::Write(_)) {
+                    plain.extend_from_slice(group);
+                } else {
+                    group.sort_unstable_by_key(|destage| destage.block);
+                    self.carry_out_group(group, manner);
+                }
+            }
+            plan.clear();
+            self.plan = plan;
+            self.tell_of_disk();
+        }
     }
 }

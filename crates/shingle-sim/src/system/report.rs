@@ -52,6 +52,11 @@ impl System {
         self.clock.now().max(self.disk.last_io()).max(self.ssd.device().last_io())
     }
 
+    /// Has the disk do in idle time what it would have done by `now`, before somebody looks at what is undone.
+    pub(crate) fn catch_up(&mut self, now: Nanos) {
+        self.disk.catch_up(now);
+    }
+
     /// Response times of the disk.
     #[must_use]
     pub(crate) fn drive_responses(&self) -> Responses {

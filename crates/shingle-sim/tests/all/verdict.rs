@@ -105,6 +105,31 @@ fn drained_work_counts_once() {
     assert_eq!(warning.runs, [0]);
 }
 
+/// A zoned disk has nothing to read where nobody has written, which makes reads look cheap.
+#[test]
+fn reads_of_what_was_never_written_are_told() {
+    let reads = |policy: &str, beyond| {
+        let mut run = run(policy, 200.0, 0.0);
+        (run.all.drive_io.read_blocks, run.all.drive_io.beyond_pointer_blocks) = (1000, beyond);
+        run
+    };
+    let told = said(&[reads("lru", 50), reads("sac", 51), reads("most", 640)]);
+    let warnings: Vec<_> = told.iter().filter(|said| said.kind == SaidKind::Warning).collect();
+    assert_eq!(warnings.len(), 1, "{told:?}");
+    let start =
+        "Up to 64% of the blocks read from the disk were never written before (sac, most). ";
+    assert!(warnings[0].text.starts_with(start), "{}", warnings[0].text);
+    assert_eq!(warnings[0].runs, [1, 2], "one in twenty is no matter");
+}
+
+#[test]
+fn who_takes_no_time_is_no_factor_better() {
+    let told = said(&[run("lru", 300.0, 0.0), run("sac", 0.0, 0.0), run("most", 0.0, 40.0)]);
+    let start = "sac needs the least I/O time, with the work it leaves undone: it takes no time, and most \
+                 does, it takes no time, and lru does. ";
+    assert!(told[0].text.starts_with(start), "{}", told[0].text);
+}
+
 #[test]
 fn where_no_cache_filled_nobody_wins() {
     let cold = |policy: &str, done| RunResult { warm_from: None, ..run(policy, done, 0.0) };
@@ -311,6 +336,34 @@ fn done_and_left_is_what_a_drained_run_takes() {
             let order = |runs: &[RunResult]| ranking(&runs.iter().collect::<Vec<_>>());
             assert_eq!(order(&as_is), order(&drained), "{workload} {drive} {pacing:?}");
         }
+    }
+}
+
+/// What is left is destaged by address, as the store drains: it costs the same whatever the policy was whose
+/// cache holds it.
+#[test]
+fn what_is_left_costs_the_same_in_whatever_order_a_policy_names_it() {
+    let requests: Vec<Request> = (0..3000)
+        .map(|i: u64| Request {
+            at: Nanos::ZERO,
+            offset: (i * 7919 % 3001) * 50 * BLOCK_BYTES,
+            bytes: BLOCK_BYTES,
+            op: Op::Write,
+        })
+        .collect();
+    let trace =
+        Trace { name: "scattered".into(), format: None, summary: Summary::of(&requests), requests };
+    let options = Options {
+        policies: ["lru", "lru+cdc", "lirs", "sac-ad", "sieve", "fifo"].map(str::to_owned).to_vec(),
+        drives: vec!["cmr5900".into()],
+        caches: vec!["4000b".into()],
+        ..Options::default()
+    };
+    let (jobs, _) = plan(&options, &Registry::default(), &trace).expect("it is one");
+    let runs = run_all(&jobs, &trace, &|_| {}).expect("no stale read");
+    for run in &runs {
+        assert_eq!(run.left.dirty_blocks, 3000, "{}", run.labels.policy);
+        assert_eq!(run.left, runs[0].left, "{}", run.labels.policy);
     }
 }
 
