@@ -206,6 +206,9 @@ pub trait CacheCore: Send {
     /// Whether the policy wants to be told [`CacheCore::set_horizon`].
     fn wants_horizon(&self) -> bool;
 
+    /// As [`Policy::remark`].
+    fn remark(&self, cache_blocks: u32) -> Option<String>;
+
     /// Whether the policy wants every access to say when its block is used next.
     fn wants_future(&self) -> bool;
 
@@ -376,6 +379,10 @@ impl<P: Policy> CacheCore for Cache<P> {
 
     fn wants_horizon(&self) -> bool {
         self.policy.wants_horizon()
+    }
+
+    fn remark(&self, cache_blocks: u32) -> Option<String> {
+        self.policy.remark(cache_blocks, &self.slots)
     }
 
     fn wants_future(&self) -> bool {

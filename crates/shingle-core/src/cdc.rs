@@ -101,6 +101,11 @@ pub trait Side: Clone + Send + 'static {
     fn expect(&self, slot: Slot) {
         let _ = slot;
     }
+    /// As [`Policy::remark`].
+    fn remark(&self, cache_blocks: u32, slots: &Slots) -> Option<String> {
+        let _ = (cache_blocks, slots);
+        None
+    }
     /// As [`Policy::wants_horizon`].
     fn wants_horizon(&self) -> bool {
         false
@@ -349,6 +354,10 @@ impl<P: Pair> Policy for Cdc<P> {
         self.shared.recency.expect(slot);
         self.clean.expect(slot);
         self.dirty.expect(slot);
+    }
+
+    fn remark(&self, cache_blocks: u32, slots: &Slots) -> Option<String> {
+        self.dirty.remark(cache_blocks, slots)
     }
 
     fn wants_horizon(&self) -> bool {

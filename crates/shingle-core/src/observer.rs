@@ -330,6 +330,10 @@ impl<O: Observer + 'static> CacheCore for Observed<O> {
         self.cache.wants_horizon()
     }
 
+    fn remark(&self, cache_blocks: u32) -> Option<String> {
+        self.cache.remark(cache_blocks)
+    }
+
     fn wants_future(&self) -> bool {
         self.cache.wants_future()
     }

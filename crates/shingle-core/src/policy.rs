@@ -379,6 +379,13 @@ pub trait Policy: Clone + Send + 'static {
         false
     }
 
+    /// What to know before one believes what comes out with `cache_blocks` slots over this disk: that the
+    /// policy cannot do there what it is named for. One sentence, without the name of the policy.
+    fn remark(&self, cache_blocks: u32, slots: &Slots) -> Option<String> {
+        let _ = (cache_blocks, slots);
+        None
+    }
+
     /// Whether the policy wants to know the future ([`Access::next_use`]): such a policy is a bound
     /// for others, and no store can run it.
     fn wants_future(&self) -> bool {

@@ -45,6 +45,7 @@ impl Counts {
             evictions: Evictions {
                 clean_blocks: host.evicted_clean,
                 dirty_blocks: host.evicted_dirty,
+                trimmed_blocks: host.trimmed,
             },
             host_rmw: HostRmw {
                 zones: host.host_rmw,

@@ -34,6 +34,8 @@ pub struct HostCounters {
     pub evicted_clean: u64,
     /// Dirty blocks that were destaged and left.
     pub evicted_dirty: u64,
+    /// Blocks that left because they were trimmed, dirty or not.
+    pub trimmed: u64,
     /// Dirty blocks that were destaged and stay.
     pub cleaned: u64,
     /// Zones read, merged and written back by the host.
@@ -84,7 +86,7 @@ impl Sub for HostCounters {
         each!(
             read_requests write_requests trim_requests flush_requests
             read_blocks write_blocks read_hits write_hits bypassed_reads bypassed_writes fills
-            evicted_clean evicted_dirty cleaned
+            evicted_clean evicted_dirty trimmed cleaned
             host_rmw host_rmw_read_blocks host_rmw_written_blocks gap_blocks;
             ssd_read_time ssd_write_time drive_read_time drive_write_time
         )

@@ -72,6 +72,8 @@ pub struct PerOp {
 pub struct Evictions {
     pub clean_blocks: u64,
     pub dirty_blocks: u64,
+    #[serde(default)] // older results do not say
+    pub trimmed_blocks: u64,
 }
 
 /// Zones that the host read, merged with what it had cached, and wrote back.

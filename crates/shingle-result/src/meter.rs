@@ -120,6 +120,7 @@ impl Observer for HostMeter {
                 true => self.host.evicted_dirty += 1,
                 false => self.host.cleaned += 1,
             },
+            Event::Trimmed { dropped, .. } => self.host.trimmed += dropped,
             _ => {}
         }
     }

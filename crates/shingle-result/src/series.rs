@@ -62,7 +62,8 @@ impl Point {
 }
 
 /// Addresses by time. A row is a number of neighbouring 5,000-block zones that the trace touches,
-/// all rows nearly the same number; those between that it does not touch are in none.
+/// all rows nearly the same number. Zones that it does not touch belong to the row before them: only host-side
+/// RMWs write there.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Heat {
     /// The first byte of the first zone of each row.

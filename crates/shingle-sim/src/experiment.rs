@@ -124,7 +124,10 @@ pub fn plan<R: RequestList>(
                         notes.add(left_out(&why), []);
                     }
                     made => {
-                        made?;
+                        if let Some(remark) = made? {
+                            let note = format!("{} over {}: {remark}", entry.name, drive.title());
+                            notes.add(note, [jobs.len()]);
+                        }
                         jobs.push(job);
                     }
                 }

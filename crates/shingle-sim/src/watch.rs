@@ -86,7 +86,8 @@ impl Watch {
 /// equally many a row; and what the host writes to each in each part of the requests.
 #[derive(Debug)]
 pub struct Rows {
-    /// The row of each zone up to the last one touched, plus one; 0 for zones that are not.
+    /// The row of each zone up to the last one touched. One that is not touched is in the row before it, or in
+    /// the first: only what the host writes back lies there.
     of_zone: Vec<u16>,
     first_bytes: Vec<u64>,
     written: Vec<Vec<u64>>,
@@ -96,25 +97,28 @@ impl Rows {
     /// At most `rows` rows for `requests`, in `parts` parts.
     #[must_use]
     pub fn new(requests: &(impl RequestList + ?Sized), rows: u16, parts: u32) -> Rows {
-        let mut of_zone: Vec<u16> = Vec::new();
+        let mut touched: Vec<bool> = Vec::new();
         for request in all(requests).filter(accesses) {
             let (first, last) = zones(request.first().0, request.blocks());
-            if of_zone.len() <= last {
-                of_zone.resize(last + 1, 0);
+            if touched.len() <= last {
+                touched.resize(last + 1, false);
             }
-            of_zone[first..=last].fill(1);
+            touched[first..=last].fill(true);
         }
-        let touched = of_zone.iter().filter(|&&row| row > 0).count();
-        let rows = touched.min(usize::from(rows.max(1)));
-        let mut first_bytes = Vec::with_capacity(rows);
-        let touched_zones = of_zone.iter_mut().enumerate().filter(|(_, row)| **row > 0);
-        for (nth, (zone, row)) in touched_zones.enumerate() {
-            let its = nth * rows / touched;
-            if its == first_bytes.len() {
-                first_bytes.push(zone as u64 * shingle_trace::zones::ZONE_BYTES);
+        let zones = touched.iter().filter(|&&touched| touched).count();
+        let rows = zones.min(usize::from(rows.max(1)));
+        let (mut first_bytes, mut of_zone) =
+            (Vec::with_capacity(rows), Vec::with_capacity(touched.len()));
+        let mut nth = 0;
+        for (zone, touched) in touched.into_iter().enumerate() {
+            if touched {
+                if nth * rows / zones == first_bytes.len() {
+                    first_bytes.push(zone as u64 * shingle_trace::zones::ZONE_BYTES);
+                }
+                nth += 1;
             }
             // Below the number of rows, which is a u16.
-            *row = its as u16 + 1;
+            of_zone.push(first_bytes.len().saturating_sub(1) as u16);
         }
         let mut this = Rows { of_zone, first_bytes, written: Vec::new() };
         let (mut part, mut parts) = (vec![0; rows], Parts::new(requests.len(), parts));
@@ -135,9 +139,11 @@ impl Rows {
         while at < end {
             let zone = at / ZONE_BLOCKS;
             let to = end.min((zone + 1) * ZONE_BLOCKS);
-            // What the trace does not touch nobody writes, but for gaps that the host fills.
-            let row = self.of_zone.get(zone as usize).copied().unwrap_or(0);
-            if let Some(cell) = usize::from(row).checked_sub(1).and_then(|row| rows.get_mut(row)) {
+            let row = self
+                .of_zone
+                .get(zone as usize)
+                .map_or(rows.len().saturating_sub(1), |&row| row.into());
+            if let Some(cell) = rows.get_mut(row) {
                 *cell += to - at;
             }
             at = to;
@@ -212,8 +218,13 @@ mod tests {
             heating.command(&Command { at, done, io: io(op), cause: Cause::Destage });
         }
         heating.end_part();
+        // The host writes back a band: zones 1 to 10, of which some are not touched.
+        let io = Io { op: Op::Write, block: Block(ZONE_BLOCKS), count: 10 * ZONE_BLOCKS };
+        let (at, done) = (Nanos::ZERO, Nanos::ZERO);
+        heating.command(&Command { at, done, io, cause: Cause::Rmw });
         heating.end_part();
-        assert_eq!(heating.heat().drive_written_blocks, [vec![1, 2], vec![0, 0]]);
+        let band = vec![2 * ZONE_BLOCKS, 8 * ZONE_BLOCKS];
+        assert_eq!(heating.heat().drive_written_blocks, [vec![1, 2], band]);
         // Fewer zones than rows.
         assert_eq!(Rows::new(&requests[..1], 64, 1).written, [vec![1]]);
         assert!(Rows::new(&requests[..0], 64, 1).written.is_empty());

@@ -44,8 +44,9 @@ use crate::params::{Kind, Param, Params};
 use crate::parts::ZoneIndex;
 use crate::policies::{AnyOrder, BASE};
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, ZONE, Zoning};
+use crate::size::show_bytes;
 use crate::slots::Slots;
-use crate::units::Slot;
+use crate::units::{BLOCK_BYTES, Slot};
 
 use history::History;
 use region::Region;
@@ -295,6 +296,16 @@ impl<S: Scheme, O: Order> Policy for Pore<S, O> {
             round: Round::default(),
             scheme: PhantomData,
         }
+    }
+
+    fn remark(&self, cache_blocks: u32, _: &Slots) -> Option<String> {
+        (u64::from(cache_blocks) < 2 * self.period_blocks).then(|| {
+            format!(
+                "the cache is smaller than two of its periods of {}, so that nearly all zones are open, and it \
+                 evicts as its base policy does",
+                show_bytes(self.period_blocks * BLOCK_BYTES),
+            )
+        })
     }
 
     #[inline]

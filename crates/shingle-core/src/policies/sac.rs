@@ -37,8 +37,9 @@ use crate::drive_view::Costs;
 use crate::params::{Kind, Param, Params};
 use crate::parts::{Buckets, ByZone, List, ZoneIndex};
 use crate::policy::{Access, Memory, Victims, ZONE};
+use crate::size::show_bytes;
 use crate::slots::Slots;
-use crate::units::{Nanos, Slot};
+use crate::units::{BLOCK_BYTES, Nanos, Slot};
 
 use target::{Ad, Ars, Pd, Target};
 
@@ -398,6 +399,20 @@ impl<T: Target> Side for Cycles<T> {
             }
             out.push_dirty(self.zones[zone].dirty.from_tail(&shared.links).map(Slot));
         }
+    }
+
+    /// A cycle has at least one target. If that alone is larger than what rule 1 bounds the targets by, the
+    /// rule cannot hold.
+    fn remark(&self, _: u32, slots: &Slots) -> Option<String> {
+        let (buffer, zone) = (slots.drive().buffer_blocks, slots.zones().largest());
+        (0 < buffer && buffer < zone && !self.whole_zones).then(|| {
+            format!(
+                "a zone of {} is larger than the drive's buffer of {}, so that SAC's rule 1 (the zones of a \
+                 cycle fit into the buffer) cannot hold",
+                show_bytes(zone * BLOCK_BYTES),
+                show_bytes(buffer * BLOCK_BYTES),
+            )
+        })
     }
 
     fn wants_horizon(&self) -> bool {

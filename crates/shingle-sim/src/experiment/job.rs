@@ -223,7 +223,7 @@ impl Job {
     }
 
     /// Fails now, not after the other runs, if the policy does not go with the drive.
-    pub(super) fn check_makes(&self) -> Result<(), ExperimentError> {
+    pub(super) fn check_makes(&self) -> Result<Option<String>, ExperimentError> {
         let setup = Setup { cache_blocks: self.cache_blocks.min(1), ..self.setup() };
         let cache = self.policy.entry.make(&self.policy.params, &setup).map_err(usage)?;
         let only_simulated = [
@@ -245,6 +245,6 @@ impl Job {
                 self.policy.entry.name
             )));
         }
-        Ok(())
+        Ok(cache.remark(self.cache_blocks))
     }
 }

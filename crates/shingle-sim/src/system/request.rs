@@ -126,7 +126,7 @@ impl System {
         if count == 0 {
             return;
         }
-        self.cache.trim(first, count);
+        self.host.trimmed += self.cache.trim(first, count);
         if let Some(check) = &mut self.check {
             check.trim(first, count);
         }

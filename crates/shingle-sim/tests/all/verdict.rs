@@ -12,7 +12,7 @@ use shingle_result::{
     Swept, Target,
     verdict::{done_and_left, groups, measure, ranking, said, said_of_sweep},
 };
-use shingle_sim::experiment::{DEFAULT_CACHE, Options, Trace, plan, run_all, share};
+use shingle_sim::experiment::{Assignment, DEFAULT_CACHE, Options, Trace, plan, run_all, share};
 use shingle_trace::Summary;
 
 /// A run in closed loop that was busy cleaning for `done` seconds and leaves `left` seconds of that,
@@ -365,6 +365,41 @@ fn what_is_left_costs_the_same_in_whatever_order_a_policy_names_it() {
         assert_eq!(run.left.dirty_blocks, 3000, "{}", run.labels.policy);
         assert_eq!(run.left, runs[0].left, "{}", run.labels.policy);
     }
+}
+
+/// Where a policy cannot do what it is named for, this is said before its figures are believed.
+#[test]
+fn policies_say_where_they_cannot_do_what_they_are_named_for() {
+    let requests: Vec<Request> = (0..100)
+        .map(|i: u64| Request {
+            at: Nanos::ZERO,
+            offset: i * BLOCK_BYTES,
+            bytes: BLOCK_BYTES,
+            op: Op::Write,
+        })
+        .collect();
+    let trace =
+        Trace { name: "few".into(), format: None, summary: Summary::of(&requests), requests };
+    let remarks = |pb: &str, period: &str| {
+        let set = |key, value| Assignment::new(key, value).expect("a key");
+        let options = Options {
+            policies: ["lru", "sac", "pore-cf"].map(str::to_owned).to_vec(),
+            drives: vec!["st8000as0002".into()],
+            caches: vec!["1000b".into()],
+            sets: [set("drive.pb", pb), set("pore-cf.period", period)].into_iter().collect(),
+            ..Options::default()
+        };
+        let (_, notes) = plan(&options, &Registry::default(), &trace).expect("it can be planned");
+        notes.0
+    };
+    assert_eq!(remarks("5000b", "0.1"), [], "a zone is 5,000 blocks, two periods are 1,000");
+    let told = remarks("4999b", "0.11");
+    assert!(
+        told[0].text.starts_with("sac over st8000as0002: a zone of 19.5 MiB is larger"),
+        "{told:?}"
+    );
+    assert!(told[1].text.contains("the cache is smaller than two of its periods"), "{told:?}");
+    assert_eq!(told.iter().map(|note| &note.jobs[..]).collect::<Vec<_>>(), [[1], [2]]);
 }
 
 fn total(by_cause: &ByCause) -> f64 {

@@ -437,6 +437,7 @@ impl Run {
         let accesses = host.read_blocks + host.write_blocks;
         let hits = host.read_hits + host.write_hits;
         let bypassed = host.bypassed_reads + host.bypassed_writes;
+        assert_eq!(host.trimmed, self.trimmed);
         let inserted = host.evicted_clean + host.evicted_dirty + self.trimmed + self.cached();
         assert_eq!(accesses, hits + inserted + bypassed, "hits + misses + bypasses");
         assert_eq!(ssd.written_blocks, host.write_hits + inserted, "what the SSD took");
