@@ -1,6 +1,6 @@
 //! What tests of several crates share: changes of the machine for a moment (loop devices, mounts, other users), the
-//! search for mistakes that are made on purpose ([`bugs`]), the exploring of small worlds ([`explore`]), and how often
-//! chance is asked ([`times`]).
+//! search for mistakes that are made on purpose ([`bugs`]), the exploring of small worlds ([`explore`]), how often
+//! chance is asked ([`times`]), and where real traces are ([`trace`]).
 //!
 //! The first need root, and root may well be somebody who only wanted to run the tests: so they are made where
 //! `SHINGLE_ROOT_TESTS=1` asks for it, and tests say `SKIPPED: …` elsewhere.
@@ -9,6 +9,7 @@ pub mod bugs;
 pub mod explore;
 mod quiet;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -72,6 +73,30 @@ pub fn skip_if<T>(test: &str, there: Result<T, String>) -> bool {
         eprintln!("SKIPPED: {test}: {why}");
     }
     there.is_ok()
+}
+
+/// Where a real trace is, or a folder of them: in the folder that `SHINGLE_TRACES` names, or beside the repository. They are
+/// no part of the project: where it is not there a line says that it is left out.
+///
+/// # Panics
+/// If the variable names no folder: whoever sets it wants the tests to run.
+#[must_use]
+pub fn trace(name: &str) -> Option<PathBuf> {
+    let path = traces(std::env::var_os("SHINGLE_TRACES")).join(name);
+    let there = match path.exists() {
+        true => Ok(()),
+        false => Err(format!("there is no {}; SHINGLE_TRACES names the folder", path.display())),
+    };
+    skip_if(name, there).then_some(path)
+}
+
+fn traces(told: Option<OsString>) -> PathBuf {
+    let Some(told) = told else {
+        return Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    };
+    let folder = PathBuf::from(told);
+    assert!(folder.is_dir(), "SHINGLE_TRACES={}: there is no such folder", folder.display());
+    folder
 }
 
 /// Runs a program, which must succeed; what it wrote.
@@ -211,5 +236,23 @@ impl Drop for Mount {
             // A test has failed, and something in there is in use still.
             let _ = run("umount", &["-l", text(&self.folder)]);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "SHINGLE_TRACES=no-such-folder: there is no such folder")]
+    fn a_folder_of_traces_that_is_not_there_is_told() {
+        let _ = traces(Some("no-such-folder".into()));
+    }
+
+    #[test]
+    fn a_folder_of_traces_is_where_the_variable_says() {
+        let folder = folder();
+        assert_eq!(traces(Some(folder.path().into())), folder.path());
+        assert!(traces(None).ends_with("shared/traces"));
     }
 }

@@ -857,21 +857,10 @@ fn lists_show_all_there_is() {
     }
 }
 
-/// Where the validation set of DiskSim is, if it is there: in `SHINGLE_TRACES`, or beside the repository.
-fn disksim() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
-    let folder = std::env::var_os("SHINGLE_TRACES").map_or(beside, PathBuf::from).join("disksim");
-    if !folder.is_dir() {
-        println!("skipped: no {} (set SHINGLE_TRACES)", folder.display());
-        return None;
-    }
-    Some(folder)
-}
-
 /// Response times of real disks, as measured by whoever made the set, and how near the mechanics come.
 #[test]
 fn measured_disks_are_replayed() {
-    let Some(set) = disksim() else { return };
+    let Some(set) = shingle_testbed::trace("disksim") else { return };
     let folder = Folder::new();
     let set = set.to_str().expect("text");
     let (out, _) = folder.done(&["list", "anchors", "--disksim", set, "--json", "--quiet"]);

@@ -1,10 +1,8 @@
 //! How like a trace the workloads of its description are: the figures in `docs/workloads.md`.
 //!
-//! Real traces are not part of the project. Without them, in `SHINGLE_TRACES` or beside the
-//! repository in `shared/traces`, this says so and passes. It takes a minute, so it is run by name:
+//! Without the real traces this says so and passes. It takes a minute, so it is run by name:
 //! `cargo test -p shingle --test like -- --ignored --nocapture`.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -50,31 +48,16 @@ fn figures(trace: &str, others: &[&str]) -> Vec<(String, [f64; 2])> {
     runs.collect()
 }
 
-fn traces() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
-    let folder = std::env::var_os("SHINGLE_TRACES").map_or(beside, PathBuf::from);
-    if !folder.is_dir() {
-        println!("skipped: no traces in {} (set SHINGLE_TRACES)", folder.display());
-        return None;
-    }
-    Some(folder)
-}
-
 #[test]
 #[ignore = "takes a minute"]
 fn figures_of_a_trace_and_of_workloads_like_it() {
-    let Some(folder) = traces() else { return };
     let temporary = TempDir::new().expect("a folder for the test");
     let (mut all, mut all_met) = (0, 0);
     let mut shown = Vec::new();
     println!("trace | seed | hit ratios met | RMWs met, some | RMWs 0 in both | description");
     for (name, file) in TRACES {
-        let path = folder.join(file);
-        if !path.is_file() {
-            println!("skipped: no {}", path.display());
-            continue;
-        }
-        let path = path.to_str().expect("text");
+        let Some(path) = shingle_testbed::trace(file) else { continue };
+        let path = shingle_testbed::text(&path);
         let description = temporary.path().join(format!("{name}.toml"));
         let description = description.to_str().expect("text");
         run(&["trace", "synth", "--like", path, "-o", description]);

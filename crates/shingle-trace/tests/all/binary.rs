@@ -1,7 +1,6 @@
 //! Binary formats, and fio's log: known answers on tiny files that are made here.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use shingle_core::units::{Nanos, Op, Request};
 use shingle_trace::input::Input;
@@ -301,15 +300,9 @@ fn logs_of_fio_are_read_in_both_versions() {
 /// first request for the sector, as libCacheSim's objects have one size.
 #[test]
 fn ids_of_a_published_sample_are_sectors() {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
-    let folder = std::env::var_os("SHINGLE_TRACES").map_or(beside, Into::into);
     let read = |name: &str, options: &OpenOptions| {
-        let path = folder.join(name);
-        if !path.is_file() {
-            println!("skipped: no {} (set SHINGLE_TRACES)", path.display());
-            return None;
-        }
-        let mut opened = open(path.to_str().expect("text"), options).expect("recognised");
+        let path = shingle_testbed::trace(name)?;
+        let mut opened = open(shingle_testbed::text(&path), options).expect("recognised");
         Some(read_all(&mut *opened.source, &mut |_| {}).expect("valid"))
     };
     let oracle = read("cloudphysics_sample.oracleGeneral.bin.zst", &assuming(Op::Read));

@@ -1,7 +1,4 @@
-//! Real traces, where they are at hand: in `SHINGLE_TRACES`, or beside the repository in
-//! `shared/traces`. They are not part of the project, so without them these tests pass and say so.
-
-use std::path::{Path, PathBuf};
+//! Real traces, where they are at hand. They are not part of the project, so without them these tests pass and say so.
 
 use shingle_core::units::{BLOCK_BYTES, Nanos, Request};
 use shingle_trace::analysis::Analysis;
@@ -9,24 +6,9 @@ use shingle_trace::analysis::histogram::Histogram;
 use shingle_trace::analysis::periods::Parts;
 use shingle_trace::{OpenOptions, Summary, open, read_all};
 
-fn traces() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
-    let folder = std::env::var_os("SHINGLE_TRACES").map_or(beside, PathBuf::from);
-    if !folder.is_dir() {
-        println!("skipped: no traces in {} (set SHINGLE_TRACES)", folder.display());
-        return None;
-    }
-    Some(folder)
-}
-
 /// Where a sample is, if it is there.
 fn path(file: &str) -> Option<String> {
-    let path = traces()?.join(file);
-    if !path.is_file() {
-        println!("skipped: no {}", path.display());
-        return None;
-    }
-    Some(path.to_str().expect("the path is text").to_owned())
+    Some(shingle_testbed::text(&shingle_testbed::trace(file)?).to_owned())
 }
 
 /// The format that a sample is found to be in, and its requests.

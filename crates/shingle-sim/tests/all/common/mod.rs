@@ -2,26 +2,17 @@
 
 #![allow(dead_code)] // each test uses its part
 
-use std::path::{Path, PathBuf};
-
 use shingle_sim::experiment::{Assignment, Options, Trace};
 use shingle_trace::{Mode, OpenOptions, Shape, Summary};
 
-/// A real trace from `SHINGLE_TRACES`, or from `shared/traces` beside the repository. They are not
-/// part of the project: without them this says so and tests pass.
+/// A real trace, if it is there.
 pub(crate) fn real(file: &str) -> Option<Trace> {
     real_mode(file, Mode::ReadWrite)
 }
 
 /// As [`real`], only requests of `mode`.
 pub(crate) fn real_mode(file: &str, mode: Mode) -> Option<Trace> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
-    let path = std::env::var_os("SHINGLE_TRACES").map_or(beside, PathBuf::from).join(file);
-    if !path.is_file() {
-        println!("skipped: there is no {} (set SHINGLE_TRACES)", path.display());
-        return None;
-    }
-    Some(read_mode(path.to_str().expect("the path is text"), mode))
+    Some(read_mode(shingle_testbed::text(&shingle_testbed::trace(file)?), mode))
 }
 
 /// A trace or workload, all of it.
