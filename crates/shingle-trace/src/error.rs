@@ -22,11 +22,11 @@ pub enum Kind {
     Range,
     /// A request comes too long after a later one.
     Order,
-    /// Several volumes are mixed, or the chosen one is not there.
+    /// Several volumes are mixed.
     Volume,
     /// There is not a single request.
     Empty,
-    /// A wrong option, parameter or name.
+    /// A wrong option, parameter or name, as that of a volume that is not there.
     Usage,
 }
 

@@ -133,14 +133,11 @@ impl Volumes {
             there.truncate(Self::NAMED_MAX);
             there.push("…".to_owned());
         }
-        Some(Problem::new(
-            Kind::Volume,
-            format!(
-                "no request of volume {}; there are: {}",
-                shown(wanted.as_bytes()),
-                there.join(", ")
-            ),
-        ))
+        Some(Problem::usage(format!(
+            "no request of volume {}; there are: {}",
+            shown(wanted.as_bytes()),
+            there.join(", ")
+        )))
     }
 }
 

@@ -235,6 +235,7 @@ fn a_wrong_name_lists_the_right_ones_nearest_first() {
         (&["run", "good.csv", "-p", "lur"], "`lur`; there are lru, "),
         (&["run", "good.csv", "-c", "1%,2%"], "compare takes several"),
         (&["run", "good.csv", "-p", "lru,sac"], "-p lru,sac: run takes one policy"),
+        (&["run", "good.csv", "--volume", "nosuch"], "volume 'nosuch'; there are: hm.1"),
         (&["list", "policies", "sak"], "`sak`; there are sac, "),
         (&["list", "drives", "cmr590"], "`cmr590`; there are cmr5900, "),
     ] {
@@ -290,6 +291,7 @@ fn nobody_who_reads_stderr_changes_the_exit_code() {
     for (args, code) in [
         (&["run", SMALL, "--set", "most.zone=10M"][..], 0),
         (&["compare", "there-is-none.csv"], 1),
+        (&["compare", SMALL, "--config", "there-is-none.toml"], 1),
         (&["compare", SMALL, "-p", "lur"], 2),
         (&["comparee"], 2),
     ] {
