@@ -436,6 +436,9 @@ fn no_command_writes_over_what_it_reads() {
         ("trace convert t.csv -o t.csv", used),
         ("trace mix t.csv t.csv -o t.csv", used),
         ("trace synth --like t.csv -o t.csv", used),
+        // Nor is a workload taken for a trace that was forgotten.
+        ("trace cut -o t.csv", "<TRACE>"),
+        ("trace convert -o t.csv", "<TRACE>"),
     ] {
         refused(&folder, 2, &line.split(' ').collect::<Vec<_>>(), told);
         assert_eq!(std::fs::read(folder.path().join("t.csv")).expect("there"), before, "{line}");

@@ -2,10 +2,11 @@
 
 use clap::Args;
 
-use super::output::{OutArgs, save_trace};
+use super::output::{OutArgs, must_be_named, save_trace};
 use crate::cli::{Global, TraceArgs};
 
 #[derive(Debug, Args)]
+#[command(mut_arg("trace", must_be_named))]
 pub(crate) struct Convert {
     #[command(flatten)]
     trace: TraceArgs,

@@ -7,12 +7,13 @@ use shingle_trace::reorder::parse_time;
 use shingle_trace::sample::ZoneSample;
 use shingle_trace::{Mode, Opened, Shape};
 
-use super::output::{OutArgs, save};
+use super::output::{OutArgs, must_be_named, save};
 use crate::Usage;
 use crate::cli::{Global, TraceArgs, bytes, number};
 use crate::commands::setup::{mode, open_trace, read_requests, seed, shape};
 
 #[derive(Debug, Args)]
+#[command(mut_arg("trace", must_be_named))]
 pub(crate) struct Cut {
     #[command(flatten)]
     trace: TraceArgs,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clap::Args;
+use clap::{Arg, Args};
 use shingle_core::units::Request;
 use shingle_trace::write::{self, Sink};
 use shingle_trace::{Opened, Shaped, Source};
@@ -34,6 +34,11 @@ impl OutArgs {
             out => Ok(output::check_apart(Path::new(out), &read)?),
         }
     }
+}
+
+/// A trace that is no default: nobody wants a part or a copy of a workload by leaving out a name.
+pub(super) fn must_be_named(trace: Arg) -> Arg {
+    trace.required(true).help("A file (compressed or not), - for stdin, or a workload synth:NAME")
 }
 
 /// Writes the trace that `trace` describes, as it comes: it is held only where its shape needs all of it.
