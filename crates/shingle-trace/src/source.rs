@@ -149,8 +149,8 @@ fn out_of_order(back_ns: u64, window: Nanos) -> Problem {
         Kind::Order,
         format!(
             "the time is {back} s before that of a request above, and requests are sorted within \
-             {} s; sort within more with --reorder {}s, or keep the order of the file with \
-             --reorder keep",
+             {} s; sort within more with --reorder {}s (requests below may take more), or keep the order of the file \
+             with --reorder keep",
             window.as_secs_f64(),
             back.ceil()
         ),
@@ -194,6 +194,13 @@ mod tests {
         }
         let problem = gate.admit(raw(699, 0, 1)).expect_err("101 ns before 800");
         assert!(problem.message.contains("--reorder 1s"), "{}", problem.message);
+        // Who runs backwards needs more with each.
+        for (ns, told) in [(600_000_000, "--reorder 1s (requests below"), (0, "--reorder 2s (")] {
+            let mut gate = Gate::new(Reorder::Within(Nanos(100)));
+            gate.admit(raw(1_500_000_000, 0, 1)).expect("the first");
+            let problem = gate.admit(raw(ns, 0, 1)).expect_err("long before");
+            assert!(problem.message.contains(told), "{}", problem.message);
+        }
         let mut gate = Gate::new(Reorder::Keep);
         assert!([500, 0].into_iter().all(|ns| gate.admit(raw(ns, 0, 1)).is_ok()));
     }
