@@ -26,6 +26,13 @@ pub(super) fn whole(field: &[u8]) -> Option<u64> {
     }
 }
 
+/// A whole number with a fraction of nothing, as `123.0`: so tables write one that has gaps elsewhere.
+#[cold]
+pub(super) fn integral(field: &[u8]) -> Option<u64> {
+    let (digits, zeros) = field.split_at(field.iter().position(|&byte| byte == b'.')?);
+    zeros[1..].iter().all(|&byte| byte == b'0').then(|| whole(digits))?
+}
+
 /// A hexadecimal number that begins with 0x, or need not.
 #[cold]
 pub(super) fn hexadecimal(field: &[u8], bare: bool) -> Option<u64> {
@@ -90,6 +97,15 @@ mod tests {
         assert_eq!(whole(b"18446744073709551615"), Some(u64::MAX));
         for bad in [&b""[..], b"18446744073709551616", b"-1", b"+1", b"1 ", b"0x1", b"1e3"] {
             assert_eq!(whole(bad), None);
+        }
+    }
+
+    #[test]
+    fn a_fraction_of_nothing_is_none() {
+        assert_eq!(integral(b"123.0"), Some(123));
+        assert_eq!(integral(b"9223372036854775807.00"), Some((1 << 63) - 1));
+        for bad in [&b"123.5"[..], b"123", b".0", b"1.0.0", b"-1.0", b"1.0e3"] {
+            assert_eq!(integral(bad), None);
         }
     }
 

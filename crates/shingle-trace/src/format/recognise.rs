@@ -7,7 +7,7 @@
 
 use core::fmt;
 
-use super::{FORMATS, Format, text};
+use super::{FORMATS, Format, csv, text};
 use crate::error::{Kind, Place, Problem, TraceError, shown};
 use crate::input::{Input, PEEK_BYTES_MAX};
 
@@ -223,13 +223,16 @@ fn unrecognised(head: &[u8]) -> Problem {
         );
     }
     let line = text::lines(head).next().unwrap_or(b"");
+    if let Some(problem) = csv::unclear(line) {
+        return problem;
+    }
     let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     Problem::new(
         Kind::Format,
         format!(
-            "no format recognises the text, which begins {}; say what the columns are: --format \
-             csv:time=1/us,op=2,offset=3/bytes,size=4/bytes (or /sectors, of 512 bytes), or --format NAME for one of {}",
+            "no format recognises the text, which begins {}; {}, or --format NAME for one of {}",
             shown(line),
+            csv::SAY,
             names.join(", ")
         ),
     )

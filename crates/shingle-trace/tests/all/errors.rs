@@ -33,6 +33,22 @@ fn bad_lines_are_named() {
         ("1,W,-1,512", Kind::Syntax, "the offset (column 3) is '-1'"),
         ("x,W,0,512", Kind::Syntax, "the time (column 1) is 'x'"),
         ("1,W,0,", Kind::Syntax, "the size (column 4) is ''"),
+        (
+            "1,W,0,512.5",
+            Kind::Syntax,
+            "the size (column 4) is '512.5', and a number is read that is whole",
+        ),
+        (
+            "1,W,4e3,512",
+            Kind::Syntax,
+            "the offset (column 3) is '4e3', and a number is read that is whole",
+        ),
+        (
+            "1e3,W,0,512",
+            Kind::Syntax,
+            "the time (column 1) is '1e3', and a number is read that is 0 or more",
+        ),
+        ("23/11/2026 08:15,W,0,512", Kind::Syntax, "a time is a number (time=COLUMN/s, ms, us, ns"),
         ("1,X,0,512", Kind::Syntax, "line 3: the operation 'X' is unknown"),
         ("1,W,0", Kind::Syntax, "line 3: there are 3 columns and column 4 is needed"),
         ("1,W,0,0", Kind::Range, "line 3: the size is 0"),
@@ -142,6 +158,22 @@ fn wrong_options_are_told() {
         let error = error_of(text.as_bytes(), format, volume);
         assert!(error.is_usage() && error.to_string().contains(told), "{error}");
     }
+    for (text, told) in [
+        (
+            "time,op,lba,size\n5.5,R,0,512\n",
+            "the column 'lba' does not say its unit: call it lba_bytes, lba_sectors",
+        ),
+        ("time,op,offset,bytes\n5.5,R,0,512\n", "no column is called size"),
+        (
+            "time,op,offset,size\n23/11/2026,R,0,512\n",
+            "(below the header) is '23/11/2026', and a time is a number",
+        ),
+    ] {
+        for format in [None, Some("csv")] {
+            let error = error_of(text.as_bytes(), format, None).to_string();
+            assert!(error.contains(told) && error.contains("--format csv:time="), "{error}");
+        }
+    }
     let open_time = error_of(b"time,op,offset,size\n5,R,0,512\n", None, None).to_string();
     assert!(open_time.contains("--format csv:time=time/us"), "{open_time}");
 }
@@ -235,7 +267,7 @@ fn hexadecimal_numbers_and_dates_are_read_or_told() {
         b"0,R,4096,512\n",
         Some("csv:time=1/iso,op=2,offset=3,size=4"),
         Kind::Syntax,
-        &["line 1: the time (column 1) is '0', not a date"],
+        &["line 1: the time (column 1) is '0', and a time is", "or a date from 1970"],
     );
     check(
         b"0,R,1g,512\n",

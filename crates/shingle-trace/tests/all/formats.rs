@@ -75,6 +75,48 @@ fn a_csv_maps_itself_by_its_header() {
 }
 
 #[test]
+fn whole_numbers_may_have_a_point() {
+    let text = "time_us,op,offset_bytes,size_bytes\n89.0,W,4096.0,512.00\n";
+    assert_eq!(read(text, None).expect("valid"), [request(0, Op::Write, 4_096, 512)]);
+}
+
+#[test]
+fn units_that_do_not_fit_the_numbers_are_told() {
+    // Sectors of requests: mostly small, a large one now and then.
+    let requests = |factor: (u64, u64), size: fn(u64) -> u64| {
+        let line = |n: u64| {
+            format!("{n},W,{},{}\n", (n * 7919 % 100_000 * 8 + 3) * factor.0, size(n) * factor.1)
+        };
+        (0..200).map(line).collect::<String>()
+    };
+    let mixed = |n: u64| if n.is_multiple_of(20) { 1_024 } else { 1 + n % 8 };
+    let told = |text: &str, offset: &str, size: &str| {
+        let map = format!("csv:time=1/us,op=2,offset=3/{offset},size=4/{size}");
+        let input = Input::from_bytes("t", text).expect("text");
+        let opened = format::open(input, &OpenOptions::of(Some(&map), None));
+        let (_, mut source) = opened.expect("a map");
+        read_all(&mut *source, &mut |_| {}).expect("valid");
+        let told = |part: &str| source.warnings().iter().any(|line| line.contains(part));
+        let parts =
+            ["offset=3/sectors", "offset=3/bytes", "size=4/sectors", "size=4/bytes"].map(told);
+        parts.map(u8::from)
+    };
+    let (sectors, bytes) = (requests((1, 1), mixed), requests((512, 512), mixed));
+    assert_eq!(told(&sectors, "sectors", "sectors"), [0, 0, 0, 0]);
+    assert_eq!(told(&sectors, "bytes", "bytes"), [1, 0, 1, 0]);
+    assert_eq!(told(&bytes, "bytes", "bytes"), [0, 0, 0, 0]);
+    assert_eq!(told(&bytes, "sectors", "sectors"), [0, 1, 0, 1]);
+    let spc = requests((1, 512), mixed);
+    assert_eq!(told(&spc, "sectors", "bytes"), [0, 0, 0, 0]);
+    assert_eq!(told(&spc, "bytes", "bytes"), [1, 0, 0, 0]);
+    assert_eq!(told(&bytes, "sectors", "bytes"), [0, 1, 0, 0]);
+    // A file, of which any bytes are read; and large requests at whole addresses.
+    assert_eq!(told(&requests((37, 1), |n| 100 + n * 50), "bytes", "bytes"), [0, 0, 0, 0]);
+    let large = requests((2_048, 2_048), |_| 1);
+    assert_eq!(told(&large, "sectors", "sectors"), [0, 0, 0, 0]);
+}
+
+#[test]
 fn a_delimiter_in_quotes_is_no_delimiter() {
     let text = "\"time, us\",op,note,offset,size\n1,W,\"a, \"\"b\"\", c\",\"4096\",512\n";
     let map = "csv:time=1/us,op=op,offset=offset,size=size";

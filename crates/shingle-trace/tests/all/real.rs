@@ -17,7 +17,9 @@ fn requests(file: &str, volume: Option<&str>) -> Option<(&'static str, Vec<Reque
         .unwrap_or_else(|error| panic!("{error}"));
     let requests = read_all(&mut *opened.source, &mut |_| {});
     let requests = requests.unwrap_or_else(|error| panic!("{error}"));
-    println!("{file} as {}: {:?}", opened.recognised.name, opened.source.warnings());
+    let warnings = opened.source.warnings();
+    println!("{file} as {}: {warnings:?}", opened.recognised.name);
+    assert!(!warnings.iter().any(|told| told.contains("as if they were")), "{file}: {warnings:?}");
     Some((opened.recognised.name, requests))
 }
 

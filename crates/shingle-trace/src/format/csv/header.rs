@@ -63,17 +63,49 @@ pub(in crate::format) fn role_of(name: &str) -> Option<(Role, Option<u64>)> {
     })
 }
 
-/// Why a first line is not taken for a header.
-pub(super) fn unclear(line: &[u8]) -> Problem {
-    Problem::new(
-        Kind::Format,
-        format!(
-            "the first line is no header with a clear op, offset and size: {}; say what the \
-             columns are: --format csv:time=1/us,op=2,offset=3/bytes,size=4/bytes (or /sectors, of 512 bytes)",
-            shown(line)
-        ),
-    )
+/// What a column of offsets or sizes without a unit may be called instead.
+pub(in crate::format) fn with_unit(name: &str) -> String {
+    let base = name.split(|c: char| !c.is_ascii_alphanumeric()).find(|word| !word.is_empty());
+    let base = base.unwrap_or(name);
+    format!("{base}_bytes, {base}_sectors (of 512 bytes), {base}_blocks (of 4 KiB) or {base}_kib")
 }
+
+/// Why a first line is not taken for a header, and nothing if it is none at all.
+pub(in crate::format) fn unclear(line: &[u8]) -> Option<Problem> {
+    let mut told = Vec::new();
+    let mut missing = vec![(Role::Op, "op"), (Role::Offset, "offset"), (Role::Size, "size")];
+    for field in Delim::of(line).split(line) {
+        let Some(name) = str::from_utf8(text::bare(field)).ok() else { continue };
+        let Some((role, unit)) = role_of(name) else { continue };
+        missing.retain(|(other, _)| *other != role);
+        if matches!(role, Role::Offset | Role::Size) && unit.is_none() {
+            told.push(format!(
+                "the column {} does not say its unit: call it {}",
+                shown(name.as_bytes()),
+                with_unit(name)
+            ));
+        }
+    }
+    if missing.len() > 1 {
+        return None;
+    }
+    told.extend(missing.iter().map(|(_, name)| format!("no column is called {name}")));
+    let told = told.join("; ");
+    Some(Problem::new(Kind::Format, format!("the header is not clear: {told}; or {SAY}")))
+}
+
+/// Why a first line is not taken for a header, and what to do.
+pub(super) fn no_header(line: &[u8]) -> Problem {
+    unclear(line).unwrap_or_else(|| {
+        let shown = shown(line);
+        let none = "the first line is no header with a clear op, offset and size";
+        Problem::new(Kind::Format, format!("{none}: {shown}; {SAY}"))
+    })
+}
+
+/// How to say what the columns are.
+pub(in crate::format) const SAY: &str = "say what the columns are: --format \
+    csv:time=1/us,op=2,offset=3/bytes,size=4/bytes (or /sectors, of 512 bytes)";
 
 #[cfg(test)]
 mod tests {

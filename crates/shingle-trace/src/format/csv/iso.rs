@@ -17,12 +17,13 @@ pub(super) fn nanoseconds(field: &[u8]) -> Option<u64> {
     u64::try_from(time.timestamp_nanos_opt()?).ok()
 }
 
-/// What to say of a field that is no such time.
+/// What to say of a field that is no time in any way it may be written.
 #[cold]
-pub(super) fn bad(field: &[u8], column: usize) -> Problem {
+pub(super) fn bad(field: &[u8], column: &str) -> Problem {
     Problem::syntax(format!(
-        "the time (column {column}) is {}, not a date from 1970 to 2262 as 2026-11-23T08:15:00.25Z; \
-         is the column or its unit right (--format csv:time=COLUMN/us,…)?",
+        "the time ({column}) is {}, and a time is a number (time=COLUMN/s, ms, us, ns or filetime) or a date from 1970 \
+         to 2262 as 2026-11-23T08:15:00.25Z (time=COLUMN/iso); convert it, or say what the columns are: --format \
+         csv:time=COLUMN/us,…",
         shown(field)
     ))
 }

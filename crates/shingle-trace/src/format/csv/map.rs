@@ -6,7 +6,7 @@ use shingle_core::units::{BLOCK_BYTES, NS_PER_S, Op};
 
 use super::iso;
 use crate::error::{Problem, shown};
-use crate::format::{FORMATS, text};
+use crate::format::{FORMATS, number, text};
 
 const KEYS: &[&str] = &[
     "time", "op", "offset", "size", "bytes", "device", "delim", "header", "read", "write", "trim",
@@ -304,6 +304,9 @@ impl Map {
         if iso::nanoseconds(text::bare(field)).is_some() {
             *unit = Some(Time::Iso);
             return Ok(());
+        }
+        if !field.is_empty() && number::scaled(text::bare(field), 1).is_none() {
+            return Err(iso::bad(field, "below the header"));
         }
         if field.contains(&b'.') {
             *unit = Some(Time::Number(NS_PER_S));

@@ -34,15 +34,17 @@ mod map;
 
 use core::mem;
 
+pub(super) use header::{SAY, unclear};
 #[cfg(feature = "parquet")]
-pub(super) use header::role_of;
+pub(super) use header::{role_of, with_unit};
 pub(super) use map::size_unit;
 #[cfg(feature = "parquet")]
 pub(super) use map::with_default_words;
 use map::{Column, Delim, Device, Header, Map, Size, Sized, Time};
-use shingle_core::units::Op;
+use shingle_core::units::{Op, SECTOR_BYTES};
 
 use super::text::{self, Decode, TextSource};
+use super::units::Columns;
 use super::{Decoded, Evidence, Format, Match, Options, number};
 use crate::error::{Kind, Place, Problem, TraceError, shown};
 use crate::input::{Input, PEEK_BYTES_MAX};
@@ -78,7 +80,11 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
     let (map, delim) = map_of(input.peek(PEEK_BYTES_MAX)?, options.map).map_err(whole)?;
     let names = consume_header(&mut input, &map, delim)?;
     let plan = Plan::new(map, delim, names.as_deref(), options.volume).map_err(whole)?;
-    Decoded::records(TextSource::new(input, Csv { plan }, options.reorder))
+    Decoded::records(TextSource::new(
+        input,
+        Csv { plan, seen: Columns::default() },
+        options.reorder,
+    ))
 }
 
 /// The map that the user gave or the header shows.
@@ -90,7 +96,7 @@ fn map_of(head: &[u8], told: Option<&str>) -> Result<(Map, Delim), Problem> {
     }
     let mut map = match told {
         Some(told) => Map::parse(told)?,
-        None => header::map_of(first, Delim::of(first)).ok_or_else(|| header::unclear(first))?,
+        None => header::map_of(first, Delim::of(first)).ok_or_else(|| header::no_header(first))?,
     };
     // What stands above the names, or the first request, may be anything.
     let telling = match map.header {
@@ -264,14 +270,59 @@ impl Plan {
                 self.column(role)
             ));
         }
-        // Digits that do not make a number are too many of them.
-        if !field.is_empty() && text::bare(field).iter().all(|b| b.is_ascii_digit() || *b == b'.') {
-            let field = shown(field);
-            return Problem::range(format!(
-                "the {what} is {field}, out of range; is the unit right (--format csv:…)?"
-            ));
+        let number =
+            str::from_utf8(text::bare(field)).ok().filter(|text| text.parse::<f64>().is_ok());
+        let (whole, bytes, field) = (role != Role::Time, field, shown(field));
+        match number {
+            // Digits that do not make a number are too many of them.
+            Some(text) if text.bytes().all(|b| b.is_ascii_digit() || (b == b'.' && !whole)) => {
+                Problem::range(format!(
+                    "the {what} is {field}, out of range; is the unit right (--format csv:…)?"
+                ))
+            }
+            Some(_) => Problem::syntax(format!(
+                "the {what} is {field}, and a number is read that is {}, in digits without a sign or an exponent; is \
+                 it the right column (--format csv:…)?",
+                if whole { "whole" } else { "0 or more" }
+            )),
+            None if whole => text::not_a_number(bytes, &what),
+            None => self.bad_time(bytes),
         }
-        text::not_a_number(field, &what)
+    }
+
+    #[cold]
+    fn bad_time(&self, field: &[u8]) -> Problem {
+        iso::bad(field, &format!("column {}", self.column(Role::Time)))
+    }
+
+    /// What is odd about the units of offsets and sizes.
+    fn odd_units(&self, seen: &Columns) -> Option<String> {
+        let (size, sizes) = match self.size {
+            FixedOr::Bytes(_) => (None, 1),
+            FixedOr::Column(sized) => (Some(self.column(Role::Size)), sized.unit),
+        };
+        let size = |odd: bool| size.filter(|_| odd);
+        let sizes_too_small = size(sizes == 1 && seen.are_sizes_in_sectors());
+        let sizes_too_large = size(sizes == SECTOR_BYTES && seen.are_sizes_in_bytes());
+        let offset = |odd: bool| odd.then(|| self.column(Role::Offset));
+        let offsets_too_small = offset(self.offset.unit == 1 && seen.are_offsets_in_sectors());
+        let offsets_too_large = offset(
+            self.offset.unit == SECTOR_BYTES
+                && seen.are_offsets_in_bytes()
+                && (sizes == 1 || sizes_too_large.is_some()),
+        );
+        let told = [
+            (offsets_too_small, "offset", "most are no multiples of 512", "sectors"),
+            (offsets_too_large, "offset", "all are multiples of 512", "bytes"),
+            (sizes_too_small, "size", "nearly all are below 512", "sectors"),
+            (sizes_too_large, "size", "all are multiples of 512", "bytes"),
+        ];
+        let told = told.into_iter().filter_map(|(column, what, why, unit)| {
+            let column = column?;
+            Some(format!("{what}s (column {column}): {why}, as if they were {unit}; if so, {what}={column}/{unit}"))
+        });
+        let told: Vec<String> = told.collect();
+        (!told.is_empty()).then(|| format!("{} (--format csv:…)", told.join("; ")))
     }
 
     #[inline]
@@ -289,6 +340,8 @@ impl Plan {
 
 struct Csv {
     plan: Plan,
+    /// Offsets and sizes of the first requests.
+    seen: Columns,
 }
 
 impl Decode for Csv {
@@ -311,7 +364,7 @@ impl Decode for Csv {
             Some(Time::Number(unit)) => number::scaled(text::bare(field(Role::Time)), unit)
                 .ok_or_else(|| plan.bad_number(Role::Time, field(Role::Time)))?,
             Some(Time::Iso) => iso::nanoseconds(text::bare(field(Role::Time)))
-                .ok_or_else(|| iso::bad(field(Role::Time), plan.column(Role::Time)))?,
+                .ok_or_else(|| plan.bad_time(field(Role::Time)))?,
         };
         if op == Op::Flush {
             // Traces leave these columns empty or fill in something that means nothing.
@@ -320,16 +373,22 @@ impl Decode for Csv {
         let number = |role: Role, sized: Sized| {
             let field = text::bare(field(role));
             let value = if sized.hex { None } else { number::whole(field) };
-            value
+            let value = value
                 .or_else(|| number::hexadecimal(field, sized.hex))
-                .and_then(|value| value.checked_mul(sized.unit))
+                .or_else(|| if sized.hex { None } else { number::integral(field) });
+            value
+                .and_then(|value| Some((value, value.checked_mul(sized.unit)?)))
                 .ok_or_else(|| plan.bad_number(role, field))
         };
-        let offset = number(Role::Offset, plan.offset)?;
-        let bytes = match plan.size {
-            FixedOr::Bytes(bytes) => bytes,
+        let (told_offset, offset) = number(Role::Offset, plan.offset)?;
+        let (told_size, bytes) = match plan.size {
+            FixedOr::Bytes(bytes) => (bytes, bytes),
             FixedOr::Column(sized) => number(Role::Size, sized)?,
         };
+        // How long a trim is says nothing.
+        if op != Op::Trim && !self.seen.are_many() {
+            self.seen.add_numbers(told_offset, told_size);
+        }
         Ok(Some(Raw { ns, offset, bytes, op, volume }))
     }
 
@@ -342,7 +401,11 @@ impl Decode for Csv {
     }
 
     fn warning(&self) -> Option<String> {
-        let all_at_zero = "no column is the time: every request arrives at 0";
-        self.plan.time.is_none().then(|| all_at_zero.to_owned())
+        let no_time = self.plan.time.is_none();
+        let all_at_zero =
+            no_time.then(|| "no column is the time: every request arrives at 0".to_owned());
+        let told: Vec<String> =
+            all_at_zero.into_iter().chain(self.plan.odd_units(&self.seen)).collect();
+        (!told.is_empty()).then(|| told.join("; "))
     }
 }

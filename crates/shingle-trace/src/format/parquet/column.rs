@@ -7,7 +7,7 @@ use ::parquet::errors::Result as ParquetResult;
 use ::parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
 use crate::error::{Kind, Problem};
-use crate::format::csv::{Role, role_of};
+use crate::format::csv::{Role, role_of, with_unit};
 
 /// A column that is read.
 #[derive(Clone, Copy, Debug)]
@@ -96,16 +96,7 @@ fn unit_of(role: Role, unit: Option<u64>, descriptor: &ColumnDescriptor) -> Resu
     match (role, by_type.or(unit)) {
         (_, Some(unit)) => Ok(unit),
         (Role::Op | Role::Device, None) => Ok(1),
-        (Role::Offset | Role::Size, None) => {
-            let base =
-                name.split(|c: char| !c.is_ascii_alphanumeric()).find(|word| !word.is_empty());
-            let base = base.unwrap_or(name);
-            let named = ["bytes", "sectors", "blocks", "kib"].map(|unit| format!("{base}_{unit}"));
-            Err(unclear(&format!(
-                "{}, {} (of 512 bytes), {} (of 4 KiB) or {}",
-                named[0], named[1], named[2], named[3]
-            )))
-        }
+        (Role::Offset | Role::Size, None) => Err(unclear(&with_unit(name))),
         (Role::Time, None) => Err(unclear("time_us, time_ns or time_s")),
     }
 }
