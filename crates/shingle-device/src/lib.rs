@@ -8,6 +8,7 @@
 //! - [`Lanes`] are threads for jobs of a disk: one for what changes it, some for reads, and idle time between.
 //! - [`Worker`] is a thread whose panic is an error.
 //! - [`IoError`] says what failed: which device, what was asked of it, where, and what the system says.
+//! - [`Alike`] tells of errors that are alike now and then.
 //! - [`Mark`], [`fingerprint`] and [`signature`] tell what a disk is, and what is on it.
 //!
 //! What a cache is, and what stands on its SSD, this crate does not know; `shingle-store` does.
@@ -32,6 +33,7 @@
 
 #![allow(clippy::cast_possible_truncation)] // places in memory
 
+mod alike;
 mod device;
 mod direct;
 mod error;
@@ -47,6 +49,7 @@ mod signature;
 mod volume;
 mod worker;
 
+pub use alike::{Alike, Told};
 pub use device::{Device, DeviceError};
 pub use direct::Direct;
 pub use error::{IoError, Operation, cause};

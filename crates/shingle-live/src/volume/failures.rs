@@ -2,24 +2,23 @@
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+use shingle_device::{Alike, Told};
 
 /// Gets a line about something that failed.
 pub type Tell = Box<dyn Fn(String) + Send + Sync>;
 
-/// A disk that fails may fail thousands of times a second.
-const EVERY: Duration = Duration::from_secs(1);
-
 /// Tells of failures.
 pub(super) struct Failures {
     tell: Tell,
-    /// When a line was told last, and how many failures there were since.
-    last: Mutex<(Option<Instant>, u64)>,
+    /// Those that are alike say the same but for numbers, as of zones.
+    alike: Mutex<Alike<String, String>>,
 }
 
 impl Failures {
     pub(super) fn new(tell: Tell) -> Failures {
-        Failures { tell, last: Mutex::default() }
+        Failures { tell, alike: Mutex::default() }
     }
 
     /// Tells of it if it is a failure, and gives it back.
@@ -31,19 +30,30 @@ impl Failures {
     }
 
     fn add(&self, error: &io::Error, now: Instant) {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let (at, hidden) = *last;
-        if at.is_some_and(|at| now.duration_since(at) < EVERY) {
-            last.1 += 1;
-            return;
+        let what = error.to_string();
+        let of = what.chars().filter(|c| !c.is_ascii_digit()).collect();
+        self.tell(|alike| alike.add(of, what, now).into_iter().chain(alike.tick(now)).collect());
+    }
+
+    /// Time has passed without failures.
+    pub(super) fn tick(&self, now: Instant) {
+        self.tell(|alike| alike.tick(now));
+    }
+
+    /// No more come.
+    pub(super) fn end(&self, now: Instant) {
+        self.tell(|alike| alike.end(now));
+    }
+
+    fn tell(&self, due: impl FnOnce(&mut Alike<String, String>) -> Vec<Told<String>>) {
+        let due = due(&mut self.alike.lock().unwrap_or_else(PoisonError::into_inner));
+        for Told { what, more, .. } in due {
+            let more = match more {
+                0 => String::new(),
+                more => format!("; {more} more like it"),
+            };
+            (self.tell)(format!("disk: {what}{more}"));
         }
-        *last = (Some(now), 0);
-        drop(last);
-        let more = match hidden {
-            0 => String::new(),
-            more => format!("; {more} more since the last line"),
-        };
-        (self.tell)(format!("disk: {error}{more}"));
     }
 }
 
@@ -51,20 +61,27 @@ impl Failures {
 mod tests {
     use super::*;
     use std::sync::mpsc::channel;
+    use std::time::Duration;
 
     #[test]
-    fn there_is_a_line_a_second() {
+    fn there_is_a_line_a_second_and_none_hides_another() {
         let (to, told) = channel();
         let failures = Failures::new(Box::new(move |line| to.send(line).expect("heard")));
+        let lines = || told.try_iter().collect::<Vec<_>>();
         let begun = Instant::now();
-        for millis in [0, 1, 500, 999, 1000, 1001] {
-            failures
-                .add(&io::Error::other("zone 7 is full"), begun + Duration::from_millis(millis));
+        let after = |millis| begun + Duration::from_millis(millis);
+        for zone in 0..4 {
+            failures.add(&io::Error::other(format!("zone {zone} is full")), after(zone));
         }
-        let lines: Vec<String> = told.try_iter().collect();
-        assert_eq!(
-            lines,
-            ["disk: zone 7 is full", "disk: zone 7 is full; 3 more since the last line"]
-        );
+        failures.add(&io::Error::from_raw_os_error(5), after(10));
+        assert_eq!(lines(), ["disk: zone 0 is full", "disk: Input/output error (os error 5)"]);
+        failures.tick(after(999));
+        assert!(lines().is_empty());
+        failures.add(&io::Error::other("zone 7 is full"), after(1000));
+        assert_eq!(lines(), ["disk: zone 7 is full; 3 more like it"]);
+        failures.add(&io::Error::from_raw_os_error(5), after(1001));
+        failures.add(&io::Error::from_raw_os_error(5), after(1002));
+        failures.end(after(1003));
+        assert_eq!(lines(), ["disk: Input/output error (os error 5); 1 more like it"]);
     }
 }

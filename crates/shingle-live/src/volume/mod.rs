@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_device::{Lanes, MainLane, READERS, ReadLane, Volume};
@@ -37,8 +38,8 @@ pub struct ServedVolume {
 type Job = (Command, Completion);
 
 impl ServedVolume {
-    /// Begins, with threads of its own, which also use idle time. `tell` gets a line about what failed, one a second
-    /// at most.
+    /// Begins, with threads of its own, which also use idle time. `tell` gets a line about what failed; of failures that
+    /// are alike one a second at most.
     ///
     /// # Errors
     /// If the system gives no threads.
@@ -201,10 +202,12 @@ impl MainLane<Job> for Main {
     }
 
     fn idle(&mut self) -> bool {
+        self.failures.tick(Instant::now());
         self.failures.seen(self.volume.idle()).unwrap_or(false)
     }
 
     fn end(&mut self) -> io::Result<()> {
+        self.failures.end(Instant::now());
         self.volume.flush()
     }
 }

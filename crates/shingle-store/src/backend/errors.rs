@@ -3,9 +3,9 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use shingle_device::{IoError, Operation, cause};
+use shingle_device::{Alike, IoError, Operation, Told, cause};
 use shingle_engine::{Device, Kind};
 
 /// Gets a line about I/O that failed. It is called by the store's thread, which waits meanwhile.
@@ -66,30 +66,17 @@ impl LastErrors {
     }
 }
 
-/// Errors that are alike: of one device, one operation, and one number of the system.
-struct Alike {
-    of: (Device, Kind, Option<i32>),
-    /// When a line of them was shown.
-    shown: Instant,
-    /// The last since then, and how many.
-    last: Option<FailedIo>,
-    hidden: u64,
-}
-
-/// A device that fails may fail thousands of times a second: of errors that are alike the first is a line, and then
-/// at most one a second, with how many there were.
-const EVERY: Duration = Duration::from_secs(1);
-
 /// What becomes of errors.
 pub(super) struct Errors {
     last: LastErrors,
-    kinds: Vec<Alike>,
+    /// Of one device, one operation, and one number of the system.
+    alike: Alike<(Device, Kind, Option<i32>), FailedIo>,
     tell: Option<Tell>,
 }
 
 impl Errors {
     pub(super) fn new(tell: Option<Tell>) -> Errors {
-        Errors { last: LastErrors::default(), kinds: Vec::new(), tell }
+        Errors { last: LastErrors::default(), alike: Alike::default(), tell }
     }
 
     pub(super) fn last(&self) -> LastErrors {
@@ -105,50 +92,34 @@ impl Errors {
         let (cause, errno) = (cause(why), why.raw_os_error());
         let of = (operation.device, operation.kind, errno);
         let failed = FailedIo { operation, cause, errno, follows, first: false, more: 0 };
-        match self.kinds.iter_mut().find(|kind| kind.of == of) {
-            None => {
-                self.kinds.push(Alike { of, shown: now, last: None, hidden: 0 });
-                tell(FailedIo { first: true, ..failed });
-            }
-            Some(kind) if kind.hidden == 0 && now.duration_since(kind.shown) >= EVERY => {
-                kind.shown = now;
-                tell(failed);
-            }
-            Some(kind) => {
-                kind.last = Some(failed);
-                kind.hidden += 1;
-            }
+        if let Some(told) = self.alike.add(of, failed, now) {
+            tell(line(told));
         }
     }
 
     /// Time has passed.
     pub(super) fn tick(&mut self, now: Instant) {
-        self.show(now, EVERY);
+        let Some(tell) = &mut self.tell else { return };
+        self.alike.tick(now).into_iter().map(line).for_each(tell);
     }
 
     /// No more I/O comes.
     pub(super) fn end(&mut self, now: Instant) {
-        self.show(now, Duration::ZERO);
-    }
-
-    /// Shows those of which no line was shown for so long.
-    fn show(&mut self, now: Instant, after: Duration) {
         let Some(tell) = &mut self.tell else { return };
-        for kind in &mut self.kinds {
-            if now.duration_since(kind.shown) < after {
-                continue;
-            }
-            let Some(last) = kind.last.take() else { continue };
-            tell(FailedIo { more: kind.hidden - 1, ..last });
-            (kind.shown, kind.hidden) = (now, 0);
-        }
+        self.alike.end(now).into_iter().map(line).for_each(tell);
     }
+}
+
+fn line(told: Told<FailedIo>) -> FailedIo {
+    let Told { what, first, more } = told;
+    FailedIo { first, more, ..what }
 }
 
 #[cfg(test)]
 mod tests {
     use std::io;
     use std::sync::mpsc::{Receiver, channel};
+    use std::time::Duration;
 
     use super::*;
 
