@@ -58,6 +58,11 @@ impl Failure {
         Self { code, message: message.into(), offset: None }
     }
 
+    /// What is asked for is zeroes that are quicker than data, and here are none.
+    pub fn no_fast_zeroes() -> Self {
+        Self::new(ErrorCode::NotSup, "zeroes are written like other data, no faster")
+    }
+
     /// The same, at a byte of the export.
     pub fn at(self, offset: u64) -> Self {
         Self { offset: Some(offset), ..self }

@@ -202,10 +202,7 @@ impl Worker {
                     contents.clear(offset, length).map(|()| Answer::Done)
                 })
             }
-            Command::WriteZeroes { fast: true, .. } => {
-                let message = "zeroes are written like other data, no faster";
-                at_once(Err(Failure::new(ErrorCode::NotSup, message)))
-            }
+            Command::WriteZeroes { fast: true, .. } => at_once(Err(Failure::no_fast_zeroes())),
             Command::WriteZeroes { offset, length, fua, no_hole, .. } => {
                 let io = ios(Op::Write, offset, length).chain(durable(fua));
                 let clear = if no_hole { Contents::write_zeroes } else { Contents::clear };

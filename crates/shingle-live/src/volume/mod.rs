@@ -90,8 +90,7 @@ impl Export for ServedVolume {
         match command {
             Command::Cache { .. } => done.done(Ok(Answer::Done)),
             Command::WriteZeroes { fast: true, .. } => {
-                let message = "zeroes are written like other data, no faster";
-                done.done(Err(Failure::new(ErrorCode::NotSup, message)));
+                done.done(Err(Failure::no_fast_zeroes()));
             }
             // It tells nothing of holes: all of it counts as allocated.
             Command::BlockStatus { length, .. } => {

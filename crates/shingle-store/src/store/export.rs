@@ -47,8 +47,7 @@ impl Export for Served {
                 (plain(CommandOp::Trim, offset, length.into(), fua), false)
             }
             Command::WriteZeroes { fast: true, .. } => {
-                let message = "zeroes are written like other data, no faster";
-                return done.done(Err(Failure::new(ErrorCode::NotSup, message)));
+                return done.done(Err(Failure::no_fast_zeroes()));
             }
             Command::WriteZeroes { offset, length, fua, .. } => {
                 (plain(CommandOp::WriteZeroes, offset, length.into(), fua), false)
