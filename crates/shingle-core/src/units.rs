@@ -8,6 +8,9 @@ pub const BLOCK_BYTES: u64 = 4096;
 /// Bytes of a sector, the unit of addresses in most traces and commands.
 pub const SECTOR_BYTES: u64 = 512;
 
+/// Bytes of a disk at most, 64 PiB: so that numbers of zones fit 32 bits.
+pub const DISK_BYTES_MAX: u64 = 1 << 56;
+
 /// Nanoseconds of a second.
 pub const NS_PER_S: u64 = 1_000_000_000;
 

@@ -1,7 +1,7 @@
 //! What a user may ask of a probe.
 
 use serde::{Deserialize, Serialize};
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::units::{BLOCK_BYTES, DISK_BYTES_MAX};
 
 use crate::bands::MARKS;
 use crate::guard::BYTES_MIN;
@@ -60,9 +60,6 @@ impl Default for Options {
     }
 }
 
-/// Disks, in blocks: 64 PiB, as everywhere.
-const DISK_BLOCKS_MAX: u64 = (1 << 56) / BLOCK_BYTES;
-
 impl Options {
     /// Whether a disk of so many blocks can be probed so.
     ///
@@ -74,7 +71,7 @@ impl Options {
             value if value > most => Err(format!("{option} {value}: give at most {most}")),
             _ => Ok(()),
         };
-        within("blocks of the disk:", disk_blocks, 0, DISK_BLOCKS_MAX)?;
+        within("blocks of the disk:", disk_blocks, 0, DISK_BYTES_MAX / BLOCK_BYTES)?;
         within("--buffer-max", self.buffer_max_bytes, 16 << 20, u64::MAX)?;
         let one = Writes { blocks: 1, depth: 1 };
         if self.writes.first() != Some(&one) {

@@ -8,8 +8,8 @@ use crate::reorder::{REORDER_NANOS_MAX, Reorder};
 /// Requests in a batch of [`read_all`]: a call through `dyn` for each batch costs nothing.
 pub const BATCH_REQUESTS: usize = 4096;
 
-/// No request reaches past this byte: 64 PiB, so that zone numbers fit 32 bits.
-pub const DISK_BYTES_MAX: u64 = 1 << 56;
+/// No request reaches past this byte.
+pub use shingle_core::units::DISK_BYTES_MAX;
 
 /// A read or write longer than this is a wrong column or unit, not a request.
 pub const REQUEST_BYTES_MAX: u64 = 1 << 30;

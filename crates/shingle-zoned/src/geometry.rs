@@ -1,11 +1,9 @@
 //! What a zoned disk is like: sizes, kinds and limits of its zones.
 
-use shingle_core::units::{BLOCK_BYTES, Block, SECTOR_BYTES, Zone};
+use shingle_core::units::{BLOCK_BYTES, Block, DISK_BYTES_MAX, SECTOR_BYTES, Zone};
 
 /// Zones of a disk at most: eighty times those of the largest disk there is.
 const ZONES_MAX: u32 = 1 << 23;
-/// Blocks of a disk at most: 64 PiB.
-const BLOCKS_MAX: u64 = 1 << 44;
 
 /// What is read where nothing was written (ZBC: URSWRZ).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,7 +77,7 @@ impl Geometry {
             return wrong(format!("{some} conventional zones: there are {all} zones in all"));
         }
         if !(1..=u64::from(u32::MAX)).contains(&self.zone_blocks)
-            || self.zone_blocks * u64::from(self.zones) > BLOCKS_MAX
+            || self.zone_blocks * u64::from(self.zones) > DISK_BYTES_MAX / BLOCK_BYTES
         {
             let (zones, blocks) = (self.zones, self.zone_blocks);
             return wrong(format!(

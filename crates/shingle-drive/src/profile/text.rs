@@ -8,15 +8,13 @@ use super::{
 use crate::sheet::DriveError;
 use crate::sheet::text::{self, TEXT_BYTES_MAX, load};
 use serde::Deserialize;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::units::{BLOCK_BYTES, DISK_BYTES_MAX};
 use std::io;
 use std::path::Path;
 use thiserror::Error;
 
 /// Times of an I/O, in microseconds: up to 100 s.
 const IO_US_MAX: f64 = 1e8;
-/// Disks, in bytes: 64 PiB, as everywhere.
-const DISK_BYTES_MAX: u64 = 1 << 56;
 
 /// Why there is no profile. Displays as one line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
