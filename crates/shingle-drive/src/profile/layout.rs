@@ -1,6 +1,6 @@
 //! Bands over a whole disk, from those that were measured.
 
-use super::BandFacts;
+use super::{BandFacts, real};
 use crate::parts::fit::line;
 use crate::parts::rng::Rng;
 
@@ -116,11 +116,6 @@ impl Drawn {
         let ratio = self.ratios[self.ends.partition_point(|&end| end <= ticket)];
         self.expected(block) * ratio
     }
-}
-
-#[allow(clippy::cast_precision_loss)] // sizes of bands and disks are below 2^53
-fn real(count: u64) -> f64 {
-    count as f64
 }
 
 /// The nearest size that a band can have.

@@ -4,7 +4,7 @@
 //! was measured to. Distances in blocks become distances in tracks, which get shorter towards the end of
 //! the disk. A read that far away takes a command, the seek, half a rotation on average, and a block.
 
-use super::{MechanicsFacts, Reads};
+use super::{MechanicsFacts, Reads, real};
 
 /// The far part of the disk's first quarter: where pairs of reads at most that far apart lie (blocks).
 const NEAR_PART: u64 = 4;
@@ -82,11 +82,6 @@ const SEEK_MIN_MS: f64 = 0.05;
 pub(super) fn seek_us(points: &[(u64, f64)], over: f64) -> f64 {
     let behind = points.partition_point(|point| real(point.0) <= over);
     points.get(behind.saturating_sub(1)).map_or(0.0, |point| point.1 * 1e3)
-}
-
-#[allow(clippy::cast_precision_loss)] // blocks of a disk are below 2^53
-fn real(count: u64) -> f64 {
-    count as f64
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturating

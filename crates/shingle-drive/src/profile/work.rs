@@ -4,6 +4,7 @@
 //! Zones are put at places that are spread evenly over where they may lie to the borders of bands, and
 //! their blocks drawn in random order, as the probe does to measure `R(x)`.
 
+use super::real;
 use crate::parts::rng::Rng;
 
 /// Zones that are looked at.
@@ -89,11 +90,6 @@ fn clean(shape: &Shape, taken: &[(u64, u64)], sum: &mut Work) {
 #[allow(clippy::cast_possible_truncation)] // blocks of a zone lie in memory
 fn index(count: u64) -> usize {
     count as usize
-}
-
-#[allow(clippy::cast_precision_loss)] // blocks of a disk are below 2^53
-fn real(count: u64) -> f64 {
-    count as f64
 }
 
 #[cfg(test)]

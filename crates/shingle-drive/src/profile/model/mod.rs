@@ -23,7 +23,7 @@ mod calibrate;
 use self::calibrate::Arm;
 use super::cleanings::cleanings;
 use super::layout::laid_out;
-use super::{BufferFacts, Kind, Profile, RmwFacts, read};
+use super::{BufferFacts, Kind, Profile, RmwFacts, read, real};
 use crate::drive::Drive;
 use crate::sheet::{DriveError, Parameter, Recipe, Settings, Sheet, Timing, Value};
 use shingle_core::units::BLOCK_BYTES;
@@ -309,11 +309,6 @@ fn unknown(profile: &Profile) -> Vec<String> {
             .into());
     }
     unknown
-}
-
-#[allow(clippy::cast_precision_loss)] // blocks of a disk are below 2^53
-fn real(count: u64) -> f64 {
-    count as f64
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturating; ranges are checked
