@@ -3,6 +3,7 @@
 use shingle_core::cache::CacheCore;
 use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::params::{Kind, Params};
+use shingle_core::parts::split_mix;
 use shingle_core::policy::Zoning;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Setup};
 use shingle_core::units::Nanos;
@@ -15,11 +16,7 @@ pub struct Rng(pub u64);
 impl Rng {
     /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        split_mix::next(&mut self.0)
     }
 
     /// A number below `bound`.

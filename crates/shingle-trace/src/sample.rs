@@ -4,6 +4,8 @@
 //! of the disk is kept, in the order in which it lies, and nothing that repeats every `n` zones can
 //! coincide with it.
 
+use shingle_core::parts::split_mix::mixed;
+
 /// Which zones are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ZoneSample {
@@ -34,23 +36,9 @@ impl ZoneSample {
     }
 }
 
-/// The mixing function of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-fn mixed(word: u64) -> u64 {
-    let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ word >> 31
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// SplitMix64 from a state of 1234567, as published with it.
-    #[test]
-    fn the_mixing_function_is_the_published_one() {
-        assert_eq!(mixed(1_234_567), 6_457_827_717_110_365_317);
-    }
 
     #[test]
     fn of_every_few_neighbours_one_is_kept() {

@@ -15,6 +15,7 @@
 //! | who was used less recently, by rank | [`Recency`] |
 //! | one bit for each member | [`Bits`] |
 //! | a count that forgets, by half-lives | [`halved`] |
+//! | bits that look drawn, of a number | [`split_mix`] |
 
 mod bits;
 mod buckets;
@@ -26,6 +27,7 @@ mod list;
 mod recency;
 mod sent;
 mod sketch;
+pub mod split_mix;
 mod tournament;
 mod uses;
 mod worth;

@@ -7,6 +7,7 @@
 //! One departure: the four counters of a block, one in each row, lie in the same 64 bytes, so that
 //! counting reads the memory once. Rows are then independent within a line only.
 
+use super::split_mix::mixed;
 use crate::units::Block;
 
 /// Four rows of 32 counters of four bits.
@@ -32,10 +33,7 @@ pub struct Sketch {
 
 /// Two hashes of `block`, one to choose a place in memory and one to choose bits there.
 fn hashes(block: Block) -> (u64, u64) {
-    let mut hash = block.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    hash = (hash ^ (hash >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    hash ^= hash >> 31;
+    let hash = mixed(block.0);
     (hash >> 32, hash & 0xFFFF_FFFF)
 }
 

@@ -1,6 +1,8 @@
 //! Seeded random numbers, integers only: the same on every machine.
 
-/// `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014): one 64-bit state, every seed is a good one.
+use shingle_core::parts::split_mix;
+
+/// `SplitMix64`: one 64-bit state, every seed is a good one.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
@@ -13,11 +15,7 @@ impl Rng {
 
     /// The next 64 random bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        split_mix::next(&mut self.0)
     }
 
     /// A number below `bound`, by the high half of a product: its bias, below `bound / 2^64`, shows

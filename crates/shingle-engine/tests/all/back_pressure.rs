@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use shingle_core::cache::CacheCore;
+use shingle_core::parts::split_mix;
 use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 use shingle_engine::format::layout::{Copy, Layout};
@@ -84,13 +85,8 @@ impl Bed {
         }
     }
 
-    /// SplitMix64.
     fn below(&mut self, bound: u64) -> u64 {
-        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % bound
+        split_mix::next(&mut self.random) % bound
     }
 
     /// The SSD does much at a time, the disk one thing after the other, each in 20 ms.

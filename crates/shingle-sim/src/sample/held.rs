@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use shingle_core::parts::split_mix::mixed;
 use shingle_core::units::{Op, Request, Zone};
 use shingle_core::zones::ZoneMap;
 
-use super::{Sampling, WHOLE, mix};
+use super::{Sampling, WHOLE};
 
 /// Counts of a band, of some bands, or of all.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -113,7 +114,7 @@ impl Bands {
             sample.off(&self.all, part) + of_quarters.sum::<f64>() / 16.0
         };
         let drawn = (0..CANDIDATES).map(|nth| {
-            let seed = mix(mix(seed).wrapping_add(nth));
+            let seed = mixed(mixed(seed).wrapping_add(nth));
             let sampling = Sampling::new(self.map.clone(), millionths, seed).in_rows_of(row_bands);
             (off(&sampling), sampling)
         });

@@ -32,6 +32,7 @@ mod scaled;
 mod shadow;
 mod thinned;
 
+use shingle_core::parts::split_mix::mixed;
 use shingle_core::units::{BLOCK_BYTES, Op, Request, Zone};
 use shingle_core::zones::ZoneMap;
 
@@ -98,9 +99,9 @@ impl Sampling {
     /// The group of a band; `None` if it is not sampled.
     #[must_use]
     pub fn group(&self, band: Zone) -> Option<usize> {
-        let mixed = mix(self.seed ^ (u64::from(band.0 / self.row_bands) + 1));
-        let sampled = (u128::from(mixed) * u128::from(WHOLE)) >> 64 < u128::from(self.millionths);
-        sampled.then_some((mix(mixed) % GROUPS as u64) as usize)
+        let word = mixed(self.seed ^ (u64::from(band.0 / self.row_bands) + 1));
+        let sampled = (u128::from(word) * u128::from(WHOLE)) >> 64 < u128::from(self.millionths);
+        sampled.then_some((mixed(word) % GROUPS as u64) as usize)
     }
 
     /// The group of the band of a block.
@@ -141,12 +142,4 @@ impl Sampling {
             from = to;
         }
     }
-}
-
-/// SplitMix64's output function.
-fn mix(mut z: u64) -> u64 {
-    z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }

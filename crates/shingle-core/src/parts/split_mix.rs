@@ -1,0 +1,36 @@
+//! `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014): integers only, the same on every machine. The numbers of a seed
+//! are [`mixed`] of the seed, and of each [`STEP`] from there.
+
+/// From one state to the next.
+pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What comes of a state: one of its own of each, with all bits of it in every bit.
+#[must_use]
+#[inline]
+pub fn mixed(state: u64) -> u64 {
+    let word = state.wrapping_add(STEP);
+    let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ word >> 31
+}
+
+/// The next 64 bits of the stream whose state this is; every seed is a good one.
+#[inline]
+pub fn next(state: &mut u64) -> u64 {
+    let bits = mixed(*state);
+    *state = state.wrapping_add(STEP);
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_are_the_published_ones() {
+        let mut state = 1_234_567;
+        assert_eq!(next(&mut state), 6_457_827_717_110_365_317);
+        assert_eq!(next(&mut state), 3_203_168_211_198_807_973);
+        assert_eq!(next(&mut state), 9_817_491_932_198_370_423);
+    }
+}
