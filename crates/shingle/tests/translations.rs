@@ -44,6 +44,10 @@ fn what_makes_no_sense_is_refused_in_a_line_that_says_what_to_do() {
         (&[&managed[..], &["--set", "drive.pb=much"]].concat(), &["drive.pb", "real"]),
         (&[&managed[..], &["--set", "drive.extents=3"]].concat(), &["drive.extents"]),
         (
+            &["-d", "ha-256m", "-t", "fluid-loop", "--set", "drive.filled=on"],
+            &["drive.filled: a translation begins with empty zones"],
+        ),
+        (
             &[&managed[..], &["--set", "drive.pb=1M", "--set", "translation.cache_zones=2"]]
                 .concat(),
             &["drive.pb", "drop one"],

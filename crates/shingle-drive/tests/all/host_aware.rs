@@ -39,6 +39,28 @@ fn zone(drive: &mut dyn Drive, number: u32) -> ZoneInfo {
     drive.zoned().expect("zones").zone(Zone(number))
 }
 
+/// A disk that holds data reads what the host has never written, and takes nothing at a pointer before a reset.
+#[test]
+fn on_a_filled_disk_all_zones_are_full() {
+    let mut drive = drive(16, (4, 16), &[("filled", "on"), ("conventional_zones", "1")]);
+    let drive = drive.as_mut();
+    let conditions = [0, 1, 9].map(|number| zone(drive, number).condition);
+    assert_eq!(conditions, [Condition::Conventional, Condition::Full, Condition::Full]);
+    assert_eq!(read(drive, 16, 32), vec![0; 32]);
+    let counters = *drive.counters();
+    assert_eq!((counters.native_read_blocks, counters.beyond_pointer_blocks), (32, 0));
+    write(drive, 16, &[7]);
+    assert_eq!(drive.buffer().blocks, 1);
+    // The host hears of every zone that is not empty.
+    let moved: Vec<u32> =
+        std::iter::from_fn(|| drive.zoned().expect("zones").moved()).map(|zone| zone.0).collect();
+    assert_eq!(moved, (1..10).collect::<Vec<_>>());
+    drive.zoned().expect("zones").reset(Nanos::ZERO, Zone(1));
+    write(drive, 16, &[8, 9]);
+    assert_eq!((drive.buffer().blocks, zone(drive, 1).write_pointer), (0, 2));
+    assert_eq!(read(drive, 16, 3), [8, 9, 0]);
+}
+
 /// ROCO, Fig. 2. Blocks A to M are 0 to 12 of zone 0; the stamp of a block is its letter, and that of
 /// an update the letter in lower case.
 #[test]

@@ -284,7 +284,8 @@ fn never_written(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
     let text = format!(
         "Up to {:.0}% of the blocks read from the disk were never written before ({names}). A zoned \
          disk answers such reads without reading, a disk that holds data does not: there, reads take \
-         longer than here. --mode writes leaves reads out.",
+         longer than here. --set drive.filled=on begins with full zones where the model has that, --mode \
+         writes leaves reads out.",
         100.0 * most
     );
     Some((text, about))

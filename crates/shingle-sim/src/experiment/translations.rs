@@ -143,6 +143,9 @@ impl Translator {
                 over.entry.name
             ))
         };
+        if options.sets.last("drive", "filled").is_some_and(|value| value != "off") {
+            return Err(usage("drive.filled: a translation begins with empty zones"));
+        }
         if options.sets.last("drive", "extents").is_some() {
             return Err(usage("drive.extents: the buffer of a translation has no such limit"));
         }

@@ -111,12 +111,16 @@ impl HostAware {
             queued_command: Nanos::ZERO,
         };
         let (conventional, open_max) = (layout.conventional as usize, layout.open_max as usize);
+        let mut states = Zones::new(zones, layout.zone_blocks, conventional, open_max);
+        if values.filled {
+            (conventional..zones).for_each(|zone| drop(states.finish(zone)));
+        }
         Ok(Box::new(HostAware {
             timing,
             costs,
             mech,
             native: layout.reserved,
-            zones: Zones::new(zones, layout.zone_blocks, conventional, open_max),
+            zones: states,
             cache: DiskCache::new(layout.logs, layout.log_blocks, zones),
             turns: Queue::new(zones),
             joined: vec![0; zones],

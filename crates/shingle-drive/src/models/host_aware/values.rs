@@ -14,6 +14,7 @@ pub(super) struct Values {
     pub(super) free_zones_min: u64,
     pub(super) gc_invalid_percent: u64,
     map_extents: u64,
+    pub(super) filled: bool,
     pub(super) clean_reads_whole: bool,
     pub(super) merge_bytes: u64,
     open_zones: u64,
