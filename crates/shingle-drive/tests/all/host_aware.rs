@@ -55,7 +55,7 @@ fn on_a_filled_disk_all_zones_are_full() {
     let moved: Vec<u32> =
         std::iter::from_fn(|| drive.zoned().expect("zones").moved()).map(|zone| zone.0).collect();
     assert_eq!(moved, (1..10).collect::<Vec<_>>());
-    drive.zoned().expect("zones").reset(Nanos::ZERO, Zone(1));
+    drive.zoned().expect("zones").reset(Nanos::ZERO, Zone(1)).expect("it is no conventional one");
     write(drive, 16, &[8, 9]);
     assert_eq!((drive.buffer().blocks, zone(drive, 1).write_pointer), (0, 2));
     assert_eq!(read(drive, 16, 3), [8, 9, 0]);

@@ -113,7 +113,9 @@ impl HostAware {
         let (conventional, open_max) = (layout.conventional as usize, layout.open_max as usize);
         let mut states = Zones::new(zones, layout.zone_blocks, conventional, open_max);
         if values.filled {
-            (conventional..zones).for_each(|zone| drop(states.finish(zone)));
+            for zone in conventional..zones {
+                states.finish(zone);
+            }
         }
         Ok(Box::new(HostAware {
             timing,
