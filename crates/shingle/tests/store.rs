@@ -454,6 +454,44 @@ fn why_a_disk_fails_is_on_stderr_and_in_the_status() {
     bed.done("stop --cache cache.img");
 }
 
+/// An SSD that is dead does not say which cache it holds; whoever serves that does.
+#[test]
+fn who_serves_an_ssd_that_is_gone_is_asked() {
+    let truncate = |bed: &Bed| {
+        let ssd = File::options().write(true).open(bed.path("cache.img")).expect("there");
+        ssd.set_len(0).expect("cut");
+    };
+    let remove = |bed: &Bed| fs::remove_file(bed.path("cache.img")).expect("removed");
+    for (gone, with) in [(&truncate as &dyn Fn(&Bed), false), (&remove, false), (&remove, true)] {
+        let bed = Bed::new();
+        let uuid = bed.create(&format!("--set {}", never_idle()));
+        let served = bed.serve("");
+        gone(&bed);
+        assert!(bed.done("status --cache cache.img").contains(&uuid), "by its path");
+        let path = bed.path("cache.img").display().to_string();
+        assert_eq!(bed.json(&format!("status --json --cache {path}"))["uuid"], uuid.as_str());
+        assert_eq!(bed.json(&format!("status --json --cache {uuid}"))["uuid"], uuid.as_str());
+        assert!(bed.done("get --cache cache.img policy").contains("sac"));
+        let other = bed.output("status --cache other.img");
+        assert!(text(&other.stderr).contains("other.img: No such file"), "{other:?}");
+        match with {
+            true => {
+                bed.make("new.img", 24 * MIB);
+                bed.done("replace --cache cache.img --with new.img");
+                bed.done("stop --cache new.img");
+            }
+            // (What a cut SSD says at its end is another matter.)
+            false => drop(bed.output("stop --cache cache.img")),
+        }
+        let begun = Instant::now();
+        while !text(&bed.output(&format!("status --cache {uuid}")).stderr).contains("nobody serves")
+        {
+            assert!(begun.elapsed() < PATIENCE, "it has not stopped");
+        }
+        drop(served);
+    }
+}
+
 #[test]
 fn a_signal_ends_it_in_order() {
     let bed = Bed::new();

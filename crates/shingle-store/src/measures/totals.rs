@@ -137,6 +137,8 @@ pub struct Measures {
     pub ssd: String,
     /// Likewise.
     pub disk: String,
+    /// Where the SSD is, for those who ask from another folder.
+    pub ssd_place: String,
     /// Name of the policy.
     pub policy: String,
     /// Name of the mode.

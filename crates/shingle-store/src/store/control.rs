@@ -202,6 +202,32 @@ pub fn sockets() -> Result<Vec<PathBuf>, ControlError> {
     Ok(sockets)
 }
 
+/// A path from the root, whether anything is there or not: an SSD that died may have taken its name along.
+pub(super) fn place(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().and_then(|folder| fs::canonicalize(folder).ok());
+    match (folder, path.file_name()) {
+        (Some(folder), Some(name)) => folder.join(name),
+        _ => path,
+    }
+}
+
+/// The socket of the one process that says that it serves a cache on this SSD, without a look at the SSD itself.
+/// `None` if there is none, or if several say so.
+///
+/// # Errors
+/// If others may write to the folder of sockets, or it cannot be read.
+pub fn socket_of_ssd(ssd: &Path) -> Result<Option<PathBuf>, ControlError> {
+    let place = place(ssd).display().to_string();
+    let mut found = sockets()?.into_iter().filter(|socket| {
+        // (Who does not answer, or is not to be believed, cannot be the one.)
+        let said = ask(socket, &mut |_| {}, &Request::Measures);
+        matches!(said, Ok(Answer::Measures(measures)) if measures.ssd_place == place)
+    });
+    let first = found.next();
+    Ok(first.filter(|_| found.next().is_none()))
+}
+
 /// Makes the folder of a socket, for the user alone.
 ///
 /// # Errors

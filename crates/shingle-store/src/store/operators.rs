@@ -247,7 +247,8 @@ impl Shared {
         let up = said.is_some();
         let (totals, now) = self.counters.told(said.as_ref(), zoned.as_ref(), slots);
         let (now, mode) = (Now { connections, ..now }, mode.name().to_owned());
-        Measures { export, uuid, ssd, disk, policy, mode, up, totals, now, zoned }
+        let ssd_place = control::place(Path::new(&ssd)).display().to_string();
+        Measures { export, uuid, ssd, disk, ssd_place, policy, mode, up, totals, now, zoned }
     }
 
     /// Nobody has to ask for counters that are to go on.

@@ -117,7 +117,7 @@ pub(crate) struct Create {
 
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
-    /// The SSD: a file or block device.
+    /// The SSD: a file or block device. Of a cache that is served also its UUID.
     #[arg(long, value_name = "FILE|DEV")]
     cache: PathBuf,
 }
@@ -240,12 +240,26 @@ fn profiled(file: Option<&Path>) -> anyhow::Result<(Option<u64>, Vec<String>)> {
     Ok((Some(profile.bytes), profile.plan().known().map(set).collect()))
 }
 
-/// The name of the cache on an SSD.
-fn name(ssd: &Path) -> anyhow::Result<Uuid> {
-    let Some(superblock) = unserved::superblock(ssd)? else {
-        bail!("{}: holds no cache; `shingle store create` makes one", ssd.display());
+/// Where the process that serves a cache is asked: the SSD has the name of its cache. One that is dead, gone or
+/// overwritten has not; then who serves it says so. `cache` may be that name, too.
+fn socket(cache: &Path) -> anyhow::Result<PathBuf> {
+    if let Some(uuid) = name(cache) {
+        return Ok(control::socket(uuid));
+    }
+    let why = match unserved::superblock(cache) {
+        Ok(Some(superblock)) => return Ok(control::socket(Uuid::from_bytes(superblock.uuid))),
+        Ok(None) => {
+            anyhow!("{}: holds no cache; `shingle store create` makes one", cache.display())
+        }
+        Err(error) => error.into(),
     };
-    Ok(Uuid::from_bytes(superblock.uuid))
+    control::socket_of_ssd(cache)?.ok_or(why)
+}
+
+/// The name of a cache, if that and no path was said.
+fn name(cache: &Path) -> Option<Uuid> {
+    let uuid = Uuid::try_parse(cache.to_str()?).ok()?;
+    (!cache.exists()).then_some(uuid)
 }
 
 /// Asks whoever serves the cache, and waits until it is done.
@@ -256,7 +270,7 @@ fn ask(ssd: &Path, request: &Request, global: &Global) -> anyhow::Result<()> {
             show(*left);
         }
     };
-    let last = control::ask(&control::socket(name(ssd)?), &mut told, request)?;
+    let last = control::ask(&socket(ssd)?, &mut told, request)?;
     match last {
         Answer::Failed(why) => bail!(why),
         Answer::Said(text) => {

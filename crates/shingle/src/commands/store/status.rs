@@ -17,7 +17,7 @@ use shingle_store::store::control::{self, Answer, ControlError, Request};
 use shingle_store::store::status::{Errors, LastError, Status};
 use shingle_store::store::unserved;
 
-use super::{Ask, name};
+use super::{Ask, name, socket};
 use crate::Usage;
 use crate::output::print;
 
@@ -47,12 +47,12 @@ pub(crate) struct Get {
 
 pub(super) fn get(args: &Get, registry: &Registry) -> anyhow::Result<()> {
     let ssd = &args.ask.cache;
-    let socket = control::socket(name(ssd)?);
+    let socket = socket(ssd)?;
     let settings = match control::ask(&socket, &mut |_| {}, &Request::Status) {
         Ok(Answer::Status(status)) => status.to_settings()?,
         Ok(Answer::Failed(why)) => bail!(why),
         Ok(other) => bail!("an odd answer: {other:?}"),
-        Err(ControlError::Nobody(_)) => {
+        Err(ControlError::Nobody(_)) if name(ssd).is_none() => {
             let superblock = unserved::superblock(ssd)?;
             Settings::from_text(&superblock.map(|found| found.settings).unwrap_or_default())?
         }
@@ -98,12 +98,12 @@ pub(super) fn execute(args: &AskStatus, registry: &Registry) -> anyhow::Result<(
 
 /// Whoever serves the cache says it; if nobody does, the SSD.
 pub(super) fn of(ssd: &Path) -> anyhow::Result<Status> {
-    let socket = control::socket(name(ssd)?);
+    let socket = socket(ssd)?;
     match control::ask(&socket, &mut |_| {}, &Request::Status) {
         Ok(Answer::Status(status)) => Ok(*status),
         Ok(Answer::Failed(why)) => bail!(why),
         Ok(other) => bail!("an odd answer: {other:?}"),
-        Err(ControlError::Nobody(_)) => Ok(unserved::status(ssd)?),
+        Err(ControlError::Nobody(_)) if name(ssd).is_none() => Ok(unserved::status(ssd)?),
         Err(error) => Err(error.into()),
     }
 }

@@ -12,7 +12,7 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_store::measures::{Measures, Totals};
 use shingle_store::store::control::{self, Answer, ControlError, Request};
 
-use super::name;
+use super::socket;
 use crate::output::print;
 
 #[derive(Debug, Args)]
@@ -35,7 +35,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn execute(args: &Top) -> anyhow::Result<()> {
-    let sockets = args.cache.iter().map(|ssd| Ok(control::socket(name(ssd)?)));
+    let sockets = args.cache.iter().map(|ssd| socket(ssd));
     let named: Vec<PathBuf> = sockets.collect::<anyhow::Result<_>>()?;
     let look = || -> anyhow::Result<(Instant, Vec<Measures>)> {
         let all = if named.is_empty() { control::sockets()? } else { named.clone() };

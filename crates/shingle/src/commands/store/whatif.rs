@@ -14,11 +14,11 @@ use shingle_drive::{Buffer, Settings as DriveSettings};
 use shingle_engine::settings::Settings;
 use shingle_sim::sample::curve::{BANDS_MIN, BUFFER_BLOCKS_MIN, CACHE_BLOCKS_MIN};
 use shingle_sim::sample::{Estimate, Sampling, Shadow, WHOLE, change, scaled_drive};
-use shingle_store::store::control::{self, Request as Order, watch};
+use shingle_store::store::control::{Request as Order, watch};
 use shingle_trace::record::Events;
 use shingle_trace::{OpenOptions, Shape};
 
-use super::{ask, name, status};
+use super::{ask, socket, status};
 use crate::Usage;
 use crate::cli::Global;
 use crate::output::{note, print};
@@ -93,7 +93,7 @@ fn live(args: &WhatIf, ssd: &Path, global: &Global, registry: &Registry) -> anyh
     let span = Duration::from_secs(args.seconds);
     let progress = Progress::new("looking on", args.seconds, global.quiet);
     let mut all_missed = 0;
-    watch::watch(&control::socket(name(ssd)?), &mut |requests, missed| {
+    watch::watch(&socket(ssd)?, &mut |requests, missed| {
         all_missed += missed;
         requests.iter().for_each(|request| seen(&mut candidates, request));
         let passed = begun.elapsed();
