@@ -492,6 +492,31 @@ fn who_serves_an_ssd_that_is_gone_is_asked() {
     }
 }
 
+/// A cache with dirty data makes room for a new SSD if that is what the operator says, and not before.
+#[test]
+fn a_cache_on_the_new_ssd_is_destroyed_by_its_name_only() {
+    let bed = Bed::new();
+    bed.make("new.img", 24 * MIB);
+    bed.make("disk2.img", 64 * MIB);
+    let other =
+        bed.done(&format!("create --cache new.img --disk disk2.img --set {}", never_idle()));
+    let other = other.trim();
+    let line = "store serve --cache new.img --disk disk2.img";
+    let mut served = bed.0.serve(line, "store status --cache new.img");
+    write(&mut bed.client(), MIB, &[7; 4096]);
+    bed.done("stop --cache new.img");
+    served.end();
+    let uuid = bed.create("");
+    let served = bed.serve("");
+    let replace = "replace --cache cache.img --with new.img";
+    bed.refused(1, replace, &format!("to destroy it, say --destroy {other}"));
+    bed.refused(1, &format!("{replace} --destroy {uuid}"), "is not the cache that is there");
+    bed.done(&format!("{replace} --destroy {other}"));
+    assert_eq!(bed.json("status --cache new.img --json")["uuid"], uuid.as_str());
+    bed.done("stop --cache new.img");
+    drop(served);
+}
+
 #[test]
 fn a_signal_ends_it_in_order() {
     let bed = Bed::new();

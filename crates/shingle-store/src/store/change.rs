@@ -96,6 +96,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Another SSD takes the place of the one that is used.
 pub(super) struct Replace<'a> {
     pub(super) with: &'a Path,
+    pub(super) destroy: &'a [Uuid],
     pub(super) overwrite: bool,
     pub(super) accept_lost: bool,
 }
@@ -156,7 +157,8 @@ impl Shared {
             return Err(ChangeError::Same(with.to_owned()));
         }
         let ssd = Device::open(with)?;
-        check_free(&ssd, Consent { destroy: &[], overwrite: replace.overwrite })?;
+        let Replace { destroy, overwrite, .. } = *replace;
+        check_free(&ssd, None, Consent { destroy, overwrite })?;
         Ok(ssd)
     }
 

@@ -57,6 +57,9 @@ pub enum Request {
     Replace {
         /// The other one: an absolute path.
         with: PathBuf,
+        /// Caches that may be destroyed, by their UUIDs: the one on the other SSD, and the one of which that is the disk.
+        #[serde(default)]
+        destroy: Vec<String>,
         /// A file system or the like that is there may be destroyed.
         #[serde(default)]
         overwrite: bool,
@@ -420,7 +423,8 @@ mod tests {
         let path = folder.path().join("sock");
         let _listens = std::os::unix::net::UnixListener::bind(&path).expect("bound");
         let with = std::ffi::OsStr::from_bytes(b"/odd\xff").into();
-        let request = Request::Replace { with, overwrite: false, accept_lost: false };
+        let request =
+            Request::Replace { with, destroy: vec![], overwrite: false, accept_lost: false };
         let error = ask(&path, &mut |_| {}, &request).expect_err("no text").to_string();
         assert!(error.contains("UTF-8"), "{error}");
     }

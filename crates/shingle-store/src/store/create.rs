@@ -38,7 +38,6 @@ pub fn create(
     registry: &Registry,
     consent: Consent<'_>,
 ) -> Result<Superblock, CreateError> {
-    let path = ssd.path().to_owned();
     if let Some(layout) = Layout::for_ssd(ssd.bytes()) {
         settings.cache(registry, layout.slots as u32, disk.blocks())?;
     }
@@ -54,38 +53,18 @@ pub fn create(
     if let Some(found) = of_disk.map_err(unread(disk.path()))?.flatten() {
         return Err(CreateError::Swapped { path: disk.path().to_owned(), found });
     }
-    check_signature(ssd, consent)?;
-    let there = occupant(ssd).map_err(unread(&path))?;
-    let given_up = |uuid: Uuid| consent.destroy.contains(&uuid);
-    let here = there.as_ref().map(|found| found.uuid);
     // (Of a cache that is not here it cannot be told what it holds.)
     let of_a_cache = disk.mark()?.filter(|mark| !mark.is_alone(disk.name()));
-    let elsewhere = of_a_cache.map(|mark| Uuid::from_bytes(mark.uuid));
-    let elsewhere = elsewhere.filter(|&uuid| here != Some(uuid));
-    let behind = disk_of(ssd)?;
-    if let Some(found) = there {
-        let mut typed = consent.destroy.iter().copied().map(Some);
-        let known = [here, elsewhere, behind];
-        if let Some(Some(typed)) = typed.find(|typed| !known.contains(typed)) {
-            return Err(CreateError::Another { path, typed });
-        }
-        if !given_up(found.uuid) && found.dirty_blocks != Some(0) {
-            return Err(CreateError::Occupied { path, found });
-        }
-    }
-    if let Some(uuid) = elsewhere.filter(|&uuid| !given_up(uuid)) {
+    let of_disk = of_a_cache.map(|mark| Uuid::from_bytes(mark.uuid));
+    let here = check_free(ssd, of_disk, consent)?;
+    let elsewhere = of_disk.filter(|&uuid| here != Some(uuid));
+    if let Some(uuid) = elsewhere.filter(|uuid| !consent.destroy.contains(uuid)) {
         return Err(CreateError::Taken { path: disk.path().to_owned(), uuid });
-    }
-    if let Some(uuid) = behind.filter(|&uuid| !given_up(uuid)) {
-        return Err(CreateError::Disk { path, uuid });
     }
     ssd.reserve()?;
     let uuid = Uuid::new_v4().into_bytes();
     let new = NewCache { uuid, edition: 1, fingerprint: disk.fingerprint()?, settings: text };
     let made = format(ssd, disk, &new)?;
-    if behind.is_some() {
-        Mark::remove(ssd)?;
-    }
     // From now on the disk belongs to this one.
     disk.leave_mark(&Mark { uuid, edition: made.edition })?;
     Ok(made)
@@ -123,19 +102,33 @@ fn is_data(ssd: &Device) -> Result<bool, CreateError> {
     Ok(is_none && first.as_flattened().iter().any(|&byte| byte != 0))
 }
 
-/// Whether a cache can be made on `ssd` without anything being missed: neither a file system, nor a cache, nor the disk
-/// of one.
-pub(super) fn check_free(ssd: &Device, consent: Consent<'_>) -> Result<(), CreateError> {
+/// Whether a cache can be made on `ssd` without anything being missed that may not be destroyed: a file system, a cache,
+/// or the disk of one. The cache `beside` is not there, and may be named, too. Returns the cache that is there.
+pub(super) fn check_free(
+    ssd: &Device,
+    beside: Option<Uuid>,
+    consent: Consent<'_>,
+) -> Result<Option<Uuid>, CreateError> {
     check_signature(ssd, consent)?;
     let path = || ssd.path().to_owned();
-    if let Some(uuid) = disk_of(ssd)? {
+    let there = occupant(ssd).map_err(|error| CreateError::Read { path: path(), error })?;
+    let here = there.as_ref().map(|found| found.uuid);
+    let behind = disk_of(ssd)?;
+    let given_up = |uuid: &Uuid| consent.destroy.contains(uuid);
+    if let Some(found) = there {
+        let known = [here, beside, behind];
+        let other = consent.destroy.iter().find(|&&typed| !known.contains(&Some(typed)));
+        if let Some(&typed) = other {
+            return Err(CreateError::Another { path: path(), typed });
+        }
+        if !given_up(&found.uuid) && found.dirty_blocks != Some(0) {
+            return Err(CreateError::Occupied { path: path(), found });
+        }
+    }
+    if let Some(uuid) = behind.filter(|uuid| !given_up(uuid)) {
         return Err(CreateError::Disk { path: path(), uuid });
     }
-    let there = occupant(ssd).map_err(|error| CreateError::Read { path: path(), error })?;
-    match there.filter(|found| found.dirty_blocks != Some(0)) {
-        Some(found) => Err(CreateError::Occupied { path: path(), found }),
-        None => Ok(()),
-    }
+    Ok(here)
 }
 
 /// Ends the cache of this name with everything that it holds: the SSD is no cache any more, and the disk belongs to

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use shingle_core::units::BLOCK_BYTES;
-use shingle_device::{Device, DeviceError};
+use shingle_device::{Device, DeviceError, Mark};
 use shingle_engine::format::layout::{Copy, Layout, SUPERBLOCKS};
 use shingle_engine::format::superblock::{SETTINGS_BYTES_MAX, Superblock};
 use shingle_engine::format::{BLOCKS_MAX, Frame, PAGE_BYTES};
@@ -72,6 +72,8 @@ pub(super) fn format_for(
     }
     ssd.flush()?;
     write_superblock(ssd, &superblock, Copy::One)?;
+    // It is the disk of no cache any more, if that was given up.
+    Mark::remove(ssd)?;
     Ok(superblock)
 }
 

@@ -129,8 +129,13 @@ impl Shared {
                 let outcome = drain(&self.handle, &mut |left| answer(&Answer::DirtyBlocks(left)));
                 answer(&done(outcome))
             }
-            Request::Replace { with, overwrite, accept_lost } => {
-                let replace = Replace { with: &with, overwrite, accept_lost };
+            Request::Replace { with, destroy, overwrite, accept_lost } => {
+                let destroy = destroy.iter().map(|uuid| Uuid::try_parse(uuid)).collect();
+                let destroy: Vec<Uuid> = match destroy {
+                    Ok(destroy) => destroy,
+                    Err(error) => return answer(&Answer::Failed(format!("--destroy: {error}"))),
+                };
+                let replace = Replace { with: &with, destroy: &destroy, overwrite, accept_lost };
                 let mut tell = |left| answer(&Answer::DirtyBlocks(left));
                 let outcome = self.replace(&replace, &mut tell);
                 answer(&said(outcome))

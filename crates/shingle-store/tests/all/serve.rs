@@ -745,7 +745,8 @@ mod several {
         let mut one = beds.client("one").expect("there");
         File::create(a.path("other")).and_then(|file| file.set_len(40 * MIB)).expect("made");
         let with = a.path("other");
-        let replace = Request::Replace { with, overwrite: false, accept_lost: false };
+        let replace =
+            Request::Replace { with, destroy: vec![], overwrite: false, accept_lost: false };
         assert_eq!(a.ask(&replace), Answer::Done(()));
         let by_now = CacheOptions { ssd: a.path("other"), ..cache(a, "one") };
         for named in [cache(a, "one"), by_now.clone(), by_now, cache(a, "one")] {

@@ -35,7 +35,7 @@ fn resize(bed: &Bed, name: &str, bytes: u64) {
 
 fn replace(bed: &Bed, with: &str) -> Answer {
     let with = bed.path(with);
-    bed.ask(&Request::Replace { with, overwrite: false, accept_lost: false })
+    bed.ask(&Request::Replace { with, destroy: vec![], overwrite: false, accept_lost: false })
 }
 
 #[test]

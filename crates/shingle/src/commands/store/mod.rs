@@ -129,6 +129,10 @@ pub(crate) struct Replace {
     /// The SSD that takes its place: a file or block device.
     #[arg(long, value_name = "FILE|DEV")]
     with: PathBuf,
+    /// Destroy the cache of this name, that is there or of which that is the disk, with all dirty data that it may hold.
+    /// May be repeated.
+    #[arg(long, value_name = "UUID")]
+    destroy: Vec<Uuid>,
     /// Destroy a file system, partition table or the like that is there, or the data of a file.
     #[arg(long)]
     overwrite: bool,
@@ -188,8 +192,10 @@ pub(crate) fn execute(command: &Store, global: &Global, registry: &Registry) -> 
         Store::Replace(args) => {
             let with = std::fs::canonicalize(&args.with)
                 .map_err(|error| anyhow!("{}: {error}", args.with.display()))?;
-            let (overwrite, accept_lost) = (args.overwrite, args.accept_lost);
-            ask(&args.ask.cache, &Request::Replace { with, overwrite, accept_lost }, global)
+            let Replace { overwrite, accept_lost, .. } = *args;
+            let destroy = args.destroy.iter().map(Uuid::to_string).collect();
+            let replace = Request::Replace { with, destroy, overwrite, accept_lost };
+            ask(&args.ask.cache, &replace, global)
         }
         Store::Grow(args) => ask(&args.cache, &Request::Grow, global),
         Store::Whatif(args) => whatif::execute(args, global, registry),
