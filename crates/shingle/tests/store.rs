@@ -517,6 +517,36 @@ fn a_cache_on_the_new_ssd_is_destroyed_by_its_name_only() {
     drop(served);
 }
 
+/// What is dirty is safe, so a disk that is not there any more is no failure of the end; but nothing is known of it then.
+#[test]
+fn a_stop_goes_well_though_the_disk_cannot_be_read() {
+    let bed = Bed::new();
+    bed.create(&format!("--policy lru --set {}", never_idle()));
+    let mut served = bed.serve("");
+    let mut client = bed.client();
+    client.read(2 * MIB, 4096).expect("connected").expect("read");
+    write(&mut client, MIB, &[7; 4096]);
+    client.disconnect().expect("connected");
+    let disk = File::options().write(true).open(bed.path("disk.img")).expect("there");
+    disk.set_len(60 * MIB).expect("cut");
+    bed.done("stop --cache cache.img");
+    let said = served.end();
+    let told = " WARN what the disk is like could not be read (";
+    assert!(said.contains(told) && said.contains("what is dirty is safe on the SSD"), "{said}");
+    assert_eq!(served.0.wait().expect("ended").code(), Some(0));
+    disk.set_len(64 * MIB).expect("as before");
+    let status = bed.json("status --cache cache.img --json");
+    let known = [&status["clean_shutdown"], &status["fingerprint_known"], &status["dirty_blocks"]];
+    assert_eq!(known, [&Value::from(true), &false.into(), &1.into()]);
+    // It is compared with what is cached, as after a crash: another disk is not taken for it.
+    disk.write_all_at(&[9; 4096], 2 * MIB).expect("written");
+    let line = "serve --cache cache.img --disk disk.img --nbd unix:nbd.sock";
+    bed.refused(1, line, "was written without its cache");
+    disk.write_all_at(&[0; 4096], 2 * MIB).expect("written");
+    bed.done("detach --cache cache.img --disk disk.img");
+    assert_eq!(bed.disk(MIB, 4096), [7; 4096]);
+}
+
 #[test]
 fn a_signal_ends_it_in_order() {
     let bed = Bed::new();

@@ -215,7 +215,10 @@ impl Cache {
         let uuid = self.shared.uuid;
         let ended = match detach {
             true => leave::ended(self.store.shut_down_for_good()?, uuid),
-            false => leave::stopped(self.store.shut_down()?, uuid),
+            false => leave::stopped(self.store.shut_down()?, uuid).map(|warning| {
+                let tell = |text| (self.shared.tell)(Notice::Remark(self.shared.export(), text));
+                warning.into_iter().for_each(tell);
+            }),
         };
         ended.and(written.map_err(ServeError::Unwritten))
     }

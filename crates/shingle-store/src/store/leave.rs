@@ -16,21 +16,34 @@ use super::format::{read_superblock, write_superblock};
 use super::trust;
 use crate::backend::{Beside, ShutDown, StoreError, Tell};
 
-/// Writes down what the disk is like, of a cache that was shut down in order.
-pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(), ServeError> {
+/// Writes down what the disk is like, of a cache that was shut down in order. If the disk does not say, the next start takes
+/// it as after a crash, and the operator should hear why.
+pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<Option<String>, ServeError> {
     let ShutDown { ssd, disk, .. } = left;
     let (mut superblock, worse) = read_superblock(&ssd)
         .map_err(|error| StoreError::Recover { path: ssd.path().to_owned(), error })?;
     if superblock.uuid != *uuid.as_bytes() {
         return Err(EndError::Another { path: ssd.path().to_owned(), uuid }.into());
     }
+    let mut warning = None;
     // (One whose SSD has failed was not shut down in order.)
     if superblock.clean {
-        superblock.edition += 1;
-        superblock.fingerprint = disk.fingerprint()?;
-        write_superblock(&ssd, &superblock, worse)?;
+        match disk.fingerprint() {
+            Ok(fingerprint) => {
+                superblock.edition += 1;
+                superblock.fingerprint = fingerprint;
+                write_superblock(&ssd, &superblock, worse)?;
+            }
+            // (The fingerprint that stands there is that of a disk in use, which is not known.)
+            Err(error) => {
+                warning = Some(format!(
+                    "what the disk is like could not be read ({error}); what is dirty is safe on the SSD"
+                ));
+            }
+        }
     }
-    Ok(disk.close()?)
+    disk.close()?;
+    Ok(warning)
 }
 
 /// Ends a cache, if the disk has everything.
@@ -92,6 +105,6 @@ fn empty(cache: Offline<'_>, end: bool, left: &mut dyn FnMut(u64)) -> Result<(),
     if end && drained.is_ok() {
         return ended(store.shut_down_for_good()?, uuid);
     }
-    stopped(store.shut_down()?, uuid)?;
+    stopped(store.shut_down()?, uuid)?.iter().for_each(|text| warn(text));
     Ok(drained?)
 }

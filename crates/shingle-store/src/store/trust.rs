@@ -53,15 +53,22 @@ pub(super) fn open(
             let uuid = Uuid::from_bytes(ready.superblock().uuid);
             Err(Distrusted { disk: disk.to_owned(), uuid, doubt, dirty_blocks }.into())
         }
-        Known::Unproven if dirty_blocks > 0 => Ok((ready, Some(unproven(disk, dirty_blocks)))),
+        Known::Unproven if dirty_blocks > 0 => {
+            let warning = unproven(disk, ready.found().clean, dirty_blocks);
+            Ok((ready, Some(warning)))
+        }
         _ => Ok((ready, None)),
     }
 }
 
-fn unproven(disk: &Path, dirty_blocks: u64) -> String {
+fn unproven(disk: &Path, clean: bool, dirty_blocks: u64) -> String {
+    let known = match clean {
+        true => "of which nothing is known since it was last served: it",
+        false => "which was not shut down and",
+    };
     format!(
-        "{}: nothing tells whether this is the disk of the cache, which was not shut down and holds no clean block to \
-         compare; dirty blocks that will be written to it: {dirty_blocks}",
+        "{}: nothing tells whether this is the disk of the cache, {known} holds no clean block to compare; dirty blocks \
+         that will be written to it: {dirty_blocks}",
         disk.display()
     )
 }
