@@ -511,7 +511,18 @@ fn a_cache_on_the_new_ssd_is_destroyed_by_its_name_only() {
     let replace = "replace --cache cache.img --with new.img";
     bed.refused(1, replace, &format!("to destroy it, say --destroy {other}"));
     bed.refused(1, &format!("{replace} --destroy {uuid}"), "is not the cache that is there");
-    bed.done(&format!("{replace} --destroy {other}"));
+    let replaced = bed.output(&format!("{replace} --destroy {other}"));
+    let told = text(&replaced.stderr);
+    assert!(replaced.status.success() && told.contains("from now on name"), "{told}");
+    // Who comes back with the old SSD is not to give up anything.
+    let moved = format!("its cache {uuid} moved to {}", bed.path("new.img").display());
+    let serve = "serve --cache cache.img --disk disk2.img --nbd unix:a";
+    for line in [serve, "status --cache cache.img", "check --cache cache.img"] {
+        bed.refused(1, line, &moved);
+    }
+    let create = "create --cache cache.img --disk disk2.img";
+    bed.refused(1, create, &format!("{moved} by `shingle store replace`; to make another one"));
+    bed.done(&format!("{create} --overwrite --destroy {other}"));
     assert_eq!(bed.json("status --cache new.img --json")["uuid"], uuid.as_str());
     bed.done("stop --cache new.img");
     drop(served);

@@ -12,7 +12,6 @@ use shingle_core::service::Rules;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_device::{Device, DeviceError, Mark};
-use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::recover::{RecoverError, recover};
 use shingle_engine::settings::SettingsError;
@@ -22,6 +21,7 @@ use uuid::Uuid;
 
 use super::create::{Consent, CreateError, check_free};
 use super::format::{NewCache, format_for, read_superblock};
+use super::moved::Moved;
 use super::operators::{Shared, same_file};
 use crate::backend::StoreError;
 
@@ -112,17 +112,18 @@ impl Shared {
         let new = self.another(replace)?;
         let old = self.exchange(new, replace.accept_lost, tell)?;
         // It is not to be mistaken for a cache that is used. One that failed may not take that.
-        let path = old.path().to_owned();
-        let wiped = Copy::BOTH
-            .iter()
-            .try_for_each(|copy| old.write(copy.superblock_page(), &[0; PAGE_BYTES]));
-        let wiped = wiped.and_then(|()| old.flush());
-        Ok(wiped.err().map(|error| {
-            format!(
-                "{error}; it holds an old state of the cache still: do not serve {}",
+        let (path, new) = (old.path().to_owned(), self.ssd());
+        let moved = Moved::new(self.uuid, &new).encode();
+        let told = Copy::BOTH.iter().try_for_each(|copy| old.write(copy.superblock_page(), &moved));
+        let told = told.and_then(|()| old.flush());
+        let mut said = format!("from now on name {}, also in the file of --config", new.display());
+        if let Err(error) = told {
+            said += &format!(
+                "; {error}; it holds an old state of the cache still: do not serve {}",
                 path.display()
-            )
-        }))
+            );
+        }
+        Ok(Some(said))
     }
 
     /// What has grown is used wholly.

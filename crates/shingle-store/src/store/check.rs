@@ -9,6 +9,7 @@ use shingle_engine::settings::Settings;
 use thiserror::Error;
 use uuid::Uuid;
 
+use super::moved::Moved;
 use super::trust::{Known, look};
 use crate::backend::Disk;
 
@@ -71,6 +72,9 @@ pub enum CheckError {
     /// Metadata cannot be read, or is damaged beyond mending.
     #[error(transparent)]
     Recover(#[from] RecoverError<std::io::Error>),
+    /// There was a cache.
+    #[error("{0}")]
+    Moved(Moved),
     /// The SSD is of another size than when the cache was made, or the disk cannot be read.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -89,7 +93,10 @@ pub fn check(
     done: &mut dyn FnMut(u64, u64),
 ) -> Result<Findings, CheckError> {
     let mut pages = ssd;
-    let found = recover(&mut pages)?;
+    let found = match recover(&mut pages) {
+        Err(error) => return Err(Moved::on(&mut pages).map_or(error.into(), CheckError::Moved)),
+        Ok(found) => found,
+    };
     let superblock: &Superblock = found.journal.superblock();
     let (found_bytes, needed) = (ssd.bytes(), superblock.ssd_bytes);
     if found_bytes < needed {

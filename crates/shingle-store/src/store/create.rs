@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 pub use super::errors::{CreateError, EndError};
 use super::format::{NewCache, format, read_superblock};
+use super::moved::Moved;
 use super::occupant::superblock_pages;
 pub use super::occupant::{Occupant, occupant};
 use crate::backend::Disk;
@@ -82,10 +83,11 @@ fn check_signature(ssd: &Device, consent: Consent<'_>) -> Result<(), CreateError
     if consent.overwrite {
         return Ok(());
     }
-    match found {
-        Some(found) => Err(CreateError::Foreign { path: path(), found }),
-        None if is_data(ssd)? => Err(CreateError::Data { path: path() }),
-        None => Ok(()),
+    match (found, Moved::on(&mut { ssd })) {
+        (Some(found), _) => Err(CreateError::Foreign { path: path(), found }),
+        (None, Some(moved)) => Err(CreateError::Moved { path: path(), moved }),
+        (None, None) if is_data(ssd)? => Err(CreateError::Data { path: path() }),
+        (None, None) => Ok(()),
     }
 }
 

@@ -13,8 +13,10 @@ use uuid::Uuid;
 
 use super::control::ControlError;
 use super::doubt::Distrusted;
+use super::moved::Moved;
 use super::occupant::Occupant;
 use super::reload::ReloadError;
+use super::unserved::UnservedError;
 use crate::backend::StoreError;
 use crate::ublk::UblkError;
 
@@ -60,6 +62,14 @@ pub enum CreateError {
         path: PathBuf,
         /// The cache.
         uuid: Uuid,
+    },
+    /// There was a cache, which an operator may be looking for.
+    #[error("{}: {moved}; to make another one here say --overwrite", path.display())]
+    Moved {
+        /// The SSD.
+        path: PathBuf,
+        /// Where it went.
+        moved: Moved,
     },
     /// A file with something in it.
     #[error("{}: this file holds data, and no cache; to write over it say --overwrite", path.display())]
@@ -167,6 +177,9 @@ pub enum ServeError {
     /// The sockets.
     #[error(transparent)]
     Listen(#[from] ListenError),
+    /// The cache is not there any more.
+    #[error(transparent)]
+    NotThere(#[from] UnservedError),
     /// The end of the cache.
     #[error(transparent)]
     End(#[from] EndError),

@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 pub use super::doubt::{Distrusted, Doubt};
 use super::errors::ServeError;
+use super::unserved;
 use crate::backend::{Disk, Ready, has_name, is_known};
 
 /// What is known of a disk.
@@ -42,7 +43,8 @@ pub(super) fn open(
     disk: &Path,
     trust_disk: bool,
 ) -> Result<(Ready, Option<String>), ServeError> {
-    let mut ready = Ready::open(ssd, disk)?;
+    let opened = Ready::open(ssd, disk);
+    let mut ready = opened.map_err(|error| unserved::not_there(ssd, error.into()))?;
     if trust_disk {
         ready.trust_disk();
         return Ok((ready, None));

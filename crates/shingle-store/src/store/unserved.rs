@@ -16,6 +16,8 @@ use shingle_engine::settings::{Settings, SettingsError};
 use thiserror::Error;
 use uuid::Uuid;
 
+use super::errors::ServeError;
+pub use super::moved::Moved;
 use super::status::{Errors, SCHEMA, Status};
 use crate::backend::is_known;
 
@@ -37,6 +39,14 @@ pub enum UnservedError {
          with the same XDG_RUNTIME_DIR", .0.display()
     )]
     Held(PathBuf),
+    /// There was one.
+    #[error("{}: {moved}", path.display())]
+    Moved {
+        /// The SSD.
+        path: PathBuf,
+        /// Where it went.
+        moved: Moved,
+    },
     /// Metadata is damaged.
     #[error("cannot use the cache on {}: {error}", path.display())]
     Recover {
@@ -89,9 +99,22 @@ fn io_error(ssd: &Path) -> impl Fn(io::Error) -> UnservedError {
 /// cache.
 ///
 /// # Errors
-/// If the SSD cannot be read, or its superblocks are damaged.
+/// If the SSD cannot be read, its superblocks are damaged, or the cache has moved to another SSD.
 pub fn superblock(ssd: &Path) -> Result<Option<Superblock>, UnservedError> {
-    ReadOnly::at(ssd).and_then(|mut look| look.superblock()).map_err(io_error(ssd))
+    let mut look = ReadOnly::at(ssd).map_err(io_error(ssd))?;
+    let found = look.superblock().map_err(io_error(ssd))?;
+    match found.is_none().then(|| Moved::on(&mut look)).flatten() {
+        Some(moved) => Err(UnservedError::Moved { path: ssd.to_owned(), moved }),
+        None => Ok(found),
+    }
+}
+
+/// Why the cache on an SSD is not served: there is none any more, or else as `error` says.
+pub(super) fn not_there(ssd: &Path, error: ServeError) -> ServeError {
+    match superblock(ssd) {
+        Err(moved @ UnservedError::Moved { .. }) => moved.into(),
+        _ => error,
+    }
 }
 
 /// What the cache on an SSD holds. Data is not read, but for that of the last second before a crash.

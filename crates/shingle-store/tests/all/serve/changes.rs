@@ -48,7 +48,9 @@ fn an_ssd_is_replaced_and_devices_grow_under_a_client_that_verifies() {
         let client = scope.spawn(|| busy(&bed, &stop));
         while bed.status().dirty_blocks == 0 {}
         resize(&bed, "other", 40 * MIB);
-        assert_eq!(replace(&bed, "other"), Answer::Done(()));
+        assert!(
+            matches!(replace(&bed, "other"), Answer::Said(of) if of.contains("from now on name"))
+        );
         let status = bed.status();
         assert!(status.ssd.ends_with("other") && status.slots > before.slots, "{status:?}");
         assert_eq!(status.ssd_state, "in");
@@ -70,7 +72,8 @@ fn an_ssd_is_replaced_and_devices_grow_under_a_client_that_verifies() {
     client.disconnect().expect("connected");
     bed.stop(serving);
     // The old SSD is no cache any more, and the new one goes on after a restart.
-    assert!(matches!(unserved::superblock(&bed.path("ssd")), Ok(None)));
+    let gone = unserved::superblock(&bed.path("ssd")).expect_err("moved").to_string();
+    assert!(gone.contains("moved to") && gone.contains("/other by"), "{gone}");
     std::fs::rename(bed.path("other"), bed.path("ssd")).expect("renamed");
     let serving = bed.serve();
     let mut client = bed.client();
