@@ -5,6 +5,7 @@
 //! test wants.
 
 use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -122,8 +123,8 @@ impl Bed {
         assert!(made.success(), "no cache was made");
         let mut nbd = std::ffi::OsString::from("unix:");
         nbd.push(bed.path("nbd"));
-        let server = bed.store("serve").arg("--nbd").arg(nbd).spawn().expect("started");
-        bed.server = Some(server);
+        let server = bed.store("serve").arg("--nbd").arg(nbd).stderr(Stdio::piped()).spawn();
+        bed.server = Some(server.expect("started"));
         wait_for(|| UnixStream::connect(bed.path("nbd")).is_ok());
         bed
     }
@@ -136,7 +137,7 @@ impl Bed {
         let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
         command.env("XDG_RUNTIME_DIR", self.folder.path()).args(["store", what, "--quiet"]);
         command.arg("--cache").arg(self.loops[0].path());
-        if what != "flush" {
+        if matches!(what, "create" | "serve") {
             command.arg("--disk").arg(self.loops[1].path());
         }
         command.stderr(Stdio::null()).stdout(Stdio::null());
@@ -225,6 +226,31 @@ fn hang(bed: &Bed, client: &mut Client<UnixStream>) -> Duration {
     longest
 }
 
+/// Whoever asks meanwhile is told what is waited for, and so is who reads the log.
+fn stop_while_it_hangs(bed: &mut Bed, client: Client<UnixStream>) {
+    let place = places().next().expect("a place");
+    let mut client = client;
+    client.write(place, &[1; BLOCK as usize], 0).expect("connected").expect("written");
+    client.disconnect().expect("connected");
+    bed.disk.set(State::Hangs);
+    let mut flush = bed.store("flush").spawn().expect("started");
+    bed.disk.wait(State::Held);
+    let mut stop = bed.store("stop").spawn().expect("started");
+    wait_for(|| {
+        let status = bed.store("status").stderr(Stdio::piped()).output().expect("started");
+        String::from_utf8_lossy(&status.stderr).contains("it is ending, and waits for I/O")
+    });
+    let server = bed.server.as_mut().expect("it runs");
+    let lines = BufReader::new(server.stderr.take().expect("piped")).lines();
+    let mut lines = lines.map(|line| line.expect("text"));
+    let told = lines.find(|line| line.contains(" WARN ") && line.contains("waits for I/O"));
+    bed.disk.set(State::Well);
+    assert!(told.is_some(), "the log says so");
+    assert!(stop.wait().expect("ended").success(), "it ends in order when the disk goes on");
+    assert_eq!(server.wait().expect("ended").code(), Some(0));
+    let _ = flush.wait();
+}
+
 #[test]
 fn a_destage_that_hangs_delays_no_read_of_a_cached_block() {
     let test = "a disk that hangs";
@@ -236,8 +262,9 @@ fn a_destage_that_hangs_delays_no_read_of_a_cached_block() {
     if !root_or_skip(test) || !skip_if(test, tools) {
         return;
     }
-    let bed = Bed::new();
+    let mut bed = Bed::new();
     let mut client = bed.client();
     let longest = hang(&bed, &mut client);
     assert!(longest <= READ_MAX, "a read of a cached block waited for the disk: {longest:?}");
+    stop_while_it_hangs(&mut bed, client);
 }

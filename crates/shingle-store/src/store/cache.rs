@@ -2,9 +2,11 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use shingle_core::cache::CacheCore;
 use shingle_core::observer::Shared as Observer;
@@ -23,7 +25,7 @@ use super::errors::ServeError;
 use super::export::Served;
 use super::leave;
 use super::notice::{Notice, TellNotice};
-use super::operators::{Devices, Leave, Shared};
+use super::operators::{Devices, ENDING, Leave, Shared};
 use super::serve::Record;
 use super::status::{SCHEMA, Status};
 use super::trust;
@@ -165,6 +167,7 @@ impl Cache {
             }),
             fingerprint_in_use,
             changing: Mutex::default(),
+            ending: AtomicBool::new(false),
             tell: common.tell.clone(),
         });
         let mut cache = Cache { options, store, control, shared, device: None };
@@ -208,7 +211,23 @@ impl Cache {
 
     /// Shuts it down in order, when no client uses it any more; or ends it for good.
     pub(super) fn end(self, detach: bool) -> Result<(), ServeError> {
-        self.control.close();
+        self.shared.ending.store(true, Ordering::Relaxed);
+        // Until all I/O has ended somebody may ask why the devices are in use still.
+        let control = self.control.clone();
+        let (tell, export) = (self.shared.tell.clone(), self.shared.export());
+        let (done, is_done) = channel::<()>();
+        let late = thread::Builder::new().name("shingle-ending".to_owned()).spawn(move || {
+            if is_done.recv_timeout(LATE) == Err(RecvTimeoutError::Timeout) {
+                tell(Notice::Remark(export, ENDING.to_owned()));
+            }
+        });
+        let ended = self.shut_down(detach);
+        drop((done, late));
+        control.close();
+        ended
+    }
+
+    fn shut_down(self, detach: bool) -> Result<(), ServeError> {
         // What the kernel has cached comes now, and then nothing any more.
         let written = self.device.map_or(Ok(()), ublk::Device::stop);
         self.shared.save_counters();
@@ -229,6 +248,9 @@ impl Cache {
         self.store.abandon();
     }
 }
+
+/// The end of a cache takes longer only if a device does.
+const LATE: Duration = Duration::from_secs(10);
 
 /// Says which device has more than is used.
 fn larger(ready: &Ready) -> Result<Vec<String>, ServeError> {

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
@@ -46,6 +47,10 @@ pub(super) enum Leave {
 /// A store answers at once, unless it hangs.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
+/// What is said of a cache whose devices have I/O under way at its end.
+pub(super) const ENDING: &str = "it is ending, and waits for I/O that is under way; if that takes long a device hangs: see \
+                                 dmesg";
+
 /// What answers to operators are made of.
 pub(super) struct Shared {
     pub(super) handle: Handle,
@@ -67,6 +72,8 @@ pub(super) struct Shared {
     pub(super) fingerprint_in_use: Fingerprint,
     /// Held while devices change.
     pub(super) changing: Mutex<()>,
+    /// Nothing is to be changed any more.
+    pub(super) ending: AtomicBool,
     /// Hears of what operators change.
     pub(super) tell: TellNotice,
 }
@@ -90,6 +97,9 @@ impl Shared {
     pub(super) fn answer(&self, stream: &UnixStream, leave: &Sender<Leave>) {
         // An operator who has gone needs no answer.
         let _ = control::serve(stream, |request, answer| {
+            if self.ending.load(Ordering::Relaxed) && request != Request::Measures {
+                return answer(&Answer::Failed(ENDING.to_owned()));
+            }
             let Some(what) = request.change() else {
                 return self.answer_one(request, stream, leave, answer);
             };

@@ -36,7 +36,7 @@ pub enum UnservedError {
     /// Somebody uses it after all.
     #[error(
         "{}: another process uses it, which cannot be asked from here: ask as the user who runs it, \
-         with the same XDG_RUNTIME_DIR", .0.display()
+         with the same XDG_RUNTIME_DIR; or it is ending and waits for a device: see dmesg", .0.display()
     )]
     Held(PathBuf),
     /// There was one.
