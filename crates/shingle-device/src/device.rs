@@ -61,6 +61,14 @@ pub enum DeviceError {
         /// What is free.
         found: u64,
     },
+    /// It may be that it can be read.
+    #[error("cannot open {path} for writing: {error}")]
+    Write {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
     /// A device that takes no blocks of 4 KiB.
     #[error(
         "{path} takes I/O in units of {sector_bytes} bytes only: it cannot be used, as blocks have 4096"
@@ -103,12 +111,24 @@ impl Device {
     /// # Errors
     /// As [`Device::open`], or if they are the same.
     pub fn pair(ssd: &Path, disk: &Path) -> Result<(Device, Device), DeviceError> {
+        Device::both(ssd, disk, true)
+    }
+
+    /// As [`Device::pair`], to be read only.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn pair_to_look(ssd: &Path, disk: &Path) -> Result<(Device, Device), DeviceError> {
+        Device::both(ssd, disk, false)
+    }
+
+    fn both(ssd: &Path, disk: &Path, write: bool) -> Result<(Device, Device), DeviceError> {
         if let (Ok(one), Ok(other)) = (std::fs::metadata(ssd), std::fs::metadata(disk))
             && identity(&one) == identity(&other)
         {
             return Err(DeviceError::Same(disk.to_owned()));
         }
-        Ok((Device::open(ssd)?, Device::open(disk)?))
+        Ok((Device::open_as(ssd, write)?, Device::open_as(disk, write)?))
     }
 
     /// Opens a file or block device, and locks it.
@@ -116,6 +136,18 @@ impl Device {
     /// # Errors
     /// If it cannot be opened, is something else, or is in use.
     pub fn open(path: &Path) -> Result<Device, DeviceError> {
+        Device::open_as(path, true)
+    }
+
+    /// Likewise, to be read only, which needs no right to write: every write fails.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_to_look(path: &Path) -> Result<Device, DeviceError> {
+        Device::open_as(path, false)
+    }
+
+    fn open_as(path: &Path, write: bool) -> Result<Device, DeviceError> {
         let system = |what| {
             let path = path.to_owned();
             move |error| DeviceError::System { what, path, error }
@@ -125,8 +157,10 @@ impl Device {
         if !regular && !metadata.file_type().is_block_device() {
             return Err(DeviceError::Kind(path.to_owned()));
         }
-        let mut file = lock::open_alone(path, &metadata).map_err(|error| match error.kind() {
+        let opened = lock::open_alone(path, &metadata, write);
+        let mut file = opened.map_err(|error| match error.kind() {
             io::ErrorKind::ResourceBusy => DeviceError::Busy(path.to_owned()),
+            _ if write => DeviceError::Write { path: path.to_owned(), error },
             _ => system("open")(error),
         })?;
         if !regular {

@@ -21,10 +21,10 @@ const STEP: Duration = Duration::from_millis(10);
 ///
 /// # Errors
 /// [`io::ErrorKind::ResourceBusy`] if somebody has it.
-pub(crate) fn open_alone(path: &Path, metadata: &Metadata) -> io::Result<File> {
+pub(crate) fn open_alone(path: &Path, metadata: &Metadata, write: bool) -> io::Result<File> {
     let begun = Instant::now();
     loop {
-        let error = match try_open(path, metadata.is_file()) {
+        let error = match try_open(path, metadata.is_file(), write) {
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => error,
             other => return other,
         };
@@ -41,11 +41,11 @@ pub(crate) fn open_alone(path: &Path, metadata: &Metadata) -> io::Result<File> {
     }
 }
 
-fn try_open(path: &Path, regular: bool) -> io::Result<File> {
+fn try_open(path: &Path, regular: bool, write: bool) -> io::Result<File> {
     // The system lets nobody have a block device for himself that is mounted.
     let alone = if regular { OFlags::empty() } else { OFlags::EXCL };
     let open = |flags: OFlags| {
-        OpenOptions::new().read(true).write(true).custom_flags(flags.bits() as i32).open(path)
+        OpenOptions::new().read(true).write(write).custom_flags(flags.bits() as i32).open(path)
     };
     let file = match open(alone | OFlags::DIRECT) {
         // A file system without direct I/O.
@@ -130,7 +130,7 @@ mod tests {
                 }
             });
             begins.recv().expect("it looks");
-            let open = |_| open_alone(file.path(), &metadata).err().map(|error| error.kind());
+            let open = |_| open_alone(file.path(), &metadata, true).err().map(|error| error.kind());
             let kinds = (0..3_000).filter_map(open).collect();
             done.store(true, std::sync::atomic::Ordering::Relaxed);
             kinds
@@ -149,10 +149,10 @@ mod tests {
                 thread::sleep(4 * WITHIN);
                 flock(file.as_file(), FlockOperation::Unlock).expect("it was ours");
             });
-            open_alone(file.path(), &metadata).expect("waited for");
+            open_alone(file.path(), &metadata, true).expect("waited for");
         });
         flock(file.as_file(), FlockOperation::LockExclusive).expect("nobody has it");
-        let refused = open_alone(file.path(), &metadata).expect_err("it is in use");
+        let refused = open_alone(file.path(), &metadata, true).expect_err("it is in use");
         assert_eq!(refused.kind(), io::ErrorKind::ResourceBusy);
     }
 

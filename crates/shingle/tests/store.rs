@@ -2,10 +2,10 @@
 
 mod common;
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::{FileExt, symlink};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -556,6 +556,37 @@ fn a_stop_goes_well_though_the_disk_cannot_be_read() {
     disk.write_all_at(&[0; 4096], 2 * MIB).expect("written");
     bed.done("detach --cache cache.img --disk disk.img");
     assert_eq!(bed.disk(MIB, 4096), [7; 4096]);
+}
+
+/// What changes nothing needs no right to write.
+#[test]
+fn a_check_only_reads() {
+    let bed = Bed::new();
+    bed.create("");
+    for name in ["cache.img", "disk.img"] {
+        let path = bed.path(name);
+        fs::set_permissions(path, Permissions::from_mode(0o444)).expect("set");
+    }
+    // (Root needs no right, unless that is taken away.)
+    let is_root = fs::metadata(bed.path("disk.img")).expect("there").uid() == 0;
+    let run = |line: &str| {
+        let asked = bed.command(line);
+        if !is_root {
+            return { asked }.output().expect("started");
+        }
+        let mut bare = Command::new("setpriv");
+        bare.args(["--bounding-set", "-dac_override"]).arg(asked.get_program());
+        let environment = asked.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        bare.args(asked.get_args()).envs(environment);
+        bare.current_dir(asked.get_current_dir().expect("the folder")).output().expect("started")
+    };
+    for disk in ["", "--disk disk.img"] {
+        let checked = run(&format!("check --cache cache.img {disk}"));
+        assert!(checked.status.success(), "{}", text(&checked.stderr));
+    }
+    let told = run("export --cache cache.img --disk disk.img");
+    let told = text(&told.stderr);
+    assert!(told.contains("cannot open cache.img for writing: Permission denied"), "{told}");
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn opened(device: Device) -> Result<Box<dyn Disk>, StoreError> {
 /// # Errors
 /// As [`open_pair`].
 pub fn look_at_pair(ssd: &Path, disk: &Path) -> Result<(Device, Box<dyn Disk>), StoreError> {
-    let (ssd, disk) = Device::pair(ssd, disk)?;
+    let (ssd, disk) = Device::pair_to_look(ssd, disk)?;
     if !shingle_zoned::is_zoned(&disk)? {
         return Ok((ssd, Box::new(disk)));
     }

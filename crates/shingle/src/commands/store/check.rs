@@ -35,7 +35,7 @@ pub(super) fn execute(args: &Check, global: &Global) -> anyhow::Result<()> {
             let (ssd, disk) = look_at_pair(&args.ask.cache, disk)?;
             (ssd, Some(disk))
         }
-        None => (Device::open(&args.ask.cache)?, None),
+        None => (Device::open_to_look(&args.ask.cache)?, None),
     };
     let progress = Progress::new("checking", 0, global.quiet);
     let findings = check(&ssd, disk.as_deref(), &mut |done, all| progress.set(done, all))
