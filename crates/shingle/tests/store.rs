@@ -77,6 +77,23 @@ impl Bed {
         self.0.serve(&line, "store status --cache cache.img")
     }
 
+    /// Serves a disk that takes nothing behind its first 32 MiB: files end there.
+    fn serve_limited(&self) -> Served {
+        let serve = self.command("-q serve --cache cache.img --disk disk.img --nbd unix:nbd.sock");
+        // In units of 512 bytes. Whoever ignores the signal gets an error instead.
+        let limited = ["-c", "trap '' XFSZ; ulimit -f 65536; exec \"$@\"", "sh"];
+        let mut command = Command::new("sh");
+        command.args(limited).arg(serve.get_program()).args(serve.get_args());
+        command.current_dir(self.0.0.path()).env("XDG_RUNTIME_DIR", self.0.0.path());
+        let mut served = Served(command.stderr(Stdio::piped()).spawn().expect("started"));
+        let begun = Instant::now();
+        while UnixStream::connect(self.path("nbd.sock")).is_err() {
+            assert!(begun.elapsed() < PATIENCE, "{}", served.end());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        served
+    }
+
     fn client(&self) -> Client<UnixStream> {
         self.0.client()
     }
@@ -413,18 +430,7 @@ fn who_may_connect_over_tcp_is_told() {
 fn why_a_disk_fails_is_on_stderr_and_in_the_status() {
     let bed = Bed::new();
     bed.create("--policy lru --set mode=write-around");
-    let serve = bed.command("-q serve --cache cache.img --disk disk.img --nbd unix:nbd.sock");
-    // 32 MiB, in units of 512 bytes. Whoever ignores the signal gets an error instead.
-    let limited = ["-c", "trap '' XFSZ; ulimit -f 65536; exec \"$@\"", "sh"];
-    let mut command = Command::new("sh");
-    command.args(limited).arg(serve.get_program()).args(serve.get_args());
-    command.current_dir(bed.0.0.path()).env("XDG_RUNTIME_DIR", bed.0.0.path());
-    let mut served = Served(command.stderr(Stdio::piped()).spawn().expect("started"));
-    let begun = Instant::now();
-    while UnixStream::connect(bed.path("nbd.sock")).is_err() {
-        assert!(begun.elapsed() < PATIENCE, "{}", served.end());
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let mut served = bed.serve_limited();
     let before = bed.json("status --cache cache.img --json");
     assert_eq!(before["errors"]["last"], serde_json::json!([]));
     let mut client = bed.client();
@@ -587,6 +593,31 @@ fn a_check_only_reads() {
     let told = run("export --cache cache.img --disk disk.img");
     let told = text(&told.stderr);
     assert!(told.contains("cannot open cache.img for writing: Permission denied"), "{told}");
+}
+
+/// Whoever waits for a disk that takes nothing hears what it says, and who gives up is called so in the log.
+#[test]
+fn who_waits_for_a_disk_that_refuses_is_told_why() {
+    let bed = Bed::new();
+    bed.create(&format!("--policy lru --set {}", never_idle()));
+    let mut served = bed.serve_limited();
+    write(&mut bed.client(), 40 * MIB, &[7; 4096]);
+    let mut log = BufReader::new(served.0.stderr.take().expect("piped")).lines();
+    for what in ["flush", "detach"] {
+        let mut asked = bed.command(&format!("-q {what} --cache cache.img"));
+        let asked = asked.stderr(Stdio::piped()).spawn().expect("started");
+        let mut asked = Served(asked);
+        let stderr = asked.0.stderr.take().expect("piped");
+        let line = BufReader::new(stderr).lines().next().expect("a line").expect("text");
+        let told =
+            "the disk takes nothing: disk: write of 4 KiB at block 10240 failed: File too large";
+        assert!(line.contains(told), "{line}");
+        asked.kill();
+        let told =
+            format!("`{what}`: failed: given up: whoever asked has gone; 1 blocks are still dirty");
+        assert!(log.any(|line| line.expect("text").contains(&told)), "{told}");
+    }
+    bed.done("stop --cache cache.img");
 }
 
 #[test]

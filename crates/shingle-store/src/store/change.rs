@@ -20,6 +20,7 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use super::create::{Consent, CreateError, check_free};
+use super::drain::{Tell, Waiting};
 use super::format::{NewCache, format_for, read_superblock};
 use super::moved::Moved;
 use super::operators::{Shared, same_file};
@@ -70,8 +71,8 @@ pub(super) enum ChangeError {
     )]
     Lost(u64),
     /// The disk takes nothing.
-    #[error("{0} blocks stay dirty: the disk takes nothing. The SSD stays in use")]
-    Stuck(u64),
+    #[error("{0}. The SSD stays in use")]
+    Stuck(String),
     /// Nothing is known of what the SSD holds.
     #[error(
         "the SSD failed before it was known what it holds; stop the server, and use `shingle store export \
@@ -86,11 +87,8 @@ pub(super) enum ChangeError {
 /// What becomes of clients when an exchange ends half way.
 const OUT: &str = "the disk is served without a cache until `shingle store replace` names an SSD that can be used";
 
-/// What an operator wants to be told meanwhile: how many blocks are dirty still.
-pub(super) type Tell<'a> = &'a mut dyn FnMut(u64) -> io::Result<()>;
-
 const STEP: Duration = Duration::from_millis(20);
-/// Without a block destaged for so long there is something wrong with the disk.
+/// A store that does not do as it is told for so long has ended, or its devices hang.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Another SSD takes the place of the one that is used.
@@ -248,11 +246,11 @@ impl Shared {
     }
 
     fn until_out(&self, accept_lost: bool, tell: Tell<'_>) -> Result<(), ChangeError> {
-        let (mut least, mut idle) = (u64::MAX, Duration::ZERO);
+        let mut waiting = Waiting::for_blocks_of(&self.handle);
         loop {
             let status = self.engine_status()?;
             let lost = status.lost.len() as u64;
-            let dirty = status.dirty_blocks.saturating_sub(lost);
+            waiting.are_left(status.dirty_blocks.saturating_sub(lost));
             match status.ssd {
                 SsdState::Out => return Ok(()),
                 SsdState::Untold => {
@@ -262,21 +260,18 @@ impl Shared {
                     self.handle.abandon_ssd();
                 }
                 _ if lost > 0 && !accept_lost => return Err(ChangeError::Lost(lost)),
-                _ if idle > PATIENCE
+                _ if waiting.is_in_vain()
                     && status.errors.ssd_failed
                     && !status.errors.ssd_invalidated =>
                 {
                     return Err(ChangeError::Unknown);
                 }
-                _ if idle > PATIENCE => return Err(ChangeError::Stuck(dirty)),
+                _ if waiting.is_in_vain() => {
+                    return Err(ChangeError::Stuck(waiting.takes_nothing()));
+                }
                 _ => {}
             }
-            if dirty < least {
-                (least, idle) = (dirty, Duration::ZERO);
-            }
-            tell(dirty)?;
-            thread::sleep(STEP);
-            idle += STEP;
+            waiting.step(tell)?;
         }
     }
 

@@ -110,6 +110,8 @@ pub enum Answer {
     Zoned(Box<shingle_translated::Status>),
     /// So many are left; more answers follow.
     DirtyBlocks(u64),
+    /// Their number has not become smaller for a while, and why; more answers follow.
+    Stuck(String),
     /// It is done.
     Done(()),
     /// It is done, and there is something to be said.
@@ -129,7 +131,7 @@ impl Answer {
     /// Whether more answers follow.
     #[must_use]
     pub fn goes_on(&self) -> bool {
-        matches!(self, Answer::DirtyBlocks(_))
+        matches!(self, Answer::DirtyBlocks(_) | Answer::Stuck(_))
     }
 }
 

@@ -2,23 +2,34 @@
 
 use std::io;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use shingle_engine::Device;
 
 use crate::backend::Handle;
+
+/// What somebody who waits is told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Told {
+    /// So many blocks are dirty still.
+    Dirty(u64),
+    /// Nothing has gone for a while, and this is what the disk said last. It is told once.
+    Stuck(String),
+}
+
+/// Somebody who waits.
+pub type Tell<'a> = &'a mut dyn FnMut(Told) -> io::Result<()>;
 
 /// Waits until nothing is dirty, and tells now and then how many blocks are. Blocks whose data is lost
 /// do not count: they never will be clean.
 ///
 /// # Errors
-/// If data is lost, the disk takes nothing, or `left` fails.
-pub fn drain(handle: &Handle, left: &mut dyn FnMut(u64) -> io::Result<()>) -> io::Result<()> {
-    /// Without a block destaged for so long there is something wrong with the disk.
-    const PATIENCE: Duration = Duration::from_secs(120);
-    /// Or, if the SSD has failed, with what it still gives.
+/// If data is lost, the disk takes nothing, or `tell` fails.
+pub fn drain(handle: &Handle, tell: Tell<'_>) -> io::Result<()> {
+    /// If the SSD has failed, with what it still gives.
     const PATIENCE_GONE: Duration = Duration::from_secs(10);
-    const STEP: Duration = Duration::from_millis(50);
     handle.drain(true);
-    let (mut least, mut idle) = (u64::MAX, Duration::ZERO);
+    let mut waiting = Waiting::for_blocks_of(handle);
     let outcome = loop {
         let Some(status) = handle.status() else {
             break Err(io::Error::other("the store has ended"));
@@ -34,24 +45,92 @@ pub fn drain(handle: &Handle, left: &mut dyn FnMut(u64) -> io::Result<()>) -> io
         if dirty == 0 {
             break Ok(());
         }
-        if dirty < least {
-            (least, idle) = (dirty, Duration::ZERO);
-        }
-        if idle > PATIENCE || status.errors.ssd_failed && idle > PATIENCE_GONE {
-            let who = if status.errors.ssd_failed {
-                "the SSD has failed"
-            } else {
-                "the disk takes nothing"
-            };
-            let told = format!("{who}; {dirty} blocks stay dirty");
+        waiting.are_left(dirty);
+        if status.errors.ssd_failed && waiting.idle > PATIENCE_GONE {
+            let told = format!("the SSD has failed; {dirty} blocks stay dirty");
             break Err(io::Error::other(told));
         }
-        if let Err(error) = left(dirty) {
+        if waiting.is_in_vain() {
+            break Err(io::Error::other(waiting.takes_nothing()));
+        }
+        if let Err(error) = waiting.step(tell) {
             break Err(error);
         }
-        thread::sleep(STEP);
-        idle += STEP;
     };
     handle.drain(false);
     outcome
+}
+
+/// Somebody waits for dirty blocks to reach the disk.
+pub(super) struct Waiting<'a> {
+    handle: &'a Handle,
+    since: Instant,
+    /// Blocks that are dirty, and the least that were.
+    dirty: u64,
+    least: u64,
+    /// Since a block was destaged.
+    idle: Duration,
+    is_told: bool,
+}
+
+const STEP: Duration = Duration::from_millis(20);
+/// Without a block destaged for so long, who waits wants to know why.
+const SILENCE: Duration = Duration::from_secs(5);
+/// And for so long, there is something wrong with the disk.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+impl Waiting<'_> {
+    pub(super) fn for_blocks_of(handle: &Handle) -> Waiting<'_> {
+        let (since, dirty, least, idle) = (Instant::now(), 0, u64::MAX, Duration::ZERO);
+        Waiting { handle, since, dirty, least, idle, is_told: false }
+    }
+
+    /// So many blocks are dirty.
+    pub(super) fn are_left(&mut self, dirty: u64) {
+        self.dirty = dirty;
+        if dirty < self.least {
+            (self.least, self.idle) = (dirty, Duration::ZERO);
+        }
+    }
+
+    pub(super) fn is_in_vain(&self) -> bool {
+        self.idle > PATIENCE
+    }
+
+    /// Why it is.
+    pub(super) fn takes_nothing(&self) -> String {
+        let why = self.disk_error().map_or(String::new(), |error| format!(" ({error})"));
+        format!("the disk takes nothing{why}; {} blocks stay dirty", self.dirty)
+    }
+
+    /// Tells who waits how far it is, and goes on a little later.
+    ///
+    /// # Errors
+    /// If nobody waits any more.
+    pub(super) fn step(&mut self, tell: Tell<'_>) -> io::Result<()> {
+        let mut told = tell(Told::Dirty(self.dirty));
+        if self.idle > SILENCE
+            && !self.is_told
+            && let Some(error) = self.disk_error()
+        {
+            self.is_told = true;
+            told = told.and_then(|()| tell(Told::Stuck(error)));
+        }
+        told.map_err(|_| {
+            let dirty = self.dirty;
+            let text = format!("given up: whoever asked has gone; {dirty} blocks are still dirty");
+            io::Error::other(text)
+        })?;
+        thread::sleep(STEP);
+        self.idle += STEP;
+        Ok(())
+    }
+
+    /// What the disk said last, since somebody waits.
+    fn disk_error(&self) -> Option<String> {
+        let all = self.handle.last_errors().into_iter();
+        let mut of_disk =
+            all.filter(|last| last.operation.device == Device::Disk && last.at >= self.since);
+        of_disk.next().map(|last| format!("{} failed: {}", last.operation, last.cause))
+    }
 }

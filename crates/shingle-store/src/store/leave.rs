@@ -10,7 +10,7 @@ use shingle_engine::settings::Settings;
 use uuid::Uuid;
 
 use super::create::destroy;
-use super::drain::drain;
+use super::drain::{Told, drain};
 use super::errors::{EndError, ServeError};
 use super::format::{read_superblock, write_superblock};
 use super::trust;
@@ -98,8 +98,11 @@ fn empty(cache: Offline<'_>, end: bool, left: &mut dyn FnMut(u64)) -> Result<(),
     let cache = settings.cache(registry, slots as u32, ready.disk().blocks())?;
     let config = Config::in_mode(Mode::PassThrough, slots);
     let store = ready.start_with(cache, config, Beside { tell, ..Beside::default() })?;
-    let drained = drain(store.handle(), &mut |blocks| {
-        left(blocks);
+    let drained = drain(store.handle(), &mut |told| {
+        // (What the disk says is told as it comes.)
+        if let Told::Dirty(blocks) = told {
+            left(blocks);
+        }
         Ok(())
     });
     if end && drained.is_ok() {

@@ -20,7 +20,7 @@ use uuid::Uuid;
 use super::change::{ChangeError, Replace};
 use super::control::{self, Answer, Request, watch};
 use super::counters::Counters;
-use super::drain::drain;
+use super::drain::{Told, drain};
 use super::errors::ServeError;
 use super::notice::{Notice, Outcome, TellNotice};
 use super::reload::Changes;
@@ -136,7 +136,7 @@ impl Shared {
             Request::Measures => answer(&Answer::Measures(Box::new(self.measures()))),
             Request::Set { what } => answer(&done(self.set(&what))),
             Request::Flush => {
-                let outcome = drain(&self.handle, &mut |left| answer(&Answer::DirtyBlocks(left)));
+                let outcome = drain(&self.handle, &mut |told| answer(&told.into()));
                 answer(&done(outcome))
             }
             Request::Replace { with, destroy, overwrite, accept_lost } => {
@@ -146,19 +146,19 @@ impl Shared {
                     Err(error) => return answer(&Answer::Failed(format!("--destroy: {error}"))),
                 };
                 let replace = Replace { with: &with, destroy: &destroy, overwrite, accept_lost };
-                let mut tell = |left| answer(&Answer::DirtyBlocks(left));
+                let mut tell = |told: Told| answer(&told.into());
                 let outcome = self.replace(&replace, &mut tell);
                 answer(&said(outcome))
             }
             Request::Watch => watch::tell(&self.handle, stream),
             Request::Grow => {
-                let outcome = self.grow(&mut |left| answer(&Answer::DirtyBlocks(left)));
+                let outcome = self.grow(&mut |told| answer(&told.into()));
                 answer(&said(outcome))
             }
             Request::Detach => {
                 // Nothing becomes dirty again while the last of it goes.
                 self.handle.set_mode(Mode::PassThrough);
-                let outcome = drain(&self.handle, &mut |left| answer(&Answer::DirtyBlocks(left)));
+                let outcome = drain(&self.handle, &mut |told| answer(&told.into()));
                 if outcome.is_err() {
                     self.handle.set_mode(self.settings().mode);
                     return answer(&done(outcome));
@@ -319,6 +319,15 @@ impl Shared {
         self.handle.set_mode(settings.mode);
         *held = settings;
         Ok(())
+    }
+}
+
+impl From<Told> for Answer {
+    fn from(told: Told) -> Answer {
+        match told {
+            Told::Dirty(blocks) => Answer::DirtyBlocks(blocks),
+            Told::Stuck(why) => Answer::Stuck(why),
+        }
     }
 }
 

@@ -406,7 +406,7 @@ fn who_gives_up_waiting_for_the_disk_leaves_others_what_they_wait_for() {
     let begun = std::time::Instant::now();
     let outcome = loop {
         match told.recv_timeout(std::time::Duration::from_secs(30)).expect("told") {
-            Ok(left) => assert!(begun.elapsed().as_secs() < 30, "{left} blocks are left"),
+            Ok(left) => assert!(begun.elapsed().as_secs() < 30, "{left:?}"),
             Err(outcome) => break outcome,
         }
     };

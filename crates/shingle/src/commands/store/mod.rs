@@ -271,10 +271,10 @@ fn name(cache: &Path) -> Option<Uuid> {
 /// Asks whoever serves the cache, and waits until it is done.
 fn ask(ssd: &Path, request: &Request, global: &Global) -> anyhow::Result<()> {
     let mut show = writing(global.quiet);
-    let mut told = |answer: &Answer| {
-        if let Answer::DirtyBlocks(left) = answer {
-            show(*left);
-        }
+    let mut told = |answer: &Answer| match answer {
+        Answer::DirtyBlocks(left) => show(*left),
+        Answer::Stuck(why) => note(&format!("the disk takes nothing: {why}"), false),
+        _ => {}
     };
     let last = control::ask(&socket(ssd)?, &mut told, request)?;
     match last {
