@@ -18,7 +18,7 @@ use crate::requests::Request;
 use crate::sender::Sender;
 use crate::session::Session;
 use crate::stream::Stream;
-use crate::tls;
+use crate::tls::{self, Identity};
 use crate::wire::Malformed;
 
 /// Why a client was cut off.
@@ -66,7 +66,7 @@ pub(crate) fn shake_hands(
         _ => error.into(),
     };
     let mut out = Vec::new();
-    let Exports { all, opened } = exports;
+    let Exports { all, opened, .. } = exports;
     let mut handshake = Handshake::new(all, &mut out).with(security.policy());
     loop {
         let (taken, step) = handshake.step(inbox.bytes(), &mut out)?;
@@ -111,6 +111,7 @@ pub(crate) fn shake_hands(
                     return Err(CutOff::Tls(text));
                 }
                 assert!(watched.channel.set(channel).is_ok(), "TLS begins once");
+                let _ = exports.client.set(client);
                 handshake.secured(opened.get_or_init(|| allowed));
             }
             Step::Serve(agreement) => {
@@ -129,6 +130,8 @@ pub(crate) struct Exports {
     pub(crate) all: Vec<ExportInfo>,
     /// Those that the client may open, if that is known by its certificate.
     pub(crate) opened: OnceCell<Vec<ExportInfo>>,
+    /// Whose certificate it is.
+    pub(crate) client: OnceCell<Identity>,
 }
 
 impl Exports {

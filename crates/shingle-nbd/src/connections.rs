@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::net::Shutdown;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,7 @@ use crate::outbox::Outbox;
 use crate::sender::Sender;
 use crate::session::Session;
 use crate::stream::Stream;
-use crate::tls::{Channel, Tls};
+use crate::tls::{Channel, Identity, Tls};
 
 /// Whether a connection is encrypted.
 #[derive(Clone, Debug)]
@@ -59,6 +60,10 @@ pub(crate) struct Connection {
     /// What it may, or has to, be encrypted with.
     pub(crate) security: Security,
     pub(crate) channel: Arc<OnceLock<Channel>>,
+    /// Whose certificate it has shown.
+    pub(crate) client: Arc<OnceLock<Identity>>,
+    /// That certificate does not open its export any more.
+    pub(crate) barred: Arc<AtomicBool>,
     /// For how long it had done nothing when it had to give way; it ends at once.
     pub(crate) gave_way: Option<Duration>,
 }
@@ -78,6 +83,21 @@ impl Connection {
 
     pub(crate) fn uses(&self, offer: &Arc<Offer>) -> bool {
         self.export.get().is_some_and(|used| Arc::ptr_eq(used, offer))
+    }
+
+    /// Notes whether its certificate still opens what it uses. Rights are set before the server judges connections
+    /// again: one that agrees at this moment sees them, or is seen.
+    pub(crate) fn judge(&self) {
+        if let (Some(tls), Some(client), Some(offer)) =
+            (self.security.tls(), self.client.get(), self.export.get())
+            && !tls.rights().allow(client, &offer.served.name)
+        {
+            self.barred.store(true, Ordering::SeqCst);
+        }
+    }
+
+    pub(crate) fn is_barred(&self) -> bool {
+        self.barred.load(Ordering::SeqCst)
     }
 
     /// Whether it uses the export of this name, and has not given way.

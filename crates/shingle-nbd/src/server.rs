@@ -202,6 +202,13 @@ impl Server {
         self.shared.send_away(grace, |connection| connection.uses(&offer))
     }
 
+    /// After [`Tls::allow`]: sends away clients whose certificates do not open any more what they use, as
+    /// [`Server::withdraw`] does.
+    pub fn judge_again(&self, grace: Duration) -> usize {
+        self.shared.lock().iter().for_each(Connection::judge);
+        self.shared.send_away(grace, Connection::is_barred)
+    }
+
     /// Serves a connection that was made elsewhere. False if there are too many.
     pub fn adopt(&self, stream: Stream) -> bool {
         self.shared.admit(stream, Security::None)
@@ -337,6 +344,8 @@ impl Shared {
             export: Arc::new(OnceLock::new()),
             security,
             channel: Arc::new(OnceLock::new()),
+            client: Arc::new(OnceLock::new()),
+            barred: Arc::new(AtomicBool::new(false)),
             gave_way: None,
         };
         let entered = {
@@ -384,16 +393,25 @@ impl Shared {
         let mut inbox = Inbox::new(watched);
         let limit = self.limits.handshake;
         let offers = self.offers.now();
-        let exports = Exports { all: infos(&offers), opened: OnceCell::new() };
+        let exports =
+            Exports { all: infos(&offers), opened: OnceCell::new(), client: OnceCell::new() };
         let agreed = connection::shake_hands(&mut inbox, security, &exports, limit)?;
         let Some(agreement) = agreed else { return Ok(End::Closed) };
         let info = exports.get(agreement.export);
         let session = Session::new(info, agreement);
         let offer = offers.iter().find(|offer| offer.served.name == info.name);
         let offer = offer.expect("it is one of ours");
+        if let Some(client) = exports.client.get() {
+            // (TLS begins once.)
+            let _ = connection.client.set(client.clone());
+        }
         connection.agree(offer);
+        // Rights may have changed since the certificate was looked at.
+        connection.judge();
         let export = &*offer.served.export;
-        let is_ending = || self.stopping.load(Ordering::Acquire) || offer.is_withdrawn();
+        let is_ending = || {
+            self.stopping.load(Ordering::Acquire) || offer.is_withdrawn() || connection.is_barred()
+        };
         let sender = outbox.begin_transmission(connection.sender(session));
         let _opened = Opened::new(export, id);
         thread::scope(|scope| {

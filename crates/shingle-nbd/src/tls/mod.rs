@@ -25,6 +25,7 @@ use rustls::{RootCertStore, ServerConfig};
 use thiserror::Error;
 
 pub(crate) use channel::{Channel, begin};
+pub(crate) use names::Identity;
 pub use names::{ClientName, NotAName, Rights};
 
 /// Who signs certificates of clients.
@@ -63,7 +64,7 @@ pub enum TlsError {
 #[derive(Debug)]
 pub struct Tls {
     folder: PathBuf,
-    rights: Rights,
+    rights: Mutex<Arc<Rights>>,
     loaded: Mutex<Loaded>,
 }
 
@@ -81,12 +82,26 @@ impl Tls {
     /// If a file is missing or wrong.
     pub fn new(folder: &Path, rights: Rights) -> Result<Tls, TlsError> {
         let loaded = Mutex::new(load(folder)?);
-        Ok(Tls { folder: folder.to_owned(), rights, loaded })
+        Ok(Tls { folder: folder.to_owned(), rights: Mutex::new(Arc::new(rights)), loaded })
+    }
+
+    /// Where its files are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Who may open what.
-    pub fn rights(&self) -> &Rights {
-        &self.rights
+    pub fn rights(&self) -> Arc<Rights> {
+        self.rights.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Who may open what from now on; whether that differs. Clients that are connected are judged again by
+    /// [`Server::judge_again`](crate::server::Server::judge_again).
+    pub fn allow(&self, rights: Rights) -> bool {
+        let mut now = self.rights.lock().unwrap_or_else(PoisonError::into_inner);
+        let differs = **now != rights;
+        *now = Arc::new(rights);
+        differs
     }
 
     /// Reads the files again.

@@ -286,6 +286,27 @@ fn certificates_say_who_may_open_what() {
 }
 
 #[test]
+fn who_may_open_nothing_any_more_is_sent_away() {
+    let (bed, authority) = (bed(), Authority::new());
+    let tls = authority.tls(Rights::default());
+    let (alice, bob) = (authority.client("alice.example"), authority.client("bob.example"));
+    let open = |papers| {
+        let stream = start_tls(raw(&bed, &tls), authority.config(Some(papers)));
+        Client::open(stream, &WISHES)
+    };
+    let (mut one, two) = (open(&alice).unwrap(), open(&bob).unwrap());
+    let mut rights = Rights::default();
+    rights.of.insert("disk".to_owned(), vec!["alice.example".parse().unwrap()]);
+    assert!(tls.allow(rights.clone()) && !tls.allow(rights));
+    assert_eq!(bed.server.judge_again(LONG), 0);
+    assert_eq!(bed.server.connections(), 1);
+    one.flush().unwrap().unwrap();
+    assert!(open(&bob).is_err());
+    drop(two);
+    one.disconnect().unwrap();
+}
+
+#[test]
 fn a_slow_handshake_holds_its_own_connection_only() {
     let limits = Limits { handshake: Duration::from_secs(5), ..Limits::default() };
     let bed = Bed::with(Arc::new(Memory::new(1 << 20)), 1, limits);
