@@ -25,6 +25,9 @@ pub enum ReloadError {
         /// What both use.
         path: String,
     },
+    /// TLS would come, go, or be of another folder.
+    #[error("`tls` stays as it is while a server runs: put it back, or restart to change it")]
+    Tls,
     /// One of the two is in use as it was.
     #[error(
         "export `{name}`: {path} is served as `{served}`, with another SSD, disk or block device; take that export \
@@ -55,11 +58,14 @@ pub struct Changes {
     pub failed_addresses: Vec<String>,
     /// Others may connect over TCP.
     pub users: bool,
+    /// Certificates open other exports.
+    pub certificates: bool,
 }
 
 impl fmt::Display for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Changes { begun, ended, changed, addresses, failed_addresses, users } = self;
+        let Changes { begun, ended, changed, addresses, failed_addresses, users, certificates } =
+            self;
         let (more, fewer) = addresses;
         let lists = [
             ("begun", begun),
@@ -76,6 +82,9 @@ impl fmt::Display for Changes {
             .collect();
         if *users {
             parts.push("other users may connect".to_owned());
+        }
+        if *certificates {
+            parts.push("certificates open other exports".to_owned());
         }
         match parts.is_empty() {
             true => write!(f, "nothing has changed"),

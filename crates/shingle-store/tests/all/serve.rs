@@ -7,7 +7,7 @@ use std::fs::File;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -860,11 +860,9 @@ mod several {
     }
 }
 
-/// As at those that are bound here: with TLS nothing is served over TCP without.
-#[test]
-fn a_socket_that_was_handed_over_is_encrypted_like_others() {
-    let bed = Bed::new();
-    let folder = bed.path("tls");
+/// What a server needs for TLS, with a certificate that signs itself.
+fn tls_files(bed: &Bed, name: &str) -> PathBuf {
+    let folder = bed.path(name);
     std::fs::create_dir(&folder).expect("made");
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("made");
     let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
@@ -875,6 +873,14 @@ fn a_socket_that_was_handed_over_is_encrypted_like_others() {
         let mode = std::fs::Permissions::from_mode(0o600);
         std::fs::set_permissions(folder.join(name), mode).expect("set");
     }
+    folder
+}
+
+/// As at those that are bound here: with TLS nothing is served over TCP without.
+#[test]
+fn a_socket_that_was_handed_over_is_encrypted_like_others() {
+    let bed = Bed::new();
+    let folder = tls_files(&bed, "tls");
     let tls = Tls::new(&folder, Rights::default()).expect("whole");
     let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = socket.local_addr().expect("bound");
@@ -889,4 +895,39 @@ fn a_socket_that_was_handed_over_is_encrypted_like_others() {
     assert!(refused.contains("TLS has to be begun first"), "{refused}");
     serving.stopper().stop();
     serving.wait(|| Ok(())).expect("in order");
+}
+
+/// Exports that are new or renamed must never be there without the rule that came with them.
+#[test]
+fn a_reload_applies_who_may_open_what() {
+    let bed = Bed::new();
+    let (folder, other) = (tls_files(&bed, "tls"), tls_files(&bed, "other"));
+    let rights = |export: &str| {
+        let names = vec!["boss.example".parse().expect("a name")];
+        Rights { of: [(export.to_owned(), names)].into(), ..Rights::default() }
+    };
+    let options = |name: &str, tls: Option<Arc<Tls>>| {
+        let mut options = Options { tls, ..bed.options(false) };
+        options.caches[0].name = name.to_owned();
+        options
+    };
+    let new = |folder: &Path, rights| Some(Arc::new(Tls::new(folder, rights).expect("whole")));
+    let first = new(&folder, rights("home"));
+    let serving = Serving::start(options("home", first.clone()), &Registry::default(), |_| {})
+        .expect("served");
+    let stopper = serving.stopper();
+    let waiting = std::thread::spawn(move || serving.wait(|| Ok(())));
+    let first = first.expect("given");
+    let changes = stopper.reload(options("home", new(&folder, rights("home")))).expect("the same");
+    assert!(!changes.certificates && changes.to_string() == "nothing has changed", "{changes}");
+    let changes = stopper.reload(options("attic", new(&folder, rights("attic")))).expect("renamed");
+    assert!(changes.certificates, "{changes}");
+    assert_eq!(*first.rights(), rights("attic"));
+    for wrong in [None, new(&other, rights("home"))] {
+        let error = stopper.reload(options("attic", wrong)).expect_err("TLS stays").to_string();
+        assert!(error.contains("restart"), "{error}");
+        assert_eq!(*first.rights(), rights("attic"));
+    }
+    stopper.stop();
+    waiting.join().expect("no panic").expect("in order");
 }

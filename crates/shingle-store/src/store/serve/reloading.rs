@@ -1,12 +1,15 @@
 //! A process that serves is told anew what to serve.
 
+use std::sync::Arc;
+
 use shingle_nbd::listen::{Address, Listener};
+use shingle_nbd::tls::{Rights, Tls};
 
 use super::super::cache::{Cache, CacheOptions, Opened};
 use super::super::errors::ServeError;
 use super::super::notice::Notice;
 use super::super::operators::same_file;
-use super::super::reload::{self, Changes, Plan};
+use super::super::reload::{self, Changes, Plan, ReloadError};
 use super::{GRACE, Options, Serving, bind, of, side_by_side};
 
 impl Serving {
@@ -16,6 +19,10 @@ impl Serving {
             self.caches.iter().map(|cache| as_named(cache, &wanted)).collect();
         let Plan { end, change, begin } =
             reload::plan(&served.iter().collect::<Vec<_>>(), &wanted.caches)?;
+        let folder = |tls: &Option<Arc<Tls>>| tls.as_ref().map(|tls| tls.folder().to_owned());
+        if folder(&self.tls) != folder(&wanted.tls) {
+            return Err(ReloadError::Tls.into());
+        }
         let registry = &self.common.registry;
         let open = |&at: &usize| {
             let cache = &wanted.caches[at];
@@ -30,7 +37,7 @@ impl Serving {
         let begun = self.begin(opened, None)?;
 
         let mut changes = Changes::default();
-        self.exchange(&end, &change, &wanted.caches, &mut changes);
+        self.exchange(&end, &change, &wanted, &mut changes);
         for cache in begun {
             changes.begun.push(cache.options.name.clone());
             self.offer(cache);
@@ -47,7 +54,7 @@ impl Serving {
         &mut self,
         end: &[usize],
         change: &[(usize, usize)],
-        wanted: &[CacheOptions],
+        wanted: &Options,
         changes: &mut Changes,
     ) {
         let names: Vec<_> = self.caches.iter().map(|cache| cache.options.name.clone()).collect();
@@ -57,7 +64,7 @@ impl Serving {
             self.common.server.withdraw(&names[at], GRACE);
         }
         for &(at, to) in change {
-            let CacheOptions { name, minimum_block, .. } = &wanted[to];
+            let CacheOptions { name, minimum_block, .. } = &wanted.caches[to];
             let options = &mut self.caches[at].options;
             (options.name, options.minimum_block) = (name.clone(), *minimum_block);
             self.caches[at].shared.rename(name);
@@ -78,8 +85,13 @@ impl Serving {
             });
             changes.ended.push(name);
         }
+        // Neither is an old name left without its rule, nor is a new one ever without.
+        if let (Some(tls), Some(new)) = (&self.tls, &wanted.tls) {
+            changes.certificates = tls.allow(Rights::clone(&new.rights()));
+            self.common.server.judge_again(GRACE);
+        }
         for &(_, to) in change {
-            let name = &wanted[to].name;
+            let name = &wanted.caches[to].name;
             let cache = self.caches.iter().find(|cache| cache.options.name == *name);
             let offered = cache.map(|cache| self.common.server.offer(cache.export()));
             debug_assert_eq!(offered, Some(true));

@@ -24,8 +24,8 @@ pub(super) struct File {
     listen: Vec<Address>,
     #[serde(default, deserialize_with = "users")]
     allow_users: Users,
-    /// A folder with what connections are encrypted with, and whom certificates let in: as --tls and --tls-allow. They
-    /// stay as they are when the file is read again.
+    /// A folder with what connections are encrypted with, and whom certificates let in: as --tls and --tls-allow. The
+    /// folder stays as it is when the file is read again.
     tls: Option<PathBuf>,
     #[serde(default, deserialize_with = "one_or_many")]
     tls_allow: Vec<String>,
