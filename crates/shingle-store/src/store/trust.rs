@@ -102,10 +102,17 @@ pub fn look(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Result<Known, D
         return Ok(Known::Nothing { compared: 0 });
     }
     if found.clean && is_known(&superblock.fingerprint) {
-        return Ok(match disk.fingerprint()? == superblock.fingerprint {
-            true => Known::AsItWas,
-            false => Known::Doubtful(Doubt::Changed),
-        });
+        match disk.fingerprint() {
+            Ok(now) if now == superblock.fingerprint => return Ok(Known::AsItWas),
+            Ok(_) => return Ok(Known::Doubtful(Doubt::Changed)),
+            // One bad block must not end the service of all others: those that are cached tell, as after a crash.
+            Err(error) => {
+                return match compare(found, ssd, disk) {
+                    Known::Nothing { compared: 0 } => Err(error),
+                    known => Ok(known),
+                };
+            }
+        }
     }
     Ok(match compare(found, ssd, disk) {
         Known::Nothing { compared: 0 } if mark.is_none() && disk.name().is_none() => {

@@ -15,12 +15,16 @@ use shingle_engine::settings::Settings;
 use shingle_engine::{Command, CommandOp, Config};
 use shingle_store::backend::{Disk, DiskName, Ready, Store};
 use shingle_store::store::create::{Consent, create};
+use shingle_store::store::format::{read_superblock, write_superblock};
 use shingle_store::store::trust::{Doubt, Known, look};
 
 const DISK_BLOCKS: u64 = 4096;
 
 /// Blocks in memory, which outlive the disk that is made of them.
 struct InMemory(Mutex<Vec<Page>>);
+
+/// The disk does not give this one, if it is asked before it is served.
+const BAD: u64 = 5;
 
 impl Volume for InMemory {
     fn blocks(&self) -> u64 {
@@ -54,6 +58,7 @@ impl Volume for InMemory {
 
 struct Named {
     volume: Arc<InMemory>,
+    has_bad: bool,
     name: DiskName,
 }
 
@@ -73,6 +78,10 @@ impl Disk for Named {
     }
 
     fn read_blocks(&self, first: Block, out: &mut [Page]) -> Result<(), DeviceError> {
+        if self.has_bad && (first.0..first.0 + out.len() as u64).contains(&BAD) {
+            let why = io::Error::from_raw_os_error(5);
+            return Err(DeviceError::System { what: "read", path: self.path().into(), error: why });
+        }
         let pages = self.volume.0.lock().expect("no panic");
         out.copy_from_slice(&pages[first.0 as usize..][..out.len()]);
         Ok(())
@@ -133,7 +142,7 @@ impl Bed {
     }
 
     fn disk(&self, name: u8) -> Named {
-        Named { volume: self.volume.clone(), name: [name; 16] }
+        Named { volume: self.volume.clone(), has_bad: false, name: [name; 16] }
     }
 
     fn ready(&self, name: u8) -> Ready {
@@ -182,6 +191,29 @@ fn a_disk_of_another_name_is_never_taken_for_the_right_one() {
     store.shut_down().expect("in order");
     assert!(matches!(bed.known(1), Known::Nothing { .. }));
     assert_eq!(bed.known(2), Known::Doubtful(Doubt::NotIt));
+}
+
+/// Bad blocks are the affair of those who read them.
+#[test]
+fn a_block_that_cannot_be_read_leaves_the_others_to_tell() {
+    let bed = Bed::new();
+    let known = || {
+        let disk = Named { has_bad: true, ..bed.disk(1) };
+        let ready = Ready::over(bed.open(), Box::new(disk)).expect("they fit");
+        look(ready.found(), ready.ssd(), ready.disk())
+    };
+    known().expect_err("nothing is cached that could tell");
+    let store = bed.start();
+    call(&store, CommandOp::Write, 1000, 8, vec![9; 8 * BLOCK_BYTES as usize]);
+    shingle_store::store::drain::drain(store.handle(), &mut |_| Ok(())).expect("drained");
+    store.shut_down().expect("in order");
+    let (mut superblock, worse) = read_superblock(&bed.open()).expect("whole");
+    superblock.fingerprint = bed.disk(1).fingerprint().expect("told");
+    write_superblock(&bed.open(), &superblock, worse).expect("written");
+    assert_eq!(bed.known(1), Known::AsItWas);
+    assert_eq!(known().expect("told"), Known::Nothing { compared: 8 });
+    bed.volume.0.lock().expect("no panic")[1003][0] = 1;
+    assert!(matches!(known().expect("told"), Known::Doubtful(Doubt::Differs { .. })));
 }
 
 #[test]

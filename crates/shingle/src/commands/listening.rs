@@ -42,14 +42,14 @@ pub(crate) struct Encrypting {
 }
 
 impl Encrypting {
-    pub(crate) fn open(&self) -> anyhow::Result<Option<Arc<Tls>>> {
+    pub(crate) fn open(&self, exports: &[&str]) -> anyhow::Result<Option<Arc<Tls>>> {
         let Some(folder) = &self.tls else { return Ok(None) };
-        tls(folder, &self.tls_allow).map(Some)
+        tls(folder, &self.tls_allow, exports).map(Some)
     }
 }
 
-/// What connections are encrypted with, of a folder and of names with exports before them.
-pub(crate) fn tls(folder: &Path, allow: &[String]) -> anyhow::Result<Arc<Tls>> {
+/// What connections are encrypted with, of a folder and of names with some of `exports` before them.
+pub(crate) fn tls(folder: &Path, allow: &[String], exports: &[&str]) -> anyhow::Result<Arc<Tls>> {
     let mut rights = Rights::default();
     for text in allow {
         let (names, text) = match text.split_once('=') {
@@ -61,7 +61,22 @@ pub(crate) fn tls(folder: &Path, allow: &[String]) -> anyhow::Result<Arc<Tls>> {
             names.push(name.map_err(|error| Usage(format!("--tls-allow: {error}")))?);
         }
     }
+    // (An export of another name would be open to all.)
+    if let Some(unknown) = rights.of.keys().find(|name| !exports.contains(&name.as_str())) {
+        let there = match exports {
+            [""] => "the only one has no name: leave out what stands before =".to_owned(),
+            names => format!("there are {}", names.join(", ")),
+        };
+        return Err(Usage(format!("--tls-allow: there is no export `{unknown}`; {there}")).into());
+    }
     Ok(Arc::new(Tls::new(folder, rights)?))
+}
+
+/// Which of `exports` whoever has a good certificate may open, though others are for some only.
+pub(crate) fn open_to_all<'a>(tls: &Tls, exports: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let rights = tls.rights();
+    let none = rights.of.is_empty() || !rights.all.is_empty();
+    exports.filter(|&name| !none && !rights.of.contains_key(name)).collect()
 }
 
 /// What a block device asks of its clients' requests.
@@ -97,6 +112,17 @@ pub(crate) fn address(text: &str, tls: bool) -> Result<Address, ListenError> {
     allowed(&address, tls).map(|()| address)
 }
 
+/// Where metrics are told: never with TLS.
+pub(crate) fn metrics_address(text: &str) -> Result<Address, String> {
+    address(text, false).map_err(|error| match error {
+        ListenError::NotLoopback(ip) => format!(
+            "{ip} is refused: metrics are told on loopback addresses (tcp:127.0.0.1:PORT) and sockets in the file \
+             system only; a proxy before them serves other machines"
+        ),
+        other => other.to_string(),
+    })
+}
+
 /// Whether a server may listen there.
 pub(crate) fn allowed(address: &Address, tls: bool) -> Result<(), ListenError> {
     match address {
@@ -119,9 +145,9 @@ impl Listening {
         addresses(&self.nbd, self.encryption.tls.is_some())
     }
 
-    /// What connections are encrypted with.
-    pub(crate) fn tls(&self) -> anyhow::Result<Option<Arc<Tls>>> {
-        self.encryption.open()
+    /// What connections are encrypted with, to the only export there is.
+    pub(crate) fn tls(&self, export: &str) -> anyhow::Result<Option<Arc<Tls>>> {
+        self.encryption.open(&[export])
     }
 
     /// Who may connect over TCP.
@@ -204,6 +230,18 @@ pub(crate) fn number(name: &str) -> Result<u32, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_export_that_is_not_there_is_for_nobody() {
+        let refused = |allow: &str, exports: &[&str]| {
+            let refused = tls(Path::new("no-such-folder"), &[allow.to_owned()], exports);
+            refused.expect_err("wrong").to_string()
+        };
+        let told = "--tls-allow: there is no export `Home`; there are attic, home";
+        assert_eq!(refused("Home=boss.example", &["attic", "home"]), told);
+        assert!(refused("home=boss.example", &[""]).contains("the only one has no name"));
+        assert!(refused("home=boss.example", &["home"]).contains("no-such-folder"));
+    }
 
     #[test]
     fn users_have_names_and_numbers() {

@@ -81,7 +81,7 @@ fn serve(args: &Serve, global: &Global) -> anyhow::Result<()> {
         export: Arc::clone(&model) as _,
     };
     let tell = move |event: Event| note(&event.to_string(), quiet);
-    let tls = args.listening.tls()?;
+    let tls = args.listening.tls(&args.model)?;
     let listeners = Listening::bind(&addresses, &users, tls.as_ref())?;
     let server = Server::start_at(listeners, vec![served], Limits::default(), tell)?;
     for address in server.addresses() {

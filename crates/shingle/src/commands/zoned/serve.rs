@@ -64,7 +64,7 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     })?;
     let control = Arc::new(control);
     // (Behind the control socket: whoever can connect can ask for the status.)
-    let tls = args.listening.tls()?;
+    let tls = args.listening.tls("")?;
     let listeners = Listening::bind(&addresses, &users, tls.as_ref())?;
     // (And that is the last that can be wrong: no SSD is given up for nothing.)
     belongs_to_nobody(&live, &args.which.disk, args.without_ssd)?;

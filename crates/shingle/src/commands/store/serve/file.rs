@@ -111,7 +111,9 @@ impl File {
 
     pub(super) fn given(&self) -> anyhow::Result<Given> {
         let (metrics, log) = (self.metrics.clone(), self.log);
-        let tls = self.tls.as_deref().map(|folder| listening::tls(folder, &self.tls_allow));
+        let exports: Vec<&str> = self.export.keys().map(String::as_str).collect();
+        let tls =
+            self.tls.as_deref().map(|folder| listening::tls(folder, &self.tls_allow, &exports));
         Ok(Given { options: Options { tls: tls.transpose()?, ..self.options() }, metrics, log })
     }
 
@@ -166,7 +168,7 @@ fn minimum_block<'de, D: Deserializer<'de>>(value: D) -> Result<u32, D::Error> {
 }
 
 fn address<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Address>, D::Error> {
-    String::deserialize(value)?.parse().map(Some).map_err(D::Error::custom)
+    listening::metrics_address(&String::deserialize(value)?).map(Some).map_err(D::Error::custom)
 }
 
 /// One address, or a list of them.

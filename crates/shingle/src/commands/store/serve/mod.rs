@@ -121,8 +121,8 @@ impl Serve {
         let users = listening::users(self.allow_users.as_deref())
             .map_err(|why| Usage(format!("--allow-users: {why}")))?;
         let addresses = listening::addresses(&self.nbd, self.encryption.tls.is_some())?;
-        let tls = self.encryption.open()?;
-        let metrics = self.metrics.as_deref().map(|text| listening::address(text, false));
+        let tls = self.encryption.open(&[""])?;
+        let metrics = self.metrics.as_deref().map(listening::metrics_address);
         let metrics = metrics.transpose();
         let metrics = metrics.map_err(|error| Usage(format!("--metrics: {error}")))?;
         let counters = file::counters(self.counters.clone(), metrics.is_some());
@@ -156,6 +156,7 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     };
     let record = path.as_ref().map(|_| &record as Record<'_>);
     let (users, encrypted) = (options.users.clone(), options.tls.is_some());
+    let open = open_to_all(&options);
     // (An address that is taken is found before a cache is put into use.)
     let metrics = metrics.map(|address| Listener::bind(&address)).transpose()?;
     let events = Arc::new(Events::default());
@@ -186,6 +187,7 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
             Remark::Note(text) => info!("{text}"),
         }
     }
+    warn_of(&open);
     if let Some(listener) = metrics {
         metrics::serve(listener, serving.roster(), events)?;
     }
@@ -199,6 +201,22 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     });
     service::stopping();
     Ok(ended?)
+}
+
+/// Exports that whoever has a good certificate may open, though `tls-allow` names clients of others.
+fn open_to_all(options: &Options) -> Vec<String> {
+    let names = options.caches.iter().map(|cache| cache.name.as_str());
+    let open = options.tls.as_ref().map(|tls| listening::open_to_all(tls, names));
+    open.unwrap_or_default().into_iter().map(str::to_owned).collect()
+}
+
+fn warn_of(open_to_all: &[String]) {
+    for export in open_to_all {
+        warn!(
+            export,
+            "every client with a good certificate may open this: tls-allow names only others"
+        );
+    }
 }
 
 /// Clients have to be able to connect: where `option` says, or at a socket that was handed over. Block devices they find
@@ -241,15 +259,19 @@ impl Reload {
         let done = File::read(&self.path).and_then(|file| {
             let Given { options, log, .. } = file.given()?;
             is_reachable(&options, self.handed_over, "`listen`")?;
-            let exports = options.caches.len();
+            let (exports, open) = (options.caches.len(), open_to_all(&options));
             let changes = stopper.reload(options)?;
             let quieter = self.quieter && log.level == Level::Info;
             self.log.set_level(if quieter { Level::Warn } else { log.level });
-            Ok((changes, exports))
+            Ok((changes, exports, open))
         });
         match done {
-            Ok((changes, exports)) => {
+            Ok((changes, exports, open)) => {
                 info!("{path} is read again: {changes}");
+                if changes.certificates || !changes.begun.is_empty() || !changes.changed.is_empty()
+                {
+                    warn_of(&open);
+                }
                 service::ready(exports);
             }
             // (`path` stands in front of what is wrong with the file itself.)
