@@ -61,6 +61,6 @@ pub use lock::{is_held, open_to_look};
 pub use mark::Mark;
 pub use medium::{Medium, MediumThreads, Reader};
 pub use ring::{Done, Ring};
-pub use signature::{SIGNATURE_PAGES, signature, signature_in};
+pub use signature::{SIGNATURE_PAGES, ZONED_FILE, signature, signature_in};
 pub use volume::{Volume, VolumeMedium};
 pub use worker::{Worker, panicked};

@@ -8,10 +8,13 @@ use shingle_engine::recover::Pages;
 
 use crate::device::Device;
 
+/// What [`signature`] says of such a file.
+pub const ZONED_FILE: &str = "a file that is a zoned disk";
+
 /// Who leaves which mark at which byte. The places are those of the formats' own documentation, and of
 /// `blkid`.
 const MARKS: &[(&str, usize, &[u8])] = &[
-    ("a file that is a zoned disk", 0, b"SHZONED\0"),
+    (ZONED_FILE, 0, b"SHZONED\0"),
     ("an ext2, ext3 or ext4 file system", 0x438, &[0x53, 0xef]),
     ("an XFS file system", 0, b"XFSB"),
     ("a btrfs file system", 0x1_0040, b"_BHRfS_M"),

@@ -109,6 +109,13 @@ fn nothing_is_overwritten_unless_it_is_said() {
     refused(folder.path(), &words, "--destroy");
     assert!(std::fs::read(path("cache.img")).expect("there") == before);
     refused(folder.path(), &format!("{words} -c 1G"), "leave out -c");
+    // A zoned disk is none at another length.
+    done(folder.path(), "zoned create z.img --zones 20 --zone-size 1M --conventional 8");
+    let length = || path("z.img").metadata().expect("there").len();
+    let made = length();
+    let words = format!("replay {TRACE} --cache new.img --disk z.img --overwrite");
+    refused(folder.path(), &words, "are needed");
+    assert_eq!(length(), made);
     let words = format!("replay {TRACE} --cache new.img --disk new-disk.img");
     refused(folder.path(), &format!("{words} --emulate cmr7200"), "does not tell its steps");
     refused(folder.path(), &format!("{words} --depth 0"), "--depth 0");

@@ -595,6 +595,26 @@ fn the_end_leaves_a_checkpoint() {
     }
 }
 
+/// Nobody gives up what is on a disk by the advice to format it.
+#[test]
+fn a_disk_whose_superblocks_are_lost_is_not_formatted_for_the_asking() {
+    let bed = Bed::new("log");
+    let served = bed.serve_disk();
+    let mut client = bed.client();
+    write(&mut client, 0, &vec![1; 2 * MIB as usize]);
+    flush(&mut client);
+    served.terminate();
+    let path = bed.path("disk.zoned");
+    let mut bytes = fs::read(&path).expect("there");
+    let is_superblock = |at: &usize| bytes[*at..].starts_with(b"SHTRANS\0");
+    let places: Vec<usize> = (0..bytes.len()).step_by(4096).filter(is_superblock).collect();
+    assert_eq!(places.len(), 2);
+    places.into_iter().for_each(|at| bytes[at] ^= 1);
+    fs::write(&path, bytes).expect("written");
+    bed.refused(1, "zoned format disk.zoned -t log", "of its sequential zones hold data");
+    bed.done("zoned format disk.zoned -t log --force");
+}
+
 /// What is wrong, where, and what to do.
 #[test]
 fn superblocks_that_are_both_bad_are_told() {

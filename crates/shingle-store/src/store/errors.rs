@@ -79,7 +79,7 @@ pub enum CreateError {
     },
     /// Somebody's data.
     #[error(
-        "{}: there is {found}; to destroy it, clear it with `wipefs -a` or say --overwrite",
+        "{}: there is {found}; to destroy it say --overwrite",
         path.display()
     )]
     Foreign {

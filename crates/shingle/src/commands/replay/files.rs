@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_device::open_to_look;
+use shingle_device::{Device, ZONED_FILE, open_to_look, signature};
 use shingle_engine::format::layout::Layout;
 
 use crate::Usage;
@@ -70,10 +70,22 @@ pub(super) fn disk(path: &Path, bytes: u64, overwrite: bool) -> anyhow::Result<W
             return Ok(Wanted { path, before: there, bytes: None });
         }
     }
-    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-        bail!("{}: has {} bytes, and {bytes} are needed", path.display(), there.unwrap_or(0));
+    if let Some(there) = there
+        && may_not_grow(path)?
+    {
+        bail!(
+            "{}: has {there} bytes, and {bytes} are needed; name another file or device",
+            path.display()
+        );
     }
     Ok(Wanted { path, before: there.unwrap_or(0), bytes: Some(bytes) })
+}
+
+/// Whether it has to stay as long as it is: a device, or a file that is a zoned disk, which is none at another length. One that
+/// somebody uses is an error.
+fn may_not_grow(path: &Path) -> anyhow::Result<bool> {
+    let is_device = !path.metadata()?.is_file();
+    Ok(is_device || signature(&Device::open(path)?)? == Some(ZONED_FILE))
 }
 
 /// The SSD must hold a cache of so many blocks, if any number was asked for.

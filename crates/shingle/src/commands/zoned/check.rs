@@ -92,7 +92,8 @@ pub(super) fn told(found: &Inspected) -> Vec<String> {
     }
     if found.zones_ahead > 0 {
         lines.push(format!(
-            "{} zones have more behind what the map names: a crash left it, and it was never flushed",
+            "{} zones have more behind what the map names: a crash, or a write that failed and was undone, left it, \
+             and it was never flushed",
             found.zones_ahead
         ));
     }

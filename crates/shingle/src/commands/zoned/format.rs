@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use shingle_core::size::show_bytes;
-use shingle_core::units::{BLOCK_BYTES, Block};
+use shingle_core::units::{BLOCK_BYTES, Block, Zone};
 use shingle_device::{SIGNATURE_PAGES, signature_in};
 use shingle_engine::buffer::{Buffer, zeroed};
-use shingle_translated::{self as translated, FormatError};
-use shingle_zoned::ZonedDisk;
+use shingle_translated::{self as translated, FormatError, OpenError};
+use shingle_zoned::{Condition, ZonedDisk};
 use uuid::Uuid;
 
 use crate::Usage;
@@ -58,6 +58,14 @@ pub(super) fn execute(args: &Format, global: &Global) -> anyhow::Result<()> {
     {
         bail!("{}: there is {found}; to destroy it, say --force", disk.name());
     }
+    let written = written_zones(&*disk)?;
+    if !args.force && written > 0 && has_no_map(&*disk) {
+        bail!(
+            "{}: {written} of its sequential zones hold data, of which no map is known; if it was formatted, both superblocks are \
+             lost; to give up all that is on it, say --force",
+            disk.name()
+        );
+    }
     let made = translated::format(&*disk, &format).map_err(|error| match error {
         FormatError::Translation(why) => anyhow::anyhow!(Usage(why)),
         FormatError::HasMap { disk, uuid } => anyhow::anyhow!(
@@ -89,6 +97,19 @@ impl Format {
             bytes => Ok(bytes.map(|bytes| bytes / BLOCK_BYTES)),
         }
     }
+}
+
+/// Sequential zones that hold something, be it of whoever.
+fn written_zones(disk: &dyn ZonedDisk) -> anyhow::Result<usize> {
+    let reports = disk.report(Zone(0), disk.geometry().zones)?;
+    let empty =
+        [Condition::Conventional, Condition::Empty, Condition::ReadOnly, Condition::Offline];
+    Ok(reports.iter().filter(|report| !empty.contains(&report.condition)).count())
+}
+
+/// Nor is there a damaged one.
+fn has_no_map(disk: &dyn ZonedDisk) -> bool {
+    matches!(translated::inspect(disk), Err(OpenError::NotFormatted { .. }))
 }
 
 /// What somebody else has left on the disk, if it is known.
