@@ -595,6 +595,14 @@ fn the_end_leaves_a_checkpoint() {
     }
 }
 
+/// Where both superblocks of the map are in the file of a disk.
+fn superblocks(bytes: &[u8]) -> Vec<usize> {
+    let is_superblock = |at: &usize| bytes[*at..].starts_with(b"SHTRANS\0");
+    let places: Vec<usize> = (0..bytes.len()).step_by(4096).filter(is_superblock).collect();
+    assert_eq!(places.len(), 2);
+    places
+}
+
 /// Nobody gives up what is on a disk by the advice to format it.
 #[test]
 fn a_disk_whose_superblocks_are_lost_is_not_formatted_for_the_asking() {
@@ -606,9 +614,7 @@ fn a_disk_whose_superblocks_are_lost_is_not_formatted_for_the_asking() {
     served.terminate();
     let path = bed.path("disk.zoned");
     let mut bytes = fs::read(&path).expect("there");
-    let is_superblock = |at: &usize| bytes[*at..].starts_with(b"SHTRANS\0");
-    let places: Vec<usize> = (0..bytes.len()).step_by(4096).filter(is_superblock).collect();
-    assert_eq!(places.len(), 2);
+    let places = superblocks(&bytes);
     places.into_iter().for_each(|at| bytes[at] ^= 1);
     fs::write(&path, bytes).expect("written");
     bed.refused(1, "zoned format disk.zoned -t log", "of its sequential zones hold data");
@@ -620,9 +626,7 @@ fn a_disk_whose_superblocks_are_lost_is_not_formatted_for_the_asking() {
 fn superblocks_that_are_both_bad_are_told() {
     let bed = Bed::new("log");
     let mut bytes = fs::read(bed.path("disk.zoned")).expect("there");
-    let is_superblock = |at: &usize| bytes[*at..].starts_with(b"SHTRANS\0");
-    let places: Vec<usize> = (0..bytes.len()).step_by(4096).filter(is_superblock).collect();
-    assert_eq!(places.len(), 2);
+    let places = superblocks(&bytes);
     places.iter().for_each(|at| bytes[at + 200] ^= 1);
     fs::write(bed.path("disk.zoned"), bytes).expect("written");
     let second = 8 * MIB - 4096;

@@ -39,28 +39,33 @@ impl System {
             self.destage(&[one]);
             return self.tell_of_disk();
         }
-        let mut plan = core::mem::take(&mut self.plan);
-        for (group, manner) in plan.groups() {
-            let as_named = self.rules.split && matches!(manner, Manner::Write(_));
-            if manner != Manner::Write(WriteOrder::AsGiven) && !as_named {
+        let split = self.rules.split;
+        self.carry_out_groups(|system, group, order| {
+            if order == WriteOrder::ByAddress && !split {
                 group.sort_unstable_by_key(|destage| destage.block);
             }
-            self.carry_out_group(group, manner);
+            system.destage_all(group);
+        });
+    }
+
+    /// Carries out the groups of the plan; those that are to be written to their places `write` gets.
+    fn carry_out_groups(&mut self, mut write: impl FnMut(&mut System, &mut [Destage], WriteOrder)) {
+        let mut plan = core::mem::take(&mut self.plan);
+        for (group, manner) in plan.groups() {
+            if !matches!(manner, Manner::Write(_)) {
+                group.sort_unstable_by_key(|destage| destage.block);
+            }
+            match manner {
+                Manner::Write(order) => write(self, group, order),
+                Manner::Append(zone) => self.append_to(zone, group),
+                Manner::Rewrite(zone) => self.rewrite(zone, group),
+                Manner::HostRmw(zone) => self.host_rmw(zone, group),
+                Manner::WholeBand(zone) => self.write_band(zone, group),
+            }
         }
         plan.clear();
         self.plan = plan;
         self.tell_of_disk();
-    }
-
-    /// Carries out a group whose order is settled.
-    fn carry_out_group(&mut self, group: &[Destage], manner: Manner) {
-        match manner {
-            Manner::Write(_) => self.destage_all(group),
-            Manner::Append(zone) => self.append_to(zone, group),
-            Manner::Rewrite(zone) => self.rewrite(zone, group),
-            Manner::HostRmw(zone) => self.host_rmw(zone, group),
-            Manner::WholeBand(zone) => self.write_band(zone, group),
-        }
     }
 
     /// Most blocks of an I/O.
@@ -147,18 +152,7 @@ impl System {
                 return;
             }
             self.host.evicted_clean += self.plan.dropped_blocks();
-            let mut plan = core::mem::take(&mut self.plan);
-            for (group, manner) in plan.groups() {
-                if matches!(manner, Manner::Write(_)) {
-                    plain.extend_from_slice(group);
-                } else {
-                    group.sort_unstable_by_key(|destage| destage.block);
-                    self.carry_out_group(group, manner);
-                }
-            }
-            plan.clear();
-            self.plan = plan;
-            self.tell_of_disk();
+            self.carry_out_groups(|_, group, _| plain.extend_from_slice(group));
         }
     }
 }

@@ -339,6 +339,11 @@ fn done_and_left_is_what_a_drained_run_takes() {
     }
 }
 
+/// A trace of these.
+fn made(name: &str, requests: Vec<Request>) -> Trace {
+    Trace { name: name.into(), format: None, summary: Summary::of(&requests), requests }
+}
+
 /// What is left is destaged by address, as the store drains: it costs the same whatever the policy was whose
 /// cache holds it.
 #[test]
@@ -351,8 +356,7 @@ fn what_is_left_costs_the_same_in_whatever_order_a_policy_names_it() {
             op: Op::Write,
         })
         .collect();
-    let trace =
-        Trace { name: "scattered".into(), format: None, summary: Summary::of(&requests), requests };
+    let trace = made("scattered", requests);
     let options = Options {
         policies: ["lru", "lru+cdc", "lirs", "sac-ad", "sieve", "fifo"].map(str::to_owned).to_vec(),
         drives: vec!["cmr5900".into()],
@@ -378,8 +382,7 @@ fn policies_say_where_they_cannot_do_what_they_are_named_for() {
             op: Op::Write,
         })
         .collect();
-    let trace =
-        Trace { name: "few".into(), format: None, summary: Summary::of(&requests), requests };
+    let trace = made("few", requests);
     let remarks = |pb: &str, period: &str| {
         let set = |key, value| Assignment::new(key, value).expect("a key");
         let options = Options {
@@ -419,12 +422,7 @@ fn a_scaled_buffer_that_holds_all_writes_is_told() {
                 op: Op::Write,
             })
             .collect();
-        let trace = Trace {
-            name: "sparse".into(),
-            format: None,
-            summary: Summary::of(&requests),
-            requests,
-        };
+        let trace = made("sparse", requests);
         let options = Options {
             policies: ["lru", "most"].map(str::to_owned).to_vec(),
             drives: ["st8000as0002", "cmr5900"].map(str::to_owned).to_vec(),
