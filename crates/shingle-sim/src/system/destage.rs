@@ -142,11 +142,13 @@ impl System {
         drained
     }
 
-    /// An eviction of everything: the policy empties itself, however many calls that takes. What is to be
-    /// written to its place is gathered in `plain`, so that what is left costs the same whatever a policy
-    /// names in one call; the store drains by address, too. Other manners are carried out.
+    /// An eviction of everything: the policy names what is dirty, however many calls that takes, and is not
+    /// asked once all of it is named. What is to be written to its place is gathered in `plain`, so that what
+    /// is left costs the same whatever a policy names in one call; the store drains by address, too. Other
+    /// manners are carried out.
     fn empty_policy(&mut self, plain: &mut Vec<Destage>) {
-        loop {
+        // A block counts as dirty until it is on the disk.
+        while self.cache.slots().dirty_blocks() as usize > plain.len() {
             self.cache.evict(self.cache.slots().capacity(), &mut self.plan);
             if self.plan.is_empty() {
                 return;
