@@ -64,6 +64,8 @@ pub struct Inspected {
     pub zones: Vec<ZoneReport>,
     /// Whether it is a file.
     pub is_file: bool,
+    /// Pages of the head of a file that are damaged in one copy, in words: opening it makes them anew from the other.
+    pub damaged: Vec<String>,
 }
 
 /// Reports the zones of a disk without opening it for writing: also of one that is in use, and changes nothing. A file in
@@ -72,10 +74,10 @@ pub struct Inspected {
 /// # Errors
 /// If it is no zoned disk, or cannot be read.
 pub fn inspect(path: &Path) -> Result<Inspected, OpenError> {
-    let ReadOnlyDisk { zones, reads_beyond, .. } = look(path)?;
+    let (ReadOnlyDisk { zones, reads_beyond, .. }, damaged) = look(path)?;
     let geometry = *zones.geometry();
     let reports = (0..geometry.zones).map(|zone| zones.report(Zone(zone))).collect();
-    Ok(Inspected { geometry, zones: reports, is_file: !reads_beyond })
+    Ok(Inspected { geometry, zones: reports, is_file: !reads_beyond, damaged })
 }
 
 /// Opens a zoned disk to look at what is on it: nothing is changed, and all that would change it is refused. Somebody may
@@ -84,7 +86,7 @@ pub fn inspect(path: &Path) -> Result<Inspected, OpenError> {
 /// # Errors
 /// If it is no zoned disk, or cannot be read.
 pub fn open_read_only(path: &Path) -> Result<Box<dyn ZonedDisk>, OpenError> {
-    Ok(Box::new(look(path)?))
+    Ok(Box::new(look(path)?.0))
 }
 
 /// Whether somebody is using it: it is locked.
@@ -96,16 +98,18 @@ pub fn is_in_use(path: &Path) -> Result<bool, OpenError> {
     Ok(is_held(&file))
 }
 
-fn look(path: &Path) -> Result<ReadOnlyDisk, OpenError> {
+/// The disk, and what of the head of a file is damaged.
+fn look(path: &Path) -> Result<(ReadOnlyDisk, Vec<String>), OpenError> {
     let open = OpenError::system(path, "open");
     let mut file = open_to_look(path).map_err(&open)?;
     let is_file = file.metadata().map_err(&open)?.is_file();
-    let (zones, first_page) = if is_file {
+    let file::Seen { zones, first_page, damaged } = if is_file {
         file::look(path, &file)?
     } else {
         let bytes = file.seek(SeekFrom::End(0)).map_err(OpenError::system(path, "measure"))?;
-        (kernel::look(path, &file, bytes)?, 0)
+        let zones = kernel::look(path, &file, bytes)?;
+        file::Seen { zones, first_page: 0, damaged: Vec::new() }
     };
     let (name, reads_beyond) = (path.display().to_string(), !is_file);
-    Ok(ReadOnlyDisk { name, file, first_page, reads_beyond, zones })
+    Ok((ReadOnlyDisk { name, file, first_page, reads_beyond, zones }, damaged))
 }

@@ -104,6 +104,16 @@ pub enum Unusable {
     Nonsense(String),
 }
 
+impl Unusable {
+    /// The same, of a page that is known to have been one of a zoned disk.
+    pub(crate) fn of_copy(&self) -> String {
+        match self {
+            Unusable::Foreign => "something else is written there".to_owned(),
+            other => other.to_string(),
+        }
+    }
+}
+
 /// What the header says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {

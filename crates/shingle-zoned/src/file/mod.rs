@@ -167,8 +167,8 @@ fn settle_name(path: &Path) -> io::Result<()> {
 /// What a file says.
 struct Contents {
     header: Header,
-    /// Copies of the header that are lost.
-    lost_headers: Vec<u64>,
+    /// Copies of the header that are lost, and what is wrong with them.
+    lost_headers: Vec<(u64, Unusable)>,
     found: Found,
 }
 
@@ -182,8 +182,8 @@ fn contents<E>(
     }
     let (header, lost_headers) = match (Header::decode(&read(0)?), Header::decode(&read(1)?)) {
         (Ok(header), Ok(_)) => (header, vec![]),
-        (Ok(header), Err(_)) => (header, vec![1]),
-        (Err(_), Ok(header)) => (header, vec![0]),
+        (Ok(header), Err(why)) => (header, vec![(1, why)]),
+        (Err(why), Ok(header)) => (header, vec![(0, why)]),
         // Whatever it is, the first says it better.
         (Err(Unusable::Foreign), Err(error)) | (Err(error), _) => {
             return Ok(Err(error.to_string()));
@@ -220,10 +220,10 @@ pub(crate) fn open(device: Device) -> Result<FileDisk, OpenError> {
     };
     let contents = contents(device.bytes(), read)?;
     let contents = contents.map_err(|why| OpenError::unusable(&path, why))?;
-    let Contents { header, lost_headers, found: Found { mut table, single } } = contents;
+    let Contents { header, lost_headers, found: Found { mut table, single, .. } } = contents;
     let direct = device.again().map_err(OpenError::system(&path, "open"))?;
     // A copy that is lost is made anew before it is needed.
-    for copy in &lost_headers {
+    for (copy, _) in &lost_headers {
         device.write(*copy, &header.encode())?;
     }
     if !lost_headers.is_empty() {
@@ -243,19 +243,43 @@ pub(crate) fn open(device: Device) -> Result<FileDisk, OpenError> {
     Ok(OnDevice::new(device, direct, first_page, zones, backing))
 }
 
-/// What a zoned file says of its zones, and on which page the first begins, without locking it or changing anything. Where somebody is using it, that is
-/// how it was at his last flush.
-pub(crate) fn look(path: &Path, file: &File) -> Result<(Zones, u64), OpenError> {
+/// What a zoned file says of itself.
+pub(crate) struct Seen {
+    pub(crate) zones: Zones,
+    /// Where the first zone begins.
+    pub(crate) first_page: u64,
+    /// Pages of its head that are damaged in one copy, in words.
+    pub(crate) damaged: Vec<String>,
+}
+
+/// Reads what a zoned file says of itself, without locking it or changing anything. Where somebody is using it, that is how it was at his
+/// last flush.
+pub(crate) fn look(path: &Path, file: &File) -> Result<Seen, OpenError> {
     let bytes = file.metadata().map_err(OpenError::system(path, "measure"))?.len();
     let read = |page: u64| {
         let mut out = [0; BLOCK_BYTES as usize];
         file.read_exact_at(&mut out, page * BLOCK_BYTES).map(|()| out)
     };
     let contents = contents(bytes, read).map_err(OpenError::system(path, "read"))?;
-    let Contents { header, found, .. } = contents.map_err(|why| OpenError::unusable(path, why))?;
+    let contents = contents.map_err(|why| OpenError::unusable(path, why))?;
+    let Contents { header, lost_headers, found } = contents;
     let zones = Zones::restore(header.geometry, found.table.zones().to_vec());
     let zones = zones.map_err(|why| OpenError::unusable(path, why))?;
-    Ok((zones, header.layout().first_page))
+    let of_header = |(page, why): &(u64, Unusable)| {
+        format!(
+            "one copy of the file's header is damaged (page {page} of the file: {})",
+            why.of_copy()
+        )
+    };
+    let of_table = |(place, page, why): &(u64, u64, Unusable)| {
+        let why = why.of_copy();
+        format!(
+            "one copy of page {place} of the file's table is damaged (page {page} of the file: {why})"
+        )
+    };
+    let damaged =
+        lost_headers.iter().map(of_header).chain(found.damaged.iter().map(of_table)).collect();
+    Ok(Seen { zones, first_page: header.layout().first_page, damaged })
 }
 
 impl InFile {

@@ -9,7 +9,6 @@ use shingle_engine::Buffer;
 use shingle_engine::buffer::Aligned;
 
 use super::format::{ENTRIES, Header, Layout, Page, TablePage, Unusable};
-use crate::geometry::Geometry;
 use crate::zones::ZoneState;
 
 /// The table of an open file.
@@ -27,6 +26,8 @@ pub(crate) struct Found {
     pub(crate) table: Table,
     /// Pages of which one copy is older than the other, or damaged.
     pub(crate) single: BTreeSet<u64>,
+    /// Copies that are damaged: page of the table, page of the file, and what is wrong with it.
+    pub(crate) damaged: Vec<(u64, u64, Unusable)>,
 }
 
 impl Table {
@@ -43,7 +44,7 @@ impl Table {
         mut read: impl FnMut(u64) -> Result<Page, E>,
     ) -> Result<Result<Found, String>, E> {
         let mut table = Table::new(header, Vec::new());
-        let mut single = BTreeSet::new();
+        let (mut single, mut damaged) = (BTreeSet::new(), Vec::new());
         for place in 0..table.layout.table_pages {
             let mut decode = |copy| -> Result<Result<TablePage, Unusable>, E> {
                 let page = read(table.layout.table_page(place, copy))?;
@@ -56,18 +57,22 @@ impl Table {
                     }
                     if one.edition >= other.edition { one } else { other }
                 }
-                (Ok(page), Err(_)) | (Err(_), Ok(page)) => {
+                (Ok(page), Err(why)) => {
                     single.insert(place);
+                    damaged.push((place, table.layout.table_page(place, 1), why));
                     page
                 }
-                (Err(one), Err(other)) => {
-                    return Ok(Err(lost(place, &header.geometry, &one, &other)));
+                (Err(why), Ok(page)) => {
+                    single.insert(place);
+                    damaged.push((place, table.layout.table_page(place, 0), why));
+                    page
                 }
+                (Err(one), Err(other)) => return Ok(Err(lost(place, header, [&one, &other]))),
             };
             table.zones.extend(page.zones);
             table.editions[place as usize] = page.edition;
         }
-        Ok(Ok(Found { table, single }))
+        Ok(Ok(Found { table, single, damaged }))
     }
 
     pub(crate) fn zones(&self) -> &[ZoneState] {
@@ -127,11 +132,15 @@ impl Table {
     }
 }
 
-fn lost(place: u64, geometry: &Geometry, one: &Unusable, other: &Unusable) -> String {
+fn lost(place: u64, header: &Header, why: [&Unusable; 2]) -> String {
     let first = place * ENTRIES as u64;
-    let last = (first + ENTRIES as u64).min(u64::from(geometry.zones)) - 1;
+    let last = (first + ENTRIES as u64).min(u64::from(header.geometry.zones)) - 1;
+    let [one, other] = [0, 1].map(|copy| header.layout().table_page(place, copy));
     format!(
-        "both copies of page {place} of its table are lost, which says where the write pointers of zones {first} to \
-         {last} are (the first: {one}; the second: {other})"
+        "it is damaged: both copies of page {place} of its table are lost, which says where the write pointers of zones {first} \
+         to {last} are (page {one} of the file: {}; page {other}: {}); put a copy of the file in its place, or remove it and make \
+         a new one",
+        why[0].of_copy(),
+        why[1].of_copy()
     )
 }

@@ -171,10 +171,16 @@ fn one_bad_page_costs_nothing() {
         disk.flush().expect("flushed");
         let known = settled(report(&*disk));
         drop(disk);
+        assert!(inspect(&path).expect("read").damaged.is_empty());
         put(&path, page, &[0x5a; 4096]);
-        assert_eq!(inspect(&path).expect("read").zones, known, "page {page}");
+        let found = inspect(&path).expect("read");
+        assert_eq!(found.zones, known, "page {page}");
+        let [told] = &found.damaged[..] else { panic!("{:?}", found.damaged) };
+        let place = format!("(page {page} of the file: something else is written there)");
+        assert!(told.starts_with("one copy of ") && told.ends_with(&place), "{told}");
         // Opening makes the lost copy anew, so that the other may go.
         drop(open(&path).expect("opened"));
+        assert!(inspect(&path).expect("read").damaged.is_empty());
         let other = if page < 2 { 1 - page } else { 2 + (page - 2 + 2) % 4 };
         put(&path, other, &[0; 4096]);
         assert_eq!(inspect(&path).expect("read").zones, known, "page {page}, then {other}");
@@ -191,6 +197,11 @@ fn both_copies_gone_is_an_error_that_names_the_zones() {
     let error = open(&path).err().expect("lost").to_string();
     let zones = format!("zones {ENTRIES} to {}", ENTRIES + 4);
     assert!(error.contains("page 1 of its table") && error.contains(&zones), "{error}");
+    assert!(
+        error.contains(": it is damaged: ") && error.contains("; page 5: something else"),
+        "{error}"
+    );
+    assert!(!error.contains("there is no zoned disk"), "{error}");
     put(&path, 0, &[0; 4096]);
     put(&path, 1, &[0; 4096]);
     let error = inspect(&path).expect_err("nothing").to_string();
