@@ -7,6 +7,9 @@ use crate::bands::MARKS;
 use crate::guard::BYTES_MIN;
 use crate::target::{Block, Nanos};
 
+/// Different coverages at least: two points have a line and no interval of its slope.
+pub(crate) const COVERAGES_MIN: usize = 3;
+
 /// Size of a write, and how many are under way at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Writes {
@@ -66,6 +69,25 @@ impl Options {
     /// # Errors
     /// What cannot be, in one line with the name of the option.
     pub fn check(&self, disk_blocks: u64) -> Result<(), String> {
+        self.check_record(disk_blocks)?;
+        let mut different = self.coverages.clone();
+        different.sort_unstable();
+        different.dedup();
+        match different.len() {
+            count if count < COVERAGES_MIN => Err(format!(
+                "--coverages: {count} of them {}, and R(x) takes {COVERAGES_MIN} to tell how far off its line may be; name more, or \
+                 leave the option out",
+                if count == 1 { "is different" } else { "are different" }
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether what was measured so can be analysed: other than [`Options::check`] with any number of coverages.
+    ///
+    /// # Errors
+    /// As [`Options::check`].
+    pub fn check_record(&self, disk_blocks: u64) -> Result<(), String> {
         let within = |option: &str, value: u64, least: u64, most: u64| match value {
             value if value < least => Err(format!("{option} {value}: give at least {least}")),
             value if value > most => Err(format!("{option} {value}: give at most {most}")),
@@ -141,13 +163,22 @@ mod tests {
             (Options { step_bytes: 4096, ..usual() }, "--step"),
             (Options { step_bytes: 1 << 30, ..usual() }, "--step"),
             (Options { zone_blocks: u64::MAX, ..usual() }, "--zone"),
-            (Options { coverages: vec![0], ..usual() }, "--coverages"),
+            (Options { coverages: vec![0, 1, 2], ..usual() }, "--coverages are from one block"),
+            (
+                Options { coverages: vec![500, 2500], ..usual() },
+                "--coverages: 2 of them are different",
+            ),
+            (Options { coverages: vec![500, 500, 500], ..usual() }, "--coverages: 1 of them is"),
             (Options { zones: u64::MAX, ..usual() }, "--zones"),
             (Options { idle_max: u64::MAX, ..usual() }, "--idle-max"),
         ] {
             let refused = options.check(BLOCKS).expect_err(told);
             assert!(refused.starts_with(told) && !refused.contains('\n'), "{refused}");
         }
+        // What was measured with fewer can still be looked at.
+        Options { coverages: vec![500, 2500], ..usual() }
+            .check_record(BLOCKS)
+            .expect("there is a record");
         usual().check(u64::MAX).expect_err("no disk is as large");
     }
 }

@@ -14,7 +14,7 @@ use crate::error::ProbeError;
 use crate::findings::{Capacity, Findings, kind, limits};
 use crate::guard::BYTES_MIN;
 use crate::idle::idle;
-use crate::options::{Options, Writes};
+use crate::options::{COVERAGES_MIN, Options, Writes};
 use crate::reads::{ReadTimes, reads};
 use crate::scratch::Scratch;
 use crate::session::Session;
@@ -430,6 +430,13 @@ impl Probe<'_, '_> {
                 })?;
                 found.timed.push(timed);
             }
+        }
+        if found.cost_line().is_none() {
+            self.notes.push(format!(
+                "R(x) was not found out, so the profile has no [rmw], and no model is made of it: {} coverages showed what a zone \
+                 costs, and a line takes {COVERAGES_MIN}; probe again with more or other --coverages, or more --zones",
+                found.costs().len()
+            ));
         }
         Ok(())
     }

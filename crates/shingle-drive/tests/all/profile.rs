@@ -243,7 +243,7 @@ fn what_no_model_is_made_of_is_refused_in_a_line() {
     assert!(told("ssd", &|p| p.kind = Kind::SolidState).contains("nothing to put a cache before"));
     assert!(told("hidden", &|p| p.kind = Kind::Hidden).contains("was not found out"));
     assert!(told("no-buffer", &|p| p.buffer = None).contains("has no [buffer]"));
-    assert!(told("no-rmw", &|p| p.rmw = None).contains("has no [rmw]"));
+    assert!(told("no-rmw", &|p| p.rmw = None).contains("has no [rmw]: what cleaning costs"));
     assert!(told("no-bands", &|p| p.bands.clear()).contains("has no [[bands]]"));
     assert!(
         told("limits", &|p| {

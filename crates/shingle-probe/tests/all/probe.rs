@@ -176,6 +176,10 @@ fn table_3_of_sac() {
     let mut session = Session::in_memory();
     let found = probe(Some(&mut disk), facts, &mut session, &options, &mut |_| ());
     let found = found.expect("probed");
+    // One coverage is no line: that is told, as nothing can be made of the profile.
+    assert!(found.profile(5000).rmw.is_none());
+    let told = found.notes.iter().filter(|note| note.starts_with("R(x) was not found out, so"));
+    assert_eq!(told.count(), 1, "{:?}", found.notes);
     for (row, (_, _, rate, bytes)) in found.capacities.iter().zip(rows) {
         let told = row.facts().expect("a cliff");
         let off = |told: f64, published: f64| (told / published - 1.0).abs();

@@ -134,7 +134,12 @@ impl Model {
         let missing =
             |what| self.refuse(&format!("the profile has no {what}; probe the disk again"));
         let buffer = profile.buffer.as_ref().ok_or_else(|| missing("[buffer]"))?;
-        let rmw = profile.rmw.ok_or_else(|| missing("[rmw]"))?;
+        let rmw = profile.rmw.ok_or_else(|| {
+            self.refuse(
+                "the profile has no [rmw]: what cleaning costs, R(x), was not found out; probe the disk again, with three \
+                 different --coverages at least",
+            )
+        })?;
         let least = profile.bands.iter().map(|band| band.blocks).min();
         let least = least.ok_or_else(|| missing("[[bands]]"))?;
         let disk_blocks = profile.bytes / BLOCK_BYTES;

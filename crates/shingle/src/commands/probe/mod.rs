@@ -110,7 +110,7 @@ struct ProbeArgs {
     /// Blocks of 4 KiB in the zones that R(x) is measured for.
     #[arg(long, value_name = "BLOCKS", default_value_t = 5000)]
     zone: u64,
-    /// How many blocks of a zone are written, a measurement each.
+    /// How many blocks of a zone are written, a measurement each; three different ones at least.
     #[arg(long, value_name = "BLOCKS,…", value_delimiter = ',',
         default_values_t = [500, 1000, 1500, 2000, 2500])]
     coverages: Vec<u64>,
@@ -248,7 +248,7 @@ fn run(args: &ProbeArgs, global: &Global) -> anyhow::Result<()> {
         let options: Options = serde_json::from_str(&subject.options)
             .with_context(|| format!("{}: its options cannot be read", record.display()))?;
         let Subject { name, serial, blocks, .. } = subject;
-        options.check(blocks).map_err(|why| anyhow!("{}: {why}", record.display()))?;
+        options.check_record(blocks).map_err(|why| anyhow!("{}: {why}", record.display()))?;
         let facts = Facts { name, serial, blocks, zones: None };
         let findings = probe(None, facts, &mut session, &options, &mut |_| ())?;
         return save(&findings, &options, args);
