@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use shingle_zoned::ZonedError;
+use uuid::Uuid;
 
 /// Why a zoned disk was not formatted. It is as it was, unless its writes failed half-way.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +18,25 @@ pub enum FormatError {
         disk: String,
         /// Of that map, as text.
         uuid: String,
+    },
+    /// The disk belongs to a cache, whose SSD may have what it lacks.
+    #[error(
+        "{disk}: is the disk of cache {cache}, and all that it holds, and what only the SSD of that cache has, would be lost; \
+         if nobody needs it, say --destroy {cache}"
+    )]
+    OfCache {
+        /// The disk, as it was named.
+        disk: String,
+        /// The cache.
+        cache: Uuid,
+    },
+    /// The disk does not belong to the cache that may be destroyed.
+    #[error("{disk}: --destroy {typed} is not a cache that this disk belongs to")]
+    AnotherCache {
+        /// The disk, as it was named.
+        disk: String,
+        /// What was typed.
+        typed: Uuid,
     },
     /// No such translation or parameter, or a layout that leaves the translation no room.
     #[error("{0}")]

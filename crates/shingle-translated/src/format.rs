@@ -26,6 +26,8 @@ pub struct Format {
     pub uuid: Option<[u8; 16]>,
     /// Also if there is a map already.
     pub force: bool,
+    /// Also if that map says that the disk belongs to this cache. It need not be forced then.
+    pub destroy: Option<[u8; 16]>,
 }
 
 /// What was made.
@@ -50,15 +52,17 @@ pub struct Formatted {
 /// Makes a disk a translated one. What was on it is given up. Zones are reset when they are needed, not now.
 ///
 /// # Errors
-/// If there is a map already and [`Format::force`] is not set, if translation and disk do not go together, or if the disk
+/// If there is a map already and [`Format::force`] is not set, if it belongs to another cache than [`Format::destroy`] or to
+/// one and that is not set, if translation and disk do not go together, or if the disk
 /// fails.
 pub fn format(disk: &dyn ZonedDisk, format: &Format) -> Result<Formatted, FormatError> {
     let no_room = |what: String| FormatError::NoRoom { disk: disk.name().to_owned(), what };
     let geometry = *disk.geometry();
-    refuse_another(disk, format.force)?;
     // (Zones that were finished are copied before they are appended to: several in one work.)
     let more = if geometry.max_active == 0 { 0 } else { 2 };
+    // (Before a map is looked for: in a conventional zone that is lost nobody can tell whether there is one.)
     let (zones, spares) = usable(disk, format.spare_zones, more)?;
+    refuse_another(disk, format)?;
     let conventional_blocks = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
     let logical = zones.len() as u64 - spares;
     let capacity = geometry.zone_capacity_blocks;
@@ -131,11 +135,27 @@ pub fn format(disk: &dyn ZonedDisk, format: &Format) -> Result<Formatted, Format
     })
 }
 
-/// Refuses a disk that has a map, whole or not.
-fn refuse_another(disk: &dyn ZonedDisk, force: bool) -> Result<(), FormatError> {
-    let has = |uuid| Err(FormatError::HasMap { disk: disk.name().to_owned(), uuid });
-    match superblocks(disk) {
-        _ if force => Ok(()),
+/// Refuses a disk that has a map, whole or not, and one that belongs to a cache: what it lacks may be on the SSD of that.
+fn refuse_another(disk: &dyn ZonedDisk, format: &Format) -> Result<(), FormatError> {
+    let name = || disk.name().to_owned();
+    let has = |uuid| Err(FormatError::HasMap { disk: name(), uuid });
+    let found = superblocks(disk);
+    let known = found.as_ref().ok().map(|chosen| &chosen.superblock);
+    let mark = known.and_then(|known| known.mark.filter(|mark| !mark.is_alone(Some(known.uuid))));
+    match (mark.map(|mark| mark.uuid), format.destroy) {
+        (Some(cache), None) => {
+            let cache = Uuid::from_bytes(cache);
+            return Err(FormatError::OfCache { disk: name(), cache });
+        }
+        (cache, Some(typed)) if cache != Some(typed) => {
+            let typed = Uuid::from_bytes(typed);
+            return Err(FormatError::AnotherCache { disk: name(), typed });
+        }
+        (Some(_), Some(_)) => return Ok(()),
+        (None, _) => {}
+    }
+    match found {
+        _ if format.force => Ok(()),
         Ok(chosen) => has(Uuid::from_bytes(chosen.superblock.uuid).to_string()),
         Err(OpenError::NotFormatted { .. }) => Ok(()),
         Err(OpenError::Disk(error)) => Err(error.into()),

@@ -1,8 +1,51 @@
-//! A format that ends half-way.
+//! Formats that are refused, and one that ends half-way.
 
-use crate::common::{formatted, read, wanted, write};
+use crate::common::{formatted, geometry, read, wanted, write};
+use shingle_core::units::Zone;
+use shingle_device::Mark;
 use shingle_translated::{Format, OpenError, format, inspect};
-use shingle_zoned::Operation;
+use shingle_zoned::{Condition, Operation};
+
+/// What the disk lacks is on the SSD of its cache.
+#[test]
+fn the_disk_of_a_cache_is_given_up_only_by_the_name_of_the_cache() {
+    let disk = formatted("log");
+    let live = disk.open();
+    live.set_mark(Some(Mark { uuid: [9; 16], edition: 3 })).expect("no faults");
+    write(&live, 5, 1, 1).expect("room");
+    live.close().expect("no faults");
+    let with = |destroy, force| format(&disk, &Format { destroy, force, ..wanted("log") });
+    let refused = |destroy, force, told: &str| {
+        let error = with(destroy, force).expect_err(told).to_string();
+        assert!(error.contains(told), "{error}");
+    };
+    for force in [false, true] {
+        refused(None, force, "is the disk of cache 09090909-0909-0909-0909-090909090909");
+        refused(Some([8; 16]), force, "is not a cache that this disk belongs to");
+    }
+    assert_eq!(read(&disk.open(), 5).ok(), Some(1));
+    with(Some([9; 16]), false).expect("it was named");
+    // It belongs to none any more, and to none that was served without its SSD.
+    refused(Some([9; 16]), true, "is not a cache that this disk belongs to");
+    let live = disk.open();
+    live.set_mark(Some(Mark::alone(live.uuid()))).expect("no faults");
+    refused(None, false, "has a map already");
+    with(None, true).expect("it was forced");
+}
+
+/// Nobody can read in it whether there is a map.
+#[test]
+fn a_conventional_zone_that_is_lost_is_told() {
+    for (zone, condition) in [(0, Condition::Offline), (5, Condition::ReadOnly)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("disk.zoned");
+        shingle_zoned::create_failed(&path, &geometry(), &[(Zone(zone), condition)]).expect("room");
+        let disk = shingle_zoned::open(&path).expect("a zoned file");
+        let error = format(&*disk, &wanted("log")).expect_err("it needs them all").to_string();
+        let told = format!("conventional zone {zone} is {}", condition.name());
+        assert!(error.contains(&told), "{error}");
+    }
+}
 
 /// The map before, whole, or none, or the new one, empty: whichever write or flush was the last.
 #[test]

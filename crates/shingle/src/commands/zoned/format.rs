@@ -37,6 +37,9 @@ pub(crate) struct Format {
     /// Give up what is on the disk: a map, a file system or the like.
     #[arg(long)]
     force: bool,
+    /// Give up a disk that belongs to this cache, with all that the disk holds and all that only the SSD of the cache has.
+    #[arg(long, value_name = "UUID")]
+    destroy: Option<Uuid>,
 }
 
 pub(super) fn execute(args: &Format, global: &Global) -> anyhow::Result<()> {
@@ -51,15 +54,15 @@ pub(super) fn execute(args: &Format, global: &Global) -> anyhow::Result<()> {
         spare_zones: args.spare_zones,
         uuid: None,
         force: args.force,
+        destroy: args.destroy.map(Uuid::into_bytes),
     };
+    let consent = args.force || args.destroy.is_some();
     let disk = shingle_zoned::open(&args.disk)?;
-    if !args.force
-        && let Some(found) = occupied(&*disk)
-    {
+    if !consent && let Some(found) = occupied(&*disk) {
         bail!("{}: there is {found}; to destroy it, say --force", disk.name());
     }
     let written = written_zones(&*disk)?;
-    if !args.force && written > 0 && has_no_map(&*disk) {
+    if !consent && written > 0 && has_no_map(&*disk) {
         bail!(
             "{}: {written} of its sequential zones hold data, of which no map is known; if it was formatted, both superblocks are \
              lost; to give up all that is on it, say --force",
