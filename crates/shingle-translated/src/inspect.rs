@@ -37,6 +37,11 @@ pub struct Inspected {
     pub copies: [Copy; 2],
     /// Runs of the host's blocks that lie together.
     pub runs: u64,
+    /// Sequential zones that are read-only or offline.
+    pub failed_zones: u32,
+    /// Those into which zones can still be rewritten. With none of them writes that need one are refused. None if the map
+    /// cannot be read.
+    pub spares_left: Option<u32>,
     /// Zones that stand further than the map says: what is behind was never acknowledged.
     pub zones_ahead: u32,
     /// Blocks of the host that are lost, or would be found to be when the disk is opened: the first of each run, and how
@@ -60,8 +65,24 @@ pub struct Copy {
     /// Pages of checkpoint and log that the map is made of and that are bad in this copy: the other one has them. Opening
     /// the disk writes them anew.
     pub bad_pages: u64,
+    /// Whether something of it is damaged. If not, what is bad is of the last commit, as a crash leaves it between the copies.
+    pub damaged: bool,
     /// What is wrong, the first of it.
     pub what: Option<String>,
+}
+
+impl Inspected {
+    /// Whether nothing is lost, and what is written finds a zone.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.damage.is_none() && self.lost_ranges.is_empty() && self.spares_left != Some(0)
+    }
+
+    /// Whether neither copy is damaged.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.damage.is_none() && self.copies.iter().all(|copy| !copy.damaged)
+    }
 }
 
 /// Reads a map as [`LiveDisk::open`](crate::LiveDisk::open) would, and writes nothing.
@@ -78,7 +99,10 @@ pub fn inspect(disk: &dyn ZonedDisk) -> Result<Inspected, OpenError> {
                     Inspected { damage: Some(what), given_up_ranges, ..inspected(found) }
                 }
                 Err(_) => {
-                    let known = superblocks(disk).ok().map(|chosen| about(&chosen.superblock));
+                    let known = superblocks(disk).ok().map(|chosen| {
+                        let copies = chosen.wrong.map(|wrong| copy(wrong, (0, None), false));
+                        Inspected { copies, ..about(&chosen.superblock) }
+                    });
                     Inspected { damage: Some(what), ..known.unwrap_or_default() }
                 }
             })
@@ -112,22 +136,28 @@ fn about(superblock: &Superblock) -> Inspected {
     }
 }
 
+/// One copy: what is wrong with its superblock, and with its pages.
+fn copy(wrong: Option<String>, (bad_pages, first): (u64, Option<String>), damaged: bool) -> Copy {
+    let superblock = wrong.is_none();
+    let what = wrong.map(|what| format!("superblock: {what}")).or(first);
+    Copy { superblock, bad_pages, damaged: damaged || !superblock, what }
+}
+
 fn inspected(found: Found) -> Inspected {
     let Found { superblock, wrong, recovered, survey, mut lost, given_up, .. } = found;
     for range in given_up.iter() {
         lost.remove(range);
     }
-    let mut copies: [Copy; 2] = Default::default();
-    for ((copy, wrong), (bad_pages, first)) in copies.iter_mut().zip(wrong).zip(recovered.bad) {
-        let superblock = wrong.is_none();
-        let what = wrong.map(|what| format!("superblock: {what}")).or(first);
-        *copy = Copy { superblock, bad_pages, what };
-    }
+    let ([wrong, wrong_too], [bad, bad_too]) = (wrong, recovered.bad);
+    let [damaged, damaged_too] = recovered.damaged;
+    let copies = [copy(wrong, bad, damaged), copy(wrong_too, bad_too, damaged_too)];
     Inspected {
         commits: recovered.commits,
         torn_commit: recovered.torn,
         copies,
         runs: recovered.whereabouts.runs(),
+        failed_zones: survey.failed,
+        spares_left: Some(survey.table.spares.len() as u32),
         zones_ahead: survey.ahead,
         lost_ranges: lost.starts_and_counts(),
         ..about(&superblock)

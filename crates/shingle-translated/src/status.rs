@@ -17,6 +17,9 @@ pub struct Status {
     pub failed: Option<String>,
     /// How often something failed since the disk was opened, put right or not.
     pub failures: u64,
+    /// Writes, trims and flushes that ended with an error since then: what was asked for was not done.
+    #[serde(default)]
+    pub refused: u64,
     /// What failed last.
     pub last_failure: Option<String>,
     /// The buffer.
@@ -40,6 +43,14 @@ pub struct Status {
     pub doubtful_ranges: Vec<(u64, u64)>,
     /// How fast it gets on, if somebody with a clock looks at it.
     pub pace: Option<Pace>,
+}
+
+impl Status {
+    /// Whether more zones have failed than there were spare ones: writes that need another zone are refused, for good.
+    #[must_use]
+    pub fn lacks_spares(&self) -> bool {
+        self.zones.spare + self.zones.leaving == 0
+    }
 }
 
 /// Whether works get on: writes, trims, flushes, and cleaning.

@@ -102,6 +102,8 @@ pub(crate) struct Survey {
     pub(crate) lost: Ranges,
     /// Zones that stand further than the map has them.
     pub(crate) ahead: u32,
+    /// Sequential zones that are read-only or offline, whoever names them.
+    pub(crate) failed: u32,
 }
 
 /// Holds a map, which has `zones` as physical zones and write pointers, against the zones of the disk. Buffer blocks begin
@@ -117,7 +119,7 @@ pub(crate) fn survey(
 ) -> Survey {
     let ends = ends(whereabouts, zones.len(), capacity);
     let mut table = Table::default();
-    let mut ahead = 0;
+    let (mut ahead, mut failed) = (0, 0);
     let mut named = vec![false; reports.len()];
     for ((logical, &(physical, pointer)), end) in (0..).zip(zones).zip(ends) {
         let report = &reports[physical as usize];
@@ -152,9 +154,11 @@ pub(crate) fn survey(
         if sequential && finishes && report.condition.is_active() {
             table.active.push(report.zone.0);
         }
+        let has_failed = matches!(report.condition, Condition::ReadOnly | Condition::Offline);
+        failed += u32::from(sequential && has_failed);
         match report.condition {
             _ if named[report.zone.index()] || !sequential => {}
-            Condition::ReadOnly | Condition::Offline => table.bad += 1,
+            _ if has_failed => table.bad += 1,
             _ => drop(table.spares.insert(report.zone.0)),
         }
     }
@@ -167,7 +171,7 @@ pub(crate) fn survey(
             lost.insert(block.0 + ahead..block.0 + ahead + count);
         }
     }
-    Survey { table, lost, ahead }
+    Survey { table, lost, ahead, failed }
 }
 
 /// Of each logical zone: where the last of the host's blocks in it ends; 0 if there are none.
@@ -275,6 +279,7 @@ mod tests {
             commits: 0,
             torn: false,
             bad: Default::default(),
+            damaged: [false; 2],
             unknown: Default::default(),
         }
     }
@@ -313,7 +318,7 @@ mod tests {
         // (Zone 5 is empty.)
         assert_eq!(survey.table.flawed_in_part, BTreeSet::from([0, 1, 2, 3, 4]));
         assert_eq!(lost, [(11, 14), (30, 34)]);
-        assert_eq!((survey.ahead, survey.table.bad), (3, 1));
+        assert_eq!((survey.ahead, survey.failed, survey.table.bad), (3, 3, 1));
         assert_eq!(survey.table.spares, BTreeSet::from([8, 10]));
     }
 

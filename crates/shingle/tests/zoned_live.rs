@@ -32,6 +32,13 @@ impl Bed {
         self.done(&format!("zoned format {name} -t {translation}")).trim().to_owned()
     }
 
+    /// JSON of a command that ends with 1, as something is wrong.
+    fn wrong(&self, line: &str) -> serde_json::Value {
+        let output = self.output(line);
+        assert_eq!(output.status.code(), Some(1), "{line}: {}", text(&output.stdout));
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    }
+
     /// Without an SSD.
     fn serve_disk(&self) -> Served {
         self.serve("zoned serve disk.zoned", "zoned status disk.zoned")
@@ -454,12 +461,21 @@ fn a_map_with_holes_is_repaired_if_that_is_asked_for() {
     };
     let half = checkpoint.len() / 2;
     damaged(&checkpoint[..half]);
-    assert_eq!(bed.json("zoned check disk.zoned --json")["copies"][0]["bad_pages"], half);
+    // Nothing is lost, and whoever asks each night is told.
+    for line in ["zoned check disk.zoned", "zoned status disk.zoned"] {
+        bed.refused(1, line, "nothing is lost; `shingle zoned repair disk.zoned` makes it whole");
+        let found = bed.wrong(&format!("{line} --json"));
+        assert_eq!(found["copies"][0]["bad_pages"], half);
+        assert_eq!((&found["sound"], &found["whole"]), (&true.into(), &false.into()));
+    }
     bed.done("zoned repair disk.zoned");
     assert_eq!(bed.json("zoned check disk.zoned --json")["copies"][0]["bad_pages"], 0);
     // The last one is bad in both.
     damaged(&[checkpoint[half - 1], checkpoint[checkpoint.len() - 1]]);
     let serve = "zoned serve disk.zoned --nbd unix:nbd.sock";
+    for line in ["zoned check disk.zoned --json", "zoned status disk.zoned --json"] {
+        assert_eq!(bed.wrong(line)["sound"], false);
+    }
     bed.refused(1, serve, "the map is damaged: the checkpoint: page ");
     bed.refused(1, serve, "`shingle zoned check disk.zoned` says what can be saved");
     bed.refused(1, "zoned repair disk.zoned", "say --give-up");
@@ -478,7 +494,7 @@ fn a_map_with_holes_is_repaired_if_that_is_asked_for() {
 #[test]
 fn the_wrong_disk_is_refused() {
     let bed = Bed::new("log");
-    bed.cache();
+    let cache = bed.cache();
     bed.zoned("other.zoned", "log");
     let serve = "store serve --cache ssd --nbd unix:nbd.sock --disk";
     bed.refused(1, &format!("{serve} other.zoned"), "is not the disk of this cache");
@@ -489,7 +505,11 @@ fn the_wrong_disk_is_refused() {
     assert_eq!(checked.status.code(), Some(1));
     assert!(text(&checked.stdout).contains("is not the disk of this cache"));
     // The same disk after a format is another one.
-    bed.done("zoned format disk.zoned -t log --force -q");
+    let format = "zoned format disk.zoned -t log -q";
+    bed.refused(1, &format!("{format} --force"), &format!("say --destroy {cache}"));
+    let another = "00000000-0000-4000-8000-000000000000";
+    bed.refused(1, &format!("{format} --destroy {another}"), "is not a cache that this disk");
+    bed.done(&format!("{format} --destroy {cache}"));
     bed.refused(1, &format!("{serve} disk.zoned"), "was formatted since");
     // Written without its cache, as somebody wanted it.
     let bed = Bed::new("log");
@@ -526,6 +546,8 @@ fn what_cannot_be_is_told() {
     bed.refused(1, "store create --cache disk.zoned --disk plain", "a file that is a zoned disk");
     bed.done("zoned create few.zoned --zones 4 --zone-size 1M --conventional 0 -q");
     bed.refused(1, "zoned format few.zoned -t log", "few.zoned");
+    bed.done("zoned create bad.zoned --zones 64 --zone-size 1M --conventional 8 --offline 0 -q");
+    bed.refused(1, "zoned format bad.zoned -t log", "conventional zone 0 is offline");
 }
 
 /// Whoever opens one to read it waits until somebody writes to it.
@@ -645,6 +667,99 @@ fn superblocks_that_are_both_bad_are_told() {
     assert!(said.contains("cannot be repaired: `zoned format --force`"), "{said}");
     bed.done("zoned format disk.zoned -t log --force");
     bed.serve_disk().terminate();
+}
+
+/// The superblocks are good then.
+#[test]
+fn pages_of_the_log_that_are_gone_are_named() {
+    let bed = Bed::new("log");
+    let served = bed.serve_disk();
+    let mut client = bed.client();
+    write(&mut client, 0, &[1; 4096]);
+    flush(&mut client);
+    served.kill();
+    let mut bytes = fs::read(bed.path("disk.zoned")).expect("there");
+    let is_log = |at: &usize| bytes[*at..].starts_with(b"SHTP") && bytes[at + 44] == 2;
+    let log: Vec<usize> = (0..bytes.len()).step_by(4096).filter(is_log).collect();
+    assert!(!log.is_empty());
+    log.iter().for_each(|at| bytes[at + 100] ^= 1);
+    fs::write(bed.path("disk.zoned"), bytes).expect("written");
+    let checked = bed.output("zoned check disk.zoned");
+    let said = text(&checked.stdout);
+    assert_eq!(checked.status.code(), Some(1), "{said}");
+    assert!(said.contains("the map is damaged: the log: page 0 at block "), "{said}");
+    assert!(said.contains("cannot be repaired: ") && !said.contains("superblock is bad"), "{said}");
+}
+
+/// One of two copies is enough, and is one too few to be silent about.
+#[test]
+fn a_damaged_copy_of_the_head_is_told_and_mended() {
+    let bed = Bed::new("log");
+    bed.cache();
+    bed.done("store check --cache ssd --disk disk.zoned");
+    for (page, name) in [(0, "header"), (1, "header"), (2, "page 0 of the file's table")] {
+        let mut bytes = fs::read(bed.path("disk.zoned")).expect("there");
+        bytes[page * 4096 + 100] ^= 1;
+        fs::write(bed.path("disk.zoned"), bytes).expect("written");
+        let checked = bed.output("zoned check disk.zoned");
+        let said = text(&checked.stdout);
+        assert_eq!(checked.status.code(), Some(1), "{said}");
+        assert!(said.contains("one copy of ") && said.contains(name), "{said}");
+        assert!(
+            said.contains(&format!("(page {page} of the file: its checksum is wrong)")),
+            "{said}"
+        );
+        bed.refused(1, "store check --cache ssd --disk disk.zoned", "one of two copies is damaged");
+        let told = bed.done("zoned repair disk.zoned");
+        assert!(told.contains(name), "{told}");
+        bed.done("zoned check disk.zoned");
+    }
+    // Likewise the SSD.
+    let mut bytes = fs::read(bed.path("ssd")).expect("there");
+    bytes[100] ^= 1;
+    fs::write(bed.path("ssd"), bytes).expect("written");
+    bed.refused(1, "store check --cache ssd", "nothing is lost; serving it mends that");
+    bed.serve_store().terminate();
+    bed.done("store check --cache ssd");
+}
+
+/// More zones have failed than there were spare ones.
+#[test]
+fn a_disk_without_spare_zones_says_so() {
+    let bed = Bed::new("log");
+    let served = bed.serve_disk();
+    scatter(&mut bed.client(), 1);
+    served.terminate();
+    bed.cache();
+    let disk = shingle_zoned::open_file(&bed.path("disk.zoned")).expect("a zoned file");
+    for zone in 8..64 {
+        let zone = shingle_core::units::Zone(zone);
+        disk.fail(zone, shingle_zoned::Condition::ReadOnly).expect("it can be written");
+    }
+    drop(disk);
+    for line in ["zoned check disk.zoned", "store check --cache ssd --disk disk.zoned"] {
+        let checked = bed.output(line);
+        let said = text(&checked.stdout);
+        assert_eq!(checked.status.code(), Some(1), "{line}: {said}");
+        assert!(
+            said.contains("no spare zone is left, as 56 zones have failed: "),
+            "{line}: {said}"
+        );
+        assert!(said.contains("NOT SOUND"), "{line}: {said}");
+    }
+    assert_eq!(bed.wrong("zoned check disk.zoned --json")["spares_left"], 0);
+    let served = bed.serve_disk_alone();
+    let mut client = bed.client();
+    let refused = client.write(0, &[7; 4096], command_flag::FUA).expect("connected");
+    refused.expect_err("there is no zone for it");
+    let told = bed.output("zoned status disk.zoned");
+    let said = text(&told.stdout);
+    assert_eq!(told.status.code(), Some(1), "{said}");
+    assert!(said.contains("NO SPARE ZONE") && !said.contains("all put right"), "{said}");
+    assert!(said.contains("writes, trims or flushes were refused; the last: "), "{said}");
+    assert!(bed.wrong("zoned status disk.zoned --json")["refused"].as_u64() > Some(0));
+    drop(client);
+    drop(served);
 }
 
 /// It has the name of the disk that is served.

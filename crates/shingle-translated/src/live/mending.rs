@@ -80,7 +80,7 @@ impl Works {
                     if error.operation == Operation::Write && !is_limit(&error) =>
                 {
                     self.table.bad += 1;
-                    failed = Some(Stop::Disk(error));
+                    failed = Some(Stop::NoSpareAfter(error));
                 }
                 Err(stop) => return Err(stop),
             }

@@ -20,6 +20,7 @@ mod watched;
 mod works;
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{
     LockResult, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
@@ -57,6 +58,8 @@ pub struct LiveDisk {
     works: Mutex<Works>,
     /// Writes that wait for their turn: a translation may ask.
     waiting: Waiting,
+    /// Writes, trims and flushes that ended with an error.
+    refused: AtomicU64,
 }
 
 /// What works and readers both use.
@@ -174,6 +177,10 @@ impl LiveDisk {
     /// If they are beyond the end, there is no room for the map, or the disk fails. Some of the blocks may have been
     /// written.
     pub fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), LiveError> {
+        self.counted(self.write_all(block, buffers))
+    }
+
+    fn write_all(&self, block: Block, buffers: &[Buffer]) -> Result<(), LiveError> {
         let count = buffers.len() as u64;
         let range = self.in_range(block, count)?;
         if count == 0 {
@@ -217,6 +224,10 @@ impl LiveDisk {
     /// # Errors
     /// If they are beyond the end, or the disk fails.
     pub fn trim(&self, block: Block, count: u64) -> Result<(), LiveError> {
+        self.counted(self.trim_all(block, count))
+    }
+
+    fn trim_all(&self, block: Block, count: u64) -> Result<(), LiveError> {
         let Range { start: mut next, end } = self.in_range(block, count)?;
         while next < end {
             let chunk = self.shared.plan.capacity;
@@ -245,6 +256,10 @@ impl LiveDisk {
     /// # Errors
     /// If that is not so of something that was written since the last flush that was without error.
     pub fn flush(&self) -> Result<(), LiveError> {
+        self.counted(self.flush_all())
+    }
+
+    fn flush_all(&self) -> Result<(), LiveError> {
         let mut works = self.begin(&(0..0))?;
         let done = self.run(&mut works, 0..0, |works, shared, _| works.commit(shared));
         // (Whoever asked is told now.)
@@ -284,6 +299,14 @@ impl LiveDisk {
             works.commit(shared)?;
             if works.saver.log_used() > 0 { works.checkpoint(shared) } else { Ok(()) }
         })
+    }
+
+    /// Counts what the host is refused, but for its own mistakes.
+    fn counted(&self, outcome: Result<(), LiveError>) -> Result<(), LiveError> {
+        if outcome.as_ref().is_err_and(|error| error.kind != LiveErrorKind::OutOfRange) {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        outcome
     }
 
     fn in_range(&self, block: Block, count: u64) -> Result<Range<u64>, LiveError> {

@@ -2,6 +2,7 @@
 //! there is a new process, and the map is written anew: that makes whole what one of the copies lacked.
 
 use std::collections::HashSet;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, RwLock};
 
 use shingle_core::params::Params;
@@ -210,6 +211,7 @@ pub(crate) fn open(
         turn: Mutex::new(()),
         works: Mutex::new(works),
         waiting: Waiting::default(),
+        refused: AtomicU64::new(0),
     })
 }
 
@@ -243,7 +245,7 @@ impl Works {
             plan.max_active != 0,
         );
         let superblock = self.saver.superblock();
-        let held = Survey { table, lost, ahead: 0 };
+        let held = Survey { table, lost, ahead: 0, failed: 0 };
         let opened = translation(&shared.disk, superblock, &map.whereabouts, &held);
         let (_, translation) = opened.map_err(|error| Stop::Map(error.to_string()))?;
         Survey { table, .. } = held;

@@ -1,6 +1,7 @@
 //! How a translated disk is doing, as it says itself.
 
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 use shingle_translation::Counters;
 use uuid::Uuid;
@@ -28,6 +29,7 @@ impl LiveDisk {
             blocks: plan.blocks,
             failed: works.failed.as_ref().map(|failed| failed.what.clone()),
             failures: works.failures,
+            refused: self.refused.load(Ordering::Relaxed),
             last_failure: works.last_failure.clone(),
             buffer: BufferStatus { blocks: plan.buffer_blocks, used: held.used, live: held.blocks },
             zones: ZonesStatus {

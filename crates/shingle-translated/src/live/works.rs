@@ -74,6 +74,8 @@ pub(super) enum Stop {
     Disk(#[from] ZonedError),
     #[error("no spare zone is left to write logical zone {0} to")]
     NoSpare(u32),
+    #[error("{0}; and no spare zone is left to take its place")]
+    NoSpareAfter(ZonedError),
     #[error("the map has {runs} runs and room for {room}")]
     MapFull { runs: u64, room: u64 },
     #[error("{0}")]
@@ -214,7 +216,7 @@ impl Works {
                     again = false;
                     self.table.is_flawed(logical, pointer, shared.plan.capacity);
                     self.repair(shared, logical).map_err(|stop| match stop {
-                        Stop::NoSpare(_) => Stop::Disk(error),
+                        Stop::NoSpare(_) => Stop::NoSpareAfter(error),
                         other => other,
                     })?;
                 }
@@ -248,7 +250,7 @@ impl Works {
         match spare {
             Some(spare) => self.table.move_to(logical, spare, 0),
             None if self.survives_power_cuts || in_place => {
-                self.reset_zone(shared, physical)?;
+                self.reset_zone(shared, physical).map_err(Stop::NoSpareAfter)?;
                 self.table.is_whole(logical);
                 self.table.set_pointer(logical, 0);
             }

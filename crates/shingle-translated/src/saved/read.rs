@@ -35,6 +35,8 @@ pub(crate) struct Recovered {
     pub(crate) torn: bool,
     /// Of each copy: pages that should be there and are bad, and the first of them.
     pub(crate) bad: [(u64, Option<String>); 2],
+    /// Whether some of these are bad as no crash leaves them.
+    pub(crate) damaged: [bool; 2],
     /// What neither copy has, if that was to be left out: nobody knows where these blocks are.
     pub(crate) unknown: Unknown,
 }
@@ -159,6 +161,7 @@ pub(crate) fn recover(
             commits: 0,
             torn: false,
             bad: Default::default(),
+            damaged: [false; 2],
             unknown: Unknown::default(),
         },
         superblock,
@@ -214,15 +217,22 @@ struct Looked {
     /// What it says, if one of them has it.
     stand: Option<Stand>,
     /// What is wrong with each.
-    wrong: [Option<String>; 2],
+    wrong: [Option<Wrong>; 2],
     /// Nobody knows whether it was there: none of them is what was there before.
     maybe: bool,
 }
 
 impl Looked {
     fn why(&self) -> String {
-        self.wrong.iter().flatten().map(String::as_str).collect::<Vec<_>>().join("; ")
+        self.wrong.iter().flatten().map(|wrong| wrong.what.as_str()).collect::<Vec<_>>().join("; ")
     }
+}
+
+/// What is wrong with a copy of a page.
+struct Wrong {
+    what: String,
+    /// No crash leaves such a page.
+    is_damage: bool,
 }
 
 /// Why a copy of a page is none.
@@ -238,7 +248,8 @@ impl Reader<'_> {
         let (mut next, mut hole) = (Next::default(), false);
         for sequence in 0..self.superblock.checkpoint_pages {
             let looked = self.page(Kind::Checkpoint, sequence, &mut records);
-            self.count(&looked.wrong);
+            // (It was durable in both copies before a superblock named it.)
+            self.count(&looked.wrong, true);
             let Some(stand) = looked.stand else {
                 let what = format!("the checkpoint: {}", looked.why());
                 if self.reading != Reading::WithHoles {
@@ -284,6 +295,8 @@ impl Reader<'_> {
     fn log(&mut self) -> Result<(), OpenError> {
         // Of a commit whose last page is to come: its records, and what is wrong with each page.
         let (mut of_commit, mut wrong) = (Vec::new(), Vec::new());
+        // What is wrong with the pages of the last one.
+        let mut of_last: Vec<[Option<Wrong>; 2]> = Vec::new();
         let mut records = Vec::new();
         for sequence in 0..self.areas.log_pages {
             let looked = self.page(Kind::Log, sequence, &mut records);
@@ -294,7 +307,9 @@ impl Reader<'_> {
                     wrong.push(looked.wrong);
                     if stand.last {
                         self.apply(&std::mem::take(&mut of_commit))?;
-                        wrong.drain(..).for_each(|wrong| self.count(&wrong));
+                        // (The one before was durable in both copies when this one was begun.)
+                        of_last.iter().for_each(|wrong| self.count(wrong, true));
+                        of_last = std::mem::take(&mut wrong);
                         self.found.commits += 1;
                     } else if self.bugs.has(Bug::TornCommitTaken) {
                         self.apply(&records)?;
@@ -316,6 +331,7 @@ impl Reader<'_> {
                 }
             }
         }
+        of_last.iter().for_each(|wrong| self.count(wrong, false));
         self.found.torn |= !wrong.is_empty();
         Ok(())
     }
@@ -353,18 +369,21 @@ impl Reader<'_> {
                         Not::Bad(bad) => (bad.to_string(), self.is_damage(bad)),
                     };
                     maybe &= is_damage;
-                    *wrong = Some(format!("page {sequence} at {}: {what}", place(self.disk, at)));
+                    let what = format!("page {sequence} at {}: {what}", place(self.disk, at));
+                    *wrong = Some(Wrong { what, is_damage });
                 }
             }
         }
         Looked { stand, wrong, maybe }
     }
 
-    /// The map is made of such a page.
-    fn count(&mut self, wrong: &[Option<String>; 2]) {
-        for ((count, first), what) in self.found.bad.iter_mut().zip(wrong) {
-            if let Some(what) = what {
+    /// The map is made of such a page. `durable`: it was whole in both copies.
+    fn count(&mut self, wrong: &[Option<Wrong>; 2], durable: bool) {
+        let Recovered { bad, damaged, .. } = &mut self.found;
+        for (((count, first), damaged), wrong) in bad.iter_mut().zip(damaged).zip(wrong) {
+            if let Some(Wrong { what, is_damage }) = wrong {
                 *count += 1;
+                *damaged |= durable || *is_damage;
                 first.get_or_insert_with(|| what.clone());
             }
         }

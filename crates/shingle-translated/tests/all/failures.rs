@@ -2,12 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::common::{Held, drills, formatted, read, wanted, write};
-use shingle_core::units::Block;
+use crate::common::{Held, drills, formatted, geometry, read, wanted, write};
+use shingle_core::units::{Block, Zone};
 use shingle_engine::Buffer;
 use shingle_translated::{Format, LiveDisk, LiveErrorKind, format, inspect};
 use shingle_translation::translations::ALL;
-use shingle_zoned::{Geometry, Operation, ZonedDisk as _};
+use shingle_zoned::{Condition, Geometry, Operation, ZonedDisk as _};
 
 /// Writes everything, a version each.
 fn fill(live: &LiveDisk, version: u64) {
@@ -245,6 +245,44 @@ fn a_checkpoint_that_fails_anywhere_leaves_a_map_and_the_next_one_succeeds() {
                 assert_eq!(read(&live, block).ok(), Some(1), "{operation:?} {after}: {block}");
             }
         }
+    }
+}
+
+/// It cannot be put right, and nobody may say that it was.
+#[test]
+fn without_a_spare_zone_writes_are_refused_and_counted() {
+    for entry in ALL {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("disk.zoned");
+        shingle_zoned::create(&path, &geometry()).expect("room");
+        let open = || shingle_zoned::open(&path).expect("a zoned file");
+        format(&*open(), &Format { spare_zones: Some(2), ..wanted(entry.name) }).expect("room");
+        let found = || inspect(&*open()).expect("there is a map");
+        assert_eq!((found().spares_left, found().failed_zones), (Some(2), 0), "{}", entry.name);
+        assert!(found().is_sound(), "{}", entry.name);
+        let live = LiveDisk::open(open()).expect("it was formatted");
+        fill(&live, 1);
+        live.close().expect("no faults");
+        assert!(!live.status().lacks_spares(), "{}", entry.name);
+        drop(live);
+        let file = shingle_zoned::open_file(&path).expect("a zoned file");
+        for zone in geometry().conventional_zones..geometry().zones {
+            file.fail(Zone(zone), Condition::ReadOnly).expect("it can be written");
+        }
+        drop(file);
+        assert_eq!((found().spares_left, found().failed_zones), (Some(0), 14), "{}", entry.name);
+        assert!(!found().is_sound() && found().is_whole(), "{}", entry.name);
+        let live = LiveDisk::open(open()).expect("it can be read");
+        write(&live, live.blocks(), 1, 2).expect_err("it is beyond the end");
+        assert_eq!((live.status().refused, live.status().lacks_spares()), (0, true));
+        let refused: Vec<_> = (0..3 * live.blocks())
+            .filter_map(|turn| write(&live, turn % live.blocks(), 1, 2).err())
+            .collect();
+        let status = live.status();
+        assert_eq!((status.failed, status.refused), (None, refused.len() as u64), "{}", entry.name);
+        let last = refused.last().unwrap_or_else(|| panic!("{}: all is taken", entry.name));
+        assert!(last.to_string().contains("no spare zone is left"), "{}: {last}", entry.name);
+        assert!((0..live.blocks()).all(|block| read(&live, block).is_ok()), "{}", entry.name);
     }
 }
 

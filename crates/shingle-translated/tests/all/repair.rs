@@ -129,7 +129,11 @@ fn a_commit_that_is_gone_cannot_be_repaired_and_nothing_is_changed() {
     let error = repair(disk.boxed(), true).expect_err("nobody knows what it said");
     assert!(matches!(error, OpenError::Damaged { .. }), "{error}");
     assert!(copy(&disk).iter().zip(&damaged).all(|(one, other)| one.0 == other.0));
-    assert_eq!(inspect(&disk).expect("there is a map").given_up_ranges, None);
+    let found = inspect(&disk).expect("there is a map");
+    assert_eq!((&found.given_up_ranges, found.spares_left), (&None, None));
+    assert!(found.damage.expect("it is damaged").starts_with("the log: page 1 at block "));
+    // Both superblocks are good, and nobody is told otherwise.
+    assert!(found.copies.iter().all(|copy| copy.superblock && copy.what.is_none()));
     // Where there is no map there is nothing to repair.
     let (empty, _) = (Held::new(crate::common::geometry(), Faults::none()), data(0, 0));
     let error = repair(empty.boxed(), true).expect_err("it is empty");

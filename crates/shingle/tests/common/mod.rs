@@ -58,14 +58,14 @@ impl Folder {
         assert!(err.starts_with("shingle: ") && err.contains(told), "{line}: {err}");
     }
 
-    /// Serves at `nbd.sock`, and waits until clients may come; `ask` is answered then: the socket is there before a
-    /// cache is begun, which changes files.
+    /// Serves at `nbd.sock`, and waits until clients may come; `ask` is answered then, be it that something is wrong: the
+    /// socket is there before a cache is begun, which changes files.
     pub(crate) fn serve(&self, line: &str, ask: &str) -> Served {
         let child = self.command(&format!("{line} --nbd unix:nbd.sock"));
         let mut served = Served({ child }.stderr(Stdio::piped()).spawn().expect("started"));
         let begun = Instant::now();
         while UnixStream::connect(self.path("nbd.sock")).is_err()
-            || !self.output(ask).status.success()
+            || self.output(ask).stdout.is_empty()
         {
             let ended = served.0.try_wait().expect("asked").is_some();
             if ended || begun.elapsed() > PATIENCE {

@@ -402,6 +402,11 @@ fn pages_that_a_commit_lacks_in_one_copy_are_bad_and_those_of_a_torn_one_are_not
     let first = map.at(Kind::Log, 1, 1).0;
     let told = format!("page 1 at {}: there is none", place(first));
     assert_eq!(found.bad[1].1.as_deref(), Some(told.as_str()));
+    // A crash comes between the copies of the last commit, and never leaves such a page of the one before.
+    assert_eq!(found.damaged, [true, false]);
+    let map = two_commits();
+    map.change(Kind::Log, 1, 0, blank);
+    assert_eq!(map.found().damaged, [false, true]);
     // The power went when the first copy had half of a commit: nothing is to be made whole.
     let map = two_commits();
     map.change(Kind::Log, 1, 1, blank);

@@ -1,4 +1,5 @@
-//! `shingle store check`: all of a cache is read and compared.
+//! `shingle store check`: all of a cache is read and compared. It ends with 1 also where only one of two copies is damaged, as
+//! `shingle zoned check` does.
 
 use std::path::PathBuf;
 
@@ -14,6 +15,7 @@ use shingle_store::store::trust::Known;
 
 use super::Ask;
 use crate::cli::Global;
+use crate::commands::zoned::check::{Seen, look};
 use crate::output::print;
 use crate::progress::Progress;
 
@@ -41,13 +43,29 @@ pub(super) fn execute(args: &Check, global: &Global) -> anyhow::Result<()> {
     let findings = check(&ssd, disk.as_deref(), &mut |done, all| progress.set(done, all))
         .with_context(|| args.ask.cache.display().to_string())?;
     drop(progress);
+    // (Nobody else has it: it is locked.)
+    let zoned = disk.as_deref().filter(|disk| disk.device().is_none());
+    let zoned = zoned.map(|disk| look(disk.path())).transpose()?;
     if args.json {
-        print(&json(&findings).to_string())?;
+        let mut json = json(&findings);
+        if let Some(zoned) = &zoned {
+            json["zoned"] = zoned.json()?;
+        }
+        print(&json.to_string())?;
     } else {
-        print(&told(&findings))?;
+        print(&told(&findings, zoned.as_ref()))?;
     }
+    let cache = args.ask.cache.display();
     if !findings.is_sound() {
-        bail!("{}: something is wrong, see above", args.ask.cache.display());
+        bail!("{cache}: something is wrong, see above");
+    }
+    if let (Some(zoned), Some(disk)) = (&zoned, &disk) {
+        zoned.end(disk.path())?;
+    }
+    if findings.mendable_pages > 0 {
+        bail!(
+            "{cache}: one of two copies is damaged, see above, and nothing is lost; serving it mends that"
+        );
     }
     Ok(())
 }
@@ -73,7 +91,7 @@ fn json(findings: &Findings) -> serde_json::Value {
     })
 }
 
-fn told(findings: &Findings) -> String {
+fn told(findings: &Findings, zoned: Option<&Seen>) -> String {
     let blocks = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
     let mut lines = vec![
         format!("cache {}", findings.uuid),
@@ -122,6 +140,10 @@ fn told(findings: &Findings) -> String {
         }
         Some(Known::Nothing { .. }) | None => {}
     }
-    lines.push(if findings.is_sound() { "sound" } else { "NOT SOUND" }.to_owned());
+    lines.extend(
+        zoned.iter().flat_map(|zoned| zoned.wrong()).map(|line| format!("the disk: {line}")),
+    );
+    let sound = findings.is_sound() && zoned.is_none_or(|zoned| zoned.map.is_sound());
+    lines.push(if sound { "sound" } else { "NOT SOUND" }.to_owned());
     lines.join("\n")
 }

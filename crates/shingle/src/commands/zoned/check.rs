@@ -1,4 +1,5 @@
-//! `shingle zoned check`: the map of a disk, read and compared.
+//! `shingle zoned check`: the map of a disk, read and compared. It ends with 1 also where only one of two copies is damaged: who
+//! asks each night wants to know of a medium that begins to fail.
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,12 @@ use shingle_translated::{Copy, Inspected, inspect};
 
 use crate::output::print;
 
+const WRITTEN_ANEW: &str =
+    "what the other copy has is written anew by the next start, or by `zoned repair`";
+/// No spare zone is left.
+pub(super) const NO_SPARE: &str = "writes that need another zone are refused; copy the data to another disk, or format this one anew, \
+     which leaves out zones that have failed";
+
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// The disk: a file made by `zoned create`, or a host-managed block device.
@@ -22,26 +29,73 @@ pub(crate) struct Check {
 }
 
 pub(super) fn execute(args: &Check) -> anyhow::Result<()> {
-    let found = unused(&args.disk)?;
-    let sound = found.damage.is_none() && found.lost_ranges.is_empty();
+    let seen = unused(&args.disk)?;
     if args.json {
-        let mut json = json!({ "schema": "shingle.zoned-check/1", "sound": sound });
-        merge(&mut json, serde_json::to_value(&found)?);
+        let mut json = json!({ "schema": "shingle.zoned-check/1" });
+        merge(&mut json, seen.json()?);
         print(&json.to_string())?;
     } else {
-        let verdict = if sound { "sound" } else { "NOT SOUND" };
-        print(&format!("{}\n{verdict}", told(&found).join("\n")))?;
+        let lines = told(&seen.map).into_iter().chain(seen.wrong());
+        let verdict = match (seen.map.is_sound(), seen.is_whole()) {
+            (true, true) => "sound",
+            (true, false) => "nothing is lost, and `zoned repair` makes it whole",
+            (false, _) => "NOT SOUND",
+        };
+        print(&lines.chain([verdict.to_owned()]).collect::<Vec<_>>().join("\n"))?;
     }
-    if !sound {
-        bail!("{}: something is wrong, see above", args.disk.display());
-    }
-    Ok(())
+    seen.end(&args.disk)
+}
+
+/// What stands on a disk.
+pub(crate) struct Seen {
+    pub(crate) map: Inspected,
+    /// What of the head of a zoned file is damaged in one copy.
+    pub(super) head: Vec<String>,
 }
 
 /// What is on a disk that nobody uses.
-pub(super) fn unused(disk: &Path) -> anyhow::Result<Inspected> {
+pub(super) fn unused(disk: &Path) -> anyhow::Result<Seen> {
     refuse_used(disk)?;
-    Ok(inspect(&*shingle_zoned::open_read_only(disk)?)?)
+    look(disk)
+}
+
+/// What is on a disk, if nobody changes it meanwhile.
+pub(crate) fn look(disk: &Path) -> anyhow::Result<Seen> {
+    let map = inspect(&*shingle_zoned::open_read_only(disk)?)?;
+    Ok(Seen { map, head: shingle_zoned::inspect(disk)?.damaged })
+}
+
+impl Seen {
+    /// Whether there is no damage, not even in one of two copies.
+    fn is_whole(&self) -> bool {
+        self.map.is_whole() && self.head.is_empty()
+    }
+
+    /// An error if something is wrong, which was told.
+    pub(crate) fn end(&self, disk: &Path) -> anyhow::Result<()> {
+        let disk = disk.display();
+        if !self.map.is_sound() {
+            bail!("{disk}: something is wrong, see above");
+        }
+        if !self.is_whole() {
+            bail!(
+                "{disk}: one of two copies is damaged, see above, and nothing is lost; `shingle zoned repair {disk}` makes it whole"
+            );
+        }
+        Ok(())
+    }
+
+    pub(crate) fn json(&self) -> anyhow::Result<serde_json::Value> {
+        let (sound, whole) = (self.map.is_sound(), self.is_whole());
+        let mut json = json!({ "sound": sound, "whole": whole, "damaged_head": self.head });
+        merge(&mut json, serde_json::to_value(&self.map)?);
+        Ok(json)
+    }
+
+    /// What is wrong, in lines.
+    pub(crate) fn wrong(&self) -> Vec<String> {
+        wrong(&self.map, &self.head)
+    }
 }
 
 /// Refuses a disk that somebody uses whom nobody can ask by the name of the disk.
@@ -63,7 +117,7 @@ pub(super) fn merge(to: &mut serde_json::Value, more: serde_json::Value) {
     }
 }
 
-/// In lines.
+/// What a map says, in lines.
 pub(super) fn told(found: &Inspected) -> Vec<String> {
     let bytes = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
     let set = found.params.iter().map(|(name, value)| format!(" {name}={value}"));
@@ -97,13 +151,31 @@ pub(super) fn told(found: &Inspected) -> Vec<String> {
             found.zones_ahead
         ));
     }
+    lines
+}
+
+/// What is wrong with a disk, and what to do, in lines. `head`: of a zoned file, likewise.
+pub(super) fn wrong(found: &Inspected, head: &[String]) -> Vec<String> {
+    let bytes = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
+    let again = |what: &String| format!("{what}; {WRITTEN_ANEW}");
+    let mut lines: Vec<String> = head.iter().map(again).collect();
+    if found.spares_left == Some(0) {
+        lines.push(format!(
+            "no spare zone is left, as {} zones have failed: {NO_SPARE}",
+            found.failed_zones
+        ));
+    }
     if !found.uuid.is_empty() {
         for (number, copy) in (1..).zip(&found.copies) {
             lines.extend(in_copy(number, copy, found.damage.is_none()));
         }
     }
     for (first, count) in &found.lost_ranges {
-        lines.push(format!("lost: {} at byte {}", bytes(*count), first * BLOCK_BYTES));
+        lines.push(format!(
+            "lost: {} at byte {}, an error until it is written anew or trimmed",
+            bytes(*count),
+            first * BLOCK_BYTES
+        ));
     }
     lines.extend(found.damage.iter().map(|damage| format!("the map is damaged: {damage}")));
     match (&found.damage, &found.given_up_ranges) {
@@ -130,10 +202,13 @@ fn in_copy(number: u32, copy: &Copy, whole: bool) -> Option<String> {
     let what = match (copy.superblock, copy.bad_pages) {
         (true, 0) => return None,
         (false, 0) => "its superblock is bad".to_owned(),
+        (true, pages) if !copy.damaged => {
+            format!("{pages} pages of the last commit are missing, as a crash leaves them")
+        }
         (true, pages) => format!("{pages} pages are bad"),
         (false, pages) => format!("its superblock and {pages} pages are bad"),
     };
     let why = copy.what.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
-    let then = if whole { "; what the other has is written anew at the next start" } else { "" };
+    let then = if whole { format!("; {WRITTEN_ANEW}") } else { String::new() };
     Some(format!("copy {number} of the map: {what}{why}{then}"))
 }

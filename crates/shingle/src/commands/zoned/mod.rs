@@ -1,7 +1,7 @@
 //! `shingle zoned`: files that are zoned disks, what a zoned disk says of its zones, and zoned disks that are written
 //! anywhere.
 
-mod check;
+pub(crate) mod check;
 mod create;
 mod format;
 mod repair;
@@ -31,7 +31,8 @@ pub(crate) enum Zoned {
     /// Make a zoned disk one that is written anywhere, by a translation. All that is on it is given up.
     #[command(after_help = "Example: shingle zoned format disk.zoned --translation fluid")]
     Format(format::Format),
-    /// Read the map of a disk that is not in use, and compare its two copies. Changes nothing.
+    /// Read the map of a disk that is not in use, and compare its two copies. Changes nothing. Ends with 1 if something is
+    /// damaged, be it in one copy only, or no spare zone is left.
     #[command(after_help = "Example: shingle zoned check disk.zoned")]
     Check(check::Check),
     /// Make both copies of the map of a disk that is not in use whole. What one copy has is never given up; what neither has is,
@@ -42,7 +43,7 @@ pub(crate) enum Zoned {
     #[command(after_help = "Example: shingle zoned serve disk.zoned --nbd unix:zoned.sock")]
     Serve(serve::Serve),
     /// How a formatted disk is doing: its buffer, its zones, cleaning, and what was written. If nobody serves it, what its
-    /// map says; changes nothing.
+    /// map says; changes nothing. Ends with 1 if something is wrong.
     #[command(after_help = "Example: shingle zoned status disk.zoned")]
     Status(status::AskStatus),
     /// Stop serving a disk.

@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use shingle_translated::repair;
 
-use super::check::{told, unused};
+use super::check::{told, unused, wrong};
 use crate::output::print;
 
 #[derive(Debug, Args)]
@@ -21,9 +21,9 @@ pub(crate) struct Repair {
 
 pub(super) fn execute(args: &Repair) -> anyhow::Result<()> {
     // (It says who uses it, if somebody does.)
-    unused(&args.disk)?;
+    let head = unused(&args.disk)?.head;
     let found = repair(shingle_zoned::open(&args.disk)?, args.give_up)?;
-    print(&told(&found).join("\n"))?;
+    print(&[told(&found), wrong(&found, &head)].concat().join("\n"))?;
     if found.damage.is_some() && !args.give_up {
         bail!(
             "{}: nothing was changed: what is said above to be given up is gone; to have the rest, say --give-up",

@@ -21,6 +21,7 @@ use shingle_translated::{LiveDisk, Status};
 use uuid::Uuid;
 
 use super::Which;
+use super::check::NO_SPARE;
 use crate::cli::Global;
 use crate::commands::listening::{Listening, MinimumBlock};
 use crate::commands::signals::Ending;
@@ -133,6 +134,9 @@ fn belongs_to_nobody(live: &LiveDisk, disk: &Path, without_ssd: bool) -> anyhow:
 fn warn(status: &Status) {
     if let Some(why) = &status.failed {
         note(&format!("warning: it is only read: {why}"), false);
+    }
+    if status.lacks_spares() {
+        note(&format!("warning: no spare zone is left: {NO_SPARE}"), false);
     }
     let lost: u64 = status.lost_ranges.iter().map(|(_, count)| count).sum();
     if lost > 0 {

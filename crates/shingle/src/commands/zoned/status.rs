@@ -12,7 +12,7 @@ use shingle_store::store::control::{self, Answer, ControlError, Request};
 use shingle_translated::{Pace, Status};
 
 use super::Which;
-use super::check::{merge, refuse_used, told, unused};
+use super::check::{NO_SPARE, merge, refuse_used, told, unused};
 use crate::output::print;
 
 /// No disk takes longer for an I/O that it will do at all, but for one that tries again and again.
@@ -33,15 +33,16 @@ pub(crate) struct AskStatus {
 pub(super) fn execute(args: &AskStatus) -> anyhow::Result<()> {
     const STEP: Duration = Duration::from_secs(1);
     loop {
-        once(args)?;
+        let well = once(args)?;
         if !args.watch {
-            return Ok(());
+            return well;
         }
         std::thread::sleep(STEP);
     }
 }
 
-fn once(args: &AskStatus) -> anyhow::Result<()> {
+/// Tells it. In it: an error if something of what is told is wrong.
+fn once(args: &AskStatus) -> anyhow::Result<anyhow::Result<()>> {
     let disk = &args.which.disk;
     let served = match ask(disk, &Request::Status) {
         Ok(Answer::Zoned(status)) => Some(*status),
@@ -52,21 +53,37 @@ fn once(args: &AskStatus) -> anyhow::Result<()> {
     };
     let mut json =
         json!({ "schema": "shingle.zoned-status/1", "served": served.is_some(), "disk": disk });
-    let text = match &served {
+    let (text, well) = match &served {
         Some(status) => {
             merge(&mut json, serde_json::to_value(status)?);
             let mut all = vec![("disk", format!("{} on {}", status.uuid, disk.display()))];
             all.extend(lines(status));
-            all.iter().map(|(name, value)| format!("{name:20}{value}\n")).collect()
+            (
+                all.iter().map(|(name, value)| format!("{name:20}{value}\n")).collect(),
+                end(status, disk),
+            )
         }
         None => {
-            let found = unused(disk)?;
-            merge(&mut json, serde_json::to_value(&found)?);
-            let all = ["nobody serves it".to_owned()].into_iter().chain(told(&found));
-            all.collect::<Vec<_>>().join("\n")
+            let seen = unused(disk)?;
+            merge(&mut json, seen.json()?);
+            let all = ["nobody serves it".to_owned()].into_iter().chain(told(&seen.map));
+            (all.chain(seen.wrong()).collect::<Vec<_>>().join("\n"), seen.end(disk))
         }
     };
-    print(&if args.json { json.to_string() } else { text })
+    print(&if args.json { json.to_string() } else { text })?;
+    Ok(well)
+}
+
+/// An error if something is wrong with a disk that is served.
+fn end(status: &Status, disk: &Path) -> anyhow::Result<()> {
+    let is_well = status.failed.is_none()
+        && !status.lacks_spares()
+        && status.lost_ranges.is_empty()
+        && status.doubtful_ranges.is_empty();
+    if !is_well {
+        bail!("{}: something is wrong, see above", disk.display());
+    }
+    Ok(())
 }
 
 fn is_nobody(error: &anyhow::Error) -> bool {
@@ -160,14 +177,20 @@ pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
             ),
         ),
     ];
-    match (&status.failed, &status.last_failure) {
-        (Some(why), _) => {
-            lines.push(("failed", format!("{why}; writes are errors until that is over")))
-        }
-        (None, Some(why)) => {
-            lines.push(("failures", format!("{}, all put right; the last: {why}", status.failures)))
-        }
-        (None, None) => {}
+    if status.lacks_spares() {
+        lines.push(("NO SPARE ZONE", NO_SPARE.to_owned()));
+    }
+    if let Some(why) = &status.failed {
+        lines.push(("failed", format!("{why}; writes are errors until that is over")));
+    } else if let Some(why) = &status.last_failure {
+        let then = match status.refused {
+            0 => "all put right".to_owned(),
+            refused => format!("after which {refused} writes, trims or flushes were refused"),
+        };
+        lines.push(("failures", format!("{}, {then}; the last: {why}", status.failures)));
+    } else if status.refused > 0 {
+        // (There was no room in the map.)
+        lines.push(("refused", format!("{} writes, trims or flushes", status.refused)));
     }
     for (first, count) in &status.lost_ranges {
         lines.push(("lost", format!("{} at byte {}", bytes(*count), first * BLOCK_BYTES)));
