@@ -9,6 +9,7 @@ use serde_json::json;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_translated::{Copy, Inspected, inspect};
+use uuid::Uuid;
 
 use crate::output::print;
 
@@ -179,9 +180,16 @@ pub(super) fn wrong(found: &Inspected, head: &[String]) -> Vec<String> {
     }
     lines.extend(found.damage.iter().map(|damage| format!("the map is damaged: {damage}")));
     match (&found.damage, &found.given_up_ranges) {
-        (Some(_), None) => lines.push(
-            "it cannot be repaired: `zoned format --force` makes it a new disk, and gives up all that was on it".to_owned(),
-        ),
+        (Some(_), None) => {
+            let map = Uuid::try_parse(&found.uuid).ok().map(Uuid::into_bytes);
+            let consent = match found.mark.filter(|mark| !mark.is_alone(map)) {
+                Some(mark) => format!("--destroy {}", Uuid::from_bytes(mark.uuid)),
+                None => "--force".to_owned(),
+            };
+            lines.push(format!(
+                "it cannot be repaired: `zoned format {consent}` makes it a new disk, and gives up all that was on it"
+            ));
+        }
         (_, Some(ranges)) if ranges.is_empty() => {
             lines.push("`zoned repair --give-up` makes it whole, and gives up nothing".to_owned())
         }
