@@ -36,9 +36,21 @@ pub enum CutOff {
     /// TLS did not come about.
     #[error("TLS: {0}")]
     Tls(String),
+    /// It hung up in the middle of what it sent.
+    #[error("it hung up in the middle of a message")]
+    HungUp,
     /// The connection broke.
     #[error("{0}")]
-    Io(#[from] io::Error),
+    Io(io::Error),
+}
+
+impl From<io::Error> for CutOff {
+    fn from(error: io::Error) -> CutOff {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => CutOff::HungUp,
+            _ => CutOff::Io(error),
+        }
+    }
 }
 
 /// An end of the connection that the protocol allows.
@@ -142,13 +154,15 @@ impl Exports {
 }
 
 /// The transmission: reads requests until the client leaves or it `is_ending`, while `write`
-/// runs on another thread. What is under way then is still answered by it.
+/// runs on another thread. What is under way then is still answered by it. While memory has to be waited for, `stalls` is
+/// called.
 pub(crate) fn read(
     inbox: &mut Inbox<'_>,
     session: &Session,
     export: &dyn Export,
     outbox: &Arc<Outbox>,
     is_ending: &dyn Fn() -> bool,
+    stalls: &dyn Fn(),
 ) -> Result<End, CutOff> {
     loop {
         let arrived = match Arrival::of(session, inbox.bytes())? {
@@ -161,7 +175,7 @@ pub(crate) fn read(
                     return match inbox.bytes() {
                         _ if is_ending() => Ok(End::Stopped),
                         [] => Ok(End::HungUp),
-                        _ => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+                        _ => Err(CutOff::HungUp),
                     };
                 }
                 continue;
@@ -174,8 +188,9 @@ pub(crate) fn read(
         };
         inbox.consume(Request::BYTES);
         let which = arrived.which;
-        if !outbox.enter(which.memory_bytes, || export.kick()) {
-            return Ok(End::Stopped);
+        if !outbox.enter(which.memory_bytes, || export.kick(), stalls) {
+            // (The writer has found that the client is gone, unless the server wants it so.)
+            return Ok(if is_ending() { End::Stopped } else { End::HungUp });
         }
         let payload_bytes = arrived.payload_bytes();
         if inbox.bytes().len() < payload_bytes {
@@ -198,8 +213,8 @@ pub(crate) fn read(
     }
 }
 
-/// Sends replies until the outbox has ended. A client that does not take them any more is cut off,
-/// and what is under way is only waited for.
+/// Sends replies until the outbox has ended. A client that does not take them any more is cut off: nothing more of it
+/// enters, and nobody waits for what is under way.
 pub(crate) fn write(outbox: &Outbox, sender: &Sender) {
     let (to, stream) = (sender.watched(), &*sender.stream);
     let _hang_up = HangUp { stream, outbox };
@@ -211,6 +226,7 @@ pub(crate) fn write(outbox: &Outbox, sender: &Sender) {
         let sent = if broken { None } else { sending.send(to).ok() };
         if sent.is_none() {
             broken = true;
+            outbox.abandon();
             stream.shutdown(Shutdown::Both);
         }
         let sent = sent.unwrap_or_else(|| sending.given_up());

@@ -4,6 +4,8 @@
 //! been idle for some time: no byte has moved, and the export works on none of their requests. Among
 //! both the one whose last byte is the oldest. So whoever sits there, never ends a request, or never
 //! takes a reply locks nobody out, and one that the export works for is never cut off.
+//!
+//! Likewise where somebody waits for memory, and such a one has it.
 
 use std::collections::BTreeMap;
 use std::net::Shutdown;
@@ -134,11 +136,20 @@ impl Connections {
 
     /// Cuts off the one that does nothing, if there is one.
     fn make_room(&mut self, idle: Duration) -> bool {
+        self.cut_off_one(idle, |_| true)
+    }
+
+    /// Somebody stands in line for memory: cuts off one that holds some, and does nothing in transmission.
+    pub(crate) fn free_memory(&mut self, idle: Duration) -> bool {
+        self.cut_off_one(idle, |connection| connection.outbox.holds_pooled())
+    }
+
+    fn cut_off_one(&mut self, idle: Duration, meant: impl Fn(&Connection) -> bool) -> bool {
         let now = Instant::now();
         let mut found: Vec<_> = self
             .open
             .values_mut()
-            .filter(|connection| connection.gave_way.is_none())
+            .filter(|connection| connection.gave_way.is_none() && meant(connection))
             .map(|connection| {
                 let activity = &connection.activity;
                 (activity.transmits(), activity.moved(), connection)

@@ -67,13 +67,18 @@
 //! | descriptors of a context | [16384](wire::DESCRIPTORS_MAX) | the rest of the range is left out, and clients ask again |
 //! | requests in flight | [256](server::REQUESTS_IN_FLIGHT_MAX) a connection | no more are read until a reply has been sent |
 //! | payload held | [64 MiB](server::MEMORY_BYTES_MAX) a connection | the same |
+//! | payload held | [512 MiB](server::MEMORY_BYTES_ALL_MAX) all connections: half is shared out, 4 MiB to each, and half is for who needs more | who needs more stands in line, and is not read from meanwhile |
 //! | connections | [64](server::CONNECTIONS_MAX) | an idle one gives way; if all work, closed at once |
 //!
 //! A client that stalls after the handshake, even in the middle of a request, holds its own
-//! connection and nothing else; [`server::Server::stop`] cuts it off. Where there are too many, the
+//! connection and, for a time, memory; [`server::Server::stop`] cuts it off. Where there are too many, the
 //! one that has done nothing for the longest time gives way to a new one: first those whose handshake
 //! is not over, then those on which nothing has moved for [30 s](server::IDLE_MIN) and for which the
-//! export does nothing. A client with a request under way is never cut off.
+//! export does nothing. So does one of these latter that holds memory for which others stand in line. A client with a
+//! request under way is never cut off.
+//!
+//! Of a client that does not take its replies because it has gone, requests that the export does not have yet are
+//! dropped.
 //!
 //! # What is refused
 //!
@@ -102,6 +107,7 @@ pub mod memory;
 mod offers;
 pub mod options;
 mod outbox;
+mod pool;
 mod queue;
 mod reading;
 pub mod replies;

@@ -62,6 +62,15 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
+    /// What is charged for requests under way.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
+    }
+
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.abandoned
+    }
+
     /// A request wants to enter.
     pub(crate) fn enter(&mut self, room: Room, memory_bytes: u64) -> Entry {
         // A request larger than all room comes through alone.

@@ -16,11 +16,13 @@ use crate::export::Export;
 use crate::handshake::ExportInfo;
 use crate::inbox::Inbox;
 pub use crate::limits::{
-    CONNECTIONS_MAX, HANDSHAKE_MAX, IDLE_MIN, Limits, MEMORY_BYTES_MAX, REQUESTS_IN_FLIGHT_MAX,
+    CONNECTIONS_MAX, HANDSHAKE_MAX, IDLE_MIN, Limits, MEMORY_BYTES_ALL_MAX, MEMORY_BYTES_MAX,
+    REQUESTS_IN_FLIGHT_MAX,
 };
 use crate::listen::{Address, ListenError, Listener};
 use crate::offers::{List, infos};
 use crate::outbox::{Outbox, Room};
+use crate::pool::Pool;
 use crate::session::Session;
 use crate::stream::Stream;
 use crate::tls::Tls;
@@ -53,7 +55,7 @@ pub enum Event {
     Left(u64, End),
     /// It was cut off.
     CutOff(u64, CutOff),
-    /// It had done nothing for so long, and gave way to a new one.
+    /// It had done nothing for so long, and gave way to one that needs its place or its memory.
     GaveWay(u64, Duration),
     /// It may not connect.
     Refused(Refused),
@@ -75,7 +77,7 @@ impl fmt::Display for Event {
             Self::CutOff(id, why) => write!(f, "client {id} was cut off: {why}"),
             Self::GaveWay(id, idle) => write!(
                 f,
-                "client {id} was cut off: there are too many, and it had done nothing for {:.1} s",
+                "client {id} was cut off: others need its place, and it had done nothing for {:.1} s",
                 idle.as_secs_f64()
             ),
             Self::Refused(why) => write!(f, "{why}"),
@@ -101,6 +103,7 @@ struct Accepting {
 struct Shared {
     offers: List,
     limits: Limits,
+    pool: Arc<Pool>,
     tell: Box<dyn Fn(Event) + Send + Sync>,
     stopping: AtomicBool,
     connections: Mutex<Connections>,
@@ -139,6 +142,7 @@ impl Server {
         let shared = Arc::new(Shared {
             offers: List::default(),
             limits,
+            pool: Arc::new(Pool::new(limits.shared_bytes())),
             tell: Box::new(tell),
             stopping: AtomicBool::new(false),
             connections: Mutex::default(),
@@ -339,7 +343,7 @@ impl Shared {
         let room = Room { requests: requests_in_flight, memory_bytes };
         let make = |id| Connection {
             stream: Arc::new(stream),
-            outbox: Arc::new(Outbox::new(id, room)),
+            outbox: Arc::new(Outbox::new(id, room, self.limits.own_bytes(), self.pool.clone())),
             activity: Arc::new(Activity::new()),
             export: Arc::new(OnceLock::new()),
             security,
@@ -412,6 +416,10 @@ impl Shared {
         let is_ending = || {
             self.stopping.load(Ordering::Acquire) || offer.is_withdrawn() || connection.is_barred()
         };
+        // (Whoever gives way needs a moment for it.)
+        let stalls = || {
+            self.lock().free_memory(self.limits.idle);
+        };
         let sender = outbox.begin_transmission(connection.sender(session));
         let _opened = Opened::new(export, id);
         thread::scope(|scope| {
@@ -420,7 +428,7 @@ impl Shared {
                 .spawn_scoped(scope, || connection::write(outbox, sender))?;
             // Whatever ends the reading, the writer is told.
             let ended = EndOnDrop(outbox);
-            let end = connection::read(&mut inbox, &session, export, outbox, &is_ending);
+            let end = connection::read(&mut inbox, &session, export, outbox, &is_ending, &stalls);
             drop(ended);
             drop(writing.join());
             end

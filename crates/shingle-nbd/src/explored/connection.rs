@@ -198,6 +198,7 @@ impl Connection {
                 if self.talker.hung_up || self.shut.1 || self.broken {
                     self.broken = true;
                     self.shut = (true, true);
+                    self.abandon();
                     self.leave(&all);
                 } else {
                     self.send(all);

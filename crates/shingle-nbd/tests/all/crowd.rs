@@ -169,3 +169,103 @@ fn who_takes_no_reply_gives_way() {
     held.next().1.done(Ok(Answer::Done));
     assert_eq!(new.receive().expect("answered").error, None);
 }
+
+/// Each has 10 kB for itself, and all have 40 kB more.
+fn short_of_memory(idle: Duration) -> (Arc<Held>, Bed) {
+    let held = Held::new();
+    let limits = Limits { connections: 4, memory_bytes_all: 80_000, idle, ..Limits::default() };
+    let bed = Bed::with(Arc::clone(&held) as _, 1, limits);
+    (held, bed)
+}
+
+fn answer((command, done): (Command, shingle_nbd::export::Completion)) {
+    match command {
+        Command::Read { length, .. } => done.done(Ok(Answer::Data(vec![1; length as usize]))),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn asks(client: &mut Client<UnixStream>, bytes: u32) {
+    client.send(command::READ, 0, 0, bytes, &[]).expect("sent");
+}
+
+fn hears(client: &mut Client<UnixStream>, bytes: usize) {
+    assert_eq!(client.receive().expect("answered").data.len(), bytes);
+}
+
+#[test]
+fn who_needs_memory_that_others_have_waits_and_nobody_waits_for_him() {
+    let (held, bed) = short_of_memory(HOUR);
+    let short = Duration::from_millis(100);
+    let mut clients: Vec<_> = (0..3).map(|_| bed.client(true)).collect();
+    let [greedy, waits, modest] = &mut clients[..] else { unreachable!() };
+    asks(greedy, 50_000);
+    let all_there_is = held.next();
+    asks(waits, 20_000);
+    assert!(held.none_within(short), "there is no memory for it");
+    for _ in 0..3 {
+        asks(modest, 10_000);
+        answer(held.next());
+        hears(modest, 10_000);
+    }
+    answer(all_there_is);
+    hears(greedy, 50_000);
+    let second = held.next();
+    // Now half of what is shared is gone.
+    asks(greedy, 30_001);
+    answer(second);
+    hears(waits, 20_000);
+    answer(held.next());
+    hears(greedy, 30_001);
+    // What is larger than all goes alone.
+    asks(modest, 1 << 20);
+    let large = held.next();
+    asks(waits, 10_001);
+    assert!(held.none_within(short));
+    answer(large);
+    hears(modest, 1 << 20);
+    answer(held.next());
+    hears(waits, 10_001);
+}
+
+#[test]
+fn who_stalls_with_memory_for_which_others_wait_gives_way() {
+    let (held, bed) = short_of_memory(Duration::ZERO);
+    let mut stalled = bed.client(true);
+    let request = Request { flags: 0, kind: command::WRITE, cookie: 1, offset: 0, length: 50_000 };
+    let mut bytes = Vec::new();
+    request.encode(&mut bytes);
+    let before = held.kicks.load(Ordering::Relaxed);
+    stalled.stream().write_all(&bytes).expect("sent");
+    let begun = Instant::now();
+    // (Before it waits for memory, and before it waits for the payload.)
+    while held.kicks.load(Ordering::Relaxed) < before + 2 {
+        assert!(begun.elapsed() < LONG, "the payload is not waited for");
+        std::thread::yield_now();
+    }
+    let mut waits = bed.client(true);
+    asks(&mut waits, 20_000);
+    answer(held.next());
+    hears(&mut waits, 20_000);
+    assert_eq!(gave_way(&bed), 1);
+    is_cut_off(stalled.stream());
+}
+
+#[test]
+fn requests_of_who_has_gone_are_not_begun() {
+    let held = Held::new();
+    let limits = Limits { requests_in_flight: 1, ..Limits::default() };
+    let bed = Bed::with(Arc::clone(&held) as _, 1, limits);
+    let mut client = bed.client(false);
+    (0..3).for_each(|_| asks(&mut client, 4096));
+    let first = held.next();
+    drop(client);
+    answer(first);
+    let end = bed.event(|event| match event {
+        Event::Left(1, end) => Some(end),
+        Event::CutOff(_, why) => panic!("{why}"),
+        _ => None,
+    });
+    assert_eq!(end, shingle_nbd::connection::End::HungUp);
+    assert!(held.none_within(Duration::ZERO));
+}
