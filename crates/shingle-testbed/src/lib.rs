@@ -213,6 +213,16 @@ impl Mount {
         Ok(Mount { folder: folder.to_owned(), mounted: true })
     }
 
+    /// A file system in memory, of so many bytes: one that is soon full.
+    ///
+    /// # Errors
+    /// If that cannot be done here.
+    pub fn in_memory(folder: &Path, bytes: u64) -> Result<Mount, String> {
+        root()?;
+        run("mount", &["-t", "tmpfs", "-o", &format!("size={bytes}"), "none", text(folder)])?;
+        Ok(Mount { folder: folder.to_owned(), mounted: true })
+    }
+
     /// Where it is.
     #[must_use]
     pub fn folder(&self) -> &Path {

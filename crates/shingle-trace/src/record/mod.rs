@@ -5,6 +5,7 @@
 
 mod code;
 mod read;
+mod spool;
 mod write;
 
 pub use read::Events;
@@ -145,6 +146,48 @@ mod tests {
             indexed.read(block, &mut reading, &mut by_index).expect("whole");
         }
         assert_eq!(by_index, requests);
+    }
+
+    /// Files without a name, and then the one with it: together they take no more room than the recording.
+    #[test]
+    fn on_a_full_file_system_there_is_what_came_before() {
+        let folder = shingle_testbed::folder();
+        let mounted = shingle_testbed::Mount::in_memory(folder.path(), 12 << 20);
+        if !shingle_testbed::skip_if(
+            "a file system that is full",
+            mounted.as_ref().map_err(Clone::clone),
+        ) {
+            return;
+        }
+        let path = folder.path().join("live.shingle").display().to_string();
+        let (to, told) = std::sync::mpsc::channel();
+        let tell = move |error: &crate::TraceError| to.send(error.to_string()).expect("heard");
+        let begun = Recording::begin_telling(&path, &About::default(), tell);
+        let (mut recorder, recording) = begun.expect("a file");
+        // (Of requests alone, so that both files without a name become large.)
+        let all = (0..).map(|n: u64| {
+            let offset = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 << 12;
+            Event::Request(Request { at: Nanos(n * 1_000), offset, bytes: 4096, op: Op::Write })
+        });
+        // Fewer than may wait, and more than there is room for.
+        all.clone().take(2_000_000).for_each(|event| recorder.event(&event));
+        let why = told.recv_timeout(std::time::Duration::from_secs(60)).expect("it is full");
+        assert_eq!(why, format!("{path}: cannot be written: No space left on device"));
+        drop(recorder);
+        let said = recording.finish().expect("what came before fits");
+        let mut read = Events::open(&path).expect("it is a recording");
+        let mut count = 0;
+        for expected in all {
+            match read.next().expect("whole") {
+                Some(event) => assert_eq!(event, expected),
+                None => break,
+            }
+            count += 1;
+        }
+        assert!(count > 100_000, "{count}");
+        assert_eq!(said, [format!("{why}; the recording ends after {count} requests")]);
+        assert_eq!(requests(&path).expect("a trace").len(), count);
+        assert_eq!(std::fs::read_dir(folder.path()).expect("there").count(), 1);
     }
 
     /// An empty batch means that the recording was cut off, and a full one that is handed over leaves one.

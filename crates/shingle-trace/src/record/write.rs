@@ -1,8 +1,7 @@
 //! A recording is written: a thread packs what it is told and puts it into files without a name;
 //! at the end they become one file with one.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
@@ -10,6 +9,7 @@ use shingle_core::observer::{Event, Observer};
 use shingle_core::units::{Op, Request};
 
 use super::code::{Last, encode};
+use super::spool::{Reserve, Spool};
 use super::{About, CHUNK_BYTES_MAX};
 use crate::error::{Kind, Place, TraceError};
 use crate::input::plain;
@@ -48,10 +48,31 @@ impl Recording {
     /// # Errors
     /// If the file cannot be made.
     pub fn begin(path: &str, about: &About) -> Result<(Recorder, Recording), TraceError> {
+        Recording::begin_telling(path, about, |_| {})
+    }
+
+    /// As [`Recording::begin`]. `tell` is called, from another thread, when the file cannot be written on: that is the
+    /// end of the recording, and the file gets what was recorded before.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn begin_telling(
+        path: &str,
+        about: &About,
+        tell: impl FnOnce(&TraceError) + Send + 'static,
+    ) -> Result<(Recorder, Recording), TraceError> {
         let mut file = Writer::create(path, about)?;
         let (to, from) = sync_channel(BATCHES_MAX);
         let thread = thread::Builder::new().name("shingle-record".to_owned());
-        let thread = thread.spawn(move || file.write(&from).and_then(|()| file.finish()));
+        let thread = thread.spawn(move || {
+            let written = file.write(&from);
+            // (Who records is not to wait for one who does not listen any more.)
+            drop(from);
+            if let Some(error) = file.full.as_ref().or(written.as_ref().err()) {
+                tell(error);
+            }
+            written.and_then(|()| file.finish())
+        });
         let thread = thread.map_err(|error| failed(path, &error))?;
         let batch = Vec::with_capacity(BATCH_EVENTS);
         Ok((Recorder { batch, to, serves: false, cut: false }, Recording { thread }))
@@ -107,35 +128,6 @@ impl Drop for Recorder {
     }
 }
 
-/// A file without a name, written from front to end and read once.
-struct Spool {
-    file: BufWriter<File>,
-    bytes: u64,
-}
-
-impl Spool {
-    fn beside(path: &str, what: &str) -> io::Result<Spool> {
-        let path = format!("{path}.{what}.partial");
-        let file =
-            File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
-        // It is gone whatever happens to us.
-        std::fs::remove_file(&path)?;
-        Ok(Spool { file: BufWriter::with_capacity(256 << 10, file), bytes: 0 })
-    }
-
-    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.bytes += bytes.len() as u64;
-        self.file.write_all(bytes)
-    }
-
-    fn copy_to(mut self, out: &mut Out) -> io::Result<()> {
-        self.file.flush()?;
-        let mut file = self.file.get_ref();
-        file.seek(SeekFrom::Start(0))?;
-        io::copy(&mut file.take(self.bytes), out).map(drop)
-    }
-}
-
 struct Writer {
     path: String,
     out: Option<Out>,
@@ -151,6 +143,10 @@ struct Writer {
     in_chunk: u32,
     last: Last,
     cut: bool,
+    /// Let go when a file cannot be written on, and at the end.
+    reserve: Option<Reserve>,
+    /// A file could not be written on: the recording ends there.
+    full: Option<TraceError>,
 }
 
 impl Writer {
@@ -170,19 +166,24 @@ impl Writer {
             in_chunk: 0,
             last: Last::default(),
             cut: false,
+            reserve: Some(Reserve::beside(path).map_err(told)?),
+            full: None,
             path: path.to_owned(),
         };
         writer.end_chunk().map_err(told)?;
         Ok(writer)
     }
 
+    /// Until no more comes, or a file cannot be written on.
     fn write(&mut self, from: &Receiver<Vec<Event>>) -> Result<(), TraceError> {
         for batch in from {
             self.cut |= batch.is_empty();
-            batch
-                .iter()
-                .try_for_each(|event| self.event(event))
-                .map_err(|error| failed(&self.path, &error))?;
+            for event in &batch {
+                self.event(event).map_err(|error| failed(&self.path, &error))?;
+                if self.full.is_some() {
+                    return Ok(());
+                }
+            }
         }
         Ok(())
     }
@@ -213,46 +214,61 @@ impl Writer {
             self.packed.clear();
             self.encoder.encode(&self.waiting, &mut self.packed);
             self.waiting.clear();
-            self.requests.put(&self.packed)?;
+            let packed = std::mem::take(&mut self.packed);
+            self.put(|writer| writer.requests.put(&packed))?;
+            self.packed = packed;
         }
         Ok(())
     }
 
     fn end_chunk(&mut self) -> io::Result<()> {
-        let mut head = [0; super::CHUNK_HEAD_BYTES];
-        head[4..8].copy_from_slice(&(self.chunk.len() as u32).to_le_bytes());
-        head[8..12].copy_from_slice(&self.in_chunk.to_le_bytes());
-        let mut checksum = crc32fast::Hasher::new();
-        checksum.update(&head[4..]);
-        checksum.update(&self.chunk);
-        head[..4].copy_from_slice(&checksum.finalize().to_le_bytes());
-        self.events.put(&head)?;
-        self.events.put(&self.chunk)?;
-        self.chunk.clear();
+        let mut chunk = vec![0; super::CHUNK_HEAD_BYTES];
+        chunk[4..8].copy_from_slice(&(self.chunk.len() as u32).to_le_bytes());
+        chunk[8..12].copy_from_slice(&self.in_chunk.to_le_bytes());
+        chunk.append(&mut self.chunk);
+        let checksum = crc32fast::hash(&chunk[4..]);
+        chunk[..4].copy_from_slice(&checksum.to_le_bytes());
+        self.put(|writer| writer.events.put(&chunk))?;
         (self.in_chunk, self.last) = (0, Last::default());
         Ok(())
     }
 
+    /// If that fails it is tried once more, with what was reserved, so that requests and events fit together: then the
+    /// recording ends.
+    fn put(&mut self, put: impl Fn(&mut Writer) -> io::Result<()>) -> io::Result<()> {
+        let Err(error) = put(self) else { return Ok(()) };
+        let Some(reserve) = self.reserve.take() else { return Err(error) };
+        drop(reserve);
+        self.full = Some(failed(&self.path, &error));
+        put(self)
+    }
+
     fn finish(mut self) -> Result<Vec<String>, TraceError> {
+        self.end_block().and_then(|()| self.end_chunk()).map_err(|e| failed(&self.path, &e))?;
         let path = std::mem::take(&mut self.path);
         let told = |error: io::Error| failed(&path, &error);
-        self.end_block().and_then(|()| self.end_chunk()).map_err(told)?;
         let requests = self.tally.requests.total();
+        let why = match (&self.full, self.cut) {
+            (Some(full), _) => full.to_string(),
+            (None, true) => format!("{path}: could not be written as fast as requests came"),
+            (None, false) => String::new(),
+        };
         if requests == 0 {
-            return Ok(vec![format!("{path}: not written, as there was no request")]);
+            let why = if why.is_empty() { format!("{path}: there was no request") } else { why };
+            return Ok(vec![format!("{why}; the recording is not written")]);
         }
         let recorded = Recorded::of(&self.tally, String::new(), TOOL.to_owned());
         let (blocks, events) = (self.requests.bytes, self.events.bytes);
         let header = header::encode(&recorded, &self.index, blocks, events);
         let mut out = self.out.take().expect("finished once");
+        drop(self.reserve);
         out.put(&header)?;
-        self.requests.copy_to(&mut out).map_err(told)?;
-        self.events.copy_to(&mut out).map_err(told)?;
+        self.requests.move_to(&mut out).map_err(told)?;
+        self.events.move_to(&mut out).map_err(told)?;
         out.finish()?;
-        let cut = format!(
-            "{path}: ends after {requests} requests, as it could not be written as fast as they came"
-        );
-        Ok(if self.cut { vec![cut] } else { Vec::new() })
+        let word = if requests == 1 { "request" } else { "requests" };
+        let cut = format!("{why}; the recording ends after {requests} {word}");
+        Ok(if why.is_empty() { Vec::new() } else { vec![cut] })
     }
 }
 
