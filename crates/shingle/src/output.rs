@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use serde::Serialize;
@@ -30,7 +31,17 @@ pub(crate) fn note(text: &str, quiet: bool) {
 /// A line on stderr. Whoever read that may have gone, as `head` does behind `2>&1`: then nobody is told, and the work goes
 /// on. (`eprintln` would panic.)
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    if !NOBODY_READS.load(Ordering::Relaxed) {
+        let _ = writeln!(std::io::stderr().lock(), "{text}");
+    }
+}
+
+static NOBODY_READS: AtomicBool = AtomicBool::new(false);
+
+/// Stderr is a pipe that is full: nothing more is said, as that would be waited for without end.
+#[cfg(feature = "store")]
+pub(crate) fn nobody_reads() {
+    NOBODY_READS.store(true, Ordering::Relaxed);
 }
 
 /// Fails if `path` cannot be written. Stdout always can, and what is no file shows it only then.

@@ -14,6 +14,7 @@ use std::time::Instant;
 use common::{Folder, MIB, PATIENCE, Served, never_idle, text, write};
 use rustix::fs::{FlockOperation, flock};
 use shingle_nbd::client::{Client, Wishes};
+use shingle_testbed::{Mount, skip_if};
 
 const TWO: &str = r#"
 listen = ["unix:nbd.sock"]
@@ -237,6 +238,93 @@ fn a_service_manager_is_told_how_it_is() {
     next("STOPPING=1");
     server.lines.by_ref().for_each(drop);
     assert_eq!(server.served.0.wait().expect("ended").code(), Some(0));
+}
+
+/// A store goes on without who looks on at it.
+#[test]
+fn a_record_ends_where_the_file_system_is_full_and_serving_goes_on() {
+    let bed = Bed::new();
+    let small = bed.0.path("small");
+    fs::create_dir(&small).expect("made");
+    // (4 MiB are kept for the end.)
+    let mounted = Mount::in_memory(&small, 4 * MIB + (512 << 10));
+    if !skip_if("a file system that is full", mounted.as_ref().map_err(Clone::clone)) {
+        return;
+    }
+    let serve =
+        "store serve --cache one.ssd --disk one.disk --nbd unix:nbd.sock --record small/w.rec";
+    let mut server = bed.start(bed.0.command(serve));
+    server.told("served at");
+    let mut client = bed.client("").expect("there");
+    write(&mut client, 0, &[7; 4096]);
+    for n in 0..60_000 {
+        client.read(n % 1000 * 4096, 1).expect("connected").expect("read");
+    }
+    let line = server.told("small/w.rec: cannot be written: No space left on device");
+    assert!(line.contains("ERROR") && line.contains("serving goes on"), "{line}");
+    client.flush().expect("connected").expect("flushed");
+    server.signal("-TERM");
+    server.told("stopping: SIGTERM");
+    server.told("is served no longer: 1 dirty block is on the SSD");
+    server.told("the recording ends after ");
+    server.end();
+    let told = bed.0.done("trace info small/w.rec");
+    assert!(told.contains("requests"), "{told}");
+}
+
+/// Each client is two lines: far more than a pipe takes.
+#[test]
+fn nobody_has_to_read_the_log() {
+    let bed = Bed::new();
+    let mut server = bed.start(bed.command(""));
+    server.told("metrics at ");
+    for _ in 0..1_000 {
+        bed.client("one").expect("there").disconnect().expect("connected");
+    }
+    server.signal("-TERM");
+    let begun = Instant::now();
+    let ended = loop {
+        if let Some(ended) = server.served.0.try_wait().expect("asked") {
+            break ended;
+        }
+        assert!(begun.elapsed() < PATIENCE, "it waits for who does not read");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    };
+    assert_eq!(ended.code(), Some(0));
+}
+
+#[test]
+fn what_a_reload_leaves_as_it_is_is_told() {
+    let bed = Bed::new();
+    let mut server = bed.start(bed.command(""));
+    server.told("metrics at ");
+    for (text, told) in [
+        (TWO.replace("tcp:127.0.0.1:0", "unix:m.sock"), "as before until a restart: `metrics`"),
+        (TWO.replace("\"counters\"", "\"other\""), "as before until a restart: `counters`"),
+        (
+            format!("{TWO}[log]\nformat = \"json\"\n"),
+            "as before until a restart: `format` of `[log]`",
+        ),
+        (TWO.to_owned(), "nothing has changed"),
+    ] {
+        bed.write("store.toml", &text);
+        let line = server.reloaded("is read again: ");
+        assert!(line.ends_with(&format!("is read again: {told}")), "{line}");
+    }
+    server.end();
+    bed.write("store.toml", &format!("{TWO}[log]\nlevel = \"warn\"\n"));
+    let mut server = bed.start(bed.command(""));
+    let begun = Instant::now();
+    while UnixStream::connect(bed.0.path("nbd.sock")).is_err() {
+        assert!(begun.elapsed() < PATIENCE, "nobody listens");
+    }
+    bed.write("store.toml", TWO);
+    let line = server.reloaded("is read again: ");
+    assert!(line.ends_with("is read again: the log has lines of level info and above"), "{line}");
+    server.end();
+    let twice = "unix:./x is named twice: clients and metrics need an address each";
+    let serve = "store serve --cache one.ssd --disk one.disk --nbd unix:x --metrics unix:./x";
+    bed.0.refused(2, serve, twice);
 }
 
 #[test]

@@ -60,6 +60,8 @@ pub(super) enum Order {
 pub(crate) struct Shared {
     /// The SSD, with all that it has by now.
     pub(crate) ssd: Device,
+    /// What is used of it.
+    pub(crate) ssd_used_bytes: u64,
     /// The size of the disk by now.
     pub(crate) disk_bytes: u64,
 }

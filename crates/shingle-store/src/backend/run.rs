@@ -381,7 +381,9 @@ impl Run {
     }
 
     fn share(&self) -> Result<Shared, StoreError> {
-        Ok(Shared { ssd: self.devices.0.share()?, disk_bytes: self.devices.1.measure()? })
+        let (ssd, disk) = &self.devices;
+        let (ssd, ssd_used_bytes) = (ssd.share()?, ssd.bytes());
+        Ok(Shared { ssd, ssd_used_bytes, disk_bytes: disk.measure()? })
     }
 
     fn carry_out(&mut self) {

@@ -24,7 +24,7 @@ use super::counters::Counters;
 use super::errors::ServeError;
 use super::export::Served;
 use super::leave;
-use super::notice::{Notice, TellNotice};
+use super::notice::{Left, Notice, TellNotice};
 use super::operators::{Devices, ENDING, Leave, Shared};
 use super::serve::Record;
 use super::status::{SCHEMA, Status};
@@ -209,8 +209,8 @@ impl Cache {
         control::listen(self.control.clone(), move |stream| shared.answer(stream, &leave))
     }
 
-    /// Shuts it down in order, when no client uses it any more; or ends it for good.
-    pub(super) fn end(self, detach: bool) -> Result<(), ServeError> {
+    /// Shuts it down in order, when no client uses it any more; or ends it for good. Returns what is left.
+    pub(super) fn end(self, detach: bool) -> Result<Left, ServeError> {
         self.shared.ending.store(true, Ordering::Relaxed);
         // Until all I/O has ended somebody may ask why the devices are in use still.
         let control = self.control.clone();
@@ -227,19 +227,21 @@ impl Cache {
         ended
     }
 
-    fn shut_down(self, detach: bool) -> Result<(), ServeError> {
+    fn shut_down(self, detach: bool) -> Result<Left, ServeError> {
         // What the kernel has cached comes now, and then nothing any more.
         let written = self.device.map_or(Ok(()), ublk::Device::stop);
         self.shared.save_counters();
         let uuid = self.shared.uuid;
         let ended = match detach {
             true => leave::ended(self.store.shut_down_for_good()?, uuid),
-            false => leave::stopped(self.store.shut_down()?, uuid).map(|warning| {
+            false => self.store.shut_down().map_err(ServeError::from).and_then(|left| {
+                let (left, warning) = leave::stopped(left, uuid)?;
                 let tell = |text| (self.shared.tell)(Notice::Remark(self.shared.export(), text));
                 warning.into_iter().for_each(tell);
+                Ok(left)
             }),
         };
-        ended.and(written.map_err(ServeError::Unwritten))
+        ended.and_then(|left| written.map(|()| left).map_err(ServeError::Unwritten))
     }
 
     /// Nothing is waited for: I/O that is under way keeps the devices locked until it is done.

@@ -64,6 +64,20 @@ pub(super) enum ChangeError {
     /// Nothing has grown.
     #[error("neither SSD nor disk is larger than what is used: enlarge the file or device first")]
     NotLarger,
+    /// A device has less than is used of it.
+    #[error(
+        "{path}: it has shrunk: it has {}, and {} of it are used; give it back its old size, as what lies beyond cannot be read or \
+         written until then",
+        show_bytes(*has), show_bytes(*used)
+    )]
+    Shrunk {
+        /// The device.
+        path: String,
+        /// Its size, in bytes.
+        has: u64,
+        /// What is used of it, in bytes.
+        used: u64,
+    },
     /// Dirty data cannot be read from the SSD.
     #[error(
         "the data of {0} dirty blocks is lost, and `status` lists them; --accept-lost gives them up: then the disk \
@@ -129,6 +143,15 @@ impl Shared {
         let _one_at_a_time = self.change()?;
         let devices = self.handle.devices()?;
         let blocks = devices.disk_bytes / BLOCK_BYTES;
+        let (path, has, used) = (self.disk(), devices.disk_bytes, self.handle.disk_bytes());
+        if has < used {
+            return Err(ChangeError::Shrunk { path, has, used });
+        }
+        let (path, has) = (devices.ssd.path().display().to_string(), devices.ssd.bytes());
+        let used = devices.ssd_used_bytes;
+        if has < used {
+            return Err(ChangeError::Shrunk { path, has, used });
+        }
         let disk_grows = blocks > self.handle.disk_bytes() / BLOCK_BYTES;
         let layout = Layout::for_ssd(devices.ssd.bytes());
         let slots = layout.map_or(0, |layout| layout.slots);

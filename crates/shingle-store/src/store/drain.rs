@@ -4,16 +4,16 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use shingle_engine::Device;
+use shingle_engine::{Device, Kind};
 
-use crate::backend::Handle;
+use crate::backend::{Handle, LastError};
 
 /// What somebody who waits is told.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Told {
     /// So many blocks are dirty still.
     Dirty(u64),
-    /// Nothing has gone for a while, and this is what the disk said last. It is told once.
+    /// Nothing has gone for a while, and this is what the disk said last. Each kind of error is told once.
     Stuck(String),
 }
 
@@ -70,7 +70,23 @@ pub(super) struct Waiting<'a> {
     least: u64,
     /// Since a block was destaged.
     idle: Duration,
-    is_told: bool,
+    told: Kinds,
+}
+
+/// What was tried in vain, and why, as far as that was told.
+#[derive(Default)]
+struct Kinds(Vec<(Kind, String)>);
+
+impl Kinds {
+    /// Whether none like this was told. (Each is tried again and again, at other places.)
+    fn add(&mut self, error: &LastError) -> bool {
+        let kind = (error.operation.kind, error.cause.clone());
+        let new = !self.0.contains(&kind);
+        if new {
+            self.0.push(kind);
+        }
+        new
+    }
 }
 
 const STEP: Duration = Duration::from_millis(20);
@@ -82,7 +98,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 impl Waiting<'_> {
     pub(super) fn for_blocks_of(handle: &Handle) -> Waiting<'_> {
         let (since, dirty, least, idle) = (Instant::now(), 0, u64::MAX, Duration::ZERO);
-        Waiting { handle, since, dirty, least, idle, is_told: false }
+        Waiting { handle, since, dirty, least, idle, told: Kinds::default() }
     }
 
     /// So many blocks are dirty.
@@ -99,7 +115,7 @@ impl Waiting<'_> {
 
     /// Why it is.
     pub(super) fn takes_nothing(&self) -> String {
-        let why = self.disk_error().map_or(String::new(), |error| format!(" ({error})"));
+        let why = self.disk_error().map_or(String::new(), |last| format!(" ({})", text(&last)));
         format!("the disk takes nothing{why}; {} blocks stay dirty", self.dirty)
     }
 
@@ -110,11 +126,10 @@ impl Waiting<'_> {
     pub(super) fn step(&mut self, tell: Tell<'_>) -> io::Result<()> {
         let mut told = tell(Told::Dirty(self.dirty));
         if self.idle > SILENCE
-            && !self.is_told
-            && let Some(error) = self.disk_error()
+            && let Some(last) = self.disk_error()
+            && self.told.add(&last)
         {
-            self.is_told = true;
-            told = told.and_then(|()| tell(Told::Stuck(error)));
+            told = told.and_then(|()| tell(Told::Stuck(text(&last))));
         }
         told.map_err(|_| {
             let dirty = self.dirty;
@@ -127,10 +142,35 @@ impl Waiting<'_> {
     }
 
     /// What the disk said last, since somebody waits.
-    fn disk_error(&self) -> Option<String> {
+    fn disk_error(&self) -> Option<LastError> {
         let all = self.handle.last_errors().into_iter();
         let mut of_disk =
             all.filter(|last| last.operation.device == Device::Disk && last.at >= self.since);
-        of_disk.next().map(|last| format!("{} failed: {}", last.operation, last.cause))
+        of_disk.next()
+    }
+}
+
+fn text(error: &LastError) -> String {
+    format!("{} failed: {}", error.operation, error.cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use shingle_device::Operation;
+
+    use super::*;
+
+    #[test]
+    fn each_kind_of_error_is_told_once() {
+        let mut told = Kinds::default();
+        let mut told = |kind, block, cause: &str| {
+            let operation = Operation { device: Device::Disk, kind, block, blocks: 1 };
+            told.add(&LastError { operation, cause: cause.to_owned(), at: Instant::now() })
+        };
+        assert!(told(Kind::Write, 1, "no room"));
+        assert!(!told(Kind::Write, 2, "no room"), "the same elsewhere");
+        assert!(told(Kind::Write, 2, "I/O error"), "another one");
+        assert!(told(Kind::Flush, 0, "I/O error"));
+        assert!(!told(Kind::Write, 3, "no room"), "it was told before");
     }
 }

@@ -205,9 +205,6 @@ pub enum ServeError {
     /// One of several was given up before the end.
     #[error("an export failed while others were served: see above")]
     SomeFailed,
-    /// What the process had to do after the store was shut down in order.
-    #[error(transparent)]
-    Last(io::Error),
     /// The control socket.
     #[error(transparent)]
     Control(#[from] ControlError),

@@ -13,13 +13,14 @@ use super::create::destroy;
 use super::drain::{Told, drain};
 use super::errors::{EndError, ServeError};
 use super::format::{read_superblock, write_superblock};
+use super::notice::Left;
 use super::trust;
 use crate::backend::{Beside, ShutDown, StoreError, Tell};
 
 /// Writes down what the disk is like, of a cache that was shut down in order. If the disk does not say, the next start takes
 /// it as after a crash, and the operator should hear why.
-pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<Option<String>, ServeError> {
-    let ShutDown { ssd, disk, .. } = left;
+pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(Left, Option<String>), ServeError> {
+    let ShutDown { ssd, disk, dirty_blocks, .. } = left;
     let (mut superblock, worse) = read_superblock(&ssd)
         .map_err(|error| StoreError::Recover { path: ssd.path().to_owned(), error })?;
     if superblock.uuid != *uuid.as_bytes() {
@@ -43,16 +44,17 @@ pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<Option<String>, Serv
         }
     }
     disk.close()?;
-    Ok(warning)
+    Ok((Left { dirty_blocks, in_order: superblock.clean }, warning))
 }
 
 /// Ends a cache, if the disk has everything.
-pub(super) fn ended(left: ShutDown, uuid: Uuid) -> Result<(), ServeError> {
+pub(super) fn ended(left: ShutDown, uuid: Uuid) -> Result<Left, ServeError> {
     if left.dirty_blocks > 0 {
         return Err(EndError::Dirty(left.dirty_blocks).into());
     }
     destroy(&left.ssd, &*left.disk, uuid)?;
-    Ok(left.disk.close()?)
+    left.disk.close()?;
+    Ok(Left { dirty_blocks: 0, in_order: true })
 }
 
 /// A cache that nobody serves, and its disk.
@@ -106,8 +108,8 @@ fn empty(cache: Offline<'_>, end: bool, left: &mut dyn FnMut(u64)) -> Result<(),
         Ok(())
     });
     if end && drained.is_ok() {
-        return ended(store.shut_down_for_good()?, uuid);
+        return ended(store.shut_down_for_good()?, uuid).map(drop);
     }
-    stopped(store.shut_down()?, uuid)?.iter().for_each(|text| warn(text));
+    stopped(store.shut_down()?, uuid)?.1.iter().for_each(|text| warn(text));
     Ok(drained?)
 }

@@ -29,10 +29,30 @@ pub enum Notice {
     Remark(String, String),
     /// An export is served: its name, and its cache.
     Begun(String, Uuid),
-    /// An export is served no longer.
-    Ended(String, Uuid),
+    /// An export is served no longer, and what is left of it.
+    Ended(String, Uuid, Left),
     /// An export is served no longer, or was not ended as it should have been.
     Failed(String, Uuid, ServeError),
+}
+
+/// How the devices of a cache were left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Left {
+    /// Blocks that the disk does not have.
+    pub dirty_blocks: u64,
+    /// The SSD says that it was shut down. It cannot if it has failed.
+    pub in_order: bool,
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.in_order, self.dirty_blocks) {
+            (false, dirty) => write!(f, "its SSD has failed, with {dirty} dirty blocks on it"),
+            (true, 0) => write!(f, "all is on the disk"),
+            (true, 1) => write!(f, "1 dirty block is on the SSD"),
+            (true, dirty) => write!(f, "{dirty} dirty blocks are on the SSD"),
+        }
+    }
 }
 
 /// What became of what an operator asked for.
@@ -59,7 +79,7 @@ impl fmt::Display for Notice {
                 write!(f, "{}: counters do not go on over restarts: {error}", path.display())
             }
             Notice::Begun(_, uuid) => write!(f, "{uuid} is served"),
-            Notice::Ended(_, uuid) => write!(f, "{uuid} is served no longer"),
+            Notice::Ended(_, uuid, left) => write!(f, "{uuid} is served no longer: {left}"),
             Notice::Failed(_, uuid, why) => write!(f, "{uuid} is served no longer: {why}"),
         }
     }

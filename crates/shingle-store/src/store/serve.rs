@@ -27,7 +27,7 @@ use super::cache::{Cache, Common, Opened};
 use super::control;
 pub use super::errors::ServeError;
 use super::notice::TellNotice;
-pub use super::notice::{Notice, Outcome};
+pub use super::notice::{Left, Notice, Outcome};
 use super::operators::{Leave, done};
 use super::reload;
 pub use super::reload::{Changes, ReloadError};
@@ -253,8 +253,8 @@ impl Serving {
     /// itself, as its last I/O may hang.
     ///
     /// # Errors
-    /// If a store fails, the last word cannot be written, or `last` fails.
-    pub fn wait(mut self, last: impl FnOnce() -> io::Result<()>) -> Result<(), ServeError> {
+    /// If a store fails, or the last word cannot be written.
+    pub fn wait(mut self, last: impl FnOnce()) -> Result<(), ServeError> {
         // Of a cache that is not served any more, while others were.
         let mut before = Ok(());
         loop {
@@ -312,27 +312,33 @@ impl Serving {
         // (It may have ended meanwhile: the connection is closed, and he sees that.)
         let cache = self.take(uuid, GRACE)?;
         let name = cache.options.name.clone();
-        let outcome = cache.end(detach);
+        let outcome = end(cache, detach, &self.common.tell);
         if self.caches.is_empty() {
             return Some((asker, outcome));
         }
         // One who has gone needs no answer.
         let _ = control::say(&asker, &done(outcome.as_ref().copied()));
-        (self.common.tell)(match outcome {
-            Ok(()) => Notice::Ended(name, uuid),
-            Err(error) => Notice::Failed(name, uuid, error),
-        });
+        if let Err(error) = outcome {
+            (self.common.tell)(Notice::Failed(name, uuid, error));
+        }
         None
     }
 
-    fn end_all(mut self, last: impl FnOnce() -> io::Result<()>) -> Result<(), ServeError> {
+    fn end_all(mut self, last: impl FnOnce()) -> Result<(), ServeError> {
         self.common.server.stop(GRACE);
         let caches = mem::take(&mut self.caches);
-        let ended = side_by_side(caches, |cache| cache.end(false));
-        // (What happens to a disk is worse than what happens to a recording.)
-        let ended = ended.into_iter().collect::<Result<(), _>>();
-        ended.and(last().map_err(ServeError::Last))
+        let ended = side_by_side(caches, |cache| end(cache, false, &self.common.tell));
+        last();
+        ended.into_iter().collect()
     }
+}
+
+/// Ends a cache, and tells what is left of it.
+fn end(cache: Cache, detach: bool, tell: &TellNotice) -> Result<(), ServeError> {
+    let (name, uuid) = (cache.options.name.clone(), cache.uuid());
+    let left = cache.end(detach)?;
+    tell(Notice::Ended(name, uuid, left));
+    Ok(())
 }
 
 /// Does it for all, each on a thread of its own: each waits for its own devices.
@@ -370,11 +376,10 @@ fn of<'a>(cache: &'a CacheOptions, all: &'a Options) -> impl Fn(ServeError) -> S
 fn finish(
     asker: &UnixStream,
     ended: Result<(), ServeError>,
-    last: impl FnOnce() -> io::Result<()>,
+    last: impl FnOnce(),
 ) -> Result<(), ServeError> {
-    let last = last().map_err(ServeError::Last);
-    let outcome = ended.and(last);
+    last();
     // One who has gone needs no answer.
-    let _ = control::say(asker, &done(outcome.as_ref().copied()));
-    outcome
+    let _ = control::say(asker, &done(ended.as_ref().copied()));
+    ended
 }

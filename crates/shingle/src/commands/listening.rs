@@ -112,6 +112,34 @@ pub(crate) fn address(text: &str, tls: bool) -> Result<Address, ListenError> {
     allowed(&address, tls).map(|()| address)
 }
 
+/// Each address is for one thing: a second listener there would take the first for another server.
+pub(crate) fn check_distinct<'a>(all: impl IntoIterator<Item = &'a Address>) -> Result<(), String> {
+    // (A socket may be there or not, and its folder may have several names.)
+    let real = |address: &Address| match address {
+        Address::Unix(path) => {
+            let folder = path.parent().filter(|folder| *folder != Path::new(""));
+            let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+            let name = path.file_name().map(PathBuf::from).unwrap_or_default();
+            Address::Unix(folder.map_or_else(|_| path.clone(), |folder| folder.join(name)))
+        }
+        other => other.clone(),
+    };
+    let mut seen = Vec::new();
+    for address in all {
+        match address {
+            // Any port that is free.
+            Address::Tcp(ip) if ip.port() == 0 => {}
+            _ if seen.contains(&real(address)) => {
+                return Err(format!(
+                    "{address} is named twice: clients and metrics need an address each"
+                ));
+            }
+            _ => seen.push(real(address)),
+        }
+    }
+    Ok(())
+}
+
 /// Where metrics are told: never with TLS.
 pub(crate) fn metrics_address(text: &str) -> Result<Address, String> {
     address(text, false).map_err(|error| match error {
@@ -241,6 +269,22 @@ mod tests {
         assert_eq!(refused("Home=boss.example", &["attic", "home"]), told);
         assert!(refused("home=boss.example", &[""]).contains("the only one has no name"));
         assert!(refused("home=boss.example", &["home"]).contains("no-such-folder"));
+    }
+
+    #[test]
+    fn an_address_is_for_one_thing() {
+        let check = |texts: &[&str]| {
+            let all: Vec<Address> = texts.iter().map(|text| text.parse().expect(text)).collect();
+            check_distinct(&all)
+        };
+        assert_eq!(check(&["unix:a", "unix:b", "tcp:127.0.0.1:1", "tcp:127.0.0.1:2"]), Ok(()));
+        assert_eq!(check(&["tcp:127.0.0.1:0", "tcp:127.0.0.1:0"]), Ok(()), "two free ports");
+        for twice in
+            [["unix:a", "unix:./a"], ["unix:/no/a", "unix:/no/a"], ["tcp:[::1]", "tcp:[::1]:10809"]]
+        {
+            let why = check(&twice).expect_err("twice");
+            assert!(why.starts_with(&format!("{} is named twice", twice[1])), "{why}");
+        }
     }
 
     #[test]

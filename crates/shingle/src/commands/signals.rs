@@ -24,9 +24,21 @@ impl Ending {
         [SIGINT, SIGTERM].into_iter().try_for_each(|signal| self.0.add_signal(signal))
     }
 
-    /// Waits for the next signal; whether it is the one that ends a terminal, by which a service manager says
-    /// that options are to be read again.
-    pub(crate) fn wait(&mut self) -> bool {
-        self.0.forever().next() == Some(SIGHUP)
+    /// Waits for the next signal.
+    pub(crate) fn wait(&mut self) -> Signal {
+        match self.0.forever().next() {
+            Some(SIGHUP) => Signal::Reload,
+            Some(SIGTERM) => Signal::End("SIGTERM"),
+            _ => Signal::End("SIGINT"),
+        }
     }
+}
+
+/// What a process is told by a signal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Signal {
+    /// A terminal has ended, by which a service manager says that options are to be read again.
+    Reload,
+    /// To end, and the name of the signal.
+    End(&'static str),
 }

@@ -1,14 +1,19 @@
 //! What a process that serves says while it does: lines with time, level and fields, on stderr or in the journal.
 
+mod lines;
+
 use std::os::unix::fs::MetadataExt;
 
 use anyhow::Context;
 use clap::ValueEnum;
 use serde::Deserialize;
+use tracing::error;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry, fmt, reload};
+
+pub(crate) use self::lines::{FlushOnDrop, Lines};
 
 /// How lines look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum, Deserialize)]
@@ -38,6 +43,17 @@ pub(crate) enum Level {
     Info,
 }
 
+/// As it is written in files.
+impl std::fmt::Display for Level {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Level::Error => "error",
+            Level::Warn => "warn",
+            Level::Info => "info",
+        })
+    }
+}
+
 impl Level {
     fn filter(self) -> LevelFilter {
         match self {
@@ -48,8 +64,16 @@ impl Level {
     }
 }
 
-/// A log at work: its level can be changed.
-pub(crate) struct Log(reload::Handle<LevelFilter, Registry>);
+/// A log at work. Dropped, it has written all.
+pub(crate) struct Log {
+    levels: Levels,
+    /// (The journal takes them at once.)
+    _lines: Option<FlushOnDrop>,
+}
+
+/// Which lines there are can be changed, from any thread.
+#[derive(Clone)]
+pub(crate) struct Levels(reload::Handle<LevelFilter, Registry>);
 
 impl Log {
     /// From now on the process logs.
@@ -60,23 +84,35 @@ impl Log {
             other => other,
         };
         let (filter, handle) = reload::Layer::new(level.filter());
-        let lines =
-            || fmt::layer().with_writer(std::io::stderr).with_ansi(false).with_target(false);
+        let levels = Levels(handle);
+        if format == Format::Journal {
+            let journal = tracing_journald::layer().context("--log journal: no journal here")?;
+            let layer = journal.with_field_prefix(Some("SHINGLE".to_owned()));
+            tracing_subscriber::registry().with(filter).with(layer).try_init()?;
+            return Ok(Log { levels, _lines: None });
+        }
+        let lines = Lines::begin(std::io::stderr(), |_, lost| {
+            error!(lost, "{lost} lines of the log are lost: nobody read them");
+        })?;
+        let to = lines.clone();
+        let layer =
+            fmt::layer().with_writer(move || to.clone()).with_ansi(false).with_target(false);
         let layer = match format {
-            Format::Json => lines().json().flatten_event(true).boxed(),
-            Format::Journal => {
-                let journal =
-                    tracing_journald::layer().context("--log journal: no journal here")?;
-                journal.with_field_prefix(Some("SHINGLE".to_owned())).boxed()
-            }
-            Format::Auto | Format::Text => lines().boxed(),
+            Format::Json => layer.json().flatten_event(true).boxed(),
+            _ => layer.boxed(),
         };
         tracing_subscriber::registry().with(filter).with(layer).try_init()?;
-        Ok(Log(handle))
+        Ok(Log { levels, _lines: Some(FlushOnDrop(lines)) })
     }
 
+    pub(crate) fn levels(&self) -> Levels {
+        self.levels.clone()
+    }
+}
+
+impl Levels {
     /// From now on these lines.
-    pub(crate) fn set_level(&self, level: Level) {
+    pub(crate) fn set(&self, level: Level) {
         // (It fails only when the subscriber is gone.)
         let _ = self.0.modify(|filter| *filter = level.filter());
     }

@@ -79,10 +79,9 @@ impl Serving {
             let at = self.caches.iter().position(|cache| cache.uuid() == uuid);
             let cache = self.caches.remove(at.expect("it was there"));
             let name = cache.options.name.clone();
-            (self.common.tell)(match cache.end(false) {
-                Ok(()) => Notice::Ended(name.clone(), uuid),
-                Err(error) => Notice::Failed(name.clone(), uuid, error),
-            });
+            if let Err(error) = super::end(cache, false, &self.common.tell) {
+                (self.common.tell)(Notice::Failed(name.clone(), uuid, error));
+            }
             changes.ended.push(name);
         }
         // Neither is an old name left without its rule, nor is a new one ever without.

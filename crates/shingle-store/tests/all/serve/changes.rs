@@ -140,7 +140,7 @@ fn a_disk_that_was_made_larger_is_served_as_it_was() {
     let serving = Serving::start(bed.options(false), &Registry::default(), tell).expect("served");
     let line = told.recv().expect("a line");
     assert!(line.contains("of 80 MiB only 64 MiB are used"), "{line}");
-    let serving = std::thread::spawn(|| serving.wait(|| Ok(())));
+    let serving = std::thread::spawn(|| serving.wait(|| ()));
     let client = bed.client();
     assert_eq!(client.size_bytes(), 64 * MIB);
     client.disconnect().expect("connected");
@@ -149,6 +149,24 @@ fn a_disk_that_was_made_larger_is_served_as_it_was() {
     resize(&bed, "disk", 32 * MIB);
     let error = bed.try_serve(false).map(drop).expect_err("smaller").to_string();
     assert!(error.contains("is it the right one?"), "{error}");
+}
+
+#[test]
+fn a_device_that_shrank_is_named_by_who_wants_to_grow() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    let ssd_bytes = std::fs::metadata(bed.path("ssd")).expect("there").len();
+    for (name, bytes, told) in [
+        ("disk", 64 * MIB, "/disk: it has shrunk: it has 63 MiB, and 64 MiB of it are used"),
+        ("ssd", ssd_bytes, "/ssd: it has shrunk: it has "),
+    ] {
+        resize(&bed, name, bytes - MIB);
+        let failed = bed.ask(&Request::Grow);
+        assert!(matches!(&failed, Answer::Failed(why) if why.contains(told)), "{failed:?}");
+        resize(&bed, name, bytes);
+    }
+    assert!(matches!(bed.ask(&Request::Grow), Answer::Failed(why) if why.contains("larger")));
+    bed.stop(serving);
 }
 
 /// Each takes as long as he likes, and none is sent away for another.

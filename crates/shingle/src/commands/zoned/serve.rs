@@ -23,8 +23,9 @@ use uuid::Uuid;
 use super::Which;
 use super::check::NO_SPARE;
 use crate::cli::Global;
-use crate::commands::listening::{Listening, MinimumBlock};
-use crate::commands::signals::Ending;
+use crate::commands::listening::{self, Listening, MinimumBlock};
+use crate::commands::signals::{Ending, Signal};
+use crate::log::{FlushOnDrop, Lines};
 use crate::output::note;
 
 /// How long requests of clients may take when the process leaves.
@@ -69,8 +70,18 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     let listeners = Listening::bind(&addresses, &users, tls.as_ref())?;
     // (And that is the last that can be wrong: no SSD is given up for nothing.)
     belongs_to_nobody(&live, &args.which.disk, args.without_ssd)?;
+    let lines = Lines::begin(std::io::stderr(), |lines, lost| {
+        lines.say(&format!("{lost} lines are lost: nobody read them"));
+    })?;
+    let _lines = FlushOnDrop(lines.clone());
     // (Whoever wants no remarks wants to know of a disk that fails.)
-    let failed = |line: String| note(&line, false);
+    let of_disk = lines.clone();
+    let failed = move |line: String| of_disk.say(&line);
+    let say = move |text: &str| {
+        if !quiet {
+            lines.say(text);
+        }
+    };
     let volume = Arc::new(ServedVolume::start(live.clone(), Box::new(failed))?);
     let served = Served {
         name: String::new(),
@@ -78,14 +89,18 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
         minimum_block,
         export: volume.clone(),
     };
-    let tell = move |event: Event| note(&event.to_string(), quiet);
+    let of_clients = say.clone();
+    let tell = move |event: Event| of_clients(&event.to_string());
     let server = Server::start_at(listeners, vec![served], Limits::default(), tell)?;
     let (leave, wait) = channel();
     let mut ending = Ending::new()?;
-    let on_signal = leave.clone();
+    let (on_signal, of_signals) = (leave.clone(), say.clone());
     thread::Builder::new().name("shingle-signals".to_owned()).spawn(move || {
         loop {
-            ending.wait();
+            match ending.wait() {
+                Signal::End(name) => of_signals(&format!("stopping: {name}")),
+                Signal::Reload => of_signals("stopping: SIGHUP"),
+            }
             // If nobody listens it is leaving already.
             let _ = on_signal.send(None);
         }
@@ -93,9 +108,11 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     let watch = Watch::over(&live);
     control::listen(control.clone(), move |stream| answer(stream, &watch, &leave))?;
     for address in server.addresses() {
-        note(&format!("{uuid}: served at {address}"), quiet);
+        say(&format!("{uuid}: served at {address}"));
     }
-    Listening::warn(&server.addresses(), &users, tls.is_some(), quiet);
+    for remark in listening::remarks(&server.addresses(), &users, tls.is_some()) {
+        say(&remark.to_string());
+    }
     let asker = wait.recv().unwrap_or(None);
     server.stop(GRACE);
     control.close();

@@ -101,6 +101,8 @@ impl File {
         {
             bail!(wrong(&error.to_string()));
         }
+        listening::check_distinct(file.listen.iter().chain(&file.metrics))
+            .map_err(|why| wrong(&why))?;
         if file.tls.is_none() && !file.tls_allow.is_empty() {
             bail!(wrong(
                 "`tls-allow` says who may connect with certificates, and `tls` is not given"
@@ -267,6 +269,10 @@ mod tests {
                 "\"\" is no name of an export",
             ),
             (&format!("{export}[log]\nlevel = \"loud\"\n"), "line 5: "),
+            (
+                &format!("listen = \"unix:x\"\nmetrics = \"unix:./x\"\n{export}"),
+                "unix:./x is named twice: clients and metrics need",
+            ),
         ] {
             let error = read(text).expect_err(told);
             assert!(error.starts_with(told) && !error.contains('\n'), "{text:?}: {error}");

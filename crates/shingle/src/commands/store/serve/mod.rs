@@ -19,7 +19,7 @@ mod metrics;
 mod service;
 mod tell;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,9 +30,12 @@ use clap::Args;
 use shingle_core::observer::Shared;
 use shingle_core::registry::Registry;
 use shingle_engine::settings::Settings;
-use shingle_nbd::listen::Listener;
-use shingle_store::store::serve::{CacheOptions, Extra, Notice, Options, Record, Serving, Stopper};
+use shingle_nbd::listen::{Address, Listener};
+use shingle_store::store::serve::{
+    CacheOptions, Changes, Extra, Notice, Options, Record, Serving, Stopper,
+};
 use shingle_store::ublk::Number;
+use shingle_trace::TraceError;
 use shingle_trace::record::{About, Recording};
 use tracing::{error, info, warn};
 
@@ -41,8 +44,8 @@ use self::tell::Events;
 use crate::Usage;
 use crate::cli::Global;
 use crate::commands::listening::{self, Encrypting, MinimumBlock, Remark};
-use crate::commands::signals::Ending;
-use crate::log::{Format, Level, Log};
+use crate::commands::signals::{Ending, Signal};
+use crate::log::{Format, Level, Levels, Log};
 use crate::output;
 
 #[derive(Debug, Args)]
@@ -81,7 +84,7 @@ pub(crate) struct Serve {
     trust_disk: bool,
     /// Record requests, their times, and all that the cache is told and decides, as a trace that
     /// `shingle run` reads and `shingle follow` repeats. The file is whole when the server has ended
-    /// in order.
+    /// in order. If it cannot be written on it ends early, the log says so, and serving goes on.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Where Prometheus fetches what is measured, as http://ADDR:PORT/metrics: tcp:ADDR:PORT with a loopback address,
@@ -125,6 +128,7 @@ impl Serve {
         let metrics = self.metrics.as_deref().map(listening::metrics_address);
         let metrics = metrics.transpose();
         let metrics = metrics.map_err(|error| Usage(format!("--metrics: {error}")))?;
+        listening::check_distinct(addresses.iter().chain(&metrics)).map_err(Usage)?;
         let counters = file::counters(self.counters.clone(), metrics.is_some());
         let options = Options { caches: vec![cache], addresses, users, tls, counters };
         Ok(Given { options, metrics, log: LogOptions { format: self.log, level: self.log_level } })
@@ -143,13 +147,18 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     is_reachable(&options, handed_over, if args.config.is_some() { "`listen`" } else { "--nbd" })?;
     // (Whoever wants no remarks wants to know of devices that fail.)
     let quieter = |level| if global.quiet && level == Level::Info { Level::Warn } else { level };
+    let kept = Kept::of(&options, metrics.as_ref(), log);
+    let at_first = log.level;
     let log = Log::begin(log.format, quieter(log.level))?;
     let recording = RefCell::new(None);
     let path = args.record.as_ref().map(|path| path.display().to_string());
     let record = |settings: &Settings, slots, disk_blocks| {
         let text = settings.to_text().map_err(io::Error::other)?;
         let about = About { slots, disk_blocks, settings: text };
-        let begun = Recording::begin(path.as_deref().unwrap_or_default(), &about);
+        let tell = |why: &TraceError| {
+            error!("{why}; nothing more is recorded, and serving goes on");
+        };
+        let begun = Recording::begin_telling(path.as_deref().unwrap_or_default(), &about, tell);
         let (recorder, handle) = begun.map_err(io::Error::other)?;
         recording.replace(Some(handle));
         Ok(Shared::new(recorder))
@@ -168,7 +177,9 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     // From now on a signal ends it in order.
     ending.begin()?;
     let quieter = global.quiet;
-    let reload = args.config.clone().map(|path| Reload { path, handed_over, log, quieter });
+    let (levels, level) = (log.levels(), Cell::new(at_first));
+    let reload = args.config.clone();
+    let reload = reload.map(|path| Reload { path, handed_over, levels, level, kept, quieter });
     let stopper = serving.stopper();
     thread::Builder::new()
         .name("shingle-signals".to_owned())
@@ -195,9 +206,12 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     service::watch(serving.roster())?;
     service::ready(serving.exports().len());
     let ended = serving.wait(|| {
-        let Some(recording) = recording.take() else { return Ok(()) };
-        recording.finish().map_err(io::Error::other)?.iter().for_each(|text| info!("{text}"));
-        Ok(())
+        match recording.take().map(Recording::finish) {
+            None => {}
+            Some(Ok(said)) => said.iter().for_each(|text| warn!("{text}")),
+            // (The store has ended in order all the same.)
+            Some(Err(why)) => error!("{why}; the recording is lost"),
+        }
     });
     service::stopping();
     Ok(ended?)
@@ -233,17 +247,45 @@ fn is_reachable(options: &Options, handed_over: bool, option: &str) -> Result<()
 struct Reload {
     path: PathBuf,
     handed_over: bool,
-    log: Log,
+    levels: Levels,
+    /// As it was asked for last.
+    level: Cell<Level>,
+    kept: Kept,
     quieter: bool,
+}
+
+/// What stays as it is until a restart.
+struct Kept {
+    metrics: Option<Address>,
+    counters: Option<PathBuf>,
+    format: Format,
+}
+
+impl Kept {
+    fn of(options: &Options, metrics: Option<&Address>, log: LogOptions) -> Kept {
+        let counters = options.counters.clone();
+        Kept { metrics: metrics.cloned(), counters, format: log.format }
+    }
+
+    /// Which of it would be otherwise.
+    fn differs_from(&self, new: &Kept) -> Vec<&'static str> {
+        let all = [
+            ("`metrics`", self.metrics != new.metrics),
+            ("`counters`", self.counters != new.counters),
+            ("`format` of `[log]`", self.format != new.format),
+        ];
+        all.into_iter().filter(|&(_, differs)| differs).map(|(name, _)| name).collect()
+    }
 }
 
 /// Ends in order, or reads options again.
 fn answer_signals(mut ending: Ending, stopper: &Stopper, reload: Option<Reload>) {
     loop {
-        let hung_up = ending.wait();
-        match &reload {
-            Some(reload) if hung_up => reload.again(stopper),
-            _ => {
+        match (ending.wait(), &reload) {
+            (Signal::Reload, Some(reload)) => reload.again(stopper),
+            (signal, _) => {
+                let name = if let Signal::End(name) = signal { name } else { "SIGHUP" };
+                info!("stopping: {name}");
                 service::stopping();
                 stopper.stop();
             }
@@ -257,17 +299,26 @@ impl Reload {
         service::reloading();
         let path = self.path.display();
         let done = File::read(&self.path).and_then(|file| {
-            let Given { options, log, .. } = file.given()?;
+            let Given { options, metrics, log } = file.given()?;
             is_reachable(&options, self.handed_over, "`listen`")?;
             let (exports, open) = (options.caches.len(), open_to_all(&options));
+            let kept = self.kept.differs_from(&Kept::of(&options, metrics.as_ref(), log));
             let changes = stopper.reload(options)?;
             let quieter = self.quieter && log.level == Level::Info;
-            self.log.set_level(if quieter { Level::Warn } else { log.level });
-            Ok((changes, exports, open))
+            self.levels.set(if quieter { Level::Warn } else { log.level });
+            let level = (self.level.replace(log.level) != log.level).then_some(log.level);
+            Ok((changes, level, kept, exports, open))
         });
         match done {
-            Ok((changes, exports, open)) => {
-                info!("{path} is read again: {changes}");
+            Ok((changes, level, kept, exports, open)) => {
+                let others = changes != Changes::default() || (level.is_none() && kept.is_empty());
+                let others = others.then(|| changes.to_string());
+                let level =
+                    level.map(|level| format!("the log has lines of level {level} and above"));
+                let kept = (!kept.is_empty())
+                    .then(|| format!("as before until a restart: {}", kept.join(", ")));
+                let told: Vec<String> = [others, level, kept].into_iter().flatten().collect();
+                info!("{path} is read again: {}", told.join("; "));
                 if changes.certificates || !changes.begun.is_empty() || !changes.changed.is_empty()
                 {
                     warn_of(&open);

@@ -53,7 +53,7 @@ fn tell(notice: &Notice) {
                 false => warn!(export, device, kind, offset, bytes, errno, more, "{failed}"),
             }
         }
-        Notice::Begun(export, cache) | Notice::Ended(export, cache) => {
+        Notice::Begun(export, cache) | Notice::Ended(export, cache, _) => {
             info!(export, %cache, "{notice}");
         }
         Notice::Counters(export, ..)
