@@ -42,6 +42,12 @@ impl Mark {
         disk.is_some_and(|disk| *self == Mark::alone(disk))
     }
 
+    /// The cache that a disk of this name belongs to, by its UUID, unless the mark is the disk's own.
+    #[must_use]
+    pub fn cache(&self, disk: Option<[u8; 16]>) -> Option<Uuid> {
+        (!self.is_alone(disk)).then(|| Uuid::from_bytes(self.uuid))
+    }
+
     /// The mark of a disk; `None` if it carries none, or one that makes no sense.
     ///
     /// # Errors

@@ -141,14 +141,10 @@ fn refuse_another(disk: &dyn ZonedDisk, format: &Format) -> Result<(), FormatErr
     let has = |uuid| Err(FormatError::HasMap { disk: name(), uuid });
     let found = superblocks(disk);
     let known = found.as_ref().ok().map(|chosen| &chosen.superblock);
-    let mark = known.and_then(|known| known.mark.filter(|mark| !mark.is_alone(Some(known.uuid))));
-    match (mark.map(|mark| mark.uuid), format.destroy) {
-        (Some(cache), None) => {
-            let cache = Uuid::from_bytes(cache);
-            return Err(FormatError::OfCache { disk: name(), cache });
-        }
+    let cache = known.and_then(|known| known.mark?.cache(Some(known.uuid)));
+    match (cache, format.destroy.map(Uuid::from_bytes)) {
+        (Some(cache), None) => return Err(FormatError::OfCache { disk: name(), cache }),
         (cache, Some(typed)) if cache != Some(typed) => {
-            let typed = Uuid::from_bytes(typed);
             return Err(FormatError::AnotherCache { disk: name(), typed });
         }
         (Some(_), Some(_)) => return Ok(()),

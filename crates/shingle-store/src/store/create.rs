@@ -55,8 +55,7 @@ pub fn create(
         return Err(CreateError::Swapped { path: disk.path().to_owned(), found });
     }
     // (Of a cache that is not here it cannot be told what it holds.)
-    let of_a_cache = disk.mark()?.filter(|mark| !mark.is_alone(disk.name()));
-    let of_disk = of_a_cache.map(|mark| Uuid::from_bytes(mark.uuid));
+    let of_disk = disk.mark()?.and_then(|mark| mark.cache(disk.name()));
     let here = check_free(ssd, of_disk, consent)?;
     let elsewhere = of_disk.filter(|&uuid| here != Some(uuid));
     if let Some(uuid) = elsewhere.filter(|uuid| !consent.destroy.contains(uuid)) {

@@ -1,5 +1,6 @@
 //! All that is dirty goes to the disk, while somebody waits.
 
+use std::collections::HashSet;
 use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -70,23 +71,8 @@ pub(super) struct Waiting<'a> {
     least: u64,
     /// Since a block was destaged.
     idle: Duration,
-    told: Kinds,
-}
-
-/// What was tried in vain, and why, as far as that was told.
-#[derive(Default)]
-struct Kinds(Vec<(Kind, String)>);
-
-impl Kinds {
-    /// Whether none like this was told. (Each is tried again and again, at other places.)
-    fn add(&mut self, error: &LastError) -> bool {
-        let kind = (error.operation.kind, error.cause.clone());
-        let new = !self.0.contains(&kind);
-        if new {
-            self.0.push(kind);
-        }
-        new
-    }
+    /// What was tried in vain, and why, as far as that was told. (Each is tried again and again, at other places.)
+    told: HashSet<(Kind, String)>,
 }
 
 const STEP: Duration = Duration::from_millis(20);
@@ -98,7 +84,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 impl Waiting<'_> {
     pub(super) fn for_blocks_of(handle: &Handle) -> Waiting<'_> {
         let (since, dirty, least, idle) = (Instant::now(), 0, u64::MAX, Duration::ZERO);
-        Waiting { handle, since, dirty, least, idle, told: Kinds::default() }
+        Waiting { handle, since, dirty, least, idle, told: HashSet::new() }
     }
 
     /// So many blocks are dirty.
@@ -127,7 +113,7 @@ impl Waiting<'_> {
         let mut told = tell(Told::Dirty(self.dirty));
         if self.idle > SILENCE
             && let Some(last) = self.disk_error()
-            && self.told.add(&last)
+            && self.told.insert(kind(&last))
         {
             told = told.and_then(|()| tell(Told::Stuck(text(&last))));
         }
@@ -150,6 +136,10 @@ impl Waiting<'_> {
     }
 }
 
+fn kind(error: &LastError) -> (Kind, String) {
+    (error.operation.kind, error.cause.clone())
+}
+
 fn text(error: &LastError) -> String {
     format!("{} failed: {}", error.operation, error.cause)
 }
@@ -162,10 +152,10 @@ mod tests {
 
     #[test]
     fn each_kind_of_error_is_told_once() {
-        let mut told = Kinds::default();
-        let mut told = |kind, block, cause: &str| {
-            let operation = Operation { device: Device::Disk, kind, block, blocks: 1 };
-            told.add(&LastError { operation, cause: cause.to_owned(), at: Instant::now() })
+        let mut told = HashSet::new();
+        let mut told = |tried, block, cause: &str| {
+            let operation = Operation { device: Device::Disk, kind: tried, block, blocks: 1 };
+            told.insert(kind(&LastError { operation, cause: cause.to_owned(), at: Instant::now() }))
         };
         assert!(told(Kind::Write, 1, "no room"));
         assert!(!told(Kind::Write, 2, "no room"), "the same elsewhere");

@@ -15,12 +15,9 @@ const PIECE_BYTES: usize = 1 << 20;
 /// pieces that move.
 const RESERVE_BYTES: u64 = 4 << 20;
 
-fn without_name(path: &str, what: &str) -> io::Result<File> {
-    let path = format!("{path}.{what}.partial");
-    let file = File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
-    // It is gone whatever happens to us.
-    std::fs::remove_file(&path)?;
-    Ok(file)
+/// Beside the file that gets all of it in the end, where there is room for that.
+fn without_name(out: &Out) -> io::Result<File> {
+    out.folder().map_or_else(tempfile::tempfile, tempfile::tempfile_in)
 }
 
 /// A file without a name, written from front to end and read once.
@@ -30,8 +27,8 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    pub(super) fn beside(path: &str, what: &str) -> io::Result<Spool> {
-        Ok(Spool { file: without_name(path, what)?, bytes: 0 })
+    pub(super) fn beside(out: &Out) -> io::Result<Spool> {
+        Ok(Spool { file: without_name(out)?, bytes: 0 })
     }
 
     /// Adds bytes: all, or none that count.
@@ -58,16 +55,12 @@ impl Spool {
     }
 }
 
-/// Room on the file system that nobody else gets before it is dropped.
-pub(super) struct Reserve(#[allow(dead_code)] File); // (its room is all that counts)
-
-impl Reserve {
-    pub(super) fn beside(path: &str) -> io::Result<Reserve> {
-        let file = without_name(path, "reserve")?;
-        match fallocate(&file, FallocateFlags::empty(), 0, RESERVE_BYTES) {
-            // Some file systems promise nothing.
-            Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => Ok(Reserve(file)),
-            Err(error) => Err(error.into()),
-        }
+/// Room beside `out` that nobody else gets before this is dropped.
+pub(super) fn reserve(out: &Out) -> io::Result<File> {
+    let file = without_name(out)?;
+    match fallocate(&file, FallocateFlags::empty(), 0, RESERVE_BYTES) {
+        // Some file systems promise nothing.
+        Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => Ok(file),
+        Err(error) => Err(error.into()),
     }
 }

@@ -1,6 +1,7 @@
 //! A recording is written: a thread packs what it is told and puts it into files without a name;
 //! at the end they become one file with one.
 
+use std::fs::File;
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -9,7 +10,7 @@ use shingle_core::observer::{Event, Observer};
 use shingle_core::units::{Op, Request};
 
 use super::code::{Last, encode};
-use super::spool::{Reserve, Spool};
+use super::spool::{Spool, reserve};
 use super::{About, CHUNK_BYTES_MAX};
 use crate::error::{Kind, Place, TraceError};
 use crate::input::plain;
@@ -144,7 +145,7 @@ struct Writer {
     last: Last,
     cut: bool,
     /// Let go when a file cannot be written on, and at the end.
-    reserve: Option<Reserve>,
+    reserve: Option<File>,
     /// A file could not be written on: the recording ends there.
     full: Option<TraceError>,
 }
@@ -154,21 +155,21 @@ impl Writer {
         let out = Out::create(path)?;
         let told = |error: io::Error| failed(path, &error);
         let mut writer = Writer {
-            out: Some(out),
             encoder: Encoder::default(),
             waiting: Vec::with_capacity(BLOCK_REQUESTS),
             packed: Vec::new(),
-            requests: Spool::beside(path, "requests").map_err(told)?,
+            requests: Spool::beside(&out).map_err(told)?,
             index: Vec::new(),
             tally: Tally::default(),
-            events: Spool::beside(path, "events").map_err(told)?,
+            events: Spool::beside(&out).map_err(told)?,
             chunk: about.to_text().into_bytes(),
             in_chunk: 0,
             last: Last::default(),
             cut: false,
-            reserve: Some(Reserve::beside(path).map_err(told)?),
+            reserve: Some(reserve(&out).map_err(told)?),
             full: None,
             path: path.to_owned(),
+            out: Some(out),
         };
         writer.end_chunk().map_err(told)?;
         Ok(writer)
@@ -249,12 +250,12 @@ impl Writer {
         let told = |error: io::Error| failed(&path, &error);
         let requests = self.tally.requests.total();
         let why = match (&self.full, self.cut) {
-            (Some(full), _) => full.to_string(),
-            (None, true) => format!("{path}: could not be written as fast as requests came"),
-            (None, false) => String::new(),
+            (Some(full), _) => Some(full.to_string()),
+            (None, true) => Some(format!("{path}: could not be written as fast as requests came")),
+            (None, false) => None,
         };
         if requests == 0 {
-            let why = if why.is_empty() { format!("{path}: there was no request") } else { why };
+            let why = why.unwrap_or_else(|| format!("{path}: there was no request"));
             return Ok(vec![format!("{why}; the recording is not written")]);
         }
         let recorded = Recorded::of(&self.tally, String::new(), TOOL.to_owned());
@@ -267,8 +268,8 @@ impl Writer {
         self.events.move_to(&mut out).map_err(told)?;
         out.finish()?;
         let word = if requests == 1 { "request" } else { "requests" };
-        let cut = format!("{why}; the recording ends after {requests} {word}");
-        Ok(if why.is_empty() { Vec::new() } else { vec![cut] })
+        let cut = why.map(|why| format!("{why}; the recording ends after {requests} {word}"));
+        Ok(cut.into_iter().collect())
     }
 }
 

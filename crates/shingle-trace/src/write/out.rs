@@ -78,7 +78,7 @@ impl Out {
     }
 
     /// Where it is put: of a file that is not there before.
-    pub(super) fn folder(&self) -> Option<&Path> {
+    pub(crate) fn folder(&self) -> Option<&Path> {
         let (partial, _) = self.beside.as_ref()?;
         partial.parent().map(|folder| if folder == "" { Path::new(".") } else { folder })
     }

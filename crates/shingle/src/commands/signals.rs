@@ -1,5 +1,7 @@
 //! How what runs until it is ended is ended in order.
 
+use std::fmt;
+
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -27,18 +29,30 @@ impl Ending {
     /// Waits for the next signal.
     pub(crate) fn wait(&mut self) -> Signal {
         match self.0.forever().next() {
-            Some(SIGHUP) => Signal::Reload,
-            Some(SIGTERM) => Signal::End("SIGTERM"),
-            _ => Signal::End("SIGINT"),
+            Some(SIGHUP) => Signal::HangUp,
+            Some(SIGTERM) => Signal::Terminate,
+            _ => Signal::Interrupt,
         }
     }
 }
 
-/// What a process is told by a signal.
+/// A signal that ends a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Signal {
     /// A terminal has ended, by which a service manager says that options are to be read again.
-    Reload,
-    /// To end, and the name of the signal.
-    End(&'static str),
+    HangUp,
+    /// As `kill` and service managers send.
+    Terminate,
+    /// As Ctrl-C sends.
+    Interrupt,
+}
+
+impl fmt::Display for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Signal::HangUp => "SIGHUP",
+            Signal::Terminate => "SIGTERM",
+            Signal::Interrupt => "SIGINT",
+        })
+    }
 }

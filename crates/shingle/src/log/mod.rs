@@ -46,11 +46,7 @@ pub(crate) enum Level {
 /// As it is written in files.
 impl std::fmt::Display for Level {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Level::Error => "error",
-            Level::Warn => "warn",
-            Level::Info => "info",
-        })
+        f.write_str(self.to_possible_value().expect("none is left out").get_name())
     }
 }
 
@@ -111,10 +107,13 @@ impl Log {
 }
 
 impl Levels {
-    /// From now on these lines.
-    pub(crate) fn set(&self, level: Level) {
+    /// From now on these lines. Whether there were others before.
+    pub(crate) fn set(&self, level: Level) -> bool {
+        let new = level.filter();
+        let mut changes = false;
         // (It fails only when the subscriber is gone.)
-        let _ = self.0.modify(|filter| *filter = level.filter());
+        let _ = self.0.modify(|filter| changes = std::mem::replace(filter, new) != new);
+        changes
     }
 }
 

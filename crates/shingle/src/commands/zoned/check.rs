@@ -93,9 +93,53 @@ impl Seen {
         Ok(json)
     }
 
-    /// What is wrong, in lines.
+    /// What is wrong, and what to do, in lines.
     pub(crate) fn wrong(&self) -> Vec<String> {
-        wrong(&self.map, &self.head)
+        let found = &self.map;
+        let bytes = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
+        let again = |what: &String| format!("{what}; {WRITTEN_ANEW}");
+        let mut lines: Vec<String> = self.head.iter().map(again).collect();
+        if found.spares_left == Some(0) {
+            lines.push(format!(
+                "no spare zone is left, as {} zones have failed: {NO_SPARE}",
+                found.failed_zones
+            ));
+        }
+        if !found.uuid.is_empty() {
+            for (number, copy) in (1..).zip(&found.copies) {
+                lines.extend(in_copy(number, copy, found.damage.is_none()));
+            }
+        }
+        for (first, count) in &found.lost_ranges {
+            lines.push(format!(
+                "lost: {} at byte {}, an error until it is written anew or trimmed",
+                bytes(*count),
+                first * BLOCK_BYTES
+            ));
+        }
+        lines.extend(found.damage.iter().map(|damage| format!("the map is damaged: {damage}")));
+        match (&found.damage, &found.given_up_ranges) {
+            (Some(_), None) => {
+                let map = Uuid::try_parse(&found.uuid).ok().map(Uuid::into_bytes);
+                let cache = found.mark.and_then(|mark| mark.cache(map));
+                let consent =
+                    cache.map_or("--force".to_owned(), |cache| format!("--destroy {cache}"));
+                lines.push(format!(
+                    "it cannot be repaired: `zoned format {consent}` makes it a new disk, and gives up all that was on it"
+                ));
+            }
+            (_, Some(ranges)) if ranges.is_empty() => lines
+                .push("`zoned repair --give-up` makes it whole, and gives up nothing".to_owned()),
+            (_, Some(ranges)) => lines.extend(ranges.iter().map(|(first, count)| {
+                format!(
+                    "`zoned repair --give-up` gives up {} at byte {}",
+                    bytes(*count),
+                    first * BLOCK_BYTES
+                )
+            })),
+            (None, None) => {}
+        }
+        lines
     }
 }
 
@@ -151,56 +195,6 @@ pub(super) fn told(found: &Inspected) -> Vec<String> {
              and it was never flushed",
             found.zones_ahead
         ));
-    }
-    lines
-}
-
-/// What is wrong with a disk, and what to do, in lines. `head`: of a zoned file, likewise.
-pub(super) fn wrong(found: &Inspected, head: &[String]) -> Vec<String> {
-    let bytes = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
-    let again = |what: &String| format!("{what}; {WRITTEN_ANEW}");
-    let mut lines: Vec<String> = head.iter().map(again).collect();
-    if found.spares_left == Some(0) {
-        lines.push(format!(
-            "no spare zone is left, as {} zones have failed: {NO_SPARE}",
-            found.failed_zones
-        ));
-    }
-    if !found.uuid.is_empty() {
-        for (number, copy) in (1..).zip(&found.copies) {
-            lines.extend(in_copy(number, copy, found.damage.is_none()));
-        }
-    }
-    for (first, count) in &found.lost_ranges {
-        lines.push(format!(
-            "lost: {} at byte {}, an error until it is written anew or trimmed",
-            bytes(*count),
-            first * BLOCK_BYTES
-        ));
-    }
-    lines.extend(found.damage.iter().map(|damage| format!("the map is damaged: {damage}")));
-    match (&found.damage, &found.given_up_ranges) {
-        (Some(_), None) => {
-            let map = Uuid::try_parse(&found.uuid).ok().map(Uuid::into_bytes);
-            let consent = match found.mark.filter(|mark| !mark.is_alone(map)) {
-                Some(mark) => format!("--destroy {}", Uuid::from_bytes(mark.uuid)),
-                None => "--force".to_owned(),
-            };
-            lines.push(format!(
-                "it cannot be repaired: `zoned format {consent}` makes it a new disk, and gives up all that was on it"
-            ));
-        }
-        (_, Some(ranges)) if ranges.is_empty() => {
-            lines.push("`zoned repair --give-up` makes it whole, and gives up nothing".to_owned())
-        }
-        (_, Some(ranges)) => lines.extend(ranges.iter().map(|(first, count)| {
-            format!(
-                "`zoned repair --give-up` gives up {} at byte {}",
-                bytes(*count),
-                first * BLOCK_BYTES
-            )
-        })),
-        (None, None) => {}
     }
     lines
 }

@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use shingle_translated::repair;
 
-use super::check::{told, unused, wrong};
+use super::check::{Seen, told, unused};
 use crate::output::print;
 
 #[derive(Debug, Args)]
@@ -22,15 +22,16 @@ pub(crate) struct Repair {
 pub(super) fn execute(args: &Repair) -> anyhow::Result<()> {
     // (It says who uses it, if somebody does.)
     let head = unused(&args.disk)?.head;
-    let found = repair(shingle_zoned::open(&args.disk)?, args.give_up)?;
-    print(&[told(&found), wrong(&found, &head)].concat().join("\n"))?;
-    if found.damage.is_some() && !args.give_up {
+    let map = repair(shingle_zoned::open(&args.disk)?, args.give_up)?;
+    let seen = Seen { map, head };
+    print(&[told(&seen.map), seen.wrong()].concat().join("\n"))?;
+    if seen.map.damage.is_some() && !args.give_up {
         bail!(
             "{}: nothing was changed: what is said above to be given up is gone; to have the rest, say --give-up",
             args.disk.display()
         );
     }
-    let verdict = match &found.damage {
+    let verdict = match &seen.map.damage {
         Some(_) => "repaired: what was given up is an error until it is written anew",
         None => "both copies of the map are whole; nothing was given up",
     };

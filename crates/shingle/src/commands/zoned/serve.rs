@@ -24,7 +24,7 @@ use super::Which;
 use super::check::NO_SPARE;
 use crate::cli::Global;
 use crate::commands::listening::{self, Listening, MinimumBlock};
-use crate::commands::signals::{Ending, Signal};
+use crate::commands::signals::Ending;
 use crate::log::{FlushOnDrop, Lines};
 use crate::output::note;
 
@@ -97,10 +97,7 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     let (on_signal, of_signals) = (leave.clone(), say.clone());
     thread::Builder::new().name("shingle-signals".to_owned()).spawn(move || {
         loop {
-            match ending.wait() {
-                Signal::End(name) => of_signals(&format!("stopping: {name}")),
-                Signal::Reload => of_signals("stopping: SIGHUP"),
-            }
+            of_signals(&format!("stopping: {}", ending.wait()));
             // If nobody listens it is leaving already.
             let _ = on_signal.send(None);
         }
@@ -132,8 +129,7 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
 /// so itself from then on.
 fn belongs_to_nobody(live: &LiveDisk, disk: &Path, without_ssd: bool) -> anyhow::Result<()> {
     let uuid = live.uuid();
-    let Some(mark) = live.mark().filter(|mark| !mark.is_alone(Some(uuid))) else { return Ok(()) };
-    let cache = Uuid::from_bytes(mark.uuid);
+    let Some(cache) = live.mark().and_then(|mark| mark.cache(Some(uuid))) else { return Ok(()) };
     if !without_ssd {
         bail!(
             "{0} belongs to cache {cache}, and what was written last may be on its SSD only: serve both with `shingle store \

@@ -19,7 +19,7 @@ mod metrics;
 mod service;
 mod tell;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -148,7 +148,6 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     // (Whoever wants no remarks wants to know of devices that fail.)
     let quieter = |level| if global.quiet && level == Level::Info { Level::Warn } else { level };
     let kept = Kept::of(&options, metrics.as_ref(), log);
-    let at_first = log.level;
     let log = Log::begin(log.format, quieter(log.level))?;
     let recording = RefCell::new(None);
     let path = args.record.as_ref().map(|path| path.display().to_string());
@@ -177,9 +176,9 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     // From now on a signal ends it in order.
     ending.begin()?;
     let quieter = global.quiet;
-    let (levels, level) = (log.levels(), Cell::new(at_first));
+    let levels = log.levels();
     let reload = args.config.clone();
-    let reload = reload.map(|path| Reload { path, handed_over, levels, level, kept, quieter });
+    let reload = reload.map(|path| Reload { path, handed_over, levels, kept, quieter });
     let stopper = serving.stopper();
     thread::Builder::new()
         .name("shingle-signals".to_owned())
@@ -248,8 +247,6 @@ struct Reload {
     path: PathBuf,
     handed_over: bool,
     levels: Levels,
-    /// As it was asked for last.
-    level: Cell<Level>,
     kept: Kept,
     quieter: bool,
 }
@@ -282,10 +279,9 @@ impl Kept {
 fn answer_signals(mut ending: Ending, stopper: &Stopper, reload: Option<Reload>) {
     loop {
         match (ending.wait(), &reload) {
-            (Signal::Reload, Some(reload)) => reload.again(stopper),
+            (Signal::HangUp, Some(reload)) => reload.again(stopper),
             (signal, _) => {
-                let name = if let Signal::End(name) = signal { name } else { "SIGHUP" };
-                info!("stopping: {name}");
+                info!("stopping: {signal}");
                 service::stopping();
                 stopper.stop();
             }
@@ -305,8 +301,8 @@ impl Reload {
             let kept = self.kept.differs_from(&Kept::of(&options, metrics.as_ref(), log));
             let changes = stopper.reload(options)?;
             let quieter = self.quieter && log.level == Level::Info;
-            self.levels.set(if quieter { Level::Warn } else { log.level });
-            let level = (self.level.replace(log.level) != log.level).then_some(log.level);
+            let level = if quieter { Level::Warn } else { log.level };
+            let level = self.levels.set(level).then_some(level);
             Ok((changes, level, kept, exports, open))
         });
         match done {
