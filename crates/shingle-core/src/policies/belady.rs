@@ -22,9 +22,13 @@ pub struct Belady {
     next_use: Vec<u64>, // by slot
     heap: Vec<u32>,
     place: Vec<u32>, // by slot: where in the heap
-    /// Slots in use that a search has passed over; empty between calls.
+    /// Slots that may not leave yet, which a search has passed over: mostly those of the request under way. They are not
+    /// in the heap, or each search of a long request would pass over all before it once more.
     aside: Vec<u32>,
 }
+
+/// The place of a slot that is aside.
+const ASIDE: u32 = u32::MAX;
 
 impl Belady {
     fn key(&self, at: usize) -> (u64, u32) {
@@ -101,30 +105,41 @@ impl Order for Belady {
     #[inline]
     fn touch(&mut self, slot: Slot, access: &Access, _: &Slots) {
         self.next_use[slot.index()] = access.next_use;
-        let at = self.place[slot.index()] as usize;
-        self.down(at);
-        self.up(at);
+        if self.place[slot.index()] != ASIDE {
+            let at = self.place[slot.index()] as usize;
+            self.down(at);
+            self.up(at);
+        }
     }
 
     fn remove(&mut self, slot: Slot, _: &Slots) {
-        self.take(self.place[slot.index()] as usize);
+        match self.place[slot.index()] {
+            ASIDE => self.aside.retain(|&aside| aside != slot.0),
+            at => _ = self.take(at as usize),
+        }
     }
 
     #[inline]
     fn pop(&mut self, slots: &Slots) -> Option<Slot> {
-        let mut found = None;
-        while found.is_none() && !self.heap.is_empty() {
-            let slot = self.take(0);
-            if slots.evictable(Slot(slot)) {
-                found = Some(Slot(slot));
-            } else {
-                self.aside.push(slot);
+        let mut at = 0;
+        while let Some(&slot) = self.aside.get(at) {
+            match slots.evictable(Slot(slot)) {
+                true => {
+                    self.aside.swap_remove(at);
+                    self.push(slot);
+                }
+                false => at += 1,
             }
         }
-        while let Some(slot) = self.aside.pop() {
-            self.push(slot);
+        while !self.heap.is_empty() {
+            let slot = self.take(0);
+            if slots.evictable(Slot(slot)) {
+                return Some(Slot(slot));
+            }
+            self.place[slot as usize] = ASIDE;
+            self.aside.push(slot);
         }
-        found
+        None
     }
 
     fn restore(&mut self, slot: Slot, _: &Slots) {
@@ -150,5 +165,6 @@ impl Order for Belady {
             assert_eq!(self.place[slot as usize] as usize, at, "a slot has lost its place");
             assert!(at == 0 || self.key((at - 1) / 2) > self.key(at), "the heap is out of order");
         }
+        assert!(self.aside.iter().all(|&slot| self.place[slot as usize] == ASIDE));
     }
 }
