@@ -113,6 +113,7 @@ mod reading;
 pub mod replies;
 pub mod requests;
 mod sender;
+mod served;
 pub mod server;
 pub mod session;
 pub mod stream;

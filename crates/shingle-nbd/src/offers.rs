@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::handshake::ExportInfo;
-use crate::server::Served;
+use crate::served::Served;
 
 /// An export, and whether it is still offered.
 pub(crate) struct Offer {

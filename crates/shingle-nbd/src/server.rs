@@ -13,7 +13,6 @@ use crate::activity::{Activity, Watched};
 use crate::connection::{self, CutOff, End, Exports};
 use crate::connections::{Connection, Connections, Security};
 use crate::export::Export;
-use crate::handshake::ExportInfo;
 use crate::inbox::Inbox;
 pub use crate::limits::{
     CONNECTIONS_MAX, HANDSHAKE_MAX, IDLE_MIN, Limits, MEMORY_BYTES_ALL_MAX, MEMORY_BYTES_MAX,
@@ -23,27 +22,11 @@ use crate::listen::{Address, ListenError, Listener};
 use crate::offers::{List, infos};
 use crate::outbox::{Outbox, Room};
 use crate::pool::Pool;
+pub use crate::served::{MINIMUM_BLOCK_MAX, Served};
 use crate::session::Session;
 use crate::stream::Stream;
 use crate::tls::Tls;
 use crate::users::{Refused, Users};
-
-/// The largest minimum block size that the protocol allows, in bytes.
-pub const MINIMUM_BLOCK_MAX: u32 = 64 << 10;
-
-/// An export, with what the handshake tells of it.
-#[derive(Clone)]
-pub struct Served {
-    /// Its name; may be empty.
-    pub name: String,
-    /// For people; may be empty.
-    pub description: String,
-    /// What offsets and lengths have to be multiples of, in bytes: a power of two up to 64 KiB. 1
-    /// lets clients write single bytes.
-    pub minimum_block: u32,
-    /// The export itself.
-    pub export: Arc<dyn Export>,
-}
 
 /// What a server may want to tell its operator, one line each.
 #[derive(Debug)]
@@ -254,24 +237,6 @@ impl Accepting {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop(Duration::ZERO);
-    }
-}
-
-impl Served {
-    fn check(&self) {
-        let minimum = self.minimum_block;
-        assert!(minimum.is_power_of_two() && minimum <= MINIMUM_BLOCK_MAX, "minimum {minimum}");
-    }
-
-    /// As it is now: an export may have grown since the client before.
-    pub(crate) fn info(&self) -> ExportInfo {
-        ExportInfo {
-            name: self.name.clone(),
-            description: self.description.clone(),
-            size_bytes: self.export.size_bytes(),
-            read_only: self.export.read_only(),
-            minimum_block: self.minimum_block,
-        }
     }
 }
 

@@ -6,7 +6,8 @@ use rayon::prelude::*;
 use shingle_core::units::{Block, Op, Request};
 use shingle_core::zones::ZoneMap;
 
-use super::cheapest::{Band, Costs, NEVER, Write, cheapest};
+use super::band::{Band, Costs, NEVER, Write};
+use super::cheapest::cheapest;
 use super::room::{Form, Room};
 use super::search::{At, peak};
 use super::{Bound, Prices};

@@ -14,7 +14,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::cheapest::{Band, Costs, NEVER};
+use super::band::{Band, Costs, NEVER};
 
 /// What takes longer never happens: a price, or places but for rounding, may be none.
 const ACCESSES_MAX: f64 = 1e15;

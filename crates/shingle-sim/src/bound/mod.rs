@@ -19,6 +19,7 @@
 //! finds it without looking at pairs. Behind the last rewrite there may be writes of which all is trimmed in the end.
 
 mod accesses;
+mod band;
 mod begins;
 mod cheapest;
 mod of_run;

@@ -16,7 +16,7 @@ use shingle_nbd::export::Wake;
 
 use super::bell::Bell;
 use super::errors::{LastError, LastErrors};
-use super::ready::StoreError;
+use super::store_error::StoreError;
 use super::tap::Seen;
 use crate::measures::DevicesNow;
 

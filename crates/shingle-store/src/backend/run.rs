@@ -16,8 +16,8 @@ use super::clock;
 use super::disk::Disk;
 use super::errors::Errors;
 use super::handle::{Handle, Inbox, Order, Question, Shared};
-use super::ready::StoreError;
 use super::replies::Replies;
+use super::store_error::StoreError;
 use super::tap::Tap;
 use crate::measures::Devices;
 

@@ -21,7 +21,7 @@ use shingle_translated::{LiveDisk, OpenError, inspect};
 use uuid::Uuid;
 
 use super::disk::{Disk, DiskName};
-use super::ready::StoreError;
+use super::store_error::StoreError;
 use super::watch::Watch;
 
 /// Opens whatever is named: a file or block device, or a zoned disk with a map.
