@@ -1,6 +1,7 @@
 //! What stands on a disk, for those who only look.
 
 use serde::{Deserialize, Serialize};
+use shingle_core::units::Zone;
 use shingle_device::Mark;
 use shingle_zoned::ZonedDisk;
 use uuid::Uuid;
@@ -39,6 +40,8 @@ pub struct Inspected {
     pub runs: u64,
     /// Sequential zones that are read-only or offline.
     pub failed_zones: u32,
+    /// Conventional zones that are read-only or offline. No other takes their place: writes that need one are refused.
+    pub failed_conventional_zones: Vec<u32>,
     /// Those into which zones can still be rewritten. With none of them writes that need one are refused. None if the map
     /// cannot be read.
     pub spares_left: Option<u32>,
@@ -75,7 +78,10 @@ impl Inspected {
     /// Whether nothing is lost, and what is written finds a zone.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        self.damage.is_none() && self.lost_ranges.is_empty() && self.spares_left != Some(0)
+        self.damage.is_none()
+            && self.lost_ranges.is_empty()
+            && self.failed_conventional_zones.is_empty()
+            && self.spares_left != Some(0)
     }
 
     /// Whether neither copy is damaged.
@@ -90,6 +96,13 @@ impl Inspected {
 /// # Errors
 /// If there is no map, or it is of a version to come. A damaged one is told in [`Inspected::damage`].
 pub fn inspect(disk: &dyn ZonedDisk) -> Result<Inspected, OpenError> {
+    let map = inspect_map(disk)?;
+    let conventional = disk.report(Zone(0), disk.geometry().conventional_zones)?;
+    let failed = conventional.iter().filter(|zone| zone.condition.has_failed());
+    Ok(Inspected { failed_conventional_zones: failed.map(|zone| zone.zone.0).collect(), ..map })
+}
+
+fn inspect_map(disk: &dyn ZonedDisk) -> Result<Inspected, OpenError> {
     match find(disk, Reading::Compared, Seeded::default()) {
         Ok(found) => Ok(inspected(found)),
         Err(OpenError::Damaged { what, .. }) => {

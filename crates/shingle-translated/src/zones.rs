@@ -126,8 +126,9 @@ pub(crate) fn survey(
         named[physical as usize] = true;
         table.physical.push(physical);
         table.pointers.push(pointer);
+        let saved = pointer;
         // Nothing in it counts: it is empty, once it is reset.
-        let pointer = if end > 0 { pointer } else { 0 };
+        let pointer = if end > 0 { saved } else { 0 };
         if table.pointers[logical as usize] != pointer {
             table.set_pointer(logical, pointer);
         }
@@ -140,7 +141,7 @@ pub(crate) fn survey(
             (Condition::Offline | Condition::Conventional, _) | (_, None) => Some(0),
             (_, Some(at)) => {
                 let at = at as u32;
-                ahead += u32::from(at > pointer || at == pointer && report.torn_bytes > 0);
+                ahead += u32::from(at > saved || at == saved && report.torn_bytes > 0);
                 (at != pointer || report.torn_bytes > 0).then_some(at.min(pointer))
             }
         };
@@ -154,7 +155,7 @@ pub(crate) fn survey(
         if sequential && finishes && report.condition.is_active() {
             table.active.push(report.zone.0);
         }
-        let has_failed = matches!(report.condition, Condition::ReadOnly | Condition::Offline);
+        let has_failed = report.condition.has_failed();
         failed += u32::from(sequential && has_failed);
         match report.condition {
             _ if named[report.zone.index()] || !sequential => {}
@@ -318,7 +319,8 @@ mod tests {
         // (Zone 5 is empty.)
         assert_eq!(survey.table.flawed_in_part, BTreeSet::from([0, 1, 2, 3, 4]));
         assert_eq!(lost, [(11, 14), (30, 34)]);
-        assert_eq!((survey.ahead, survey.failed, survey.table.bad), (3, 3, 1));
+        // (What is in zone 7 was flushed, and is to be reset.)
+        assert_eq!((survey.ahead, survey.failed, survey.table.bad), (2, 3, 1));
         assert_eq!(survey.table.spares, BTreeSet::from([8, 10]));
     }
 
