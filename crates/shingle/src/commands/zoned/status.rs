@@ -93,7 +93,7 @@ fn is_nobody(error: &anyhow::Error) -> bool {
 /// Asks whoever serves a disk.
 fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
     // (Its name is there also while somebody uses it.)
-    let uuid = shingle_translated::uuid(&*shingle_zoned::open_read_only(disk)?)?;
+    let uuid = shingle_translated::uuid(&shingle_zoned::open_read_only(disk)?)?;
     let socket = control::socket(uuid);
     // (A copy of a disk has its name, and somebody may serve the other one.)
     if !shingle_zoned::is_in_use(disk)? {
