@@ -116,6 +116,11 @@ impl Probe<'_, '_> {
         };
         if let Some(zones) = self.facts.zones {
             found.kind = if zones.required { Kind::HostManaged } else { Kind::HostAware };
+            found.notes.push(
+                "a disk with zones answers reads of what was never written without the medium: these times are of the medium \
+                 only if its zones are full"
+                    .into(),
+            );
             return Ok(found);
         }
         found.distances = self.distances(&found.reads)?;

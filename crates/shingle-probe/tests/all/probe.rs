@@ -61,6 +61,10 @@ fn what_is_no_drive_managed_disk_is_not_given_a_buffer() {
         assert!(profile.buffer.is_none() && profile.bands.is_empty(), "{name}");
         assert!(profile.rmw.is_none() && profile.idle.is_none(), "{name}");
         assert_eq!(profile.zones.is_some(), name == "ha-roco" || name == "exos-x18z", "{name}");
+        // Where nothing was written such a disk reads nothing.
+        assert_eq!(profile.plan().read_us.is_none(), profile.zones.is_some(), "{name}");
+        let told = found.notes.iter().any(|note| note.contains("only if its zones are full"));
+        assert_eq!(told, profile.zones.is_some(), "{name}: {:?}", found.notes);
         parse(&profile.to_text()).expect(name);
     }
 }
