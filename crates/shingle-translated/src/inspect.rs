@@ -45,7 +45,8 @@ pub struct Inspected {
     /// Those into which zones can still be rewritten. With none of them writes that need one are refused. None if the map
     /// cannot be read.
     pub spares_left: Option<u32>,
-    /// Zones that stand further than the map says: what is behind was never acknowledged.
+    /// Zones that stand further than the map says: what is behind was never acknowledged. Without those in which nothing
+    /// counts, which are to be reset.
     pub zones_ahead: u32,
     /// Blocks of the host that are lost, or would be found to be when the disk is opened: the first of each run, and how
     /// many. Without those of `given_up_ranges`.
@@ -130,6 +131,15 @@ fn inspect_map(disk: &dyn ZonedDisk) -> Result<Inspected, OpenError> {
 /// If there is no map, it is of a version to come, or both superblocks are bad.
 pub fn uuid(disk: &dyn ZonedDisk) -> Result<Uuid, OpenError> {
     Ok(Uuid::from_bytes(superblocks(disk)?.superblock.uuid))
+}
+
+/// The cache that the disk belongs to, if to one. Nothing but superblocks is read.
+///
+/// # Errors
+/// As [`uuid`].
+pub fn cache_of(disk: &dyn ZonedDisk) -> Result<Option<Uuid>, OpenError> {
+    let known = superblocks(disk)?.superblock;
+    Ok(known.mark.and_then(|mark| mark.cache(Some(known.uuid))))
 }
 
 /// What a superblock says.

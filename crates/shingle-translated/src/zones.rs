@@ -100,7 +100,7 @@ pub(crate) struct Survey {
     pub(crate) table: Table,
     /// Blocks of the host that the map has where the disk has nothing.
     pub(crate) lost: Ranges,
-    /// Zones that stand further than the map has them.
+    /// Zones that stand further than the map has them, without those in which nothing counts.
     pub(crate) ahead: u32,
     /// Sequential zones that are read-only or offline, whoever names them.
     pub(crate) failed: u32,
@@ -126,9 +126,8 @@ pub(crate) fn survey(
         named[physical as usize] = true;
         table.physical.push(physical);
         table.pointers.push(pointer);
-        let saved = pointer;
         // Nothing in it counts: it is empty, once it is reset.
-        let pointer = if end > 0 { saved } else { 0 };
+        let pointer = if end > 0 { pointer } else { 0 };
         if table.pointers[logical as usize] != pointer {
             table.set_pointer(logical, pointer);
         }
@@ -141,7 +140,8 @@ pub(crate) fn survey(
             (Condition::Offline | Condition::Conventional, _) | (_, None) => Some(0),
             (_, Some(at)) => {
                 let at = at as u32;
-                ahead += u32::from(at > saved || at == saved && report.torn_bytes > 0);
+                let is_ahead = at > pointer || at == pointer && report.torn_bytes > 0;
+                ahead += u32::from(end > 0 && is_ahead);
                 (at != pointer || report.torn_bytes > 0).then_some(at.min(pointer))
             }
         };
@@ -319,7 +319,7 @@ mod tests {
         // (Zone 5 is empty.)
         assert_eq!(survey.table.flawed_in_part, BTreeSet::from([0, 1, 2, 3, 4]));
         assert_eq!(lost, [(11, 14), (30, 34)]);
-        // (What is in zone 7 was flushed, and is to be reset.)
+        // (Not zone 7, which is to be reset whatever is in it.)
         assert_eq!((survey.ahead, survey.failed, survey.table.bad), (2, 3, 1));
         assert_eq!(survey.table.spares, BTreeSet::from([8, 10]));
     }

@@ -79,6 +79,10 @@ fn a_report_tells_of_damage_in_the_head_of_a_file() {
     assert!(report.contains(told) && report.contains("conventional"), "{report}");
     let json: Value = serde_json::from_str(&done(folder, "zoned report d --json")).expect("JSON");
     assert_eq!(json["damaged_head"], Value::from(vec![told]));
+    // It is mended though there is no map.
+    refused(folder, "zoned repair d", 1, "format it first");
+    assert!(!done(folder, "zoned report d").contains("damaged"));
+    file.write_all_at(&[1, 1], 4096 + 100).expect("written");
     file.write_all_at(&[1], 100).expect("written");
     refused(folder, "zoned report d", 1, "d: it is damaged: both copies of its header are lost");
 }

@@ -327,6 +327,9 @@ fn after_an_end_in_order_no_zone_is_ahead_of_the_map() {
         live.close().expect("no faults");
         drop(live);
         assert_eq!(inspect(&disk).expect("there is a map").zones_ahead, 0, "{}", entry.name);
+        // Nor after a start that has not come to resetting them.
+        drop(disk.open());
+        assert_eq!(inspect(&disk).expect("there is a map").zones_ahead, 0, "{}", entry.name);
     }
 }
 

@@ -8,9 +8,11 @@ use clap::Args;
 use serde_json::json;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_translated::{Copy, Inspected, inspect};
+use shingle_store::store::control::Request;
+use shingle_translated::{Copy, Inspected, cache_of, inspect};
 use uuid::Uuid;
 
+use super::status::ask;
 use crate::output::print;
 
 const WRITTEN_ANEW: &str =
@@ -160,16 +162,27 @@ pub(super) fn in_head(damaged: &[String]) -> impl Iterator<Item = String> {
     damaged.iter().map(|what| format!("{what}; {WRITTEN_ANEW}"))
 }
 
-/// Refuses a disk that somebody uses whom nobody can ask by the name of the disk.
+/// Refuses a disk that somebody uses, and says how to ask or stop him.
 pub(super) fn refuse_used(disk: &Path) -> anyhow::Result<()> {
-    if shingle_zoned::is_in_use(disk)? {
+    if !shingle_zoned::is_in_use(disk)? {
+        return Ok(());
+    }
+    let (name, is_served) = (disk.display(), ask(disk, &Request::Status).is_ok());
+    if is_served {
         bail!(
-            "{} is in use by another process; if that is a cache before it, `shingle store` asks and stops both; if another \
-             user serves it, ask as that user, with the same XDG_RUNTIME_DIR",
-            disk.display()
+            "{name} is served: `shingle zoned status {name}` tells how it is, and `shingle zoned stop {name}` ends that"
         );
     }
-    Ok(())
+    if let Ok(Some(cache)) = cache_of(&shingle_zoned::open_read_only(disk)?) {
+        bail!(
+            "{name} is in use, and belongs to cache {cache}: `shingle store status --cache {cache}` tells how both are, and \
+             `shingle store stop --cache {cache}` ends that; if another user serves it, ask as that user, with the same \
+             XDG_RUNTIME_DIR"
+        );
+    }
+    bail!(
+        "{name} is in use by another process; if another user serves it, ask as that user, with the same XDG_RUNTIME_DIR"
+    );
 }
 
 /// Adds the fields of an object to another one.

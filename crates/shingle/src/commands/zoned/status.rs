@@ -91,7 +91,7 @@ fn is_nobody(error: &anyhow::Error) -> bool {
 }
 
 /// Asks whoever serves a disk.
-fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
+pub(super) fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
     // (Its name is there also while somebody uses it.)
     let uuid = shingle_translated::uuid(&shingle_zoned::open_read_only(disk)?)?;
     let socket = control::socket(uuid);
