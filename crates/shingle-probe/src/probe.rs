@@ -97,8 +97,13 @@ impl Probe<'_, '_> {
         let exposed =
             self.facts.zones.map(|zones| (zones.required, zones.zone_blocks, zones.count));
         let exposed = self.session.measure("zones", || Ok(exposed))?;
+        // (Whatever a record says: what exposes zones is not written.)
         self.facts.zones =
-            exposed.map(|(required, zone_blocks, count)| Zones { required, zone_blocks, count });
+            self.facts.zones.or(exposed.map(|(required, zone_blocks, count)| Zones {
+                required,
+                zone_blocks,
+                count,
+            }));
         let seed = self.options.seed;
         let reads =
             self.measure("reads", false, Holds::Anything, |scratch| reads(scratch, seed))?;

@@ -69,6 +69,21 @@ fn what_is_no_drive_managed_disk_is_not_given_a_buffer() {
     }
 }
 
+/// A record of another disk with its name and size says that it has none.
+#[test]
+fn a_disk_that_exposes_zones_is_not_written_whatever_a_record_says() {
+    let folder = shingle_testbed::folder();
+    let path = folder.path().join("record");
+    let mut disk = model("exos-x18z", &Settings::default());
+    let facts = disk.facts().clone();
+    let subject = Subject::new(&facts.name, &facts.serial, facts.blocks, "");
+    let mut session = Session::resume(&path, &subject).expect("new");
+    session.measure("zones", || Ok(None::<(bool, u64, u64)>)).expect("kept");
+    drop(session);
+    let found = of(&mut disk, &mut Session::resume(&path, &subject).expect("resumed"));
+    assert_eq!((found.kind, found.facts.zones), (Kind::HostManaged, facts.zones));
+}
+
 /// A buffer of 30 GB behind a region of 2 GiB: none of it gets full.
 #[test]
 fn a_cache_that_takes_everything_hides_what_lies_behind() {
