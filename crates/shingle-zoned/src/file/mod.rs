@@ -191,9 +191,11 @@ fn contents<E>(
     };
     let needed = header.layout().pages * BLOCK_BYTES;
     if bytes != needed {
-        return Ok(Err(format!(
-            "it has {bytes} bytes, and {needed} when it was made; is it a part of a copy?"
-        )));
+        let then = match bytes < needed {
+            true => "it is a part of a copy: copy all of it".to_owned(),
+            false => format!("to cut off what is behind, say `truncate -s {needed}`"),
+        };
+        return Ok(Err(format!("it has {bytes} bytes, and {needed} when it was made; {then}")));
     }
     let found = Table::read(&header, read)?;
     Ok(found.map(|found| Contents { header, lost_headers, found }))

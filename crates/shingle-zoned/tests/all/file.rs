@@ -321,7 +321,11 @@ fn a_file_is_refused_with_the_reason() {
     let file = OpenOptions::new().write(true).open(&path).expect("a file");
     let bytes = file.metadata().expect("its size").len();
     file.set_len(bytes - 4096).expect("cut");
-    refused(&path, "is it a part of a copy?");
+    refused(&path, "it is a part of a copy: copy all of it");
+    file.set_len(bytes + 4096).expect("grown");
+    refused(&path, &format!("`truncate -s {bytes}`"));
+    file.set_len(bytes).expect("cut");
+    drop(open(&path).expect("as it was"));
     let mut page = [0; 4096];
     std::fs::File::open(&path).expect("a file").read_exact_at(&mut page, 0).expect("read");
     page[8] = 2;
