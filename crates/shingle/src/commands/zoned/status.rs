@@ -181,7 +181,7 @@ pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
         lines.push(("NO SPARE ZONE", NO_SPARE.to_owned()));
     }
     if let Some(why) = &status.failed {
-        lines.push(("failed", format!("{why}; writes are errors until that is over")));
+        lines.push(("failed", format!("{why}; writes are errors as long as that is so")));
     } else if let Some(why) = &status.last_failure {
         let then = match status.refused {
             0 => "all put right".to_owned(),
