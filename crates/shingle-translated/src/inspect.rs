@@ -136,7 +136,7 @@ pub fn uuid(disk: &dyn ZonedDisk) -> Result<Uuid, OpenError> {
 /// The cache that the disk belongs to, if to one. Nothing but superblocks is read.
 ///
 /// # Errors
-/// As [`uuid`].
+/// As [`uuid()`].
 pub fn cache_of(disk: &dyn ZonedDisk) -> Result<Option<Uuid>, OpenError> {
     let known = superblocks(disk)?.superblock;
     Ok(known.mark.and_then(|mark| mark.cache(Some(known.uuid))))
