@@ -25,6 +25,11 @@ pub enum ProbeError {
     /// It is none.
     #[error("{0}, line {1}: no record of a probe: {2}")]
     BadRecord(PathBuf, usize, String),
+    /// A line of it is damaged.
+    #[error(
+        "{0}, line {1}: it is damaged: {2}; a copy that ends before this line is a record from which the same command goes on"
+    )]
+    DamagedRecord(PathBuf, usize, serde_json::Error),
     /// A measurement in it is none.
     #[error("{0}: measurement `{1}` cannot be read: {2}")]
     BadMeasurement(PathBuf, String, serde_json::Error),

@@ -1,5 +1,5 @@
 //! May this disk be destroyed? A probe overwrites all of it, so whatever somebody would miss is
-//! refused, and nothing is written then.
+//! refused, and nothing is written then. A disk that exposes zones is only read, whatever it holds.
 //!
 //! What is in use is refused whatever the user says. What holds something is refused unless its
 //! serial is given. A disk holds something if a file system, a partition table or a cache of
@@ -172,6 +172,7 @@ pub(crate) fn may_go(
             let (name, serial) = (name.clone(), serial.clone());
             return Err(Refusal::Another { name, typed: typed.to_owned(), serial });
         }
+        None if facts.zones.is_some() => return Ok(()),
         None => {}
     }
     match held(*blocks, pages) {
@@ -210,4 +211,38 @@ fn held(blocks: u64, pages: &mut impl Pages<Error = io::Error>) -> io::Result<Op
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Zones;
+
+    /// Somebody's data all over.
+    struct Full;
+
+    impl Pages for Full {
+        type Error = io::Error;
+
+        fn read(&mut self, _: u64, out: &mut [Page]) -> io::Result<()> {
+            out.iter_mut().for_each(|page| page.fill(7));
+            Ok(())
+        }
+    }
+
+    /// The probe writes nothing to it.
+    #[test]
+    fn a_disk_that_exposes_zones_may_hold_something() {
+        let zones = Zones { required: true, zone_blocks: 65_536, count: 100 };
+        let facts = |zones| Facts {
+            name: "/dev/sdx".into(),
+            serial: "Z8".into(),
+            blocks: 100 * 65_536,
+            zones,
+        };
+        assert!(matches!(may_go(&facts(None), &mut Full, None), Err(Refusal::Occupied { .. })));
+        may_go(&facts(Some(zones)), &mut Full, None).expect("it is only read");
+        let another = may_go(&facts(Some(zones)), &mut Full, Some("Z9"));
+        assert!(matches!(another, Err(Refusal::Another { .. })));
+    }
 }

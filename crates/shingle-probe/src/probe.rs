@@ -97,8 +97,13 @@ impl Probe<'_, '_> {
         let exposed =
             self.facts.zones.map(|zones| (zones.required, zones.zone_blocks, zones.count));
         let exposed = self.session.measure("zones", || Ok(exposed))?;
+        // (Whatever a record says: what exposes zones is not written.)
         self.facts.zones =
-            exposed.map(|(required, zone_blocks, count)| Zones { required, zone_blocks, count });
+            self.facts.zones.or(exposed.map(|(required, zone_blocks, count)| Zones {
+                required,
+                zone_blocks,
+                count,
+            }));
         let seed = self.options.seed;
         let reads =
             self.measure("reads", false, Holds::Anything, |scratch| reads(scratch, seed))?;
@@ -116,6 +121,11 @@ impl Probe<'_, '_> {
         };
         if let Some(zones) = self.facts.zones {
             found.kind = if zones.required { Kind::HostManaged } else { Kind::HostAware };
+            found.notes.push(
+                "a disk with zones answers reads of what was never written without the medium: these times are of the medium \
+                 only if its zones are full"
+                    .into(),
+            );
             return Ok(found);
         }
         found.distances = self.distances(&found.reads)?;

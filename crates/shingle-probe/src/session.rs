@@ -137,7 +137,8 @@ impl Session {
             return Err(bad(1, &format!("its format is `{}`, not {FORMAT}", subject.format)));
         }
         for (line, number) in lines {
-            let read: Read = serde_json::from_str(line).map_err(|error| bad(number, &error))?;
+            let read: Read = serde_json::from_str(line)
+                .map_err(|error| ProbeError::DamagedRecord(path.to_owned(), number, error))?;
             self.kept.insert(read.name, read.shown);
         }
         Ok(subject)
@@ -217,6 +218,25 @@ mod tests {
         let bad = told(Session::resume(&path, &Subject::new("disk", "S1", 100, "")));
         assert!(bad.contains("line 1"), "{bad}");
         assert_eq!(std::fs::read(&path).expect("there"), b"a,b,c\n1,2,3\n");
+    }
+
+    #[test]
+    fn a_damaged_line_is_told_with_how_to_go_on() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("record");
+        let subject = Subject::new("disk", "S1", 100, "");
+        let mut session = Session::resume(&path, &subject).expect("new");
+        for name in ["one", "two", "three"] {
+            session.measure(name, || Ok(1u64)).expect("made");
+        }
+        let text = std::fs::read_to_string(&path).expect("there").replace("two\",", "two\";");
+        std::fs::write(&path, &text).expect("written");
+        let bad = Session::resume(&path, &subject).expect_err("refused").to_string();
+        assert!(bad.contains("line 3: it is damaged"), "{bad}");
+        let rest: String = text.lines().take(2).map(|line| format!("{line}\n")).collect();
+        std::fs::write(&path, rest).expect("written");
+        let session = Session::resume(&path, &subject).expect("what is before it");
+        assert!(session.has("one") && !session.has("two") && !session.has("three"));
     }
 
     /// Only a first line that a kill cut off is written anew.

@@ -106,7 +106,7 @@ pub enum LiveErrorKind {
 
 /// Blocks of the host with which something was to be done, and why it was not.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("blocks {} to {} of the translated disk: {cause}", range.start, range.end.saturating_sub(1).max(range.start))]
+#[error("{}{cause}", of_blocks(range))]
 pub struct LiveError {
     /// The host's blocks; empty where no blocks were named.
     pub range: Range<u64>,
@@ -114,6 +114,13 @@ pub struct LiveError {
     pub kind: LiveErrorKind,
     /// In words: the command, the zone, the block of the disk, what the device said.
     pub cause: String,
+}
+
+fn of_blocks(range: &Range<u64>) -> String {
+    if range.is_empty() {
+        return String::new();
+    }
+    format!("blocks {} to {} of the translated disk: ", range.start, range.end - 1)
 }
 
 impl LiveError {

@@ -1,6 +1,7 @@
 //! What stands on a disk, for those who only look.
 
 use serde::{Deserialize, Serialize};
+use shingle_core::units::Zone;
 use shingle_device::Mark;
 use shingle_zoned::ZonedDisk;
 use uuid::Uuid;
@@ -39,10 +40,13 @@ pub struct Inspected {
     pub runs: u64,
     /// Sequential zones that are read-only or offline.
     pub failed_zones: u32,
+    /// Conventional zones that are read-only or offline. No other takes their place: writes that need one are refused.
+    pub failed_conventional_zones: Vec<u32>,
     /// Those into which zones can still be rewritten. With none of them writes that need one are refused. None if the map
     /// cannot be read.
     pub spares_left: Option<u32>,
-    /// Zones that stand further than the map says: what is behind was never acknowledged.
+    /// Zones that stand further than the map says: what is behind was never acknowledged. Without those in which nothing
+    /// counts, which are to be reset.
     pub zones_ahead: u32,
     /// Blocks of the host that are lost, or would be found to be when the disk is opened: the first of each run, and how
     /// many. Without those of `given_up_ranges`.
@@ -75,7 +79,10 @@ impl Inspected {
     /// Whether nothing is lost, and what is written finds a zone.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        self.damage.is_none() && self.lost_ranges.is_empty() && self.spares_left != Some(0)
+        self.damage.is_none()
+            && self.lost_ranges.is_empty()
+            && self.failed_conventional_zones.is_empty()
+            && self.spares_left != Some(0)
     }
 
     /// Whether neither copy is damaged.
@@ -90,6 +97,13 @@ impl Inspected {
 /// # Errors
 /// If there is no map, or it is of a version to come. A damaged one is told in [`Inspected::damage`].
 pub fn inspect(disk: &dyn ZonedDisk) -> Result<Inspected, OpenError> {
+    let map = inspect_map(disk)?;
+    let conventional = disk.report(Zone(0), disk.geometry().conventional_zones)?;
+    let failed = conventional.iter().filter(|zone| zone.condition.has_failed());
+    Ok(Inspected { failed_conventional_zones: failed.map(|zone| zone.zone.0).collect(), ..map })
+}
+
+fn inspect_map(disk: &dyn ZonedDisk) -> Result<Inspected, OpenError> {
     match find(disk, Reading::Compared, Seeded::default()) {
         Ok(found) => Ok(inspected(found)),
         Err(OpenError::Damaged { what, .. }) => {
@@ -117,6 +131,15 @@ pub fn inspect(disk: &dyn ZonedDisk) -> Result<Inspected, OpenError> {
 /// If there is no map, it is of a version to come, or both superblocks are bad.
 pub fn uuid(disk: &dyn ZonedDisk) -> Result<Uuid, OpenError> {
     Ok(Uuid::from_bytes(superblocks(disk)?.superblock.uuid))
+}
+
+/// The cache that the disk belongs to, if to one. Nothing but superblocks is read.
+///
+/// # Errors
+/// As [`uuid()`].
+pub fn cache_of(disk: &dyn ZonedDisk) -> Result<Option<Uuid>, OpenError> {
+    let known = superblocks(disk)?.superblock;
+    Ok(known.mark.and_then(|mark| mark.cache(Some(known.uuid))))
 }
 
 /// What a superblock says.

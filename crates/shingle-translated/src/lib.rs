@@ -65,7 +65,7 @@ mod zones;
 pub use bugs::Bug;
 pub use error::{FormatError, LiveError, LiveErrorKind, OpenError};
 pub use format::{Format, Formatted, format};
-pub use inspect::{Copy, Inspected, inspect, uuid};
+pub use inspect::{Copy, Inspected, cache_of, inspect, uuid};
 pub use live::LiveDisk;
 pub use repair::repair;
 pub use status::{BufferStatus, MapStatus, Pace, Progress, Status, WrittenStatus, ZonesStatus};

@@ -100,7 +100,7 @@ pub(crate) struct Survey {
     pub(crate) table: Table,
     /// Blocks of the host that the map has where the disk has nothing.
     pub(crate) lost: Ranges,
-    /// Zones that stand further than the map has them.
+    /// Zones that stand further than the map has them, without those in which nothing counts.
     pub(crate) ahead: u32,
     /// Sequential zones that are read-only or offline, whoever names them.
     pub(crate) failed: u32,
@@ -140,7 +140,8 @@ pub(crate) fn survey(
             (Condition::Offline | Condition::Conventional, _) | (_, None) => Some(0),
             (_, Some(at)) => {
                 let at = at as u32;
-                ahead += u32::from(at > pointer || at == pointer && report.torn_bytes > 0);
+                let is_ahead = at > pointer || at == pointer && report.torn_bytes > 0;
+                ahead += u32::from(end > 0 && is_ahead);
                 (at != pointer || report.torn_bytes > 0).then_some(at.min(pointer))
             }
         };
@@ -154,7 +155,7 @@ pub(crate) fn survey(
         if sequential && finishes && report.condition.is_active() {
             table.active.push(report.zone.0);
         }
-        let has_failed = matches!(report.condition, Condition::ReadOnly | Condition::Offline);
+        let has_failed = report.condition.has_failed();
         failed += u32::from(sequential && has_failed);
         match report.condition {
             _ if named[report.zone.index()] || !sequential => {}
@@ -318,7 +319,8 @@ mod tests {
         // (Zone 5 is empty.)
         assert_eq!(survey.table.flawed_in_part, BTreeSet::from([0, 1, 2, 3, 4]));
         assert_eq!(lost, [(11, 14), (30, 34)]);
-        assert_eq!((survey.ahead, survey.failed, survey.table.bad), (3, 3, 1));
+        // (Not zone 7, which is to be reset whatever is in it.)
+        assert_eq!((survey.ahead, survey.failed, survey.table.bad), (2, 3, 1));
         assert_eq!(survey.table.spares, BTreeSet::from([8, 10]));
     }
 

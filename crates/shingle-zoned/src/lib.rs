@@ -10,7 +10,7 @@
 //! ```
 //!
 //! - [`Zones`] is the state machine of zones: what is refused, which zones are open, where write pointers are.
-//! - [`create`] makes a file that is a zoned disk, [`open`] opens it, or a block device; [`inspect`] only looks.
+//! - [`create`] makes a file that is a zoned disk, [`open`] opens it, or a block device; [`open_read_only`] only looks.
 //! - [`MemoryDisk`] loses its power, or its host, where [`Faults`] say so.
 //!
 //! It is a crate of its own beside `shingle-device`, whose files and devices it opens, because most of it is neither: the
@@ -65,8 +65,7 @@ pub use geometry::{Geometry, GeometryError, ReadsBeyond};
 pub use kernel::BlockDisk;
 pub use memory::MemoryDisk;
 pub use on_device::{Backing, OnDevice};
-pub use open::{
-    Inspected, inspect, is_in_use, is_zoned, open, open_device, open_file, open_read_only,
-};
+pub use open::{is_in_use, is_zoned, open, open_device, open_file, open_read_only};
+pub use read_only::ReadOnlyDisk;
 pub use zone::{Condition, ZoneReport};
 pub use zones::{ZoneState, Zones};

@@ -3,15 +3,12 @@
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
 
-use shingle_core::units::Zone;
 use shingle_device::{Device, is_held, open_to_look};
 
 use crate::disk::ZonedDisk;
 use crate::file::{self, OpenError};
-use crate::geometry::Geometry;
 use crate::kernel;
 use crate::read_only::ReadOnlyDisk;
-use crate::zone::ZoneReport;
 
 /// Opens a zoned disk for ourselves alone: a file made by [`create`](crate::create), or a host-managed block device.
 ///
@@ -55,51 +52,12 @@ pub fn open_file(path: &Path) -> Result<file::FileDisk, OpenError> {
     }
 }
 
-/// What somebody's zoned disk says of itself.
-#[derive(Clone, Debug)]
-pub struct Inspected {
-    /// What it is like.
-    pub geometry: Geometry,
-    /// Its zones, all of them.
-    pub zones: Vec<ZoneReport>,
-    /// Whether it is a file.
-    pub is_file: bool,
-    /// Pages of the head of a file that are damaged in one copy, in words: opening it makes them anew from the other.
-    pub damaged: Vec<String>,
-}
-
-/// Reports the zones of a disk without opening it for writing: also of one that is in use, and changes nothing. A file in
-/// use tells how it was at the last flush.
-///
-/// # Errors
-/// If it is no zoned disk, or cannot be read.
-pub fn inspect(path: &Path) -> Result<Inspected, OpenError> {
-    let (ReadOnlyDisk { zones, reads_beyond, .. }, damaged) = look(path)?;
-    let geometry = *zones.geometry();
-    let reports = (0..geometry.zones).map(|zone| zones.report(Zone(zone))).collect();
-    Ok(Inspected { geometry, zones: reports, is_file: !reads_beyond, damaged })
-}
-
 /// Opens a zoned disk to look at what is on it: nothing is changed, and all that would change it is refused. Somebody may
-/// be using it: then nothing is sure.
+/// be using it: then nothing is sure, and a file tells how its zones were at the last flush.
 ///
 /// # Errors
 /// If it is no zoned disk, or cannot be read.
-pub fn open_read_only(path: &Path) -> Result<Box<dyn ZonedDisk>, OpenError> {
-    Ok(Box::new(look(path)?.0))
-}
-
-/// Whether somebody is using it: it is locked.
-///
-/// # Errors
-/// If it cannot be opened.
-pub fn is_in_use(path: &Path) -> Result<bool, OpenError> {
-    let file = open_to_look(path).map_err(OpenError::system(path, "open"))?;
-    Ok(is_held(&file))
-}
-
-/// The disk, and what of the head of a file is damaged.
-fn look(path: &Path) -> Result<(ReadOnlyDisk, Vec<String>), OpenError> {
+pub fn open_read_only(path: &Path) -> Result<ReadOnlyDisk, OpenError> {
     let open = OpenError::system(path, "open");
     let mut file = open_to_look(path).map_err(&open)?;
     let is_file = file.metadata().map_err(&open)?.is_file();
@@ -110,6 +68,14 @@ fn look(path: &Path) -> Result<(ReadOnlyDisk, Vec<String>), OpenError> {
         let zones = kernel::look(path, &file, bytes)?;
         file::Seen { zones, first_page: 0, damaged: Vec::new() }
     };
-    let (name, reads_beyond) = (path.display().to_string(), !is_file);
-    Ok((ReadOnlyDisk { name, file, first_page, reads_beyond, zones }, damaged))
+    Ok(ReadOnlyDisk { name: path.display().to_string(), file, first_page, is_file, zones, damaged })
+}
+
+/// Whether somebody is using it: it is locked.
+///
+/// # Errors
+/// If it cannot be opened.
+pub fn is_in_use(path: &Path) -> Result<bool, OpenError> {
+    let file = open_to_look(path).map_err(OpenError::system(path, "open"))?;
+    Ok(is_held(&file))
 }

@@ -16,17 +16,29 @@ use crate::zones::Zones;
 
 /// A zoned disk as it is. All that would change it is refused (EROFS).
 #[derive(Debug)]
-pub(crate) struct ReadOnlyDisk {
+pub struct ReadOnlyDisk {
     pub(crate) name: String,
     pub(crate) file: File,
     /// Where its first block is.
     pub(crate) first_page: u64,
-    /// Whether there are zeros where nothing was written. If not, they are made up.
-    pub(crate) reads_beyond: bool,
+    pub(crate) is_file: bool,
     pub(crate) zones: Zones,
+    pub(crate) damaged: Vec<String>,
 }
 
 impl ReadOnlyDisk {
+    /// Whether it is a file.
+    #[must_use]
+    pub fn is_file(&self) -> bool {
+        self.is_file
+    }
+
+    /// Pages of the head of a file that are damaged in one copy, in words: opening it makes them anew from the other.
+    #[must_use]
+    pub fn damaged(&self) -> &[String] {
+        &self.damaged
+    }
+
     fn refused<T>(&self, call: Call) -> Result<T, ZonedError> {
         Err(call.failed(&self.name, self.geometry(), Errno::ROFS.into()))
     }
@@ -66,7 +78,8 @@ impl ZonedDisk for ReadOnlyDisk {
             let first = self.geometry().first(zone).0;
             let end = self.zones.written_end(zone);
             for (at, buffer) in (offset..offset + count).zip(&mut rest) {
-                if !self.reads_beyond && at >= end {
+                // (There need not be zeros in the file.)
+                if self.is_file && at >= end {
                     buffer.0.fill(0);
                     continue;
                 }

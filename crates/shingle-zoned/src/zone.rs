@@ -48,6 +48,12 @@ impl Condition {
         self.is_open() || self == Condition::Closed
     }
 
+    /// Whether it can never be written again.
+    #[must_use]
+    pub fn has_failed(self) -> bool {
+        matches!(self, Condition::ReadOnly | Condition::Offline)
+    }
+
     /// In a word, as tables and JSON have it.
     #[must_use]
     pub fn name(self) -> &'static str {

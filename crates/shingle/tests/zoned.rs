@@ -1,5 +1,7 @@
 //! `shingle zoned` as its user meets it.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -61,6 +63,28 @@ fn a_disk_is_made_and_tells_of_its_zones() {
         (&zones[4]["condition"], &zones[4]["write_pointer_blocks"]),
         (&"closed".into(), &2.into())
     );
+    assert_eq!(json["damaged_head"], Value::from(Vec::<String>::new()));
+}
+
+#[test]
+fn a_report_tells_of_damage_in_the_head_of_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    done(folder, "zoned create d --zones 8 --zone-size 1M --quiet");
+    let file = OpenOptions::new().write(true).open(folder.join("d")).expect("a file");
+    file.write_all_at(&[1], 4096 + 100).expect("written");
+    let told =
+        "one copy of the file's header is damaged (page 1 of the file: its checksum is wrong)";
+    let report = done(folder, "zoned report d");
+    assert!(report.contains(told) && report.contains("conventional"), "{report}");
+    let json: Value = serde_json::from_str(&done(folder, "zoned report d --json")).expect("JSON");
+    assert_eq!(json["damaged_head"], Value::from(vec![told]));
+    // It is mended though there is no map.
+    refused(folder, "zoned repair d", 1, "format it first");
+    assert!(!done(folder, "zoned report d").contains("damaged"));
+    file.write_all_at(&[1, 1], 4096 + 100).expect("written");
+    file.write_all_at(&[1], 100).expect("written");
+    refused(folder, "zoned report d", 1, "d: it is damaged: both copies of its header are lost");
 }
 
 #[test]

@@ -159,7 +159,9 @@ fn status_tells_of_zones_and_of_what_was_written() {
     for part in ["translation", "log", "1 MiB by the host", "spare", "bytes a byte", "works"] {
         assert!(told.contains(part), "{part:?} is not in {told}");
     }
-    bed.refused(1, "zoned check disk.zoned", "in use by another process");
+    for line in ["zoned check disk.zoned", "zoned repair disk.zoned"] {
+        bed.refused(1, line, "is served: `shingle zoned status disk.zoned` tells how it is");
+    }
     bed.refused(1, "zoned serve disk.zoned --nbd unix:other.sock", "in use by another process");
     bed.done("zoned stop disk.zoned");
     drop(served);
@@ -189,7 +191,7 @@ fn a_trim_of_everything_leaves_a_disk_that_is_written() {
 fn behind_a_store_what_was_flushed_survives_a_kill_and_detach_leaves_a_whole_disk() {
     for translation in ["log", "dm-zoned"] {
         let bed = Bed::new(translation);
-        bed.cache();
+        let cache = bed.cache();
         let served = bed.serve_store();
         let mut client = bed.client();
         scatter(&mut client, 1);
@@ -198,8 +200,11 @@ fn behind_a_store_what_was_flushed_survives_a_kill_and_detach_leaves_a_whole_dis
         scatter(&mut client, 2);
         flush(&mut client);
         // It is nobody's to ask but the store's.
-        bed.refused(1, "zoned status disk.zoned", "`shingle store` asks and stops both");
-        bed.refused(1, "zoned stop disk.zoned", "`shingle store` asks and stops both");
+        let how = format!("belongs to cache {cache}: `shingle store status --cache {cache}` tells");
+        for command in ["status", "stop", "check"] {
+            bed.refused(1, &format!("zoned {command} disk.zoned"), &how);
+        }
+        bed.done(&format!("store status --cache {cache}"));
         let status = bed.json("store status --cache ssd --json");
         assert_eq!(status["zoned"]["translation"], translation);
         assert!(status["zoned"]["written"]["host_blocks"].as_u64() >= Some(600), "{status}");
@@ -722,6 +727,53 @@ fn a_damaged_copy_of_the_head_is_told_and_mended() {
     bed.refused(1, "store check --cache ssd", "nothing is lost; serving it mends that");
     bed.serve_store().terminate();
     bed.done("store check --cache ssd");
+}
+
+/// It would be served as a disk on which nothing is where it was.
+#[test]
+fn a_zoned_file_without_headers_is_no_ordinary_disk() {
+    let bed = Bed::new("log");
+    let cache = bed.cache();
+    let mut bytes = fs::read(bed.path("disk.zoned")).expect("there");
+    bytes[..2 * 4096].fill(0);
+    fs::write(bed.path("disk.zoned"), bytes).expect("written");
+    for line in [
+        "store serve --cache ssd --disk disk.zoned --nbd unix:nbd.sock --trust-disk",
+        "store check --cache ssd --disk disk.zoned",
+        &format!("store create --cache ssd --disk disk.zoned --destroy {cache}"),
+        "zoned check disk.zoned",
+        "zoned format disk.zoned -t log --force",
+    ] {
+        bed.refused(1, line, "it is damaged: both copies of its header are lost");
+    }
+}
+
+/// Map and buffer need them all.
+#[test]
+fn a_disk_whose_conventional_zones_fail_says_so() {
+    let bed = Bed::new("log");
+    let fail = |zone, condition| {
+        let disk = shingle_zoned::open_file(&bed.path("disk.zoned")).expect("a zoned file");
+        disk.fail(shingle_core::units::Zone(zone), condition).expect("it can be written");
+    };
+    fail(20, shingle_zoned::Condition::ReadOnly);
+    let said = bed.done("zoned check disk.zoned");
+    assert!(said.contains("sequential zones that have failed: 1; spare ones that are left: "));
+    fail(0, shingle_zoned::Condition::ReadOnly);
+    let told = "can no longer be written, whose place no others take: 0; ";
+    for line in ["zoned check disk.zoned", "zoned status disk.zoned"] {
+        let checked = bed.output(line);
+        let said = text(&checked.stdout);
+        assert_eq!(checked.status.code(), Some(1), "{line}: {said}");
+        assert!(said.contains(told), "{line}: {said}");
+    }
+    // What one copy lacks is not written anew there, nor can the disk be formatted.
+    fail(7, shingle_zoned::Condition::Offline);
+    let said = text(&bed.output("zoned check disk.zoned").stdout);
+    assert!(said.contains("copy 2 of the map: ") && !said.contains("written anew"), "{said}");
+    fail(0, shingle_zoned::Condition::Offline);
+    let said = text(&bed.output("zoned check disk.zoned").stdout);
+    assert!(said.contains("cannot be repaired") && !said.contains("zoned format"), "{said}");
 }
 
 /// More zones have failed than there were spare ones.

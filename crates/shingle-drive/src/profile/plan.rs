@@ -30,7 +30,8 @@ impl Profile {
         Plan {
             buffer_blocks: limits.and_then(|limits| limits.into_iter().flatten().min()),
             zone_blocks: rmw.map(|rmw| rmw.zone_blocks),
-            read_us: Some(us(self.read.random_us)),
+            // (Zones in which nothing was written are read without the medium.)
+            read_us: self.zones.is_none().then(|| us(self.read.random_us)),
             rmw_base_us: rmw.map(|rmw| us(rmw.base_us)),
             rmw_us_per_block: rmw.map(|rmw| us(rmw.us_per_block)),
         }

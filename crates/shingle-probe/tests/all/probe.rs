@@ -61,8 +61,27 @@ fn what_is_no_drive_managed_disk_is_not_given_a_buffer() {
         assert!(profile.buffer.is_none() && profile.bands.is_empty(), "{name}");
         assert!(profile.rmw.is_none() && profile.idle.is_none(), "{name}");
         assert_eq!(profile.zones.is_some(), name == "ha-roco" || name == "exos-x18z", "{name}");
+        // Where nothing was written such a disk reads nothing.
+        assert_eq!(profile.plan().read_us.is_none(), profile.zones.is_some(), "{name}");
+        let told = found.notes.iter().any(|note| note.contains("only if its zones are full"));
+        assert_eq!(told, profile.zones.is_some(), "{name}: {:?}", found.notes);
         parse(&profile.to_text()).expect(name);
     }
+}
+
+/// A record of another disk with its name and size says that it has none.
+#[test]
+fn a_disk_that_exposes_zones_is_not_written_whatever_a_record_says() {
+    let folder = shingle_testbed::folder();
+    let path = folder.path().join("record");
+    let mut disk = model("exos-x18z", &Settings::default());
+    let facts = disk.facts().clone();
+    let subject = Subject::new(&facts.name, &facts.serial, facts.blocks, "");
+    let mut session = Session::resume(&path, &subject).expect("new");
+    session.measure("zones", || Ok(None::<(bool, u64, u64)>)).expect("kept");
+    drop(session);
+    let found = of(&mut disk, &mut Session::resume(&path, &subject).expect("resumed"));
+    assert_eq!((found.kind, found.facts.zones), (Kind::HostManaged, facts.zones));
 }
 
 /// A buffer of 30 GB behind a region of 2 GiB: none of it gets full.

@@ -59,7 +59,7 @@ pub fn look_at_pair(ssd: &Path, disk: &Path) -> Result<(Device, Box<dyn Disk>), 
     if !shingle_zoned::is_zoned(&disk)? {
         return Ok((ssd, Box::new(disk)));
     }
-    let found = inspect(&*shingle_zoned::open_read_only(disk.path())?)?;
+    let found = inspect(&shingle_zoned::open_read_only(disk.path())?)?;
     let name = disk.path().display().to_string();
     if let Some(what) = found.damage {
         return Err(OpenError::Damaged { disk: name, what }.into());

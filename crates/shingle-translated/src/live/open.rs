@@ -11,7 +11,6 @@ use shingle_core::units::{Block, Zone};
 use shingle_translation::{
     Counters, Entry, Executor, Layout, Piece, Place, Saved, Translation, translations,
 };
-use shingle_zoned::Condition::{Offline, ReadOnly};
 use shingle_zoned::{ZoneReport, ZonedDisk};
 
 use super::commit::records_of;
@@ -104,7 +103,7 @@ fn give_up_unknown(
     };
     // (Best those that can be written. There are as many as were unknown.)
     let mut free: Vec<&ZoneReport> = reports.iter().filter(can_be_used).collect();
-    free.sort_by_key(|report| matches!(report.condition, ReadOnly | Offline));
+    free.sort_by_key(|report| report.condition.has_failed());
     for (logical, report) in unknown.zones.iter().zip(free) {
         zones[*logical as usize] = (report.zone.0, 0);
     }

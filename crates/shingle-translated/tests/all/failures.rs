@@ -286,6 +286,53 @@ fn without_a_spare_zone_writes_are_refused_and_counted() {
     }
 }
 
+/// No other takes its place, and nobody may say that all is well.
+#[test]
+fn a_conventional_zone_that_fails_is_told() {
+    for entry in ALL {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("disk.zoned");
+        shingle_zoned::create(&path, &geometry()).expect("room");
+        let open = || shingle_zoned::open(&path).expect("a zoned file");
+        format(&*open(), &wanted(entry.name)).expect("room");
+        let live = LiveDisk::open(open()).expect("it was formatted");
+        fill(&live, 1);
+        live.close().expect("no faults");
+        drop(live);
+        let file = shingle_zoned::open_file(&path).expect("a zoned file");
+        file.fail(Zone(0), Condition::ReadOnly).expect("it can be written");
+        drop(file);
+        let found = inspect(&*open()).expect("there is a map");
+        assert_eq!(found.failed_conventional_zones, [0], "{}", entry.name);
+        assert!(!found.is_sound() && found.is_whole(), "{}", entry.name);
+        let live = LiveDisk::open(open()).expect("it can be read");
+        write(&live, 0, 1, 2).expect_err("the map cannot be written");
+        assert!((0..live.blocks()).all(|block| read(&live, block).is_ok()), "{}", entry.name);
+        // (It concerns no blocks, and names none.)
+        let error = live.close().expect_err("nor then").to_string();
+        assert!(error.starts_with("nothing can be written"), "{error}");
+    }
+}
+
+/// What was written anew elsewhere leaves zones that are to be reset, which is no trace of a crash.
+#[test]
+fn after_an_end_in_order_no_zone_is_ahead_of_the_map() {
+    for entry in ALL {
+        let disk = formatted(entry.name);
+        let live = disk.open();
+        for version in 1..4 {
+            fill(&live, version);
+            live.flush().expect("no faults");
+        }
+        live.close().expect("no faults");
+        drop(live);
+        assert_eq!(inspect(&disk).expect("there is a map").zones_ahead, 0, "{}", entry.name);
+        // Nor after a start that has not come to resetting them.
+        drop(disk.open());
+        assert_eq!(inspect(&disk).expect("there is a map").zones_ahead, 0, "{}", entry.name);
+    }
+}
+
 #[test]
 fn a_zone_that_is_rewritten_is_not_in_memory() {
     // Zones of 16 MiB, in a file.

@@ -233,6 +233,13 @@ pub struct TablePage {
 }
 
 impl TablePage {
+    /// Whether a page is one of the table of some disk, and whole.
+    pub(crate) fn is_one(page: &Page) -> bool {
+        TableHead::ref_from_prefix(page).is_ok_and(|(head, _)| {
+            head.magic.get() == TABLE_MAGIC && head.crc.get() == checksum(page, TABLE_CRC_AT)
+        })
+    }
+
     /// As it stands in the file.
     #[must_use]
     pub fn encode(&self, owner: u64) -> Page {
@@ -295,8 +302,7 @@ impl TablePage {
             };
             state.check(geometry).map_err(wrong)?;
             let conventional = zone < u64::from(geometry.conventional_zones);
-            let failed = matches!(condition, Condition::ReadOnly | Condition::Offline);
-            if !failed && conventional != (condition == Condition::Conventional) {
+            if !condition.has_failed() && conventional != (condition == Condition::Conventional) {
                 return Err(wrong(condition.name().to_owned()));
             }
             zones.push(state);

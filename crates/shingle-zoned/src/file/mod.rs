@@ -25,7 +25,7 @@ use shingle_core::units::{BLOCK_BYTES, Block, Zone};
 use shingle_device::{Device, DeviceError, Direct, cause};
 use uuid::Uuid;
 
-use self::format::{HEADERS, Header, Page, Unusable};
+use self::format::{HEADERS, Header, Page, TablePage, Unusable};
 use self::table::{Found, Table};
 use crate::cut::after_power_cut;
 use crate::error::Operation;
@@ -184,41 +184,66 @@ fn contents<E>(
         (Ok(header), Ok(_)) => (header, vec![]),
         (Ok(header), Err(why)) => (header, vec![(1, why)]),
         (Err(why), Ok(header)) => (header, vec![(0, why)]),
-        // Whatever it is, the first says it better.
-        (Err(Unusable::Foreign), Err(error)) | (Err(error), _) => {
-            return Ok(Err(error.to_string()));
+        (Err(one), Err(other)) => {
+            let is_zoned = is_head(bytes, read)?;
+            return Ok(Err(if is_zoned { no_header(&one, &other) } else { one.to_string() }));
         }
     };
     let needed = header.layout().pages * BLOCK_BYTES;
     if bytes != needed {
-        return Ok(Err(format!(
-            "it has {bytes} bytes, and {needed} when it was made; is it a part of a copy?"
-        )));
+        let then = match bytes < needed {
+            true => "it is a part of a copy: copy all of it".to_owned(),
+            false => format!("to cut off what is behind, say `truncate -s {needed}`"),
+        };
+        return Ok(Err(format!("it has {bytes} bytes, and {needed} when it was made; {then}")));
     }
     let found = Table::read(&header, read)?;
     Ok(found.map(|found| Contents { header, lost_headers, found }))
 }
 
-/// Whether a file says in its head that it is a zoned disk.
-pub(crate) fn is_zoned(device: &Device) -> Result<bool, DeviceError> {
-    for copy in 0..HEADERS.min(device.blocks()) {
-        let mut page = [0; BLOCK_BYTES as usize];
-        device.read_block(Block(copy), &mut page)?;
-        if !matches!(Header::decode(&page), Err(Unusable::Foreign)) {
+/// Why there is no disk without a header.
+fn no_header(one: &Unusable, other: &Unusable) -> String {
+    match (one, other) {
+        (Unusable::Version(_), _) => one.to_string(),
+        (_, Unusable::Version(_)) => other.to_string(),
+        _ => format!(
+            "it is damaged: both copies of its header are lost, which says how many zones it has, and how large (page 0 of the \
+             file: {}; page 1: {}); put a copy of the file in its place, or remove it and make a new one",
+            one.of_copy(),
+            other.of_copy()
+        ),
+    }
+}
+
+/// Whether a file of `bytes` begins as a zoned disk does, be it damaged. Behind both headers are pages of the table: two at least.
+fn is_head<E>(bytes: u64, mut read: impl FnMut(u64) -> Result<Page, E>) -> Result<bool, E> {
+    for at in 0..(HEADERS + 2).min(bytes / BLOCK_BYTES) {
+        let page = read(at)?;
+        let is_one = match at < HEADERS {
+            true => !matches!(Header::decode(&page), Err(Unusable::Foreign)),
+            false => TablePage::is_one(&page),
+        };
+        if is_one {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
+/// Whether a file says in its head that it is a zoned disk.
+pub(crate) fn is_zoned(device: &Device) -> Result<bool, DeviceError> {
+    is_head(device.bytes(), |page| read_page(device, page))
+}
+
+fn read_page(device: &Device, page: u64) -> Result<Page, DeviceError> {
+    let mut out = [0; BLOCK_BYTES as usize];
+    device.read_block(Block(page), &mut out).map(|()| out)
+}
+
 /// Opens a zoned disk in a file.
 pub(crate) fn open(device: Device) -> Result<FileDisk, OpenError> {
     let path = device.path().to_owned();
-    let read = |page| {
-        let mut out = [0; BLOCK_BYTES as usize];
-        device.read_block(Block(page), &mut out).map(|()| out)
-    };
-    let contents = contents(device.bytes(), read)?;
+    let contents = contents(device.bytes(), |page| read_page(&device, page))?;
     let contents = contents.map_err(|why| OpenError::unusable(&path, why))?;
     let Contents { header, lost_headers, found: Found { mut table, single, .. } } = contents;
     let direct = device.again().map_err(OpenError::system(&path, "open"))?;
@@ -369,7 +394,7 @@ impl FileDisk {
     /// # Panics
     /// If `condition` is another one, or there is no such zone.
     pub fn fail(&self, zone: Zone, condition: Condition) -> io::Result<()> {
-        assert!(matches!(condition, Condition::ReadOnly | Condition::Offline), "it is to fail");
+        assert!(condition.has_failed(), "it is to fail");
         // (A write under way would move the pointer once more.)
         let _turn = self.turn(zone);
         let mut table = locked(&self.backing.table);

@@ -12,7 +12,7 @@ use shingle_core::units::{Block, Zone};
 use shingle_zoned::file::format::{ENTRIES, Header, TablePage};
 use shingle_zoned::{
     Condition, Faults, Geometry, MemoryDisk, OpenError, ReadsBeyond, Reason, ZoneReport, ZoneState,
-    ZonedDisk, create, create_failed, inspect, is_in_use, is_zoned, open, open_device, open_file,
+    ZonedDisk, create, create_failed, is_in_use, is_zoned, open, open_device, open_file,
     open_read_only,
 };
 
@@ -60,8 +60,8 @@ proptest! {
             for zone in report(&memory).iter().filter(|zone| zone.condition.is_open()) {
                 memory.close(zone.zone).expect("closed");
             }
-            let found = inspect(&path).expect("read");
-            prop_assert_eq!((found.geometry, found.zones), (geometry, report(&memory)));
+            let found = open_read_only(&path).expect("read");
+            prop_assert_eq!((*found.geometry(), report(&found)), (geometry, report(&memory)));
         }
     }
 
@@ -98,7 +98,7 @@ proptest! {
             }
         }
         drop(file);
-        prop_assert_eq!(inspect(&path).expect("read").zones, flushed);
+        prop_assert_eq!(report(&open_read_only(&path).expect("read")), flushed);
     }
 }
 
@@ -122,7 +122,7 @@ fn a_power_cut_leaves_what_was_flushed_and_perhaps_more() {
             (1..=pointer).collect::<Vec<_>>()
         );
         drop(disk);
-        assert_eq!(inspect(&path).expect("read").zones[3], zone);
+        assert_eq!(report(&open_read_only(&path).expect("read"))[3], zone);
         let disk = open(&path).expect("opened");
         disk.append(Zone(3), &[block(9)]).expect("it goes on there");
     }
@@ -171,20 +171,30 @@ fn one_bad_page_costs_nothing() {
         disk.flush().expect("flushed");
         let known = settled(report(&*disk));
         drop(disk);
-        assert!(inspect(&path).expect("read").damaged.is_empty());
+        assert!(open_read_only(&path).expect("read").damaged().is_empty());
         put(&path, page, &[0x5a; 4096]);
-        let found = inspect(&path).expect("read");
-        assert_eq!(found.zones, known, "page {page}");
-        let [told] = &found.damaged[..] else { panic!("{:?}", found.damaged) };
+        let found = open_read_only(&path).expect("read");
+        assert_eq!(report(&found), known, "page {page}");
+        let [told] = found.damaged() else { panic!("{:?}", found.damaged()) };
         let place = format!("(page {page} of the file: something else is written there)");
         assert!(told.starts_with("one copy of ") && told.ends_with(&place), "{told}");
         // Opening makes the lost copy anew, so that the other may go.
         drop(open(&path).expect("opened"));
-        assert!(inspect(&path).expect("read").damaged.is_empty());
+        assert!(open_read_only(&path).expect("read").damaged().is_empty());
         let other = if page < 2 { 1 - page } else { 2 + (page - 2 + 2) % 4 };
         put(&path, other, &[0; 4096]);
-        assert_eq!(inspect(&path).expect("read").zones, known, "page {page}, then {other}");
+        assert_eq!(
+            report(&open_read_only(&path).expect("read")),
+            known,
+            "page {page}, then {other}"
+        );
     }
+}
+
+fn damaged(page: &[u8; 4096]) -> [u8; 4096] {
+    let mut page = *page;
+    page[4000] ^= 1;
+    page
 }
 
 #[test]
@@ -202,9 +212,20 @@ fn both_copies_gone_is_an_error_that_names_the_zones() {
         "{error}"
     );
     assert!(!error.contains("there is no zoned disk"), "{error}");
-    put(&path, 0, &[0; 4096]);
+    // Without its header too: what is left of the table says what it was.
+    let header = std::fs::read(&path).expect("read")[..4096].try_into().expect("a page");
+    put(&path, 0, &damaged(&header));
     put(&path, 1, &[0; 4096]);
-    let error = inspect(&path).expect_err("nothing").to_string();
+    let lost = "it is damaged: both copies of its header are lost";
+    let error = open_read_only(&path).expect_err("lost").to_string();
+    let pages =
+        "(page 0 of the file: its checksum is wrong; page 1: something else is written there)";
+    assert!(error.contains(lost) && error.contains(pages), "{error}");
+    put(&path, 0, &[0; 4096]);
+    let error = open(&path).err().expect("lost").to_string();
+    assert!(error.contains(lost), "{error}");
+    put(&path, 2, &[0; 4096]);
+    let error = open_read_only(&path).expect_err("nothing").to_string();
     assert!(error.ends_with("there is no zoned disk"), "{error}");
 }
 
@@ -250,7 +271,7 @@ fn a_flush_beside_a_reset_of_all_does_not_bring_pointers_back() {
         disk.reset_all().expect("reset");
         flusher.join().expect("ended").expect("flushed");
         drop(disk);
-        let found = inspect(&path).expect("read").zones;
+        let found = report(&open_read_only(&path).expect("read"));
         assert!(found.iter().all(|zone| zone.condition == Condition::Empty), "turn {turn}");
     }
 }
@@ -272,8 +293,8 @@ fn an_older_page_of_another_disk_does_not_count() {
     let other = std::fs::File::open(&paths[1]).expect("a file");
     other.read_exact_at(&mut page, 2 * 4096).expect("read");
     put(&paths[0], 2, &page);
-    let found = inspect(&paths[0]).expect("read");
-    assert_eq!(found.zones[0].write_pointer, Some(0));
+    let found = report(&open_read_only(&paths[0]).expect("read"));
+    assert_eq!(found[0].write_pointer, Some(0));
 }
 
 #[test]
@@ -295,12 +316,16 @@ fn a_file_is_refused_with_the_reason() {
     create(&path, &Geometry::new(4, 4)).expect("made");
     let held = open(&path).expect("opened");
     refused(&path, "in use");
-    assert_eq!(inspect(&path).expect("it can be looked at").zones.len(), 4);
+    assert_eq!(report(&open_read_only(&path).expect("it can be looked at")).len(), 4);
     drop(held);
     let file = OpenOptions::new().write(true).open(&path).expect("a file");
     let bytes = file.metadata().expect("its size").len();
     file.set_len(bytes - 4096).expect("cut");
-    refused(&path, "is it a part of a copy?");
+    refused(&path, "it is a part of a copy: copy all of it");
+    file.set_len(bytes + 4096).expect("grown");
+    refused(&path, &format!("`truncate -s {bytes}`"));
+    file.set_len(bytes).expect("cut");
+    drop(open(&path).expect("as it was"));
     let mut page = [0; 4096];
     std::fs::File::open(&path).expect("a file").read_exact_at(&mut page, 0).expect("read");
     page[8] = 2;
@@ -424,7 +449,7 @@ fn a_disk_that_is_only_looked_at_stays_as_it_is() {
     file.write_all_at(&[1; 100], 4096).expect("written");
     let before = std::fs::read(&path).expect("read");
     let disk = open_read_only(&path).expect("opened");
-    assert_eq!((report(&*disk), read(&*disk, 0, 40).expect("read")), (settled(zones), all));
+    assert_eq!((report(&disk), read(&disk, 0, 40).expect("read")), (settled(zones), all));
     let refused = [
         disk.write(Block(3), &blocks(&[1])).err(),
         disk.append(Zone(4), &blocks(&[1])).err(),
@@ -456,7 +481,13 @@ fn a_zoned_disk_is_known_by_its_head() {
     file.write_all_at(&[1; 10], 100).expect("written");
     file.write_all_at(&[0; 4096], 4096).expect("written");
     assert!(is_zoned(&device()).expect("told"));
+    // Also without a header, by either page of its table.
     file.write_all_at(&[0; 4096], 0).expect("written");
+    assert!(is_zoned(&device()).expect("told"));
+    file.write_all_at(&[0; 4096], 2 * 4096).expect("written");
+    assert!(is_zoned(&device()).expect("told"));
+    // One that is not whole may be of somebody else.
+    file.write_all_at(&[1; 10], 3 * 4096 + 4000).expect("written");
     assert!(!is_zoned(&device()).expect("told"));
     file.set_len(0).expect("cut");
     assert!(!is_zoned(&device()).expect("told"));

@@ -8,7 +8,7 @@ use crate::common::{block, folder, read};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use shingle_core::units::Zone;
-use shingle_zoned::{Geometry, create, inspect, open};
+use shingle_zoned::{Geometry, create, open, open_read_only};
 
 const ZONES: u32 = 6;
 const BLOCKS: u64 = 64;
@@ -136,6 +136,6 @@ fn what_a_killed_process_has_flushed_is_there() {
         }
         assert!(bytes > 0, "kill {seed}: something is there");
         drop(disk);
-        inspect(&path).expect("it can be read");
+        open_read_only(&path).expect("it can be read");
     }
 }

@@ -8,9 +8,11 @@ use clap::Args;
 use serde_json::json;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_translated::{Copy, Inspected, inspect};
+use shingle_store::store::control::Request;
+use shingle_translated::{Copy, Inspected, cache_of, inspect};
 use uuid::Uuid;
 
+use super::status::ask;
 use crate::output::print;
 
 const WRITTEN_ANEW: &str =
@@ -62,8 +64,8 @@ pub(super) fn unused(disk: &Path) -> anyhow::Result<Seen> {
 
 /// What is on a disk, if nobody changes it meanwhile.
 pub(crate) fn look(disk: &Path) -> anyhow::Result<Seen> {
-    let map = inspect(&*shingle_zoned::open_read_only(disk)?)?;
-    Ok(Seen { map, head: shingle_zoned::inspect(disk)?.damaged })
+    let disk = shingle_zoned::open_read_only(disk)?;
+    Ok(Seen { map: inspect(&disk)?, head: disk.damaged().to_vec() })
 }
 
 impl Seen {
@@ -97,17 +99,26 @@ impl Seen {
     pub(crate) fn wrong(&self) -> Vec<String> {
         let found = &self.map;
         let bytes = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
-        let again = |what: &String| format!("{what}; {WRITTEN_ANEW}");
-        let mut lines: Vec<String> = self.head.iter().map(again).collect();
+        let mut lines: Vec<String> = in_head(&self.head).collect();
         if found.spares_left == Some(0) {
             lines.push(format!(
                 "no spare zone is left, as {} zones have failed: {NO_SPARE}",
                 found.failed_zones
             ));
         }
+        let can_be_written = found.failed_conventional_zones.is_empty();
+        if !can_be_written {
+            let zones = found.failed_conventional_zones.iter().map(u32::to_string);
+            lines.push(format!(
+                "conventional zones that can no longer be written, whose place no others take: {}; writes that need them are \
+                 refused, so copy the data to another disk",
+                zones.collect::<Vec<_>>().join(", ")
+            ));
+        }
         if !found.uuid.is_empty() {
+            let is_written_anew = found.damage.is_none() && can_be_written;
             for (number, copy) in (1..).zip(&found.copies) {
-                lines.extend(in_copy(number, copy, found.damage.is_none()));
+                lines.extend(in_copy(number, copy, is_written_anew));
             }
         }
         for (first, count) in &found.lost_ranges {
@@ -119,6 +130,9 @@ impl Seen {
         }
         lines.extend(found.damage.iter().map(|damage| format!("the map is damaged: {damage}")));
         match (&found.damage, &found.given_up_ranges) {
+            (Some(_), None) if !can_be_written => {
+                lines.push("it cannot be repaired, and not be formatted anew".to_owned());
+            }
             (Some(_), None) => {
                 let map = Uuid::try_parse(&found.uuid).ok().map(Uuid::into_bytes);
                 let cache = found.mark.and_then(|mark| mark.cache(map));
@@ -143,16 +157,32 @@ impl Seen {
     }
 }
 
-/// Refuses a disk that somebody uses whom nobody can ask by the name of the disk.
+/// What is damaged in one copy of the head of a zoned file, and what to do.
+pub(super) fn in_head(damaged: &[String]) -> impl Iterator<Item = String> {
+    damaged.iter().map(|what| format!("{what}; {WRITTEN_ANEW}"))
+}
+
+/// Refuses a disk that somebody uses, and says how to ask or stop him.
 pub(super) fn refuse_used(disk: &Path) -> anyhow::Result<()> {
-    if shingle_zoned::is_in_use(disk)? {
+    if !shingle_zoned::is_in_use(disk)? {
+        return Ok(());
+    }
+    let (name, is_served) = (disk.display(), ask(disk, &Request::Status).is_ok());
+    if is_served {
         bail!(
-            "{} is in use by another process; if that is a cache before it, `shingle store` asks and stops both; if another \
-             user serves it, ask as that user, with the same XDG_RUNTIME_DIR",
-            disk.display()
+            "{name} is served: `shingle zoned status {name}` tells how it is, and `shingle zoned stop {name}` ends that"
         );
     }
-    Ok(())
+    if let Ok(Some(cache)) = cache_of(&shingle_zoned::open_read_only(disk)?) {
+        bail!(
+            "{name} is in use, and belongs to cache {cache}: `shingle store status --cache {cache}` tells how both are, and \
+             `shingle store stop --cache {cache}` ends that; if another user serves it, ask as that user, with the same \
+             XDG_RUNTIME_DIR"
+        );
+    }
+    bail!(
+        "{name} is in use by another process; if another user serves it, ask as that user, with the same XDG_RUNTIME_DIR"
+    );
 }
 
 /// Adds the fields of an object to another one.
@@ -191,16 +221,22 @@ pub(super) fn told(found: &Inspected) -> Vec<String> {
     }
     if found.zones_ahead > 0 {
         lines.push(format!(
-            "{} zones have more behind what the map names: a crash, or a write that failed and was undone, left it, \
+            "zones that have more behind what the map names: {}; a crash, or a write that failed and was undone, left it, \
              and it was never flushed",
             found.zones_ahead
+        ));
+    }
+    if let Some(spares) = found.spares_left.filter(|spares| *spares > 0 && found.failed_zones > 0) {
+        lines.push(format!(
+            "sequential zones that have failed: {}; spare ones that are left: {spares}",
+            found.failed_zones
         ));
     }
     lines
 }
 
-/// What is wrong with a copy of a map, which is `whole` if the two are taken together.
-fn in_copy(number: u32, copy: &Copy, whole: bool) -> Option<String> {
+/// What is wrong with a copy of a map.
+fn in_copy(number: u32, copy: &Copy, is_written_anew: bool) -> Option<String> {
     let what = match (copy.superblock, copy.bad_pages) {
         (true, 0) => return None,
         (false, 0) => "its superblock is bad".to_owned(),
@@ -211,6 +247,6 @@ fn in_copy(number: u32, copy: &Copy, whole: bool) -> Option<String> {
         (false, pages) => format!("its superblock and {pages} pages are bad"),
     };
     let why = copy.what.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
-    let then = if whole { format!("; {WRITTEN_ANEW}") } else { String::new() };
+    let then = if is_written_anew { format!("; {WRITTEN_ANEW}") } else { String::new() };
     Some(format!("copy {number} of the map: {what}{why}{then}"))
 }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use shingle_translated::repair;
+use shingle_zoned::{open, open_read_only};
 
-use super::check::{Seen, told, unused};
+use super::check::{Seen, refuse_used, told};
 use crate::output::print;
 
 #[derive(Debug, Args)]
@@ -20,10 +21,11 @@ pub(crate) struct Repair {
 }
 
 pub(super) fn execute(args: &Repair) -> anyhow::Result<()> {
-    // (It says who uses it, if somebody does.)
-    let head = unused(&args.disk)?.head;
-    let map = repair(shingle_zoned::open(&args.disk)?, args.give_up)?;
-    let seen = Seen { map, head };
+    refuse_used(&args.disk)?;
+    let head = open_read_only(&args.disk)?.damaged().to_vec();
+    // (That makes the head whole, whether there is a map or not.)
+    let disk = open(&args.disk)?;
+    let seen = Seen { map: repair(disk, args.give_up)?, head };
     print(&[told(&seen.map), seen.wrong()].concat().join("\n"))?;
     if seen.map.damage.is_some() && !args.give_up {
         bail!(

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
-use shingle_zoned::{Condition, Inspected, ReadsBeyond, ZoneReport, inspect};
+use shingle_core::units::{BLOCK_BYTES, Zone};
+use shingle_zoned::{
+    Condition, ReadOnlyDisk, ReadsBeyond, ZoneReport, ZonedDisk as _, open_read_only,
+};
 
 use super::about;
+use super::check::in_head;
 use crate::cli::Global;
 use crate::output::print;
 use crate::table;
@@ -24,19 +27,21 @@ pub(crate) struct Report {
 }
 
 pub(super) fn execute(args: &Report, global: &Global) -> anyhow::Result<()> {
-    let found = inspect(&args.disk)?;
+    let disk = open_read_only(&args.disk)?;
+    let zones = disk.report(Zone(0), disk.geometry().zones)?;
     if args.json {
-        return print(&serde_json::to_string_pretty(&as_json(&args.disk, &found))?);
+        return print(&serde_json::to_string_pretty(&as_json(&args.disk, &disk, &zones))?);
     }
-    let geometry = &found.geometry;
-    let count = |condition| found.zones.iter().filter(|zone| zone.condition == condition).count();
+    let count = |condition| zones.iter().filter(|zone| zone.condition == condition).count();
     let counts = Condition::ALL.map(|condition| (condition.name(), count(condition)));
     let counts = counts.into_iter().filter(|(_, count)| *count > 0);
     let counts: Vec<String> = counts.map(|(name, count)| format!("{count} {name}")).collect();
-    let rows: Vec<[String; 4]> = alike(&found.zones).map(row).collect();
+    let rows: Vec<[String; 4]> = alike(&zones).map(row).collect();
     let header = ["zones", "condition", "first block", "written"];
     let table = table::figure_rows(header, &rows, global.color);
-    print(&format!("{}: {}\n{}\n{table}", args.disk.display(), about(geometry), counts.join(", ")))
+    let about = format!("{}: {}", args.disk.display(), about(disk.geometry()));
+    let lines = [about, counts.join(", ")].into_iter().chain(in_head(disk.damaged()));
+    print(&lines.chain([table]).collect::<Vec<_>>().join("\n"))
 }
 
 /// Neighbours that differ in nothing but their place.
@@ -65,8 +70,8 @@ fn row(zones: &[ZoneReport]) -> [String; 4] {
     ]
 }
 
-fn as_json(path: &Path, found: &Inspected) -> Value {
-    let geometry = &found.geometry;
+fn as_json(path: &Path, disk: &ReadOnlyDisk, zones: &[ZoneReport]) -> Value {
+    let geometry = disk.geometry();
     let zone = |zone: &ZoneReport| {
         json!({
             "zone": zone.zone.0,
@@ -80,7 +85,8 @@ fn as_json(path: &Path, found: &Inspected) -> Value {
     json!({
         "schema": "shingle.zones/1",
         "disk": path.display().to_string(),
-        "file": found.is_file,
+        "file": disk.is_file(),
+        "damaged_head": disk.damaged(),
         "block_bytes": BLOCK_BYTES,
         "zone_blocks": geometry.zone_blocks,
         "conventional_zones": geometry.conventional_zones,
@@ -93,7 +99,7 @@ fn as_json(path: &Path, found: &Inspected) -> Value {
             ReadsBeyond::Refused => Some("refused"),
             ReadsBeyond::Unknown => None,
         },
-        "zones": found.zones.iter().map(zone).collect::<Vec<_>>(),
+        "zones": zones.iter().map(zone).collect::<Vec<_>>(),
     })
 }
 

@@ -91,9 +91,9 @@ fn is_nobody(error: &anyhow::Error) -> bool {
 }
 
 /// Asks whoever serves a disk.
-fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
+pub(super) fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
     // (Its name is there also while somebody uses it.)
-    let uuid = shingle_translated::uuid(&*shingle_zoned::open_read_only(disk)?)?;
+    let uuid = shingle_translated::uuid(&shingle_zoned::open_read_only(disk)?)?;
     let socket = control::socket(uuid);
     // (A copy of a disk has its name, and somebody may serve the other one.)
     if !shingle_zoned::is_in_use(disk)? {
@@ -181,7 +181,7 @@ pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
         lines.push(("NO SPARE ZONE", NO_SPARE.to_owned()));
     }
     if let Some(why) = &status.failed {
-        lines.push(("failed", format!("{why}; writes are errors until that is over")));
+        lines.push(("failed", format!("{why}; writes are errors as long as that is so")));
     } else if let Some(why) = &status.last_failure {
         let then = match status.refused {
             0 => "all put right".to_owned(),
