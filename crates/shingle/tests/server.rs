@@ -263,6 +263,11 @@ fn a_record_ends_where_the_file_system_is_full_and_serving_goes_on() {
     let line = server.told("small/w.rec: cannot be written: No space left on device");
     assert!(line.contains("ERROR") && line.contains("serving goes on"), "{line}");
     client.flush().expect("connected").expect("flushed");
+    let status = bed.0.done("store status --cache one.ssd");
+    assert!(
+        status.contains("small/w.rec; it has ended: small/w.rec: cannot be written"),
+        "{status}"
+    );
     server.signal("-TERM");
     server.told("stopping: SIGTERM");
     server.told("is served no longer: 1 dirty block is on the SSD");

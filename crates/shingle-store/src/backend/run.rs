@@ -46,6 +46,8 @@ pub struct ShutDown {
     pub disk: Box<dyn Disk>,
     /// Blocks that only the SSD has.
     pub dirty_blocks: u64,
+    /// How far the SSD was, if it was being exchanged.
+    pub ssd_state: SsdState,
 }
 
 impl Store {
@@ -177,9 +179,10 @@ impl Run {
             return Err(error);
         }
         let dirty_blocks = self.engine.status().dirty_blocks;
+        let ssd_state = self.engine.ssd_state();
         self.medium.map_or(Ok(()), MediumThreads::end)?;
         let (ssd, disk) = self.devices;
-        Ok(ShutDown { ssd, disk, dirty_blocks })
+        Ok(ShutDown { ssd, disk, dirty_blocks, ssd_state })
     }
 
     fn run(&mut self) -> io::Result<()> {

@@ -25,9 +25,9 @@ use super::errors::ServeError;
 use super::export::Served;
 use super::leave;
 use super::notice::{Left, Notice, TellNotice};
-use super::operators::{Devices, ENDING, Leave, Shared};
+use super::operators::{Devices, Leave, Shared};
 use super::serve::Record;
-use super::status::{SCHEMA, Status};
+use super::status::{Recording, SCHEMA, Status};
 use super::trust;
 use crate::backend::{Beside, Ready, Store, Tell};
 use crate::measures::saved::Place;
@@ -93,6 +93,8 @@ pub(super) struct Common {
     pub(super) tell: TellNotice,
     /// Where counters are kept over restarts.
     pub(super) counters: Option<PathBuf>,
+    /// How what is recorded is doing.
+    pub(super) recording: Option<Arc<Mutex<Recording>>>,
 }
 
 /// A cache at work.
@@ -153,6 +155,7 @@ impl Cache {
             settings: Mutex::new(settings),
             registry: common.registry.clone(),
             recorded,
+            recording: common.recording.clone(),
             watch,
             frees_trimmed,
             fixed: Mutex::new(fixed),
@@ -214,11 +217,11 @@ impl Cache {
         self.shared.ending.store(true, Ordering::Relaxed);
         // Until all I/O has ended somebody may ask why the devices are in use still.
         let control = self.control.clone();
-        let (tell, export) = (self.shared.tell.clone(), self.shared.export());
+        let shared = self.shared.clone();
         let (done, is_done) = channel::<()>();
         let late = thread::Builder::new().name("shingle-ending".to_owned()).spawn(move || {
             if is_done.recv_timeout(LATE) == Err(RecvTimeoutError::Timeout) {
-                tell(Notice::Remark(export, ENDING.to_owned()));
+                (shared.tell)(Notice::Remark(shared.export(), shared.waits_for()));
             }
         });
         let ended = self.shut_down(detach);
@@ -252,7 +255,7 @@ impl Cache {
 }
 
 /// The end of a cache takes longer only if a device does.
-const LATE: Duration = Duration::from_secs(10);
+pub(super) const LATE: Duration = Duration::from_secs(10);
 
 /// Says which device has more than is used.
 fn larger(ready: &Ready) -> Result<Vec<String>, ServeError> {

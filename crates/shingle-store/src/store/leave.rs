@@ -5,8 +5,8 @@ use std::path::Path;
 
 use shingle_core::registry::Registry;
 use shingle_core::service::Mode;
-use shingle_engine::Config;
 use shingle_engine::settings::Settings;
+use shingle_engine::{Config, SsdState};
 use uuid::Uuid;
 
 use super::create::destroy;
@@ -20,7 +20,8 @@ use crate::backend::{Beside, ShutDown, StoreError, Tell};
 /// Writes down what the disk is like, of a cache that was shut down in order. If the disk does not say, the next start takes
 /// it as after a crash, and the operator should hear why.
 pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(Left, Option<String>), ServeError> {
-    let ShutDown { ssd, disk, dirty_blocks, .. } = left;
+    let ShutDown { ssd, disk, dirty_blocks, ssd_state } = left;
+    let exchanging = matches!(ssd_state, SsdState::Out | SsdState::Entering);
     let (mut superblock, worse) = read_superblock(&ssd)
         .map_err(|error| StoreError::Recover { path: ssd.path().to_owned(), error })?;
     if superblock.uuid != *uuid.as_bytes() {
@@ -44,7 +45,7 @@ pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(Left, Option<String
         }
     }
     disk.close()?;
-    Ok((Left { dirty_blocks, in_order: superblock.clean }, warning))
+    Ok((Left { dirty_blocks, in_order: superblock.clean, exchanging }, warning))
 }
 
 /// Ends a cache, if the disk has everything.
@@ -54,7 +55,7 @@ pub(super) fn ended(left: ShutDown, uuid: Uuid) -> Result<Left, ServeError> {
     }
     destroy(&left.ssd, &*left.disk, uuid)?;
     left.disk.close()?;
-    Ok(Left { dirty_blocks: 0, in_order: true })
+    Ok(Left { dirty_blocks: 0, in_order: true, exchanging: false })
 }
 
 /// A cache that nobody serves, and its disk.

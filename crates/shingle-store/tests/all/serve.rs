@@ -694,6 +694,75 @@ mod several {
         assert!(why.starts_with("its store does not answer"), "{why}");
     }
 
+    /// Does not come back from the first destage until the other end is dropped.
+    struct StuckAtDestage(Receiver<()>);
+
+    impl Observer for StuckAtDestage {
+        fn event(&mut self, event: &Event) {
+            if matches!(event, Event::Begun(..)) {
+                let _ = self.0.recv();
+            }
+        }
+    }
+
+    /// Who asked for the end is told what it waits for, and all that others want is done meanwhile.
+    #[test]
+    fn a_store_that_hangs_at_its_end_holds_up_nobody_else() {
+        let [one, two, three] = [Bed::new(), Bed::new(), Bed::new()];
+        let holds = Mutex::new(Vec::new());
+        let record = |_: &Settings, _: u32, _: u64| {
+            let (hold, stuck) = channel();
+            holds.lock().expect("no panic").push(hold);
+            Ok(Shared::new(StuckAtDestage(stuck)))
+        };
+        let options = Options {
+            caches: vec![cache(&one, "one"), cache(&two, "two")],
+            addresses: vec![Address::Unix(one.path("nbd"))],
+            ..Options::default()
+        };
+        let extra = Extra { record: Some(&record), ..Extra::default() };
+        let (to, notices) = channel();
+        let to = Mutex::new(to);
+        let tell = move |notice| drop(to.lock().expect("no panic").send(notice));
+        let serving = Serving::start_with(options, &Registry::default(), extra, tell);
+        let serving = serving.expect("they are served");
+        let stopper = serving.stopper();
+        let serving = Some(std::thread::spawn(|| serving.wait(|| ())));
+        let control = one.path("control");
+        let beds =
+            Beds { beds: vec![one, two, three], notices: Mutex::new(notices), stopper, serving };
+        holds.lock().expect("no panic").truncate(1);
+
+        let mut client = beds.client("one").expect("there");
+        write(&mut client, MIB, b"dirty");
+        client.disconnect().expect("connected");
+        let asks = |request: Request| {
+            let (to, answers) = channel();
+            let control = control.clone();
+            let asked = std::thread::spawn(move || {
+                ask(&control, &mut |answer| drop(to.send(answer.clone())), &request)
+            });
+            (asked, answers)
+        };
+        let (flush, _) = asks(Request::Flush);
+        while !matches!(beds.beds[0].ask(&Request::Status), Answer::Failed(_)) {}
+        let (stop, answers) = asks(Request::Stop);
+        let first = answers.recv_timeout(Duration::from_secs(60)).expect("told");
+        let Answer::Waits(why) = &first else { panic!("{first:?}") };
+        assert!(why.starts_with("it is ending, and waits for I/O that is under way"), "{why}");
+        let changes = beds.reload(&[cache(&beds.beds[1], "two"), cache(&beds.beds[2], "three")]);
+        assert_eq!(changes.expect("it is done").begun, ["three"]);
+        beds.stopper.stop();
+        for _ in 0..2 {
+            beds.told("is served no longer: all is on the disk");
+        }
+        assert!(!stop.is_finished(), "it hangs still");
+        drop(holds);
+        assert_eq!(stop.join().expect("no panic").expect("answered"), Answer::Done(()));
+        let _ = flush.join();
+        beds.end().expect("in order");
+    }
+
     #[test]
     fn each_export_is_its_own_cache() {
         let beds = Beds::new(2);

@@ -274,6 +274,7 @@ fn ask(ssd: &Path, request: &Request, global: &Global) -> anyhow::Result<()> {
     let mut told = |answer: &Answer| match answer {
         Answer::DirtyBlocks(left) => show(*left),
         Answer::Stuck(why) => note(&format!("the disk takes nothing: {why}"), false),
+        Answer::Waits(why) => note(why, false),
         _ => {}
     };
     let last = control::ask(&socket(ssd)?, &mut told, request)?;
