@@ -386,7 +386,13 @@ impl Run {
     fn share(&self) -> Result<Shared, StoreError> {
         let (ssd, disk) = &self.devices;
         let (ssd, ssd_used_bytes) = (ssd.share()?, ssd.bytes());
-        Ok(Shared { ssd, ssd_used_bytes, disk_bytes: disk.measure()? })
+        Ok(Shared {
+            ssd,
+            ssd_used_bytes,
+            disk_bytes: disk.measure()?,
+            disk_is_deleted: disk.device().is_some_and(Device::is_deleted),
+            dirty_blocks: self.engine.status().dirty_blocks,
+        })
     }
 
     fn carry_out(&mut self) {

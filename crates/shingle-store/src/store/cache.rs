@@ -123,7 +123,9 @@ impl Cache {
         config.tells_trims = settings.tells_trims(&common.registry, frees_trimmed)?;
         let watch = ready.disk().watch();
         let fingerprint_in_use = ready.disk().fingerprint_in_use();
-        for line in larger(&ready)?.into_iter().chain(warning) {
+        // (A copy may have lost the room that was set aside for it.)
+        let room = ready.ssd().reserve().err().map(|error| error.to_string());
+        for line in larger(&ready)?.into_iter().chain(warning).chain(room) {
             (common.tell)(Notice::Remark(options.name.clone(), line));
         }
         let tell = device_lines(&options.name, common.tell.clone())?;
@@ -238,9 +240,9 @@ impl Cache {
         let ended = match detach {
             true => leave::ended(self.store.shut_down_for_good()?, uuid),
             false => self.store.shut_down().map_err(ServeError::from).and_then(|left| {
-                let (left, warning) = leave::stopped(left, uuid)?;
+                let (left, warnings) = leave::stopped(left, uuid)?;
                 let tell = |text| (self.shared.tell)(Notice::Remark(self.shared.export(), text));
-                warning.into_iter().for_each(tell);
+                warnings.into_iter().for_each(tell);
                 Ok(left)
             }),
         };

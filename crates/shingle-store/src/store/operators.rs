@@ -154,6 +154,9 @@ impl Shared {
                 answer(&said(outcome))
             }
             Request::Detach => {
+                if let Some(why) = self.goes_with_the_end(true) {
+                    return answer(&Answer::Failed(why));
+                }
                 // Nothing becomes dirty again while the last of it goes.
                 self.handle.set_mode(Mode::PassThrough);
                 let outcome = drain(&self.handle, &mut |told| answer(&told.into()));
@@ -165,6 +168,9 @@ impl Shared {
                 Ok(())
             }
             Request::Stop => {
+                if let Some(why) = self.goes_with_the_end(false) {
+                    return answer(&Answer::Failed(why));
+                }
                 let _ = leave.send(Leave::Stop(self.uuid, stream.try_clone()?));
                 Ok(())
             }
@@ -279,6 +285,26 @@ impl Shared {
         format!(
             "it is ending, and waits for {first} ({under_way}); if that takes long a device hangs: see dmesg"
         )
+    }
+
+    /// What nobody finds any more after the end, as a file was deleted that is used. A store that hangs may be ended.
+    fn goes_with_the_end(&self, detach: bool) -> Option<String> {
+        let devices = self.handle.devices_within(PATIENCE)?;
+        if devices.disk_is_deleted {
+            return Some(format!(
+                "{}: it was deleted while it was served, and all that it holds goes with the end of the server; copy what is \
+                 served first, as with nbdcopy, and end the server with a signal",
+                self.disk()
+            ));
+        }
+        let dirty = devices.dirty_blocks;
+        (!detach && dirty > 0 && devices.ssd.is_deleted()).then(|| {
+            format!(
+                "{}: it was deleted while it was served, and what is dirty on it goes with the end of the server (blocks: \
+                 {dirty}); `shingle store flush` writes them to the disk, `shingle store replace` takes another SSD",
+                self.ssd().display()
+            )
+        })
     }
 
     /// Nobody has to ask for counters that are to go on.

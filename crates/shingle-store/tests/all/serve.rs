@@ -10,6 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use shingle_core::observer::{Event, Observer, Shared};
 use shingle_core::registry::Registry;
@@ -348,6 +349,43 @@ fn stop_and_detach_keep_to_the_files_that_are_served() {
         let findings = check(&ssd, Some(&disk), &mut |_, _| {}).expect("sound");
         assert!(findings.clean && findings.disk_changed() == Some(false), "{findings:?}");
     }
+}
+
+/// What a file holds that has no name any more is gone when nobody has it open.
+#[test]
+fn what_would_go_with_a_deleted_file_is_said_before_the_end() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    // (Idle time must not write it to the disk.)
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    let hour = (now.as_secs() / 3_600 + 12) % 24;
+    let never = vec![format!("limit.hours={hour}-{}", hour + 1)];
+    assert_eq!(bed.ask(&Request::Set { what: never }), Answer::Done(()));
+    write(&mut bed.client(), MIB, b"only in the cache");
+    std::fs::remove_file(bed.path("ssd")).expect("removed");
+    let Answer::Failed(why) = bed.ask(&Request::Stop) else { panic!("it is lost") };
+    assert!(why.contains("ssd: it was deleted") && why.contains("(blocks: 1)"), "{why}");
+    assert_eq!(bed.ask(&Request::Flush), Answer::Done(()));
+    bed.stop(serving);
+    assert_eq!(bed.disk(MIB, 17), b"only in the cache");
+
+    let bed = Bed::new();
+    let (to, notices) = std::sync::mpsc::channel();
+    let to = std::sync::Mutex::new(to);
+    let tell = move |notice: Notice| drop(to.lock().expect("no panic").send(notice.to_string()));
+    let serving = Serving::start(bed.options(false), &Registry::default(), tell);
+    let serving = serving.expect("it is served");
+    let stopper = serving.stopper();
+    let serving = std::thread::spawn(|| serving.wait(|| ()));
+    std::fs::remove_file(bed.path("disk")).expect("removed");
+    for request in [Request::Stop, Request::Detach] {
+        let Answer::Failed(why) = bed.ask(&request) else { panic!("it is lost") };
+        assert!(why.contains("disk: it was deleted") && why.contains("nbdcopy"), "{why}");
+    }
+    stopper.stop();
+    serving.join().expect("no panic").expect("in order");
+    let lost = "disk: it was deleted while it was served, and all that it held is lost";
+    assert!(notices.iter().any(|told| told.ends_with(lost)));
 }
 
 /// An SSD on which something else stands by now is not written any more.
