@@ -233,7 +233,8 @@ fn stop_while_it_hangs(bed: &mut Bed, client: Client<UnixStream>) {
     client.write(place, &[1; BLOCK as usize], 0).expect("connected").expect("written");
     client.disconnect().expect("connected");
     bed.disk.set(State::Hangs);
-    let mut flush = bed.store("flush").spawn().expect("started");
+    let flush = bed.store("flush").stderr(Stdio::piped()).spawn();
+    let mut flush = flush.expect("started");
     bed.disk.wait(State::Held);
     let stop = bed.store("stop").stderr(Stdio::piped()).spawn();
     let mut stop = stop.expect("started");
@@ -248,8 +249,12 @@ fn stop_while_it_hangs(bed: &mut Bed, client: Client<UnixStream>) {
     let lines = BufReader::new(stop.stderr.take().expect("piped")).lines();
     let mut lines = lines.map(|line| line.expect("text"));
     let asker = lines.find(|line| line.contains("waits for I/O") && line.contains("disk: 1, "));
+    let lines = BufReader::new(flush.stderr.take().expect("piped")).lines();
+    let mut lines = lines.map(|line| line.expect("text"));
+    let flushing = lines.find(|line| line.contains("the disk takes nothing: it does not answer"));
     bed.disk.set(State::Well);
     assert!(told.is_some(), "the log says so");
+    assert!(flushing.is_some(), "who waits for a flush is told");
     assert!(asker.is_some(), "who asked is told");
     assert!(stop.wait().expect("ended").success(), "it ends in order when the disk goes on");
     assert_eq!(server.wait().expect("ended").code(), Some(0));

@@ -345,7 +345,11 @@ fn what_is_wrong_is_told_and_nothing_is_changed() {
     bed.refused(1, "flush --cache cache.img", "nobody serves this cache");
     bed.refused(1, "status --cache other", "holds no cache");
     bed.refused(1, "check --cache other", "other: it holds no cache");
-    bed.refused(1, "detach --cache cache.img", "nobody serves this cache");
+    bed.refused(
+        1,
+        "detach --cache cache.img",
+        "nobody serves this cache: name its disk with --disk",
+    );
 
     let served = bed.serve("");
     bed.refused(1, &format!("{serve} unix:b"), "is in use by another process");

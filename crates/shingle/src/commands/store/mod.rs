@@ -313,7 +313,15 @@ fn detach(args: &Detach, global: &Global, registry: &Registry) -> anyhow::Result
     let outcome = ask(ssd, &Request::Detach, global);
     let Err(error) = &outcome else { return outcome };
     let alone = matches!(error.downcast_ref(), Some(control::ControlError::Nobody(_)));
-    let (true, Some(disk)) = (alone, &args.disk) else { return outcome };
+    let disk = match (alone, &args.disk) {
+        (true, Some(disk)) => disk,
+        (true, None) => {
+            bail!(
+                "nobody serves this cache: name its disk with --disk, and it is done without a server"
+            )
+        }
+        (false, _) => return outcome,
+    };
     let cache = offline(ssd, disk, args.trust_disk, registry);
     Ok(leave::detach(cache, &mut writing(global.quiet))?)
 }
