@@ -15,7 +15,7 @@ use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_engine::Config;
 use shingle_engine::settings::Settings;
-use shingle_nbd::listen::{Address, Listener};
+use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::server::{self, Server};
 use uuid::Uuid;
 
@@ -79,7 +79,11 @@ impl Opened {
         }
         let control = options.control.clone().unwrap_or_else(|| control::socket(uuid));
         control::make_folder(&control)?;
-        let control = Arc::new(Listener::bind(&Address::Unix(control))?);
+        let bound = Listener::bind(&Address::Unix(control)).map_err(|error| match error {
+            ListenError::Live(_) => ServeError::Copy(uuid),
+            error => error.into(),
+        });
+        let control = Arc::new(bound?);
         Ok(Opened { options: options.clone(), ready, warning, settings, cache, control })
     }
 }

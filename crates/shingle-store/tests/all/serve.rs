@@ -351,6 +351,21 @@ fn stop_and_detach_keep_to_the_files_that_are_served() {
     }
 }
 
+#[test]
+fn a_copy_of_a_cache_is_not_served_beside_it() {
+    let bed = Bed::new();
+    for (name, copy) in [("ssd", "ssd2"), ("disk", "disk2")] {
+        std::fs::copy(bed.path(name), bed.path(copy)).expect("copied");
+    }
+    let serving = bed.serve();
+    let mut options = bed.options(true);
+    (options.caches[0].ssd, options.caches[0].disk) = (bed.path("ssd2"), bed.path("disk2"));
+    let refused = Serving::start(options, &Registry::default(), |_| {}).err().expect("refused");
+    let told = format!("cache {} is served already, on another SSD", bed.uuid);
+    assert!(refused.to_string().starts_with(&told), "{refused}");
+    bed.stop(serving);
+}
+
 /// What a file holds that has no name any more is gone when nobody has it open.
 #[test]
 fn what_would_go_with_a_deleted_file_is_said_before_the_end() {
