@@ -231,6 +231,12 @@ impl Device {
         self.regular
     }
 
+    /// Whether it is a file without a name: what it holds goes when nobody has it open any more.
+    #[must_use]
+    pub fn is_deleted(&self) -> bool {
+        self.regular && self.direct().metadata().is_ok_and(|metadata| metadata.nlink() == 0)
+    }
+
     /// For I/O past the page cache where the file system can: places, lengths and memory are multiples
     /// of 4096 bytes.
     #[must_use]

@@ -233,9 +233,11 @@ fn stop_while_it_hangs(bed: &mut Bed, client: Client<UnixStream>) {
     client.write(place, &[1; BLOCK as usize], 0).expect("connected").expect("written");
     client.disconnect().expect("connected");
     bed.disk.set(State::Hangs);
-    let mut flush = bed.store("flush").spawn().expect("started");
+    let flush = bed.store("flush").stderr(Stdio::piped()).spawn();
+    let mut flush = flush.expect("started");
     bed.disk.wait(State::Held);
-    let mut stop = bed.store("stop").spawn().expect("started");
+    let stop = bed.store("stop").stderr(Stdio::piped()).spawn();
+    let mut stop = stop.expect("started");
     wait_for(|| {
         let status = bed.store("status").stderr(Stdio::piped()).output().expect("started");
         String::from_utf8_lossy(&status.stderr).contains("it is ending, and waits for I/O")
@@ -244,8 +246,16 @@ fn stop_while_it_hangs(bed: &mut Bed, client: Client<UnixStream>) {
     let lines = BufReader::new(server.stderr.take().expect("piped")).lines();
     let mut lines = lines.map(|line| line.expect("text"));
     let told = lines.find(|line| line.contains(" WARN ") && line.contains("waits for I/O"));
+    let lines = BufReader::new(stop.stderr.take().expect("piped")).lines();
+    let mut lines = lines.map(|line| line.expect("text"));
+    let asker = lines.find(|line| line.contains("waits for I/O") && line.contains("disk: 1, "));
+    let lines = BufReader::new(flush.stderr.take().expect("piped")).lines();
+    let mut lines = lines.map(|line| line.expect("text"));
+    let flushing = lines.find(|line| line.contains("the disk takes nothing: it does not answer"));
     bed.disk.set(State::Well);
     assert!(told.is_some(), "the log says so");
+    assert!(flushing.is_some(), "who waits for a flush is told");
+    assert!(asker.is_some(), "who asked is told");
     assert!(stop.wait().expect("ended").success(), "it ends in order when the disk goes on");
     assert_eq!(server.wait().expect("ended").code(), Some(0));
     let _ = flush.wait();

@@ -6,6 +6,7 @@ mod common;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Lines, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::FileExt;
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::Path;
 use std::process::{ChildStderr, Command, Stdio};
@@ -263,6 +264,11 @@ fn a_record_ends_where_the_file_system_is_full_and_serving_goes_on() {
     let line = server.told("small/w.rec: cannot be written: No space left on device");
     assert!(line.contains("ERROR") && line.contains("serving goes on"), "{line}");
     client.flush().expect("connected").expect("flushed");
+    let status = bed.0.done("store status --cache one.ssd");
+    assert!(
+        status.contains("small/w.rec; it has ended: small/w.rec: cannot be written"),
+        "{status}"
+    );
     server.signal("-TERM");
     server.told("stopping: SIGTERM");
     server.told("is served no longer: 1 dirty block is on the SSD");
@@ -270,6 +276,32 @@ fn a_record_ends_where_the_file_system_is_full_and_serving_goes_on() {
     server.end();
     let told = bed.0.done("trace info small/w.rec");
     assert!(told.contains("requests"), "{told}");
+}
+
+/// Copies have holes where the file has zeros, and a file system need not have room for them.
+#[test]
+fn a_cache_that_may_not_get_its_room_is_served_with_a_warning() {
+    let bed = Bed::new();
+    let small = bed.0.path("small");
+    fs::create_dir(&small).expect("made");
+    let mounted = Mount::in_memory(&small, 8 * MIB);
+    if !skip_if("a file system that is full", mounted.as_ref().map_err(Clone::clone)) {
+        return;
+    }
+    let ssd = fs::read(bed.0.path("one.ssd")).expect("read");
+    let copy = File::create(small.join("copy.ssd")).expect("made");
+    copy.set_len(ssd.len() as u64).expect("made");
+    for (at, page) in ssd.chunks(4096).enumerate() {
+        if page.iter().any(|&byte| byte != 0) {
+            copy.write_all_at(page, at as u64 * 4096).expect("written");
+        }
+    }
+    let serve = "store serve --cache small/copy.ssd --disk one.disk --nbd unix:nbd.sock";
+    let mut server = bed.start(bed.0.command(serve));
+    let line = server.told("small/copy.ssd needs ");
+    assert!(line.contains("WARN") && line.contains("free some"), "{line}");
+    server.told("served at");
+    server.end();
 }
 
 /// Each client is two lines: far more than a pipe takes.

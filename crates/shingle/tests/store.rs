@@ -349,15 +349,21 @@ fn what_is_wrong_is_told_and_nothing_is_changed() {
     bed.refused(1, "flush --cache cache.img", "nobody serves this cache");
     bed.refused(1, "status --cache other", "holds no cache");
     bed.refused(1, "check --cache other", "other: it holds no cache");
-    bed.refused(1, "detach --cache cache.img", "nobody serves this cache");
+    bed.refused(
+        1,
+        "detach --cache cache.img",
+        "nobody serves this cache: name its disk with --disk",
+    );
 
     let served = bed.serve("");
     bed.refused(1, &format!("{serve} unix:b"), "is in use by another process");
     bed.refused(1, "check --cache cache.img", "is in use by another process");
-    let mut elsewhere = bed.command("status --cache cache.img");
-    let output = elsewhere.env("XDG_RUNTIME_DIR", bed.path("none")).output().expect("started");
-    let err = text(&output.stderr);
-    assert!(err.contains("another process uses it") && output.status.code() == Some(1), "{err}");
+    for asked in ["status", "stop"] {
+        let mut elsewhere = bed.command(&format!("{asked} --cache cache.img"));
+        let output = elsewhere.env("XDG_RUNTIME_DIR", bed.path("none")).output().expect("started");
+        let (err, code) = (text(&output.stderr), output.status.code());
+        assert!(err.contains("another process uses it") && code == Some(1), "{err}");
+    }
     bed.refused(1, create, "is in use by another process");
     bed.refused(2, "set --cache cache.img mode=fast", "no mode `fast`");
     bed.refused(2, "set --cache cache.img sac.zne=1", "no parameter `zne`");

@@ -64,6 +64,10 @@ pub(crate) struct Shared {
     pub(crate) ssd_used_bytes: u64,
     /// The size of the disk by now.
     pub(crate) disk_bytes: u64,
+    /// The disk is a file without a name.
+    pub(crate) disk_is_deleted: bool,
+    /// Blocks that only the SSD has.
+    pub(crate) dirty_blocks: u64,
 }
 
 /// Questions that wait at most; who asks waits longer.
@@ -278,6 +282,11 @@ impl Handle {
     /// The devices, as they are by now.
     pub(crate) fn devices(&self) -> Result<Shared, StoreError> {
         self.ask(Order::Share).unwrap_or_else(ended)
+    }
+
+    /// The same, if the store says so within `patience`.
+    pub(crate) fn devices_within(&self, patience: Duration) -> Option<Shared> {
+        self.asked(Order::Share).recv_timeout(patience).ok()?.ok()
     }
 
     /// `None` if the store has ended.

@@ -46,6 +46,8 @@ pub struct ShutDown {
     pub disk: Box<dyn Disk>,
     /// Blocks that only the SSD has.
     pub dirty_blocks: u64,
+    /// How far the SSD was, if it was being exchanged.
+    pub ssd_state: SsdState,
 }
 
 impl Store {
@@ -177,9 +179,10 @@ impl Run {
             return Err(error);
         }
         let dirty_blocks = self.engine.status().dirty_blocks;
+        let ssd_state = self.engine.ssd_state();
         self.medium.map_or(Ok(()), MediumThreads::end)?;
         let (ssd, disk) = self.devices;
-        Ok(ShutDown { ssd, disk, dirty_blocks })
+        Ok(ShutDown { ssd, disk, dirty_blocks, ssd_state })
     }
 
     fn run(&mut self) -> io::Result<()> {
@@ -383,7 +386,13 @@ impl Run {
     fn share(&self) -> Result<Shared, StoreError> {
         let (ssd, disk) = &self.devices;
         let (ssd, ssd_used_bytes) = (ssd.share()?, ssd.bytes());
-        Ok(Shared { ssd, ssd_used_bytes, disk_bytes: disk.measure()? })
+        Ok(Shared {
+            ssd,
+            ssd_used_bytes,
+            disk_bytes: disk.measure()?,
+            disk_is_deleted: disk.device().is_some_and(Device::is_deleted),
+            dirty_blocks: self.engine.status().dirty_blocks,
+        })
     }
 
     fn carry_out(&mut self) {

@@ -15,7 +15,7 @@ use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_engine::Config;
 use shingle_engine::settings::Settings;
-use shingle_nbd::listen::{Address, Listener};
+use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::server::{self, Server};
 use uuid::Uuid;
 
@@ -25,9 +25,9 @@ use super::errors::ServeError;
 use super::export::Served;
 use super::leave;
 use super::notice::{Left, Notice, TellNotice};
-use super::operators::{Devices, ENDING, Leave, Shared};
+use super::operators::{Devices, Leave, Shared};
 use super::serve::Record;
-use super::status::{SCHEMA, Status};
+use super::status::{Recording, SCHEMA, Status};
 use super::trust;
 use crate::backend::{Beside, Ready, Store, Tell};
 use crate::measures::saved::Place;
@@ -79,7 +79,11 @@ impl Opened {
         }
         let control = options.control.clone().unwrap_or_else(|| control::socket(uuid));
         control::make_folder(&control)?;
-        let control = Arc::new(Listener::bind(&Address::Unix(control))?);
+        let bound = Listener::bind(&Address::Unix(control)).map_err(|error| match error {
+            ListenError::Live(_) => ServeError::Copy(uuid),
+            error => error.into(),
+        });
+        let control = Arc::new(bound?);
         Ok(Opened { options: options.clone(), ready, warning, settings, cache, control })
     }
 }
@@ -93,6 +97,8 @@ pub(super) struct Common {
     pub(super) tell: TellNotice,
     /// Where counters are kept over restarts.
     pub(super) counters: Option<PathBuf>,
+    /// How what is recorded is doing.
+    pub(super) recording: Option<Arc<Mutex<Recording>>>,
 }
 
 /// A cache at work.
@@ -121,7 +127,9 @@ impl Cache {
         config.tells_trims = settings.tells_trims(&common.registry, frees_trimmed)?;
         let watch = ready.disk().watch();
         let fingerprint_in_use = ready.disk().fingerprint_in_use();
-        for line in larger(&ready)?.into_iter().chain(warning) {
+        // (A copy may have lost the room that was set aside for it.)
+        let room = ready.ssd().reserve().err().map(|error| error.to_string());
+        for line in larger(&ready)?.into_iter().chain(warning).chain(room) {
             (common.tell)(Notice::Remark(options.name.clone(), line));
         }
         let tell = device_lines(&options.name, common.tell.clone())?;
@@ -153,6 +161,7 @@ impl Cache {
             settings: Mutex::new(settings),
             registry: common.registry.clone(),
             recorded,
+            recording: common.recording.clone(),
             watch,
             frees_trimmed,
             fixed: Mutex::new(fixed),
@@ -214,11 +223,11 @@ impl Cache {
         self.shared.ending.store(true, Ordering::Relaxed);
         // Until all I/O has ended somebody may ask why the devices are in use still.
         let control = self.control.clone();
-        let (tell, export) = (self.shared.tell.clone(), self.shared.export());
+        let shared = self.shared.clone();
         let (done, is_done) = channel::<()>();
         let late = thread::Builder::new().name("shingle-ending".to_owned()).spawn(move || {
             if is_done.recv_timeout(LATE) == Err(RecvTimeoutError::Timeout) {
-                tell(Notice::Remark(export, ENDING.to_owned()));
+                (shared.tell)(Notice::Remark(shared.export(), shared.waits_for()));
             }
         });
         let ended = self.shut_down(detach);
@@ -235,9 +244,9 @@ impl Cache {
         let ended = match detach {
             true => leave::ended(self.store.shut_down_for_good()?, uuid),
             false => self.store.shut_down().map_err(ServeError::from).and_then(|left| {
-                let (left, warning) = leave::stopped(left, uuid)?;
+                let (left, warnings) = leave::stopped(left, uuid)?;
                 let tell = |text| (self.shared.tell)(Notice::Remark(self.shared.export(), text));
-                warning.into_iter().for_each(tell);
+                warnings.into_iter().for_each(tell);
                 Ok(left)
             }),
         };
@@ -252,7 +261,7 @@ impl Cache {
 }
 
 /// The end of a cache takes longer only if a device does.
-const LATE: Duration = Duration::from_secs(10);
+pub(super) const LATE: Duration = Duration::from_secs(10);
 
 /// Says which device has more than is used.
 fn larger(ready: &Ready) -> Result<Vec<String>, ServeError> {

@@ -14,7 +14,7 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_device::{Device, DeviceError, Mark};
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::recover::{RecoverError, recover};
-use shingle_engine::settings::SettingsError;
+use shingle_engine::settings::{Settings, SettingsError};
 use shingle_engine::{NewSsd, SsdState, Status};
 use thiserror::Error;
 use uuid::Uuid;
@@ -54,7 +54,7 @@ pub(super) enum ChangeError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// What was written to the new SSD cannot be read.
-    #[error("{}: {error}; {OUT}", path.display())]
+    #[error("{}: {error}", path.display())]
     Recover {
         /// The SSD.
         path: PathBuf,
@@ -96,10 +96,13 @@ pub(super) enum ChangeError {
     /// Who asked has gone.
     #[error(transparent)]
     Asker(#[from] io::Error),
+    /// The one before is used no longer, and the new one cannot be used.
+    #[error(
+        "{0}; the old SSD is out, and the disk, which has everything, is served without a cache until `shingle store replace` \
+         names an SSD that can be used"
+    )]
+    Out(Box<ChangeError>),
 }
-
-/// What becomes of clients when an exchange ends half way.
-const OUT: &str = "the disk is served without a cache until `shingle store replace` names an SSD that can be used";
 
 const STEP: Duration = Duration::from_millis(20);
 /// A store that does not do as it is told for so long has ended, or its devices hang.
@@ -212,13 +215,28 @@ impl Shared {
         tell: Tell<'_>,
     ) -> Result<Device, ChangeError> {
         // All that can be refused is, before anything is given up.
-        let path = new.path().to_owned();
-        let layout = Layout::for_ssd(new.bytes())
-            .ok_or(CreateError::TooSmall { path: path.clone(), found: new.bytes() })?;
+        let layout = Layout::for_ssd(new.bytes()).ok_or_else(|| CreateError::TooSmall {
+            path: new.path().to_owned(),
+            found: new.bytes(),
+        })?;
         let settings = self.hold_settings().clone();
         settings.cache(&self.registry, layout.slots as u32, self.disk_blocks())?;
         new.reserve()?;
         self.take_out(accept_lost, tell)?;
+        self.put_in(new, layout, &settings).map_err(|error| match error {
+            ended @ ChangeError::Store(StoreError::Ended) => ended,
+            error => ChangeError::Out(Box::new(error)),
+        })
+    }
+
+    /// As there is no other one, `new` enters. Returns the one that has left.
+    fn put_in(
+        &self,
+        new: Device,
+        layout: Layout,
+        settings: &Settings,
+    ) -> Result<Device, ChangeError> {
+        let path = new.path().to_owned();
         let edition = self.edition_of_old()? + 2;
         let uuid = *self.uuid.as_bytes();
         let settings = settings.to_text()?;

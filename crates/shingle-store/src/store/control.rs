@@ -112,6 +112,8 @@ pub enum Answer {
     DirtyBlocks(u64),
     /// Their number has not become smaller for a while, and why; more answers follow.
     Stuck(String),
+    /// It takes long, and what is waited for; more answers follow.
+    Waits(String),
     /// It is done.
     Done(()),
     /// It is done, and there is something to be said.
@@ -131,7 +133,7 @@ impl Answer {
     /// Whether more answers follow.
     #[must_use]
     pub fn goes_on(&self) -> bool {
-        matches!(self, Answer::DirtyBlocks(_) | Answer::Stuck(_))
+        matches!(self, Answer::DirtyBlocks(_) | Answer::Stuck(_) | Answer::Waits(_))
     }
 }
 

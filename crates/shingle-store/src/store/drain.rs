@@ -73,6 +73,8 @@ pub(super) struct Waiting<'a> {
     idle: Duration,
     /// What was tried in vain, and why, as far as that was told. (Each is tried again and again, at other places.)
     told: HashSet<(Kind, String)>,
+    /// Whether it was told that the disk does not answer.
+    told_of_silence: bool,
 }
 
 const STEP: Duration = Duration::from_millis(20);
@@ -84,7 +86,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 impl Waiting<'_> {
     pub(super) fn for_blocks_of(handle: &Handle) -> Waiting<'_> {
         let (since, dirty, least, idle) = (Instant::now(), 0, u64::MAX, Duration::ZERO);
-        Waiting { handle, since, dirty, least, idle, told: HashSet::new() }
+        let (told, told_of_silence) = (HashSet::new(), false);
+        Waiting { handle, since, dirty, least, idle, told, told_of_silence }
     }
 
     /// So many blocks are dirty.
@@ -101,7 +104,8 @@ impl Waiting<'_> {
 
     /// Why it is.
     pub(super) fn takes_nothing(&self) -> String {
-        let why = self.disk_error().map_or(String::new(), |last| format!(" ({})", text(&last)));
+        let why = self.disk_error().map(|last| text(&last)).or_else(|| self.silence());
+        let why = why.map_or(String::new(), |why| format!(" ({why})"));
         format!("the disk takes nothing{why}; {} blocks stay dirty", self.dirty)
     }
 
@@ -111,11 +115,17 @@ impl Waiting<'_> {
     /// If nobody waits any more.
     pub(super) fn step(&mut self, tell: Tell<'_>) -> io::Result<()> {
         let mut told = tell(Told::Dirty(self.dirty));
-        if self.idle > SILENCE
-            && let Some(last) = self.disk_error()
-            && self.told.insert(kind(&last))
-        {
-            told = told.and_then(|()| tell(Told::Stuck(text(&last))));
+        if self.idle > SILENCE {
+            if let Some(last) = self.disk_error() {
+                if self.told.insert(kind(&last)) {
+                    told = told.and_then(|()| tell(Told::Stuck(text(&last))));
+                }
+            } else if !self.told_of_silence
+                && let Some(why) = self.silence()
+            {
+                self.told_of_silence = true;
+                told = told.and_then(|()| tell(Told::Stuck(why)));
+            }
         }
         told.map_err(|_| {
             let dirty = self.dirty;
@@ -125,6 +135,17 @@ impl Waiting<'_> {
         thread::sleep(STEP);
         self.idle += STEP;
         Ok(())
+    }
+
+    /// What the disk does if it does not even fail.
+    fn silence(&self) -> Option<String> {
+        let said = self.handle.asked_for_measures().recv_timeout(SILENCE).ok();
+        let [_, disk] = said?.1.now;
+        let oldest = Duration::from_nanos(disk.oldest_ns);
+        (oldest >= SILENCE).then(|| {
+            let seconds = oldest.as_secs();
+            format!("it does not answer: an I/O has been under way for {seconds} s; see dmesg")
+        })
     }
 
     /// What the disk said last, since somebody waits.

@@ -177,6 +177,11 @@ pub enum ServeError {
     /// The sockets.
     #[error(transparent)]
     Listen(#[from] ListenError),
+    /// Somebody answers as this cache. (It is not on this SSD, which is not in use.)
+    #[error(
+        "cache {0} is served already, on another SSD: one of them is a copy; `shingle store status --cache {0}` says what is served"
+    )]
+    Copy(Uuid),
     /// The cache is not there any more.
     #[error(transparent)]
     NotThere(#[from] UnservedError),

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use shingle_core::registry::Registry;
 use shingle_core::service::Mode;
-use shingle_engine::Config;
+use shingle_device::Device;
 use shingle_engine::settings::Settings;
+use shingle_engine::{Config, SsdState};
 use uuid::Uuid;
 
 use super::create::destroy;
@@ -19,14 +20,27 @@ use crate::backend::{Beside, ShutDown, StoreError, Tell};
 
 /// Writes down what the disk is like, of a cache that was shut down in order. If the disk does not say, the next start takes
 /// it as after a crash, and the operator should hear why.
-pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(Left, Option<String>), ServeError> {
-    let ShutDown { ssd, disk, dirty_blocks, .. } = left;
+pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(Left, Vec<String>), ServeError> {
+    let ShutDown { ssd, disk, dirty_blocks, ssd_state } = left;
+    let exchanging = matches!(ssd_state, SsdState::Out | SsdState::Entering);
     let (mut superblock, worse) = read_superblock(&ssd)
         .map_err(|error| StoreError::Recover { path: ssd.path().to_owned(), error })?;
     if superblock.uuid != *uuid.as_bytes() {
         return Err(EndError::Another { path: ssd.path().to_owned(), uuid }.into());
     }
-    let mut warning = None;
+    let mut warnings = Vec::new();
+    let gone = |path: &Path, what: &str| {
+        format!("{}: it was deleted while it was served, and {what}", path.display())
+    };
+    if dirty_blocks > 0 && ssd.is_deleted() {
+        warnings.push(gone(
+            ssd.path(),
+            &format!("what was dirty on it is lost (blocks: {dirty_blocks})"),
+        ));
+    }
+    if disk.device().is_some_and(Device::is_deleted) {
+        warnings.push(gone(disk.path(), "all that it held is lost"));
+    }
     // (One whose SSD has failed was not shut down in order.)
     if superblock.clean {
         match disk.fingerprint() {
@@ -37,14 +51,14 @@ pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(Left, Option<String
             }
             // (The fingerprint that stands there is that of a disk in use, which is not known.)
             Err(error) => {
-                warning = Some(format!(
+                warnings.push(format!(
                     "what the disk is like could not be read ({error}); what is dirty is safe on the SSD"
                 ));
             }
         }
     }
     disk.close()?;
-    Ok((Left { dirty_blocks, in_order: superblock.clean }, warning))
+    Ok((Left { dirty_blocks, in_order: superblock.clean, exchanging }, warnings))
 }
 
 /// Ends a cache, if the disk has everything.
@@ -54,7 +68,7 @@ pub(super) fn ended(left: ShutDown, uuid: Uuid) -> Result<Left, ServeError> {
     }
     destroy(&left.ssd, &*left.disk, uuid)?;
     left.disk.close()?;
-    Ok(Left { dirty_blocks: 0, in_order: true })
+    Ok(Left { dirty_blocks: 0, in_order: true, exchanging: false })
 }
 
 /// A cache that nobody serves, and its disk.

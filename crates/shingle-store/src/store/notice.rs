@@ -40,13 +40,18 @@ pub enum Notice {
 pub struct Left {
     /// Blocks that the disk does not have.
     pub dirty_blocks: u64,
-    /// The SSD says that it was shut down. It cannot if it has failed.
+    /// The SSD says that it was shut down. It cannot if it has failed, or nothing on it counts yet.
     pub in_order: bool,
+    /// It was being exchanged, and the disk has everything.
+    pub exchanging: bool,
 }
 
 impl fmt::Display for Left {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.in_order, self.dirty_blocks) {
+            _ if self.exchanging => {
+                write!(f, "its SSD was being exchanged, and all is on the disk")
+            }
             (false, dirty) => write!(f, "its SSD has failed, with {dirty} dirty blocks on it"),
             (true, 0) => write!(f, "all is on the disk"),
             (true, 1) => write!(f, "1 dirty block is on the SSD"),
@@ -82,5 +87,21 @@ impl fmt::Display for Notice {
             Notice::Ended(_, uuid, left) => write!(f, "{uuid} is served no longer: {left}"),
             Notice::Failed(_, uuid, why) => write!(f, "{uuid} is served no longer: {why}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ssd_that_was_being_exchanged_has_not_failed() {
+        let left =
+            |in_order, exchanging| Left { dirty_blocks: 0, in_order, exchanging }.to_string();
+        assert_eq!(left(true, false), "all is on the disk");
+        assert_eq!(left(false, false), "its SSD has failed, with 0 dirty blocks on it");
+        let exchanging = "its SSD was being exchanged, and all is on the disk";
+        assert_eq!(left(false, true), exchanging);
+        assert_eq!(left(true, true), exchanging);
     }
 }

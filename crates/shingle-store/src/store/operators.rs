@@ -25,9 +25,9 @@ use super::errors::ServeError;
 use super::notice::{Notice, Outcome, TellNotice};
 use super::reload::Changes;
 use super::serve::Options;
-use super::status::Status;
+use super::status::{Recording, Status};
 use crate::backend::{Handle, Watch};
-use crate::measures::{DevicesNow, Measures, Now};
+use crate::measures::{DevicesNow, IosNow, Measures, Now};
 
 /// What a process that serves is to do.
 #[derive(Debug)]
@@ -47,10 +47,6 @@ pub(super) enum Leave {
 /// A store answers at once, unless it hangs.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What is said of a cache whose devices have I/O under way at its end.
-pub(super) const ENDING: &str = "it is ending, and waits for I/O that is under way; if that takes long a device hangs: see \
-                                 dmesg";
-
 /// What answers to operators are made of.
 pub(super) struct Shared {
     pub(super) handle: Handle,
@@ -59,6 +55,8 @@ pub(super) struct Shared {
     pub(super) registry: Registry,
     /// A recording has one policy.
     pub(super) recorded: bool,
+    /// How that is doing.
+    pub(super) recording: Option<Arc<Mutex<Recording>>>,
     /// Tells of the disk, if that is a zoned one.
     pub(super) watch: Option<Watch>,
     /// The disk is to be told of trims, if nothing else was set.
@@ -98,7 +96,7 @@ impl Shared {
         // An operator who has gone needs no answer.
         let _ = control::serve(stream, |request, answer| {
             if self.ending.load(Ordering::Relaxed) && request != Request::Measures {
-                return answer(&Answer::Failed(ENDING.to_owned()));
+                return answer(&Answer::Failed(self.waits_for()));
             }
             let Some(what) = request.change() else {
                 return self.answer_one(request, stream, leave, answer);
@@ -156,6 +154,9 @@ impl Shared {
                 answer(&said(outcome))
             }
             Request::Detach => {
+                if let Some(why) = self.goes_with_the_end(true) {
+                    return answer(&Answer::Failed(why));
+                }
                 // Nothing becomes dirty again while the last of it goes.
                 self.handle.set_mode(Mode::PassThrough);
                 let outcome = drain(&self.handle, &mut |told| answer(&told.into()));
@@ -167,6 +168,9 @@ impl Shared {
                 Ok(())
             }
             Request::Stop => {
+                if let Some(why) = self.goes_with_the_end(false) {
+                    return answer(&Answer::Failed(why));
+                }
                 let _ = leave.send(Leave::Stop(self.uuid, stream.try_clone()?));
                 Ok(())
             }
@@ -266,6 +270,43 @@ impl Shared {
         Measures { export, uuid, ssd, disk, ssd_place, policy, mode, up, totals, now, zoned }
     }
 
+    /// What it waits for, of a cache that is about to end.
+    pub(super) fn waits_for(&self) -> String {
+        let first = match self.ending.load(Ordering::Relaxed) {
+            false => "requests of clients, which are cut off after 30 s",
+            true => "I/O that is under way",
+        };
+        let under_way = match self.handle.asked_for_measures().recv_timeout(PATIENCE) {
+            Ok((_, devices)) => under_way(devices.now),
+            Err(RecvTimeoutError::Timeout) => "its store does not answer".to_owned(),
+            // (Its fingerprint is taken.)
+            Err(RecvTimeoutError::Disconnected) => "the disk is read a last time".to_owned(),
+        };
+        format!(
+            "it is ending, and waits for {first} ({under_way}); if that takes long a device hangs: see dmesg"
+        )
+    }
+
+    /// What nobody finds any more after the end, as a file was deleted that is used. A store that hangs may be ended.
+    fn goes_with_the_end(&self, detach: bool) -> Option<String> {
+        let devices = self.handle.devices_within(PATIENCE)?;
+        if devices.disk_is_deleted {
+            return Some(format!(
+                "{}: it was deleted while it was served, and all that it holds goes with the end of the server; copy what is \
+                 served first, as with nbdcopy, and end the server with a signal",
+                self.disk()
+            ));
+        }
+        let dirty = devices.dirty_blocks;
+        (!detach && dirty > 0 && devices.ssd.is_deleted()).then(|| {
+            format!(
+                "{}: it was deleted while it was served, and what is dirty on it goes with the end of the server (blocks: \
+                 {dirty}); `shingle store flush` writes them to the disk, `shingle store replace` takes another SSD",
+                self.ssd().display()
+            )
+        })
+    }
+
     /// Nobody has to ask for counters that are to go on.
     pub(super) fn save_counters(&self) {
         if self.counters.are_kept() {
@@ -289,6 +330,10 @@ impl Shared {
         (status.ssd, status.edition, status.slots) = (ssd, edition, slots);
         status.disk_bytes = self.handle.disk_bytes();
         status.zoned = self.watch.as_ref().and_then(Watch::status);
+        status.recording = self
+            .recording
+            .as_ref()
+            .map(|recording| recording.lock().unwrap_or_else(PoisonError::into_inner).clone());
         status.put_settings(&self.settings());
         status.put_engine(&said, &self.handle.last_errors());
         Ok(status)
@@ -320,6 +365,17 @@ impl Shared {
         *held = settings;
         Ok(())
     }
+}
+
+/// What SSD and disk are doing.
+fn under_way([ssd, disk]: [IosNow; 2]) -> String {
+    let of = |(name, ios): (&str, IosNow)| {
+        let seconds = ios.oldest_ns / 1_000_000_000;
+        let count = ios.under_way;
+        (count > 0).then(|| format!("{name}: {count}, the oldest for {seconds} s"))
+    };
+    let all: Vec<String> = [("SSD", ssd), ("disk", disk)].into_iter().filter_map(of).collect();
+    if all.is_empty() { "none of its devices is busy".to_owned() } else { all.join("; ") }
 }
 
 impl From<Told> for Answer {

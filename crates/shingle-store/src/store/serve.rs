@@ -7,9 +7,9 @@ use std::io;
 use std::mem;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use shingle_core::observer::Shared as Observer;
@@ -24,14 +24,15 @@ use uuid::Uuid;
 
 pub use super::cache::CacheOptions;
 use super::cache::{Cache, Common, Opened};
-use super::control;
+use super::control::{self, Answer};
 pub use super::errors::ServeError;
 use super::notice::TellNotice;
 pub use super::notice::{Left, Notice, Outcome};
-use super::operators::{Leave, done};
+use super::operators::{Leave, Shared, done};
 use super::reload;
 pub use super::reload::{Changes, ReloadError};
 pub use super::roster::Roster;
+use super::status::Recording;
 
 /// What is served, and how.
 #[derive(Clone, Debug, Default)]
@@ -81,6 +82,8 @@ pub type Record<'a> = &'a dyn Fn(&Settings, u32, u64) -> io::Result<Observer>;
 pub struct Extra<'a> {
     /// Somebody looks on at the one cache there is.
     pub record: Option<Record<'a>>,
+    /// And this is how that is doing, for operators who ask.
+    pub recording: Option<Arc<Mutex<Recording>>>,
     /// Clients connect here, too.
     pub inherited: Vec<Listener>,
 }
@@ -95,6 +98,8 @@ pub struct Serving {
     tls: Option<Arc<Tls>>,
     roster: Roster,
     leave: Receiver<Leave>,
+    /// Caches that are ending while others are served.
+    ending: Vec<JoinHandle<()>>,
 }
 
 /// How long requests of clients may take when the process leaves.
@@ -139,7 +144,8 @@ impl Serving {
         let (to, leave) = channel();
         let server = Arc::new(server);
         let (registry, counters) = (registry.clone(), options.counters);
-        let common = Common { registry, server, leave: to, tell, counters };
+        let recording = extra.recording;
+        let common = Common { registry, server, leave: to, tell, counters, recording };
         let mut serving = Serving {
             common,
             caches: Vec::new(),
@@ -148,6 +154,7 @@ impl Serving {
             tls: options.tls,
             roster: Roster::default(),
             leave,
+            ending: Vec::new(),
         };
         let begun = serving.begin(opened, extra.record)?;
         begun.into_iter().for_each(|cache| serving.offer(cache));
@@ -255,6 +262,13 @@ impl Serving {
     /// # Errors
     /// If a store fails, or the last word cannot be written.
     pub fn wait(mut self, last: impl FnOnce()) -> Result<(), ServeError> {
+        let outcome = self.until_all_have_ended(last);
+        // (What they say they have told.)
+        self.ending.drain(..).for_each(|thread| drop(thread.join()));
+        outcome
+    }
+
+    fn until_all_have_ended(&mut self, last: impl FnOnce()) -> Result<(), ServeError> {
         // Of a cache that is not served any more, while others were.
         let mut before = Ok(());
         loop {
@@ -302,7 +316,7 @@ impl Serving {
         Some(cache)
     }
 
-    /// Ends one cache for an operator. He is answered, unless it was the last one: then that is for later.
+    /// Ends one cache for an operator. He is answered when it has ended, unless it was the last one: then that is for later.
     fn end_one(
         &mut self,
         uuid: Uuid,
@@ -310,21 +324,44 @@ impl Serving {
         asker: UnixStream,
     ) -> Option<(UnixStream, Result<(), ServeError>)> {
         // (It may have ended meanwhile: the connection is closed, and he sees that.)
+        let cache = self.caches.iter().find(|cache| cache.uuid() == uuid)?;
+        let telling = Telling::begin(cache.shared.clone(), &asker);
         let cache = self.take(uuid, GRACE)?;
-        let name = cache.options.name.clone();
-        let outcome = end(cache, detach, &self.common.tell);
         if self.caches.is_empty() {
+            let outcome = end(cache, detach, &self.common.tell);
+            telling.end();
             return Some((asker, outcome));
         }
-        // One who has gone needs no answer.
-        let _ = control::say(&asker, &done(outcome.as_ref().copied()));
-        if let Err(error) = outcome {
-            (self.common.tell)(Notice::Failed(name, uuid, error));
-        }
+        self.end_aside(cache, detach, move |outcome| {
+            telling.end();
+            // One who has gone needs no answer.
+            let _ = control::say(&asker, &done(outcome.as_ref().copied()));
+        });
         None
     }
 
-    fn end_all(mut self, last: impl FnOnce()) -> Result<(), ServeError> {
+    /// Ends a cache, on a thread of its own: one whose device hangs must not hold up what others want. `then` gets what
+    /// became of it.
+    fn end_aside(
+        &mut self,
+        cache: Cache,
+        detach: bool,
+        then: impl FnOnce(&Result<(), ServeError>) + Send + 'static,
+    ) {
+        let (name, uuid) = (cache.options.name.clone(), cache.uuid());
+        let (tell, failed) = (self.common.tell.clone(), Notice::Failed);
+        let ending = move || {
+            let outcome = end(cache, detach, &tell);
+            then(&outcome);
+            if let Err(error) = outcome {
+                tell(failed(name, uuid, error));
+            }
+        };
+        self.ending.retain(|thread| !thread.is_finished());
+        self.ending.push(thread::spawn(ending));
+    }
+
+    fn end_all(&mut self, last: impl FnOnce()) -> Result<(), ServeError> {
         self.common.server.stop(GRACE);
         let caches = mem::take(&mut self.caches);
         let ended = side_by_side(caches, |cache| end(cache, false, &self.common.tell));
@@ -339,6 +376,38 @@ fn end(cache: Cache, detach: bool, tell: &TellNotice) -> Result<(), ServeError> 
     let left = cache.end(detach)?;
     tell(Notice::Ended(name, uuid, left));
     Ok(())
+}
+
+/// Tells who waits for the end of a cache what that waits for, if it takes long: later and later.
+struct Telling {
+    done: Sender<()>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Telling {
+    fn begin(shared: Arc<Shared>, asker: &UnixStream) -> Telling {
+        const FIRST: Duration = Duration::from_secs(5);
+        let (done, is_done) = channel();
+        let tell = |asker: UnixStream| {
+            thread::spawn(move || {
+                let mut patience = FIRST;
+                while is_done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+                    if control::say(&asker, &Answer::Waits(shared.waits_for())).is_err() {
+                        // He has gone.
+                        return;
+                    }
+                    patience *= 2;
+                }
+            })
+        };
+        Telling { done, thread: asker.try_clone().ok().map(tell) }
+    }
+
+    /// Nothing is told after that.
+    fn end(self) {
+        drop(self.done);
+        self.thread.map(JoinHandle::join);
+    }
 }
 
 /// Does it for all, each on a thread of its own: each waits for its own devices.

@@ -65,11 +65,24 @@ pub struct Status {
     pub ssd_written_bytes: u64,
     /// `in`, or how far the SSD is that is exchanged: `leaving`, `untold`, `out`, `entering`.
     pub ssd_state: String,
+    /// What is recorded, if anything is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recording: Option<Recording>,
     /// What went wrong.
     pub errors: Errors,
     /// How the disk is doing, or was when it told last, if it is a zoned one and somebody serves the cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zoned: Option<shingle_translated::Status>,
+}
+
+/// A recording of what clients ask for and the cache decides.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Recording {
+    /// Where it is when it is whole.
+    pub file: String,
+    /// Why nothing more is recorded, if that is so.
+    pub ended: Option<String>,
 }
 
 /// What went wrong, counted since the process began.

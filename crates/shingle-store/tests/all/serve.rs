@@ -10,6 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use shingle_core::observer::{Event, Observer, Shared};
 use shingle_core::registry::Registry;
@@ -348,6 +349,58 @@ fn stop_and_detach_keep_to_the_files_that_are_served() {
         let findings = check(&ssd, Some(&disk), &mut |_, _| {}).expect("sound");
         assert!(findings.clean && findings.disk_changed() == Some(false), "{findings:?}");
     }
+}
+
+#[test]
+fn a_copy_of_a_cache_is_not_served_beside_it() {
+    let bed = Bed::new();
+    for (name, copy) in [("ssd", "ssd2"), ("disk", "disk2")] {
+        std::fs::copy(bed.path(name), bed.path(copy)).expect("copied");
+    }
+    let serving = bed.serve();
+    let mut options = bed.options(true);
+    (options.caches[0].ssd, options.caches[0].disk) = (bed.path("ssd2"), bed.path("disk2"));
+    let refused = Serving::start(options, &Registry::default(), |_| {}).err().expect("refused");
+    let told = format!("cache {} is served already, on another SSD", bed.uuid);
+    assert!(refused.to_string().starts_with(&told), "{refused}");
+    bed.stop(serving);
+}
+
+/// What a file holds that has no name any more is gone when nobody has it open.
+#[test]
+fn what_would_go_with_a_deleted_file_is_said_before_the_end() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    // (Idle time must not write it to the disk.)
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    let hour = (now.as_secs() / 3_600 + 12) % 24;
+    let never = vec![format!("limit.hours={hour}-{}", hour + 1)];
+    assert_eq!(bed.ask(&Request::Set { what: never }), Answer::Done(()));
+    write(&mut bed.client(), MIB, b"only in the cache");
+    std::fs::remove_file(bed.path("ssd")).expect("removed");
+    let Answer::Failed(why) = bed.ask(&Request::Stop) else { panic!("it is lost") };
+    assert!(why.contains("ssd: it was deleted") && why.contains("(blocks: 1)"), "{why}");
+    assert_eq!(bed.ask(&Request::Flush), Answer::Done(()));
+    bed.stop(serving);
+    assert_eq!(bed.disk(MIB, 17), b"only in the cache");
+
+    let bed = Bed::new();
+    let (to, notices) = std::sync::mpsc::channel();
+    let to = std::sync::Mutex::new(to);
+    let tell = move |notice: Notice| drop(to.lock().expect("no panic").send(notice.to_string()));
+    let serving = Serving::start(bed.options(false), &Registry::default(), tell);
+    let serving = serving.expect("it is served");
+    let stopper = serving.stopper();
+    let serving = std::thread::spawn(|| serving.wait(|| ()));
+    std::fs::remove_file(bed.path("disk")).expect("removed");
+    for request in [Request::Stop, Request::Detach] {
+        let Answer::Failed(why) = bed.ask(&request) else { panic!("it is lost") };
+        assert!(why.contains("disk: it was deleted") && why.contains("nbdcopy"), "{why}");
+    }
+    stopper.stop();
+    serving.join().expect("no panic").expect("in order");
+    let lost = "disk: it was deleted while it was served, and all that it held is lost";
+    assert!(notices.iter().any(|told| told.ends_with(lost)));
 }
 
 /// An SSD on which something else stands by now is not written any more.
@@ -692,6 +745,75 @@ mod several {
         // An operator is told so, and his connection is not kept.
         let Ok(Answer::Failed(why)) = &status else { panic!("{status:?}") };
         assert!(why.starts_with("its store does not answer"), "{why}");
+    }
+
+    /// Does not come back from the first destage until the other end is dropped.
+    struct StuckAtDestage(Receiver<()>);
+
+    impl Observer for StuckAtDestage {
+        fn event(&mut self, event: &Event) {
+            if matches!(event, Event::Begun(..)) {
+                let _ = self.0.recv();
+            }
+        }
+    }
+
+    /// Who asked for the end is told what it waits for, and all that others want is done meanwhile.
+    #[test]
+    fn a_store_that_hangs_at_its_end_holds_up_nobody_else() {
+        let [one, two, three] = [Bed::new(), Bed::new(), Bed::new()];
+        let holds = Mutex::new(Vec::new());
+        let record = |_: &Settings, _: u32, _: u64| {
+            let (hold, stuck) = channel();
+            holds.lock().expect("no panic").push(hold);
+            Ok(Shared::new(StuckAtDestage(stuck)))
+        };
+        let options = Options {
+            caches: vec![cache(&one, "one"), cache(&two, "two")],
+            addresses: vec![Address::Unix(one.path("nbd"))],
+            ..Options::default()
+        };
+        let extra = Extra { record: Some(&record), ..Extra::default() };
+        let (to, notices) = channel();
+        let to = Mutex::new(to);
+        let tell = move |notice| drop(to.lock().expect("no panic").send(notice));
+        let serving = Serving::start_with(options, &Registry::default(), extra, tell);
+        let serving = serving.expect("they are served");
+        let stopper = serving.stopper();
+        let serving = Some(std::thread::spawn(|| serving.wait(|| ())));
+        let control = one.path("control");
+        let beds =
+            Beds { beds: vec![one, two, three], notices: Mutex::new(notices), stopper, serving };
+        holds.lock().expect("no panic").truncate(1);
+
+        let mut client = beds.client("one").expect("there");
+        write(&mut client, MIB, b"dirty");
+        client.disconnect().expect("connected");
+        let asks = |request: Request| {
+            let (to, answers) = channel();
+            let control = control.clone();
+            let asked = std::thread::spawn(move || {
+                ask(&control, &mut |answer| drop(to.send(answer.clone())), &request)
+            });
+            (asked, answers)
+        };
+        let (flush, _) = asks(Request::Flush);
+        while !matches!(beds.beds[0].ask(&Request::Status), Answer::Failed(_)) {}
+        let (stop, answers) = asks(Request::Stop);
+        let first = answers.recv_timeout(Duration::from_secs(60)).expect("told");
+        let Answer::Waits(why) = &first else { panic!("{first:?}") };
+        assert!(why.starts_with("it is ending, and waits for I/O that is under way"), "{why}");
+        let changes = beds.reload(&[cache(&beds.beds[1], "two"), cache(&beds.beds[2], "three")]);
+        assert_eq!(changes.expect("it is done").begun, ["three"]);
+        beds.stopper.stop();
+        for _ in 0..2 {
+            beds.told("is served no longer: all is on the disk");
+        }
+        assert!(!stop.is_finished(), "it hangs still");
+        drop(holds);
+        assert_eq!(stop.join().expect("no panic").expect("answered"), Answer::Done(()));
+        let _ = flush.join();
+        beds.end().expect("in order");
     }
 
     #[test]

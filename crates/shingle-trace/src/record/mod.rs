@@ -239,5 +239,8 @@ mod tests {
         sink.finish().expect("written");
         let error = Events::open(&path).err().expect("refused").to_string();
         assert!(error.contains("holds no events"), "{error}");
+        std::fs::write(&path, "no trace at all").expect("written");
+        let error = Events::open(&path).err().expect("refused").to_string();
+        assert!(error.contains("is no recording; `shingle store serve --record`"), "{error}");
     }
 }

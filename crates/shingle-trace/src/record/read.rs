@@ -37,19 +37,17 @@ impl Events {
     pub fn open(path: &str) -> Result<Events, TraceError> {
         let mut input = Input::open(path)?;
         let fail = |problem: Problem| problem.at(path, Place::Whole);
-        let none = || {
-            let message = "holds no events: it is a trace and no recording";
-            fail(Problem::new(Kind::Format, message))
-        };
         if !input.peek(MAGIC.len())?.starts_with(&MAGIC) {
-            return Err(none());
+            let message = "is no recording; `shingle store serve --record` and `shingle replay --record` make them";
+            return Err(fail(Problem::new(Kind::Format, message)));
         }
         let mut base = None;
         let (_, layout) = header::read(&mut input, |first, _| {
             base.get_or_insert(Nanos(first));
         })?;
         if layout.events_bytes == 0 {
-            return Err(none());
+            let message = "holds no events: it is a trace and no recording";
+            return Err(fail(Problem::new(Kind::Format, message)));
         }
         let mut blocks = layout.file_bytes - layout.header_bytes - layout.events_bytes;
         while blocks > 0 {

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use shingle_core::observer::{Event, Observer};
@@ -36,6 +36,8 @@ pub struct Recorder {
     serves: bool,
     /// The thread could not follow: the recording ends here.
     cut: bool,
+    /// And it was told so.
+    told: bool,
 }
 
 /// A recording under way.
@@ -52,8 +54,8 @@ impl Recording {
         Recording::begin_telling(path, about, |_| {})
     }
 
-    /// As [`Recording::begin`]. `tell` is called, from another thread, when the file cannot be written on: that is the
-    /// end of the recording, and the file gets what was recorded before.
+    /// As [`Recording::begin`]. `tell` is called, from another thread, when the file cannot be written on, or not as fast
+    /// as events come: that is the end of the recording, and the file gets what was recorded before.
     ///
     /// # Errors
     /// As there.
@@ -69,14 +71,13 @@ impl Recording {
             let written = file.write(&from);
             // (Who records is not to wait for one who does not listen any more.)
             drop(from);
-            if let Some(error) = file.full.as_ref().or(written.as_ref().err()) {
+            if let Some(error) = file.ended.as_ref().or(written.as_ref().err()) {
                 tell(error);
             }
             written.and_then(|()| file.finish())
         });
         let thread = thread.map_err(|error| failed(path, &error))?;
-        let batch = Vec::with_capacity(BATCH_EVENTS);
-        Ok((Recorder { batch, to, serves: false, cut: false }, Recording { thread }))
+        Ok((Recorder::new(to), Recording { thread }))
     }
 
     /// Waits until the file is whole, after the [`Recorder`] was dropped. Returns sentences about what
@@ -93,6 +94,11 @@ impl Recording {
 }
 
 impl Recorder {
+    fn new(to: SyncSender<Vec<Event>>) -> Recorder {
+        let batch = Vec::with_capacity(BATCH_EVENTS);
+        Recorder { batch, to, serves: false, cut: false, told: false }
+    }
+
     fn hand_over(&mut self) {
         let next = Vec::with_capacity(BATCH_EVENTS);
         let batch = std::mem::replace(&mut self.batch, next);
@@ -103,11 +109,18 @@ impl Recorder {
             self.to.send(batch).is_err()
         };
     }
+
+    /// An empty batch tells the thread, as soon as there is room for one, that nothing comes any more.
+    fn tell_of_cut(&mut self) {
+        self.told =
+            self.told || !matches!(self.to.try_send(Vec::new()), Err(TrySendError::Full(_)));
+    }
 }
 
 impl Observer for Recorder {
     fn event(&mut self, event: &Event) {
         if self.cut {
+            self.tell_of_cut();
             return;
         }
         self.serves |= matches!(event, Event::Request(_));
@@ -124,8 +137,10 @@ impl Drop for Recorder {
         if !self.cut && !self.batch.is_empty() {
             self.hand_over();
         }
-        // An empty batch tells that it ends too early.
-        let _ = self.cut && self.to.send(Vec::new()).is_err();
+        if self.cut && !self.told {
+            // (If the thread has ended it knows.)
+            let _ = self.to.send(Vec::new());
+        }
     }
 }
 
@@ -143,11 +158,10 @@ struct Writer {
     chunk: Vec<u8>,
     in_chunk: u32,
     last: Last,
-    cut: bool,
     /// Let go when a file cannot be written on, and at the end.
     reserve: Option<File>,
-    /// A file could not be written on: the recording ends there.
-    full: Option<TraceError>,
+    /// Why the recording ends too early: a file could not be written on, or not as fast as events came.
+    ended: Option<TraceError>,
 }
 
 impl Writer {
@@ -165,9 +179,8 @@ impl Writer {
             chunk: about.to_text().into_bytes(),
             in_chunk: 0,
             last: Last::default(),
-            cut: false,
             reserve: Some(reserve(&out).map_err(told)?),
-            full: None,
+            ended: None,
             path: path.to_owned(),
             out: Some(out),
         };
@@ -175,15 +188,21 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Until no more comes, or a file cannot be written on.
+    /// Until no more comes, or the recording ends too early.
     fn write(&mut self, from: &Receiver<Vec<Event>>) -> Result<(), TraceError> {
         for batch in from {
-            self.cut |= batch.is_empty();
+            if batch.is_empty() {
+                let why = "could not be written as fast as requests came".to_owned();
+                self.ended = Some(TraceError::new(Kind::Io, &self.path, Place::Whole, why));
+            }
             for event in &batch {
                 self.event(event).map_err(|error| failed(&self.path, &error))?;
-                if self.full.is_some() {
-                    return Ok(());
+                if self.ended.is_some() {
+                    break;
                 }
+            }
+            if self.ended.is_some() {
+                break;
             }
         }
         Ok(())
@@ -240,7 +259,7 @@ impl Writer {
         let Err(error) = put(self) else { return Ok(()) };
         let Some(reserve) = self.reserve.take() else { return Err(error) };
         drop(reserve);
-        self.full = Some(failed(&self.path, &error));
+        self.ended = Some(failed(&self.path, &error));
         put(self)
     }
 
@@ -249,11 +268,7 @@ impl Writer {
         let path = std::mem::take(&mut self.path);
         let told = |error: io::Error| failed(&path, &error);
         let requests = self.tally.requests.total();
-        let why = match (&self.full, self.cut) {
-            (Some(full), _) => Some(full.to_string()),
-            (None, true) => Some(format!("{path}: could not be written as fast as requests came")),
-            (None, false) => None,
-        };
+        let why = self.ended.as_ref().map(ToString::to_string);
         if requests == 0 {
             let why = why.unwrap_or_else(|| format!("{path}: there was no request"));
             return Ok(vec![format!("{why}; the recording is not written")]);
@@ -288,4 +303,37 @@ fn is_in_trace(request: &Request) -> bool {
 fn failed(path: &str, error: &io::Error) -> TraceError {
     let message = format!("cannot be written: {}", plain(error));
     TraceError::new(Kind::Io, path, Place::Whole, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use shingle_core::units::Nanos;
+
+    use super::*;
+
+    #[test]
+    fn one_that_cannot_follow_ends_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("live.shingle").display().to_string();
+        let mut writer = Writer::create(&path, &About::default()).expect("a file");
+        let (to, from) = sync_channel(1);
+        let mut recorder = Recorder::new(to);
+        let request = Request { at: Nanos(0), offset: 0, bytes: 4096, op: Op::Read };
+        // (One batch waits, and there is no room for the next.)
+        (0..2 * BATCH_EVENTS).for_each(|_| recorder.event(&Event::Request(request)));
+        let thread = thread::spawn(move || {
+            writer.write(&from).expect("written");
+            writer
+        });
+        let begun = Instant::now();
+        while !thread.is_finished() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "it waits for more");
+            recorder.event(&Event::Request(request));
+        }
+        let why = format!("{path}: could not be written as fast as requests came");
+        let said = thread.join().expect("no panic").finish().expect("written");
+        assert_eq!(said, [format!("{why}; the recording ends after {BATCH_EVENTS} requests")]);
+    }
 }

@@ -1,13 +1,14 @@
 //! A process that serves is told anew what to serve.
 
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::tls::{Rights, Tls};
 
-use super::super::cache::{Cache, CacheOptions, Opened};
+use super::super::cache::{Cache, CacheOptions, LATE, Opened};
 use super::super::errors::ServeError;
-use super::super::notice::Notice;
 use super::super::operators::same_file;
 use super::super::reload::{self, Changes, Plan, ReloadError};
 use super::{GRACE, Options, Serving, bind, of, side_by_side};
@@ -78,12 +79,10 @@ impl Serving {
         for uuid in ended {
             let at = self.caches.iter().position(|cache| cache.uuid() == uuid);
             let cache = self.caches.remove(at.expect("it was there"));
-            let name = cache.options.name.clone();
-            if let Err(error) = super::end(cache, false, &self.common.tell) {
-                (self.common.tell)(Notice::Failed(name.clone(), uuid, error));
-            }
-            changes.ended.push(name);
+            changes.ended.push(cache.options.name.clone());
+            self.end_aside(cache, false, |_| ());
         }
+        self.wait_for_ends();
         // Neither is an old name left without its rule, nor is a new one ever without.
         if let (Some(tls), Some(new)) = (&self.tls, &wanted.tls) {
             changes.certificates = tls.allow(Rights::clone(&new.rights()));
@@ -94,6 +93,14 @@ impl Serving {
             let cache = self.caches.iter().find(|cache| cache.options.name == *name);
             let offered = cache.map(|cache| self.common.server.offer(cache.export()));
             debug_assert_eq!(offered, Some(true));
+        }
+    }
+
+    /// Until caches have ended, unless a device hangs.
+    fn wait_for_ends(&self) {
+        let begun = Instant::now();
+        while self.ending.iter().any(|thread| !thread.is_finished()) && begun.elapsed() < LATE {
+            thread::sleep(Duration::from_millis(5));
         }
     }
 

@@ -113,7 +113,10 @@ fn size(args: &Serve, drive_bytes: u64) -> Result<u64, Usage> {
     let asked = args.size.unwrap_or(drive_bytes);
     if !(BLOCK_BYTES..=drive_bytes).contains(&asked) {
         let (asked, has) = (show_bytes(asked), show_bytes(drive_bytes));
-        return Err(Usage(format!("--size {asked}: {} has {has}", args.model)));
+        return Err(Usage(format!(
+            "--size {asked}: {} has {has}; name a size from 4 KiB to that",
+            args.model
+        )));
     }
     Ok(asked - asked % BLOCK_BYTES)
 }

@@ -13,6 +13,7 @@ use clap::{Args, Subcommand};
 use shingle_core::registry::Registry;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
+use shingle_device::{is_held, open_to_look};
 use shingle_engine::settings::Settings;
 use shingle_store::backend::{Tell, open_pair};
 use shingle_store::store::control::{self, Answer, Request};
@@ -268,12 +269,23 @@ fn name(cache: &Path) -> Option<Uuid> {
     (!cache.exists()).then_some(uuid)
 }
 
-/// Asks whoever serves the cache, and waits until it is done.
+/// Asks whoever serves the cache, and waits until it is done. One who cannot be asked from here is not nobody.
 fn ask(ssd: &Path, request: &Request, global: &Global) -> anyhow::Result<()> {
+    let held = || open_to_look(ssd).is_ok_and(|file| is_held(&file));
+    ask_server(ssd, request, global).map_err(|error| match error.downcast_ref() {
+        Some(control::ControlError::Nobody(_)) if held() => {
+            unserved::UnservedError::Held(ssd.to_owned()).into()
+        }
+        _ => error,
+    })
+}
+
+fn ask_server(ssd: &Path, request: &Request, global: &Global) -> anyhow::Result<()> {
     let mut show = writing(global.quiet);
     let mut told = |answer: &Answer| match answer {
         Answer::DirtyBlocks(left) => show(*left),
         Answer::Stuck(why) => note(&format!("the disk takes nothing: {why}"), false),
+        Answer::Waits(why) => note(why, false),
         _ => {}
     };
     let last = control::ask(&socket(ssd)?, &mut told, request)?;
@@ -309,10 +321,18 @@ fn writing(quiet: bool) -> impl FnMut(u64) {
 /// By whoever serves the cache; if nobody does, by ourselves.
 fn detach(args: &Detach, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     let ssd = &args.ask.cache;
-    let outcome = ask(ssd, &Request::Detach, global);
+    let outcome = ask_server(ssd, &Request::Detach, global);
     let Err(error) = &outcome else { return outcome };
     let alone = matches!(error.downcast_ref(), Some(control::ControlError::Nobody(_)));
-    let (true, Some(disk)) = (alone, &args.disk) else { return outcome };
+    let disk = match (alone, &args.disk) {
+        (true, Some(disk)) => disk,
+        (true, None) => {
+            bail!(
+                "nobody serves this cache: name its disk with --disk, and it is done without a server"
+            )
+        }
+        (false, _) => return outcome,
+    };
     let cache = offline(ssd, disk, args.trust_disk, registry);
     Ok(leave::detach(cache, &mut writing(global.quiet))?)
 }

@@ -14,7 +14,7 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_engine::BandCounts;
 use shingle_engine::settings::{Setting, Settings};
 use shingle_store::store::control::{self, Answer, ControlError, Request};
-use shingle_store::store::status::{Errors, LastError, Status};
+use shingle_store::store::status::{Errors, LastError, Recording, Status};
 use shingle_store::store::unserved;
 
 use super::{Ask, name, socket};
@@ -120,7 +120,7 @@ fn table(status: &Status, registry: &Registry) -> anyhow::Result<String> {
         lines.insert(after, ("parameters", set.join(" ")));
     }
     lines.extend(status.zoned.iter().flat_map(crate::commands::zoned::lines));
-    lines.extend(errors(&status.errors));
+    lines.extend(errors(&status.errors, exchange(&status.ssd_state)));
     Ok(lines.iter().map(|(name, value)| format!("{name:20}{value}\n")).collect())
 }
 
@@ -165,6 +165,10 @@ fn served(status: &Status) -> Vec<Line> {
             format!("{written} written, {read} read for them; {given_up} given up"),
         ));
     }
+    if let Some(Recording { file, ended }) = &status.recording {
+        let ended = ended.iter().map(|why| format!("; it has ended: {why}"));
+        lines.push(("recorded into", format!("{file}{}", ended.collect::<String>())));
+    }
     if status.trimming_blocks > 0 {
         lines.push((
             "trimmed",
@@ -192,7 +196,18 @@ fn unserved(status: &Status) -> Vec<Line> {
     lines
 }
 
-fn errors(errors: &Errors) -> Vec<Line> {
+/// How far an SSD is that is exchanged.
+fn exchange(state: &str) -> Option<&'static str> {
+    Some(match state {
+        "leaving" => "is exchanged: what is dirty goes to the disk",
+        "untold" => "is exchanged: it takes no more writes, and the disk has everything",
+        "out" => "is out: nothing is cached until `shingle store replace` names another one",
+        "entering" => "is exchanged: the new one is about to be used",
+        _ => return None,
+    })
+}
+
+fn errors(errors: &Errors, ssd_state: Option<&str>) -> Vec<Line> {
     let counts = &errors.counts;
     let mut lines = Vec::new();
     for (name, count) in [
@@ -210,7 +225,9 @@ fn errors(errors: &Errors) -> Vec<Line> {
             lines.push((name, count.to_string()));
         }
     }
-    if counts.ssd_failed {
+    if let Some(state) = ssd_state {
+        lines.push(("SSD", state.to_owned()));
+    } else if counts.ssd_failed {
         lines.push(("SSD", "takes no more writes: nothing new is cached".to_owned()));
     }
     for LastError { device, operation, block, blocks, error, seconds_ago } in &errors.last {

@@ -22,7 +22,7 @@ mod tell;
 use std::cell::RefCell;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use anyhow::bail;
@@ -34,6 +34,7 @@ use shingle_nbd::listen::{Address, Listener};
 use shingle_store::store::serve::{
     CacheOptions, Changes, Extra, Notice, Options, Record, Serving, Stopper,
 };
+use shingle_store::store::status;
 use shingle_store::ublk::Number;
 use shingle_trace::TraceError;
 use shingle_trace::record::{About, Recording};
@@ -151,11 +152,17 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     let log = Log::begin(log.format, quieter(log.level))?;
     let recording = RefCell::new(None);
     let path = args.record.as_ref().map(|path| path.display().to_string());
+    let recording_now =
+        path.clone().map(|file| Arc::new(Mutex::new(status::Recording { file, ended: None })));
     let record = |settings: &Settings, slots, disk_blocks| {
         let text = settings.to_text().map_err(io::Error::other)?;
         let about = About { slots, disk_blocks, settings: text };
-        let tell = |why: &TraceError| {
+        let state = recording_now.clone();
+        let tell = move |why: &TraceError| {
             error!("{why}; nothing more is recorded, and serving goes on");
+            if let Some(state) = state {
+                state.lock().unwrap_or_else(PoisonError::into_inner).ended = Some(why.to_string());
+            }
         };
         let begun = Recording::begin_telling(path.as_deref().unwrap_or_default(), &about, tell);
         let (recorder, handle) = begun.map_err(io::Error::other)?;
@@ -172,7 +179,12 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
         let events = events.clone();
         move |notice: Notice| events.tell(&notice)
     };
-    let serving = Serving::start_with(options, registry, Extra { record, inherited }, tell)?;
+    let serving = Serving::start_with(
+        options,
+        registry,
+        Extra { record, recording: recording_now.clone(), inherited },
+        tell,
+    )?;
     // From now on a signal ends it in order.
     ending.begin()?;
     let quieter = global.quiet;
