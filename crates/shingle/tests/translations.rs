@@ -182,6 +182,17 @@ fn tables_tell_translations_apart() {
 }
 
 #[test]
+fn of_a_translation_without_a_buffer_none_is_told() {
+    let log = ["compare", SMALL, "-p", "none,lru", "-c", "1MiB", "-t", "log", "-d"];
+    let (out, err) = done(&[&log[..], &["exos-x18z"]].concat());
+    assert!(!err.contains("scaled") && !out.contains("drive's buffer"), "{err}{out}");
+    assert!(out.contains("the translation hardly ran out of"), "{out}");
+    assert!(!out.contains("drive.filled"), "it begins with empty zones: {out}");
+    let (_, err) = done(&[&log[..], &["hm-tiny", "--set", "drive.pb=1M"]].concat());
+    assert!(err.contains("log has no buffer: drive.pb changes nothing there"), "{err}");
+}
+
+#[test]
 fn every_policy_is_compared_over_every_translation_by_one_command() {
     let args =
         ["compare", "synth:zipf?requests=300&range=64MiB", "-d", "hm-tiny", "-p", "all", "-t"];

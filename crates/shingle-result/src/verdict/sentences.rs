@@ -269,11 +269,18 @@ fn cold(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
 
 fn few_cleanings(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
     let (about, names) = those(runs, hardly_cleaned)?;
-    let text = format!(
-        "Fewer than {CLEANINGS_MIN} bands were cleaned under {names}: the drive's buffer hardly \
-         filled, so this result says little about shingling. A longer trace, a smaller cache or a \
-         smaller buffer (--set drive.pb=SIZE) shows more."
-    );
+    let text = match about.iter().any(|&at| runs[at].labels.translation.is_some()) {
+        true => format!(
+            "Fewer than {CLEANINGS_MIN} zones were cleaned under {names}: the translation hardly ran out of \
+             room, so this result says little about shingling. A longer trace, a smaller cache or, where the \
+             translation has one, a smaller buffer (--set drive.pb=SIZE) shows more."
+        ),
+        false => format!(
+            "Fewer than {CLEANINGS_MIN} bands were cleaned under {names}: the drive's buffer hardly \
+             filled, so this result says little about shingling. A longer trace, a smaller cache or a \
+             smaller buffer (--set drive.pb=SIZE) shows more."
+        ),
+    };
     Some((text, about))
 }
 
@@ -281,11 +288,15 @@ fn few_cleanings(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
 fn never_written(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
     let (about, names) = those(runs, |run| unwritten_part(run) > UNWRITTEN_PART)?;
     let most = about.iter().map(|&at| unwritten_part(runs[at])).fold(0.0, f64::max);
+    // A translation begins with empty zones.
+    let filled = match about.iter().any(|&at| runs[at].labels.translation.is_some()) {
+        true => "",
+        false => "--set drive.filled=on begins with full zones where the model has that, ",
+    };
     let text = format!(
         "Up to {:.0}% of the blocks read from the disk were never written before ({names}). A zoned \
          disk answers such reads without reading, a disk that holds data does not: there, reads take \
-         longer than here. --set drive.filled=on begins with full zones where the model has that, --mode \
-         writes leaves reads out.",
+         longer than here. {filled}--mode writes leaves reads out.",
         100.0 * most
     );
     Some((text, about))

@@ -149,6 +149,10 @@ impl Translator {
         if options.sets.last("drive", "extents").is_some() {
             return Err(usage("drive.extents: the buffer of a translation has no such limit"));
         }
+        if !over.entry.has_buffer && options.sets.last("drive", "pb").is_some() {
+            let name = over.entry.name;
+            notes.push(format!("{name} has no buffer: drive.pb changes nothing there"));
+        }
         let whole = layout(beneath, None).map_err(wrong)?;
         let written = written_zone_bytes(trace, whole.zone_blocks);
         let touched = trace.summary.accessed_zone_bytes();
@@ -163,13 +167,15 @@ impl Translator {
             Some(text) => pb_bytes(text, written)?,
             None if touched < beneath.disk_blocks * BLOCK_BYTES / TOUCHED_PART => {
                 let bytes = (written / SCALED_BUFFER_PART).max(BLOCK_BYTES);
-                notes.push(format!(
-                    "{drive}: the trace writes to zones of {} in all, so the buffer of translations \
-                     is scaled to 1% of that, {} (--set drive.pb=real for all conventional zones)",
-                    size::show_bytes(written),
-                    size::show_bytes(bytes),
-                ));
-                notes.extend(holds_all(drive, bytes, &trace.summary));
+                if over.entry.has_buffer {
+                    notes.push(format!(
+                        "{drive}: the trace writes to zones of {} in all, so the buffer of translations \
+                         is scaled to 1% of that, {} (--set drive.pb=real for all conventional zones)",
+                        size::show_bytes(written),
+                        size::show_bytes(bytes),
+                    ));
+                    notes.extend(holds_all(drive, bytes, &trace.summary));
+                }
                 Some(bytes)
             }
             None => None,

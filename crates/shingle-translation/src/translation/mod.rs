@@ -187,6 +187,8 @@ pub trait Make: Translation + Sized + 'static {
     /// reset and written again is lost between the reset and the last append of the same blocks, as
     /// the papers have it, and only then.
     const SURVIVES_POWER_CUTS: bool = false;
+    /// Whether what the host writes goes to the buffer of the layout.
+    const HAS_BUFFER: bool = true;
 
     /// A translation over an empty buffer and empty zones.
     ///

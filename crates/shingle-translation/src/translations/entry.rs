@@ -17,6 +17,8 @@ pub struct Entry {
     pub params: &'static [Param],
     /// [`Make::SURVIVES_POWER_CUTS`].
     pub survives_power_cuts: bool,
+    /// [`Make::HAS_BUFFER`].
+    pub has_buffer: bool,
     make: Maker,
     open: Opener,
 }
@@ -30,6 +32,7 @@ impl Entry {
             about: T::ABOUT,
             params: T::PARAMS,
             survives_power_cuts: T::SURVIVES_POWER_CUTS,
+            has_buffer: T::HAS_BUFFER,
             make: |params, layout| Ok(Box::new(T::new(params, layout)?)),
             open: |params, layout, saved| Ok(Box::new(T::open(params, layout, saved)?)),
         }

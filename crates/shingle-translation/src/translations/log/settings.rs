@@ -72,6 +72,7 @@ impl Make for Log {
         },
     ];
     const SURVIVES_POWER_CUTS: bool = true;
+    const HAS_BUFFER: bool = false;
 
     fn new(params: &Params, layout: Layout) -> Result<Self, String> {
         countable(Self::NAME, layout)?;
