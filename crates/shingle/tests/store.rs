@@ -51,24 +51,20 @@ impl Bed {
         self.0.json(&format!("store {line}"))
     }
 
-    /// When each file was changed last, in whatever way.
-    fn changed(&self) -> Vec<(PathBuf, i64, i64)> {
+    /// What all files hold.
+    fn content(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let entries = fs::read_dir(self.0.0.path()).expect("a folder");
         let files = entries.map(|entry| entry.expect("an entry").path());
         let mut files: Vec<PathBuf> = files.filter(|path| path.is_file()).collect();
         files.sort();
-        let changed = files.into_iter().map(|path| {
-            let file = fs::metadata(&path).expect("it is there");
-            (path, file.ctime(), file.ctime_nsec())
-        });
-        changed.collect()
+        files.into_iter().map(|path| (path.clone(), fs::read(path).expect("read"))).collect()
     }
 
     /// Is refused, and changes nothing.
     fn refused(&self, code: i32, line: &str, told: &str) {
-        let before = self.changed();
+        let before = self.content();
         self.0.refused(code, &format!("store {line}"), told);
-        assert!(self.changed() == before, "{line}: something was changed");
+        assert!(self.content() == before, "{line}: something was changed");
     }
 
     fn create(&self, more: &str) -> String {
