@@ -451,7 +451,7 @@ impl Content {
             (*state, self.blocks) = self.before_resets.swap_remove(part);
         }
         let mut cut = after_power_cut(flushed, *state, geometry, &mut |below| draw.below(below));
-        if matches!(condition, Condition::ReadOnly | Condition::Offline) {
+        if condition.has_failed() {
             cut.condition = condition;
         }
         self.blocks.truncate(cut.written as usize);

@@ -116,11 +116,9 @@ impl<B: Backing> OnDevice<B> {
             Err(_) => None,
         };
         // (A read moves nothing, and somebody else may write meanwhile: only what has failed for good counts.)
-        let for_good =
-            |state: &ZoneState| matches!(state.condition, Condition::ReadOnly | Condition::Offline);
-        if let Some(state) =
-            state.filter(|state| call.operation != Operation::Read || for_good(state))
-        {
+        let counts =
+            |state: &ZoneState| call.operation != Operation::Read || state.condition.has_failed();
+        if let Some(state) = state.filter(counts) {
             self.zones().put(zone, state);
         }
         let Geometry { max_open, max_active, .. } = self.geometry;

@@ -105,10 +105,10 @@ impl Order for Belady {
     #[inline]
     fn touch(&mut self, slot: Slot, access: &Access, _: &Slots) {
         self.next_use[slot.index()] = access.next_use;
-        if self.place[slot.index()] != ASIDE {
-            let at = self.place[slot.index()] as usize;
-            self.down(at);
-            self.up(at);
+        let at = self.place[slot.index()];
+        if at != ASIDE {
+            self.down(at as usize);
+            self.up(at as usize);
         }
     }
 

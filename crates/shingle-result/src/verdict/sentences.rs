@@ -262,6 +262,11 @@ fn those(runs: &[&RunResult], is: impl Fn(&RunResult) -> bool) -> Option<(Vec<us
     (!about.is_empty()).then(|| (about, names.join(", ")))
 }
 
+/// Whether any of these was over a translation.
+fn translated(about: &[usize], runs: &[&RunResult]) -> bool {
+    about.iter().any(|&at| runs[at].labels.translation.is_some())
+}
+
 fn cold(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
     let (about, names) = those(runs, never_filled)?;
     Some((format!("The cache never filled under {names}: choose a smaller one with -c."), about))
@@ -269,18 +274,19 @@ fn cold(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
 
 fn few_cleanings(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
     let (about, names) = those(runs, hardly_cleaned)?;
-    let text = match about.iter().any(|&at| runs[at].labels.translation.is_some()) {
-        true => format!(
-            "Fewer than {CLEANINGS_MIN} zones were cleaned under {names}: the translation hardly ran out of \
-             room, so this result says little about shingling. A longer trace, a smaller cache or, where the \
-             translation has one, a smaller buffer (--set drive.pb=SIZE) shows more."
+    let (cleaned, why, or_a) = match translated(&about, runs) {
+        true => (
+            "zones",
+            "the translation hardly ran out of room",
+            "or, where the translation has one, a",
         ),
-        false => format!(
-            "Fewer than {CLEANINGS_MIN} bands were cleaned under {names}: the drive's buffer hardly \
-             filled, so this result says little about shingling. A longer trace, a smaller cache or a \
-             smaller buffer (--set drive.pb=SIZE) shows more."
-        ),
+        false => ("bands", "the drive's buffer hardly filled", "or a"),
     };
+    let text = format!(
+        "Fewer than {CLEANINGS_MIN} {cleaned} were cleaned under {names}: {why}, so this result says \
+         little about shingling. A longer trace, a smaller cache {or_a} smaller buffer (--set \
+         drive.pb=SIZE) shows more."
+    );
     Some((text, about))
 }
 
@@ -289,7 +295,7 @@ fn never_written(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
     let (about, names) = those(runs, |run| unwritten_part(run) > UNWRITTEN_PART)?;
     let most = about.iter().map(|&at| unwritten_part(runs[at])).fold(0.0, f64::max);
     // A translation begins with empty zones.
-    let filled = match about.iter().any(|&at| runs[at].labels.translation.is_some()) {
+    let filled = match translated(&about, runs) {
         true => "",
         false => "--set drive.filled=on begins with full zones where the model has that, ",
     };

@@ -115,17 +115,10 @@ impl Waiting<'_> {
     /// If nobody waits any more.
     pub(super) fn step(&mut self, tell: Tell<'_>) -> io::Result<()> {
         let mut told = tell(Told::Dirty(self.dirty));
-        if self.idle > SILENCE {
-            if let Some(last) = self.disk_error() {
-                if self.told.insert(kind(&last)) {
-                    told = told.and_then(|()| tell(Told::Stuck(text(&last))));
-                }
-            } else if !self.told_of_silence
-                && let Some(why) = self.silence()
-            {
-                self.told_of_silence = true;
-                told = told.and_then(|()| tell(Told::Stuck(why)));
-            }
+        if self.idle > SILENCE
+            && let Some(why) = self.news()
+        {
+            told = told.and_then(|()| tell(Told::Stuck(why)));
         }
         told.map_err(|_| {
             let dirty = self.dirty;
@@ -135,6 +128,16 @@ impl Waiting<'_> {
         thread::sleep(STEP);
         self.idle += STEP;
         Ok(())
+    }
+
+    /// Why nothing is taken, if that was not told yet.
+    fn news(&mut self) -> Option<String> {
+        if let Some(last) = self.disk_error() {
+            return self.told.insert(kind(&last)).then(|| text(&last));
+        }
+        let silence = if self.told_of_silence { None } else { self.silence() };
+        self.told_of_silence |= silence.is_some();
+        silence
     }
 
     /// What the disk does if it does not even fail.

@@ -349,12 +349,12 @@ impl Serving {
         then: impl FnOnce(&Result<(), ServeError>) + Send + 'static,
     ) {
         let (name, uuid) = (cache.options.name.clone(), cache.uuid());
-        let (tell, failed) = (self.common.tell.clone(), Notice::Failed);
+        let tell = self.common.tell.clone();
         let ending = move || {
             let outcome = end(cache, detach, &tell);
             then(&outcome);
             if let Err(error) = outcome {
-                tell(failed(name, uuid, error));
+                tell(Notice::Failed(name, uuid, error));
             }
         };
         self.ending.retain(|thread| !thread.is_finished());

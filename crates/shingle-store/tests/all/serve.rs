@@ -632,7 +632,7 @@ mod several {
     use std::sync::mpsc::{Receiver, channel};
     use std::time::{Duration, Instant};
 
-    use shingle_store::store::serve::{Changes, Notice, Stopper};
+    use shingle_store::store::serve::{Changes, Notice, Record, Roster, Stopper};
 
     use super::*;
 
@@ -641,6 +641,7 @@ mod several {
         beds: Vec<Bed>,
         notices: Mutex<Receiver<Notice>>,
         stopper: Stopper,
+        roster: Roster,
         serving: Option<JoinHandle<Result<(), ServeError>>>,
     }
 
@@ -652,6 +653,11 @@ mod several {
     impl Beds {
         /// `count` beds, of which the first two are served as `one` and `two`.
         fn new(count: usize) -> Beds {
+            Beds::recorded(count, None)
+        }
+
+        /// The same, and `record` has who looks on at each of the two.
+        fn recorded(count: usize, record: Option<Record<'_>>) -> Beds {
             let beds: Vec<Bed> = (0..count).map(|_| Bed::new()).collect();
             let (to, notices) = channel();
             let to = Mutex::new(to);
@@ -661,11 +667,12 @@ mod several {
                 ..Options::default()
             };
             let tell = move |notice| drop(to.lock().expect("no panic").send(notice));
-            let serving = Serving::start(options, &Registry::default(), tell);
+            let extra = Extra { record, ..Extra::default() };
+            let serving = Serving::start_with(options, &Registry::default(), extra, tell);
             let serving = serving.expect("they are served");
-            let stopper = serving.stopper();
+            let (stopper, roster) = (serving.stopper(), serving.roster());
             let serving = Some(std::thread::spawn(|| serving.wait(|| ())));
-            Beds { beds, notices: Mutex::new(notices), stopper, serving }
+            Beds { beds, notices: Mutex::new(notices), stopper, roster, serving }
         }
 
         fn client(&self, export: &str) -> Result<Client<UnixStream>, String> {
@@ -761,29 +768,14 @@ mod several {
     /// Who asked for the end is told what it waits for, and all that others want is done meanwhile.
     #[test]
     fn a_store_that_hangs_at_its_end_holds_up_nobody_else() {
-        let [one, two, three] = [Bed::new(), Bed::new(), Bed::new()];
         let holds = Mutex::new(Vec::new());
         let record = |_: &Settings, _: u32, _: u64| {
             let (hold, stuck) = channel();
             holds.lock().expect("no panic").push(hold);
             Ok(Shared::new(StuckAtDestage(stuck)))
         };
-        let options = Options {
-            caches: vec![cache(&one, "one"), cache(&two, "two")],
-            addresses: vec![Address::Unix(one.path("nbd"))],
-            ..Options::default()
-        };
-        let extra = Extra { record: Some(&record), ..Extra::default() };
-        let (to, notices) = channel();
-        let to = Mutex::new(to);
-        let tell = move |notice| drop(to.lock().expect("no panic").send(notice));
-        let serving = Serving::start_with(options, &Registry::default(), extra, tell);
-        let serving = serving.expect("they are served");
-        let stopper = serving.stopper();
-        let serving = Some(std::thread::spawn(|| serving.wait(|| ())));
-        let control = one.path("control");
-        let beds =
-            Beds { beds: vec![one, two, three], notices: Mutex::new(notices), stopper, serving };
+        let beds = Beds::recorded(3, Some(&record));
+        let control = beds.beds[0].path("control");
         holds.lock().expect("no panic").truncate(1);
 
         let mut client = beds.client("one").expect("there");
@@ -915,35 +907,17 @@ mod several {
 
     #[test]
     fn one_that_fails_is_given_up_and_others_go_on() {
-        let beds = [Bed::new(), Bed::new()];
         let record = |_: &Settings, _: u32, _: u64| Ok(Shared::new(PanicsAt(END)));
-        let options = Options {
-            caches: vec![cache(&beds[0], "one"), cache(&beds[1], "two")],
-            addresses: vec![Address::Unix(beds[0].path("nbd"))],
-            ..Options::default()
-        };
-        let extra = Extra { record: Some(&record), ..Extra::default() };
-        let (to, notices) = channel();
-        let to = Mutex::new(to);
-        let tell = move |notice| drop(to.lock().expect("no panic").send(notice));
-        let serving = Serving::start_with(options, &Registry::default(), extra, tell);
-        let serving = serving.expect("they are served");
-        let (stopper, roster) = (serving.stopper(), serving.roster());
-        let serving = std::thread::spawn(|| serving.wait(|| ()));
-        let client = |export: &str| {
-            let stream = UnixStream::connect(beds[0].path("nbd")).expect("connected");
-            let wishes = Wishes { export, structured: true, contexts: &[] };
-            Client::connect(stream, &wishes).expect("a handshake")
-        };
-        let (mut one, mut two) = (client("one"), client("two"));
-        assert_eq!(roster.measures().len(), 2);
+        let beds = Beds::recorded(2, Some(&record));
+        let (mut one, mut two) =
+            (beds.client("one").expect("there"), beds.client("two").expect("there"));
+        assert_eq!(beds.roster.measures().len(), 2);
         drop(one.write(END, b"the end", 0));
-        while !notices.recv().expect("told").to_string().contains("the store has failed") {}
+        beds.told("the store has failed");
         write(&mut two, 0, b"goes on");
-        let left = roster.measures();
+        let left = beds.roster.measures();
         assert_eq!(left.iter().map(|one| &*one.export).collect::<Vec<_>>(), ["two"]);
-        stopper.stop();
-        let error = serving.join().expect("no panic").expect_err("one had failed");
+        let error = beds.end().expect_err("one had failed");
         assert!(matches!(error, ServeError::SomeFailed), "{error}");
     }
 

@@ -194,15 +194,13 @@ impl Writer {
             if batch.is_empty() {
                 let why = "could not be written as fast as requests came".to_owned();
                 self.ended = Some(TraceError::new(Kind::Io, &self.path, Place::Whole, why));
+                return Ok(());
             }
             for event in &batch {
                 self.event(event).map_err(|error| failed(&self.path, &error))?;
                 if self.ended.is_some() {
-                    break;
+                    return Ok(());
                 }
-            }
-            if self.ended.is_some() {
-                break;
             }
         }
         Ok(())
