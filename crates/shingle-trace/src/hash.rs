@@ -34,7 +34,7 @@ impl Hasher {
                     Op::Flush => 3,
                 };
                 for word in [request.at.0, request.offset, request.bytes, op] {
-                    self.bytes.extend(word.to_le_bytes());
+                    self.bytes.extend_from_slice(&word.to_le_bytes());
                 }
             }
             self.hash.update(&self.bytes);
