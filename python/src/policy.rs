@@ -200,7 +200,7 @@ fn values<'py>(
             Kind::Switch => values.set_item(name, params.switch(name))?,
             Kind::Choice(_) => values.set_item(name, params.choice(name))?,
             Kind::Limit => values.set_item(name, params.limit(name))?,
-            Kind::Hours => unreachable!("a class has no way to declare hours"),
+            Kind::Micros | Kind::Hours => unreachable!("a class has no way to declare them"),
         }
     }
     Ok(values)

@@ -1,8 +1,8 @@
 //! Parameters of policies and of the cache: declared once, as data; listed, set by name, checked.
 
 use crate::service::Hours;
-use crate::size;
-use crate::units::BLOCK_BYTES;
+use crate::size::{self, parse_whole_blocks};
+use crate::units::{BLOCK_BYTES, Nanos};
 
 /// One parameter, as its owner declares it.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,8 @@ pub enum Kind {
     Zones,
     /// A size, in whole blocks, at least one; or the word `none`.
     Limit,
+    /// A time of an I/O, in whole microseconds.
+    Micros,
     /// Hours of the day, as in `22-6`.
     Hours,
     /// A decimal factor, kept in thousandths.
@@ -42,6 +44,9 @@ pub enum Kind {
 const BANDS: u64 = 0;
 /// Likewise [`Kind::Limit`] the word `none`.
 const NONE: u64 = 0;
+
+/// No disk takes a quarter of an hour for an I/O, and sums of times have to fit.
+const MICROS_MAX: u64 = 1_000_000_000;
 
 /// The parameters of one owner with their values.
 #[derive(Clone, Debug)]
@@ -129,6 +134,12 @@ impl Params {
         Some(self.typed(name, Kind::Limit)).filter(|&blocks| blocks != NONE)
     }
 
+    /// A declared [`Kind::Micros`].
+    #[must_use]
+    pub fn time(&self, name: &str) -> Nanos {
+        Nanos::from_micros(self.typed(name, Kind::Micros))
+    }
+
     /// A declared [`Kind::Hours`].
     #[must_use]
     pub fn hours(&self, name: &str) -> Hours {
@@ -189,11 +200,16 @@ fn parse(param: &Param, text: &str) -> Result<u64, ParamError> {
     };
     match param.kind {
         Kind::Count => text.parse().map_err(|_| wrong("give a whole number".into())),
-        Kind::Blocks => whole_blocks(text).map_err(wrong),
+        Kind::Micros => text
+            .parse()
+            .ok()
+            .filter(|&us| us <= MICROS_MAX)
+            .ok_or_else(|| wrong(format!("give a whole number, at most {MICROS_MAX} us"))),
+        Kind::Blocks => parse_whole_blocks(text).map_err(wrong),
         Kind::Zones if text == "bands" => Ok(BANDS),
-        Kind::Zones => whole_blocks(text).map_err(|why| wrong(format!("{why}, or `bands`"))),
+        Kind::Zones => parse_whole_blocks(text).map_err(|why| wrong(format!("{why}, or `bands`"))),
         Kind::Limit if text == "none" => Ok(NONE),
-        Kind::Limit => whole_blocks(text).map_err(|why| wrong(format!("{why}, or `none`"))),
+        Kind::Limit => parse_whole_blocks(text).map_err(|why| wrong(format!("{why}, or `none`"))),
         Kind::Hours => Hours::parse(text).map(|hours| hours.bits().into()).map_err(wrong),
         Kind::Ratio => size::scaled(text, 1000)
             .ok_or_else(|| wrong("give a decimal number, such as 0.8".into())),
@@ -210,16 +226,6 @@ fn parse(param: &Param, text: &str) -> Result<u64, ParamError> {
     }
 }
 
-/// Blocks of a size, rounded up. A size whose unit was forgotten would be one block.
-fn whole_blocks(text: &str) -> Result<u64, String> {
-    match size::parse_bytes(text)? {
-        bytes @ 0..BLOCK_BYTES => Err(format!(
-            "that is {bytes} bytes, less than a block of {BLOCK_BYTES}; give a size such as 20M or 5000b"
-        )),
-        bytes => Ok(bytes.div_ceil(BLOCK_BYTES)),
-    }
-}
-
 /// A size in the largest unit of which it is a whole number.
 fn show_exactly(blocks: u64) -> String {
     let bytes = u128::from(blocks) * u128::from(BLOCK_BYTES);
@@ -232,7 +238,7 @@ fn show_exactly(blocks: u64) -> String {
 #[allow(clippy::cast_precision_loss)]
 fn show(param: &Param, value: u64) -> String {
     match param.kind {
-        Kind::Count => value.to_string(),
+        Kind::Count | Kind::Micros => value.to_string(),
         Kind::Zones if value == BANDS => "bands".into(),
         Kind::Limit if value == NONE => "none".into(),
         Kind::Limit => show_exactly(value),

@@ -36,6 +36,19 @@ pub fn parse_blocks(text: &str) -> Result<u64, String> {
     parse_bytes(text).map(|bytes| bytes.div_ceil(BLOCK_BYTES))
 }
 
+/// Blocks of a size, rounded up. A size whose unit was forgotten would be one block.
+///
+/// # Errors
+/// As [`parse_bytes`], or if it is less than a block.
+pub fn parse_whole_blocks(text: &str) -> Result<u64, String> {
+    match parse_bytes(text)? {
+        bytes @ 0..BLOCK_BYTES => Err(format!(
+            "that is {bytes} bytes, less than a block of {BLOCK_BYTES}; give a size such as 20M or 5000b"
+        )),
+        bytes => Ok(bytes.div_ceil(BLOCK_BYTES)),
+    }
+}
+
 /// `number · factor` of a decimal number without sign, in integers, rounded down. `None` if it is
 /// no such number or does not fit.
 #[must_use]

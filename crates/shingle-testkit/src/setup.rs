@@ -108,6 +108,7 @@ pub fn variants(entry: &Entry) -> Vec<Params> {
             Kind::Blocks => &["1b", "3b", "400b"],
             Kind::Zones => &["1b", "3b", "400b", "bands"],
             Kind::Limit => &["1b", "400b", "none"],
+            Kind::Micros => &["0", "14000"],
             Kind::Hours => &["22-6"],
         };
         for other in others.iter().filter(|&&other| other != param.default) {

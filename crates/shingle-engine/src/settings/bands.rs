@@ -1,6 +1,6 @@
 //! The bands of a disk, as an operator says where they are: `20MiB`, or `9744bx120,9612b` if they differ.
 
-use shingle_core::size::parse_blocks;
+use shingle_core::size::parse_whole_blocks;
 use shingle_core::zones::ZoneMap;
 
 use crate::BAND_BLOCKS_MAX;
@@ -28,11 +28,11 @@ impl Bands {
         for run in text.split(',') {
             // (No unit of size has an x.)
             let (size, count) = run.split_once('x').map_or((run, None), |(a, b)| (a, Some(b)));
-            let blocks = parse_blocks(size).map_err(|why| {
+            let blocks = parse_whole_blocks(size).map_err(|why| {
                 format!("{why}; of several sizes write SIZExCOUNT,SIZE, or `{NONE}`")
             })?;
-            if !(1..=BAND_BLOCKS_MAX).contains(&blocks) {
-                return Err(format!("a band has 1 to {BAND_BLOCKS_MAX} blocks, not {blocks}"));
+            if blocks > BAND_BLOCKS_MAX {
+                return Err(format!("a band has at most {BAND_BLOCKS_MAX} blocks, not {blocks}"));
             }
             let count = match count.map(str::parse) {
                 None => 1,
@@ -87,8 +87,10 @@ mod tests {
         for (text, told) in [
             ("", "not a size"),
             ("big", "SIZExCOUNT,SIZE"),
-            ("0b", "1 to 65536 blocks"),
-            ("1GiB", "1 to 65536 blocks"),
+            ("0b", "less than a block"),
+            ("3", "less than a block"),
+            ("5000bx120,3", "less than a block"),
+            ("1GiB", "at most 65536 blocks"),
             ("20MiBx0", "such as 20MiBx100"),
             ("20MiBx-1,5M", "such as 20MiBx100"),
             ("20MiB,", "not a size"),

@@ -19,25 +19,25 @@ pub(crate) const DRIVE_PARAMS: &[Param] = &[
     },
     Param {
         name: "read_us",
-        kind: Kind::Count,
+        kind: Kind::Micros,
         default: "14000",
         about: "L_read, a random read (SAC's prototype)",
     },
     Param {
         name: "rmw_base_us",
-        kind: Kind::Count,
+        kind: Kind::Micros,
         default: "436000",
         about: "R(0), the fixed part of the drive time of a zone written (SAC section 4.4)",
     },
     Param {
         name: "rmw_us_per_block",
-        kind: Kind::Count,
+        kind: Kind::Micros,
         default: "728",
         about: "The part of R(x) for each block written of the zone (SAC section 4.4)",
     },
     Param {
         name: BAND_PASS_US,
-        kind: Kind::Count,
+        kind: Kind::Micros,
         default: "0",
         about: "Time of going over a band once, of a disk that takes a band written from start to end past its \
                 buffer; 0 of all others, and if nobody knows. Needs drive.bands",

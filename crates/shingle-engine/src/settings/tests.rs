@@ -157,7 +157,10 @@ fn what_cannot_be_is_refused() {
         (["cache.bands=whole", "drive.bands=20MiB"], "(sac.zone=bands)"),
         (["policy=lru", "cache.bands=whole"], "policy `lru` does not work with bands"),
         (["drive.band_pass_us=7", "cache.batch=1"], "set drive.bands, too"),
-        (["drive.bands=2GiB", "cache.batch=1"], "drive.bands=2GiB: a band has 1 to 65536 blocks"),
+        (
+            ["drive.bands=2GiB", "cache.batch=1"],
+            "drive.bands=2GiB: a band has at most 65536 blocks",
+        ),
         (["drive.band_pass_us=1000000001", "drive.bands=20MiB"], "at most 1000000000 us"),
         (["policy=roco", "cache.batch=1"], "by its addresses only; set another policy"),
         (["policy=none", "cache.batch=1"], "mode=pass-through"),
