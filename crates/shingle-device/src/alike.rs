@@ -27,6 +27,9 @@ struct Kind<K, T> {
     hidden: Option<(T, u64)>,
 }
 
+/// So many kinds are remembered at most: where there are more, the one told longest ago is forgotten.
+const KINDS_MAX: usize = 1_000;
+
 /// All there were, by kinds; there should be few.
 #[derive(Debug)]
 pub struct Alike<K, T> {
@@ -43,6 +46,10 @@ impl<K: PartialEq, T> Alike<K, T> {
     /// One more; it comes back if it is to be told at once.
     pub fn add(&mut self, of: K, what: T, now: Instant) -> Option<Told<T>> {
         let Some(kind) = self.kinds.iter_mut().find(|kind| kind.of == of) else {
+            if self.kinds.len() == KINDS_MAX {
+                let oldest = (0..KINDS_MAX).min_by_key(|&at| self.kinds[at].told);
+                oldest.map(|at| self.kinds.swap_remove(at));
+            }
             self.kinds.push(Kind { of, told: now, hidden: None });
             return Some(Told { what, first: true, more: 0 });
         };
@@ -74,5 +81,24 @@ impl<K: PartialEq, T> Alike<K, T> {
             Some(Told { what, first: false, more })
         });
         due.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_does_not_grow_with_kinds() {
+        let mut alike = Alike::default();
+        let begun = Instant::now();
+        let after = |millis| begun + Duration::from_millis(millis as u64);
+        for kind in 0..3 * KINDS_MAX {
+            assert!(alike.add(kind, (), after(kind)).is_some_and(|told| told.first));
+        }
+        assert_eq!(alike.kinds.len(), KINDS_MAX);
+        let (last, end) = (3 * KINDS_MAX - 1, after(3 * KINDS_MAX));
+        assert_eq!(alike.add(last, (), end), None, "what was told just now is remembered");
+        assert!(alike.add(0, (), end).is_some_and(|told| told.first), "what was told first is not");
     }
 }

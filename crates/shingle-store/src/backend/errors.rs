@@ -2,6 +2,7 @@
 //! engine only counts them.
 
 use std::fmt;
+use std::mem::{Discriminant, discriminant};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -69,8 +70,8 @@ impl LastErrors {
 /// What becomes of errors.
 pub(super) struct Errors {
     last: LastErrors,
-    /// Of one device, one operation, and one number of the system.
-    alike: Alike<(Device, Kind, Option<i32>), FailedIo>,
+    /// Of one device, one operation (trims of any length are one), and one number of the system.
+    alike: Alike<(Device, Discriminant<Kind>, Option<i32>), FailedIo>,
     tell: Option<Tell>,
 }
 
@@ -90,7 +91,7 @@ impl Errors {
         let Some(tell) = &mut self.tell else { return };
         let (operation, follows) = (*operation, follows.to_owned());
         let (cause, errno) = (cause(why), why.raw_os_error());
-        let of = (operation.device, operation.kind, errno);
+        let of = (operation.device, discriminant(&operation.kind), errno);
         let failed = FailedIo { operation, cause, errno, follows, first: false, more: 0 };
         if let Some(told) = self.alike.add(of, failed, now) {
             tell(line(told));
@@ -130,7 +131,11 @@ mod tests {
     }
 
     fn error(device: Device, block: u64, number: i32) -> IoError {
-        let operation = Operation { device, kind: Kind::Write, block, blocks: 1 };
+        failed(device, Kind::Write, block, number)
+    }
+
+    fn failed(device: Device, kind: Kind, block: u64, number: i32) -> IoError {
+        let operation = Operation { device, kind, block, blocks: 1 };
         IoError { operation, error: io::Error::from_raw_os_error(number) }
     }
 
@@ -176,5 +181,18 @@ mod tests {
         let places: Vec<_> = last.iter().map(|last| last.operation.block).collect();
         assert_eq!(places, [8, 2], "of the SSD and of the disk");
         assert_eq!(last[1].cause, "Input/output error (EIO)");
+    }
+
+    #[test]
+    fn trims_are_alike_however_long_they_are() {
+        const EOPNOTSUPP: i32 = 95;
+        let (mut errors, told) = log();
+        let begun = Instant::now();
+        for pages in 1..100 {
+            errors.add(&failed(Device::Disk, Kind::Trim(pages), 0, EOPNOTSUPP), "", begun);
+        }
+        errors.end(begun);
+        let more: Vec<u64> = told.try_iter().map(|failed| failed.more).collect();
+        assert_eq!(more, [0, 97], "the first at once, and the last for all others");
     }
 }

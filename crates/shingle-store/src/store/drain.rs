@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::mem::{Discriminant, discriminant};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -72,7 +73,7 @@ pub(super) struct Waiting<'a> {
     /// Since a block was destaged.
     idle: Duration,
     /// What was tried in vain, and why, as far as that was told. (Each is tried again and again, at other places.)
-    told: HashSet<(Kind, String)>,
+    told: HashSet<(Discriminant<Kind>, String)>,
     /// Whether it was told that the disk does not answer.
     told_of_silence: bool,
 }
@@ -160,8 +161,8 @@ impl Waiting<'_> {
     }
 }
 
-fn kind(error: &LastError) -> (Kind, String) {
-    (error.operation.kind, error.cause.clone())
+fn kind(error: &LastError) -> (Discriminant<Kind>, String) {
+    (discriminant(&error.operation.kind), error.cause.clone())
 }
 
 fn text(error: &LastError) -> String {
