@@ -37,6 +37,11 @@ pub trait ZonedDisk: Send + Sync {
     /// What it is like.
     fn geometry(&self) -> &Geometry;
 
+    /// Whether it is a file without a name: what it holds goes when nobody has it open any more.
+    fn is_deleted(&self) -> bool {
+        false
+    }
+
     /// What zones are like now, from `first` on, `count` of them or as many as there are.
     ///
     /// # Errors

@@ -197,6 +197,10 @@ impl<B: Backing> ZonedDisk for OnDevice<B> {
         &self.geometry
     }
 
+    fn is_deleted(&self) -> bool {
+        self.device.is_deleted()
+    }
+
     fn report(&self, first: Zone, count: u32) -> Result<Vec<ZoneReport>, ZonedError> {
         let call = Call::of(Operation::Report, Some(first), &self.geometry);
         self.zones().may_name(first).map_err(self.refused(call))?;

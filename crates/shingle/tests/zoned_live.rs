@@ -829,3 +829,13 @@ fn a_copy_of_a_disk_is_another_disk() {
     served.terminate();
     assert_eq!(bed.json("zoned check copy.zoned --json")["sound"], true);
 }
+
+#[test]
+fn a_disk_that_was_deleted_meanwhile_is_said_to_be_lost() {
+    let bed = Bed::new("log");
+    let served = bed.serve_disk();
+    fs::remove_file(bed.path("disk.zoned")).expect("removed");
+    let said = served.terminated();
+    let lost = "disk.zoned: it was deleted while it was served, and all that it held is lost";
+    assert!(said.contains(lost), "{said}");
+}

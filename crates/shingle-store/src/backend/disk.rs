@@ -108,6 +108,11 @@ pub trait Disk: Debug + Send {
     /// What does its I/O, if no device does. To be asked for once.
     fn medium(&self) -> Option<Box<dyn Medium>>;
 
+    /// Whether it is a file without a name: what it holds goes when nobody has it open any more.
+    fn is_deleted(&self) -> bool {
+        self.device().is_some_and(Device::is_deleted)
+    }
+
     /// Whether a trim gives it room that it uses for something else, so that it is to be told of each.
     fn frees_trimmed(&self) -> bool {
         false

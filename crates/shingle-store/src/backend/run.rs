@@ -390,7 +390,7 @@ impl Run {
             ssd,
             ssd_used_bytes,
             disk_bytes: disk.measure()?,
-            disk_is_deleted: disk.device().is_some_and(Device::is_deleted),
+            disk_is_deleted: disk.is_deleted(),
             dirty_blocks: self.engine.status().dirty_blocks,
         })
     }

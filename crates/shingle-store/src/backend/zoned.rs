@@ -208,6 +208,10 @@ impl Disk for TranslatedDisk {
         Some(Box::new(VolumeMedium(self.live.clone())))
     }
 
+    fn is_deleted(&self) -> bool {
+        self.live.is_deleted()
+    }
+
     fn frees_trimmed(&self) -> bool {
         true
     }

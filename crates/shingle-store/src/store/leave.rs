@@ -5,7 +5,6 @@ use std::path::Path;
 
 use shingle_core::registry::Registry;
 use shingle_core::service::Mode;
-use shingle_device::Device;
 use shingle_engine::settings::Settings;
 use shingle_engine::{Config, SsdState};
 use uuid::Uuid;
@@ -38,7 +37,7 @@ pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(Left, Vec<String>),
             &format!("what was dirty on it is lost (blocks: {dirty_blocks})"),
         ));
     }
-    if disk.device().is_some_and(Device::is_deleted) {
+    if disk.is_deleted() {
         warnings.push(gone(disk.path(), "all that it held is lost"));
     }
     // (One whose SSD has failed was not shut down in order.)

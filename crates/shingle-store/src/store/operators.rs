@@ -53,9 +53,9 @@ pub(super) struct Shared {
     pub(super) server: Arc<Server>,
     pub(super) settings: Mutex<Settings>,
     pub(super) registry: Registry,
-    /// A recording has one policy.
+    /// Somebody looks on at what it decides.
     pub(super) recorded: bool,
-    /// How that is doing.
+    /// How that is doing, if it may end before the store does.
     pub(super) recording: Option<Arc<Mutex<Recording>>>,
     /// Tells of the disk, if that is a zoned one.
     pub(super) watch: Option<Watch>,
@@ -233,9 +233,19 @@ impl Shared {
         (devices.slots, devices.edition) = (slots, edition);
     }
 
+    /// Whether it is recorded still: a recording has one policy and one cache.
+    fn is_recorded(&self) -> bool {
+        self.recorded && self.recording_now().is_none_or(|recording| recording.ended.is_none())
+    }
+
+    fn recording_now(&self) -> Option<Recording> {
+        let recording = self.recording.as_ref()?;
+        Some(recording.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
     /// Devices may be changed as long as this is held, if nobody else does.
     pub(super) fn change(&self) -> Result<MutexGuard<'_, ()>, ChangeError> {
-        if self.recorded {
+        if self.is_recorded() {
             return Err(ChangeError::Recorded);
         }
         match self.changing.try_lock() {
@@ -330,10 +340,7 @@ impl Shared {
         (status.ssd, status.edition, status.slots) = (ssd, edition, slots);
         status.disk_bytes = self.handle.disk_bytes();
         status.zoned = self.watch.as_ref().and_then(Watch::status);
-        status.recording = self
-            .recording
-            .as_ref()
-            .map(|recording| recording.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        status.recording = self.recording_now();
         status.put_settings(&self.settings());
         status.put_engine(&said, &self.handle.last_errors());
         Ok(status)
@@ -353,7 +360,7 @@ impl Shared {
         let tells_trims = settings.tells_trims(&self.registry, self.frees_trimmed)?;
         let text = settings.to_text()?;
         if settings.decides_otherwise_than(&held) {
-            if self.recorded {
+            if self.is_recorded() {
                 return Err(SettingsError::recorded());
             }
             self.handle.set_cache(cache);

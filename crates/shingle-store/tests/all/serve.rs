@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -22,14 +22,17 @@ use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::replies::Descriptor;
 use shingle_nbd::tls::{Rights, Tls};
 use shingle_nbd::wire::command;
+use shingle_store::backend::open_pair;
 use shingle_store::store::check::check;
 use shingle_store::store::control::{Answer, ControlError, Request, ask, watch};
 use shingle_store::store::create::{Consent, create};
 use shingle_store::store::leave::{Offline, detach, export};
 use shingle_store::store::serve::{CacheOptions, Extra, Notice, Options, ServeError, Serving};
-use shingle_store::store::status::Status;
+use shingle_store::store::status::{Recording, Status};
 use shingle_store::store::trust::{Distrusted, Doubt, Known};
 use shingle_store::store::unserved::{self, UnservedError};
+use shingle_translated::{Format, format};
+use shingle_zoned::Geometry;
 use uuid::Uuid;
 
 const MIB: u64 = 1 << 20;
@@ -51,6 +54,23 @@ impl Bed {
         let made =
             create(&ssd, &disk, &Settings::new("sac"), &Registry::default(), Consent::default())
                 .expect("made");
+        bed.uuid = Uuid::from_bytes(made.uuid);
+        bed
+    }
+
+    /// The same before a zoned disk.
+    fn over_zoned() -> Bed {
+        let mut bed = Bed::new();
+        std::fs::remove_file(bed.path("disk")).expect("removed");
+        let geometry = Geometry { conventional_zones: 8, ..Geometry::new(64, 256) };
+        shingle_zoned::create(&bed.path("disk"), &geometry).expect("made");
+        let disk = shingle_zoned::open(&bed.path("disk")).expect("opened");
+        let wanted = Format { translation: "log".to_owned(), ..Format::default() };
+        format(&*disk, &wanted).expect("formatted");
+        drop(disk);
+        let (ssd, disk) = open_pair(&bed.path("ssd"), &bed.path("disk")).expect("opened");
+        let (settings, registry) = (Settings::new("sac"), Registry::default());
+        let made = create(&ssd, &*disk, &settings, &registry, Consent::default()).expect("made");
         bed.uuid = Uuid::from_bytes(made.uuid);
         bed
     }
@@ -403,6 +423,21 @@ fn what_would_go_with_a_deleted_file_is_said_before_the_end() {
     assert!(notices.iter().any(|told| told.ends_with(lost)));
 }
 
+#[test]
+fn what_would_go_with_a_deleted_zoned_disk_is_said_likewise() {
+    let bed = Bed::over_zoned();
+    let serving = bed.try_serve(false).expect("it is served");
+    let stopper = serving.stopper();
+    let serving = std::thread::spawn(|| serving.wait(|| ()));
+    std::fs::remove_file(bed.path("disk")).expect("removed");
+    for request in [Request::Stop, Request::Detach] {
+        let Answer::Failed(why) = bed.ask(&request) else { panic!("it is lost") };
+        assert!(why.contains("disk: it was deleted") && why.contains("nbdcopy"), "{why}");
+    }
+    stopper.stop();
+    serving.join().expect("no panic").expect("in order");
+}
+
 /// An SSD on which something else stands by now is not written any more.
 #[test]
 fn a_cache_that_is_another_by_now_is_not_ended() {
@@ -424,6 +459,38 @@ impl Observer for PanicsAt {
     fn event(&mut self, event: &Event) {
         assert!(!matches!(event, Event::Request(request) if request.offset == self.0), "a bug");
     }
+}
+
+/// A recording has one policy and one cache. One that has ended, as there is no room for its file, is in nobody's way.
+#[test]
+fn what_is_recorded_changes_when_the_recording_has_ended() {
+    let bed = Bed::new();
+    let recording = Arc::new(Mutex::new(Recording::default()));
+    let record = |_: &Settings, _: u32, _: u64| Ok(Shared::new(PanicsAt(END)));
+    let extra =
+        Extra { record: Some(&record), recording: Some(recording.clone()), ..Extra::default() };
+    let serving = Serving::start_with(bed.options(false), &Registry::default(), extra, |_| {});
+    let serving = serving.expect("it is served");
+    let serving = std::thread::spawn(|| serving.wait(|| ()));
+    File::create(bed.path("other")).and_then(|file| file.set_len(24 * MIB)).expect("made");
+    let replace = Request::Replace {
+        with: bed.path("other"),
+        destroy: vec![],
+        overwrite: false,
+        accept_lost: false,
+    };
+    let requests = [Request::Set { what: vec!["policy=lru".to_owned()] }, replace];
+    for request in &requests {
+        let Answer::Failed(why) = bed.ask(request) else { panic!("it is recorded") };
+        assert!(why.contains("it is being recorded"), "{why}");
+    }
+    recording.lock().expect("no panic").ended = Some("no room".to_owned());
+    for request in &requests {
+        let answer = bed.ask(request);
+        assert!(matches!(answer, Answer::Done(()) | Answer::Said(_)), "{answer:?}");
+    }
+    assert_eq!(bed.status().policy, "lru");
+    bed.stop(serving);
 }
 
 /// Where a request ends the store.

@@ -155,6 +155,12 @@ impl LiveDisk {
         self.shared.disk.name()
     }
 
+    /// Whether the disk is a file without a name: what it holds goes when nobody has it open any more.
+    #[must_use]
+    pub fn is_deleted(&self) -> bool {
+        self.shared.disk.is_deleted()
+    }
+
     /// Reads blocks from `block` on, one to each buffer. Those never written are zeros.
     ///
     /// # Errors

@@ -46,6 +46,10 @@ impl ZonedDisk for Watched {
         self.disk.geometry()
     }
 
+    fn is_deleted(&self) -> bool {
+        self.disk.is_deleted()
+    }
+
     fn report(&self, first: Zone, count: u32) -> Result<Vec<ZoneReport>, ZonedError> {
         self.counted(|disk| disk.report(first, count))
     }

@@ -105,11 +105,17 @@ impl Served {
     }
 
     /// As a service manager ends it.
-    pub(crate) fn terminate(mut self) {
+    pub(crate) fn terminate(self) {
+        self.terminated();
+    }
+
+    /// The same, and returns what it has said.
+    pub(crate) fn terminated(mut self) -> String {
         let id = self.0.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().expect("started").success());
         let said = self.end();
         assert_eq!(self.0.wait().expect("ended").code(), Some(0), "{said}");
+        said
     }
 }
 

@@ -75,7 +75,7 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     })?;
     let _lines = FlushOnDrop(lines.clone());
     // (Whoever wants no remarks wants to know of a disk that fails.)
-    let of_disk = lines.clone();
+    let (of_disk, of_end) = (lines.clone(), lines.clone());
     let failed = move |line: String| of_disk.say(&line);
     let say = move |text: &str| {
         if !quiet {
@@ -113,6 +113,13 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     let asker = wait.recv().unwrap_or(None);
     server.stop(GRACE);
     control.close();
+    // (Whoever wants no remarks wants to know of that, too.)
+    if live.is_deleted() {
+        of_end.say(&format!(
+            "warning: {}: it was deleted while it was served, and all that it held is lost",
+            live.name()
+        ));
+    }
     let ended = volume.end().map_err(anyhow::Error::from).and_then(|()| Ok(live.close()?));
     if let Some(asker) = asker {
         let answer = match &ended {
