@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use shingle_core::service::Rules;
 use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_device::{Device, DeviceError, Mark};
+use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::recover::{RecoverError, recover};
 use shingle_engine::settings::{Settings, SettingsError};
@@ -107,6 +108,15 @@ pub(super) enum ChangeError {
 const STEP: Duration = Duration::from_millis(20);
 /// A store that does not do as it is told for so long has ended, or its devices hang.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// An SSD takes writes: its last page, which no cache that is to grow uses, is written as it is.
+fn check_writable(ssd: &Device) -> Result<(), DeviceError> {
+    let last = Block(ssd.blocks() - 1);
+    let mut page = [0; PAGE_BYTES];
+    ssd.read_block(last, &mut page)?;
+    ssd.write(last.0, &page)?;
+    ssd.flush()
+}
 
 /// Another SSD takes the place of the one that is used.
 pub(super) struct Replace<'a> {
@@ -222,6 +232,7 @@ impl Shared {
         let settings = self.hold_settings().clone();
         settings.cache(&self.registry, layout.slots as u32, self.disk_blocks())?;
         new.reserve()?;
+        check_writable(&new)?;
         self.take_out(accept_lost, tell)?;
         self.put_in(new, layout, &settings).map_err(|error| match error {
             ended @ ChangeError::Store(StoreError::Ended) => ended,

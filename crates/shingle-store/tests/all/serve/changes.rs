@@ -215,3 +215,25 @@ fn limits_are_set_and_kept() {
     assert_eq!(bed.status().settings["limit.hours"], "22-6");
     bed.stop(serving);
 }
+
+/// Its file opens as any other does, and takes no byte.
+#[test]
+fn an_ssd_that_takes_no_writes_is_found_before_the_old_one_leaves() {
+    use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
+    use rustix::fs::{fallocate, fcntl_add_seals, memfd_create};
+    use std::os::fd::AsRawFd;
+
+    let sealed = memfd_create("sealed", MemfdFlags::ALLOW_SEALING).expect("a file in memory");
+    fallocate(&sealed, FallocateFlags::empty(), 0, 24 * MIB).expect("with room");
+    fcntl_add_seals(&sealed, SealFlags::WRITE).expect("sealed");
+    let bed = Bed::new();
+    let serving = bed.serve();
+    write(&mut bed.client(), MIB, b"kept");
+    let answer = replace(&bed, &format!("/proc/self/fd/{}", sealed.as_raw_fd()));
+    let Answer::Failed(why) = answer else { panic!("{answer:?}") };
+    assert!(why.contains("cannot write to") && !why.contains("out"), "{why}");
+    let status = bed.status();
+    let cached = status.dirty_blocks + status.clean_blocks;
+    assert_eq!((status.ssd_state.as_str(), cached), ("in", 1), "the old one stays as it was");
+    bed.stop(serving);
+}
