@@ -127,6 +127,23 @@ impl Superblock {
         Owner(u64::from_le_bytes(self.uuid[..8].try_into().expect("eight bytes")))
     }
 
+    /// Of the same cache, the edition after this one, with nothing in it: no page of metadata that stands on the SSD
+    /// counts, be it whole or zeros by now.
+    #[must_use]
+    pub fn emptied(&self) -> Superblock {
+        // (The journal goes round: no page has a number as high.)
+        let from = self.journal_from.max(self.clean_from).max(self.dirty_from)
+            + 2 * self.layout.journal_pages;
+        Superblock {
+            edition: self.edition + 1,
+            journal_from: from,
+            clean_from: from,
+            dirty_from: from,
+            clean: false,
+            ..self.clone()
+        }
+    }
+
     /// As it stands on the SSD.
     ///
     /// # Panics

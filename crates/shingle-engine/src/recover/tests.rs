@@ -432,3 +432,27 @@ fn of_two_sessions_the_page_of_the_later_one_counts() {
     ssd.put_superblock(Superblock { session: 2, ..ssd.superblock.clone() });
     assert_eq!(ssd.recovered().live().next(), None);
 }
+
+/// A crash while the SSD of a cache is made anew, as it has grown.
+#[test]
+fn a_cache_that_was_emptied_is_empty_however_many_of_its_pages_are_gone() {
+    let mut full = Ssd::new(superblock(3));
+    for block in 0..4 {
+        full.frame(block as u32, block);
+    }
+    let old = [(0, entry(1, 0, State::Dirty)), (1, entry(1, 1, State::Clean))];
+    full.tables(0, 2, &old);
+    full.journal(1, 0, &[record(2, 2, State::Dirty)]);
+    full.journal(2, 1, &[record(3, 3, State::Clean)]);
+    assert_eq!(full.recovered().live().count(), 4);
+    let emptied = full.superblock.emptied();
+    full.put_superblock(emptied);
+    let first_frame = full.superblock.layout.frame_page(Frame(0));
+    for end in SUPERBLOCKS..=first_frame {
+        if end > SUPERBLOCKS {
+            full.pages.remove(&(end - 1));
+        }
+        let found = full.recovered();
+        assert_eq!((found.live().count(), found.findings), (0, Findings::default()), "{end}");
+    }
+}

@@ -58,12 +58,21 @@ pub(super) fn format_for(
         edition: new.edition,
         ..Superblock::new(new.uuid, layout, found, bytes)
     };
-    // Neither superblock counts while the rest is made.
-    let none = [0; PAGE_BYTES];
-    for copy in Copy::BOTH {
-        ssd.write(copy.superblock_page(), &none)?;
+    // While the rest is made neither superblock counts. But where this very cache stands, on an SSD that has grown, it is an
+    // empty one until then: a crash leaves no disk without its cache.
+    let found = read_superblock(ssd).ok();
+    let emptied = found.filter(|(found, _)| found.uuid == new.uuid);
+    let emptied = emptied.map(|(found, worse)| (found.emptied(), worse));
+    match emptied.filter(|(emptied, _)| emptied.edition < new.edition) {
+        Some((emptied, worse)) => write_superblock(ssd, &emptied, worse)?,
+        None => {
+            let none = [0; PAGE_BYTES];
+            for copy in Copy::BOTH {
+                ssd.write(copy.superblock_page(), &none)?;
+            }
+            ssd.flush()?;
+        }
     }
-    ssd.flush()?;
     let zeros = vec![0; PAGES_AT_ONCE * PAGE_BYTES];
     let end = layout.frame_page(Frame(0));
     for page in (SUPERBLOCKS..end).step_by(PAGES_AT_ONCE) {
