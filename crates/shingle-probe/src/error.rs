@@ -17,6 +17,9 @@ pub enum ProbeError {
     /// The record of measurements cannot be read or written.
     #[error("{0}: {1}")]
     Record(PathBuf, io::Error),
+    /// Another probe writes it.
+    #[error("{0}: another probe of this disk is under way; wait until it has ended")]
+    RecordInUse(PathBuf),
     /// It is of another disk or other options.
     #[error(
         "{0} is a record of another disk or of other options; name another file with --record, or remove it"

@@ -6,9 +6,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -75,7 +77,7 @@ impl Session {
         Session::default()
     }
 
-    /// Measurements kept in the file at `path`; those of an earlier session of the same subject are
+    /// Measurements kept in the file at `path`, which nobody else may have meanwhile; those of an earlier session of the same subject are
     /// there already. A last line that a kill cut off is dropped.
     ///
     /// # Errors
@@ -83,11 +85,15 @@ impl Session {
     pub fn resume(path: &Path, subject: &Subject) -> Result<Session, ProbeError> {
         let mut session = Session { path: Some(path.to_owned()), ..Session::default() };
         let system = |error| ProbeError::Record(path.to_owned(), error);
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(system(error)),
-        };
+        let mut options = OpenOptions::new();
+        let options = options.create(true).truncate(false).read(true).write(true);
+        let mut file = options.open(path).map_err(system)?;
+        // Two probes of one disk would measure each other. (Not every file system has locks.)
+        if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+            return Err(ProbeError::RecordInUse(path.to_owned()));
+        }
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(system)?;
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         let first = serde_json::to_string(subject).map_err(|error| system(error.into()))?;
         if whole > 0 && session.parse(path, &text[..whole])? != *subject {
@@ -98,12 +104,6 @@ impl Session {
             let why = "it is no record, and would be overwritten".to_owned();
             return Err(ProbeError::BadRecord(path.to_owned(), 1, why));
         }
-        let mut file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path)
-            .map_err(system)?;
         file.set_len(whole as u64).map_err(system)?;
         io::Seek::seek(&mut file, io::SeekFrom::End(0)).map_err(system)?;
         if whole == 0 {
@@ -229,6 +229,7 @@ mod tests {
         for name in ["one", "two", "three"] {
             session.measure(name, || Ok(1u64)).expect("made");
         }
+        drop(session);
         let text = std::fs::read_to_string(&path).expect("there").replace("two\",", "two\";");
         std::fs::write(&path, &text).expect("written");
         let bad = Session::resume(&path, &subject).expect_err("refused").to_string();
@@ -237,6 +238,19 @@ mod tests {
         std::fs::write(&path, rest).expect("written");
         let session = Session::resume(&path, &subject).expect("what is before it");
         assert!(session.has("one") && !session.has("two") && !session.has("three"));
+    }
+
+    #[test]
+    fn a_record_is_one_probes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("record");
+        let subject = Subject::new("disk", "S1", 100, "");
+        let mut session = Session::resume(&path, &subject).expect("new");
+        let told = Session::resume(&path, &subject).expect_err("refused").to_string();
+        assert!(told.contains("another probe"), "{told}");
+        session.measure("one", || Ok(1u64)).expect("made");
+        drop(session);
+        assert!(Session::resume(&path, &subject).expect("it has ended").has("one"));
     }
 
     /// Only a first line that a kill cut off is written anew.

@@ -120,6 +120,7 @@ fn a_probe_goes_on_where_it_was_and_a_record_is_analysed_again() {
     assert_eq!(again.profile(5000), profile);
 
     // Killed in the middle; another disk's state does not matter.
+    drop(session);
     let text = fs::read_to_string(&path).expect("there");
     let lines: Vec<&str> = text.lines().collect();
     fs::write(&path, lines[..lines.len() / 2].join("\n") + "\n{\"na").expect("written");
