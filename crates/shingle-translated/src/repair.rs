@@ -26,11 +26,13 @@ pub fn repair(disk: Box<dyn ZonedDisk>, give_up: bool) -> Result<Inspected, Open
         (Some(what), None) => return Err(OpenError::Damaged { disk: name, what: what.clone() }),
     };
     let live = open(disk, reading, Seeded::default())?;
-    match live.status().failed {
-        Some(what) => Err(OpenError::Unusable { disk: name, what }),
-        None => live
-            .close()
-            .map(|()| found)
-            .map_err(|error| OpenError::Unusable { disk: name, what: error.to_string() }),
-    }
+    let failed = match live.status().failed {
+        Some(what) => Some(what),
+        None => live.close().err().map(|error| error.to_string()),
+    };
+    failed.map_or(Ok(found), |what| {
+        // (What a disk says of itself begins with its name.)
+        let what = what.strip_prefix(&format!("{name}: ")).unwrap_or(&what).to_owned();
+        Err(OpenError::Unusable { disk: name, what })
+    })
 }

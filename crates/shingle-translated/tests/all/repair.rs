@@ -4,7 +4,7 @@ use crate::common::{Held, data, drills, formatted, read, wanted, write};
 use shingle_core::units::Block;
 use shingle_engine::Buffer;
 use shingle_translated::{LiveDisk, LiveErrorKind, OpenError, format, inspect, repair};
-use shingle_zoned::{Faults, Geometry, ZonedDisk as _};
+use shingle_zoned::{Faults, Geometry, Operation, ZonedDisk as _};
 
 /// A disk whose checkpoint has several pages: zones, then runs. Every third block is written, so that each is a run.
 fn large(translation: &str) -> Held {
@@ -139,4 +139,14 @@ fn a_commit_that_is_gone_cannot_be_repaired_and_nothing_is_changed() {
     let error = repair(empty.boxed(), true).expect_err("it is empty");
     assert!(matches!(error, OpenError::NotFormatted { .. }), "{error}");
     drop(formatted("fluid"));
+}
+
+#[test]
+fn a_repair_that_the_disk_does_not_take_names_it_once() {
+    for operation in [Operation::Write, Operation::Flush] {
+        let disk = formatted("log");
+        disk.fail(operation, 0, 100);
+        let error = repair(disk.boxed(), false).expect_err("it fails").to_string();
+        assert_eq!(error.matches(disk.name()).count(), 1, "{error}");
+    }
 }
