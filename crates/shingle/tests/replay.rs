@@ -120,6 +120,13 @@ fn nothing_is_overwritten_unless_it_is_said() {
     refused(folder.path(), &format!("{words} --emulate cmr7200"), "does not tell its steps");
     refused(folder.path(), &format!("{words} --depth 0"), "--depth 0");
     refused(folder.path(), &format!("{words} -p belady"), "belady");
+    // The disk is made first.
+    refused(folder.path(), &words.replace("new.img", "none/new.img"), "none/new.img");
+    refused(folder.path(), &format!("{words} -c 1000000T"), "new.img");
+    std::fs::File::create(path("empty.img")).expect("a file");
+    let empty = "--cache none/new.img --disk empty.img";
+    refused(folder.path(), &format!("replay {TRACE} {empty}"), "none/new.img");
+    assert_eq!(path("empty.img").metadata().expect("there").len(), 0);
     assert!(!path("new.img").exists() && !path("new-disk.img").exists());
 }
 

@@ -1,6 +1,7 @@
 //! The files or devices of a replay: made if they are not there, and never taken silently.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom};
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -13,20 +14,53 @@ use crate::Usage;
 
 /// How long a file or device is; `None` if it is not there or empty.
 fn length(path: &Path) -> anyhow::Result<Option<u64>> {
-    use std::io::{Seek, SeekFrom};
     match open_to_look(path) {
         Ok(mut file) => {
             let bytes = file.seek(SeekFrom::End(0)).with_context(|| path.display().to_string())?;
             Ok(Some(bytes).filter(|&bytes| bytes > 0))
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| path.display().to_string()),
     }
 }
 
-fn set_length(path: &Path, bytes: u64) -> anyhow::Result<()> {
-    let file = OpenOptions::new().create(true).write(true).truncate(false).open(path);
-    file.and_then(|file| file.set_len(bytes)).with_context(|| path.display().to_string())
+/// A file that was made or is longer now. It becomes what it was unless it is kept: it would be in the way of the next try.
+pub(super) struct Made<'a> {
+    path: &'a Path,
+    /// How long it was, if it was there.
+    before: Option<u64>,
+    kept: bool,
+}
+
+impl Made<'_> {
+    pub(super) fn keep(&mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Made<'_> {
+    fn drop(&mut self) {
+        if self.kept {
+            return;
+        }
+        // (Why it is of no use is told already.)
+        let _ = match self.before {
+            None => std::fs::remove_file(self.path),
+            Some(bytes) => open(self.path).and_then(|file| file.set_len(bytes)),
+        };
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).truncate(false).write(true).open(path)
+}
+
+fn set_length(path: &Path, bytes: u64) -> io::Result<Made<'_>> {
+    let before = path.metadata().ok().map(|metadata| metadata.len());
+    let file = open(path)?;
+    let made = Made { path, before, kept: false };
+    file.set_len(bytes)?;
+    Ok(made)
 }
 
 /// A file or device as it has to be.
@@ -38,9 +72,11 @@ pub(super) struct Wanted<'a> {
     bytes: Option<u64>,
 }
 
-impl Wanted<'_> {
-    pub(super) fn make(&self) -> anyhow::Result<()> {
-        self.bytes.map_or(Ok(()), |bytes| set_length(self.path, bytes))
+impl<'a> Wanted<'a> {
+    /// Nothing comes back of one that is as it has to be.
+    pub(super) fn make(&self) -> anyhow::Result<Option<Made<'a>>> {
+        let made = self.bytes.map(|bytes| set_length(self.path, bytes)).transpose();
+        made.with_context(|| self.path.display().to_string())
     }
 
     /// Blocks that a cache on it holds.

@@ -26,6 +26,7 @@ use shingle_store::store::create::{Consent, CreateError, create, destroy, occupa
 use shingle_store::store::format::read_superblock;
 use uuid::Uuid;
 
+use self::files::Made;
 use super::setup::{check_pacing, mode, read_trace, report, seed};
 use crate::cli::{self, Global, TraceArgs};
 use crate::output::{self, Tried, note, print};
@@ -138,12 +139,13 @@ pub(crate) fn execute(args: &Replay, global: &Global, registry: &Registry) -> an
     }
     let modes = real.iter().map(|real| real.settings.mode);
     let foretold = predict::jobs(args, registry, &trace, ssd.slots(), modes)?;
-    disk.make()?;
-    ssd.make()?;
+    let mut made = [disk.make()?, ssd.make()?];
     let mut runs = Vec::new();
     for (nth, real) in real.into_iter().enumerate() {
         // (What is in the way of any but the first is what the one before it has left.)
-        runs.push(real.run(args, global, registry, &trace, args.overwrite || nth > 0)?);
+        real.create(args, registry, args.overwrite || nth > 0)?;
+        made.iter_mut().flatten().for_each(Made::keep);
+        runs.push(real.run(args, global, registry, &trace)?);
     }
     let predicted = predict::run(&foretold, &trace, global.quiet)?;
     deliver(args, global, &trace, runs, predicted)
@@ -256,19 +258,22 @@ impl Real {
         Ok(Real { settings, labels, emulation: emulated.map(|(it, _)| it), disk_bytes })
     }
 
-    /// Makes the cache, runs the trace through it and ends it.
+    /// Makes the cache.
+    fn create(&self, args: &Replay, registry: &Registry, overwrite: bool) -> anyhow::Result<()> {
+        let (ssd, disk) = Device::pair(&args.cache, &args.disk)?;
+        let consent = Consent { destroy: &args.destroy, overwrite };
+        create(&ssd, &disk, &self.settings, registry, consent)?;
+        Ok(())
+    }
+
+    /// Runs the trace through it and ends it.
     fn run(
         self,
         args: &Replay,
         global: &Global,
         registry: &Registry,
         trace: &Trace,
-        overwrite: bool,
     ) -> anyhow::Result<RunResult> {
-        let (ssd, disk) = Device::pair(&args.cache, &args.disk)?;
-        let consent = Consent { destroy: &args.destroy, overwrite };
-        create(&ssd, &disk, &self.settings, registry, consent)?;
-        drop((ssd, disk));
         let Real { settings, labels, emulation, .. } = self;
         let done = replayed(args, global, registry, &settings, trace, &labels, emulation);
         // Its data is of no use to anybody.
