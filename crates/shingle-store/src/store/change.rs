@@ -79,6 +79,14 @@ pub(super) enum ChangeError {
         /// What is used of it, in bytes.
         used: u64,
     },
+    /// The disk has grown, and the SSD has not.
+    #[error("{error}; {done}")]
+    Half {
+        /// What was done.
+        done: String,
+        /// Why the rest was not.
+        error: Box<ChangeError>,
+    },
     /// Dirty data cannot be read from the SSD.
     #[error(
         "the data of {0} dirty blocks is lost, and `status` lists them; --accept-lost gives them up: then the disk \
@@ -180,7 +188,13 @@ impl Shared {
             ));
         }
         if slots > self.slots() {
-            self.exchange(devices.ssd, false, tell)?;
+            let grown = self.exchange(devices.ssd, false, tell);
+            if let Err(error) = grown {
+                return Err(match said.pop() {
+                    Some(done) => ChangeError::Half { done, error: Box::new(error) },
+                    None => error,
+                });
+            }
             said.push(format!("the cache has room for {} now", show_bytes(slots * BLOCK_BYTES)));
         }
         Ok(Some(said.join("; ")))

@@ -131,6 +131,14 @@ impl Bed {
         }
     }
 
+    /// Idle time writes nothing to the disk.
+    fn never_idle(&self) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+        let hour = (now.as_secs() / 3_600 + 12) % 24;
+        let never = vec![format!("limit.hours={hour}-{}", hour + 1)];
+        assert_eq!(self.ask(&Request::Set { what: never }), Answer::Done(()));
+    }
+
     fn export(&self, trust_disk: bool) -> Result<(), ServeError> {
         self.emptied(trust_disk, export)
     }
@@ -391,11 +399,7 @@ fn a_copy_of_a_cache_is_not_served_beside_it() {
 fn what_would_go_with_a_deleted_file_is_said_before_the_end() {
     let bed = Bed::new();
     let serving = bed.serve();
-    // (Idle time must not write it to the disk.)
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
-    let hour = (now.as_secs() / 3_600 + 12) % 24;
-    let never = vec![format!("limit.hours={hour}-{}", hour + 1)];
-    assert_eq!(bed.ask(&Request::Set { what: never }), Answer::Done(()));
+    bed.never_idle();
     write(&mut bed.client(), MIB, b"only in the cache");
     std::fs::remove_file(bed.path("ssd")).expect("removed");
     let Answer::Failed(why) = bed.ask(&Request::Stop) else { panic!("it is lost") };

@@ -237,3 +237,27 @@ fn an_ssd_that_takes_no_writes_is_found_before_the_old_one_leaves() {
     assert_eq!((status.ssd_state.as_str(), cached), ("in", 1), "the old one stays as it was");
     bed.stop(serving);
 }
+
+/// Data on the SSD that is lost keeps it from leaving; the disk was there before.
+#[test]
+fn a_disk_that_has_grown_is_told_though_the_ssd_has_not() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    bed.never_idle();
+    let mut client = bed.client();
+    write(&mut client, MIB, &[0xA5; 4096]);
+    client.flush().expect("connected").expect("flushed");
+    let ssd = std::fs::read(bed.path("ssd")).expect("read");
+    let at = ssd.chunks(4096).position(|page| page == [0xA5; 4096]).expect("it is dirty");
+    let file = OpenOptions::new().write(true).open(bed.path("ssd")).expect("there");
+    file.write_all_at(&[0; 4096], at as u64 * 4096).expect("damaged");
+    resize(&bed, "ssd", 40 * MIB);
+    resize(&bed, "disk", 96 * MIB);
+    let answer = bed.ask(&Request::Grow);
+    let Answer::Failed(why) = answer else { panic!("{answer:?}") };
+    assert!(why.contains("1 dirty blocks is lost"), "{why}");
+    assert!(why.contains("the disk has 96 MiB now"), "{why}");
+    write(&mut client, MIB, &[7; 4096]);
+    client.disconnect().expect("connected");
+    bed.stop(serving);
+}
