@@ -388,6 +388,7 @@ fn what_is_wrong_is_told_and_nothing_is_changed() {
         .expect("cut");
     bed.refused(1, "serve --cache cut --disk disk.img --nbd unix:a", "is it the right one?");
     bed.refused(1, "check --cache cut", "is it the right one?");
+    bed.refused(1, "check --cache cut", "shingle: cut has 20971520 bytes, but ");
     let lost = File::options().write(true).open(bed.path("cut")).expect("there");
     lost.write_all_at(&[9; 65_536], 0).expect("written");
     bed.refused(1, "serve --cache cut --disk disk.img --nbd unix:a", "it holds no cache");

@@ -3,14 +3,14 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::{anyhow, bail};
 use clap::Args;
 use serde_json::json;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_device::Device;
 use shingle_store::backend::look_at_pair;
-use shingle_store::store::check::{Findings, check};
+use shingle_store::store::check::{CheckError, Findings, check};
 use shingle_store::store::trust::Known;
 
 use super::Ask;
@@ -40,8 +40,13 @@ pub(super) fn execute(args: &Check, global: &Global) -> anyhow::Result<()> {
         None => (Device::open_to_look(&args.ask.cache)?, None),
     };
     let progress = Progress::new("checking", 0, global.quiet);
-    let findings = check(&ssd, disk.as_deref(), &mut |done, all| progress.set(done, all))
-        .with_context(|| args.ask.cache.display().to_string())?;
+    let findings = check(&ssd, disk.as_deref(), &mut |done, all| progress.set(done, all)).map_err(
+        |error| match error {
+            // (Which names its device.)
+            CheckError::Device(error) => anyhow!(error),
+            error => anyhow!(error).context(args.ask.cache.display().to_string()),
+        },
+    )?;
     drop(progress);
     // (Nobody else has it: it is locked.)
     let zoned = disk.as_deref().filter(|disk| disk.device().is_none());
