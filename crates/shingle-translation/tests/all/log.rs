@@ -225,3 +225,15 @@ fn too_few_zones_are_refused() {
     let wanted = "log keeps at least 4 zones from the host: it needs more than that, not 4";
     assert_eq!(error.as_deref(), Some(wanted));
 }
+
+/// Percents would leave the host one zone.
+#[test]
+fn what_is_kept_from_the_host_is_a_share() {
+    let entry = get("log").expect("known");
+    for (spare, fits) in [("0.99", true), ("1", false), ("20", false)] {
+        let mut params = Params::new(entry.params);
+        params.set("spare", spare).expect("a ratio");
+        let made = entry.make(&params, Layout { zones: 20, ..SMALL });
+        assert_eq!(made.is_ok(), fits, "{spare}");
+    }
+}

@@ -43,7 +43,7 @@ impl Make for Log {
             name: "spare",
             kind: Kind::Ratio,
             default: "0.2",
-            about: "share of the zones kept from the host (the default of SPDK's FTL, which is CSAL's)",
+            about: "share of the zones kept from the host, less than 1 (the default of SPDK's FTL, which is CSAL's)",
         },
         Param {
             name: "garbage",
@@ -75,10 +75,24 @@ impl Make for Log {
     const HAS_BUFFER: bool = false;
 
     fn new(params: &Params, layout: Layout) -> Result<Self, String> {
-        countable(Self::NAME, layout)?;
+        // (Percents would leave the host one zone.)
+        if params.thousandths("spare") >= 1000 {
+            return Err("spare: it is a share of the zones, less than 1, such as 0.2".to_owned());
+        }
+        Log::made(params, layout)
+    }
+
+    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+        Log::made(params, layout)?.opened(layout, saved)
+    }
+}
+
+impl Log {
+    fn made(params: &Params, layout: Layout) -> Result<Log, String> {
+        countable(<Log as Make>::NAME, layout)?;
         let Layout { zone_blocks, buffer_blocks, zones } = layout;
         if u64::from(zones).saturating_mul(zone_blocks) >= NONE {
-            return Err(format!("{} counts to {NONE} blocks: fewer zones, please", Self::NAME));
+            return Err(format!("{} counts to {NONE} blocks: fewer zones, please", <Log as Make>::NAME));
         }
         let victim = match params.choice("victim") {
             "greedy" => Victim::Greedy,
@@ -93,7 +107,7 @@ impl Make for Log {
         if zones <= needed {
             return Err(format!(
                 "{} keeps at least {needed} zones from the host: it needs more than that, not {zones}",
-                Self::NAME
+                <Log as Make>::NAME
             ));
         }
         let spare =
@@ -125,9 +139,5 @@ impl Make for Log {
             cleans_first: false,
             counters: Counters::default(),
         })
-    }
-
-    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
-        Log::new(params, layout)?.opened(layout, saved)
     }
 }
