@@ -118,7 +118,9 @@ fn settings(entry: &Entry) -> Vec<Vec<(String, String)>> {
             Kind::Zones => &[ZONE],
             Kind::Ratio if param.name == "cycle" => &[CYCLE],
             Kind::Ratio if param.name == "period" => &[PERIOD],
-            Kind::Count | Kind::Blocks | Kind::Ratio | Kind::Limit | Kind::Micros | Kind::Hours => continue,
+            Kind::Count | Kind::Blocks | Kind::Ratio | Kind::Limit | Kind::Micros | Kind::Hours => {
+                continue;
+            }
         };
         let with = |set: &Vec<(String, String)>, word: &str| {
             let mut set = set.clone();

@@ -89,10 +89,10 @@ impl Make for Log {
 
 impl Log {
     fn made(params: &Params, layout: Layout) -> Result<Log, String> {
-        countable(<Log as Make>::NAME, layout)?;
+        countable(Self::NAME, layout)?;
         let Layout { zone_blocks, buffer_blocks, zones } = layout;
         if u64::from(zones).saturating_mul(zone_blocks) >= NONE {
-            return Err(format!("{} counts to {NONE} blocks: fewer zones, please", <Log as Make>::NAME));
+            return Err(format!("{} counts to {NONE} blocks: fewer zones, please", Self::NAME));
         }
         let victim = match params.choice("victim") {
             "greedy" => Victim::Greedy,
@@ -107,7 +107,7 @@ impl Log {
         if zones <= needed {
             return Err(format!(
                 "{} keeps at least {needed} zones from the host: it needs more than that, not {zones}",
-                <Log as Make>::NAME
+                Self::NAME
             ));
         }
         let spare =
