@@ -132,9 +132,11 @@ fn difference(path: &str, there: &Value, here: &Value) -> Option<String> {
 /// A value within a sentence.
 fn brief(value: &Value) -> String {
     match value {
+        Value::Array(values) if values.is_empty() => "nothing".into(),
         Value::Array(values) if values.iter().all(Value::is_string) => {
             values.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(",")
         }
+        Value::Array(values) if values.len() == 1 => "one entry".into(),
         Value::Array(values) => format!("{} entries", values.len()),
         Value::Object(_) => "something".into(),
         Value::String(text) => text.clone(),
@@ -183,6 +185,11 @@ mod tests {
         assert_eq!(
             difference("", &there, &here).unwrap(),
             "axes[0].values is 1%,2% there and 1% here"
+        );
+        let here = json!({"a": 1, "axes": []});
+        assert_eq!(
+            difference("", &there, &here).unwrap(),
+            "axes is one entry there and nothing here"
         );
     }
 }
