@@ -293,7 +293,8 @@ fn what_is_wrong_with_a_description_is_told_in_one_line() {
         let text = valid.replace(from, to);
         assert_ne!(text, valid, "{from}");
         let error = Description::from_text("x.toml", &text).expect_err(to).to_string();
-        let one = error.lines().count() == 1 && error.starts_with("x.toml");
+        let one =
+            error.lines().count() == 1 && error.starts_with("x.toml: is no workload description");
         assert!(one && error.contains(told), "{to}: {error}");
     }
 }

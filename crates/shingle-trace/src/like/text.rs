@@ -147,7 +147,7 @@ fn write_rows(text: &mut String, name: &str, rows: impl Iterator<Item = Vec<u64>
 fn wrong(what: &str) -> Problem {
     Problem::new(
         Kind::Corrupt,
-        format!("no workload description: {what}; make one with shingle trace synth --like"),
+        format!("is no workload description: {what}; make one with shingle trace synth --like"),
     )
 }
 
