@@ -76,6 +76,8 @@ pub struct CurvePoint {
     pub simulated_blocks: u64,
     /// The cache, if there is one, was full.
     pub was_full: bool,
+    /// The disk is shingled, and cleaned fewer than 30 bands in what was run: the figures say little about shingling.
+    pub few_cleanings: bool,
     /// Accesses that found their block cached, in percent.
     pub hits_percent: Estimate,
     /// Accesses that did not.

@@ -40,6 +40,23 @@ fn all_bands_are_what_compare_says() {
 }
 
 #[test]
+fn figures_of_few_cleanings_are_marked() {
+    let folder = Folder::new();
+    let curve = |rest: &str| format!("curve {SMALL} -p lru -c 10% {rest}");
+    // The buffer of a small disk fills; the whole of a disk's never does with so few writes.
+    for (buffer, few) in [("", false), ("--set drive.pb=real", true)] {
+        let table = folder.done(&curve(buffer));
+        assert_eq!(table.contains("│ lru ~ "), few, "{table}");
+        assert_eq!(table.contains("~ fewer than 30 bands were cleaned"), few, "{table}");
+        let point = &folder.json(&curve(&format!("{buffer} --json -")))["curves"][0]["points"][0];
+        assert_eq!(point["few_cleanings"], few);
+    }
+    // Other disks clean no bands.
+    let table = folder.done(&curve("-d cmr5900"));
+    assert!(!table.contains('~'), "{table}");
+}
+
+#[test]
 fn what_was_sampled_is_told() {
     let folder = Folder::new();
     let table = folder.done(&format!("curve {SMALL} -p lru -c 10%"));

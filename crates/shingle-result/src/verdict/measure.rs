@@ -3,7 +3,7 @@
 use crate::run::RunResult;
 
 /// A run with fewer cleanings than this says little about shingling.
-pub(crate) const CLEANINGS_MIN: u64 = 30;
+pub const CLEANINGS_MIN: u64 = 30;
 
 /// Less than this apart, two runs are level.
 pub(super) const LEVEL: f64 = 1.005;
@@ -69,7 +69,7 @@ pub fn cleanings(run: &RunResult) -> u64 {
 
 /// Whether a run cleaned too little to say much about shingling.
 #[must_use]
-pub(crate) fn hardly_cleaned(run: &RunResult) -> bool {
+pub fn hardly_cleaned(run: &RunResult) -> bool {
     // Only shingled drives have the size of a buffer among what was set.
     run.labels.drive_parameters.contains_key("pb") && cleanings(run) < CLEANINGS_MIN
 }

@@ -14,7 +14,10 @@ use crate::run::RunResult;
 use crate::said::Said;
 pub use groups::{Group, groups};
 pub(crate) use measure::overloaded;
-pub use measure::{cleanings, done_and_left, measure, none_filled, ranking, rewrites};
+pub use measure::{
+    CLEANINGS_MIN, cleanings, done_and_left, hardly_cleaned, measure, none_filled, ranking,
+    rewrites,
+};
 pub use names::{count, name};
 pub use places::{POLICY, PlaceRuns, places};
 pub use seeds::likes;

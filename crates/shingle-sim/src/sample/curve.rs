@@ -300,6 +300,7 @@ fn point(job: &Job, run: &RunResult, figures: [Estimate; 6]) -> CurvePoint {
         cache_blocks: job.labels().cache_blocks,
         simulated_blocks: run.labels.cache_blocks,
         was_full: run.warm_from.is_some(),
+        few_cleanings: verdict::hardly_cleaned(run),
         hits_percent,
         misses,
         rmws,

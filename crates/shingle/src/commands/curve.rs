@@ -188,7 +188,7 @@ fn csv(all: &Curves) -> anyhow::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut header: Vec<String> = ["trace", "seed", "drive", "policy", "cache_blocks"]
         .into_iter()
-        .chain(["simulated_blocks", "was_full", "sample_percent"])
+        .chain(["simulated_blocks", "was_full", "few_cleanings", "sample_percent"])
         .map(str::to_owned)
         .collect();
     if let Some(point) = all.curves.iter().flat_map(|curve| &curve.points).next() {
@@ -207,6 +207,7 @@ fn csv(all: &Curves) -> anyhow::Result<String> {
                 point.cache_blocks.to_string(),
                 point.simulated_blocks.to_string(),
                 point.was_full.to_string(),
+                point.few_cleanings.to_string(),
                 curve.sample.percent.to_string(),
             ];
             for (_, figure) in point.estimates() {

@@ -4,7 +4,7 @@ use comfy_table::{Cell, CellAlignment};
 use shingle_core::duration::show_duration as seconds;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_result::verdict::count;
+use shingle_result::verdict::{CLEANINGS_MIN, count};
 use shingle_sim::sample::curve::{BUFFER_BLOCKS_MIN, CACHE_BLOCKS_MIN};
 
 use super::fit::{Figures, wrapped};
@@ -26,6 +26,12 @@ pub(crate) fn curves(all: &Curves, color: Color) -> String {
     let points = || all.curves.iter().flat_map(|curve| &curve.points);
     if points().any(|point| !point.was_full && point.cache_blocks > 0) {
         text += "* the cache was never full: a larger one brings nothing\n";
+    }
+    if points().any(|point| point.few_cleanings) {
+        text += &wrapped(&format!(
+            "~ fewer than {CLEANINGS_MIN} bands were cleaned in what was run: these figures say little about shingling. A \
+             longer trace, a smaller cache or a smaller buffer (--set drive.pb=SIZE) shows more.\n"
+        ));
     }
     if all.curves.iter().any(|curve| !curve.sample.in_full) {
         text += &wrapped(
@@ -76,7 +82,8 @@ fn table(curve: &CurvesOfDrive, color: Color) -> String {
     table.set_header(["policy", "cache", "hits", "RMWs", "done", "left", "done + left"]);
     for point in &curve.points {
         let mark = if point.was_full || point.cache_blocks == 0 { "" } else { " *" };
-        let mut cells = vec![Cell::new(format!("{}{mark}", point.policy))];
+        let few = if point.few_cleanings { " ~" } else { "" };
+        let mut cells = vec![Cell::new(format!("{}{mark}{few}", point.policy))];
         let figures = [
             show_bytes(point.cache_blocks * BLOCK_BYTES),
             with_error(point.hits_percent, |value| format!("{value:.1}")) + " %",
