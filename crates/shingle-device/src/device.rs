@@ -1,5 +1,6 @@
 //! Files and block devices: opened, locked, measured, read and written.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -15,6 +16,12 @@ use thiserror::Error;
 use crate::direct::Direct;
 use crate::lock;
 use crate::page_reader::PageReader;
+
+/// Tells that a file [has no name](Device::is_deleted), and what comes of it.
+#[must_use]
+pub fn deleted(name: impl Display, what: &str) -> String {
+    format!("{name}: it was deleted while it was served, and {what}")
+}
 
 /// What is wrong with a file or device.
 #[derive(Debug, Error)]

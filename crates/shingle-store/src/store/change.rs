@@ -117,7 +117,8 @@ const STEP: Duration = Duration::from_millis(20);
 /// A store that does not do as it is told for so long has ended, or its devices hang.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// An SSD takes writes: its last page, which no cache that is to grow uses, is written as it is.
+/// Whether an SSD takes writes: its last page is written as it stands there. (It may be the one that is used, which has grown:
+/// that uses no page so far back.)
 fn check_writable(ssd: &Device) -> Result<(), DeviceError> {
     let last = Block(ssd.blocks() - 1);
     let mut page = [0; PAGE_BYTES];

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use shingle_core::registry::Registry;
 use shingle_core::service::Mode;
+use shingle_device::deleted;
 use shingle_engine::settings::Settings;
 use shingle_engine::{Config, SsdState};
 use uuid::Uuid;
@@ -28,17 +29,12 @@ pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(Left, Vec<String>),
         return Err(EndError::Another { path: ssd.path().to_owned(), uuid }.into());
     }
     let mut warnings = Vec::new();
-    let gone = |path: &Path, what: &str| {
-        format!("{}: it was deleted while it was served, and {what}", path.display())
-    };
     if dirty_blocks > 0 && ssd.is_deleted() {
-        warnings.push(gone(
-            ssd.path(),
-            &format!("what was dirty on it is lost (blocks: {dirty_blocks})"),
-        ));
+        let what = format!("what was dirty on it is lost (blocks: {dirty_blocks})");
+        warnings.push(deleted(ssd.path().display(), &what));
     }
     if disk.is_deleted() {
-        warnings.push(gone(disk.path(), "all that it held is lost"));
+        warnings.push(deleted(disk.path().display(), "all that it held is lost"));
     }
     // (One whose SSD has failed was not shut down in order.)
     if superblock.clean {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use shingle_core::registry::Registry;
 use shingle_core::service::Mode;
-use shingle_device::Fingerprint;
+use shingle_device::{Fingerprint, deleted};
 use shingle_engine as engine;
 use shingle_engine::settings::{Settings, SettingsError};
 use shingle_nbd::server::Server;
@@ -301,19 +301,19 @@ impl Shared {
     fn goes_with_the_end(&self, detach: bool) -> Option<String> {
         let devices = self.handle.devices_within(PATIENCE)?;
         if devices.disk_is_deleted {
-            return Some(format!(
-                "{}: it was deleted while it was served, and all that it holds goes with the end of the server; copy what is \
-                 served first, as with nbdcopy, and end the server with a signal",
-                self.disk()
+            return Some(deleted(
+                self.disk(),
+                "all that it holds goes with the end of the server; copy what is served first, as with nbdcopy, and end the \
+                 server with a signal",
             ));
         }
         let dirty = devices.dirty_blocks;
         (!detach && dirty > 0 && devices.ssd.is_deleted()).then(|| {
-            format!(
-                "{}: it was deleted while it was served, and what is dirty on it goes with the end of the server (blocks: \
-                 {dirty}); `shingle store flush` writes them to the disk, `shingle store replace` takes another SSD",
-                self.ssd().display()
-            )
+            let what = format!(
+                "what is dirty on it goes with the end of the server (blocks: {dirty}); `shingle store flush` writes them to \
+                 the disk, `shingle store replace` takes another SSD"
+            );
+            deleted(self.ssd().display(), &what)
         })
     }
 

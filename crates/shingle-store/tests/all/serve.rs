@@ -139,6 +139,15 @@ impl Bed {
         assert_eq!(self.ask(&Request::Set { what: never }), Answer::Done(()));
     }
 
+    /// All that the disk holds would be lost: nobody ends it with a word.
+    fn disk_is_deleted(&self) {
+        std::fs::remove_file(self.path("disk")).expect("removed");
+        for request in [Request::Stop, Request::Detach] {
+            let Answer::Failed(why) = self.ask(&request) else { panic!("it is lost") };
+            assert!(why.contains("disk: it was deleted") && why.contains("nbdcopy"), "{why}");
+        }
+    }
+
     fn export(&self, trust_disk: bool) -> Result<(), ServeError> {
         self.emptied(trust_disk, export)
     }
@@ -416,11 +425,7 @@ fn what_would_go_with_a_deleted_file_is_said_before_the_end() {
     let serving = serving.expect("it is served");
     let stopper = serving.stopper();
     let serving = std::thread::spawn(|| serving.wait(|| ()));
-    std::fs::remove_file(bed.path("disk")).expect("removed");
-    for request in [Request::Stop, Request::Detach] {
-        let Answer::Failed(why) = bed.ask(&request) else { panic!("it is lost") };
-        assert!(why.contains("disk: it was deleted") && why.contains("nbdcopy"), "{why}");
-    }
+    bed.disk_is_deleted();
     stopper.stop();
     serving.join().expect("no panic").expect("in order");
     let lost = "disk: it was deleted while it was served, and all that it held is lost";
@@ -433,11 +438,7 @@ fn what_would_go_with_a_deleted_zoned_disk_is_said_likewise() {
     let serving = bed.try_serve(false).expect("it is served");
     let stopper = serving.stopper();
     let serving = std::thread::spawn(|| serving.wait(|| ()));
-    std::fs::remove_file(bed.path("disk")).expect("removed");
-    for request in [Request::Stop, Request::Detach] {
-        let Answer::Failed(why) = bed.ask(&request) else { panic!("it is lost") };
-        assert!(why.contains("disk: it was deleted") && why.contains("nbdcopy"), "{why}");
-    }
+    bed.disk_is_deleted();
     stopper.stop();
     serving.join().expect("no panic").expect("in order");
 }

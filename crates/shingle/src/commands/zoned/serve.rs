@@ -11,7 +11,7 @@ use anyhow::{anyhow, bail};
 use clap::Args;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_device::Mark;
+use shingle_device::{Mark, deleted};
 use shingle_live::ServedVolume;
 use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::server::{Event, Limits, Served, Server};
@@ -115,10 +115,7 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     control.close();
     // (Whoever wants no remarks wants to know of that, too.)
     if live.is_deleted() {
-        of_end.say(&format!(
-            "warning: {}: it was deleted while it was served, and all that it held is lost",
-            live.name()
-        ));
+        of_end.say(&format!("warning: {}", deleted(live.name(), "all that it held is lost")));
     }
     let ended = volume.end().map_err(anyhow::Error::from).and_then(|()| Ok(live.close()?));
     if let Some(asker) = asker {
