@@ -102,8 +102,8 @@ macro_rules! orders {
             }
 
             #[inline]
-            fn expect_blocks(&self, blocks: &[Block]) {
-                match self { $(AnyOrder::$order(order) => order.expect_blocks(blocks),)* }
+            fn expect_blocks(&self, blocks: &[Block], slots: &Slots) {
+                match self { $(AnyOrder::$order(order) => order.expect_blocks(blocks, slots),)* }
             }
 
             fn wants_future(&self) -> bool {

@@ -363,8 +363,9 @@ impl<P: Policy> CacheCore for Cache<P> {
             0
         };
         let expected = self.slots.expect(requests, &victims[..leaving], &mut blocks, &mut met);
-        self.policy.expect_blocks(&blocks[..expected]);
-        for slot in met[..expected].iter().filter_map(|slot| slot.some()) {
+        self.policy.expect_blocks(&blocks[..expected], &self.slots);
+        let met = met[..expected].iter().filter_map(|slot| slot.some());
+        for slot in met.chain(victims[..leaving].iter().copied()) {
             self.policy.expect(slot);
         }
     }

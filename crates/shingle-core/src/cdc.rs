@@ -17,10 +17,10 @@ pub mod recent;
 
 use crate::drive_view::Costs;
 use crate::params::{Kind, Param, Params};
-use crate::parts::{Links, Recency};
+use crate::parts::{Links, List, Recency};
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, Zoning};
 use crate::slots::Slots;
-use crate::units::{Nanos, Op, Slot};
+use crate::units::{Block, Nanos, Op, Slot};
 
 /// What both sides use: one pool of links, as no slot is clean and dirty, and one clock.
 #[derive(Clone, Debug)]
@@ -101,6 +101,12 @@ pub trait Side: Clone + Send + 'static {
     fn expect(&self, slot: Slot) {
         let _ = slot;
     }
+    /// As [`Policy::coming`], once the group leaves.
+    #[inline]
+    fn coming(&self, shared: &Shared, out: &mut [Slot]) -> usize {
+        let _ = (shared, out);
+        0
+    }
     /// As [`Policy::remark`].
     fn remark(&self, cache_blocks: u32, slots: &Slots) -> Option<String> {
         let _ = (cache_blocks, slots);
@@ -167,6 +173,13 @@ pub const COST: Param = Param {
 #[must_use]
 pub fn group_blocks(params: &Params, slots: &Slots) -> u64 {
     (u64::from(slots.capacity()) / params.count(CLEAN_PART.name).max(1)).max(1)
+}
+
+/// Writes to `out` who is at the tail of `list`, and returns how many that are ([`Side::coming`]).
+#[inline]
+pub(crate) fn coldest(list: &List, shared: &Shared, out: &mut [Slot]) -> usize {
+    let members = list.from_tail(&shared.links).map(Slot);
+    out.iter_mut().zip(members).map(|(place, member)| *place = member).count()
 }
 
 /// The policy: two sides, and the comparator.
@@ -354,6 +367,20 @@ impl<P: Pair> Policy for Cdc<P> {
         self.shared.recency.expect(slot);
         self.clean.expect(slot);
         self.dirty.expect(slot);
+    }
+
+    #[inline]
+    fn expect_blocks(&self, blocks: &[Block], slots: &Slots) {
+        slots.expect_slots(self.shared.recency.turning_cold(blocks.len()));
+    }
+
+    #[inline]
+    fn coming(&self, out: &mut [Slot]) -> usize {
+        match self.phase {
+            Phase::Open => 0,
+            Phase::Clean => self.clean.coming(&self.shared, out),
+            Phase::Dirty => self.dirty.coming(&self.shared, out),
+        }
     }
 
     fn remark(&self, cache_blocks: u32, slots: &Slots) -> Option<String> {

@@ -356,8 +356,8 @@ pub trait Policy: Clone + Send + 'static {
 
     /// These blocks, 64 at most, may be accessed soon, cached or not: as [`Policy::expect`].
     #[inline]
-    fn expect_blocks(&self, blocks: &[Block]) {
-        let _ = blocks;
+    fn expect_blocks(&self, blocks: &[Block], slots: &Slots) {
+        let _ = (blocks, slots);
     }
 
     /// Writes to `out` who may be named next, as far as it takes no search to know, and returns how many:

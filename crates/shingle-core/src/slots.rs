@@ -303,6 +303,11 @@ impl Slots {
         core::hint::black_box(heads.fold(0, |sum, head| sum ^ read(head)));
     }
 
+    /// Reads what is known of these, so that it is in the processor's cache.
+    pub(crate) fn expect_slots(&self, slots: impl Iterator<Item = Slot>) {
+        core::hint::black_box(slots.fold(0, |sum, slot| sum ^ self.records[slot.index()].block));
+    }
+
     /// Some slot that may be named, if no I/O is under way on any.
     #[cold]
     pub(crate) fn evictable_at_rest(&self) -> Option<Slot> {

@@ -3,7 +3,7 @@
 //! the order when they are used. So the price is kept up to date block by block, and no group is
 //! ever searched.
 
-use crate::cdc::{Offer, Shared, Side};
+use crate::cdc::{Offer, Shared, Side, coldest};
 use crate::drive_view::Costs;
 use crate::idle::Round;
 use crate::order::Order;
@@ -194,6 +194,11 @@ impl<O: Order> Side for Held<O> {
     #[inline]
     fn expect(&self, slot: Slot) {
         self.order.expect(slot);
+    }
+
+    #[inline]
+    fn coming(&self, shared: &Shared, out: &mut [Slot]) -> usize {
+        coldest(&self.group, shared, out)
     }
 
     fn memory(&self) -> Memory {

@@ -8,7 +8,7 @@
 //! SAC+ drops cold blocks whatever dirty ones would cost, and prices one hot block when there are
 //! none ([`Recent::cold_first`]).
 
-use crate::cdc::{Offer, Shared, Side};
+use crate::cdc::{Offer, Shared, Side, coldest};
 use crate::drive_view::Costs;
 use crate::parts::List;
 use crate::policy::{Access, Memory, Victims};
@@ -152,6 +152,11 @@ impl Side for Recent {
         self.left += u64::from(named);
         let some_left = if self.cold_only { self.cold > 0 } else { !self.list.is_empty() };
         named > 0 && self.left < self.group_blocks && some_left
+    }
+
+    #[inline]
+    fn coming(&self, shared: &Shared, out: &mut [Slot]) -> usize {
+        coldest(&self.list, shared, out)
     }
 
     fn memory(&self) -> Memory {

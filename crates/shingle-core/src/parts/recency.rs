@@ -88,6 +88,13 @@ impl Recency {
         core::hint::black_box(self.stamps[slot.index()]);
     }
 
+    /// Who turns cold with the next `count` uses, if it is not used by them.
+    pub fn turning_cold(&self, count: usize) -> impl Iterator<Item = Slot> + '_ {
+        let edge = self.now.saturating_sub(self.window);
+        let drawn = (edge..).zip(self.ring.get(self.at..).unwrap_or_default()).take(count);
+        drawn.filter_map(|(stamp, &slot)| (self.stamps[slot.index()] == stamp).then_some(slot))
+    }
+
     /// Bytes of memory taken.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -113,6 +120,8 @@ mod tests {
         assert_eq!(recency.touch(Slot(0)), None); // stamp 0
         assert_eq!(recency.touch(Slot(1)), None); // stamp 1
         assert!(!recency.cold(Slot(0)), "two accesses ago is still within the window");
+        let foreseen: Vec<Slot> = recency.turning_cold(9).collect();
+        assert_eq!(foreseen, [Slot(0), Slot(1)], "if they are not used by then");
         assert_eq!(recency.touch(Slot(2)), Some(Slot(0))); // stamp 2 pushes stamp 0 out
         assert!(recency.cold(Slot(0)) && !recency.cold(Slot(1)));
         assert_eq!(recency.touch(Slot(1)), None, "it was used just now");

@@ -170,7 +170,7 @@ impl Order for Arc {
     }
 
     #[inline]
-    fn expect_blocks(&self, blocks: &[Block]) {
+    fn expect_blocks(&self, blocks: &[Block], _: &Slots) {
         self.ghosts.expect(blocks);
     }
 

@@ -391,7 +391,7 @@ impl Policy for DiskTime {
     }
 
     #[inline]
-    fn expect_blocks(&self, blocks: &[Block]) {
+    fn expect_blocks(&self, blocks: &[Block], _: &Slots) {
         self.left.expect(blocks);
     }
 

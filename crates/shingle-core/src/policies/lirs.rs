@@ -232,7 +232,7 @@ impl Order for Lirs {
     }
 
     #[inline]
-    fn expect_blocks(&self, blocks: &[Block]) {
+    fn expect_blocks(&self, blocks: &[Block], _: &Slots) {
         self.ghosts.expect(blocks);
     }
 

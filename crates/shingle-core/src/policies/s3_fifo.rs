@@ -171,7 +171,7 @@ impl Order for S3Fifo {
     }
 
     #[inline]
-    fn expect_blocks(&self, blocks: &[Block]) {
+    fn expect_blocks(&self, blocks: &[Block], _: &Slots) {
         self.ghosts.expect(blocks);
     }
 

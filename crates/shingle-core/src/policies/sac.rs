@@ -415,6 +415,16 @@ impl<T: Target> Side for Cycles<T> {
         })
     }
 
+    /// The coldest block of each target zone: which of the zones is next takes a search to know.
+    #[inline]
+    fn coming(&self, _: &Shared, out: &mut [Slot]) -> usize {
+        let next = self
+            .queue
+            .iter()
+            .filter_map(|Reverse((_, zone))| self.zones[ZoneIndex(*zone)].dirty.tail());
+        out.iter_mut().zip(next).map(|(place, member)| *place = Slot(member)).count()
+    }
+
     fn wants_horizon(&self) -> bool {
         self.rule4 == Rule4::Horizon { exact: true }
     }

@@ -149,7 +149,7 @@ impl Order for TwoQ {
     }
 
     #[inline]
-    fn expect_blocks(&self, blocks: &[Block]) {
+    fn expect_blocks(&self, blocks: &[Block], _: &Slots) {
         self.ghosts.expect(blocks);
     }
 
