@@ -21,6 +21,8 @@
 //! - Where the disk lets the host write a whole band in order ([`InOrder`](crate::drive_view::InOrder), and zones that are the
 //!   bands), a zone leaves so if it takes less: unless it will be sent again and again before the disk cleans it, for which
 //!   [`SentZones`] keeps count of the disk's buffer.
+//! - Such a disk takes bands so also if nobody knows where they are, and zones that follow each other are written one after the
+//!   other. So a zone that is all dirty and goes on where the one sent last ended costs one pass over it, and no cleaning.
 //! - Where zones have write pointers (host-aware disks), a zone whose dirty blocks all lie behind its pointer is appended to, and
 //!   another rewritten by the host, if that takes less than the disk's buffer and cleaning.
 //! - Of a zone with more blocks than a quarter of a buffer in which each takes a place, the coldest go, so many at a time.
@@ -77,6 +79,8 @@ pub struct DiskTime {
     /// The block that asked to enter, and its kind.
     coming: Option<(Block, u8)>,
     sent: SentZones,
+    /// The zone behind the one that was sent last.
+    next: Option<ZoneIndex>,
     costs: Planned,
     admits_all: bool,
     stay: bool,
@@ -202,7 +206,21 @@ impl DiskTime {
             let cost = if sent.holds(zone) { costs.more_of_zone(dirty) } else { costs.zone(dirty) };
             2.0 * cost * rate / (dirty * (dirty + 2.0 * rate * along))
         };
-        self.zones.cheapest(self.now, saves, &self.links, slots)
+        let cheapest = self.zones.cheapest(self.now, saves, &self.links, slots);
+        match self.next_in_order(slots) {
+            Some(next) if cheapest.is_none_or(|cheapest| next.0 < cheapest.0) => Some(next),
+            _ => cheapest,
+        }
+    }
+
+    /// The zone that goes on where the one sent last ended, if all of it is dirty, and what each of its slots saves: it takes
+    /// no cleaning.
+    fn next_in_order(&self, slots: &Slots) -> Option<(f32, ZoneIndex)> {
+        let (next, pass) = (self.next?, self.costs.next_pass_ns?);
+        let saves = |_, dirty, rate| 2.0 * pass * rate / (dirty * dirty);
+        let blocks = slots.zones().blocks(slots.zone_of(next));
+        let saved = self.zones.of_whole(next, blocks, self.now, saves, &self.links, slots)?;
+        Some((saved, next))
     }
 }
 
@@ -273,6 +291,7 @@ impl Policy for DiskTime {
                 view.buffer_blocks,
                 view.in_order.log_blocks.max(view.buffer_blocks),
             ),
+            next: None,
             costs,
             admits_all: params.choice("admit") == "all",
             always_whole: params.choice("whole_bands") == "always",

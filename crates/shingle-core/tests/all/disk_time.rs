@@ -11,6 +11,9 @@ use shingle_core::zones::ZoneMap;
 
 const BY_ADDRESS: Manner = Manner::Write(WriteOrder::ByAddress);
 
+/// A disk that takes bands in order past its buffer.
+const PAST_BUFFER: InOrder = InOrder { log_blocks: 0, band_pass: Some(Nanos::from_millis(150)) };
+
 /// A cache whose I/O is done at once, over zones of 10 blocks.
 struct Run {
     cache: Box<dyn CacheCore>,
@@ -24,16 +27,25 @@ impl Run {
         sets: &[(&str, &str)],
         cache_sets: &[(&str, &str)],
     ) -> Run {
-        Run::over(None, slots, buffer_blocks, sets, cache_sets)
+        // (Zones of a fixed size are over a disk that knows no way past its buffer.)
+        let takes_bands = sets.contains(&("zone", "bands"));
+        let in_order = if takes_bands { PAST_BUFFER } else { InOrder::default() };
+        Run::over(None, in_order, slots, buffer_blocks, sets, cache_sets)
+    }
+
+    /// Over a disk that takes bands in order past its log, of which nobody knows where they are.
+    fn in_order(slots: u32) -> Run {
+        Run::over(None, InOrder { log_blocks: 1_000, ..PAST_BUFFER }, slots, 100, &[], &[])
     }
 
     /// Over a disk whose zones have write pointers, but for so many.
     fn host_aware(conventional: u32, buffer_blocks: u64, sets: &[(&str, &str)]) -> Run {
-        Run::over(Some(conventional), 12, buffer_blocks, sets, &[])
+        Run::over(Some(conventional), PAST_BUFFER, 12, buffer_blocks, sets, &[])
     }
 
     fn over(
         conventional_zones: Option<u32>,
+        in_order: InOrder,
         slots: u32,
         buffer_blocks: u64,
         sets: &[(&str, &str)],
@@ -49,9 +61,6 @@ impl Run {
         own.for_each(|(name, value)| params.set(name, value).expect("a value"));
         cache_sets.iter().for_each(|(name, value)| cache.set(name, value).expect("a value"));
         let bands = ZoneMap::fixed(10, 1_000);
-        // (Zones of a fixed size are over a disk that knows no way past its buffer.)
-        let known = conventional_zones.is_some() || sets.contains(&("zone", "bands"));
-        let band_pass = known.then_some(Nanos::from_millis(150));
         let setup = Setup {
             cache_blocks: slots,
             disk_blocks: 1_000,
@@ -60,7 +69,7 @@ impl Run {
             sequential_required: false,
             buffer_blocks,
             costs: Costs::PAPER,
-            in_order: InOrder { log_blocks: 0, band_pass },
+            in_order,
             cache: &cache,
         };
         Run { cache: entry.make(&params, &setup).expect("a cache"), number: 0 }
@@ -235,6 +244,26 @@ fn a_zone_that_the_buffer_does_not_hold_is_rewritten_by_the_host() {
     assert!(matches!(third(1), Manner::HostRmw(_)), "{:?}", third(1));
 }
 
+/// Zone 5 was written once, then zones 2 and 6 twice. The quietest leaves first, and then that which goes on where it ended: not if
+/// one of the two lacks its last block, nor on a disk that has no way past its buffer.
+#[test]
+fn a_zone_that_goes_on_in_order_leaves_next() {
+    let order = |mut run: Run, first: u64, behind: u64| {
+        run.writes(50..50 + first);
+        (0..2).for_each(|_| run.writes((20..30).chain(60..60 + behind)));
+        run.writes(80..101 - first - behind);
+        let mut leave = |blocks: std::ops::Range<u64>| {
+            let left = blocks.flat_map(|block| run.access(block, Op::Write)).next();
+            left.expect("a zone").1[0] / 10
+        };
+        [leave(90..100), leave(100..110)]
+    };
+    assert_eq!(order(Run::in_order(31), 10, 10), [5, 6]);
+    assert_eq!(order(Run::in_order(31), 9, 10), [5, 2]);
+    assert_eq!(order(Run::in_order(31), 10, 9), [5, 2]);
+    assert_eq!(order(Run::new(31, 100, &[], &[]), 10, 10), [5, 2]);
+}
+
 /// A buffer of 12 blocks is sent three at a time, those used longest ago.
 #[test]
 fn a_zone_goes_in_pieces_to_a_small_buffer() {
@@ -248,7 +277,8 @@ fn a_zone_goes_in_pieces_to_a_small_buffer() {
 fn any_policy_with_bands_can_rewrite_zones_with_write_pointers() {
     let written = |conventional| {
         let sets = [("policy", "sac"), ("zone", "bands")];
-        let mut run = Run::over(Some(conventional), 4, 100, &sets, &[("bands", "whole")]);
+        let mut run =
+            Run::over(Some(conventional), PAST_BUFFER, 4, 100, &sets, &[("bands", "whole")]);
         run.writes([10, 11, 20, 12]);
         run.access(30, Op::Write)
     };

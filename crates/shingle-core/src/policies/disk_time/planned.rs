@@ -24,6 +24,8 @@ pub(super) struct Planned {
     pub(super) block_ns: f32,
     /// Going over a whole band once, if bands may be written so.
     pub(super) band_pass_ns: Option<f32>,
+    /// Going on over one zone more in order, which such a disk takes past its buffer: where bands are not known.
+    pub(super) next_pass_ns: Option<f32>,
     /// Blocks that are sent of a zone at a time at most.
     pub(super) piece_blocks: usize,
     /// Blocks that the disk's buffer holds.
@@ -45,6 +47,8 @@ impl Planned {
             _ => u64::MAX,
         };
         let band_pass_ns = view.in_order.band_pass.filter(|_| whole_bands).map(ns);
+        let next_pass = view.in_order.band_pass.filter(|_| !whole_bands);
+        let next_pass = next_pass.filter(|_| view.write_pointers.is_empty());
         let in_order = band_pass_ns.filter(|_| view.write_pointers.is_empty());
         Planned {
             by_blocks,
@@ -55,6 +59,7 @@ impl Planned {
             zone_ns: ns(view.costs.rmw_base),
             block_ns: ns(view.costs.rmw_per_block) * SENT_TOGETHER,
             band_pass_ns,
+            next_pass_ns: next_pass.map(ns),
         }
     }
 

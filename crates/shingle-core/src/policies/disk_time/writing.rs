@@ -68,7 +68,15 @@ impl DiskTime {
         let leave = self.flush(zone, out);
         out.end_group(THROUGH_BUFFER);
         self.sent.send(zone, runs, blocks, self.now);
+        self.next = self.behind(zone, out.slots());
         leave
+    }
+
+    /// The zone behind `zone`, if what is noted goes to its end.
+    fn behind(&self, zone: ZoneIndex, slots: &Slots) -> Option<ZoneIndex> {
+        let next = Zone(slots.zone_of(zone).0 + 1);
+        let index = slots.find_zone(next)?;
+        (*self.scratch.last()? + 1 == slots.zones().first_block(next).0).then_some(index)
     }
 
     /// Before so much is sent of `zone`: of the zone that the disk would have to clean for it goes what is dirty, as far

@@ -182,6 +182,21 @@ impl DirtyZones {
         self.best_noted(now, saves, may)
     }
 
+    /// What each slot of `zone` saves, if all of its so many blocks are dirty, and something of it may be named.
+    pub(super) fn of_whole(
+        &self,
+        zone: ZoneIndex,
+        blocks: u64,
+        now: u32,
+        saves: impl Saves,
+        links: &Links,
+        slots: &Slots,
+    ) -> Option<f32> {
+        let of = &self.zones[zone];
+        let whole = u64::from(of.count()) == blocks && slots.coldest(&of.dirty, links).is_some();
+        whole.then(|| self.saves(zone, now, saves))
+    }
+
     fn best_noted(
         &mut self,
         now: u32,
