@@ -142,7 +142,14 @@ impl fmt::Display for Reason {
             Reason::ReadOnly => f.write_str("the zone is read-only for good; write to another"),
             Reason::Offline => f.write_str("the zone is offline: what was in it is lost"),
             Reason::OutOfRange { blocks } => write!(f, "the disk has {blocks} blocks"),
-            Reason::Device(error) => f.write_str(&cause(error)),
+            Reason::Device(error) => {
+                f.write_str(&cause(error))?;
+                let full = io::Error::from(Errno::NOSPC).raw_os_error();
+                if error.raw_os_error() == full {
+                    f.write_str(": the file system, or pool, that the disk lies on is full")?;
+                }
+                Ok(())
+            }
         }
     }
 }
@@ -243,6 +250,12 @@ mod tests {
         assert_eq!(error.to_string(), "/dev/sdz: flush: Input/output error (EIO)");
         assert_eq!(error.errno(), Some(5));
         assert!(error.may_be_the_medium());
+        let full = io::Error::from(Errno::NOSPC);
+        let error = told(Operation::Flush, None, 0, 0, Reason::Device(full));
+        assert_eq!(
+            error.to_string(),
+            "/dev/sdz: flush: No space left on device (ENOSPC): the file system, or pool, that the disk lies on is full"
+        );
         let gone = io::Error::from(Errno::NODEV);
         let error = told(Operation::Read, None, 0, 1, Reason::Device(gone));
         assert!(!error.may_be_the_medium());

@@ -80,7 +80,7 @@ impl Works {
                     if error.operation == Operation::Write && !is_limit(&error) =>
                 {
                     self.table.bad += 1;
-                    failed = Some(Stop::NoSpareAfter(error));
+                    failed = Some(Stop::SparesFailed(error));
                 }
                 Err(stop) => return Err(stop),
             }

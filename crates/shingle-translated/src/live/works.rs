@@ -76,6 +76,8 @@ pub(super) enum Stop {
     NoSpare(u32),
     #[error("{0}; and no spare zone is left to take its place")]
     NoSpareAfter(ZonedError),
+    #[error("{0}; and no spare zone took it either")]
+    SparesFailed(ZonedError),
     #[error("the map has {runs} runs and room for {room}")]
     MapFull { runs: u64, room: u64 },
     #[error("{0}")]

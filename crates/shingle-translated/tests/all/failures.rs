@@ -286,6 +286,22 @@ fn without_a_spare_zone_writes_are_refused_and_counted() {
     }
 }
 
+/// As where the file system of a file is full: the zones are as good as ever.
+#[test]
+fn spare_zones_that_fail_likewise_are_not_said_to_be_missing() {
+    let disk = formatted("log");
+    let live = disk.open();
+    fill(&live, 1);
+    // (What a zone holds is moved before it is written on.)
+    write(&live, 1, 1, 2).expect("no faults");
+    disk.fail(Operation::Write, 0, u64::MAX);
+    let told = write(&live, 0, 1, 2).expect_err("nothing is written").to_string();
+    assert!(told.ends_with("and no spare zone took it either"), "{told}");
+    disk.go_on();
+    assert!(!live.status().lacks_spares());
+    write(&live, 0, 1, 2).expect("it was put right");
+}
+
 /// No other takes its place, and nobody may say that all is well.
 #[test]
 fn a_conventional_zone_that_fails_is_told() {
