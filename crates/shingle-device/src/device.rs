@@ -6,7 +6,7 @@ use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::ioctl_blksszget;
+use rustix::fs::{ioctl_blksszget, major, minor};
 use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_engine::buffer::Aligned;
 use shingle_engine::format::{PAGE_BYTES, Page};
@@ -76,6 +76,11 @@ pub enum DeviceError {
         /// Why.
         error: io::Error,
     },
+    /// The system opens it for writing, and refuses each write.
+    #[error(
+        "{0} is write-protected; `blockdev --setrw {0}` ends that, unless a switch or the device itself keeps it so"
+    )]
+    Protected(PathBuf),
     /// A device that takes no blocks of 4 KiB.
     #[error(
         "{path} takes I/O in units of {sector_bytes} bytes only: it cannot be used, as blocks have 4096"
@@ -109,6 +114,13 @@ fn identity(metadata: &std::fs::Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
+/// Whether two names are of one file or block device, as by a link.
+#[must_use]
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| std::fs::metadata(path).ok().map(|metadata| identity(&metadata));
+    one == other || place(one).is_some_and(|one| place(other) == Some(one))
+}
+
 /// Pages that are read or written at a time.
 pub(crate) const PAGES_AT_ONCE: usize = 256;
 
@@ -130,20 +142,25 @@ impl Device {
     }
 
     fn both(ssd: &Path, disk: &Path, write: bool) -> Result<(Device, Device), DeviceError> {
-        if let (Ok(one), Ok(other)) = (std::fs::metadata(ssd), std::fs::metadata(disk))
-            && identity(&one) == identity(&other)
-        {
+        if is_same(ssd, disk) {
             return Err(DeviceError::Same(disk.to_owned()));
         }
-        Ok((Device::open_as(ssd, write)?, Device::open_as(disk, write)?))
+        // (What can be read of an SSD that takes no writes any more goes to the disk.)
+        let ssd = Device::open_as(ssd, write)?;
+        let disk = if write { Device::open(disk)? } else { Device::open_to_look(disk)? };
+        Ok((ssd, disk))
     }
 
     /// Opens a file or block device, and locks it.
     ///
     /// # Errors
-    /// If it cannot be opened, is something else, or is in use.
+    /// If it cannot be opened, is something else, is in use, or is write-protected.
     pub fn open(path: &Path) -> Result<Device, DeviceError> {
-        Device::open_as(path, true)
+        let device = Device::open_as(path, true)?;
+        match device.is_protected() {
+            true => Err(DeviceError::Protected(path.to_owned())),
+            false => Ok(device),
+        }
     }
 
     /// Likewise, to be read only, which needs no right to write: every write fails.
@@ -176,6 +193,14 @@ impl Device {
         }
         let bytes = file.seek(SeekFrom::End(0)).map_err(system("measure"))?;
         Ok(Device { direct: Direct(file), path: path.to_owned(), bytes, regular })
+    }
+
+    /// Whether it is a block device to which the system lets nobody write, though it opens it for that.
+    fn is_protected(&self) -> bool {
+        let Ok(metadata) = self.direct().metadata() else { return false };
+        let number = metadata.rdev();
+        let told = format!("/sys/dev/block/{}:{}/ro", major(number), minor(number));
+        !self.regular && std::fs::read_to_string(told).is_ok_and(|told| told.trim() == "1")
     }
 
     /// It must be as large as it was. Of one that has grown since nothing but the first `needed` bytes is used.

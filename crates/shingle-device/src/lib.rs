@@ -50,7 +50,7 @@ mod volume;
 mod worker;
 
 pub use alike::{Alike, Told};
-pub use device::{Device, DeviceError, deleted};
+pub use device::{Device, DeviceError, deleted, is_same};
 pub use direct::Direct;
 pub use error::{IoError, Operation, cause};
 pub use fingerprint::{

@@ -11,7 +11,7 @@ use std::time::Duration;
 use shingle_core::service::Rules;
 use shingle_core::size::show_bytes;
 use shingle_core::units::{BLOCK_BYTES, Block};
-use shingle_device::{Device, DeviceError, Mark};
+use shingle_device::{Device, DeviceError, Mark, is_same};
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::recover::{RecoverError, recover};
@@ -24,7 +24,7 @@ use super::create::{Consent, CreateError, check_free};
 use super::drain::{Tell, Waiting};
 use super::format::{NewCache, format_for, read_superblock};
 use super::moved::Moved;
-use super::operators::{Shared, same_file};
+use super::operators::Shared;
 use crate::backend::StoreError;
 
 /// Why nothing was changed, or not all of it.
@@ -203,7 +203,7 @@ impl Shared {
 
     fn another(&self, replace: &Replace<'_>) -> Result<Device, ChangeError> {
         let with = replace.with;
-        if [self.ssd(), self.disk().into()].iter().any(|used| same_file(used, with)) {
+        if [self.ssd(), self.disk().into()].iter().any(|used| is_same(used, with)) {
             return Err(ChangeError::Same(with.to_owned()));
         }
         let ssd = Device::open(with)?;

@@ -11,7 +11,7 @@ use shingle_engine::settings::Settings;
 use uuid::Uuid;
 
 pub use super::errors::{CreateError, EndError};
-use super::format::{NewCache, format, read_superblock};
+use super::format::{NewCache, format, read_superblock, write_superblock};
 use super::moved::Moved;
 use super::occupant::superblock_pages;
 pub use super::occupant::{Occupant, occupant};
@@ -139,15 +139,17 @@ pub(super) fn check_free(
 /// If another one stands there by now, the SSD cannot be read or written, or the mark of the disk not cleared.
 pub fn destroy(ssd: &Device, disk: &dyn Disk, uuid: Uuid) -> Result<(), EndError> {
     let path = || ssd.path().to_owned();
-    let (superblock, _) =
+    let (superblock, worse) =
         read_superblock(ssd).map_err(|error| EndError::Recover { path: path(), error })?;
     if superblock.uuid != *uuid.as_bytes() {
         return Err(EndError::Another { path: path(), uuid });
     }
+    // A disk without a mark may be given to another cache, so nothing may be in this one by then. But until the disk
+    // has none there is a cache: whoever was cut off ends it once more.
+    write_superblock(ssd, &superblock.emptied(), worse)?;
+    disk.remove_mark()?;
     for copy in Copy::BOTH {
         ssd.write(copy.superblock_page(), &[0; PAGE_BYTES])?;
     }
-    ssd.flush()?;
-    // Only now: a disk without a mark may be given to another cache.
-    Ok(disk.remove_mark()?)
+    Ok(ssd.flush()?)
 }

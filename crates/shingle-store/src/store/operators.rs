@@ -85,12 +85,6 @@ pub(super) struct Devices {
     pub(super) disk_blocks: u64,
 }
 
-/// Whether both are there and the same, however they are called.
-pub(super) fn same_file(one: &Path, other: &Path) -> bool {
-    let real = |path: &Path| std::fs::canonicalize(path).ok();
-    real(one).is_some_and(|one| real(other) == Some(one))
-}
-
 impl Shared {
     pub(super) fn answer(&self, stream: &UnixStream, leave: &Sender<Leave>) {
         // An operator who has gone needs no answer.

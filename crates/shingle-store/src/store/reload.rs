@@ -1,12 +1,11 @@
 //! What changes when a process that serves is told anew what to serve.
 
 use std::fmt;
-use std::path::PathBuf;
 
+use shingle_device::is_same;
 use thiserror::Error;
 
 use super::cache::CacheOptions;
-use crate::ublk;
 
 /// Why nothing was changed.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -112,7 +111,6 @@ pub(super) fn check(wanted: &[CacheOptions]) -> Result<(), ReloadError> {
                 return Err(ReloadError::Name(one.name.clone()));
             }
             if let Some(path) = shared(one, two) {
-                let path = path.display().to_string();
                 let (one, two) = (two.name.clone(), one.name.clone());
                 return Err(ReloadError::Shared { one, two, path });
             }
@@ -121,18 +119,25 @@ pub(super) fn check(wanted: &[CacheOptions]) -> Result<(), ReloadError> {
     Ok(())
 }
 
-/// What both use. (Other names of the same file are found when it is opened.)
-fn shared(one: &CacheOptions, two: &CacheOptions) -> Option<PathBuf> {
-    let number = one.ublk.filter(|_| one.ublk == two.ublk);
-    let both = |path: &&PathBuf| [&two.ssd, &two.disk].contains(path);
-    [&one.ssd, &one.disk].into_iter().find(both).cloned().or(number.map(ublk::Number::path))
+/// What both use, by both names if it has two.
+fn shared(one: &CacheOptions, two: &CacheOptions) -> Option<String> {
+    for path in [&one.ssd, &one.disk] {
+        if let Some(other) = [&two.ssd, &two.disk].into_iter().find(|other| is_same(path, other)) {
+            let name = path.display().to_string();
+            let both = format!("{name} ({} by another name)", other.display());
+            return Some(if path == other { name } else { both });
+        }
+    }
+    let number = one.ublk.filter(|_| one.ublk == two.ublk)?;
+    Some(number.path().display().to_string())
 }
 
 pub(super) fn plan(served: &[&CacheOptions], wanted: &[CacheOptions]) -> Result<Plan, ReloadError> {
     check(wanted)?;
     let same = |one: &CacheOptions, two: &CacheOptions| {
-        (&one.ssd, &one.disk, &one.control, one.ublk)
-            == (&two.ssd, &two.disk, &two.control, two.ublk)
+        (&one.control, one.ublk) == (&two.control, two.ublk)
+            && is_same(&one.ssd, &two.ssd)
+            && is_same(&one.disk, &two.disk)
     };
     let end = (0..served.len())
         .filter(|&at| !wanted.iter().any(|wanted| same(served[at], wanted)))
@@ -150,7 +155,6 @@ pub(super) fn plan(served: &[&CacheOptions], wanted: &[CacheOptions]) -> Result<
                 for served in served {
                     if let Some(path) = shared(wanted, served) {
                         let (name, served) = (wanted.name.clone(), served.name.clone());
-                        let path = path.display().to_string();
                         return Err(ReloadError::InUse { name, served, path });
                     }
                 }
@@ -164,6 +168,7 @@ pub(super) fn plan(served: &[&CacheOptions], wanted: &[CacheOptions]) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ublk;
 
     fn cache(name: &str, ssd: &str, disk: &str) -> CacheOptions {
         CacheOptions {
@@ -199,6 +204,31 @@ mod tests {
         assert_eq!(plan(&[&one, &two], &[&swapped[0], &swapped[1]]), Ok(expected));
         let end = Plan { end: vec![0, 1], ..Plan::default() };
         assert_eq!(plan(&[&one, &two], &[]), Ok(end));
+    }
+
+    #[test]
+    fn a_device_is_the_same_under_another_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        for name in ["s1", "d1", "s2", "d2"] {
+            std::fs::write(path(name), "").expect("made");
+        }
+        std::os::unix::fs::symlink("s1", path("fast")).expect("made");
+        std::fs::hard_link(path("d1"), path("slow")).expect("made");
+        let cache = |name, ssd, disk| CacheOptions {
+            ssd: path(ssd),
+            disk: path(disk),
+            ..cache(name, "", "")
+        };
+        let one = cache("one", "s1", "d1");
+        for (ssd, disk, at) in [("fast", "d2", "fast (s1 "), ("s2", "slow", "slow (d1 ")] {
+            let two = cache("two", ssd, disk);
+            let told = check(&[one.clone(), two]).expect_err("refused").to_string();
+            let told = told.replace(&format!("{}/", folder.path().display()), "");
+            assert_eq!(told, format!("exports `one` and `two` both use {at}by another name)"));
+        }
+        // A configuration that names them otherwise changes nothing.
+        assert_eq!(plan(&[&one], &[cache("one", "fast", "slow")]), Ok(Plan::default()));
     }
 
     #[test]

@@ -2,16 +2,20 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use shingle_core::registry::Registry;
-use shingle_device::{Device, DeviceError, Mark};
+use shingle_core::units::Block;
+use shingle_device::{Device, DeviceError, Fingerprint, Mark, Medium};
+use shingle_engine::format::Page;
 use shingle_engine::format::layout::Copy;
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::recover::recover;
 use shingle_engine::settings::Settings;
+use shingle_store::backend::Disk;
 use shingle_store::store::check::check;
 use shingle_store::store::create::{Consent, CreateError, EndError, create, destroy, occupant};
+use shingle_testbed::{Loop, root_or_skip};
 use uuid::Uuid;
 
 struct Files {
@@ -72,6 +76,82 @@ fn a_new_cache_is_empty_and_sound() {
     destroy(&ssd, &disk, Uuid::from_bytes(made.uuid)).expect("it is this one");
     assert_eq!(Mark::of(&disk).expect("told"), None, "the disk belongs to no cache");
     assert_eq!(occupant(&ssd).expect("read"), None);
+}
+
+/// A disk that is cut off before its mark is gone.
+#[derive(Debug)]
+struct Marked<'a>(&'a Device);
+
+impl Disk for Marked<'_> {
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+
+    fn read_blocks(&self, first: Block, out: &mut [Page]) -> Result<(), DeviceError> {
+        self.0.read_blocks(first, out)
+    }
+
+    fn samples(&self) -> Result<Fingerprint, DeviceError> {
+        self.0.samples()
+    }
+
+    fn mark(&self) -> Result<Option<Mark>, DeviceError> {
+        self.0.mark()
+    }
+
+    fn leave_mark(&self, mark: &Mark) -> Result<bool, DeviceError> {
+        self.0.leave_mark(mark)
+    }
+
+    fn remove_mark(&self) -> Result<(), DeviceError> {
+        let error = std::io::Error::other("cut off");
+        Err(DeviceError::System { what: "clear the mark of", path: self.path().to_owned(), error })
+    }
+
+    fn device(&self) -> Option<&Device> {
+        Some(self.0)
+    }
+
+    fn medium(&self) -> Option<Box<dyn Medium>> {
+        None
+    }
+}
+
+#[test]
+fn an_end_that_is_cut_off_can_be_done_again() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    let (ssd, disk) = files.pair();
+    let made = create(&ssd, &disk, &Settings::new("sac"), &Registry::default(), NO).expect("made");
+    let uuid = Uuid::from_bytes(made.uuid);
+    destroy(&ssd, &Marked(&disk), uuid).expect_err("cut off");
+    // The disk belongs to a cache that is there, and empty.
+    let found = recover(&mut &ssd).expect("sound");
+    assert_eq!(found.journal.superblock().uuid, made.uuid);
+    assert_eq!((found.dirty_blocks(), found.live().count()), (0, 0));
+    destroy(&ssd, &disk, uuid).expect("nothing is in the way");
+    assert_eq!((Mark::of(&disk).expect("told"), occupant(&ssd).expect("read")), (None, None));
+}
+
+/// The system opens it for writing all the same.
+#[test]
+fn a_write_protected_disk_is_refused() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    if !root_or_skip("a write-protected device") {
+        return;
+    }
+    let disk = Loop::new(&files.path("disk"), &["--read-only"]).expect("made");
+    let refused = Device::pair(&files.path("ssd"), disk.path()).expect_err("it takes no writes");
+    assert!(matches!(refused, DeviceError::Protected(_)), "{refused}");
+    assert!(refused.to_string().starts_with("/dev/loop"), "{refused}");
+    Device::pair_to_look(&files.path("ssd"), disk.path()).expect("it is only looked at");
+    // What an SSD still gives can be saved.
+    drop(disk);
+    let ssd = Loop::new(&files.path("ssd"), &["--read-only"]).expect("made");
+    Device::pair(ssd.path(), &files.path("disk")).expect("the SSD may be old");
 }
 
 #[test]

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use shingle_device::is_same;
 use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::tls::{Rights, Tls};
 
 use super::super::cache::{Cache, CacheOptions, LATE, Opened};
 use super::super::errors::ServeError;
-use super::super::operators::same_file;
 use super::super::reload::{self, Changes, Plan, ReloadError};
 use super::{GRACE, Options, Serving, bind, of, side_by_side};
 
@@ -130,7 +130,7 @@ impl Serving {
 fn as_named(Cache { options, shared, .. }: &Cache, wanted: &Options) -> CacheOptions {
     let now = shared.ssd();
     let mut all = wanted.caches.iter();
-    let named = all.find(|new| new.disk == options.disk && same_file(&new.ssd, &now));
+    let named = all.find(|new| is_same(&new.disk, &options.disk) && is_same(&new.ssd, &now));
     let ssd = named.unwrap_or(options).ssd.clone();
     CacheOptions { ssd, ..options.clone() }
 }
