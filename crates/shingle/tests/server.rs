@@ -177,7 +177,7 @@ fn several_exports_of_a_file_which_is_read_again() {
         (format!("{TWO}{third}").replace("three.disk", "no.disk"), "export `three`: "),
         (TWO.replace("unix:nbd.sock", "unix:/no/such/folder/x"), "/no/such/folder/x"),
         (TWO.replace("\"unix:nbd.sock\"", ""), "nobody could connect: say where with `listen`"),
-        (String::new(), "missing field `export`"),
+        (String::new(), "nothing is served; write [export.NAME]"),
     ] {
         bed.write("store.toml", &wrong);
         let line = server.reloaded("nothing is changed: ");
@@ -403,7 +403,7 @@ fn a_log_is_text_or_json() {
     assert!(line.contains("\"level\":\"ERROR\""), "{line}");
     server.end();
     // With a file nothing else is said, and somebody has to be able to connect.
-    bed.0.refused(2, "store serve --config store.toml", "missing field `export`");
+    bed.0.refused(2, "store serve --config store.toml", "nothing is served; write [export.NAME]");
     let nobody = "nobody could connect: say where with --nbd, as unix:PATH";
     bed.0.refused(2, "store serve --cache one.ssd --disk one.disk", nobody);
     let both = bed.0.output("store serve --config store.toml --cache one.ssd");

@@ -213,6 +213,24 @@ fn a_cache_from_its_making_to_its_end() {
     drop(served);
 }
 
+/// Nothing is lost, but an SSD that gives other data than it was given is not sound.
+#[test]
+fn a_cached_block_that_is_damaged_is_told_though_the_disk_has_it() {
+    let bed = Bed::new();
+    bed.create(&format!("--set {}", never_idle()));
+    let served = bed.serve("");
+    write(&mut bed.client(), MIB, &[7; 4096]);
+    bed.done("flush --cache cache.img");
+    bed.done("stop --cache cache.img");
+    drop(served);
+    bed.done("check --cache cache.img --disk disk.img");
+    let mut bytes = fs::read(bed.path("cache.img")).expect("there");
+    let at = bytes.windows(4096).step_by(4096).position(|page| page == [7; 4096]);
+    bytes[at.expect("it is cached") * 4096] ^= 1;
+    fs::write(bed.path("cache.img"), bytes).expect("written");
+    bed.refused(1, "check --cache cache.img --disk disk.img", "clean blocks are damaged");
+}
+
 /// What a probe found out is in the cache from then on, and a recording knows it.
 #[test]
 fn a_cache_plans_with_a_profile() {

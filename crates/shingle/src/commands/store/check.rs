@@ -1,5 +1,5 @@
 //! `shingle store check`: all of a cache is read and compared. It ends with 1 also where only one of two copies is damaged, as
-//! `shingle zoned check` does.
+//! `shingle zoned check` does, or what the disk has, too.
 
 use std::path::PathBuf;
 
@@ -72,6 +72,12 @@ pub(super) fn execute(args: &Check, global: &Global) -> anyhow::Result<()> {
             "{cache}: one of two copies is damaged, see above, and nothing is lost; serving it mends that"
         );
     }
+    if findings.damaged_clean_blocks > 0 {
+        bail!(
+            "{cache}: clean blocks are damaged, see above, and nothing is lost, as the disk has them; an SSD that does this is \
+             to be replaced"
+        );
+    }
     Ok(())
 }
 
@@ -121,7 +127,7 @@ fn told(findings: &Findings, zoned: Option<&Seen>) -> String {
     }
     if findings.damaged_clean_blocks > 0 {
         lines.push(format!(
-            "{} clean blocks are damaged: they will be read from the disk",
+            "clean blocks that are damaged, and will be read from the disk: {}",
             findings.damaged_clean_blocks
         ));
     }

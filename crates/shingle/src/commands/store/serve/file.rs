@@ -36,7 +36,8 @@ pub(super) struct File {
     counters: Option<PathBuf>,
     #[serde(default)]
     log: LogOptions,
-    /// By name.
+    /// By name. (That there is none is told with what to write.)
+    #[serde(default)]
     export: BTreeMap<String, Export>,
 }
 
@@ -166,7 +167,9 @@ fn bytes() -> u32 {
 }
 
 fn minimum_block<'de, D: Deserializer<'de>>(value: D) -> Result<u32, D::Error> {
-    listening::minimum_block(u32::deserialize(value)?).map_err(D::Error::custom)
+    let bytes = u32::deserialize(value)?;
+    listening::minimum_block(bytes)
+        .map_err(|why| D::Error::custom(format!("minimum-block = {bytes}: {why}")))
 }
 
 fn address<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Address>, D::Error> {
@@ -248,7 +251,7 @@ mod tests {
     fn what_is_wrong_is_one_line_that_says_where() {
         let export = "[export.x]\ncache = \"a\"\ndisk = \"b\"\n";
         for (text, told) in [
-            ("", "line 1: missing field `export`"),
+            ("", "nothing is served; write [export.NAME] with `cache` and `disk`"),
             ("[export]\n", "nothing is served; write [export.NAME]"),
             ("[export.x]\ncache = \"a\"\n", "line 1: missing field `disk`"),
             (
@@ -262,7 +265,10 @@ mod tests {
                 &format!("allow-users = \"nobody-of-this-name\"\n{export}"),
                 "line 1: there is no user",
             ),
-            (&format!("{export}minimum-block = 3\n"), "line 4: a power of two up to 4096"),
+            (
+                &format!("{export}minimum-block = 3\n"),
+                "line 4: minimum-block = 3: a power of two up to 4096",
+            ),
             (&format!("{export}[export.x]\n"), "line 4: "),
             (
                 &format!("{export}[export.\"\"]\ncache=\"a\"\ndisk=\"b\""),
