@@ -247,6 +247,11 @@ impl Journal {
         self.has_news() && self.coming.is_none()
     }
 
+    /// Whether the SSD says in both copies what was set last.
+    pub(crate) fn has_settings(&self) -> bool {
+        !self.has_news() && self.coming.is_none()
+    }
+
     /// Where things stand.
     #[must_use]
     pub fn layout(&self) -> &Layout {

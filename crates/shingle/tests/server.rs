@@ -173,7 +173,10 @@ fn several_exports_of_a_file_which_is_read_again() {
     // Wrong files change nothing, and say what is wrong in one line.
     let third = "[export.three]\ncache = \"three.ssd\"\ndisk = \"three.disk\"\n";
     for (wrong, told) in [
-        (format!("{TWO}{third}minimum-block = 5\n"), "store.toml: line 14: a power of two"),
+        (
+            format!("{TWO}{third}minimum-block = 5\n"),
+            "store.toml: line 14: minimum-block = 5: a power of two",
+        ),
         (format!("{TWO}{third}").replace("three.disk", "no.disk"), "export `three`: "),
         (TWO.replace("unix:nbd.sock", "unix:/no/such/folder/x"), "/no/such/folder/x"),
         (TWO.replace("\"unix:nbd.sock\"", ""), "nobody could connect: say where with `listen`"),

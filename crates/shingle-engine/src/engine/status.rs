@@ -96,6 +96,8 @@ pub struct JournalStatus {
     pub used_pages: u64,
     /// Pages there are.
     pub pages: u64,
+    /// The SSD says what was set last: the next start knows it.
+    pub has_settings: bool,
 }
 
 /// What an engine says of itself.

@@ -14,7 +14,7 @@
 //! 128  clean from   u64      clean blocks of records before this page of the journal do not count
 //! 136  dirty from   u64      nor do dirty ones before this page
 //! 144  clean        u8       1: shut down in order, nothing behind `journal from`
-//! 145  zero         u8
+//! 145  table written u8     1: no page of the table is zeros, unless it is damaged
 //! 146  settings     u16      bytes of what follows
 //! 148  settings     UTF-8    policy and parameters, a line each
 //! 4080 session      u64      the edition with which the cache was put into use last (version 2)
@@ -54,7 +54,7 @@ struct Raw {
     clean_from: U64,
     dirty_from: U64,
     clean: u8,
-    zero: u8,
+    table_written: u8,
     settings_bytes: U16,
 }
 
@@ -90,6 +90,9 @@ pub struct Superblock {
     pub dirty_from: u64,
     /// Shut down in order: the table says all.
     pub clean: bool,
+    /// Every page of the table was written when the cache was made: one of zeros is damaged. If not, it is one that was never
+    /// written.
+    pub table_written: bool,
     /// The edition with which the cache was put into use last: marks the pages of the journal that were
     /// written since.
     pub session: u64,
@@ -115,6 +118,7 @@ impl Superblock {
             clean_from: 0,
             dirty_from: 0,
             clean: true,
+            table_written: false,
             session: 0,
             session_from: 0,
             settings: String::new(),
@@ -140,6 +144,7 @@ impl Superblock {
             clean_from: from,
             dirty_from: from,
             clean: false,
+            table_written: false,
             ..self.clone()
         }
     }
@@ -168,7 +173,7 @@ impl Superblock {
             clean_from: self.clean_from.into(),
             dirty_from: self.dirty_from.into(),
             clean: self.clean.into(),
-            zero: 0,
+            table_written: self.table_written.into(),
             settings_bytes: (self.settings.len() as u16).into(),
         };
         let mut page = [0; PAGE_BYTES];
@@ -232,6 +237,7 @@ impl Superblock {
             clean_from: raw.clean_from.get(),
             dirty_from: raw.dirty_from.get(),
             clean: raw.clean == 1,
+            table_written: raw.table_written == 1,
             session: number(SESSION_AT),
             session_from: number(SESSION_AT + 8),
             settings: settings.to_owned(),
@@ -271,6 +277,7 @@ mod tests {
             clean_from: 7,
             dirty_from: 5,
             clean: edition.is_multiple_of(2),
+            table_written: edition.is_multiple_of(3),
             session: edition.wrapping_add(3),
             session_from: edition.wrapping_mul(2),
             settings: "policy sac\nsac.rule4=exact\n".into(),
@@ -288,6 +295,7 @@ mod tests {
         assert_eq!(page[128..136], 7_u64.to_le_bytes());
         assert_eq!(page[136..144], 5_u64.to_le_bytes());
         assert_eq!((page[144], &page[148..158]), (1, &b"policy sac"[..]));
+        assert_eq!((page[145], superblock(3).encode()[145]), (0, 1));
         assert_eq!(page[4080..4088], 5_u64.to_le_bytes());
         assert_eq!(page[4088..], 4_u64.to_le_bytes());
     }

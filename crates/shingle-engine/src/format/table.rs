@@ -75,7 +75,7 @@ pub struct TablePage {
 }
 
 impl TablePage {
-    /// A page that was never written: a new cache has zeros there.
+    /// A page that says nothing yet. Where none was written when the cache was made zeros stand for it.
     #[must_use]
     pub fn unused(place: u32) -> TablePage {
         TablePage { place, edition: 0, entries: vec![Entry::UNUSED; ENTRIES] }

@@ -41,6 +41,8 @@ pub(super) fn table<P: Pages>(
     if total > 0 {
         expect(ssd, 0);
     }
+    // (An SSD that forgot where data is gives zeros.)
+    let is_lost = |page: &Page| superblock.table_written && *page == [0; PAGE_BYTES];
     for first in (0..total).step_by(PAGES_AT_ONCE) {
         let count = count_from(first);
         for (copy, pages) in Copy::BOTH.into_iter().zip(&mut copies) {
@@ -57,12 +59,16 @@ pub(super) fn table<P: Pages>(
             let begin = entries.len();
             let mut decode_here =
                 || TablePage::decode_into(one, superblock.owner(), place, &mut entries);
-            if let Some(Ok(edition)) = (one == two).then(&mut decode_here) {
+            let alike = one == two && !is_lost(one);
+            if let Some(Ok(edition)) = alike.then(&mut decode_here) {
                 editions.push(edition);
                 entries.truncate(begin + frames);
                 continue;
             }
-            let decode = |page| TablePage::decode(page, superblock.owner(), place);
+            let decode = |page| match is_lost(page) {
+                true => Err(Unusable::Foreign),
+                false => TablePage::decode(page, superblock.owner(), place),
+            };
             let found = [one, two].map(decode);
             findings.damaged_pages += found.iter().filter(|page| page.is_err()).count() as u64;
             let (page, worse) = match found {

@@ -234,6 +234,22 @@ fn copies_of_a_page_of_the_table_that_differ_are_made_alike() {
     }
 }
 
+/// An SSD that has forgotten where data is gives zeros.
+#[test]
+fn a_page_of_the_table_that_is_zeros_is_damaged_where_all_were_written() {
+    let mut ssd = Ssd::new(Superblock { table_written: true, ..superblock(1) });
+    let layout = ssd.superblock.layout;
+    (0..layout.table_pages as u32).for_each(|place| ssd.tables(place, 0, &[]));
+    assert_eq!(ssd.recovered().findings, Findings::default(), "none was changed yet");
+    ssd.tables(0, 7, &[(3, entry(1, 9, State::Dirty))]);
+    ssd.pages.remove(&layout.table_page(0, Copy::One));
+    let found = ssd.recovered();
+    assert_eq!((blocks(&found), found.findings.damaged_pages), (vec![(9, 3)], 1));
+    ssd.pages.remove(&layout.table_page(0, Copy::Two));
+    let refused = recover(&mut ssd).expect_err("both are gone");
+    assert!(matches!(refused, RecoverError::Table { place: 0, .. }), "{refused}");
+}
+
 #[test]
 fn a_damaged_copy_of_a_page_of_the_table_is_told_and_the_other_counts() {
     for bad in Copy::BOTH {

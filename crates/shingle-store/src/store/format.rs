@@ -7,6 +7,7 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_device::{Device, DeviceError, Mark};
 use shingle_engine::format::layout::{Copy, Layout, SUPERBLOCKS};
 use shingle_engine::format::superblock::{SETTINGS_BYTES_MAX, Superblock};
+use shingle_engine::format::table::TablePage;
 use shingle_engine::format::{BLOCKS_MAX, Frame, PAGE_BYTES};
 use shingle_engine::recover::{Pages, RecoverError};
 
@@ -52,10 +53,11 @@ pub(super) fn format_for(
     if new.settings.len() > SETTINGS_BYTES_MAX {
         return Err(CreateError::SettingsTooLong(new.settings.len()));
     }
-    let superblock = Superblock {
+    let mut superblock = Superblock {
         fingerprint: new.fingerprint,
         settings: new.settings.clone(),
         edition: new.edition,
+        table_written: true,
         ..Superblock::new(new.uuid, layout, found, bytes)
     };
     // While the rest is made neither superblock counts. But where this very cache stands, on an SSD that has grown, it is an
@@ -64,7 +66,11 @@ pub(super) fn format_for(
     let emptied = found.filter(|(found, _)| found.uuid == new.uuid);
     let emptied = emptied.map(|(found, worse)| (found.emptied(), worse));
     match emptied.filter(|(emptied, _)| emptied.edition < new.edition) {
-        Some((emptied, worse)) => write_superblock(ssd, &emptied, worse)?,
+        Some((emptied, worse)) => {
+            // (By the old layout, too, zeros are pages that say nothing; pages of the new one would be at wrong places.)
+            superblock.table_written = false;
+            write_superblock(ssd, &emptied, worse)?;
+        }
         None => {
             let none = [0; PAGE_BYTES];
             for copy in Copy::BOTH {
@@ -74,16 +80,35 @@ pub(super) fn format_for(
         }
     }
     let zeros = vec![0; PAGES_AT_ONCE * PAGE_BYTES];
-    let end = layout.frame_page(Frame(0));
+    let (table, end) = (layout.table_page(0, Copy::One), layout.frame_page(Frame(0)));
+    let end = if superblock.table_written { table } else { end };
     for page in (SUPERBLOCKS..end).step_by(PAGES_AT_ONCE) {
         let count = (end - page).min(PAGES_AT_ONCE as u64) as usize;
         ssd.write(page, &zeros[..count * PAGE_BYTES])?;
+    }
+    if superblock.table_written {
+        write_table(ssd, &superblock)?;
     }
     ssd.flush()?;
     write_superblock(ssd, &superblock, Copy::One)?;
     // It is the disk of no cache any more, if that was given up.
     Mark::remove(ssd)?;
     Ok(superblock)
+}
+
+/// Writes a table that says of each frame that it is free.
+fn write_table(ssd: &Device, superblock: &Superblock) -> Result<(), DeviceError> {
+    let (owner, layout) = (superblock.owner(), superblock.layout);
+    let pages = layout.table_pages as u32;
+    for first in (0..pages).step_by(PAGES_AT_ONCE) {
+        let places = first..pages.min(first + PAGES_AT_ONCE as u32);
+        let bytes: Vec<u8> =
+            places.flat_map(|place| TablePage::unused(place).encode(owner)).collect();
+        for copy in Copy::BOTH {
+            ssd.write(layout.table_page(first, copy), &bytes)?;
+        }
+    }
+    Ok(())
 }
 
 /// The superblock that stands on an SSD, and the copy that is the worse one, if one is: where that

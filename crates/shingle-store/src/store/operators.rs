@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use shingle_core::registry::Registry;
 use shingle_core::service::Mode;
 use shingle_device::{Fingerprint, deleted};
-use shingle_engine as engine;
 use shingle_engine::settings::{Settings, SettingsError};
+use shingle_engine::{self as engine, SsdState};
 use shingle_nbd::server::Server;
 use uuid::Uuid;
 
@@ -126,7 +127,10 @@ impl Shared {
                 Err(why) => Answer::Failed(why.to_owned()),
             }),
             Request::Measures => answer(&Answer::Measures(Box::new(self.measures()))),
-            Request::Set { what } => answer(&done(self.set(&what))),
+            Request::Set { what } => answer(&match self.set(&what) {
+                Ok(()) => done(self.keep_settings()),
+                Err(error) => Answer::Failed(error.to_string()),
+            }),
             Request::Flush => {
                 let outcome = drain(&self.handle, &mut |told| answer(&told.into()));
                 answer(&done(outcome))
@@ -366,7 +370,29 @@ impl Shared {
         *held = settings;
         Ok(())
     }
+
+    /// Waits until the SSD has what was set. (One that enters gets it then.)
+    fn keep_settings(&self) -> Result<(), &'static str> {
+        let begun = Instant::now();
+        loop {
+            let status = self.handle.status_within(PATIENCE).ok_or(NOT_KEPT)?;
+            if status.journal.has_settings || status.ssd != SsdState::In {
+                return Ok(());
+            }
+            if status.errors.ssd_failed || begun.elapsed() > PATIENCE_WITH_SSD {
+                return Err(NOT_KEPT);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
 }
+
+/// An SSD with much to do takes a superblock within this time. (Whoever asks waits a little longer for an answer.)
+const PATIENCE_WITH_SSD: Duration = Duration::from_secs(6);
+
+/// What whoever sets something is told of an SSD that fails or hangs.
+const NOT_KEPT: &str = "it counts from now on, but the SSD has not taken it: the next start would not know it; see \
+                        `shingle store status`, and set it again";
 
 /// What SSD and disk are doing.
 fn under_way([ssd, disk]: [IosNow; 2]) -> String {

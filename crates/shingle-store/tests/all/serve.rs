@@ -270,6 +270,20 @@ fn settings_are_set_while_it_runs_and_kept() {
     bed.stop(serving);
 }
 
+/// Whoever set a mode relies on it, though the power go a moment later.
+#[test]
+fn what_was_set_is_on_the_ssd_when_that_is_answered() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    for batch in 2..40 {
+        let what = vec![format!("cache.batch={batch}")];
+        assert_eq!(bed.ask(&Request::Set { what: what.clone() }), Answer::Done(()));
+        let kept = unserved::superblock(&bed.path("ssd")).expect("read").expect("a cache").settings;
+        assert!(kept.lines().any(|line| line == what[0]), "{what:?} is not in {kept}");
+    }
+    bed.stop(serving);
+}
+
 #[test]
 fn a_disk_that_was_written_without_its_cache_is_noticed() {
     let bed = Bed::new();

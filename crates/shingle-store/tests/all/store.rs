@@ -78,6 +78,20 @@ fn a_new_cache_is_empty_and_sound() {
     assert_eq!(occupant(&ssd).expect("read"), None);
 }
 
+/// Blocks that nothing tells of any more would be served as the disk has them.
+#[test]
+fn a_cache_that_has_lost_a_page_of_its_table_is_refused() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    let (ssd, disk) = files.pair();
+    let made = create(&ssd, &disk, &Settings::new("sac"), &Registry::default(), NO).expect("made");
+    let last = made.layout.table_pages as u32 - 1;
+    for (copy, damaged) in Copy::BOTH.into_iter().zip([Some(1), None]) {
+        ssd.write(made.layout.table_page(last, copy), &[0; 4096]).expect("written");
+        let found = check(&ssd, Some(&disk), &mut |_, _| {}).ok();
+        assert_eq!(found.map(|found| found.mendable_pages), damaged);
+    }
+}
+
 /// A disk that is cut off before its mark is gone.
 #[derive(Debug)]
 struct Marked<'a>(&'a Device);

@@ -227,6 +227,7 @@ impl Durability {
             commits: self.commits,
             used_pages: self.journal.used_pages(),
             pages: self.journal.layout().journal_pages,
+            has_settings: self.journal.has_settings(),
         }
     }
 
