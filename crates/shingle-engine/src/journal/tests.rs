@@ -90,15 +90,21 @@ fn use_is_not_an_orderly_end() {
 #[test]
 fn settings_are_in_the_next_superblock_and_in_one_only() {
     let mut journal = journal();
+    assert!(journal.has_settings());
     journal.set_settings("policy lru".to_owned());
-    assert!(journal.has_new_settings());
+    assert!(journal.has_new_settings() && !journal.has_settings());
     let write = journal.write_superblock().expect("it is due");
     let written = superblock(&write);
     assert_eq!((written.settings.as_str(), written.clean), ("policy lru", false));
     assert!(!journal.has_new_settings() && journal.write_superblock().is_none());
+    assert!(!journal.has_settings(), "it is on its way");
     twice(&mut journal, &write);
     assert_eq!(journal.superblock(), &written);
-    assert!(!journal.has_new_settings() && journal.write_superblock().is_none());
+    assert!(
+        journal.has_settings()
+            && !journal.has_new_settings()
+            && journal.write_superblock().is_none()
+    );
 }
 
 #[test]
