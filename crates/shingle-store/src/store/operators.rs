@@ -376,11 +376,14 @@ impl Shared {
         let begun = Instant::now();
         loop {
             let status = self.handle.status_within(PATIENCE).ok_or(NOT_KEPT)?;
-            if status.journal.has_settings || status.ssd != SsdState::In {
+            if status.ssd != SsdState::In {
                 return Ok(());
             }
             if status.errors.ssd_failed || begun.elapsed() > PATIENCE_WITH_SSD {
                 return Err(NOT_KEPT);
+            }
+            if status.journal.has_settings {
+                return Ok(());
             }
             thread::sleep(Duration::from_millis(5));
         }
@@ -391,7 +394,7 @@ impl Shared {
 const PATIENCE_WITH_SSD: Duration = Duration::from_secs(6);
 
 /// What whoever sets something is told of an SSD that fails or hangs.
-const NOT_KEPT: &str = "it counts from now on, but the SSD has not taken it: the next start would not know it; see \
+const NOT_KEPT: &str = "it counts from now on, but the SSD has not taken it: the next start may not know it; see \
                         `shingle store status`, and set it again";
 
 /// What SSD and disk are doing.

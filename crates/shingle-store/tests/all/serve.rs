@@ -31,6 +31,7 @@ use shingle_store::store::serve::{CacheOptions, Extra, Notice, Options, ServeErr
 use shingle_store::store::status::{Recording, Status};
 use shingle_store::store::trust::{Distrusted, Doubt, Known};
 use shingle_store::store::unserved::{self, UnservedError};
+use shingle_testbed::{Loop, root_or_skip, run, text};
 use shingle_translated::{Format, format};
 use shingle_zoned::Geometry;
 use uuid::Uuid;
@@ -282,6 +283,34 @@ fn what_was_set_is_on_the_ssd_when_that_is_answered() {
         assert!(kept.lines().any(|line| line == what[0]), "{what:?} is not in {kept}");
     }
     bed.stop(serving);
+}
+
+/// It counts, and the next start may not know it.
+#[test]
+fn what_the_ssd_does_not_take_is_not_said_to_be_set() {
+    if !root_or_skip("an SSD that takes no writes") {
+        return;
+    }
+    let bed = Bed::new();
+    let ssd = Loop::new(&bed.path("ssd"), &[]).expect("made");
+    let writes = |how: &str| run("blockdev", &[how, text(ssd.path())]).expect("it is a device");
+    // (A loop device keeps what was said of the one before.)
+    writes("--setrw");
+    let mut options = bed.options(false);
+    options.caches[0].ssd = ssd.path().to_owned();
+    let serving = Serving::start(options, &Registry::default(), |_| {}).expect("it is served");
+    let serving = std::thread::spawn(|| serving.wait(|| ()));
+    writes("--setro");
+    for batch in [7, 9] {
+        let answer = bed.ask(&Request::Set { what: vec![format!("cache.batch={batch}")] });
+        assert!(
+            matches!(&answer, Answer::Failed(why) if why.contains("the SSD has not taken it")),
+            "{answer:?}"
+        );
+    }
+    writes("--setrw");
+    bed.ask(&Request::Stop);
+    let _ = serving.join().expect("no panic");
 }
 
 #[test]
