@@ -164,6 +164,12 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
             touched.push((record.frame, page.number));
         }
     }
+    let last = pages.last().map_or(superblock.journal_from - 1, |page| page.number);
+    // What the table has of a page was flushed there before.
+    let known = entries.iter().map(|entry| page_of(entry.sequence)).max().unwrap_or(0);
+    if known > last {
+        return Err(RecoverError::Journal { number: last + 1 });
+    }
     // Earlier versions parted the two records of a move where the first was the last that a page has room for.
     let parted = pages.last().and_then(|page| page.records.get(RECORDS_MAX - 1));
     let parted = parted.filter(|record| matches!(record.state, State::Clean | State::Dirty));
@@ -176,7 +182,6 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
         table.write_first(place, worse);
     }
     touched.iter().for_each(|&(frame, number)| table.touch(frame, number));
-    let last = pages.last().map_or(superblock.journal_from - 1, |page| page.number);
     let clean = superblock.clean && pages.is_empty();
     let replayed_pages = pages.len() as u64;
     // What was written off ends before the page that comes next.

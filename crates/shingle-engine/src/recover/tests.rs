@@ -41,6 +41,11 @@ fn superblock(edition: u64) -> Superblock {
     Superblock { edition, clean: false, ..new }
 }
 
+/// Of a cache whose table has all: pages of the journal count from the third on.
+fn at_rest() -> Superblock {
+    Superblock { journal_from: 3, ..superblock(1) }
+}
+
 fn data(block: u64) -> Page {
     [block as u8 + 1; PAGE_BYTES]
 }
@@ -220,7 +225,7 @@ fn pages_that_were_believed_are_confirmed_first() {
 #[test]
 fn copies_of_a_page_of_the_table_that_differ_are_made_alike() {
     for (editions, worse) in [([2, 1], Copy::Two), ([1, 2], Copy::One)] {
-        let mut ssd = Ssd::new(superblock(1));
+        let mut ssd = Ssd::new(at_rest());
         for (copy, edition) in Copy::BOTH.into_iter().zip(editions) {
             ssd.table(0, copy, edition, &[(3, entry(edition, edition, State::Clean))]);
         }
@@ -234,10 +239,36 @@ fn copies_of_a_page_of_the_table_that_differ_are_made_alike() {
     }
 }
 
+/// What changed since is lost, and what the table has of it may contradict the rest.
+#[test]
+fn pages_of_the_journal_that_the_table_knows_are_there() {
+    let mut ssd = Ssd::new(superblock(1));
+    ssd.frame(0, 5);
+    ssd.frame(1, 6);
+    ssd.journal(1, 0, &[record(0, 5, State::Dirty)]);
+    ssd.journal(2, 1, &[record(1, 6, State::Dirty)]);
+    ssd.tables(0, 1, &[(1, entry(2, 6, State::Dirty))]);
+    assert_eq!(blocks(&ssd.recovered()), [(5, 0), (6, 1)]);
+    let layout = ssd.superblock.layout;
+    for number in [2, 1] {
+        for copy in Copy::BOTH {
+            ssd.pages.remove(&layout.journal_page(number, copy));
+        }
+        let refused = recover(&mut ssd).expect_err("it is gone");
+        assert!(
+            matches!(refused, RecoverError::Journal { number: at } if at == number),
+            "{refused}"
+        );
+    }
+    // Once they do not count any more nobody needs them.
+    ssd.put_superblock(Superblock { journal_from: 3, ..superblock(2) });
+    assert_eq!(blocks(&ssd.recovered()), [(6, 1)]);
+}
+
 /// An SSD that has forgotten where data is gives zeros.
 #[test]
 fn a_page_of_the_table_that_is_zeros_is_damaged_where_all_were_written() {
-    let mut ssd = Ssd::new(Superblock { table_written: true, ..superblock(1) });
+    let mut ssd = Ssd::new(Superblock { table_written: true, ..at_rest() });
     let layout = ssd.superblock.layout;
     (0..layout.table_pages as u32).for_each(|place| ssd.tables(place, 0, &[]));
     assert_eq!(ssd.recovered().findings, Findings::default(), "none was changed yet");
@@ -253,7 +284,7 @@ fn a_page_of_the_table_that_is_zeros_is_damaged_where_all_were_written() {
 #[test]
 fn a_damaged_copy_of_a_page_of_the_table_is_told_and_the_other_counts() {
     for bad in Copy::BOTH {
-        let mut ssd = Ssd::new(superblock(1));
+        let mut ssd = Ssd::new(at_rest());
         ssd.tables(0, 7, &[(3, entry(1, 9, State::Clean))]);
         let at = ssd.superblock.layout.table_page(0, bad);
         ssd.pages.get_mut(&at).expect("there")[100] ^= 1;
@@ -277,7 +308,7 @@ fn a_table_of_many_pages_is_read_to_its_end() {
     // More than are read at a time.
     let layout = Layout::for_slots(60_000);
     assert!(layout.table_pages > 256);
-    let mut ssd = Ssd::new(Superblock { layout, ..superblock(1) });
+    let mut ssd = Ssd::new(Superblock { layout, ..at_rest() });
     let place = layout.table_pages as u32 - 1;
     let last = layout.frames as u32 - 1;
     let at = last as usize - place as usize * ENTRIES;
