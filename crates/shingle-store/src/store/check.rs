@@ -1,9 +1,10 @@
 //! `check`: everything that stands on an SSD is read and compared, and nothing changed.
 
-use shingle_core::units::Block;
+use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_device::{Device, DeviceError};
+use shingle_engine::OpenError;
 use shingle_engine::format::superblock::Superblock;
-use shingle_engine::format::{PAGE_BYTES, Page, State};
+use shingle_engine::format::{Frame, PAGE_BYTES, Page, State};
 use shingle_engine::recover::{Pages, RecoverError, recover};
 use shingle_engine::settings::Settings;
 use thiserror::Error;
@@ -72,6 +73,9 @@ pub enum CheckError {
     /// Metadata cannot be read, or is damaged beyond mending.
     #[error(transparent)]
     Recover(#[from] RecoverError<std::io::Error>),
+    /// What stands in frames does not fit together: it would not be served.
+    #[error(transparent)]
+    Contents(#[from] OpenError),
     /// There was a cache.
     #[error("{0}")]
     Moved(Moved),
@@ -137,6 +141,7 @@ pub fn check(
     let mut looked = 0;
     // Frames lie one behind the other: what is read together is what is next to one another.
     let live: Vec<_> = found.live().collect();
+    fits_together(&live, superblock)?;
     let runs = live.chunk_by(|a, b| b.1.0 == a.1.0 + 1);
     for run in runs.flat_map(|run| run.chunks(FRAMES_AT_ONCE)) {
         let pages_read = &mut buffer[..run.len()];
@@ -158,4 +163,21 @@ pub fn check(
     }
     findings.lost.sort_unstable();
     Ok(findings)
+}
+
+/// Whether frames can hold these blocks, as whoever serves them asks, too.
+fn fits_together(live: &[(Block, Frame)], superblock: &Superblock) -> Result<(), OpenError> {
+    if live.len() as u64 > superblock.layout.slots {
+        return Err(OpenError::TooMany(live.len()));
+    }
+    let mut blocks: Vec<u64> = live.iter().map(|(block, _)| block.0).collect();
+    blocks.sort_unstable();
+    if let Some(twice) = blocks.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(OpenError::Twice(twice[0]));
+    }
+    let disk_blocks = superblock.disk_bytes / BLOCK_BYTES;
+    match blocks.last() {
+        Some(&block) if block >= disk_blocks => Err(OpenError::Beyond { block, disk_blocks }),
+        _ => Ok(()),
+    }
 }

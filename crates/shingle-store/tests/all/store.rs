@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use shingle_core::registry::Registry;
 use shingle_core::units::Block;
 use shingle_device::{Device, DeviceError, Fingerprint, Mark, Medium};
-use shingle_engine::format::Page;
 use shingle_engine::format::layout::Copy;
 use shingle_engine::format::superblock::Superblock;
+use shingle_engine::format::table::{Entry, TablePage};
+use shingle_engine::format::{Page, State};
 use shingle_engine::recover::recover;
 use shingle_engine::settings::Settings;
 use shingle_store::backend::Disk;
@@ -89,6 +90,27 @@ fn a_cache_that_has_lost_a_page_of_its_table_is_refused() {
         ssd.write(made.layout.table_page(last, copy), &[0; 4096]).expect("written");
         let found = check(&ssd, Some(&disk), &mut |_, _| {}).ok();
         assert_eq!(found.map(|found| found.mendable_pages), damaged);
+    }
+}
+
+/// What would not be served is not sound.
+#[test]
+fn a_cache_that_contradicts_itself_is_told() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    let (ssd, disk) = files.pair();
+    let made = create(&ssd, &disk, &Settings::new("sac"), &Registry::default(), NO).expect("made");
+    let entry = |block| Entry { block: Block(block), state: State::Dirty, ..Entry::UNUSED };
+    for (blocks, told) in
+        [([5, 5], "two frames hold block 5"), ([5, 100 * 256], "block 25600 of a disk that has")]
+    {
+        let mut page = TablePage { edition: 1, ..TablePage::unused(0) };
+        page.entries.iter_mut().zip(blocks).for_each(|(at, block)| *at = entry(block));
+        for copy in Copy::BOTH {
+            let at = made.layout.table_page(0, copy);
+            ssd.write(at, &page.encode(made.owner())).expect("written");
+        }
+        let error = check(&ssd, Some(&disk), &mut |_, _| {}).expect_err(told).to_string();
+        assert!(error.contains(told), "{error}");
     }
 }
 
