@@ -49,7 +49,7 @@ def test_wrong_types_say_what_is_wanted():
         ({"policies": 7}, "policies: names of policies or classes"),
         ({"policies": [int]}, "policies: a name or a class of shingle.Policy"),
         ({"drives": {}}, "drives: a name or a list of names"),
-        ({"requests": "many"}, "requests: invalid type: string \"many\", expected u64"),
+        ({"requests": "many"}, "requests: invalid type: string \"many\", expected a whole number from 0 to 18446744073709551615"),
         ({"set": "sac.rule2=off"}, "set: a dict is wanted"),
         ({"seed": object()}, "seed: text, numbers and lists"),
         ({"trace": 3}, "trace: a path, a workload"),

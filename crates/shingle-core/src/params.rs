@@ -199,7 +199,9 @@ fn parse(param: &Param, text: &str) -> Result<u64, ParamError> {
         ParamError(format!("`{text}` is no value for `{}`: {expected}", param.name))
     };
     match param.kind {
-        Kind::Count => text.parse().map_err(|_| wrong("give a whole number".into())),
+        Kind::Count => {
+            text.parse().map_err(|_| wrong("give a whole number from 0 to 2^64 - 1".into()))
+        }
         Kind::Micros => text
             .parse()
             .ok()
@@ -212,7 +214,7 @@ fn parse(param: &Param, text: &str) -> Result<u64, ParamError> {
         Kind::Limit => parse_whole_blocks(text).map_err(|why| wrong(format!("{why}, or `none`"))),
         Kind::Hours => Hours::parse(text).map(|hours| hours.bits().into()).map_err(wrong),
         Kind::Ratio => size::scaled(text, 1000)
-            .ok_or_else(|| wrong("give a decimal number, such as 0.8".into())),
+            .ok_or_else(|| wrong("give a decimal number from 0 on, such as 0.8".into())),
         Kind::Switch => match text {
             "on" | "true" | "yes" => Ok(1),
             "off" | "false" | "no" => Ok(0),

@@ -25,7 +25,16 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         "TB" => 1_000_000_000_000,
         _ => return Err(wrong()),
     };
-    scaled(number, factor).ok_or_else(wrong)
+    scaled(number, factor).ok_or_else(|| match is_too_large(number) {
+        true => format!("`{text}` is too large: give less than 16777216T (2^64 bytes)"),
+        false => wrong(),
+    })
+}
+
+/// Whether `number`, digits and points that [`scaled`] refused, would be right with less before the point.
+fn is_too_large(number: &str) -> bool {
+    let rest = number.trim_start_matches(|c: char| c.is_ascii_digit());
+    rest.len() < number.len() && scaled(&format!("0{rest}"), 1).is_some()
 }
 
 /// As [`parse_bytes`], rounded up to whole blocks.
@@ -113,9 +122,18 @@ mod tests {
 
     #[test]
     fn a_wrong_size_shows_right_ones() {
-        for text in ["", "x", "12Q", "1.2.3G", "-1", ".", "99999999999T", "1,5G"] {
+        for text in ["", "x", "12Q", "1.2.3G", "-1", ".", "1,5G"] {
             let error = parse_bytes(text).unwrap_err();
             assert!(error.contains("256MiB") && error.lines().count() == 1, "{error}");
+        }
+    }
+
+    #[test]
+    fn a_size_too_large_is_told_the_limit() {
+        assert_eq!(parse_bytes("16777215.9T"), Ok((16_777_215 << 40) + (9 << 40) / 10));
+        for text in ["16777216T", "99999999999T", "99999999999999999999999", "99999999.5 TiB"] {
+            let error = parse_bytes(text).unwrap_err();
+            assert!(error.contains("less than 16777216T") && error.lines().count() == 1, "{error}");
         }
     }
 

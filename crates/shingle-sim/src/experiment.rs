@@ -31,7 +31,7 @@ use crate::system::Rules;
 use crate::watch::Rows;
 pub use assignments::{Assignment, Assignments};
 use drives::{DriveChoice, check_capacity, drive_choice, unused_zones};
-pub use job::{Job, run_all};
+pub use job::{Job, run_all, unheard};
 pub use names::{check_names, check_options, takes};
 use options::{ALL, usage};
 pub use options::{DEFAULT_CACHE, ExperimentError, Options, StoreOptions, Trace};
@@ -58,8 +58,16 @@ pub fn plan<R: RequestList>(
     let cache_params = cache_params(options)?;
     let ssd = SsdChoice::new(options)?;
     let mut jobs: Vec<Job> = Vec::new();
-    let rows = (options.heat_rows > 0 && options.points > 0)
-        .then(|| Arc::new(Rows::new(&trace.requests, options.heat_rows, options.points)));
+    let rules =
+        Rules { pacing: options.pacing, split: options.split, fill_partial: options.fill_partial };
+    let course = Course {
+        pacing: options.pacing,
+        speed_thousandths: options.speed_thousandths,
+        drain: options.drain,
+        points: options.points,
+        rows: (options.heat_rows > 0 && options.points > 0)
+            .then(|| Arc::new(Rows::new(&trace.requests, options.heat_rows, options.points))),
+    };
     let translations = translations::chosen(options)?;
     let pairs =
         options.drives.iter().flat_map(|name| translations.iter().map(move |t| (name, t.as_ref())));
@@ -102,18 +110,8 @@ pub fn plan<R: RequestList>(
                     cache_blocks: slots,
                     drive: drive.clone(),
                     ssd: ssd.clone(),
-                    rules: Rules {
-                        pacing: options.pacing,
-                        split: options.split,
-                        fill_partial: options.fill_partial,
-                    },
-                    course: Course {
-                        pacing: options.pacing,
-                        speed_thousandths: options.speed_thousandths,
-                        drain: options.drain,
-                        points: options.points,
-                        rows: rows.clone(),
-                    },
+                    rules,
+                    course: course.clone(),
                     store,
                     check: options.check,
                 };

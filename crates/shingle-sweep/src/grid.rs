@@ -74,7 +74,8 @@ impl Grid {
     /// Every name must be one: before a trace is read, and whatever goes with what.
     fn check(&self, options: &Options, registry: &Registry) -> Result<(), SweepError> {
         for value in self.values("seed") {
-            let _: u64 = value.parse().map_err(|_| wrong("seed", value, "give a whole number"))?;
+            let why = "give a whole number from 0 to 2^64 - 1";
+            let _: u64 = value.parse().map_err(|_| wrong("seed", value, why))?;
         }
         for value in self.values("pacing") {
             pacing(value).ok_or_else(|| wrong("pacing", value, "give closed or trace"))?;

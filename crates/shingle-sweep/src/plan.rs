@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use shingle_core::registry::Registry;
 use shingle_result::{Axis, Labels, Place, RunResult, Swept, SweptTrace, TraceInfo};
-use shingle_sim::experiment::{ExperimentError, Job, Options, Trace, plan, takes};
+use shingle_sim::experiment::{ExperimentError, Job, Options, Trace, plan, takes, unheard};
 use shingle_sim::requests::{RequestList, Requests};
 
 use crate::SweepError;
@@ -126,6 +126,7 @@ impl Plan {
             ),
         };
         let infos = traces.iter().map(info).collect();
+        found.note_what_changes_nothing(order.options);
         Ok(found.plan(infos, traces.into_iter().map(|(_, trace)| trace).collect()))
     }
 
@@ -283,6 +284,16 @@ impl<'a> Found<'a> {
             }
         }
         Ok(())
+    }
+
+    /// As `run` and `compare` say it.
+    fn note_what_changes_nothing(&mut self, options: &Options) {
+        let set = options.sets.iter().map(|set| ("--set", set.key()));
+        let varied = self.grid.axes.iter().map(|axis| ("--vary", axis.name.clone()));
+        for (option, key) in set.chain(varied) {
+            let jobs = self.cells.iter().map(|cell| &cell.job);
+            self.notes.extend(unheard(option, &key, jobs));
+        }
     }
 
     fn plan(self, infos: Vec<SweptTrace>, traces: Vec<PlanTrace>) -> Plan {

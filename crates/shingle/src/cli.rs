@@ -133,7 +133,7 @@ pub(crate) struct TraceArgs {
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) offset: Option<u64>,
     /// So many copies of the trace side by side, mixed request by request.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = copies)]
     pub(crate) copies: Option<u32>,
     /// Pack the zones that the trace touches together.
     #[arg(long)]
@@ -232,7 +232,12 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
 /// A number of requests: `5000`, `2M`.
 pub(crate) fn number(text: &str) -> Result<u64, String> {
     let number = shingle_core::size::parse_count(text).filter(|&n| n > 0);
-    number.ok_or_else(|| format!("`{text}` is no number such as 5000 or 2M"))
+    number.ok_or_else(|| "give a number from 1 to 2^64 - 1, such as 5000 or 2M".to_owned())
+}
+
+/// A number of copies; none of them is refused later, wherever the number comes from.
+pub(crate) fn copies(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| format!("give a whole number from 1 to {}", u32::MAX))
 }
 
 /// A factor above zero, in thousandths.

@@ -175,8 +175,19 @@ fn told(message: &str) -> String {
             let near = near[..near.len().min(NAMED)].join("`, `");
             format!("there is no option `{wrong}`; the nearest are `{near}`")
         }
-        _ => message.replace('\n', " "),
+        _ => in_plain_words(&message.replace('\n', " ")),
     }
+}
+
+/// Without the names that Rust has for types.
+fn in_plain_words(message: &str) -> String {
+    let Some((what, kind)) = message.rsplit_once(", expected ") else { return message.to_owned() };
+    let most = match kind {
+        "u32" => u64::from(u32::MAX),
+        "u64" | "usize" => u64::MAX,
+        _ => return message.to_owned(),
+    };
+    format!("{what}, expected a whole number from 0 to {most}")
 }
 
 /// One value, or several: with commas as on the command line, or as a list.
@@ -271,6 +282,19 @@ mod tests {
         let longs: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
         for name in Config::names() {
             assert!(name == "trace" || longs.contains(&&*name), "{name} is none of {longs:?}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_number_is_told_its_limits() {
+        for (text, wanted) in [
+            ("seed = -1", "integer `-1`, expected a whole number from 0 to 18446744073709551615"),
+            ("copies = 4294967296", "`4294967296`, expected a whole number from 0 to 4294967295"),
+            ("threads = \"two\"", "string \"two\", expected a whole number from 0 to"),
+        ] {
+            let error = toml::from_str::<Config>(text).expect_err(text);
+            let told = told(error.message());
+            assert!(told.contains(wanted), "{told}");
         }
     }
 

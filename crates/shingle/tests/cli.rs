@@ -222,8 +222,10 @@ fn a_wrong_name_lists_the_right_ones_nearest_first() {
         (&["-c", "5%writen"], "there are written, "),
         (&["-c", "5parsecs"], "256MiB"),
         (&["-c", "9T"], "larger than st8000as0002"),
+        (&["-c", "99999999T"], "is too large: give less than 16777216T (2^64 bytes), or a share"),
         (&["--threads", "0"], "at least 1"),
         (&["--copies", "0"], "at least 1"),
+        (&["--set", "cache.batch=-1"], "give a whole number from 0 to"),
     ] {
         let args = [&["compare", SMALL, "--quiet", "--json", "out.json"], args].concat();
         folder.refused(2, &args, &[told]);
@@ -314,6 +316,12 @@ fn what_changes_nothing_is_told() {
     let args = ["compare", SMALL, "-p", "most", "--pacing", "trace", "--speed", "2"];
     let (_, err) = folder.done(&args);
     assert!(!err.contains("changes nothing"), "{err}");
+    let vary = "sac.window=0.5,0.8,most.zone=10M,20M";
+    let (_, err) =
+        folder.done(&["sweep", SMALL, "-p", "sac", "--vary", vary, "--set", "pore.zone=1M"]);
+    assert!(err.contains("--vary most.zone changes nothing: most is not run"), "{err}");
+    assert!(err.contains("--set pore.zone changes nothing: pore is not run"), "{err}");
+    assert_eq!(err.matches("changes nothing").count(), 2, "{err}");
 }
 
 /// What is offered for a wrong name is a list of names, not of repetitions.
@@ -321,6 +329,21 @@ fn what_changes_nothing_is_told() {
 fn a_negative_size_is_a_wrong_size_and_no_wrong_option() {
     let folder = Folder::new();
     folder.refused(2, &["compare", SMALL, "-c", "-5%"], &["-c -5%: give a share above 0%"]);
+}
+
+#[test]
+fn a_number_out_of_range_is_told_the_range() {
+    let folder = Folder::new();
+    for (args, told) in [
+        (["--requests", "0"], "give a number from 1 to 2^64 - 1, such as 5000 or 2M"),
+        (["--copies", "99999999999"], "give a whole number from 1 to 4294967295"),
+        (["--offset", "99999999T"], "is too large: give less than 16777216T"),
+    ] {
+        let output = folder.command(&[&["compare", SMALL], &args[..]].concat()).output();
+        let output = output.expect("started");
+        let err = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && err.contains(told), "{err}");
+    }
 }
 
 #[test]

@@ -210,8 +210,7 @@ impl Job {
     }
 
     /// Whether its policy or its translation has this name.
-    #[must_use]
-    pub fn is_of(&self, owner: &str) -> bool {
+    fn is_of(&self, owner: &str) -> bool {
         self.policy.entry.name == owner
             || self.drive.translator.as_ref().is_some_and(|translator| translator.name() == owner)
     }
@@ -247,4 +246,16 @@ impl Job {
         }
         Ok(cache.remark(self.cache_blocks))
     }
+}
+
+/// What is said of OWNER.NAME, which `option` sets, if its owner runs in none of `jobs`.
+pub fn unheard<'a>(
+    option: &str,
+    key: &str,
+    mut jobs: impl Iterator<Item = &'a Job>,
+) -> Option<String> {
+    let owner = key.split_once('.')?.0;
+    let general = ["policy", "translation", "cache", "drive", "ssd"].contains(&owner);
+    (!general && !jobs.any(|job| job.is_of(owner)))
+        .then(|| format!("{option} {key} changes nothing: {owner} is not run"))
 }

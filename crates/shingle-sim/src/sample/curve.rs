@@ -151,8 +151,9 @@ pub fn sample(trace: &Trace, jobs: &[Job], choice: Choice) -> Result<Sample, Exp
     let held = bands.quarters(&sampling);
     if let Some(nth) = held.iter().position(|quarter| quarter.blocks == 0.0) {
         return Err(ExperimentError::Usage(format!(
-            "--sample: a quarter of the sample (the {nth}. of 0 to 3) has no request in it, of the {} bands \
-             that the trace touches; give more, or leave it out",
+            "--sample: a quarter of the sample (number {} of 4) has no request in it, of the {} bands that the \
+             trace touches; give more, or leave it out",
+            nth + 1,
             about.bands
         )));
     }

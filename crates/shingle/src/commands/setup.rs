@@ -295,15 +295,8 @@ pub(crate) fn check_store(args: &SetupArgs) -> anyhow::Result<()> {
 
 /// What was set and changes nothing in `jobs`.
 pub(crate) fn unheard(args: &SetupArgs, jobs: &[Job]) -> Vec<String> {
-    let mut told = Vec::new();
-    for (key, _) in &args.set {
-        let Some((owner, _)) = key.split_once('.') else { continue };
-        let general = ["policy", "translation", "cache", "drive", "ssd"].contains(&owner);
-        if !general && !jobs.iter().any(|job| job.is_of(owner)) {
-            told.push(format!("--set {key} changes nothing: {owner} is not run"));
-        }
-    }
-    told
+    let keys = args.set.iter().map(|(key, _)| key);
+    keys.filter_map(|key| experiment::unheard("--set", key, jobs.iter())).collect()
 }
 
 /// What is said of one pacing only, where every run has this pacing.

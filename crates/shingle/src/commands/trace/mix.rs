@@ -6,7 +6,7 @@ use shingle_trace::mix::{Mixing, Order};
 
 use super::output::{OutArgs, save_source};
 use crate::Usage;
-use crate::cli::{AssumedOp, Global, Mode, TraceArgs, bytes, factor, number};
+use crate::cli::{AssumedOp, Global, Mode, TraceArgs, bytes, copies, factor, number};
 use crate::commands::setup::read;
 use crate::output::note;
 
@@ -18,7 +18,7 @@ pub(crate) struct Mix {
     #[command(flatten)]
     out: OutArgs,
     /// So many copies of all of them.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = copies)]
     copies: u32,
     /// Each trace, and each copy, begins so much behind the one before; 0 lays them on top of each
     /// other. [default: side by side, each at the 5,000-block zone behind the one before]
