@@ -147,8 +147,8 @@ impl Cut {
 
     fn nothing(&self) -> TraceError {
         let message = format!(
-            "the cut leaves no request of the {:.1} s that were read; take a longer time, a wider range \
-             or more zones",
+            "the cut leaves no request of the {:.1} s that were read; take a longer time, a wider range, \
+             more zones, or skip fewer",
             self.seen_to.as_secs_f64()
         );
         TraceError::new(Kind::Empty, "", Place::Whole, message)

@@ -374,7 +374,8 @@ impl Input {
             Kind::Syntax,
             &self.name,
             Place::Line(self.lines + 1),
-            "is longer than 64 KiB: this is not a text trace; --format vscsi reads binary ones",
+            "is longer than 64 KiB: the file is damaged here, ends its lines with CR alone, or is no text trace; \
+             copy it again, convert it (tr '\\r' '\\n'), or name another format (--format)",
         )
     }
 

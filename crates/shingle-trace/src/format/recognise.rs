@@ -222,7 +222,10 @@ fn unrecognised(head: &[u8]) -> Problem {
              oracleGeneral, parquet); convert it to CSV",
         );
     }
-    let line = text::lines(head).next().unwrap_or(b"");
+    let Some(line) = text::lines(head).next() else {
+        let why = "begins with empty lines and comments alone, and no request; name its format (--format)";
+        return Problem::new(Kind::Format, why);
+    };
     if let Some(problem) = csv::unclear(line) {
         return problem;
     }

@@ -123,8 +123,8 @@ pub(super) fn binary(bytes: &[u8]) -> Problem {
     Problem::new(
         Kind::Format,
         format!(
-            "byte 0x{byte:02x} in what should be text: this is a binary file; leave out --format \
-             to have it recognised, or use --format vscsi"
+            "byte 0x{byte:02x} in what should be text: this is a binary file, or it is damaged here; copy it \
+             again, or name its format (--format)"
         ),
     )
 }

@@ -277,6 +277,7 @@ mod tests {
             ("synth:", "there is no workload ''"),
             ("synth:zipf?tehta=1", "it takes theta"),
             ("synth:zipf?theta", "theta=VALUE"),
+            ("synth:zipf?requests&theta=1", "'requests' has no value: write requests=VALUE"),
             ("synth:zipf?theta=x", "theta=x is not a number"),
             ("synth:zipf?theta=x-2", "x0.5, x2"),
             ("synth:zipf?requests=x2", "requests=x2 is not"),

@@ -120,8 +120,10 @@ impl Values {
         }
         for pair in pairs.split('&').filter(|pair| !pair.is_empty()) {
             let (name, text) = pair.split_once('=').ok_or_else(|| {
+                let likely = nearest(pair, parameters.iter().map(|p| p.name));
                 let pair = shown(pair.as_bytes());
-                Problem::usage(format!("{pair} has no value: write theta=VALUE, joined with &"))
+                let name = likely.first().unwrap_or(&"NAME");
+                Problem::usage(format!("{pair} has no value: write {name}=VALUE, joined with &"))
             })?;
             let Some(parameter) = parameters.iter().find(|p| p.name == name) else {
                 let names = nearest(name, parameters.iter().map(|p| p.name));

@@ -133,6 +133,12 @@ fn what_is_no_trace_is_told() {
     check(b"\x00\x01\x02\x03", Some("msr"), Kind::Format, &["line 1: byte 0x00", "binary file"]);
     check(b"PK\x03\x04....", None, Kind::Format, &["a zip archive", "unzip -p"]);
     check(&[b'1'; 70_000], Some("req"), Kind::Syntax, &["line 1: is longer than 64 KiB"]);
+    check(b"\n\n# 1\n", None, Kind::Format, &["empty lines and comments alone, and no request"]);
+    // (A file whose end was lost in a power cut.)
+    let zeros = [HEADER.as_bytes(), b"0,R,0,512\n", &[0; 512]].concat();
+    check(&zeros, None, Kind::Format, &["line 3: byte 0x00", "damaged here; copy it again"]);
+    let of_a_mac = format!("{HEADER}0,R,0,512\n").replace('\n', "\r").repeat(4_000);
+    check(of_a_mac.as_bytes(), Some("csv"), Kind::Syntax, &["ends its lines with CR alone"]);
     check(b"a,b,c\n1,2,3\n", Some("csv"), Kind::Format, &["no header with a clear op"]);
     let tar = [&[b'a'; 257][..], b"ustar", &[0; 300]].concat();
     check(&tar, None, Kind::Format, &["a tar archive"]);

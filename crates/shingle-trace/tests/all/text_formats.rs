@@ -33,6 +33,16 @@ fn two() -> [Request; 2] {
     [request(0, Op::Write, 8_192, 4_096), request(500_000, Op::Read, 12_288, 4_096)]
 }
 
+#[test]
+fn of_two_columns_for_one_thing_the_first_is_taken_and_that_is_told() {
+    let text = "time_us,time_ms,op,offset_bytes,lba_sectors,size_bytes\n\
+                1000,9,W,8192,7,4096\n1500,9,R,12288,7,4096\n";
+    let (requests, warnings) = told(text, None, None).expect("read");
+    assert_eq!(requests, two());
+    let wanted = "and not 'time_ms' (time), 'lba_sectors' (offset); --format csv:";
+    assert!(warnings.len() == 1 && warnings[0].contains(wanted), "{warnings:?}");
+}
+
 const MSR: &str = "128166372003061629,hm,1,Write,8192,4096,1331\n\
                    128166372003066629,hm,1,Read,12288,4096,10\n";
 const SPC: &str = "7,16,4096,w,0.026214\n7,24,4096,R,0.026714\n";

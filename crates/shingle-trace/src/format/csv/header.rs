@@ -11,11 +11,22 @@ use crate::format::text;
 pub(super) fn map_of(line: &[u8], delim: Delim) -> Option<Map> {
     let sized = |unit| Sized { unit, hex: false };
     let (mut time, mut op, mut offset, mut size, mut device) = (None, None, None, None, None);
+    let mut passed_over = Vec::new();
     for field in delim.split(line) {
         let Some(name) = str::from_utf8(text::bare(field)).ok() else { continue };
         let Some((role, unit)) = role_of(name) else { continue };
         let column = Column::Named(name.to_owned());
         // Of two columns for the same thing the first one wins, as the more usual.
+        let (taken, what) = match role {
+            Role::Time => (time.is_some(), "time"),
+            Role::Op => (op.is_some(), "operation"),
+            Role::Offset => (offset.is_some(), "offset"),
+            Role::Size => (size.is_some(), "size"),
+            Role::Device => (device.is_some(), "volume"),
+        };
+        if taken {
+            passed_over.push(format!("{} ({what})", shown(name.as_bytes())));
+        }
         match role {
             Role::Time => time = time.or(Some((column, unit.map(Time::Number)))),
             Role::Op => op = op.or(Some(column)),
@@ -33,6 +44,7 @@ pub(super) fn map_of(line: &[u8], delim: Delim) -> Option<Map> {
         offset: offset?,
         size: size?,
         device,
+        passed_over,
     })
 }
 

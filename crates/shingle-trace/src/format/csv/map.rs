@@ -205,6 +205,8 @@ pub(super) struct Map {
     pub(super) offset: (Column, Sized),
     pub(super) size: Size,
     pub(super) device: Option<(Column, Device)>,
+    /// Further columns of a header that could be taken for one of these.
+    pub(super) passed_over: Vec<String>,
 }
 
 impl Map {
@@ -218,9 +220,19 @@ impl Map {
         let (mut time, mut op, mut offset, mut size) = (None, None, None, None);
         let (mut device, mut delim, mut header) = (None, None, Header::Auto);
         let mut words = Vec::new();
+        let mut said: Vec<&str> = Vec::new();
         for pair in text.split(',') {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            match key.trim() {
+            let key = key.trim();
+            // Both say how long requests are.
+            let what = if key == "bytes" { "size" } else { key };
+            let is_words = ["read", "write", "trim", "flush"].contains(&key);
+            if !is_words && said.contains(&what) {
+                let told = if what == "size" { "size= or bytes=" } else { key };
+                return Err(Problem::usage(format!("csv: {told} is there twice; give one")));
+            }
+            said.push(what);
+            match key {
                 "time" => time = Some(time_column(value)?),
                 "op" => op = Some(Column::parse(value)?),
                 "offset" => offset = Some(sized_column(value)?),
@@ -261,6 +273,7 @@ impl Map {
             offset: offset.ok_or_else(|| missing("offset=COLUMN/UNIT"))?,
             size: size.ok_or_else(|| missing("size=COLUMN/UNIT"))?,
             device,
+            passed_over: Vec::new(),
         })
     }
 
@@ -471,6 +484,8 @@ mod tests {
             ("time=none,op=,offset=3,size=4", "a column is missing"),
             ("time=none,op=2,offset=3/miles,size=4", "no unit of offsets"),
             ("time=none,op=2,offset=3,bytes=x", "is not a size"),
+            ("time=1/us,time=2/us,op=3,offset=4,size=5", "time is there twice"),
+            ("time=none,op=2,offset=3,size=4,bytes=4K", "size= or bytes= is there twice"),
             ("time=none,op=2,offset=3,size=4,delim=x", "write comma"),
             ("time=none,op=2,offset=3,size=4,header=x", "no number of lines"),
             ("time=none,op=2,offset=3,size=4,read=1,write=1", "two operations"),

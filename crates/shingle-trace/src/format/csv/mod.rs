@@ -167,6 +167,7 @@ struct Plan {
     size: FixedOr,
     words: Vec<(Vec<u8>, Op)>,
     volumes: Option<Volumes>,
+    passed_over: Vec<String>,
 }
 
 enum FixedOr {
@@ -228,7 +229,8 @@ impl Plan {
         };
         let words = mem::take(&mut map.words);
         let time = map.time.map(|(_, unit)| unit.unwrap_or(Time::Number(1)));
-        Ok(Plan { delim, roles, time, offset: map.offset.1, size, words, volumes })
+        let (offset, passed_over) = (map.offset.1, map.passed_over);
+        Ok(Plan { delim, roles, time, offset, size, words, volumes, passed_over })
     }
 
     /// The fields by role.
@@ -404,8 +406,15 @@ impl Decode for Csv {
         let no_time = self.plan.time.is_none();
         let all_at_zero =
             no_time.then(|| "no column is the time: every request arrives at 0".to_owned());
+        let also = self.plan.passed_over.join(", ");
+        let also = (!also.is_empty()).then(|| {
+            format!(
+                "of several columns for one thing the first is taken, and not {also}; --format csv:time=COLUMN/UNIT,… \
+                 takes another"
+            )
+        });
         let told: Vec<String> =
-            all_at_zero.into_iter().chain(self.plan.odd_units(&self.seen)).collect();
+            all_at_zero.into_iter().chain(also).chain(self.plan.odd_units(&self.seen)).collect();
         (!told.is_empty()).then(|| told.join("; "))
     }
 }
