@@ -269,8 +269,9 @@ impl core::fmt::Display for MakeError {
             ),
             MakeError::NoWholeBands { policy } => write!(
                 f,
-                "cache.bands=whole: needs a disk that takes bands written in order past its buffer, \
-                 such as st8000as0002 or ha-roco, and a policy that works with its bands (--set {policy}.zone=bands)"
+                "cache.bands=whole: policy `{policy}` needs a disk that takes bands written in order past its \
+                 buffer, such as st8000as0002 or ha-roco, and has to work with its bands, as lru-band does and \
+                 those with a parameter `zone` (--set policy.zone=bands)"
             ),
             MakeError::TooManyZones { policy } => write!(
                 f,
