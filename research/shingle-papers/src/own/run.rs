@@ -322,7 +322,8 @@ fn least_seconds<'a>(
 
 /// Whether a system does something on a disk that others do not do: write bands whole, or go by write pointers.
 fn runs_on(system: &System, disk: &Disk) -> bool {
-    let whole = system.kind == Kind::Widened || system.label.ends_with("whole bands");
+    let sets = |name: &str| system.sets.iter().any(|(set, _)| *set == name);
+    let whole = sets("cache.bands") || sets("disk-time.whole_bands");
     (disk.whole || !whole) && (disk.write_pointers || system.policy != "roco")
 }
 
