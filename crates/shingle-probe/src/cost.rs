@@ -137,10 +137,10 @@ pub struct Fit {
 }
 
 /// The line of `points` with its interval, by Student's distribution; `None` for fewer than three
-/// points or one coverage.
+/// points or one coverage, and where something would cost less than nothing.
 #[must_use]
 pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
-    let line = line(points)?;
+    let line = line(points).filter(|line| line.intercept >= 0.0 && line.slope >= 0.0)?;
     let freedom = points.len().checked_sub(2).filter(|&freedom| freedom > 0)?;
     let count = real(points.len() as u64);
     let mean = points.iter().map(|point| point.0).sum::<f64>() / count;
@@ -174,6 +174,9 @@ mod tests {
         let fitted = fit(&[(1.0, 2.5), (2.0, 2.0), (3.0, 4.5)]).expect("a line");
         assert!((fitted.slope_error - 12.706 * libm::sqrt(0.75)).abs() < 1e-9, "{fitted:?}");
         assert_eq!(fit(&[(1.0, 2.0), (2.0, 3.0)]), None);
+        // The line through these is 2x - 2.
+        assert_eq!(fit(&[(1.0, 0.0), (2.0, 2.0), (3.0, 4.0)]), None);
+        assert_eq!(fit(&[(1.0, 6.0), (2.0, 4.0), (3.0, 2.0)]), None);
         assert!((student(20) - 2.086).abs() < 1e-3 && (student(60) - 2.000).abs() < 1e-3);
     }
 

@@ -5,13 +5,13 @@ use shingle_drive::profile::{BandFacts, Kind};
 
 use crate::bands::Seen;
 use crate::change::{Change, real};
-use crate::cliff::{End, Fill};
+use crate::cliff::{End, Fill, stall};
 use crate::cost::{Fit, Timed, fit, points};
 use crate::distance::Distances;
 use crate::idle::Trials;
 use crate::options::Writes;
 use crate::reads::ReadTimes;
-use crate::target::Facts;
+use crate::target::{Facts, Nanos};
 
 /// All that was found out.
 #[derive(Clone, Debug)]
@@ -71,9 +71,19 @@ pub(crate) fn kind(look: &Fill, reads: &ReadTimes) -> Kind {
         End::Cliff | End::Full => Kind::DriveManaged,
         End::SeekBound if reads.random() >= SOLID_US => Kind::Conventional,
         _ if reads.random() < SOLID_US => Kind::SolidState,
-        _ if look.mean_us() >= reads.random() / 8.0 => Kind::Conventional,
+        // (Where a few writes waited long the mean says nothing of the others.)
+        _ if look.mean_us() >= reads.random() / 8.0 && stalled(look, reads).is_none() => {
+            Kind::Conventional
+        }
         _ => Kind::Hidden,
     }
+}
+
+/// The longest that a write took, in microseconds, if that is as long as cleaning a band.
+pub(crate) fn stalled(look: &Fill, reads: &ReadTimes) -> Option<u64> {
+    let longest = look.slow.iter().map(|slow| slow.2).max()?;
+    let read = Nanos::from_micros(reads.random() as u64);
+    (real(longest) >= stall(read) / 1e3).then_some(longest)
 }
 
 /// What the buffer is limited by, as far as writes of several sizes tell.

@@ -7,11 +7,11 @@ use shingle_drive::profile::{BandFacts, Kind};
 
 use crate::bands::{Full, Order, Seen, Site, band, survey};
 use crate::change::{Change, real};
-use crate::cliff::{Fill, Workload, fill, stall};
+use crate::cliff::{End, Fill, Workload, fill, stall};
 use crate::cost::{Coverage, time, zones};
 use crate::distance::{Distances, distances};
 use crate::error::ProbeError;
-use crate::findings::{Capacity, Findings, kind, limits};
+use crate::findings::{Capacity, Findings, kind, limits, stalled};
 use crate::guard::BYTES_MIN;
 use crate::idle::idle;
 use crate::options::{COVERAGES_MIN, Options, Writes};
@@ -131,6 +131,15 @@ impl Probe<'_, '_> {
         found.distances = self.distances(&found.reads)?;
         let look = self.look(&found.reads)?;
         found.kind = kind(&look, &found.reads);
+        if found.kind == Kind::Hidden
+            && let Some(longest_us) = stalled(&look, &found.reads)
+        {
+            self.notes.push(format!(
+                "a write waited for {:.1} s, and too few did to tell why: the buffer, or its bands, may be larger than \
+                 --buffer-max has room for",
+                real(longest_us) / 1e6
+            ));
+        }
         found.look = Some(look);
         if found.kind == Kind::DriveManaged {
             self.shingled(&mut found)?;
@@ -154,9 +163,16 @@ impl Probe<'_, '_> {
         for writes in self.options.writes.clone() {
             let capacity = self.capacity(writes, read)?;
             if capacity.cliff.is_none() {
+                let why = match capacity.fill.end {
+                    End::Exhausted => "the region was written before the buffer was full",
+                    End::Full => "the first ones waited already",
+                    End::SeekBound => "each took as long as a seek",
+                    End::Cliff => "from which one on they waited cannot be told",
+                };
                 self.notes.push(format!(
-                    "no cliff for writes of {} bytes at depth {}: the region was written before the buffer was full",
-                    writes.blocks * BLOCK_BYTES, writes.depth
+                    "no cliff for writes of {} bytes at depth {}: {why}",
+                    writes.blocks * BLOCK_BYTES,
+                    writes.depth
                 ));
             }
             found.capacities.push(capacity);
@@ -276,10 +292,13 @@ impl Probe<'_, '_> {
             self.options.step_blocks(),
             self.facts.blocks,
         );
-        let rough = self
-            .survey("border, roughly", vec![site], full, Order::Descending)?
-            .pop()
-            .and_then(|seen| self.found(&seen));
+        let rough = match site.entries() > full.entries {
+            true => None,
+            false => self
+                .survey("border, roughly", vec![site], full, Order::Descending)?
+                .pop()
+                .and_then(|seen| self.found(&seen)),
+        };
         let refined = rough.and_then(|rough| Site::refined(&rough, FINE_BLOCKS, self.facts.blocks));
         let Some(refined) = refined else {
             self.notes.push("no border was found at the end of the region: capacities may be too small by a band".into());
@@ -350,6 +369,16 @@ impl Probe<'_, '_> {
         let places = self.options.places(blocks);
         let mut wanted: Vec<Site> =
             places.iter().map(|place| Site::around(place.0, half, step, blocks)).collect();
+        // What it has no room for is cleaned with the wanted band, and would be taken for a part of it.
+        let entries = wanted.iter().map(Site::entries).max().unwrap_or(0);
+        if entries > full.entries {
+            self.notes.push(format!(
+                "bands were not looked for: at each place {entries} blocks have to be in the buffer, which holds {}; \
+                 with a larger --step or a smaller --band-max they are fewer",
+                full.entries
+            ));
+            return Ok(());
+        }
         let mut done: Vec<(Seen, Option<BandFacts>)> = Vec::new();
         for (attempt, order) in [Order::Descending, Order::Random].into_iter().enumerate() {
             let mut missed = Vec::new();
@@ -442,10 +471,17 @@ impl Probe<'_, '_> {
             }
         }
         if found.cost_line().is_none() {
+            let coverages = found.costs().len();
+            let why = if coverages < COVERAGES_MIN {
+                format!(
+                    "{coverages} coverages showed what a zone costs, and a line takes {COVERAGES_MIN}"
+                )
+            } else {
+                "by the line through what zones cost some would cost less than nothing".into()
+            };
             self.notes.push(format!(
-                "R(x) was not found out, so the profile has no [rmw], and no model is made of it: {} coverages showed what a zone \
-                 costs, and a line takes {COVERAGES_MIN}; probe again with more or other --coverages, or more --zones",
-                found.costs().len()
+                "R(x) was not found out, so the profile has no [rmw], and no model is made of it: {why}; probe again with \
+                 more or other --coverages, or more --zones"
             ));
         }
         Ok(())

@@ -174,6 +174,33 @@ fn drives_are_told_blind() {
     }
 }
 
+/// A buffer that has no room for what a place is marked with would show bands that there are not.
+#[test]
+fn no_bands_are_told_where_the_buffer_is_too_small_to_show_them() {
+    let mut overrides = Overrides::new();
+    overrides.set("packets_max", "250");
+    overrides.set("packets_trigger", "250");
+    overrides.set("log_bytes", "8192000");
+    let settings = Settings { overrides, ..Settings::default() };
+    let found = of(&mut model("st8000as0002", &settings), &mut Session::in_memory());
+    assert_eq!(found.kind, Kind::DriveManaged);
+    assert!(found.bands.is_empty(), "{:?}", found.bands);
+    let why = "bands were not looked for: at each place 5120 blocks";
+    let told = found.notes.iter().filter(|note| note.starts_with(why));
+    assert_eq!(told.count(), 1, "{:?}", found.notes);
+}
+
+/// Where a band is as large as all that is written, a write in 16,000 waits for minutes: no conventional disk does that.
+#[test]
+fn bands_larger_than_what_is_written_are_not_taken_for_a_conventional_disk() {
+    let mut settings = small();
+    settings.overrides.set("tracks_per_band", "5000");
+    let found = of(&mut model("st8000as0002", &settings), &mut Session::in_memory());
+    assert_eq!(found.kind, Kind::Hidden, "{found:?}");
+    let told = found.notes.iter().filter(|note| note.starts_with("a write waited for "));
+    assert_eq!(told.count(), 1, "{:?}", found.notes);
+}
+
 /// SAC's Table 3 on the disk it was measured on: capacities within 10 %, rates before the cliff within
 /// 11 %. (8 KB at depth 1 is 10.1 % below: the paper has more of these than of 4 KB in a second, the
 /// model, which writes twice as much, less.)

@@ -95,7 +95,9 @@ pub(crate) fn kind(kind: Kind) -> &'static str {
         Kind::SolidState => {
             "solid-state, or a cache that holds all of it: nothing takes the time of a seek"
         }
-        Kind::Hidden => "not found out: writes are faster than seeks, and no buffer got full",
+        Kind::Hidden => {
+            "not found out: writes are faster than seeks, and nothing shows a buffer for sure"
+        }
     }
 }
 
