@@ -93,6 +93,17 @@ fn values_of_a_sheet_are_overridden_like_those_of_others() {
     assert!(told.contains("`drive.rmp`; there are rpm, "), "{told}");
 }
 
+/// Conventional disks are as large as host-managed ones.
+#[test]
+fn a_conventional_disk_may_have_the_size_of_those_that_are_sold() {
+    for bytes in [24_000_277_250_048u64, 36_000_000_000_000] {
+        let text = replaced(&text("cmr7200"), "capacity_bytes", &bytes.to_string());
+        let mut drive = make(&file("large", &text), &Settings::default()).expect("made");
+        assert_eq!(drive.description().disk_blocks, bytes / 4096);
+        work(drive.as_mut(), 200);
+    }
+}
+
 #[test]
 fn what_was_measured_may_be_missing_and_units_and_words_are_those_of_the_model() {
     // A parameter a line: the value and the source.

@@ -178,8 +178,9 @@ impl Model {
             }
             (None, None) => {
                 return Err(self.refuse(
-                    "the profile's buffer has neither extents nor log_bytes: its end was not \
-                     reached; probe the disk again and write more",
+                    "the profile's buffer has neither extents nor log_bytes: its end was not reached, or by \
+                     writes that do not tell the two apart; probe the disk again, with a larger --buffer-max or \
+                     more --writes",
                 ));
             }
         };
