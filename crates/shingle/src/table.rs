@@ -19,6 +19,7 @@ mod words;
 
 pub(crate) use comparison::comparison;
 pub(crate) use curves::curves;
+pub(crate) use fit::wrapped;
 pub(crate) use grid::{sweep, targets};
 #[cfg(feature = "papers")]
 pub(crate) use own::own;

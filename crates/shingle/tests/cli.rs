@@ -316,6 +316,12 @@ fn what_changes_nothing_is_told() {
     let args = ["compare", SMALL, "-p", "most", "--pacing", "trace", "--speed", "2"];
     let (_, err) = folder.done(&args);
     assert!(!err.contains("changes nothing"), "{err}");
+    for command in ["bound", "curve"] {
+        let (out, err) =
+            folder.done(&[command, SMALL, "-p", "lru", "-c", "5%", "--set", "most.zone=10M"]);
+        assert_eq!(err.matches("--set most.zone changes nothing").count(), 1, "{command}: {err}");
+        assert!(out.lines().all(|line| line.chars().count() <= 100), "{command}: {out}");
+    }
     let vary = "sac.window=0.5,0.8,most.zone=10M,20M";
     let (_, err) =
         folder.done(&["sweep", SMALL, "-p", "sac", "--vary", vary, "--set", "pore.zone=1M"]);

@@ -12,7 +12,7 @@ use shingle_result::{RunResult, verdict};
 use shingle_sim::bound::{Accesses, Prices, Room};
 use shingle_sim::experiment::{self, Job, Options, Trace};
 
-use super::setup::{assigned, mode, read_trace, seed};
+use super::setup::{assigned, mode, read_trace, seed, unheard};
 use crate::Usage;
 use crate::cli::{self, Global, TraceArgs};
 use crate::output::{self, note, print};
@@ -110,6 +110,7 @@ pub(crate) fn execute(args: &Bound, global: &Global, registry: &Registry) -> any
     experiment::check_options(&options, registry)?;
     let trace = read_trace(&args.trace, global)?;
     let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
+    unheard(&args.set, &jobs).iter().for_each(|told| note(told, global.quiet));
     notes.0.iter().for_each(|told| note(&told.text, global.quiet));
     let total = (trace.requests.len() * jobs.len()) as u64;
     let progress = Progress::new("running", total, global.quiet);
@@ -197,7 +198,7 @@ fn shown(all: &All, global: &Global) -> String {
             }
             _ => String::new(),
         };
-        text += &format!(
+        let mut told = format!(
             "{}, {}, cache {}, buffer {}{entries}: no policy can do with fewer than {} rewrites of its {} written \
              bands",
             all.trace,
@@ -208,13 +209,13 @@ fn shown(all: &All, global: &Global) -> String {
             verdict::count(found.bands),
         );
         if let Some(time) = &found.time {
-            text += &format!(
+            told += &format!(
                 ", or in less than {:.1} s with rewrites of {:.0} ms and reads of {:.2} ms a block as the fastest \
                  here has them ({:.1} s if each is done once)",
                 time.seconds, time.rewrite_ms, time.read_block_ms, time.once_each_seconds
             );
         }
-        text.push('\n');
+        text += &table::wrapped(&format!("{told}\n"));
         let times = |times: Option<f64>| times.map_or("-".into(), |times| format!("{times:.2}"));
         let cells: Vec<[String; 5]> = found
             .policies

@@ -137,7 +137,7 @@ impl Comparison {
                 return Err(Usage(why).into());
             }
             if first.is_none() {
-                unheard(&setup, &jobs).iter().for_each(|told| listener.note(told));
+                unheard(&setup.set, &jobs).iter().for_each(|told| listener.note(told));
                 notes.0.iter().for_each(|told| listener.note(&told.text));
                 baselines.extend(jobs.iter().map(Job::is_baseline));
             }

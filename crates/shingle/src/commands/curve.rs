@@ -8,7 +8,7 @@ use shingle_result::{CURVES_SCHEMA, CurvePoint, CurveSample, Curves, CurvesOfDri
 use shingle_sim::experiment::{self, Job, Options, Trace};
 use shingle_sim::sample::curve::{About, Choice, sample};
 
-use super::setup::{assigned, check_written, mode, pool, read_trace, seed};
+use super::setup::{assigned, check_written, mode, pool, read_trace, seed, unheard};
 use crate::Usage;
 use crate::cli::{self, Global, SetupArgs, TraceArgs};
 use crate::output::{self, Tried, note};
@@ -85,6 +85,9 @@ pub(crate) fn execute(args: &Curve, global: &Global, registry: &Registry) -> any
     for drive in &options.drives {
         let options = Options { drives: vec![drive.clone()], ..options.clone() };
         let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
+        if curves.is_empty() {
+            unheard(&args.set, &jobs).iter().for_each(|told| note(told, global.quiet));
+        }
         notes.0.iter().for_each(|told| note(&told.text, global.quiet));
         let choice = Choice { millionths: args.sample, seed: options.seed };
         curves.push(threads.install(|| of_drive(drive, &jobs, &trace, choice, global))?);

@@ -100,7 +100,7 @@ impl One {
         experiment::check_options(&options, registry)?;
         let trace = traces.for_runs(&self.setup, listener)?;
         let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
-        unheard(&self.setup, &jobs).iter().for_each(|told| listener.note(told));
+        unheard(&self.setup.set, &jobs).iter().for_each(|told| listener.note(told));
         notes.0.iter().for_each(|told| listener.note(&told.text));
         let runs = match otherwise(&jobs[0], &trace)? {
             Some(run) => vec![run],

@@ -294,8 +294,8 @@ pub(crate) fn check_store(args: &SetupArgs) -> anyhow::Result<()> {
 }
 
 /// What was set and changes nothing in `jobs`.
-pub(crate) fn unheard(args: &SetupArgs, jobs: &[Job]) -> Vec<String> {
-    let keys = args.set.iter().map(|(key, _)| key);
+pub(crate) fn unheard(sets: &[(String, String)], jobs: &[Job]) -> Vec<String> {
+    let keys = sets.iter().map(|(key, _)| key);
     keys.filter_map(|key| experiment::unheard("--set", key, jobs.iter())).collect()
 }
 
