@@ -239,42 +239,46 @@ fn changed(candidate: &Candidate, now: &Candidate) -> Option<Estimate> {
 }
 
 fn report(args: &WhatIf, candidates: &[Candidate], missed: u64) -> anyhow::Result<()> {
-    let now = &candidates[0];
-    if args.json {
-        let estimate = |found: Option<Estimate>| match found {
-            Some(Estimate { value, error }) => {
-                json!({ "value": value, "error": error.is_finite().then_some(error) })
-            }
-            None => Value::Null,
-        };
-        let caches: Vec<Value> = candidates
-            .iter()
-            .enumerate()
-            .map(|(at, one)| {
-                json!({
-                    "now": at == 0,
-                    "policy": one.settings.policy,
-                    "slots": one.slots,
-                    "hits_percent": estimate(one.shadow.hits_percent()),
-                    "rmws": estimate(one.shadow.rmws()),
-                    "rmws_change_percent": estimate(changed(one, now)),
-                    "io_seconds": estimate(one.shadow.io_seconds()),
-                    "was_full": one.shadow.was_full(),
-                })
-            })
-            .collect();
-        let told = json!({
-            "schema": "shingle.what-if/1",
-            "accesses": now.shadow.accesses(),
-            "sampled_accesses": now.shadow.sampled_accesses(),
-            "sampled_millionths": now.shadow.millionths(),
-            "sampled_bands": now.shadow.sampled_bands(),
-            "too_few_bands": now.shadow.is_small(),
-            "missed_requests": missed,
-            "caches": caches,
-        });
-        return print(&serde_json::to_string_pretty(&told)?);
+    match args.json {
+        true => print(&serde_json::to_string_pretty(&as_json(candidates, missed))?),
+        false => print(&as_table(args, candidates, missed)),
     }
+}
+
+fn as_json(candidates: &[Candidate], missed: u64) -> Value {
+    let now = &candidates[0];
+    let estimate = |found: Option<Estimate>| match found {
+        Some(Estimate { value, error }) => {
+            json!({ "value": value, "error": error.is_finite().then_some(error) })
+        }
+        None => Value::Null,
+    };
+    let cache = |(at, one): (usize, &Candidate)| {
+        json!({
+            "now": at == 0,
+            "policy": one.settings.policy,
+            "slots": one.slots,
+            "hits_percent": estimate(one.shadow.hits_percent()),
+            "rmws": estimate(one.shadow.rmws()),
+            "rmws_change_percent": estimate(changed(one, now)),
+            "io_seconds": estimate(one.shadow.io_seconds()),
+            "was_full": one.shadow.was_full(),
+        })
+    };
+    json!({
+        "schema": "shingle.what-if/1",
+        "accesses": now.shadow.accesses(),
+        "sampled_accesses": now.shadow.sampled_accesses(),
+        "sampled_millionths": now.shadow.millionths(),
+        "sampled_bands": now.shadow.sampled_bands(),
+        "too_few_bands": now.shadow.is_small(),
+        "missed_requests": missed,
+        "caches": candidates.iter().enumerate().map(cache).collect::<Vec<Value>>(),
+    })
+}
+
+fn as_table(args: &WhatIf, candidates: &[Candidate], missed: u64) -> String {
+    let now = &candidates[0];
     let mut lines = vec![format!(
         "{:<16}{:>12}{:>16}{:>20}{:>18}",
         "policy", "cache", "hits", "bands rewritten", "against now"
@@ -306,32 +310,36 @@ fn report(args: &WhatIf, candidates: &[Candidate], missed: u64) -> anyhow::Resul
         args.drive,
         if missed > 0 { format!("; {missed} requests were missed") } else { String::new() },
     ));
-    if shadow.is_small() {
-        lines.push(format!(
+    lines.extend(remark(candidates));
+    lines.join("\n")
+}
+
+/// Why the estimates say little, or else what would have been better.
+fn remark(candidates: &[Candidate]) -> Option<String> {
+    let now = &candidates[0];
+    if now.shadow.is_small() {
+        return Some(format!(
             "only {} bands were sampled, where {BANDS_MIN} tell enough: all may be off by more than ± says; look on for longer, \
              or raise --sample",
-            shadow.sampled_bands()
-        ));
-    } else if shadow.rmws().is_some_and(|found| found.value == 0.0) {
-        lines.push(
-            "no band was rewritten: the buffer of the model has room for all; --buffer makes it as small as that of your \
-             disk is for it"
-                .to_owned(),
-        );
-    } else if let Some(best) = best(candidates)
-        && let Some(Estimate { value, error }) = changed(best, now)
-    {
-        let size = if best.slots == now.slots {
-            String::new()
-        } else {
-            format!(" and {}", show_bytes(best.slots * BLOCK_BYTES))
-        };
-        lines.push(format!(
-            "with `{}`{size} you would have had {:.0} % fewer band rewrites (± {error:.0})",
-            best.settings.policy, -value
+            now.shadow.sampled_bands()
         ));
     }
-    print(&lines.join("\n"))
+    if now.shadow.rmws().is_some_and(|found| found.value == 0.0) {
+        let why = "no band was rewritten: the buffer of the model has room for all; --buffer makes it as small as that of your \
+             disk is for it";
+        return Some(why.to_owned());
+    }
+    let best = best(candidates)?;
+    let Estimate { value, error } = changed(best, now)?;
+    let size = if best.slots == now.slots {
+        String::new()
+    } else {
+        format!(" and {}", show_bytes(best.slots * BLOCK_BYTES))
+    };
+    Some(format!(
+        "with `{}`{size} you would have had {:.0} % fewer band rewrites (± {error:.0})",
+        best.settings.policy, -value
+    ))
 }
 
 fn shown(estimate: Option<Estimate>, unit: &str, digits: usize) -> String {
