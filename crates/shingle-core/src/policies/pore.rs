@@ -19,7 +19,7 @@
 //! The popularity of a zone is its "average block access count" (§IV-C.3), "according to the access
 //! records of all the zones in the last period" (§IV-B.3). Counted from the last division on (`period`),
 //! a zone that was not accessed since has a popularity of 0, and BL, popularity ÷ coverage, ranks it
-//! before every other however little of it is cached: coverage has no say, where by §IV-C.2 both
+//! before every other however little of it is cached: coverage has no say, where by §IV-C.3 both
 //! "determine the result together". With a cache of five periods, as the paper's, most zones are such.
 //! So an access counts as long as its block is dirty in the cache (`cached`, the default): a block has one
 //! at least, that which brought it.

@@ -29,12 +29,13 @@ use crate::grid::{Grid, Metric, ONE, Point, Size, System};
 /// PORE.
 pub(super) static PAPER: Paper = Paper {
     name: "pore",
-    citation: "C. Wang, D. Wang, Y. Cao, C. Wang, Y. Chai: Partially Open Region for Eviction (PORE): \
-               an SMR-oriented cache framework. MSST 2017",
+    citation: "C. Wang, D. Wang, Y. Chai, C. Wang, D. Sun: Larger, cheaper, but faster: SSD-SMR hybrid \
+               storage boosted by a new SMR-oriented cache framework. MSST 2017",
     about: &[
         "Emulated disks are pore-emulator: a FIFO buffer of 1/250 of the written range over bands of \
-         18 MiB, which is what the authors' emulator really had, over a conventional disk of 7200 \
-         rpm, as theirs ran. Requests come one after another, block by block.",
+         18 MiB, which is what the authors' emulator really had (§V-A.3 has 1/256, and bands of 17 to \
+         36 MB), over a conventional disk of 7200 rpm, as theirs ran. Requests come one after \
+         another, block by block.",
     ],
     not_varied: &["history", "once", "different", "reads"],
     figures: FIGURES,

@@ -9,7 +9,7 @@
 //! ```
 //! The rules are those of ZBC/ZAC for zones of the type sequential write required; what breaks one is
 //! refused and changes nothing (`parts/zone_states.rs`). There is no buffer and no cleaning: that is the business
-//! of the host (Amphisbaena §1: "all non-sequential write requests return error messages"). Reads may
+//! of the host (Amphisbaena §2.1: "all non-sequential write requests return error messages"). Reads may
 //! cross zones; beyond a write pointer the drive makes zeros up (URSWRZ of ZBC is 1) or refuses.
 //!
 //! The write cache is off, as Amphisbaena §6.1 has it: a write is on the medium when it is done, and
