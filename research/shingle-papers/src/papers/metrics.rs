@@ -42,7 +42,7 @@ pub const READ_HIT: Metric =
 pub const WRITE_HIT: Metric =
     Metric { name: "write hits (%)", of: |run| percent(hits(warm(run)).1, accesses(warm(run)).1) };
 
-/// Write amplification, as both papers define it.
+/// Write amplification, as PORE defines it (§V-B). SAC does not say what its own is.
 pub const WA: Metric =
     Metric { name: "write amplification", of: |run| run.all.wa_band.unwrap_or(f64::NAN) };
 

@@ -31,9 +31,12 @@ pub(super) const TABLE_1_MISSES: &str = "configuration not published, if the cac
 pub(super) const TABLE_1_RMWS: &str = "configuration not published: the buffer, and whether the cache is that of §6.1 (see miss ratio). \
                                        With 5 % of the accessed range there are fewer on each of five volumes than with 2 %, on rsrch \
                                        none (caches)";
-pub(super) const TABLE_1_WA: &str = "configuration not published: the buffer, on which it depends. And contradicts itself: of src's 14 \
-                                     million accesses 86.1 % miss, 9.7 million of them writes at least, and 1,784 bands of 20 MB are \
-                                     0.9 times as much, not 4.4; of rsrch it is 55.5 here and 107 in Figure 3";
+/// `run synth:msr-src1_2 -p lru -d sac-emulator -c 2%zones --split 4k --partial ignore --set cache.batch=64 --set drive.pb=real`.
+pub(super) const TABLE_1_WA: &str = "configuration not published: the buffer, on which it depends, and what it is a quotient of. By blocks \
+                                     destaged, as in the prototype, it contradicts itself: of src's 14 million accesses 86.1 % miss, \
+                                     9.7 million of them writes at least, and 1,784 bands of 20 MB are 0.9 times as much, not 4.4. By \
+                                     blocks cleaned, as here, src amplifies 4.3 with a buffer of 150,000 blocks, the emulator's own, \
+                                     which takes in many of them again before it is cleaned";
 pub(super) const CORRELATION: &str = "contradicts itself: what it correlates with are seconds that its own RMWs exceed by R(x), on each of \
                                       the ten (see time)";
 pub(super) const SMALL_CACHE: &str = "with 5 % each of the five misses less than published, with 0.1 % four miss more: no one share of the \
@@ -44,7 +47,8 @@ pub(super) const SEVEN: &str = "configuration not published: the cache, unless i
                                 writes once only. LRU's grows with the cache (of ts 55, 62 and 79 with 0.1, 2 and 5 %), and with zones \
                                 written once, and 5 %, it is above SMR-only's on two of five; of rsrch nothing is written back then \
                                 (caches)";
-pub(super) const RSRCH: &str = "contradicts itself: the write amplification of rsrch under LRU is 107 here and 55.5 in Table 1";
+pub(super) const RSRCH: &str = "contradicts itself, if Table 1, which names no algorithm, is of LRU as well: the write amplification of rsrch is 107 \
+                                here and 55.5 there";
 pub(super) const FIVE_PER_CENT: &str = "with a cache of 2 % of the accessed range; with the 5 % of §6.1 it holds on five volumes (caches)";
 
 // Figures 13 to 16 and Table 5: the large trace.
