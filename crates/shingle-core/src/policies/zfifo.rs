@@ -1,7 +1,6 @@
 //! Zone-oriented FIFO (ROCO §4.1, §4.2.1): the cache evicts all blocks of the zone that has been in
 //! it longest, in the order in which they came (Cache-ZFIFO) or by address (Reorder-CZFIFO). Only
-//! writes enter: a read that misses is served by the disk (the paper has writes alone fill the
-//! cache, §3.2).
+//! writes enter: a read that misses is served by the disk (§3.2 tells of writes alone).
 //!
 //! In idle time, of which the paper says nothing, the dirty blocks of the zones that would leave next are
 //! written, zone by zone, in the same order. They stay where they are in the FIFO.

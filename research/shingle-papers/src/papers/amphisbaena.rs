@@ -39,7 +39,8 @@ pub(super) static PAPER: Paper = Paper {
     about: &[
         "All runs are over exos-x18z, the paper's host-managed disk, its write cache and read-ahead off. \
          Requests come at their times (open loop), without a cache before the translation.",
-        "The buffer is 1 % of the 256 MiB zones that the trace writes (§6.1).",
+        "The buffer is 1 % of the 256 MiB zones that the trace writes: §6.1 has \"the maximum access range of \
+         the trace\", and Table 3 the zones written.",
         "What a translation remembers is kept in memory: writing maps to the disk takes no time, as in \
          the paper.",
         "\"Never aborts\" is Amphisbaena whose collections no waiting write ends: in a saturated queue the \
