@@ -47,7 +47,7 @@ fn trace(name: &'static str, copies: u32) -> Trace<'static> {
     }
 }
 
-/// The volume that SAC and PORE call by its server alone.
+/// The volume that SAC and PORE call by its server alone; which it is their prototypes tell.
 pub(crate) fn volume(name: &'static str) -> &'static str {
     let of_server = |full: &&&str| full.split_once('_').is_some_and(|(server, _)| server == name);
     match name {
