@@ -1,7 +1,7 @@
 //! LRU-band (PORE §V-B): blocks leave in LRU order, but a dirty block takes every cached block of
 //! its band along. It is given the exact bands of the disk, which no real host knows. A clean block
-//! leaves alone: the paper has the band leave "when evicting the least recently used block", to amplify
-//! writes less, and does not tell clean blocks from dirty ones.
+//! leaves alone: the paper, and its prototype, have the band leave "when evicting the least recently used
+//! block", clean or dirty. That is to amplify writes less, and nothing is written for a clean one.
 //!
 //! In idle time, of which the paper says nothing, the dirty blocks of the bands that would leave next
 //! are written, band by band.

@@ -47,7 +47,7 @@ pub(super) static PAPER: Paper = Paper {
          blocks, as in the authors' prototype; SAC prices with the paper's R(x) = 0.728 x + 436 ms \
          and 14 ms a read.",
         "Not in the paper: the algorithm of Table 1 (here LRU), the cache of the large trace apart from \
-         Figure 14 (here 32 GB, the prototype's 8 million blocks; the 5 % of §6.1 would be 217 GB), the \
+         Figure 14 (here 32 GiB; the prototype calls 8,000,000 blocks 32 GB; the 5 % of §6.1 would be 217), the \
          emulator's buffer (here the prototype's 150,000 blocks; its scripts of Figure 14 have 175,000, \
          the 720 MB of Table 3), and that Figures 15 to 17 only write, 15 and 17 100 million requests.",
         "Nor does it define write amplification. Here it is, as in PORE, what is written to bands by what \
