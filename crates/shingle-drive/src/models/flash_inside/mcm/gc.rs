@@ -1,7 +1,9 @@
 //! Garbage collection in RBR (MCM §III-C, Algorithm 1, lines 4 to 9, and Figure 7).
 //!
-//! The victim is the full block of RBR with most invalid pages, of several the one that came to that
-//! number first (the paper does not say). Valid pages of bands that are hot now go back to SHR, the
+//! Once all regions are full "the valid data in the RBR is written back": of all of it, or of how many
+//! blocks, the paper does not say (Figure 7 has two). Here one is collected whenever a free block is
+//! wanted, the full block of RBR with most invalid pages, of several the one that came to that number
+//! first (the paper does not say that either). Valid pages of bands that are hot now go back to SHR, the
 //! others to the disk, by address, through its persistent cache; then the block is erased. SHR keeps
 //! a few blocks free for the pages that come back.
 //!
