@@ -34,8 +34,8 @@ pub(super) static PAPER: Paper = Paper {
          loop), without a cache before the drive. The disk does not clean in idle time.",
         "The persistent cache is the disk's own, of 26.2 GB, whose map is full after 23,000 writes. The paper \
          sets 1 % of the capacity (§IV-A), 50 GB, and does not say how many entries the map has then. With \
-         43,900, in proportion, Skylight cleans two thirds as many bands; with one for each 4 KiB none, as \
-         the traces write 8 to 25 GB.",
+         43,900, in proportion, Skylight cleans 0.58 to 0.65 times as many bands; with one for each 4 KiB \
+         none, as the traces write 8 to 25 GB.",
         "Of FC and RMW-F only what others say of them was at hand: FC is reconstructed in two variants, \
          one that rewrites the band with most pages and copies the rest of its victim, one that writes \
          back all of it.",
