@@ -86,8 +86,8 @@ pub struct Journal {
     disk_bytes: u64,
     /// Its copies are not alike: a crash came between them, or one is damaged; this is the worse one.
     uneven: Option<Copy>,
-    /// Pages from before a crash were believed, and the SSD does not say yet that they count. The first
-    /// page does, and before it is committed no frame may be used again.
+    /// Pages from before a crash were believed, and the SSD does not say yet that they count. The page with the last of
+    /// the corrections does, and before it is committed no frame may be used again.
     must_confirm: bool,
     /// The last page that has records.
     last_records: u64,
@@ -163,10 +163,11 @@ impl Journal {
         }
     }
 
-    /// What was found behind the last page that is known to have been flushed counts.
+    /// What was found behind page `flushed`, the last that is known to have been flushed, counts, but for what the
+    /// records that are given in first take back.
     #[must_use]
-    pub(crate) fn confirming(self, must_confirm: bool) -> Journal {
-        Journal { must_confirm, ..self }
+    pub(crate) fn confirming(self, flushed: u64) -> Journal {
+        Journal { must_confirm: true, confirmed: flushed, ..self }
     }
 
     pub(crate) fn make(&mut self, bug: Option<Bug>) {
@@ -252,6 +253,11 @@ impl Journal {
         !self.has_news() && self.coming.is_none()
     }
 
+    /// Whether a page was sealed that says of what was found that it counts, if anything was.
+    pub(crate) fn has_confirmed(&self) -> bool {
+        !self.must_confirm
+    }
+
     /// Where things stand.
     #[must_use]
     pub fn layout(&self) -> &Layout {
@@ -316,7 +322,10 @@ impl Journal {
             return Err(Full);
         }
         let records = self.open.drain(..self.records_of_a_page()).collect();
-        let (previous, durable, session) = (self.last, self.durable, self.superblock.session);
+        // Corrections of many pages count together: who finds some of them asks the frames again.
+        let some_left = self.must_confirm && !self.open.is_empty();
+        let durable = if some_left { self.confirmed } else { self.durable };
+        let (previous, session) = (self.last, self.superblock.session);
         let mut page = JournalPage { number, previous, durable, session, records };
         if page.records.len() == RECORDS_MAX && self.bug == Some(Bug::FullPageDropsLast) {
             page.records.pop();
@@ -333,7 +342,7 @@ impl Journal {
         if self.sealed.back().is_some_and(|page| !page.records.is_empty()) {
             self.last_records = number;
         }
-        self.must_confirm = false;
+        self.must_confirm = some_left;
         Ok(Some(Copy::BOTH.map(|copy| Write {
             what: PageKind::Journal(number, copy),
             page: self.layout().journal_page(number, copy),

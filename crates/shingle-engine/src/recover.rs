@@ -143,15 +143,21 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
     let layout = superblock.layout;
     let mut touched = Vec::new();
     let mut corrections = Vec::new();
-    // Blocks whose last record in the tail did not count.
-    let mut taken_back = HashMap::new();
+    // By block, the last record of the tail that says where it is.
+    let mut last_of = HashMap::new();
+    // Blocks that have left since.
+    let mut left = Vec::new();
     for page in &pages {
         for (place, record) in page.records.iter().enumerate() {
             if u64::from(record.frame.0) >= layout.frames {
                 return Err(RecoverError::Superblock(Unusable::Nonsense));
             }
             let sequence = sequence(page.number, place);
-            if page.number > durable && !counts(ssd, &layout, record, &mut taken_back) {
+            let is_left = |last: &Last| record.state == State::Free && last.frame == record.frame;
+            if last_of.get(&record.block).is_some_and(is_left) {
+                left.push((record.block, sequence));
+            }
+            if page.number > durable && !counts(ssd, &layout, record, &mut last_of) {
                 findings.void_records +=
                     u64::from(matches!(record.state, State::Clean | State::Dirty));
                 corrections.push(*record);
@@ -173,7 +179,7 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
     // Earlier versions parted the two records of a move where the first was the last that a page has room for.
     let parted = pages.last().and_then(|page| page.records.get(RECORDS_MAX - 1));
     let parted = parted.filter(|record| matches!(record.state, State::Clean | State::Dirty));
-    one_frame_a_block(&mut corrections, parted, &mut entries);
+    one_frame_a_block(&mut corrections, parted, &left, &mut entries);
     without_invalidated(&superblock, &mut entries);
     let corrections = corrected(&corrections, &entries);
     let mut table = Table::new(&layout, Some((entries, editions)));
@@ -186,9 +192,16 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
     let replayed_pages = pages.len() as u64;
     // What was written off ends before the page that comes next.
     let next = (newest.max(last) + 1).max(superblock.clean_from).max(superblock.dirty_from);
+    let journal = Journal::new(superblock, uneven, table, last, next);
     // (No page says of itself that it was flushed.)
-    let journal = Journal::new(superblock, uneven, table, last, next).confirming(!pages.is_empty());
+    let journal = if pages.is_empty() { journal } else { journal.confirming(durable) };
     Ok(Recovered { journal, clean, corrections, replayed_pages, findings })
+}
+
+/// Where a block is, by a record of the tail.
+struct Last {
+    frame: Frame,
+    counts: bool,
 }
 
 /// Whether a record counts of which it is not known that it was flushed.
@@ -196,11 +209,11 @@ fn counts<P: Pages>(
     ssd: &mut P,
     layout: &Layout,
     record: &Record,
-    taken_back: &mut HashMap<Block, bool>,
+    last_of: &mut HashMap<Block, Last>,
 ) -> bool {
     let counts = match record.state {
         State::Free => true,
-        State::Superseded => !taken_back.get(&record.block).copied().unwrap_or(false),
+        State::Superseded => last_of.get(&record.block).is_none_or(|last| last.counts),
         State::Clean | State::Dirty => {
             let mut data = [[0; PAGE_BYTES]];
             let read = ssd.read(layout.frame_page(record.frame), &mut data);
@@ -208,19 +221,28 @@ fn counts<P: Pages>(
         }
     };
     if matches!(record.state, State::Clean | State::Dirty) {
-        taken_back.insert(record.block, !counts);
+        last_of.insert(record.block, Last { frame: record.frame, counts });
     }
     counts
 }
 
 /// A block that moved twice, of which only the second move counts, is no longer where it was before
-/// the first; nor is one whose move was `parted` by the crash, which took the second record of it.
-fn one_frame_a_block(void: &mut Vec<Record>, parted: Option<&Record>, entries: &mut [Entry]) {
+/// the first; nor is one whose move was `parted` by the crash, which took the second record of it. One that has
+/// `left` since is nowhere: another may have its slot.
+fn one_frame_a_block(
+    void: &mut Vec<Record>,
+    parted: Option<&Record>,
+    left: &[(Block, u64)],
+    entries: &mut [Entry],
+) {
     let moved = void.iter().filter(|record| record.state == State::Superseded);
     let mut newest: HashMap<Block, u64> =
         moved.chain(parted).map(|record| (record.block, 0)).collect();
     if newest.is_empty() {
         return;
+    }
+    for &(block, at) in left {
+        newest.entry(block).and_modify(|sequence| *sequence = at.max(*sequence));
     }
     for entry in entries.iter().filter(|entry| entry.state != State::Free) {
         if let Some(sequence) = newest.get_mut(&entry.block) {
@@ -254,10 +276,12 @@ fn without_invalidated(superblock: &Superblock, entries: &mut [Entry]) {
     }
 }
 
-/// Records that say of the frames of those that did not count what they are.
+/// Records that say of the frames of those that did not count what they are. Those that hold something come first: where
+/// a block is that a frame has held stands before that frame's record, which else could be taken for its leaving.
 fn corrected(void: &[Record], entries: &[Entry]) -> Vec<Record> {
     let mut frames: Vec<Frame> = void.iter().map(|record| record.frame).collect();
-    frames.sort_unstable();
+    let is_free = |frame: &Frame| entries[frame.0 as usize].state == State::Free;
+    frames.sort_unstable_by_key(|frame| (is_free(frame), *frame));
     frames.dedup();
     let of = |frame: Frame| {
         let entry = &entries[frame.0 as usize];

@@ -351,6 +351,33 @@ fn data_that_never_arrived_leaves_a_block_as_it_was() {
     assert_eq!(frames, [(0, State::Free), (1, State::Free)]);
 }
 
+/// It left after it had moved, and its slot may hold another one by then: with both there would be more blocks than slots.
+#[test]
+fn a_block_that_left_is_not_there_again_as_its_data_never_arrived() {
+    let mut ssd = Ssd::new(superblock(1));
+    ssd.tables(0, 1, &[(0, entry(1, 5, State::Dirty))]);
+    ssd.frame(0, 5);
+    ssd.put_superblock(Superblock { journal_from: 2, ..superblock(1) });
+    let moved = [record(1, 5, State::Dirty), record(0, 5, State::Superseded)];
+    let left = |frame| record(frame, 5, State::Free);
+    let (another, back) = (record(2, 6, State::Dirty), record(3, 5, State::Clean));
+    ssd.frame(2, 6);
+    ssd.journal(2, 1, &[&moved[..], &[left(1), another]].concat());
+    let found = ssd.recovered();
+    assert_eq!(blocks(&found), [(6, 2)]);
+    // The journal is told so, before frame 0 is used again.
+    let frames: Vec<_> = found.corrections.iter().map(|one| (one.frame.0, one.state)).collect();
+    assert_eq!(frames, [(0, State::Free), (1, State::Free)]);
+    // It moved once more before it left, to where its data is.
+    let again = [record(3, 5, State::Dirty), record(1, 5, State::Superseded)];
+    ssd.frame(3, 5);
+    ssd.journal(2, 1, &[&moved[..], &again, &[left(3), another]].concat());
+    assert_eq!(blocks(&ssd.recovered()), [(6, 2)]);
+    // And it is back.
+    ssd.journal(2, 1, &[&moved[..], &[left(1), another, back]].concat());
+    assert_eq!(blocks(&ssd.recovered()), [(6, 2), (5, 3)]);
+}
+
 #[test]
 fn of_a_move_over_two_pages_the_second_record_counts_as_the_first_did() {
     let mut ssd = Ssd::new(superblock(1));

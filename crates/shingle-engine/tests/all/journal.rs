@@ -1,20 +1,25 @@
 //! The journal on an SSD that loses unflushed writes in any subset, torn at 512 bytes: what a block is
 //! after a crash is what was committed last, or something written since.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use shingle_core::units::Block;
+use shingle_core::registry::Registry;
+use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_engine::format::journal::{JournalPage, RECORDS_MAX, Record};
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{Frame, PAGE_BYTES, Page, State};
 use shingle_engine::journal::{Full, Journal, Write};
 use shingle_engine::recover::{Pages, RecoverError, Recovered, recover};
+use shingle_engine::settings::Settings;
+use shingle_engine::{Command, CommandOp, Config, Device, Engine, Kind};
 use shingle_testbed::number;
+
+use crate::memory::Memory;
 
 /// An SSD with a volatile cache.
 #[derive(Clone)]
@@ -477,4 +482,115 @@ fn a_move_that_a_crash_has_parted_is_one_frame_all_the_same() {
     let told = Record { frame: old, crc: 0, block: Block(0), state: State::Free };
     let same = |r: &&Record| r.frame == told.frame && r.state == told.state;
     assert_eq!(found.corrections.iter().filter(same).count(), 1, "{:?}", found.corrections);
+}
+
+/// Both copies of each page of all that was given in.
+fn sealed_pages(journal: &mut Journal) -> Vec<[Write; 2]> {
+    std::iter::from_fn(|| journal.seal().expect("there is room")).collect()
+}
+
+/// Hundreds of blocks move back to where they were before, and the data of none arrives. What takes that back is more than a
+/// page has room for, and the power goes again when some of those pages have arrived.
+#[test]
+fn corrections_of_many_pages_count_together_or_not_at_all() {
+    const MOVED: u32 = 300;
+    let record = |frame: u32, block: u32, version: u32| {
+        let (block, state) = (u64::from(block), State::Dirty);
+        let crc = crc32c::crc32c(&data(block, version));
+        Record { frame: Frame(frame), crc, block: Block(block), state }
+    };
+    let mut ssd = World::new().ssd;
+    let mut journal = put_into_use(&mut ssd);
+    for (version, first) in [(1, 0), (2, MOVED), (3, 0)] {
+        for n in 0..MOVED {
+            journal.add(record(first + n, n, version));
+            if version > 1 {
+                let old =
+                    Record { crc: 0, state: State::Superseded, ..record(MOVED - first + n, n, 0) };
+                journal.add(old);
+            }
+            if version < 3 {
+                let page = journal.layout().frame_page(Frame(first + n));
+                ssd.write(page, data(n.into(), version));
+            }
+        }
+        for write in sealed_pages(&mut journal).into_iter().flatten() {
+            ssd.write(write.page, *write.bytes);
+            journal.written(write.what);
+        }
+        let covered = journal.covered();
+        ssd.flush();
+        journal.flushed(covered, &mut Vec::new(), &mut Vec::new());
+    }
+    let as_before: Vec<_> = (0..MOVED).map(|n| (Block(n.into()), Frame(MOVED + n))).collect();
+    let found = recover(&mut ssd).expect("good");
+    assert_eq!(held(&found), as_before);
+
+    let mut journal = put_into_use(&mut ssd);
+    found.corrections.iter().for_each(|record| journal.add(*record));
+    let pages = sealed_pages(&mut journal);
+    assert_eq!(pages.len(), 3);
+    for arrived in 0..1 << pages.len() {
+        let mut ssd = ssd.clone();
+        let some = pages.iter().enumerate().filter(|(at, _)| arrived & 1 << at != 0);
+        some.flat_map(|(_, writes)| writes).for_each(|write| ssd.write(write.page, *write.bytes));
+        ssd.flush();
+        let found = recover(&mut ssd).expect("good");
+        assert!(held(&found) == as_before, "pages {arrived:03b} have arrived");
+        // Once all have, what they speak of is settled.
+        assert_eq!(found.corrections.is_empty(), arrived == 0b111, "pages {arrived:03b}");
+    }
+}
+
+/// The crash came when the journal was full: the table has to be written before what was found can be confirmed, and what a
+/// page gave up of which it is not known that it was flushed must stay until then.
+#[test]
+fn no_frame_is_used_again_before_what_was_found_is_confirmed() {
+    let superblock = Superblock { clean: false, ..new_superblock() };
+    let (layout, owner) = (superblock.layout, superblock.owner());
+    let mut ssd: HashMap<u64, Page> =
+        Copy::BOTH.map(|copy| (copy.superblock_page(), superblock.encode())).into();
+    for number in 1..=layout.journal_pages {
+        let crc = crc32c::crc32c(&data(number, 1));
+        let frame = Frame(number as u32);
+        ssd.insert(layout.frame_page(frame), data(number, 1));
+        let mut records = vec![Record { frame, crc, block: Block(number), state: State::Dirty }];
+        if number == layout.journal_pages {
+            // The first block moves.
+            let (frame, state) = (Frame(1), State::Superseded);
+            records[0].block = Block(1);
+            records[0].crc = crc32c::crc32c(&data(1, 2));
+            ssd.insert(layout.frame_page(records[0].frame), data(1, 2));
+            records.push(Record { frame, crc: 0, block: Block(1), state });
+        }
+        let (previous, durable, session) = (number - 1, number.saturating_sub(2), 0);
+        let page = JournalPage { number, previous, durable, session, records }.encode(owner);
+        ssd.extend(Copy::BOTH.map(|copy| (layout.journal_page(number, copy), page)));
+    }
+    let found = recover(&mut Memory(&ssd)).expect("good");
+    let disk_blocks = superblock.disk_bytes / BLOCK_BYTES;
+    let cache = Settings::new("lru").cache(&Registry::default(), layout.slots as u32, disk_blocks);
+    let (cache, config) = (cache.expect("lru"), Config::for_slots(layout.slots));
+    let mut engine: Engine = Engine::open(found, cache, disk_blocks, config).expect("it opens");
+    let write = Command::new(1, CommandOp::Write, 0, BLOCK_BYTES);
+    engine.submit(Command { data: vec![7; PAGE_BYTES], ..write });
+    let (mut written, mut answered) = (false, false);
+    while !answered {
+        let effects = engine.take();
+        assert!(!effects.ios.is_empty() || !effects.replies.is_empty(), "it goes on by itself");
+        answered = !effects.replies.is_empty();
+        for io in effects.ios {
+            if (io.device, io.kind) == (Device::Ssd, Kind::Write) {
+                if io.page >= layout.frame_page(Frame(0)) {
+                    let place = layout.journal_page(layout.journal_pages + 1, Copy::One);
+                    let page = JournalPage::decode(&ssd[&place], owner).expect("a page");
+                    assert_eq!(page.durable, layout.journal_pages, "it is not confirmed yet");
+                    written = true;
+                }
+                ssd.extend((io.page..).zip(io.buffers.iter().map(|buffer| buffer.0)));
+            }
+            engine.done(io.id, Ok(io.buffers.len() * PAGE_BYTES), io.buffers);
+        }
+    }
+    assert!(written);
 }

@@ -238,7 +238,10 @@ impl Durability {
         let mut freed = Vec::new();
         self.journal.flushed(covered, &mut freed, &mut self.next);
         self.free(freed);
-        if let Some(mut withheld) = self.withheld.take() {
+        // (Where the journal was full another commit comes first, which makes room.)
+        if self.journal.has_confirmed()
+            && let Some(mut withheld) = self.withheld.take()
+        {
             self.frames.free(&mut withheld);
         }
         self.invalidations.committed(commit.upto);
