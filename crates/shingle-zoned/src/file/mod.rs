@@ -251,9 +251,9 @@ pub(crate) fn open(device: Device) -> Result<FileDisk, OpenError> {
     for (copy, _) in &lost_headers {
         device.write(*copy, &header.encode())?;
     }
-    if !lost_headers.is_empty() {
-        device.flush()?;
-    }
+    // What a process that was killed wrote last may not be durable, and the copy of a page that is must stay until the other
+    // one is.
+    device.flush()?;
     let healed = table.write(&direct, &single);
     healed.map_err(OpenError::system(&path, "write"))?;
     let zones = Zones::restore(header.geometry, table.zones().to_vec());

@@ -19,6 +19,8 @@ pub(crate) struct Table {
     zones: Vec<ZoneState>,
     /// Of each page.
     editions: Vec<u64>,
+    /// Of each page the copy that is written first: the other one is whole and durable.
+    first: Vec<u64>,
 }
 
 /// A table as it was found.
@@ -34,8 +36,9 @@ impl Table {
     /// Of a new disk.
     pub(crate) fn new(header: &Header, zones: Vec<ZoneState>) -> Table {
         let layout = header.layout();
-        let editions = vec![0; layout.table_pages as usize];
-        Table { owner: header.owner(), layout, zones, editions }
+        let pages = layout.table_pages as usize;
+        let (editions, first) = (vec![0; pages], vec![0; pages]);
+        Table { owner: header.owner(), layout, zones, editions, first }
     }
 
     /// Reads it: `read` gives pages by their place in the file.
@@ -50,27 +53,28 @@ impl Table {
                 let page = read(table.layout.table_page(place, copy))?;
                 Ok(TablePage::decode(&page, table.owner, place as u32, &header.geometry))
             };
-            let page = match (decode(0)?, decode(1)?) {
+            let (page, worse) = match (decode(0)?, decode(1)?) {
                 (Ok(one), Ok(other)) => {
                     if one.edition != other.edition {
                         single.insert(place);
                     }
-                    if one.edition >= other.edition { one } else { other }
+                    if one.edition >= other.edition { (one, 1) } else { (other, 0) }
                 }
                 (Ok(page), Err(why)) => {
                     single.insert(place);
                     damaged.push((place, table.layout.table_page(place, 1), why));
-                    page
+                    (page, 1)
                 }
                 (Err(why), Ok(page)) => {
                     single.insert(place);
                     damaged.push((place, table.layout.table_page(place, 0), why));
-                    page
+                    (page, 0)
                 }
                 (Err(one), Err(other)) => return Ok(Err(lost(place, header, [&one, &other]))),
             };
             table.zones.extend(page.zones);
             table.editions[place as usize] = page.edition;
+            table.first[place as usize] = worse;
         }
         Ok(Ok(Found { table, single, damaged }))
     }
@@ -86,7 +90,7 @@ impl Table {
     /// Zones are like this, and stay so when this is done. Data that pointers count on have to be durable before.
     ///
     /// One copy is made durable before the other is written: at any time one of them is whole. The second need not
-    /// be durable, as the first is, and the next flush makes it so. After an error the file may say either, and the
+    /// be durable, as the first is; so the next time it is written first. After an error the file may say either, and the
     /// table is of no more use.
     pub(crate) fn settle(
         &mut self,
@@ -109,17 +113,28 @@ impl Table {
         if places.is_empty() {
             return Ok(());
         }
-        let pages: Vec<(u64, Buffer)> =
-            places.iter().map(|&place| (place, self.encode(place))).collect();
-        for copy in 0..2 {
-            for (place, page) in &pages {
-                direct.write(self.layout.table_page(*place, copy), std::slice::from_ref(page))?;
-            }
-            if copy == 0 {
-                direct.flush()?;
+        let [first, second] = self.halves(places);
+        let write = |half: &[(u64, Buffer)]| {
+            half.iter().try_for_each(|(at, page)| direct.write(*at, std::slice::from_ref(page)))
+        };
+        write(&first)?;
+        direct.flush()?;
+        write(&second)
+    }
+
+    /// The next editions of these pages, and where they are written: one copy of each, and when that is durable the other.
+    fn halves(&mut self, places: &BTreeSet<u64>) -> [Vec<(u64, Buffer)>; 2] {
+        let mut halves = [Vec::new(), Vec::new()];
+        for &place in places {
+            let page = self.encode(place);
+            let first = self.first[place as usize];
+            let copies = [first, 1 - first];
+            self.first[place as usize] = copies[1];
+            for (half, copy) in halves.iter_mut().zip(copies) {
+                half.push((self.layout.table_page(place, copy), page.clone()));
             }
         }
-        Ok(())
+        halves
     }
 
     /// The next edition of a page.
@@ -143,4 +158,45 @@ fn lost(place: u64, header: &Header, why: [&Unusable; 2]) -> String {
         why[0].of_copy(),
         why[1].of_copy()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::Geometry;
+
+    fn places(halves: [Vec<(u64, Buffer)>; 2]) -> [u64; 2] {
+        halves.map(|half| half[0].0)
+    }
+
+    /// Nobody has flushed it since: a power cut may tear it, and the other one must be whole then.
+    #[test]
+    fn the_copy_that_was_written_last_is_the_next_to_be_written() {
+        let header = Header { uuid: [7; 16], geometry: Geometry::new(16, 256) };
+        let mut table = Table::new(&header, vec![ZoneState::EMPTY; 16]);
+        let copies = [0, 1].map(|copy| table.layout.table_page(0, copy));
+        let page = BTreeSet::from([0]);
+        assert_eq!(places(table.halves(&page)), copies);
+        assert_eq!(places(table.halves(&page)), [copies[1], copies[0]]);
+        assert_eq!(places(table.halves(&page)), copies);
+    }
+
+    /// The power may go again while it is written anew.
+    #[test]
+    fn the_copy_that_is_bad_or_older_is_written_first() {
+        let header = Header { uuid: [7; 16], geometry: Geometry::new(16, 256) };
+        let mut table = Table::new(&header, vec![ZoneState::EMPTY; 16]);
+        let copies = [0, 1].map(|copy| table.layout.table_page(0, copy));
+        let page = BTreeSet::from([0]);
+        let mut edition = || table.halves(&page)[0][0].1.0;
+        let (older, newer, bad) = (edition(), edition(), [9; 4096]);
+        for (found, worse) in
+            [([newer, older], 1), ([older, newer], 0), ([newer, bad], 1), ([bad, newer], 0)]
+        {
+            let read = |at| Ok::<_, ()>(found[usize::from(at != copies[0])]);
+            let found = Table::read(&header, read).expect("read").expect("one is good");
+            let mut table = found.table;
+            assert_eq!(places(table.halves(&page)), [copies[worse], copies[1 - worse]]);
+        }
+    }
 }
