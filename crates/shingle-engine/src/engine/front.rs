@@ -110,7 +110,7 @@ impl<D: Data> Engine<D> {
         self.requests.opened(connection);
     }
 
-    /// A client has left, and all its commands are answered.
+    /// A client has left: nobody hears what its commands that are under way are answered.
     pub fn closed(&mut self, connection: Connection) {
         self.requests.closed(connection);
     }

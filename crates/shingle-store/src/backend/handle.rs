@@ -161,7 +161,7 @@ impl Handle {
         let _ = self.questions.send(Question::Opened(connection));
     }
 
-    /// It has left, and all its commands are answered.
+    /// It has left: nobody hears what is still answered to it.
     pub fn closed(&self, connection: Connection) {
         let _ = self.questions.send(Question::Closed(connection));
     }

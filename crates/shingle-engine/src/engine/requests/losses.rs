@@ -75,9 +75,10 @@ impl Losses {
         if knew == self.count {
             return false;
         }
-        (self.known, self.last) = (self.count, None);
+        self.last = None;
+        // (One that was cut off hears nothing: somebody else has to be told.)
         if let Some(told) = self.connections.get_mut(&connection) {
-            *told = self.count;
+            (*told, self.known) = (self.count, self.count);
         }
         if bugs.has(Bug::ToldOneForAll) {
             self.connections.values_mut().for_each(|told| *told = self.count);
@@ -102,5 +103,28 @@ impl Losses {
             (connection, count - told).hash(into);
         });
         super::super::state::unordered(writers.iter(), into, |writer, into| writer.hash(into));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Its FLUSH was under way when it was cut off, and failed later: whoever connects then has to be told.
+    #[test]
+    fn who_was_cut_off_is_not_told() {
+        let (mut losses, bugs) = (Losses::default(), Seeded::default());
+        let (one, other, third) = (Connection(1), Connection(2), Connection(3));
+        losses.opened(one, bugs);
+        let knew = losses.knows(one);
+        losses.closed(one);
+        losses.lost();
+        assert!(losses.tells(one, knew, bugs));
+        losses.opened(other, bugs);
+        let knew = losses.knows(other);
+        assert!(losses.tells(other, knew, bugs), "nobody was told before");
+        losses.opened(third, bugs);
+        let knew = losses.knows(third);
+        assert!(!losses.tells(third, knew, bugs), "the other one was");
     }
 }
