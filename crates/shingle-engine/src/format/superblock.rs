@@ -132,7 +132,7 @@ impl Superblock {
     }
 
     /// Of the same cache, the edition after this one, with nothing in it: no page of metadata that stands on the SSD
-    /// counts, be it whole or zeros by now.
+    /// counts, be it whole, torn or zeros by now.
     #[must_use]
     pub fn emptied(&self) -> Superblock {
         // (The journal goes round: no page has a number as high.)
@@ -147,6 +147,11 @@ impl Superblock {
             table_written: false,
             ..self.clone()
         }
+    }
+
+    /// Whether anything counts that the table says: if not, all that counts is in the journal.
+    pub(crate) fn table_counts(&self) -> bool {
+        self.clean_from.min(self.dirty_from) < self.journal_from
     }
 
     /// As it stands on the SSD.

@@ -70,14 +70,21 @@ pub(super) fn table<P: Pages>(
                 false => TablePage::decode(page, superblock.owner(), place),
             };
             let found = [one, two].map(decode);
-            findings.damaged_pages += found.iter().filter(|page| page.is_err()).count() as u64;
+            let bad = found.iter().filter(|page| page.is_err()).count();
+            if superblock.table_counts() {
+                findings.damaged_pages += bad as u64;
+            }
             let (page, worse) = match found {
                 [Ok(one), Ok(two)] if one.edition > two.edition => (one, Copy::Two),
                 [_, Ok(two)] => (two, Copy::One),
                 [Ok(one), _] => (one, Copy::Two),
+                // (What an SSD that is made anew, or has failed, lost of it is no loss.)
+                [Err(_), Err(_)] if !superblock.table_counts() => {
+                    (TablePage::unused(place), Copy::One)
+                }
                 [Err(why), Err(_)] => return Err(RecoverError::Table { place, why, frames }),
             };
-            if one != two {
+            if one != two || bad > 0 {
                 uneven.push((place, worse));
             }
             editions.push(page.edition);

@@ -529,4 +529,28 @@ fn a_cache_that_was_emptied_is_empty_however_many_of_its_pages_are_gone() {
         let found = full.recovered();
         assert_eq!((found.live().count(), found.findings), (0, Findings::default()), "{end}");
     }
+    // The crash came between the sectors of both copies of a page of the table.
+    let (layout, owner) = (full.superblock.layout, full.superblock.owner());
+    let mut torn = TablePage { edition: 2, ..TablePage::unused(0) };
+    torn.entries[100] = old[0].1;
+    let mut torn = torn.encode(owner);
+    torn[..512].fill(0);
+    full.pages.extend(Copy::BOTH.map(|copy| (layout.table_page(0, copy), torn)));
+    let mut found = full.recovered();
+    assert_eq!((found.live().count(), found.findings), (0, Findings::default()));
+    // It is written anew before the journal lets go of what may be in it by then.
+    let write = found.journal.write_table().expect("it is due");
+    assert_eq!(write.what, PageKind::Table(0, Copy::One));
+    let from = full.superblock.journal_from;
+    full.journal(from, 0, &[record(1, 7, State::Dirty)]);
+    full.frame(1, 7);
+    assert_eq!(blocks(&full.recovered()), [(7, 1)], "what came since is in the journal");
+    // Once it may say something that counts it has to be whole.
+    full.put_superblock(Superblock {
+        edition: 9,
+        journal_from: from + 1,
+        ..full.superblock.clone()
+    });
+    let refused = recover(&mut full).expect_err("nobody knows what was in it");
+    assert!(matches!(refused, RecoverError::Table { place: 0, .. }), "{refused}");
 }
