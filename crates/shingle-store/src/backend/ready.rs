@@ -38,6 +38,7 @@ pub struct Ready {
     disk: Box<dyn Disk>,
     found: Recovered,
     trusts_disk: bool,
+    only_empties: bool,
 }
 
 impl Ready {
@@ -60,13 +61,19 @@ impl Ready {
         let superblock = found.journal.superblock();
         ssd.must_have(superblock.ssd_bytes)?;
         disk.must_have(superblock.disk_bytes)?;
-        Ok(Ready { ssd, disk, found, trusts_disk: false })
+        Ok(Ready { ssd, disk, found, trusts_disk: false, only_empties: false })
     }
 
-    /// The operator answers for it that the disk is the one of this cache: it is begun also if the SSD
-    /// cannot be told that the disk is about to change.
+    /// The operator answers for it that the disk is the one of this cache: it is begun also if the disk does not take its
+    /// mark.
     pub fn trust_disk(&mut self) {
         self.trusts_disk = true;
+    }
+
+    /// What is dirty goes to the disk, and that is all: it is begun also if the SSD cannot be told that the disk is about to
+    /// change. Clients must not be served so: what the journal says from then on would not count at the next start.
+    pub fn only_empty(&mut self) {
+        self.only_empties = true;
     }
 
     /// What the SSD says of itself.
@@ -125,7 +132,7 @@ impl Ready {
             Some(observer) => Box::new(Observed::new(cache, observer.clone())),
             None => cache,
         };
-        let Ready { ssd, disk, mut found, trusts_disk } = self;
+        let Ready { ssd, disk, mut found, trusts_disk, only_empties } = self;
         let disk_blocks = disk.blocks();
         let superblocks = found.journal.put_into_use_over(disk.fingerprint_in_use());
         let Superblock { uuid, edition, .. } = *found.journal.superblock();
@@ -146,7 +153,7 @@ impl Ready {
         // the disk may change, and after that the disk says which cache may have changed it.
         match write_all(&ssd, &superblocks) {
             Ok(()) => {}
-            Err(_) if trusts_disk => {}
+            Err(_) if only_empties => {}
             Err(error) => return Err(StoreError::Superblock { error }),
         }
         match disk.leave_mark(&Mark { uuid, edition }) {

@@ -48,6 +48,8 @@ pub struct ShutDown {
     pub dirty_blocks: u64,
     /// How far the SSD was, if it was being exchanged.
     pub ssd_state: SsdState,
+    /// The SSD says that it was shut down in order. One that has failed may say so of an earlier time.
+    pub in_order: bool,
 }
 
 impl Store {
@@ -179,10 +181,10 @@ impl Run {
             return Err(error);
         }
         let dirty_blocks = self.engine.status().dirty_blocks;
-        let ssd_state = self.engine.ssd_state();
+        let (ssd_state, in_order) = (self.engine.ssd_state(), self.engine.is_stopped());
         self.medium.map_or(Ok(()), MediumThreads::end)?;
         let (ssd, disk) = self.devices;
-        Ok(ShutDown { ssd, disk, dirty_blocks, ssd_state })
+        Ok(ShutDown { ssd, disk, dirty_blocks, ssd_state, in_order })
     }
 
     fn run(&mut self) -> io::Result<()> {

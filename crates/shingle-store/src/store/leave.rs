@@ -21,7 +21,7 @@ use crate::backend::{Beside, ShutDown, StoreError, Tell};
 /// Writes down what the disk is like, of a cache that was shut down in order. If the disk does not say, the next start takes
 /// it as after a crash, and the operator should hear why.
 pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(Left, Vec<String>), ServeError> {
-    let ShutDown { ssd, disk, dirty_blocks, ssd_state } = left;
+    let ShutDown { ssd, disk, dirty_blocks, ssd_state, in_order } = left;
     let exchanging = matches!(ssd_state, SsdState::Out | SsdState::Entering);
     let (mut superblock, worse) = read_superblock(&ssd)
         .map_err(|error| StoreError::Recover { path: ssd.path().to_owned(), error })?;
@@ -36,8 +36,8 @@ pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(Left, Vec<String>),
     if disk.is_deleted() {
         warnings.push(deleted(disk.path().display(), "all that it held is lost"));
     }
-    // (One whose SSD has failed was not shut down in order.)
-    if superblock.clean {
+    let in_order = in_order && superblock.clean;
+    if in_order {
         match disk.fingerprint() {
             Ok(fingerprint) => {
                 superblock.edition += 1;
@@ -53,7 +53,7 @@ pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(Left, Vec<String>),
         }
     }
     disk.close()?;
-    Ok((Left { dirty_blocks, in_order: superblock.clean, exchanging }, warnings))
+    Ok((Left { dirty_blocks, in_order, exchanging }, warnings))
 }
 
 /// Ends a cache, if the disk has everything.
@@ -100,7 +100,10 @@ pub fn detach(cache: Offline<'_>, left: &mut dyn FnMut(u64)) -> Result<(), Serve
 
 fn empty(cache: Offline<'_>, end: bool, left: &mut dyn FnMut(u64)) -> Result<(), ServeError> {
     let Offline { ssd, disk, trust_disk, registry, tell, warn } = cache;
-    let (ready, warning) = trust::open(ssd, disk, trust_disk)?;
+    let (mut ready, warning) = trust::open(ssd, disk, trust_disk)?;
+    if trust_disk {
+        ready.only_empty();
+    }
     warning.iter().for_each(|text| warn(text));
     let superblock = ready.superblock().clone();
     let uuid = Uuid::from_bytes(superblock.uuid);

@@ -5,6 +5,7 @@ mod changes;
 use std::cell::RefCell;
 use std::fs::File;
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, memfd_create};
 use shingle_core::observer::{Event, Observer, Shared};
 use shingle_core::registry::Registry;
 use shingle_core::units::Block;
@@ -229,6 +231,43 @@ fn what_clients_write_survives_restarts_and_reaches_the_disk() {
     assert_eq!(bed.disk(5000, 21), b"hello, shingled world");
     drop(client);
     bed.stop(serving);
+}
+
+/// What its journal says would not count at the next start, and the disk would change while it says nothing of that. What is
+/// dirty there is saved.
+#[test]
+fn an_ssd_that_takes_no_superblock_is_not_served_and_what_is_dirty_is_saved() {
+    let mut bed = Bed::new();
+    // As such a file can be sealed.
+    let sealed = memfd_create("ssd", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING);
+    let sealed = File::from(sealed.expect("a file in memory"));
+    fallocate(&sealed, FallocateFlags::empty(), 0, 24 * MIB).expect("its room");
+    for name in ["ssd", "disk"] {
+        std::fs::remove_file(bed.path(name)).expect("removed");
+    }
+    let name = format!("/proc/self/fd/{}", sealed.as_raw_fd());
+    std::os::unix::fs::symlink(name, bed.path("ssd")).expect("linked");
+    File::create(bed.path("disk")).and_then(|file| file.set_len(64 * MIB)).expect("made");
+    {
+        let ((ssd, disk), registry) = (bed.devices(), Registry::default());
+        let made = create(&ssd, &disk, &Settings::new("sac"), &registry, Consent::default());
+        bed.uuid = Uuid::from_bytes(made.expect("made").uuid);
+    }
+    let serving = bed.try_serve(false).expect("it is served");
+    let stopper = serving.stopper();
+    let serving = std::thread::spawn(|| serving.wait(|| ()));
+    bed.never_idle();
+    write(&mut bed.client(), 0, b"dirty");
+    stopper.stop();
+    serving.join().expect("no panic").expect("in order");
+    fcntl_add_seals(&sealed, SealFlags::WRITE).expect("nothing is written there any more");
+    for trust_disk in [false, true] {
+        let refused = bed.try_serve(trust_disk).map(drop).expect_err("it takes no writes");
+        assert!(refused.to_string().contains("with --trust-disk, `export` writes"), "{refused}");
+    }
+    assert_eq!(bed.disk(0, 5), [0; 5]);
+    bed.export(true).expect("it can be read");
+    assert_eq!(bed.disk(0, 5), *b"dirty");
 }
 
 /// Why policy `none` is none for a store.
