@@ -145,7 +145,7 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
     let mut corrections = Vec::new();
     // By block, the last record of the tail that says where it is.
     let mut last_of = HashMap::new();
-    // Blocks that have left since.
+    // Blocks that have left since, or are on the disk.
     let mut left = Vec::new();
     for page in &pages {
         for (place, record) in page.records.iter().enumerate() {
@@ -160,6 +160,14 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
             if page.number > durable && !counts(ssd, &layout, record, &mut last_of) {
                 findings.void_records +=
                     u64::from(matches!(record.state, State::Clean | State::Dirty));
+                if record.state == State::Clean {
+                    // The disk has it: what another frame has of it is older, and this one need not be missed.
+                    left.push((record.block, sequence));
+                    let entry = &mut entries[record.frame.0 as usize];
+                    if entry.block == record.block && sequence > entry.sequence {
+                        entry.state = State::Free;
+                    }
+                }
                 corrections.push(*record);
                 continue;
             }
@@ -228,7 +236,7 @@ fn counts<P: Pages>(
 
 /// A block that moved twice, of which only the second move counts, is no longer where it was before
 /// the first; nor is one whose move was `parted` by the crash, which took the second record of it. One that has
-/// `left` since is nowhere: another may have its slot.
+/// `left` since is nowhere: another may have its slot, and the disk something newer.
 fn one_frame_a_block(
     void: &mut Vec<Record>,
     parted: Option<&Record>,

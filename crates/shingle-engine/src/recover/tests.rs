@@ -378,6 +378,31 @@ fn a_block_that_left_is_not_there_again_as_its_data_never_arrived() {
     assert_eq!(blocks(&ssd.recovered()), [(6, 2), (5, 3)]);
 }
 
+/// A record that says clean was given in when the disk had it: what was before the move is older than that.
+#[test]
+fn a_block_that_the_disk_has_is_not_what_it_was_before() {
+    let mut ssd = Ssd::new(superblock(1));
+    ssd.tables(0, 1, &[(0, entry(1, 5, State::Dirty))]);
+    ssd.frame(0, 5);
+    ssd.put_superblock(Superblock { journal_from: 2, ..superblock(1) });
+    ssd.journal(2, 1, &[record(1, 5, State::Dirty), record(0, 5, State::Superseded)]);
+    assert_eq!(blocks(&ssd.recovered()), [(5, 0)], "the data is not there");
+    ssd.journal(3, 1, &[record(1, 5, State::Clean)]);
+    let found = ssd.recovered();
+    assert_eq!((blocks(&found), found.findings.void_records), (vec![], 2), "nor is it any more");
+    let frames: Vec<_> = found.corrections.iter().map(|one| (one.frame.0, one.state)).collect();
+    assert_eq!(frames, [(0, State::Free), (1, State::Free)]);
+    // Nor is it lost where it was known to be before.
+    let mut known = Ssd::new(Superblock { journal_from: 2, ..superblock(1) });
+    known.tables(0, 1, &[(0, entry(1, 5, State::Dirty))]);
+    known.journal(2, 1, &[record(0, 5, State::Clean)]);
+    assert_eq!(blocks(&known.recovered()), [], "dirty, and damaged");
+    // What was written since counts.
+    ssd.journal(4, 1, &[record(2, 5, State::Dirty), record(1, 5, State::Superseded)]);
+    ssd.frame(2, 5);
+    assert_eq!(blocks(&ssd.recovered()), [(5, 2)]);
+}
+
 #[test]
 fn of_a_move_over_two_pages_the_second_record_counts_as_the_first_did() {
     let mut ssd = Ssd::new(superblock(1));
