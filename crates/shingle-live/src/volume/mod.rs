@@ -7,10 +7,10 @@
 mod blocks;
 mod failures;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use shingle_core::units::{BLOCK_BYTES, Block};
@@ -33,6 +33,29 @@ pub struct ServedVolume {
     volume: Arc<dyn Volume>,
     /// None after the end.
     lanes: Mutex<Option<Lanes<Job>>>,
+    losses: Arc<Mutex<Losses>>,
+}
+
+/// Flushes that failed: what was written before may be lost, whoever wrote it, and the next FLUSH on each connection says so.
+#[derive(Default)]
+struct Losses {
+    count: u64,
+    /// Of so many each open connection was told, or they came before it.
+    told: HashMap<u64, u64>,
+}
+
+impl Losses {
+    /// What a FLUSH is answered, which went well by itself or not.
+    fn answer(&mut self, connection: u64, flushed: Result<(), Failure>) -> Result<Answer, Failure> {
+        let told = self.told.entry(connection).or_default();
+        let knew = std::mem::replace(told, self.count);
+        flushed?;
+        if knew < self.count {
+            let what = "a flush failed before: what was written until then may be lost";
+            return Err(Failure::new(ErrorCode::Io, what));
+        }
+        Ok(Answer::Done)
+    }
 }
 
 type Job = (Command, Completion);
@@ -56,15 +79,17 @@ impl ServedVolume {
             Box::new(read) as ReadLane<Job>
         };
         let readers = (0..READERS).map(reader).collect();
+        let losses = Arc::<Mutex<Losses>>::default();
         let main = Main {
             volume: volume.clone(),
             trims: VecDeque::new(),
             to_flush: Vec::new(),
             since: 0,
             failures,
+            losses: losses.clone(),
         };
         let lanes = Lanes::start("shingle-volume", "the disk", main, readers)?;
-        Ok(ServedVolume { volume, lanes: Mutex::new(Some(lanes)) })
+        Ok(ServedVolume { volume, lanes: Mutex::new(Some(lanes)), losses })
     }
 
     /// Waits until all that was asked for is done, and makes it durable. What is asked for later is an error.
@@ -104,6 +129,20 @@ impl Export for ServedVolume {
             | Command::WriteZeroes { .. } => lanes.begin((command, done)),
         }
     }
+
+    fn opened(&self, connection: u64) {
+        let mut losses = locked(&self.losses);
+        let count = losses.count;
+        losses.told.insert(connection, count);
+    }
+
+    fn closed(&self, connection: u64) {
+        locked(&self.losses).told.remove(&connection);
+    }
+}
+
+fn locked(losses: &Mutex<Losses>) -> MutexGuard<'_, Losses> {
+    losses.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A trim of which something is left.
@@ -116,11 +155,12 @@ struct Trim {
 struct Main {
     volume: Arc<dyn Volume>,
     trims: VecDeque<Trim>,
-    /// What is answered after the next flush.
-    to_flush: Vec<Completion>,
+    /// What is answered after the next flush, and what of it is a FLUSH.
+    to_flush: Vec<(Completion, bool)>,
     /// Jobs since the first of them came.
     since: usize,
     failures: Arc<Failures>,
+    losses: Arc<Mutex<Losses>>,
 }
 
 impl Main {
@@ -131,18 +171,22 @@ impl Main {
             return;
         }
         let flushed = self.failures.seen(self.volume.flush());
-        for done in self.to_flush.drain(..) {
-            done.done(match &flushed {
-                Ok(()) => Ok(Answer::Done),
-                Err(error) => Err(failure(error)),
-            });
+        locked(&self.losses).count += u64::from(flushed.is_err());
+        for (done, is_flush) in self.to_flush.drain(..) {
+            let flushed = flushed.as_ref().map(drop).map_err(failure);
+            // (Of a write with FUA it is only that one.)
+            let answer = match is_flush {
+                true => locked(&self.losses).answer(done.connection(), flushed),
+                false => flushed.map(|()| Answer::Done),
+            };
+            done.done(answer);
         }
     }
 
     /// It is done, and is answered: at once, or when it is durable.
     fn end(&mut self, outcome: io::Result<()>, durable: bool, done: Completion) {
         match self.failures.seen(outcome) {
-            Ok(()) if durable => self.to_flush.push(done),
+            Ok(()) if durable => self.to_flush.push((done, false)),
             Ok(()) => done.done(Ok(Answer::Done)),
             Err(error) => done.done(Err(failure(&error))),
         }
@@ -177,12 +221,17 @@ impl MainLane<Job> for Main {
             self.trim();
         }
         let volume = &*self.volume;
-        let (outcome, durable) = match command {
-            Command::Write { offset, ref data, fua } => (write(volume, offset, data), fua),
-            Command::WriteZeroes { offset, length, fua, .. } => (zero(volume, offset, length), fua),
-            _ => (Ok(()), true),
-        };
-        self.end(outcome, durable, done);
+        match command {
+            Command::Write { offset, ref data, fua } => {
+                let outcome = write(volume, offset, data);
+                self.end(outcome, fua, done);
+            }
+            Command::WriteZeroes { offset, length, fua, .. } => {
+                let outcome = zero(volume, offset, length);
+                self.end(outcome, fua, done);
+            }
+            _ => self.to_flush.push((done, true)),
+        }
         // However much comes, a trim comes to its end, and so does what waits for a flush.
         self.trim();
         self.since += usize::from(!self.to_flush.is_empty());

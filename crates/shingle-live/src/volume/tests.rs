@@ -1,3 +1,4 @@
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,7 @@ struct InMemory {
     /// Each write waits for one of these, if there is such an end.
     gate: Mutex<Option<Receiver<()>>>,
     fails: bool,
+    flush_fails: AtomicBool,
     idle_left: Mutex<u32>,
 }
 
@@ -31,6 +33,7 @@ impl InMemory {
             asked: Mutex::default(),
             gate: Mutex::default(),
             fails: false,
+            flush_fails: AtomicBool::new(false),
             idle_left: Mutex::new(0),
         }
     }
@@ -82,7 +85,10 @@ impl Volume for InMemory {
 
     fn flush(&self) -> io::Result<()> {
         self.ask("flush".to_owned());
-        Ok(())
+        match self.flush_fails.load(Ordering::Relaxed) {
+            true => Err(io::Error::other("it is gone")),
+            false => Ok(()),
+        }
     }
 
     fn idle(&self) -> io::Result<bool> {
@@ -272,4 +278,25 @@ fn idle_time_is_used() {
         assert!(begun.elapsed() < PATIENCE, "it is not");
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// What others wrote may be lost as well: each connection is told, once, and one that comes later is not.
+#[test]
+fn a_flush_that_fails_is_told_on_each_connection() {
+    let (volume, served) = start(InMemory::new(BLOCKS));
+    let flush = |connection: u64| {
+        let (sender, answered) = channel();
+        let done = Completion::of(connection, move |result| drop(sender.send(result)));
+        served.submit(Command::Flush, done);
+        answered.recv_timeout(PATIENCE).expect("an answer").is_ok()
+    };
+    [1, 2].into_iter().for_each(|connection| served.opened(connection));
+    assert!(flush(1) && flush(2));
+    volume.flush_fails.store(true, Ordering::Relaxed);
+    assert!(!flush(1));
+    volume.flush_fails.store(false, Ordering::Relaxed);
+    served.opened(3);
+    assert_eq!([1, 2, 3, 2].map(flush), [true, false, true, true]);
+    served.closed(2);
+    served.end().expect("in order");
 }
