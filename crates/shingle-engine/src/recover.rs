@@ -164,7 +164,7 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
                     // The disk has it: what another frame has of it is older, and this one need not be missed.
                     left.push((record.block, sequence));
                     let entry = &mut entries[record.frame.0 as usize];
-                    if entry.block == record.block && sequence > entry.sequence {
+                    if entry.block == record.block {
                         entry.state = State::Free;
                     }
                 }

@@ -70,9 +70,8 @@ pub(super) fn table<P: Pages>(
                 false => TablePage::decode(page, superblock.owner(), place),
             };
             let found = [one, two].map(decode);
-            let bad = found.iter().filter(|page| page.is_err()).count();
             if superblock.table_counts() {
-                findings.damaged_pages += bad as u64;
+                findings.damaged_pages += found.iter().filter(|page| page.is_err()).count() as u64;
             }
             let (page, worse) = match found {
                 [Ok(one), Ok(two)] if one.edition > two.edition => (one, Copy::Two),
@@ -84,9 +83,7 @@ pub(super) fn table<P: Pages>(
                 }
                 [Err(why), Err(_)] => return Err(RecoverError::Table { place, why, frames }),
             };
-            if one != two || bad > 0 {
-                uneven.push((place, worse));
-            }
+            uneven.push((place, worse));
             editions.push(page.edition);
             entries.extend_from_slice(&page.entries[..frames]);
         }
