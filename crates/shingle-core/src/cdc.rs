@@ -17,7 +17,7 @@ pub mod recent;
 
 use crate::drive_view::Costs;
 use crate::params::{Kind, Param, Params};
-use crate::parts::{Links, List, Recency};
+use crate::parts::{Links, Recency};
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, Zoning};
 use crate::slots::Slots;
 use crate::units::{Block, Nanos, Op, Slot};
@@ -175,11 +175,10 @@ pub fn group_blocks(params: &Params, slots: &Slots) -> u64 {
     (u64::from(slots.capacity()) / params.count(CLEAN_PART.name).max(1)).max(1)
 }
 
-/// Writes to `out` who is at the tail of `list`, and returns how many that are ([`Side::coming`]).
+/// Writes the first of `members` to `out`, and returns how many ([`Side::coming`]).
 #[inline]
-pub(crate) fn coldest(list: &List, shared: &Shared, out: &mut [Slot]) -> usize {
-    let members = list.from_tail(&shared.links).map(Slot);
-    out.iter_mut().zip(members).map(|(place, member)| *place = member).count()
+pub(crate) fn coming(members: impl Iterator<Item = u32>, out: &mut [Slot]) -> usize {
+    out.iter_mut().zip(members).map(|(place, member)| *place = Slot(member)).count()
 }
 
 /// The policy: two sides, and the comparator.

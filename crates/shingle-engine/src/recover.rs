@@ -136,9 +136,14 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
     // The better copy stays until the other one is good.
     let worse = if copies[0] == superblock.encode() { Copy::Two } else { Copy::One };
     let uneven = (copies[0] != copies[1]).then_some(worse);
-    let Found { mut entries, editions, uneven: pages_uneven } =
+    let Found { mut entries, editions, uneven: pages_uneven, known } =
         read::table(ssd, &superblock, &mut findings)?;
     let (pages, newest) = read::journal(ssd, &superblock, &mut findings)?;
+    let last = pages.last().map_or(superblock.journal_from - 1, |page| page.number);
+    // What the table has of a page was flushed there before.
+    if known > last {
+        return Err(RecoverError::Journal { number: last + 1 });
+    }
     let durable = pages.iter().map(|page| page.durable).max().unwrap_or(0);
     let layout = superblock.layout;
     let mut touched = Vec::new();
@@ -177,12 +182,6 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
             }
             touched.push((record.frame, page.number));
         }
-    }
-    let last = pages.last().map_or(superblock.journal_from - 1, |page| page.number);
-    // What the table has of a page was flushed there before.
-    let known = entries.iter().map(|entry| page_of(entry.sequence)).max().unwrap_or(0);
-    if known > last {
-        return Err(RecoverError::Journal { number: last + 1 });
     }
     // Earlier versions parted the two records of a move where the first was the last that a page has room for.
     let parted = pages.last().and_then(|page| page.records.get(RECORDS_MAX - 1));

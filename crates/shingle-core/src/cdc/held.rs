@@ -3,7 +3,7 @@
 //! the order when they are used. So the price is kept up to date block by block, and no group is
 //! ever searched.
 
-use crate::cdc::{Offer, Shared, Side, coldest};
+use crate::cdc::{Offer, Shared, Side, coming};
 use crate::drive_view::Costs;
 use crate::idle::Round;
 use crate::order::Order;
@@ -198,7 +198,7 @@ impl<O: Order> Side for Held<O> {
 
     #[inline]
     fn coming(&self, shared: &Shared, out: &mut [Slot]) -> usize {
-        coldest(&self.group, shared, out)
+        coming(self.group.from_tail(&shared.links), out)
     }
 
     fn memory(&self) -> Memory {

@@ -8,7 +8,7 @@
 //! SAC+ drops cold blocks whatever dirty ones would cost, and prices one hot block when there are
 //! none ([`Recent::cold_first`]).
 
-use crate::cdc::{Offer, Shared, Side, coldest};
+use crate::cdc::{Offer, Shared, Side, coming};
 use crate::drive_view::Costs;
 use crate::parts::List;
 use crate::policy::{Access, Memory, Victims};
@@ -156,7 +156,7 @@ impl Side for Recent {
 
     #[inline]
     fn coming(&self, shared: &Shared, out: &mut [Slot]) -> usize {
-        coldest(&self.list, shared, out)
+        coming(self.list.from_tail(&shared.links), out)
     }
 
     fn memory(&self) -> Memory {

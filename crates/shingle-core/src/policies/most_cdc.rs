@@ -9,7 +9,7 @@
 //! them hitting.
 
 use crate::cdc::recent::Recent;
-use crate::cdc::{CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, coldest, group_blocks};
+use crate::cdc::{CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, coming, group_blocks};
 use crate::drive_view::Costs;
 use crate::params::{Param, Params};
 use crate::parts::{Buckets, ByZone, List, ZoneIndex};
@@ -204,7 +204,7 @@ impl Side for Fullest {
     #[inline]
     fn coming(&self, shared: &Shared, out: &mut [Slot]) -> usize {
         let zone = self.group.get(self.at);
-        zone.map_or(0, |&zone| coldest(&self.zones[zone].dirty, shared, out))
+        zone.map_or(0, |&zone| coming(self.zones[zone].dirty.from_tail(&shared.links), out))
     }
 
     fn memory(&self) -> Memory {

@@ -32,7 +32,7 @@ use std::collections::binary_heap::PeekMut;
 use std::marker::PhantomData;
 
 use crate::cdc::recent::Recent;
-use crate::cdc::{CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, group_blocks};
+use crate::cdc::{CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, coming, group_blocks};
 use crate::drive_view::Costs;
 use crate::params::{Kind, Param, Params};
 use crate::parts::{Buckets, ByZone, List, ZoneIndex};
@@ -422,7 +422,7 @@ impl<T: Target> Side for Cycles<T> {
             .queue
             .iter()
             .filter_map(|Reverse((_, zone))| self.zones[ZoneIndex(*zone)].dirty.tail());
-        out.iter_mut().zip(next).map(|(place, member)| *place = Slot(member)).count()
+        coming(next, out)
     }
 
     fn wants_horizon(&self) -> bool {

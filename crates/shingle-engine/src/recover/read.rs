@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Findings, Pages, RecoverError};
-use crate::format::journal::JournalPage;
+use crate::format::journal::{JournalPage, page_of};
 use crate::format::layout::Copy;
 use crate::format::superblock::Superblock;
 use crate::format::table::{ENTRIES, Entry, TablePage};
@@ -20,6 +20,8 @@ pub(super) struct Found {
     /// Pages whose copies are not alike, and the worse copy: they are written anew before the journal
     /// lets go of what made them so.
     pub(super) uneven: Vec<(u32, Copy)>,
+    /// The last page of the journal that an entry is of; 0 if none is.
+    pub(super) known: u64,
 }
 
 /// The table, of each page the better copy.
@@ -30,7 +32,7 @@ pub(super) fn table<P: Pages>(
 ) -> Result<Found, RecoverError<P::Error>> {
     let layout = superblock.layout;
     let mut entries = Vec::with_capacity(layout.table_pages as usize * ENTRIES);
-    let (mut editions, mut uneven) = (Vec::new(), Vec::new());
+    let (mut editions, mut uneven, mut known) = (Vec::new(), Vec::new(), 0);
     let mut copies = two_buffers(layout.table_pages);
     let total = layout.table_pages as u32;
     let count_from = |first: u32| total.saturating_sub(first).min(PAGES_AT_ONCE as u32) as usize;
@@ -87,8 +89,11 @@ pub(super) fn table<P: Pages>(
             editions.push(page.edition);
             entries.extend_from_slice(&page.entries[..frames]);
         }
+        // (While they are in the processor's cache.)
+        let read = &entries[first as usize * ENTRIES..];
+        known = read.iter().map(|entry| page_of(entry.sequence)).fold(known, u64::max);
     }
-    Ok(Found { entries, editions, uneven })
+    Ok(Found { entries, editions, uneven, known })
 }
 
 /// The pages that count, in order, and the highest number of any page.

@@ -46,6 +46,20 @@ fn at_rest() -> Superblock {
     Superblock { journal_from: 3, ..superblock(1) }
 }
 
+/// Its table says so, and pages of the journal count from the second on.
+fn block_5_in_frame_0() -> Ssd {
+    let mut ssd = Ssd::new(superblock(1));
+    ssd.tables(0, 1, &[(0, entry(1, 5, State::Dirty))]);
+    ssd.frame(0, 5);
+    ssd.put_superblock(Superblock { journal_from: 2, ..superblock(1) });
+    ssd
+}
+
+/// What is written down anew of frames, in order.
+fn corrected(found: &Recovered) -> Vec<(u32, State)> {
+    found.corrections.iter().map(|one| (one.frame.0, one.state)).collect()
+}
+
 fn data(block: u64) -> Page {
     [block as u8 + 1; PAGE_BYTES]
 }
@@ -330,34 +344,26 @@ fn a_table_of_many_pages_is_read_to_its_end() {
 
 #[test]
 fn data_that_never_arrived_leaves_a_block_as_it_was() {
-    let mut ssd = Ssd::new(superblock(1));
-    ssd.tables(0, 1, &[(0, entry(1, 5, State::Dirty))]);
-    ssd.frame(0, 5);
-    ssd.put_superblock(Superblock { journal_from: 2, ..superblock(1) });
+    let mut ssd = block_5_in_frame_0();
     // It moves to frame 1, whose data is not there.
     ssd.journal(2, 1, &[record(1, 5, State::Dirty), record(0, 5, State::Superseded)]);
     let found = ssd.recovered();
     assert_eq!(blocks(&found), [(5, 0)]);
     assert_eq!(found.findings, Findings { void_records: 1, ..Findings::default() });
     // Both frames are corrected, in their order.
-    let frames: Vec<_> = found.corrections.iter().map(|one| (one.frame.0, one.state)).collect();
-    assert_eq!(frames, [(0, State::Dirty), (1, State::Free)]);
+    assert_eq!(corrected(&found), [(0, State::Dirty), (1, State::Free)]);
     // And once more to frame 2, where it is: neither of the other two holds it any more.
     ssd.journal(3, 1, &[record(2, 5, State::Dirty), record(1, 5, State::Superseded)]);
     ssd.frame(2, 5);
     let found = ssd.recovered();
     assert_eq!((blocks(&found), found.findings.void_records), (vec![(5, 2)], 1));
-    let frames: Vec<_> = found.corrections.iter().map(|one| (one.frame.0, one.state)).collect();
-    assert_eq!(frames, [(0, State::Free), (1, State::Free)]);
+    assert_eq!(corrected(&found), [(0, State::Free), (1, State::Free)]);
 }
 
 /// It left after it had moved, and its slot may hold another one by then: with both there would be more blocks than slots.
 #[test]
 fn a_block_that_left_is_not_there_again_as_its_data_never_arrived() {
-    let mut ssd = Ssd::new(superblock(1));
-    ssd.tables(0, 1, &[(0, entry(1, 5, State::Dirty))]);
-    ssd.frame(0, 5);
-    ssd.put_superblock(Superblock { journal_from: 2, ..superblock(1) });
+    let mut ssd = block_5_in_frame_0();
     let moved = [record(1, 5, State::Dirty), record(0, 5, State::Superseded)];
     let left = |frame| record(frame, 5, State::Free);
     let (another, back) = (record(2, 6, State::Dirty), record(3, 5, State::Clean));
@@ -366,8 +372,7 @@ fn a_block_that_left_is_not_there_again_as_its_data_never_arrived() {
     let found = ssd.recovered();
     assert_eq!(blocks(&found), [(6, 2)]);
     // The journal is told so, before frame 0 is used again.
-    let frames: Vec<_> = found.corrections.iter().map(|one| (one.frame.0, one.state)).collect();
-    assert_eq!(frames, [(0, State::Free), (1, State::Free)]);
+    assert_eq!(corrected(&found), [(0, State::Free), (1, State::Free)]);
     // It moved once more before it left, to where its data is.
     let again = [record(3, 5, State::Dirty), record(1, 5, State::Superseded)];
     ssd.frame(3, 5);
@@ -381,17 +386,13 @@ fn a_block_that_left_is_not_there_again_as_its_data_never_arrived() {
 /// A record that says clean was given in when the disk had it: what was before the move is older than that.
 #[test]
 fn a_block_that_the_disk_has_is_not_what_it_was_before() {
-    let mut ssd = Ssd::new(superblock(1));
-    ssd.tables(0, 1, &[(0, entry(1, 5, State::Dirty))]);
-    ssd.frame(0, 5);
-    ssd.put_superblock(Superblock { journal_from: 2, ..superblock(1) });
+    let mut ssd = block_5_in_frame_0();
     ssd.journal(2, 1, &[record(1, 5, State::Dirty), record(0, 5, State::Superseded)]);
     assert_eq!(blocks(&ssd.recovered()), [(5, 0)], "the data is not there");
     ssd.journal(3, 1, &[record(1, 5, State::Clean)]);
     let found = ssd.recovered();
     assert_eq!((blocks(&found), found.findings.void_records), (vec![], 2), "nor is it any more");
-    let frames: Vec<_> = found.corrections.iter().map(|one| (one.frame.0, one.state)).collect();
-    assert_eq!(frames, [(0, State::Free), (1, State::Free)]);
+    assert_eq!(corrected(&found), [(0, State::Free), (1, State::Free)]);
     // Nor is it lost where it was known to be before.
     let mut known = Ssd::new(Superblock { journal_from: 2, ..superblock(1) });
     known.tables(0, 1, &[(0, entry(1, 5, State::Dirty))]);

@@ -165,6 +165,14 @@ mod tests {
     use super::*;
     use crate::geometry::Geometry;
 
+    /// A table, and where the copies of its page are.
+    fn of_one_page() -> (Header, Table, [u64; 2]) {
+        let header = Header { uuid: [7; 16], geometry: Geometry::new(16, 256) };
+        let table = Table::new(&header, vec![ZoneState::EMPTY; 16]);
+        let copies = [0, 1].map(|copy| table.layout.table_page(0, copy));
+        (header, table, copies)
+    }
+
     fn places(halves: [Vec<(u64, Buffer)>; 2]) -> [u64; 2] {
         halves.map(|half| half[0].0)
     }
@@ -172,9 +180,7 @@ mod tests {
     /// Nobody has flushed it since: a power cut may tear it, and the other one must be whole then.
     #[test]
     fn the_copy_that_was_written_last_is_the_next_to_be_written() {
-        let header = Header { uuid: [7; 16], geometry: Geometry::new(16, 256) };
-        let mut table = Table::new(&header, vec![ZoneState::EMPTY; 16]);
-        let copies = [0, 1].map(|copy| table.layout.table_page(0, copy));
+        let (header, mut table, copies) = of_one_page();
         let page = BTreeSet::from([0]);
         assert_eq!(places(table.halves(&page)), copies);
         assert_eq!(places(table.halves(&page)), [copies[1], copies[0]]);
@@ -184,9 +190,7 @@ mod tests {
     /// The power may go again while it is written anew.
     #[test]
     fn the_copy_that_is_bad_or_older_is_written_first() {
-        let header = Header { uuid: [7; 16], geometry: Geometry::new(16, 256) };
-        let mut table = Table::new(&header, vec![ZoneState::EMPTY; 16]);
-        let copies = [0, 1].map(|copy| table.layout.table_page(0, copy));
+        let (header, mut table, copies) = of_one_page();
         let page = BTreeSet::from([0]);
         let mut edition = || table.halves(&page)[0][0].1.0;
         let (older, newer, bad) = (edition(), edition(), [9; 4096]);

@@ -17,22 +17,15 @@ pub(super) fn map_of(line: &[u8], delim: Delim) -> Option<Map> {
         let Some((role, unit)) = role_of(name) else { continue };
         let column = Column::Named(name.to_owned());
         // Of two columns for the same thing the first one wins, as the more usual.
-        let (taken, what) = match role {
-            Role::Time => (time.is_some(), "time"),
-            Role::Op => (op.is_some(), "operation"),
-            Role::Offset => (offset.is_some(), "offset"),
-            Role::Size => (size.is_some(), "size"),
-            Role::Device => (device.is_some(), "volume"),
+        let (is_first, what) = match role {
+            Role::Time => (fill(&mut time, (column, unit.map(Time::Number))), "time"),
+            Role::Op => (fill(&mut op, column), "operation"),
+            Role::Offset => (fill(&mut offset, (column, sized(unit?))), "offset"),
+            Role::Size => (fill(&mut size, Size::Column(column, sized(unit?))), "size"),
+            Role::Device => (fill(&mut device, (column, Device::First)), "volume"),
         };
-        if taken {
+        if !is_first {
             passed_over.push(format!("{} ({what})", shown(name.as_bytes())));
-        }
-        match role {
-            Role::Time => time = time.or(Some((column, unit.map(Time::Number)))),
-            Role::Op => op = op.or(Some(column)),
-            Role::Offset => offset = offset.or(Some((column, sized(unit?)))),
-            Role::Size => size = size.or(Some(Size::Column(column, sized(unit?)))),
-            Role::Device => device = device.or(Some((column, Device::First))),
         }
     }
     Some(Map {
@@ -46,6 +39,13 @@ pub(super) fn map_of(line: &[u8], delim: Delim) -> Option<Map> {
         device,
         passed_over,
     })
+}
+
+/// Puts `value` there if nothing is there yet, and returns whether that was so.
+fn fill<T>(place: &mut Option<T>, value: T) -> bool {
+    let is_empty = place.is_none();
+    place.get_or_insert(value);
+    is_empty
 }
 
 /// What a column's name means, and its unit; an offset or size without one is in bytes.
