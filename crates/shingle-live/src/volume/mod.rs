@@ -40,15 +40,27 @@ pub struct ServedVolume {
 #[derive(Default)]
 struct Losses {
     count: u64,
+    /// Somebody was told of losses up to this one.
+    known: u64,
     /// Of so many each open connection was told, or they came before it.
     told: HashMap<u64, u64>,
 }
 
 impl Losses {
+    /// A loss that nobody was told of is told to whoever comes next.
+    fn opened(&mut self, connection: u64) {
+        let first = if self.known < self.count { self.count - 1 } else { self.count };
+        self.told.insert(connection, first);
+    }
+
     /// What a FLUSH is answered, which went well by itself or not.
     fn answer(&mut self, connection: u64, flushed: Result<(), Failure>) -> Result<Answer, Failure> {
-        let told = self.told.entry(connection).or_default();
+        // (One that was cut off hears nothing: somebody else has to be told.)
+        let Some(told) = self.told.get_mut(&connection) else {
+            return flushed.map(|()| Answer::Done);
+        };
         let knew = std::mem::replace(told, self.count);
+        self.known = self.count;
         flushed?;
         if knew < self.count {
             let what = "a flush failed before: what was written until then may be lost";
@@ -131,9 +143,7 @@ impl Export for ServedVolume {
     }
 
     fn opened(&self, connection: u64) {
-        let mut losses = locked(&self.losses);
-        let count = losses.count;
-        losses.told.insert(connection, count);
+        locked(&self.losses).opened(connection);
     }
 
     fn closed(&self, connection: u64) {

@@ -297,6 +297,15 @@ fn a_flush_that_fails_is_told_on_each_connection() {
     volume.flush_fails.store(false, Ordering::Relaxed);
     served.opened(3);
     assert_eq!([1, 2, 3, 2].map(flush), [true, false, true, true]);
+    // Who was cut off hears nothing, and is not remembered; so the next one is told, and nobody after that.
     served.closed(2);
+    volume.flush_fails.store(true, Ordering::Relaxed);
+    assert!(!flush(2));
+    volume.flush_fails.store(false, Ordering::Relaxed);
+    assert_eq!(locked(&served.losses).told.len(), 2);
+    [4, 5].into_iter().for_each(|connection| served.opened(connection));
+    assert!(!flush(4));
+    served.opened(6);
+    assert!(flush(6));
     served.end().expect("in order");
 }

@@ -180,7 +180,7 @@ mod tests {
     /// Nobody has flushed it since: a power cut may tear it, and the other one must be whole then.
     #[test]
     fn the_copy_that_was_written_last_is_the_next_to_be_written() {
-        let (header, mut table, copies) = of_one_page();
+        let (_, mut table, copies) = of_one_page();
         let page = BTreeSet::from([0]);
         assert_eq!(places(table.halves(&page)), copies);
         assert_eq!(places(table.halves(&page)), [copies[1], copies[0]]);
