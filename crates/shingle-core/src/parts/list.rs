@@ -5,7 +5,7 @@
 const NONE: u32 = u32::MAX;
 
 /// The links of one pool of members, numbered from 0. A member is on at most one list of a pool at a
-/// time; a second pool gives it a second list.
+/// time: to push it again ends the program. A second pool gives it a second list.
 #[derive(Clone, Debug)]
 pub struct Links {
     links: Vec<(u32, u32)>, // (towards the head, towards the tail)
@@ -66,9 +66,14 @@ impl Links {
 }
 
 impl Links {
+    /// Puts `member` between two neighbours.
     #[inline]
     fn put(&mut self, member: u32, link: (u32, u32)) {
         match self.links.get_mut(member as usize) {
+            // (One that is alone on its list has no neighbours.)
+            Some(place) if *place != (NONE, NONE) || link.0 == member || link.1 == member => {
+                on_a_list(member)
+            }
             Some(place) => *place = link,
             None => self.grow(member, link),
         }
@@ -94,6 +99,16 @@ fn not_on_this_list(member: u32) -> ! {
     panic!(
         "List::unlink of member {member}, which is not on that list: it was taken off before, or the \
          list was found by a state that has changed since, as that of a slot that was named already"
+    )
+}
+
+/// Ends the program likewise: with a member on a list twice, a walk along the list would have no end.
+#[cold]
+#[inline(never)]
+fn on_a_list(member: u32) -> ! {
+    panic!(
+        "List::push of member {member}, which is on a list of this pool: take it off first, as a policy does with a \
+         slot that it names to leave"
     )
 }
 
@@ -168,8 +183,7 @@ impl List {
     /// Takes `member`, which is on this list, off it.
     ///
     /// # Panics
-    /// If it is seen that the member is not on this list: the list is empty, or the member would have
-    /// to be at an end of it and is not.
+    /// If it is seen that the member is not on this list: it is on none of the pool, or at an end of another.
     pub fn unlink(&mut self, links: &mut Links, member: u32) {
         let (towards_head, towards_tail) = links.links[member as usize];
         match some(towards_head) {
@@ -183,6 +197,7 @@ impl List {
             None => self.tail = towards_head,
         }
         self.len = self.len.checked_sub(1).unwrap_or_else(|| not_on_this_list(member));
+        links.links[member as usize] = (NONE, NONE);
     }
 
     /// Moves `member`, which is on this list, to the head.
@@ -224,6 +239,42 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::VecDeque;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// A policy that names a slot and does not forget it gets it back, and would go round in circles.
+    #[test]
+    fn a_member_that_is_on_a_list_is_taken_nowhere() {
+        type Push = fn(&mut List, &mut Links, u32);
+        let pushes: [Push; 4] = [
+            List::push_head,
+            List::push_tail,
+            |list, links, member| list.push_behind(links, member, 0),
+            |list, links, member| list.push_before(links, member, 0),
+        ];
+        for members in 1..5 {
+            for (member, push) in (0..members).flat_map(|member| pushes.map(|push| (member, push)))
+            {
+                let (mut links, mut list) = (Links::new(5), List::default());
+                (0..members).for_each(|member| list.push_head(&mut links, member));
+                let pushed = catch_unwind(AssertUnwindSafe(|| push(&mut list, &mut links, member)));
+                let told = pushed.expect_err("it was taken twice");
+                let told = told.downcast_ref::<String>().expect("a message");
+                assert!(told.starts_with(&format!("List::push of member {member}, ")), "{told}");
+            }
+        }
+    }
+
+    /// Wherever it was: links that are left behind would have its neighbours forget each other.
+    #[test]
+    fn a_member_is_taken_off_once() {
+        for gone in 0..4 {
+            let (mut links, mut list) = (Links::new(5), List::default());
+            (0..4).for_each(|member| list.push_head(&mut links, member));
+            list.unlink(&mut links, gone);
+            let again = catch_unwind(AssertUnwindSafe(|| list.unlink(&mut links, gone)));
+            assert!(again.is_err(), "{gone}");
+        }
+    }
 
     proptest! {
         #[test]

@@ -11,15 +11,19 @@ use shingle_sim::experiment::{ExperimentError, Options, Trace, plan, run_all};
 use shingle_sim::run::RunError;
 use shingle_trace::{OpenOptions, Shape, Summary};
 
+const NAMES_TWICE: u8 = 0;
+const FORGETS_TWICE: u8 = 1;
+const FORGETS_NOBODY: u8 = 2;
+
 /// First in, first out, but for what it does wrong.
 #[derive(Clone)]
-struct Wrong<const TWICE: bool> {
+struct Wrong<const WHAT: u8> {
     links: Links,
     fifo: List,
 }
 
-impl<const TWICE: bool> Policy for Wrong<TWICE> {
-    const NAME: &'static str = if TWICE { "names-twice" } else { "forgets-twice" };
+impl<const WHAT: u8> Policy for Wrong<WHAT> {
+    const NAME: &'static str = ["names-twice", "forgets-twice", "forgets-nobody"][WHAT as usize];
     const ABOUT: &'static str = "is wrong";
 
     fn new(_: &Params, slots: &Slots) -> Self {
@@ -38,12 +42,14 @@ impl<const TWICE: bool> Policy for Wrong<TWICE> {
 
     fn evict(&mut self, _: Option<&Access>, _: u32, out: &mut Victims) {
         let Some(slot) = out.slots().coldest(&self.fifo, &self.links) else { return };
-        self.fifo.unlink(&mut self.links, slot.0);
-        out.push(slot);
-        if TWICE {
-            out.push(slot);
-        } else {
+        if WHAT != FORGETS_NOBODY {
             self.fifo.unlink(&mut self.links, slot.0);
+        }
+        out.push(slot);
+        match WHAT {
+            NAMES_TWICE => out.push(slot),
+            FORGETS_TWICE => self.fifo.unlink(&mut self.links, slot.0),
+            _ => {}
         }
     }
 
@@ -62,11 +68,13 @@ fn trace() -> Trace {
 #[test]
 fn a_wrong_policy_ends_its_run_with_one_line() {
     let (mut registry, trace) = (Registry::default(), trace());
-    registry.add::<Wrong<true>>();
-    registry.add::<Wrong<false>>();
+    registry.add::<Wrong<NAMES_TWICE>>();
+    registry.add::<Wrong<FORGETS_TWICE>>();
+    registry.add::<Wrong<FORGETS_NOBODY>>();
     for (policy, rule) in [
         ("names-twice", "policy `names-twice` broke the contract of Policy::evict: it named slot "),
         ("forgets-twice", "List::unlink of member "),
+        ("forgets-nobody", "List::push of member "),
     ] {
         let options = Options {
             policies: vec![policy.to_owned()],
@@ -97,9 +105,12 @@ fn who_hears_of_progress_may_end_a_run() {
 fn a_policy_may_be_described_while_the_program_runs() {
     let mut registry = Registry::default();
     let known = registry.entries().len();
-    registry.put(Entry::described::<Wrong<true>>("mine", "of two lines", &[], &|params, setup| {
-        Ok(Box::new(build_with(Wrong::<true>::new, params, setup)?))
-    }));
+    registry.put(Entry::described::<Wrong<NAMES_TWICE>>(
+        "mine",
+        "of two lines",
+        &[],
+        &|params, setup| Ok(Box::new(build_with(Wrong::<NAMES_TWICE>::new, params, setup)?)),
+    ));
     let entry = *registry.get("mine").unwrap();
     assert_eq!((entry.name, entry.about, entry.params.len()), ("mine", "of two lines", 0));
     registry.put(entry);
