@@ -112,6 +112,30 @@ pub fn idle_time_leaves_nothing_dirty(entry: &Entry) {
     });
 }
 
+/// The same accesses, served twice: the same ones hit, and the disk gets the same. (Of a policy that asks the time, draws
+/// lots without a seed, or walks a hash map, no result could be had again.)
+pub fn the_same_accesses_give_the_same_run(entry: &Entry) {
+    each(entry, |params| {
+        for (seed, slots, batch) in [(1, 5, 1), (2, 40, 1), (3, 40, 8)] {
+            let run = || {
+                let mut run = AtOnce::new(entry, params, slots, batch);
+                let mut rng = Rng(seed);
+                let access = |_| {
+                    let range = if rng.chance(50) { 60 } else { DISK_BLOCKS };
+                    let op = if rng.chance(60) { Op::Write } else { Op::Read };
+                    run.access(Block(rng.below(range)), op)
+                };
+                let hits: Vec<bool> = (0..1_000).map(access).collect();
+                (hits, run.on_disk)
+            };
+            assert!(
+                run() == run(),
+                "the same accesses gave another run: what does the policy decide by?"
+            );
+        }
+    });
+}
+
 /// With 32 requests in flight, destages that fail, trims and idle time; and equal seeds give equal runs.
 pub fn every_read_is_current_with_32_requests_in_flight(entry: &Entry) {
     each(entry, |params| {

@@ -49,6 +49,7 @@ macro_rules! conformance {
             every_short_sequence_is_current,
             a_hit_ratio_is_no_better_than_the_cache_is_large,
             idle_time_leaves_nothing_dirty,
+            the_same_accesses_give_the_same_run,
             every_read_is_current_with_32_requests_in_flight,
             a_restored_cache_goes_on,
             an_executor_destages_what_it_wants,

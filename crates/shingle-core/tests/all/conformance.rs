@@ -1,12 +1,16 @@
 //! Every policy in the registry, with every variant that its parameters offer, through `shingle-testkit`.
 //! A new policy is found by itself.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use proptest::prelude::*;
 use rayon::prelude::{ParallelBridge, ParallelIterator};
+use shingle_core::params::Params;
 use shingle_core::policies;
-use shingle_core::policy::Idle;
+use shingle_core::policy::{Access, Idle, Memory, Policy, Victims};
 use shingle_core::registry::Entry;
-use shingle_core::units::Block;
+use shingle_core::slots::Slots;
+use shingle_core::units::{Block, Slot};
 use shingle_testkit::{AtOnce, checks, variants};
 
 proptest! {
@@ -45,6 +49,53 @@ fn a_hit_ratio_is_no_better_than_the_cache_is_large() {
 #[test]
 fn idle_time_leaves_nothing_dirty() {
     policies::all().for_each(checks::idle_time_leaves_nothing_dirty);
+}
+
+#[test]
+fn the_same_accesses_give_the_same_run() {
+    policies::all().for_each(checks::the_same_accesses_give_the_same_run);
+}
+
+/// Names the oldest slot in one run, and the newest in the next.
+#[derive(Clone)]
+struct Fickle {
+    newest: bool,
+    came: Vec<Slot>,
+}
+
+impl Policy for Fickle {
+    const NAME: &'static str = "fickle";
+    const ABOUT: &'static str = "decides by what no seed decides";
+
+    fn new(_: &Params, _: &Slots) -> Fickle {
+        static NEWEST: AtomicBool = AtomicBool::new(false);
+        Fickle { newest: NEWEST.fetch_not(Ordering::Relaxed), came: Vec::new() }
+    }
+
+    fn on_hit(&mut self, _: Slot, _: &Access, _: &Slots) {}
+
+    fn on_insert(&mut self, slot: Slot, _: &Access, _: &Slots) {
+        self.came.push(slot);
+    }
+
+    fn on_remove(&mut self, slot: Slot, _: &Slots) {
+        self.came.retain(|&came| came != slot);
+    }
+
+    fn evict(&mut self, _: Option<&Access>, _: u32, out: &mut Victims) {
+        let named = if self.newest { self.came.pop() } else { Some(self.came.remove(0)) };
+        out.push(named.expect("the cache is full"));
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::default()
+    }
+}
+
+#[test]
+#[should_panic(expected = "the same accesses gave another run")]
+fn a_policy_that_is_not_the_same_twice_is_found() {
+    checks::the_same_accesses_give_the_same_run(&Entry::of::<Fickle>());
 }
 
 #[test]
