@@ -330,6 +330,14 @@ fn what_changes_nothing_is_told() {
     assert_eq!(err.matches("changes nothing").count(), 2, "{err}");
 }
 
+#[test]
+fn a_bound_shows_times_as_other_tables_do() {
+    let folder = Folder::new();
+    let (out, _) = folder.done(&["bound", "synth:mixed?requests=5k", "-p", "none"]);
+    let header = out.lines().find(|line| line.contains("policy")).expect("a table");
+    assert!(header.contains(" done + left ") && out.contains(" min "), "{out}");
+}
+
 /// What is offered for a wrong name is a list of names, not of repetitions.
 #[test]
 fn a_negative_size_is_a_wrong_size_and_no_wrong_option() {

@@ -56,6 +56,9 @@ pub(super) fn firsts(places: &[Vec<&RunResult>], of: &str) -> Option<String> {
         }
     }
     wins.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    if let ([(first, _)], 1) = (&wins[..], all) {
+        return Some(format!("Best: {first}."));
+    }
     let wins: Vec<String> = wins.iter().map(|(name, count)| format!("{name} in {count}")).collect();
     (all > 0).then(|| format!("Best of {all} {of}: {}.", wins.join(", ")))
 }
@@ -79,5 +82,7 @@ mod tests {
         let told = |a, b| firsts(&[vec![a, b], vec![&fifo, &slow]], "seeds");
         let expected = Some("Best of 2 seeds: fifo in 1, several alike in 1.".to_owned());
         assert_eq!((told(&fifo, &lru), told(&lru, &fifo)), (expected.clone(), expected));
+        let one = firsts(&[vec![&lru, &slow], vec![&slow]], "places");
+        assert_eq!(one.as_deref(), Some("Best: lru."), "a place of one run is none");
     }
 }

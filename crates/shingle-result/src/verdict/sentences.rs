@@ -8,6 +8,7 @@ use super::names::{count, name};
 use crate::counts::ByCause;
 use crate::run::RunResult;
 use crate::said::{Said, SaidKind};
+use shingle_core::duration::show_duration;
 
 /// A factor is also given without the work left undone if that makes it so much larger or smaller.
 const APART: f64 = 1.1;
@@ -221,14 +222,13 @@ fn without_left(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
         return None;
     }
     let text = format!(
-        "By what is done alone {early_name} would be first, with {:.1} s against {:.1} s; but it \
-         leaves work of {:.1} s, {} of {:.1} s.",
-        early.all.seconds.total,
-        best.all.seconds.total,
-        early.left.seconds,
+        "By what is done alone {} would be first, with {} against {}; but it leaves work of {}, {} of {}.",
+        name(early, runs),
+        show_duration(early.all.seconds.total),
+        show_duration(best.all.seconds.total),
+        show_duration(early.left.seconds),
         name(best, runs),
-        best.left.seconds,
-        early_name = name(early, runs),
+        show_duration(best.left.seconds),
     );
     Some((text, vec![first, other]))
 }
@@ -245,12 +245,12 @@ fn put_off(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
         return None;
     }
     let text = format!(
-        "Response times say nothing of work put off: {} did {did:.1} s of I/O and leaves {:.1} s \
-         to do, {} leaves {:.1} s.",
+        "Response times say nothing of work put off: {} did {} of I/O and leaves {} to do, {} leaves {}.",
         name(best, runs),
-        best.left.seconds,
+        show_duration(did),
+        show_duration(best.left.seconds),
         name(least, runs),
-        least.left.seconds,
+        show_duration(least.left.seconds),
     );
     Some((text, vec![first]))
 }

@@ -74,7 +74,7 @@ fn who_put_work_off_is_ranked_by_it() {
              still to come). Fewest RMWs: sac (128, with those still to come); fewest blocks read: \
              lru (0).",
             "By what is done alone most would be first, with 80.0 s against 118.0 s; but it leaves \
-             work of 120.0 s, sac of 10.0 s.",
+             work of 2 min, sac of 10.0 s.",
         ]
     );
     assert_eq!((told[0].kind, &told[0].runs[..]), (SaidKind::Verdict, &[0, 1, 2][..]));
@@ -191,7 +191,7 @@ fn in_open_loop_answers_are_ranked_and_work_put_off_is_told() {
     assert!(told[0].text.contains("(RMWs 80 against 150)"), "as done: {}", told[0].text);
     assert_eq!(
         told[1].text,
-        "Response times say nothing of work put off: sac did 80.0 s of I/O and leaves 166.0 s to \
+        "Response times say nothing of work put off: sac did 80.0 s of I/O and leaves 2 min 46 s to \
          do, lru leaves 12.0 s."
     );
     assert_eq!((told[1].kind, &told[1].runs[..]), (SaidKind::Warning, &[0][..]));

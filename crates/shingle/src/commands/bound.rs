@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
+use shingle_core::duration::show_duration;
 use shingle_core::registry::Registry;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
@@ -210,9 +211,12 @@ fn shown(all: &All, global: &Global) -> String {
         );
         if let Some(time) = &found.time {
             told += &format!(
-                ", or in less than {:.1} s with rewrites of {:.0} ms and reads of {:.2} ms a block as the fastest \
-                 here has them ({:.1} s if each is done once)",
-                time.seconds, time.rewrite_ms, time.read_block_ms, time.once_each_seconds
+                ", or in less than {} with rewrites of {:.0} ms and reads of {:.2} ms a block as the fastest here has \
+                 them ({} if each is done once)",
+                show_duration(time.seconds),
+                time.rewrite_ms,
+                time.read_block_ms,
+                show_duration(time.once_each_seconds)
             );
         }
         text += &table::wrapped(&format!("{told}\n"));
@@ -221,14 +225,14 @@ fn shown(all: &All, global: &Global) -> String {
             .policies
             .iter()
             .map(|held| {
-                let seconds = format!("{:.1}", held.seconds);
+                let seconds = show_duration(held.seconds);
                 let (rewrites, least) =
                     (times(held.times_the_bound), times(held.times_the_least_time));
                 [held.policy.clone(), verdict::count(held.rewrites), rewrites, seconds, least]
             })
             .collect();
         let header =
-            ["policy", "rewrites", "times the bound", "done + left, s", "times the least time"];
+            ["policy", "rewrites", "times the bound", "done + left", "times the least time"];
         text += &table::figure_rows(header, &cells, global.color);
         text.push('\n');
     }
