@@ -6,7 +6,7 @@
 
 use super::{DRIVES, DriveEntry, Model, SSDS};
 use crate::sheet::text::{TEXT_BYTES_MAX, in_line, line_of, load};
-use crate::sheet::{DriveError, Parameter, Sheet, Written};
+use crate::sheet::{DriveError, Parameter, Sheet, Value, Written};
 use serde::Deserialize as _;
 use serde::de::IntoDeserializer;
 use shingle_core::params::nearest;
@@ -99,13 +99,15 @@ impl OwnSheet {
                 )));
             };
             let written = Written::deserialize(value.clone().into_deserializer()).map_err(
-                |error: toml::de::Error| {
-                    wrong(format!("{}; correct it", in_line(text, error.message(), None)))
+                |error: toml::de::Error| match error.message() {
+                    message if message.contains("i128") => wrong("a number is too large".into()),
+                    message => wrong(format!("{}; correct it", in_line(text, message, None))),
                 },
             )?;
             parameters.push(like.written(written).map_err(wrong)?);
         }
         complete(model, &known, &parameters)?;
+        plausible(&parameters)?;
         Ok(OwnSheet { model, about, sheet: Sheet::of(parameters) })
     }
 }
@@ -199,6 +201,27 @@ fn complete(model: &Model, known: &[Parameter], given: &[Parameter]) -> Result<(
         model.name,
         some.join(", ")
     ))
+}
+
+/// Fails for what a model takes and no disk is: two figures were swapped, or one was mistyped.
+fn plausible(given: &[Parameter]) -> Result<(), String> {
+    let value = |name| given.iter().find(|parameter| parameter.name == name).map(|p| &p.value);
+    if let (Some(Value::Count(outer)), Some(Value::Count(inner))) =
+        (value("track_od_bytes"), value("track_id_bytes"))
+        && outer < inner
+    {
+        return Err("track_od_bytes is less than track_id_bytes, and no outer track is shorter than an inner one; \
+                    swap or correct them"
+            .into());
+    }
+    if let Some(Value::Points(points)) = value("seek_points")
+        && !points.is_sorted_by(|near, far| near.1 <= far.1)
+    {
+        return Err(
+            "seek_points has a longer seek take less time than a shorter one; correct it".into()
+        );
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -244,6 +244,13 @@ fn what_is_wrong_is_told_in_a_line_with_its_place() {
         "{missing}"
     );
     assert!(refused("model = \"host-aware\"\nrpm = 3\n").contains("line 2: rpm: "));
+    let large = with("value = 7200", "value = 99999999999999999999");
+    assert!(large.ends_with("line 13: rpm: a number is too large"), "{large}");
+    // What each by itself may be.
+    let swapped = refused(&replaced(&whole, "track_od_bytes", "8192"));
+    assert!(swapped.contains("track_od_bytes is less than track_id_bytes"), "{swapped}");
+    let falling = refused(&replaced_points(&text("ha-roco"), "[[1, 2.0], [90, 1.0]]"));
+    assert!(falling.contains("seek_points has a longer seek take less time"), "{falling}");
     // What goes together only in its parts is refused by the model, as overrides are.
     let error = refused_by_model(&text("st8000as0002"), "packets_trigger", "10000000");
     assert!(error.contains("packets_trigger is at most packets_max"), "{error}");
@@ -260,6 +267,13 @@ fn replaced(text: &str, parameter: &str, value: &str) -> String {
     let (before, after) = text.split_once(&format!("[{parameter}]\n")).expect("in the sheet");
     let (_, rest) = after.split_once('\n').expect("a value first");
     format!("{before}[{parameter}]\nvalue = {value}\n{rest}")
+}
+
+/// The sheet with another curve of seeks.
+fn replaced_points(text: &str, points: &str) -> String {
+    let (before, after) = text.split_once("[seek_points]\nvalue = [\n").expect("in the sheet");
+    let (_, rest) = after.split_once("\n]\n").expect("the end of the points");
+    format!("{before}[seek_points]\nvalue = {points}\n{rest}")
 }
 
 /// Makes what can be made of a text, and has it do a little.
