@@ -6,7 +6,7 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use pyo3::exceptions::{PyIndexError, PyKeyError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use scoped_tls::scoped_thread_local;
@@ -162,6 +162,32 @@ impl<const ZONES: bool, const IDLES: bool> Scripted<ZONES, IDLES> {
         })
     }
 
+    /// The slots that `evict` or `destage` names.
+    fn named(
+        &self,
+        slots: &All,
+        method: &str,
+        args: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyTuple>>,
+    ) -> Vec<u32> {
+        let wanted = "slots are wanted, each a whole number (int) from 0 on";
+        self.call(slots, method, args, |named| {
+            let each = named.try_iter().map_err(|_| self.wrong(method, wanted, &named))?;
+            each.map(|slot| {
+                let slot = slot?; // what a generator raised
+                slot.extract::<u32>().map_err(|_| self.wrong(method, wanted, &slot))
+            })
+            .collect()
+        })
+    }
+
+    /// A method gave something else than is wanted.
+    fn wrong(&self, method: &str, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
+        let class = self.class.class.bind(given.py()).getattr("__name__");
+        let class = class.map_or_else(|_| "policy".into(), |name| name.to_string());
+        let given = given.repr().map_or_else(|_| "something else".into(), |text| text.to_string());
+        PyTypeError::new_err(format!("{class}.{method}: {wanted}, and not {given}"))
+    }
+
     fn tell(&self, slots: &All, method: &str, slot: Slot) {
         self.call(slots, method, |py| PyTuple::new(py, [slot.0]), |_| Ok(()));
     }
@@ -170,11 +196,6 @@ impl<const ZONES: bool, const IDLES: bool> Scripted<ZONES, IDLES> {
         let access = Access(*access);
         self.call(slots, method, |py| (slot.0, access).into_pyobject(py), |_| Ok(()));
     }
-}
-
-/// The slots that an iterable names.
-fn slots_of(named: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-    named.try_iter()?.map(|slot| slot?.extract::<u32>()).collect()
 }
 
 /// Remembers the first exception.
@@ -237,7 +258,19 @@ impl<const ZONES: bool, const IDLES: bool> Policy for Scripted<ZONES, IDLES> {
             return Admission::Fill;
         }
         let access = Access(*access);
-        let fills = self.call(slots, "admit", |py| (access,).into_pyobject(py), |v| v.is_truthy());
+        // (None is what a method gives that has no `return`.)
+        let fills = self.call(
+            slots,
+            "admit",
+            |py| (access,).into_pyobject(py),
+            |said| {
+                if said.is_none() {
+                    Err(self.wrong("admit", "True or False is wanted", &said))
+                } else {
+                    said.is_truthy()
+                }
+            },
+        );
         if fills { Admission::Fill } else { Admission::Bypass }
     }
 
@@ -269,23 +302,13 @@ impl<const ZONES: bool, const IDLES: bool> Policy for Scripted<ZONES, IDLES> {
 
     fn evict(&mut self, incoming: Option<&Touch>, want: u32, out: &mut Victims) {
         let incoming = incoming.map(|access| Access(*access));
-        let named = self.call(
-            out.slots(),
-            "evict",
-            |py| (want, incoming).into_pyobject(py),
-            |named| slots_of(&named),
-        );
+        let named = self.named(out.slots(), "evict", |py| (want, incoming).into_pyobject(py));
         named.into_iter().for_each(|slot| out.push(Slot(slot)));
     }
 
     fn destage(&mut self, want: u32, out: &mut Victims) {
         if IDLES {
-            let named = self.call(
-                out.slots(),
-                "destage",
-                |py| PyTuple::new(py, [want]),
-                |named| slots_of(&named),
-            );
+            let named = self.named(out.slots(), "destage", |py| PyTuple::new(py, [want]));
             named.into_iter().for_each(|slot| out.push(Slot(slot)));
         }
     }

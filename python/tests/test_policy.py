@@ -136,8 +136,42 @@ def test_a_broken_contract_is_told():
         def evict(self, want, access):
             return ["x"]
 
-    with pytest.raises(TypeError, match="int"):
+    with pytest.raises(TypeError, match=r"NamesText.evict: slots are wanted, .* \(int\) .* not 'x'"):
         shingle.run(TINY, policy=NamesText, cache="2%")
+
+    class NamesNone(Lru):
+        name = "names-none"
+
+        def evict(self, want, access):
+            super().evict(want, access)
+
+    with pytest.raises(TypeError, match="NamesNone.evict: slots are wanted, .* not None"):
+        shingle.run(TINY, policy=NamesNone, cache="2%")
+
+    class SaysNothing(Lru):
+        name = "says-nothing"
+
+        def admit(self, access):
+            access.is_write  # (A `return` is missing.)
+
+    with pytest.raises(TypeError, match="SaysNothing.admit: True or False is wanted, and not None"):
+        shingle.run(TINY, policy=SaysNothing, cache="2%")
+
+
+def test_a_name_is_of_one_policy():
+    """With the name of another it would be run in its place, and be compared with itself."""
+
+    class BuiltIn(Lru):
+        name = "lru"
+
+    class Other(Lru):
+        pass
+
+    for classes, told in [(["lru", BuiltIn], "BuiltIn.name: there is a policy `lru`"), ([Lru, Other], "Other.name")]:
+        with pytest.raises(shingle.UsageError, match=told):
+            shingle.compare(TINY, policies=classes)
+    result = shingle.compare(TINY, policies=["most", Lru], baseline=Lru, cache="2%")
+    assert [run["policy"] for run in result.runs] == ["most", "lru-in-python"]
 
 
 def test_slots_are_there_during_a_call_only():

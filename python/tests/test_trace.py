@@ -21,8 +21,11 @@ def test_requests_are_tuples():
         made[4]
     with pytest.raises(shingle.OptionTypeError, match="request 2"):
         trace.from_requests([FOUR[0], (1, "R", "x", 1)])
-    with pytest.raises(shingle.DataError, match="line 2"):
+    with pytest.raises(shingle.DataError, match="request 1: R, W, T or F is wanted"):
         trace.from_requests([(0, "Q", 0, 1)])
+    with pytest.raises(shingle.DataError, match="request 2: .* numbers from 0 on"):
+        trace.from_requests([FOUR[0], (1, "R", -1, 1)])
+    assert list(trace.open(made, requests=2)) == FOUR[:2]
 
 
 def test_what_the_command_says_of_a_trace(command, small):

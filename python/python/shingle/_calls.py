@@ -90,6 +90,12 @@ def definition_name(policy: type[Policy]) -> str:
 
 
 def definitions(classes: Sequence[type[Policy]]) -> list[Any]:
+    """What the native part knows classes by. One with the name of another policy would be run in its place."""
+    taken = {one["name"] for one in json.loads(native.listed("policies"))} if classes else set()
+    for one in dict.fromkeys(classes):
+        if one.name in taken:
+            raise UsageError(f"{one.__name__}.name: there is a policy `{one.name}`; give this one another name")
+        taken.add(one.name)
     return [definition(one, native) for one in classes]
 
 

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 
 from . import _calls
 from ._calls import ProgressFn
-from ._errors import OptionTypeError
+from ._errors import DataError, OptionTypeError
 from ._native import Trace
 from ._options import ShapeOptions, TraceLike, TraceOptions, takes
 
@@ -22,12 +22,12 @@ __all__ = ["convert", "from_arrow", "from_requests", "info", "mix", "open", "syn
 
 @takes(TraceOptions)
 def open(
-    trace: str | os.PathLike[str], *, progress: ProgressFn | bool | None = None, **options: Unpack[TraceOptions]
+    trace: TraceLike, *, progress: ProgressFn | bool | None = None, **options: Unpack[TraceOptions]
 ) -> Trace:
     """Reads a trace, compressed or not, in any format of ``formats()``, or makes ``synth:NAME``.
 
     Args:
-        trace: a path, or a workload.
+        trace: a path, a workload, or what is to be cut: a ``Trace``, or a table of requests.
         {options}
         progress: as for ``run``.
 
@@ -35,7 +35,7 @@ def open(
         DataError: it cannot be read: the file, the line or byte, and what to do.
     """
     with _calls.Told(progress) as told:
-        return _calls.native.read(_calls.options({"trace": trace, **options}), told)
+        return _held(trace, options, told)
 
 
 def synth(workload: str, *, seed: int = 1, progress: ProgressFn | bool | None = None, **parameters: Any) -> Trace:
@@ -83,11 +83,15 @@ def from_requests(
     for number, row in enumerate(rows, 1):
         try:
             time_ns, op, offset_bytes, size_bytes = row
-            lines.append(f"{time_ns:d},{op},{offset_bytes:d},{size_bytes:d}")
+            line = f"{time_ns:d},{op},{offset_bytes:d},{size_bytes:d}"
         except (TypeError, ValueError):
             raise OptionTypeError(
                 f"request {number}: (time_ns, op, offset_bytes, size_bytes) is wanted, and not {row!r}"
             ) from None
+        # (What reads the lines would name a line, a column and an option of the command.)
+        if op not in ("R", "W", "T", "F") or min(time_ns, offset_bytes, size_bytes) < 0:
+            raise DataError(f"request {number}: R, W, T or F is wanted, and numbers from 0 on, and not {row!r}")
+        lines.append(line)
     text = "\n".join(lines) + "\n"
     return _calls.native.read_bytes(name, text.encode(), _calls.options({"format": "csv", **options}))
 
