@@ -12,6 +12,8 @@ pub struct Exposed {
     /// sequential write required). Otherwise they take any write (host-aware, sequential write
     /// preferred).
     pub sequential_required: bool,
+    /// A read at or beyond a write pointer is answered, and not refused (ZBC: URSWRZ).
+    pub reads_beyond: bool,
     /// How many zones can be open at a time; where sequence is preferred only, how many should be
     /// (ZBC: maximum number of open sequential write required zones; optimal number of open
     /// sequential write preferred zones).

@@ -330,11 +330,22 @@ fn what_changes_nothing_is_told() {
     assert_eq!(err.matches("changes nothing").count(), 2, "{err}");
 }
 
+/// What reads of a trace would end in, at the first block that nobody wrote.
+#[test]
+fn a_disk_that_refuses_reads_beyond_its_pointers_needs_a_translation() {
+    let folder = Folder::new();
+    let run = ["run", "synth:zipf?requests=200&range=100MB", "-d", "hm-tiny", "-c", "5%"];
+    let refuses = ["--set", "drive.reads_beyond_pointer=off"];
+    let told = &["hm-tiny refuses reads beyond its write pointers", "with -t"];
+    folder.refused(2, &[&run[..], &refuses, &["-p", "sac-plus"]].concat(), told);
+    folder.done(&[&run[..], &refuses, &["-p", "lru", "-t", "log"]].concat());
+}
+
 #[test]
 fn a_bound_shows_times_as_other_tables_do() {
     let folder = Folder::new();
     let (out, _) = folder.done(&["bound", "synth:mixed?requests=5k", "-p", "none"]);
-    let header = out.lines().find(|line| line.contains("policy")).expect("a table");
+    let header = out.lines().find(|line| line.contains("│ policy")).expect("a table");
     assert!(header.contains(" done + left ") && out.contains(" min "), "{out}");
 }
 

@@ -244,6 +244,13 @@ impl Job {
                 self.policy.entry.name
             )));
         }
+        if self.drive.description.exposed.is_some_and(|zones| !zones.reads_beyond) {
+            return Err(usage(format!(
+                "{} refuses reads beyond its write pointers (drive.reads_beyond_pointer=off), and traces read what \
+                 nobody has written: drop that setting, or put a translation between them with -t",
+                self.drive.name
+            )));
+        }
         Ok(cache.remark(self.cache_blocks))
     }
 }

@@ -101,6 +101,7 @@ impl HostAware {
             exposed: Some(Exposed {
                 conventional_zones: layout.conventional,
                 sequential_required: false,
+                reads_beyond: true,
                 open_zones: layout.open_max,
                 non_sequential_zones_advised: layout.non_sequential_advised,
             }),

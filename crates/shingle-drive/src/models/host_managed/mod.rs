@@ -71,6 +71,7 @@ impl HostManaged {
             exposed: Some(Exposed {
                 conventional_zones: layout.conventional,
                 sequential_required: true,
+                reads_beyond: values.reads_beyond_pointer,
                 open_zones: layout.open_max,
                 non_sequential_zones_advised: 0,
             }),
