@@ -1,7 +1,5 @@
-//! LRU-band (PORE §V-B): blocks leave in LRU order, but a dirty block takes every cached block of
-//! its band along. It is given the exact bands of the disk, which no real host knows. A clean block
-//! leaves alone: the paper, and its prototype, have the band leave "when evicting the least recently used
-//! block", clean or dirty. That is to amplify writes less, and nothing is written for a clean one.
+//! LRU-band (PORE §V-B): blocks leave in LRU order, and each takes every cached block of its band
+//! along. It is given the exact bands of the disk, which no real host knows.
 //!
 //! In idle time, of which the paper says nothing, the dirty blocks of the bands that would leave next
 //! are written, band by band.
@@ -21,6 +19,7 @@ pub struct LruBand {
     members: Links,
     bands: ByZone<List>,
     keep_clean: bool,
+    clean_alone: bool,
     round: Round,
 }
 
@@ -36,13 +35,14 @@ impl LruBand {
         out.push_dirty(band.from_tail(&self.members).map(Slot));
     }
 
-    /// Names the cached blocks of the band of `slot`, itself among them.
-    fn evict_band(&mut self, slot: Slot, out: &mut Victims) {
-        let mut next = self.bands[out.slots().zone_index(slot)].tail();
+    /// Names the cached blocks of the band of `victim`, itself among them.
+    fn evict_band(&mut self, victim: Slot, out: &mut Victims) {
+        let mut next = self.bands[out.slots().zone_index(victim)].tail();
         while let Some(member) = next.map(Slot) {
             next = self.members.towards_head(member.0);
             let slots = out.slots();
-            if slots.evictable(member) && (slots.dirty(member) || !self.keep_clean) {
+            let leaves = member == victim || slots.dirty(member) || !self.keep_clean;
+            if slots.evictable(member) && leaves {
                 self.forget(member, slots);
                 out.push(member);
             }
@@ -52,15 +52,23 @@ impl LruBand {
 
 impl Policy for LruBand {
     const NAME: &'static str = "lru-band";
-    const ABOUT: &'static str = "LRU that takes the whole band of a dirty victim along (PORE §V-B)";
+    const ABOUT: &'static str = "LRU that takes the whole band of its victim along (PORE §V-B)";
     const ZONING: Zoning = Zoning::Bands;
     const IDLE: Idle = Idle::Names;
-    const PARAMS: &'static [Param] = &[Param {
-        name: "clean",
-        kind: Kind::Choice(&["evict", "keep"]),
-        default: "evict",
-        about: "clean blocks of the victim's band leave too (paper), or stay",
-    }];
+    const PARAMS: &'static [Param] = &[
+        Param {
+            name: "clean",
+            kind: Kind::Choice(&["evict", "keep"]),
+            default: "evict",
+            about: "clean blocks of the victim's band leave too (paper), or stay",
+        },
+        Param {
+            name: "clean_victim",
+            kind: Kind::Choice(&["band", "alone"]),
+            default: "band",
+            about: "a clean victim takes its band along (paper), or leaves alone, as nothing is written for it",
+        },
+    ];
 
     fn new(params: &Params, slots: &Slots) -> Self {
         let capacity = slots.capacity() as usize;
@@ -70,6 +78,7 @@ impl Policy for LruBand {
             members: Links::new(capacity),
             bands: ByZone::new(),
             keep_clean: params.choice("clean") == "keep",
+            clean_alone: params.choice("clean_victim") == "alone",
             round: Round::default(),
         }
     }
@@ -91,7 +100,7 @@ impl Policy for LruBand {
         while out.len() < want {
             let slots = out.slots();
             let Some(slot) = slots.coldest(&self.lru, &self.order) else { return };
-            if slots.dirty(slot) {
+            if slots.dirty(slot) || !self.clean_alone {
                 self.evict_band(slot, out);
             } else {
                 self.forget(slot, slots);

@@ -27,7 +27,10 @@ impl Run {
         let registry = Registry::default();
         let entry = registry.get(policy).expect("a policy");
         let mut params = Params::new(entry.params);
-        params.set("zone", "8b").expect("a size");
+        // The bands of the disk are as large.
+        if params.has("zone") {
+            params.set("zone", "8b").expect("a size");
+        }
         for (name, value) in sets {
             params.set(name, value).expect("a value");
         }
@@ -81,6 +84,24 @@ fn pore_passes_over_dirty_blocks_of_forbidden_zones() {
     // Zone 0 is empty. The clean blocks are not restricted.
     assert_eq!(run.access(4 * ZONE, READ), [3 * ZONE + 1]);
     assert_eq!(run.cached(), [d, e, 3 * ZONE, 3 * ZONE + 2, 4 * ZONE]);
+}
+
+/// §V-B: the band leaves with the least recently used block, and that is a clean one here.
+#[test]
+fn lru_band_evicts_the_band_of_the_coldest_block() {
+    let left = |sets: &[(&str, &str)]| {
+        let mut run = Run::new("lru-band", sets, 5);
+        run.access(8, READ);
+        run.access(16, READ);
+        run.writes(&[9]);
+        run.access(10, READ);
+        run.writes(&[17]);
+        [32, 33, 34, 35].map(|block| run.access(block, READ))
+    };
+    assert_eq!(left(&[]), [vec![8, 9, 10], vec![], vec![], vec![16, 17]]);
+    assert_eq!(left(&[("clean", "keep")]), [vec![8, 9], vec![], vec![16, 17], vec![]]);
+    let alone = left(&[("clean_victim", "alone")]);
+    assert_eq!(alone, [vec![8], vec![16], vec![9, 10], vec![]], "only a dirty one takes its band along");
 }
 
 /// §IV-C.1: zones open until their dirty blocks in the cache reach the period.
