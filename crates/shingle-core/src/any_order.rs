@@ -102,8 +102,8 @@ macro_rules! orders {
             }
 
             #[inline]
-            fn expect_blocks(&self, blocks: &[Block], slots: &Slots) {
-                match self { $(AnyOrder::$order(order) => order.expect_blocks(blocks, slots),)* }
+            fn expect_blocks(&self, next: &[Block], soon: &[Block], slots: &Slots) {
+                match self { $(AnyOrder::$order(order) => order.expect_blocks(next, soon, slots),)* }
             }
 
             fn wants_future(&self) -> bool {

@@ -19,6 +19,13 @@ use crate::slots::{EXPECTED_MAX, Slots, VICTIMS_MAX};
 use crate::units::{Block, Op, Request, Slot, Zone};
 use crate::whole_bands::{Taken, widen};
 
+/// Requests from one look ahead to the next.
+pub const LOOKED_AHEAD: usize = 16;
+
+/// Requests that a look ahead is shown. What is found of a block hangs on what was read before: where its chain
+/// begins, who is first there, who is next.
+pub const SHOWN: usize = 3 * LOOKED_AHEAD;
+
 /// What became of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
@@ -193,8 +200,9 @@ pub trait CacheCore: Send {
     /// I/O on `slot` has ended.
     fn unpin(&mut self, slot: Slot);
 
-    /// These requests come next: brings into the processor's cache what they will read, as far as
-    /// that is sensible. It changes nothing; only an executor that knows the future can call it.
+    /// These requests come next, [`SHOWN`] or as many as are known: has the memory bring what they will read, a step
+    /// for each [`LOOKED_AHEAD`] of them, while others are worked on. To be called before each [`LOOKED_AHEAD`]
+    /// requests. It changes nothing; only an executor that knows the future can call it.
     fn expect(&self, requests: &[Request]);
 
     /// The slot that holds `block`.
@@ -353,20 +361,21 @@ impl<P: Policy> CacheCore for Cache<P> {
     }
 
     fn expect(&self, requests: &[Request]) {
-        let (mut met, mut victims) = ([Slot::NONE; EXPECTED_MAX], [Slot::NONE; VICTIMS_MAX]);
-        let mut blocks = [Block(0); EXPECTED_MAX];
-        let leaving = if self.slots.full() {
-            // Most requests of most traces are hits.
-            let wanted = requests.len().div_ceil(4).min(VICTIMS_MAX);
-            self.policy.coming(&mut victims[..wanted])
-        } else {
-            0
-        };
-        let expected = self.slots.expect(requests, &victims[..leaving], &mut blocks, &mut met);
-        self.policy.expect_blocks(&blocks[..expected], &self.slots);
-        let met = met[..expected].iter().filter_map(|slot| slot.some());
-        for slot in met.chain(victims[..leaving].iter().copied()) {
-            self.policy.expect(slot);
+        let mut parts = requests.chunks(LOOKED_AHEAD);
+        let mut blocks = [[Block(0); EXPECTED_MAX]; 3];
+        let [next, soon, later] =
+            blocks.each_mut().map(|blocks| blocks_of(parts.next().unwrap_or_default(), blocks));
+        self.slots.expect_heads(later);
+        self.slots.expect_first(soon);
+        let mut met = [Slot::NONE; EXPECTED_MAX];
+        let misses = self.slots.expect_second(next, &mut met);
+        self.policy.expect_blocks(next, soon, &self.slots);
+        met[..next.len()]
+            .iter()
+            .filter_map(|slot| slot.some())
+            .for_each(|slot| self.policy.expect(slot));
+        if misses > 0 && self.slots.full() {
+            self.expect_victims(misses.min(VICTIMS_MAX));
         }
     }
 
@@ -428,4 +437,30 @@ impl<P: Policy> CacheCore for Cache<P> {
         self.slots.check();
         self.policy.check(&self.slots);
     }
+}
+
+impl<P: Policy> Cache<P> {
+    /// As [`CacheCore::expect`], of who leaves for `misses` blocks, and who will for as many behind those.
+    #[inline]
+    fn expect_victims(&self, misses: usize) {
+        let mut victims = [Slot::NONE; 3 * VICTIMS_MAX];
+        let known = self.policy.coming(&mut victims[..3 * misses]);
+        let mut parts = victims[..known].chunks(misses).map(|part| part.iter().copied());
+        let mut part = || parts.next().into_iter().flatten();
+        let (next, soon, later) = (part(), part(), part());
+        self.slots.expect_slots(later);
+        self.slots.expect_to_leave(soon);
+        self.slots.expect_leaving(next.clone());
+        next.for_each(|slot| self.policy.expect(slot));
+    }
+}
+
+/// The blocks of `requests`, or as many as there is room for.
+#[inline]
+fn blocks_of<'a>(requests: &[Request], room: &'a mut [Block; EXPECTED_MAX]) -> &'a [Block] {
+    let blocks = requests
+        .iter()
+        .flat_map(|request| (0..request.blocks()).map(|place| request.first().after(place)));
+    let count = room.iter_mut().zip(blocks).map(|(place, block)| *place = block).count();
+    &room[..count]
 }

@@ -369,8 +369,9 @@ impl<P: Pair> Policy for Cdc<P> {
     }
 
     #[inline]
-    fn expect_blocks(&self, blocks: &[Block], slots: &Slots) {
-        slots.expect_slots(self.shared.recency.turning_cold(blocks.len()));
+    fn expect_blocks(&self, next: &[Block], soon: &[Block], slots: &Slots) {
+        self.shared.recency.expect_turning_cold(next.len(), soon.len());
+        slots.expect_slots(self.shared.recency.turning_cold(next.len()));
     }
 
     #[inline]

@@ -61,8 +61,8 @@ pub trait Order: Clone + Send + 'static {
     }
     /// As [`Policy::expect_blocks`].
     #[inline]
-    fn expect_blocks(&self, blocks: &[Block], slots: &Slots) {
-        let _ = (blocks, slots);
+    fn expect_blocks(&self, next: &[Block], soon: &[Block], slots: &Slots) {
+        let _ = (next, soon, slots);
     }
     /// As [`Policy::coming`].
     #[inline]
@@ -151,8 +151,8 @@ impl<O: Order> Policy for Plain<O> {
     }
 
     #[inline]
-    fn expect_blocks(&self, blocks: &[Block], slots: &Slots) {
-        self.order.expect_blocks(blocks, slots);
+    fn expect_blocks(&self, next: &[Block], soon: &[Block], slots: &Slots) {
+        self.order.expect_blocks(next, soon, slots);
     }
 
     #[inline]

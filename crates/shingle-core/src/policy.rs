@@ -130,7 +130,7 @@ impl<'a> Victims<'a> {
     }
 
     /// `named` blocks have been named of the `most` that follow each other on a list, and `next` is next: what the
-    /// leaving of the next part of them reads is read now, for many side by side.
+    /// leaving of the next part of them reads is brought now, for many side by side.
     #[inline]
     pub(crate) fn expect(&self, named: u32, most: u32, next: Slot, links: &Links) {
         if named.is_multiple_of(EXPECTED_MAX as u32) && most - named > 1 {
@@ -347,17 +347,18 @@ pub trait Policy: Clone + Send + 'static {
         let _ = (want, out);
     }
 
-    /// `slot` may be touched soon: reads what that will need, so that it is in the processor's
+    /// `slot` may be touched next: has the memory bring what that will need, so that it is in the processor's
     /// cache by then.
     #[inline]
     fn expect(&self, slot: Slot) {
         let _ = slot;
     }
 
-    /// These blocks, 64 at most, may be accessed soon, cached or not: as [`Policy::expect`].
+    /// These blocks, 64 each at most, may be accessed, cached or not: as [`Policy::expect`]. What has to be read to know
+    /// what else will be is brought of those that come `soon`, what else of those that come `next`.
     #[inline]
-    fn expect_blocks(&self, blocks: &[Block], slots: &Slots) {
-        let _ = (blocks, slots);
+    fn expect_blocks(&self, next: &[Block], soon: &[Block], slots: &Slots) {
+        let _ = (next, soon, slots);
     }
 
     /// Writes to `out` who may be named next, as far as it takes no search to know, and returns how many:

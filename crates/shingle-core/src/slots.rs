@@ -3,9 +3,11 @@
 mod state;
 mod transitions;
 
+use prefetch_index::prefetch_index;
+
 use crate::drive_view::{DriveView, NO_POINTER};
 use crate::parts::{Bits, Links, List, Met, ZoneIndex};
-use crate::units::{Block, Request, Slot, Zone};
+use crate::units::{Block, Slot, Zone};
 use crate::zones::ZoneMap;
 use state::{DESTAGING, DIRTY, LIVE, PIN, PINS, may_be_named};
 
@@ -21,10 +23,10 @@ struct Record {
 
 const BLOCK_BITS: u64 = (1 << 48) - 1;
 
-/// Blocks looked ahead to at a time: about as many as a processor has reads in flight.
+/// Blocks looked ahead to at a time.
 pub(crate) const EXPECTED_MAX: usize = 64;
 
-/// Victims looked ahead to at a time.
+/// Victims likewise.
 pub(crate) const VICTIMS_MAX: usize = 16;
 
 /// All slots of a cache, indexed by [`Slot`], and found by block through a chained hash table: the
@@ -244,68 +246,61 @@ impl Slots {
         None
     }
 
-    /// Brings into the processor's cache what looking for these blocks will read, and what the leaving of
-    /// `victims` will. Reads of one stage do not depend on each other, so that the memory serves many at a
-    /// time; looking for one block after the other, it serves one. Fills `wanted` with the blocks and `met`
-    /// with slots met on the way, and returns how many.
-    pub(crate) fn expect(
-        &self,
-        requests: &[Request],
-        victims: &[Slot],
-        wanted: &mut [Block; EXPECTED_MAX],
-        met: &mut [Slot; EXPECTED_MAX],
-    ) -> usize {
-        if self.records.is_empty() {
-            return 0;
+    /// Has the memory bring, while others are worked on, where looking for these blocks begins.
+    #[inline]
+    pub(crate) fn expect_heads(&self, blocks: &[Block]) {
+        for &block in blocks {
+            prefetch_index(&self.heads, self.bucket(block));
         }
-        let mut expected = 0;
-        'all: for request in requests {
-            for block in (0..request.blocks()).map(|place| request.first().after(place)) {
-                if expected == EXPECTED_MAX {
-                    break 'all;
-                }
-                wanted[expected] = block;
-                met[expected] = self.heads[self.bucket(block)];
-                expected += 1;
+    }
+
+    /// Likewise what it reads first, once the heads are there.
+    #[inline]
+    pub(crate) fn expect_first(&self, blocks: &[Block]) {
+        for &block in blocks {
+            prefetch_index(&self.records, self.heads[self.bucket(block)].index());
+        }
+    }
+
+    /// Likewise what it reads second, once the first is there. Fills `met` with where it leads, and returns of how many
+    /// it leads nowhere.
+    #[inline]
+    pub(crate) fn expect_second(&self, blocks: &[Block], met: &mut [Slot; EXPECTED_MAX]) -> usize {
+        let mut nowhere = 0;
+        for (&block, met) in blocks.iter().zip(met) {
+            let head = self.heads[self.bucket(block)];
+            let (mut first, mut second) = (block.0, Slot::NONE);
+            if let Some(record) = self.records.get(head.index()) {
+                (first, second) = (record.block & BLOCK_BITS, record.chain);
             }
+            // (Without a branch: whether it is there, nobody can guess.)
+            *met = if first == block.0 { head } else { second };
+            nowhere += usize::from(*met == Slot::NONE);
+            prefetch_index(&self.records, met.index());
         }
-        // (Who is at the end of a chain reads the last record: no branch that has to wait for memory.)
-        let last = self.records.len() - 1;
-        let record = |slot: Slot| &self.records[slot.index().min(last)];
-        let mut leaving = [0; VICTIMS_MAX];
-        for (block, &slot) in leaving.iter_mut().zip(victims) {
-            *block = record(slot).block & BLOCK_BITS;
-        }
-        for (slot, wanted) in met[..expected].iter_mut().zip(&*wanted) {
-            let first = record(*slot);
-            *slot = if first.block & BLOCK_BITS == wanted.0 { *slot } else { first.chain };
-        }
-        let mut read = 0;
-        for &block in &leaving[..victims.len().min(VICTIMS_MAX)] {
-            read ^= record(self.heads[self.bucket(Block(block))]).block;
-        }
-        for &slot in &met[..expected] {
-            read ^= record(slot).block;
-        }
-        core::hint::black_box(read);
-        expected
+        nowhere
     }
 
-    /// Brings into the processor's cache what the leaving of these will read, of the first [`EXPECTED_MAX`].
+    /// Likewise where looking for these begins, once what is known of them is there; of the first [`EXPECTED_MAX`].
+    #[inline]
     pub(crate) fn expect_to_leave(&self, slots: impl Iterator<Item = Slot>) {
-        let (mut blocks, mut expected) = ([Block(0); EXPECTED_MAX], 0);
-        for (block, slot) in blocks.iter_mut().zip(slots) {
-            *block = self.block(slot);
-            expected += 1;
+        for slot in slots.take(EXPECTED_MAX) {
+            prefetch_index(&self.heads, self.bucket(self.block(slot)));
         }
-        let heads = blocks[..expected].iter().map(|&block| self.heads[self.bucket(block)]);
-        let read = |head: Slot| self.records.get(head.index()).map_or(0, |record| record.block);
-        core::hint::black_box(heads.fold(0, |sum, head| sum ^ read(head)));
     }
 
-    /// Reads what is known of these, so that it is in the processor's cache.
+    /// Likewise what looking for these reads first, once that is there, too.
+    #[inline]
+    pub(crate) fn expect_leaving(&self, slots: impl Iterator<Item = Slot>) {
+        for slot in slots {
+            prefetch_index(&self.records, self.heads[self.bucket(self.block(slot))].index());
+        }
+    }
+
+    /// Likewise what is known of these.
+    #[inline]
     pub(crate) fn expect_slots(&self, slots: impl Iterator<Item = Slot>) {
-        core::hint::black_box(slots.fold(0, |sum, slot| sum ^ self.records[slot.index()].block));
+        slots.for_each(|slot| prefetch_index(&self.records, slot.index()));
     }
 
     /// Some slot that may be named, if no I/O is under way on any.

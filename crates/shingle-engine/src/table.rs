@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use prefetch_index::prefetch_index;
+
 use crate::format::journal::{Record, sequence};
 use crate::format::layout::{Copy, Layout};
 use crate::format::table::{ENTRIES, Entry, TablePage};
@@ -43,6 +45,12 @@ impl Table {
         let state = |edition| TableState { edition, ..TableState::default() };
         let pages = editions.into_iter().map(state).collect();
         Table { entries, pages, changed: VecDeque::new(), leaving: Vec::new() }
+    }
+
+    /// Has the memory bring what a frame is.
+    #[inline]
+    pub(crate) fn expect(&self, frame: Frame) {
+        prefetch_index(&self.entries, frame.0 as usize);
     }
 
     /// What a frame is.

@@ -9,7 +9,7 @@
 //! a test it runs small.
 
 use rustix::time::{ClockId, clock_gettime};
-use shingle_core::cache::{Cache, CacheCore, Outcome};
+use shingle_core::cache::{Cache, CacheCore, LOOKED_AHEAD, Outcome, SHOWN};
 use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::order::Plain;
 use shingle_core::params::Params;
@@ -22,6 +22,7 @@ use shingle_core::units::{Block, Nanos, Op, Request};
 use shingle_drive::Timing;
 use shingle_sim::experiment::{Assignment, Options, StoreOptions, Trace, plan};
 use shingle_sim::future::next_uses;
+use shingle_sim::requests::part_of;
 use shingle_trace::{OpenOptions, Shape, Summary};
 
 fn main() {
@@ -161,9 +162,6 @@ fn lru(slots: u32) -> Cache<Plain<Lru>> {
     build(&Params::new(&[]), &setup).expect("LRU needs no bands")
 }
 
-/// Requests the cache is told of at a time.
-const LOOKED_AHEAD: usize = 16;
-
 /// Whether an access is a hit; what has to leave is taken as written.
 #[inline]
 fn hit(cache: &mut impl CacheCore, access: &mut Access, plan: &mut Plan) -> bool {
@@ -189,9 +187,9 @@ fn core_alone(requests: &[Request], slots: u32) -> (f64, u64) {
     let mut cache = lru(slots);
     let (mut plan, mut hits) = (Plan::default(), 0);
     let begun = processor_seconds();
-    for (chunk, first) in requests.chunks(LOOKED_AHEAD).zip((0..).step_by(LOOKED_AHEAD)) {
-        cache.expect(chunk);
-        for (request, number) in chunk.iter().zip(first..) {
+    for first in (0..requests.len()).step_by(LOOKED_AHEAD) {
+        cache.expect(part_of(requests, first, SHOWN));
+        for (request, number) in part_of(requests, first, LOOKED_AHEAD).iter().zip(first as u64..) {
             let mut access = Access::whole(number, request.first(), request.op);
             access.request = *request;
             for place in 0..request.blocks() {
@@ -232,9 +230,9 @@ fn simulated(
         system.foresee(next_uses(trace.requests.iter().copied()));
     }
     let begun = processor_seconds();
-    for chunk in trace.requests.chunks(LOOKED_AHEAD) {
-        system.expect(chunk);
-        for request in chunk {
+    for first in (0..trace.requests.len()).step_by(LOOKED_AHEAD) {
+        system.expect(part_of(&trace.requests, first, SHOWN));
+        for request in part_of(&trace.requests, first, LOOKED_AHEAD) {
             system.request(request);
         }
     }

@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use shingle_core::cache::{LOOKED_AHEAD, SHOWN};
 use shingle_core::units::{Nanos, Op, Request};
 use shingle_drive::BufferState;
 use shingle_result::{
@@ -70,9 +71,6 @@ pub enum RunError {
     Cancelled,
 }
 
-/// Requests the cache is told of at a time, so that it can have its memory read early.
-pub(crate) const LOOKED_AHEAD: usize = 16;
-
 /// Requests a disk without a cache is told of ahead, so that it knows what waits in its queue. What
 /// lies deeper in the queue is not seen.
 const ANNOUNCED: usize = 256;
@@ -133,12 +131,12 @@ fn serve_all(
     let mut number = 0;
     loop {
         ahead.announce(number + ANNOUNCED + LOOKED_AHEAD, requests, &mut system);
-        let part = requests.part(number, LOOKED_AHEAD, &mut scratch);
-        if part.is_empty() {
+        let shown = requests.part(number, SHOWN, &mut scratch);
+        if shown.is_empty() {
             break;
         }
-        system.expect(part);
-        for request in part {
+        system.expect(shown);
+        for request in shown.iter().take(LOOKED_AHEAD) {
             let (start, done) = system.request(&course.paced(request));
             times.record(request.op, start, done, &system);
             number += 1;

@@ -2,7 +2,8 @@
 //! return of a block keeps them here, and keeps their order in its lists: each ghost is a member of
 //! a pool of links, numbered behind the slots, so that a list may hold slots and ghosts alike.
 
-use crate::slots::EXPECTED_MAX;
+use prefetch_index::prefetch_index;
+
 use crate::units::Block;
 
 const NONE: u32 = u32::MAX;
@@ -108,18 +109,16 @@ impl Ghosts {
         None
     }
 
-    /// Brings into the processor's cache what looking for these blocks, of which the first 64 count, will read.
+    /// Has the memory bring what looking for these blocks reads: of those that come `soon` where it begins, of those that
+    /// come `next` what it reads first, once that is there.
     #[inline]
-    pub fn expect(&self, blocks: &[Block]) {
-        let Some(last) = self.entries.len().checked_sub(1) else { return };
-        let mut met = [NONE; EXPECTED_MAX];
-        for (head, &block) in met.iter_mut().zip(blocks) {
-            *head = self.heads[self.bucket(block)];
+    pub fn expect(&self, next: &[Block], soon: &[Block]) {
+        for &block in soon {
+            prefetch_index(&self.heads, self.bucket(block));
         }
-        // (Who is at the end of a chain reads the last entry: no branch that has to wait for memory.)
-        let entries =
-            met.iter().take(blocks.len()).map(|&at| &self.entries[(at as usize).min(last)]);
-        core::hint::black_box(entries.fold(0, |sum, entry| sum ^ entry.low));
+        for &block in next {
+            prefetch_index(&self.entries, self.heads[self.bucket(block)] as usize);
+        }
     }
 
     /// The block of the ghost `member`.

@@ -5,6 +5,8 @@
 //! in which each member belongs to at most one heap, and nothing allocates but [`Pool::new`]: members
 //! are slots.
 
+use prefetch_index::prefetch_index;
+
 /// No member.
 const NONE: u32 = u32::MAX;
 
@@ -43,6 +45,12 @@ impl Pool {
     #[must_use]
     pub fn new(capacity: usize) -> Pool {
         Pool { nodes: vec![Node { key: 0, child: NONE, next: NONE, prev: NONE }; capacity] }
+    }
+
+    /// Has the memory bring what is known of `member`.
+    #[inline]
+    pub fn expect(&self, member: u32) {
+        prefetch_index(&self.nodes, member as usize);
     }
 
     /// The key of a member, or what it was when that left its heap.

@@ -2,6 +2,8 @@
 //! that a member is a `u32` and moving it never allocates. A pool takes room for members it was not
 //! made for when they first come.
 
+use prefetch_index::prefetch_index;
+
 const NONE: u32 = u32::MAX;
 
 /// The links of one pool of members, numbered from 0. A member is on at most one list of a pool at a
@@ -32,18 +34,18 @@ impl Links {
         Links { links: vec![(NONE, NONE); capacity] }
     }
 
-    /// Reads the links of `member`, so that they are in the processor's cache.
+    /// Has the memory bring the links of `member`.
     #[inline]
     pub fn expect(&self, member: u32) {
-        core::hint::black_box(self.links[member as usize].0);
+        prefetch_index(&self.links, member as usize);
     }
 
     /// Likewise those of its neighbours, which taking it off its list will write.
     #[inline]
     pub fn expect_neighbours(&self, member: u32) {
         let (towards_head, towards_tail) = self.links[member as usize];
-        let first = |member: u32| self.links.get(member as usize).map_or(0, |link| link.0);
-        core::hint::black_box(first(towards_head) ^ first(towards_tail));
+        prefetch_index(&self.links, towards_head as usize);
+        prefetch_index(&self.links, towards_tail as usize);
     }
 
     /// Bytes of memory taken.

@@ -4,6 +4,8 @@
 //! that each access tells in constant time which slot it pushed over the edge; nothing is ever
 //! scanned for cold blocks.
 
+use prefetch_index::prefetch_index;
+
 use crate::units::Slot;
 
 /// Stamps of slots, and the edge between hot and cold.
@@ -82,10 +84,17 @@ impl Recency {
         stamp != FORGOTTEN && stamp.saturating_add(self.window) < self.now
     }
 
-    /// Reads the stamp of `slot`, so that it is in the processor's cache.
+    /// Has the memory bring the stamp of `slot`.
     #[inline]
     pub fn expect(&self, slot: Slot) {
-        core::hint::black_box(self.stamps[slot.index()]);
+        prefetch_index(&self.stamps, slot.index());
+    }
+
+    /// Has the memory bring the stamps of those who may turn cold with `count` uses after the next `passed`.
+    #[inline]
+    pub fn expect_turning_cold(&self, passed: usize, count: usize) {
+        let drawn = self.ring.get(self.at + passed..).unwrap_or_default();
+        drawn.iter().take(count).for_each(|slot| prefetch_index(&self.stamps, slot.index()));
     }
 
     /// Who turns cold with the next `count` uses, if it is not used by them.

@@ -10,6 +10,8 @@
 //! What uses leave behind is swept: once the ring is nearly full, each use moves some members towards the
 //! tail, over it, so that no use takes long.
 
+use prefetch_index::prefetch_index;
+
 use crate::units::Slot;
 
 const NONE: u32 = u32::MAX;
@@ -75,6 +77,12 @@ impl Uses {
     fn put(&mut self, member: u32, place: u32) {
         self.ring[place as usize] = member;
         self.places[member as usize] = place;
+    }
+
+    /// Has the memory bring what a use of `member` will write.
+    #[inline]
+    pub fn expect(&self, member: u32) {
+        prefetch_index(&self.places, member as usize);
     }
 
     /// `member` is used, and comes in if it is not there: it is the most recent one.

@@ -170,8 +170,8 @@ impl Order for Arc {
     }
 
     #[inline]
-    fn expect_blocks(&self, blocks: &[Block], _: &Slots) {
-        self.ghosts.expect(blocks);
+    fn expect_blocks(&self, next: &[Block], soon: &[Block], _: &Slots) {
+        self.ghosts.expect(next, soon);
     }
 
     fn memory(&self) -> Memory {

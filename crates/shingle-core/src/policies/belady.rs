@@ -10,6 +10,8 @@
 //!
 //! A heap orders the slots, so a step takes time logarithmic in the cache.
 
+use prefetch_index::prefetch_index;
+
 use crate::order::Order;
 use crate::params::Params;
 use crate::policy::{Access, Idle, Memory};
@@ -152,7 +154,7 @@ impl Order for Belady {
 
     #[inline]
     fn expect(&self, slot: Slot) {
-        core::hint::black_box(self.place[slot.index()]);
+        prefetch_index(&self.place, slot.index());
     }
 
     fn memory(&self) -> Memory {

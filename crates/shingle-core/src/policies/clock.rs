@@ -6,6 +6,8 @@
 //! head (FIFO with reinsertion, which is the same circle). A newcomer's bit is clear: coming in is
 //! no use. A block with I/O under way stays in front of the hand, with its bit.
 
+use prefetch_index::prefetch_index;
+
 use crate::order::Order;
 use crate::params::Params;
 use crate::parts::{Links, List};
@@ -87,7 +89,7 @@ impl Order for Clock {
 
     #[inline]
     fn expect(&self, slot: Slot) {
-        core::hint::black_box(self.used[slot.index()]);
+        prefetch_index(&self.used, slot.index());
     }
 
     fn memory(&self) -> Memory {

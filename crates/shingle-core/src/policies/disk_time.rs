@@ -45,6 +45,8 @@ mod reads;
 mod writing;
 mod zones;
 
+use prefetch_index::prefetch_index;
+
 use crate::params::{Kind, Param, Params};
 use crate::parts::{Bits, Links, List, SentZones, Worth, ZoneIndex};
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, ZONE, Zoning};
@@ -406,12 +408,13 @@ impl Policy for DiskTime {
     #[inline]
     fn expect(&self, slot: Slot) {
         self.links.expect(slot.0);
-        core::hint::black_box((self.stamps[slot.index()], self.kinds[slot.index()]));
+        prefetch_index(&self.stamps, slot.index());
+        prefetch_index(&self.kinds, slot.index());
     }
 
     #[inline]
-    fn expect_blocks(&self, blocks: &[Block], _: &Slots) {
-        self.left.expect(blocks);
+    fn expect_blocks(&self, next: &[Block], soon: &[Block], _: &Slots) {
+        self.left.expect(next, soon);
     }
 
     fn memory(&self) -> Memory {

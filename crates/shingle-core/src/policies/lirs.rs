@@ -232,8 +232,8 @@ impl Order for Lirs {
     }
 
     #[inline]
-    fn expect_blocks(&self, blocks: &[Block], _: &Slots) {
-        self.ghosts.expect(blocks);
+    fn expect_blocks(&self, next: &[Block], soon: &[Block], _: &Slots) {
+        self.ghosts.expect(next, soon);
     }
 
     fn memory(&self) -> Memory {

@@ -50,6 +50,11 @@ impl Order for Lru {
     }
 
     #[inline]
+    fn expect(&self, slot: Slot) {
+        self.uses.expect(slot.0);
+    }
+
+    #[inline]
     fn coming(&self, out: &mut [Slot]) -> usize {
         self.uses.coming(out)
     }

@@ -9,6 +9,8 @@
 //! departure: `pop` names one block, so when a block that moved on pushed another out of the main
 //! queue, that is the victim, where EVICTS would go on until the small queue gave one as well.
 
+use prefetch_index::prefetch_index;
+
 use crate::order::Order;
 use crate::params::{Kind, Param, Params};
 use crate::parts::{Ghosts, Links, List};
@@ -167,12 +169,12 @@ impl Order for S3Fifo {
 
     #[inline]
     fn expect(&self, slot: Slot) {
-        core::hint::black_box(self.states[slot.index()]);
+        prefetch_index(&self.states, slot.index());
     }
 
     #[inline]
-    fn expect_blocks(&self, blocks: &[Block], _: &Slots) {
-        self.ghosts.expect(blocks);
+    fn expect_blocks(&self, next: &[Block], soon: &[Block], _: &Slots) {
+        self.ghosts.expect(next, soon);
     }
 
     fn memory(&self) -> Memory {

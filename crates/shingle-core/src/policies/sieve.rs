@@ -5,6 +5,8 @@
 //!
 //! The hand passes over a block with I/O under way and leaves its bit.
 
+use prefetch_index::prefetch_index;
+
 use crate::order::Order;
 use crate::params::Params;
 use crate::parts::{Links, List};
@@ -94,7 +96,7 @@ impl Order for Sieve {
 
     #[inline]
     fn expect(&self, slot: Slot) {
-        core::hint::black_box(self.visited[slot.index()]);
+        prefetch_index(&self.visited, slot.index());
     }
 
     fn memory(&self) -> Memory {

@@ -101,7 +101,11 @@ fn lru_band_evicts_the_band_of_the_coldest_block() {
     assert_eq!(left(&[]), [vec![8, 9, 10], vec![], vec![], vec![16, 17]]);
     assert_eq!(left(&[("clean", "keep")]), [vec![8, 9], vec![], vec![16, 17], vec![]]);
     let alone = left(&[("clean_victim", "alone")]);
-    assert_eq!(alone, [vec![8], vec![16], vec![9, 10], vec![]], "only a dirty one takes its band along");
+    assert_eq!(
+        alone,
+        [vec![8], vec![16], vec![9, 10], vec![]],
+        "only a dirty one takes its band along"
+    );
 }
 
 /// §IV-C.1: zones open until their dirty blocks in the cache reach the period.

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 
+use shingle_core::cache::{LOOKED_AHEAD, SHOWN};
 use shingle_core::observer::{Event, Observer as _};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 use shingle_drive::Stamp;
@@ -15,7 +16,7 @@ use super::stamps::{Stamped, Stamps};
 use super::world::World;
 use crate::check::Check;
 use crate::requests::RequestList;
-use crate::run::{Backlog, Course, LOOKED_AHEAD, PROGRESS_EVERY, RunError};
+use crate::run::{Backlog, Course, PROGRESS_EVERY, RunError};
 
 const TOGETHER_BLOCKS_MAX: u64 = 1024;
 
@@ -148,7 +149,7 @@ impl<'a> Client<'a> {
             let mut coming = Nanos::NEVER;
             while next < requests.len() && self.has_place() {
                 if next == expected {
-                    self.world.engine.expect(requests.part(next, LOOKED_AHEAD, &mut scratch));
+                    self.world.engine.expect(requests.part(next, SHOWN, &mut scratch));
                     expected += LOOKED_AHEAD;
                 }
                 let Some(request) = requests.part(next, 1, &mut scratch).first() else {

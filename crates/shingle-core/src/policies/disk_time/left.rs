@@ -53,8 +53,8 @@ impl Left {
 
     /// As [`Ghosts::expect`].
     #[inline]
-    pub(super) fn expect(&self, blocks: &[Block]) {
-        self.ghosts.expect(blocks);
+    pub(super) fn expect(&self, next: &[Block], soon: &[Block]) {
+        self.ghosts.expect(next, soon);
     }
 
     /// Whether `block` is remembered.

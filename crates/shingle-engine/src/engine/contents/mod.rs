@@ -14,7 +14,8 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use shingle_core::cache::{CacheCore, Outcome};
+use prefetch_index::prefetch_index;
+use shingle_core::cache::{CacheCore, LOOKED_AHEAD, Outcome};
 use shingle_core::plan::{Destage, Plan};
 use shingle_core::policy::{Access, Cost};
 use shingle_core::units::{Block, Nanos, Request, Slot, Zone};
@@ -66,22 +67,20 @@ impl Contents {
         self.cache.lookup(block)
     }
 
-    /// Brings into the processor's cache what these requests will look up, many reads of the memory at a time.
+    /// As [`CacheCore::expect`].
     pub(super) fn expect(&self, requests: &[Request], durability: &Durability) {
-        const BLOCKS_MAX: usize = 16;
         self.cache.expect(requests);
-        let (mut frames, mut count) = ([None; BLOCKS_MAX], 0);
-        for request in requests {
-            let (first, blocks) = (request.first(), request.blocks());
-            for place in 0..blocks.min((BLOCKS_MAX - count) as u64) {
-                let slot = self.lookup(first.after(place));
-                frames[count] = slot.and_then(|slot| self.mappings[slot.index()].frame);
-                count += 1;
+        // Of each request the first block, of which there are no others as a rule.
+        let mapping = |request: &Request| Some(self.lookup(request.first())?.index());
+        let (next, behind) = requests.split_at(requests.len().min(LOOKED_AHEAD));
+        for place in behind.iter().take(LOOKED_AHEAD).filter_map(mapping) {
+            prefetch_index(&self.mappings, place);
+        }
+        for place in next.iter().filter_map(mapping) {
+            if let Some(frame) = self.mappings[place].frame {
+                durability.expect(frame);
             }
         }
-        let hint = |frame: &Frame| durability.entry(*frame).hint;
-        let read = frames.iter().flatten().map(hint).fold(0, |read, hint| read ^ hint);
-        std::hint::black_box(read);
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
-use shingle_core::cache::CacheCore;
+use shingle_core::cache::{CacheCore, LOOKED_AHEAD, SHOWN};
 use shingle_core::plan::Plan;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
 
@@ -26,9 +26,6 @@ const FEW: usize = 1 << 12;
 /// Frames that are brought together at a time, and how many such parts wait at most.
 const PART: usize = 1 << 12;
 const PARTS: usize = 8;
-
-/// What the next ones will need of the cache's memory is asked for together.
-const AT_A_TIME: usize = 64;
 
 /// A frame and what the table says of it.
 type Held = (Frame, Entry);
@@ -86,12 +83,12 @@ impl Contents {
         parts: impl Iterator<Item = Vec<Held>>,
         disk_blocks: u64,
     ) -> Result<(), OpenError> {
-        let mut requests = Vec::with_capacity(AT_A_TIME);
+        let mut requests = Vec::with_capacity(PART);
         for part in parts {
-            for held in part.chunks(AT_A_TIME) {
-                requests.clear();
-                requests.extend(held.iter().map(|(_, entry)| request_for(entry.block)));
-                self.cache.expect(&requests);
+            requests.clear();
+            requests.extend(part.iter().map(|(_, entry)| request_for(entry.block)));
+            for (held, first) in part.chunks(LOOKED_AHEAD).zip((0..).step_by(LOOKED_AHEAD)) {
+                self.cache.expect(&requests[first..requests.len().min(first + SHOWN)]);
                 held.iter().try_for_each(|(frame, entry)| self.put(*frame, entry, disk_blocks))?;
             }
         }

@@ -343,6 +343,12 @@ impl Durability {
         self.journal.layout().frame_page(frame)
     }
 
+    /// Has the memory bring what the SSD says of `frame`.
+    #[inline]
+    pub(super) fn expect(&self, frame: Frame) {
+        self.journal.table.expect(frame);
+    }
+
     /// What the SSD says of `frame`.
     pub(super) fn entry(&self, frame: Frame) -> &Entry {
         self.journal.table.entry(frame)
