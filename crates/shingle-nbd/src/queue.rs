@@ -188,6 +188,7 @@ mod tests {
         assert_eq!(queue.enter(ROOM, 4), Entry::Entered);
         assert_eq!(queue.enter(ROOM, 7), Entry::Full);
         assert_eq!(queue.enter(ROOM, 6), Entry::Entered);
+        assert_eq!(queue.memory_bytes(), 10);
         assert_eq!(queue.enter(ROOM, 0), Entry::Entered);
         assert_eq!(queue.enter(ROOM, 0), Entry::Full);
         answer(&mut queue);
@@ -212,7 +213,9 @@ mod tests {
         let mut queue = Queue::default();
         assert_eq!(queue.enter(ROOM, 1), Entry::Entered);
         assert_eq!(queue.take(&mut Vec::new()), Replies::NotYet);
+        assert!(!queue.is_abandoned());
         queue.abandon();
+        assert!(queue.is_abandoned());
         assert_eq!(queue.enter(ROOM, 1), Entry::Abandoned);
         assert_eq!(queue.take(&mut Vec::new()), Replies::NoMore);
     }

@@ -282,6 +282,7 @@ fn descriptors(request: &Request, extents: &[Extent]) -> Vec<Descriptor> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reading::Arrival;
 
     fn request(kind: u16, length: u32) -> Request {
         Request { flags: 0, kind, cookie: 1, offset: 0, length }
@@ -306,6 +307,28 @@ mod tests {
         let fits =
             |&(kind, length): &(u16, u32)| session(contexts).fits(&request(kind, length), answer);
         all.filter(fits).collect()
+    }
+
+    #[test]
+    fn requests_are_charged_for_the_memory_that_they_may_hold() {
+        let session = session(Contexts::NONE);
+        let charged = |kind, length| session.memory_bytes(&request(kind, length));
+        assert_eq!([charged(command::READ, 6), charged(command::WRITE, 7)], [6, 7]);
+        assert!(charged(command::BLOCK_STATUS, 1) > 1 << 10, "many extents may be told");
+        let others = [command::FLUSH, command::TRIM, command::CACHE, command::WRITE_ZEROES];
+        assert_eq!(others.map(|kind| charged(kind, 6)), [0; 4]);
+        // What is refused holds nothing.
+        let arrived = |length| {
+            let mut bytes = Vec::new();
+            request(command::READ, length).encode(&mut bytes);
+            match Arrival::of(&session, &bytes).expect("a request") {
+                Arrival::Request(arrived) => {
+                    (arrived.refused.is_some(), arrived.which.memory_bytes)
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!([arrived(100), arrived(101)], [(false, 100), (true, 0)]);
     }
 
     #[test]

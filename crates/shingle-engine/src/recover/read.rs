@@ -40,9 +40,7 @@ pub(super) fn table<P: Pages>(
         let parts = Copy::BOTH.map(|copy| layout.table_page(first, copy));
         parts.into_iter().for_each(|part| ssd.expect(part, count_from(first)));
     };
-    if total > 0 {
-        expect(ssd, 0);
-    }
+    expect(ssd, 0);
     // (An SSD that forgot where data is gives zeros.)
     let is_lost = |page: &Page| superblock.table_written && *page == [0; PAGE_BYTES];
     for first in (0..total).step_by(PAGES_AT_ONCE) {

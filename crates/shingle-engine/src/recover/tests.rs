@@ -17,6 +17,8 @@ struct Ssd {
     superblock: Superblock,
     pages: BTreeMap<u64, Page>,
     unreadable: BTreeSet<u64>,
+    /// Pages of which it was told that they are read soon.
+    expected: BTreeSet<u64>,
 }
 
 impl Pages for Ssd {
@@ -32,6 +34,10 @@ impl Pages for Ssd {
             *out = self.pages.get(&page).copied().unwrap_or([0; PAGE_BYTES]);
         }
         Ok(())
+    }
+
+    fn expect(&mut self, first: u64, count: usize) {
+        self.expected.extend(first..first + count as u64);
     }
 }
 
@@ -72,8 +78,9 @@ fn record(frame: u32, block: u64, state: State) -> Record {
 impl Ssd {
     /// With this superblock in both places.
     fn new(superblock: Superblock) -> Ssd {
-        let (pages, unreadable) = (BTreeMap::new(), BTreeSet::new());
-        let mut ssd = Ssd { superblock: superblock.clone(), pages, unreadable };
+        let (pages, none) = (BTreeMap::new(), BTreeSet::new());
+        let mut ssd =
+            Ssd { superblock: superblock.clone(), pages, unreadable: none.clone(), expected: none };
         ssd.put_superblock(superblock);
         ssd
     }
@@ -137,6 +144,18 @@ fn an_unused_cache_is_empty() {
     assert_eq!((found.replayed_pages, found.findings), (0, Findings::default()));
     assert!(found.journal.write_superblock().is_none() && found.journal.write_table().is_none());
     assert!(found.journal.seal().expect("there is room").is_none(), "nothing is to be confirmed");
+}
+
+/// Whoever can reads it meanwhile.
+#[test]
+fn all_of_the_table_is_expected() {
+    // More than is read at a time.
+    let layout = Layout::for_slots(300 * ENTRIES as u64);
+    let mut ssd = Ssd::new(Superblock { layout, ..superblock(1) });
+    ssd.recovered();
+    let places = 0..layout.table_pages as u32;
+    let copies = |place| Copy::BOTH.map(|copy| layout.table_page(place, copy));
+    assert_eq!(ssd.expected, places.flat_map(copies).collect());
 }
 
 #[test]

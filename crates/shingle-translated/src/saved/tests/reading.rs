@@ -496,6 +496,20 @@ fn records_are_those_of_the_copy_that_is_good() {
     }
 }
 
+/// It was durable in both copies before a superblock named it; of the log a crash leaves such pages.
+#[test]
+fn a_page_that_is_blank_in_one_copy_is_damage_in_a_checkpoint_and_not_in_the_log() {
+    for copy in 0..2 {
+        let damaged = |kind| {
+            let map = two_commits();
+            map.change(kind, copy, 0, blank);
+            map.found().damaged
+        };
+        assert_eq!(damaged(Kind::Checkpoint), [copy == 0, copy == 1]);
+        assert_eq!(damaged(Kind::Log), [false; 2]);
+    }
+}
+
 #[test]
 fn pages_are_read_ahead_and_no_others() {
     let reads = |map: &Map, reading| {
