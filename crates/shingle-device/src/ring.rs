@@ -8,6 +8,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
+use std::thread;
+use std::time::Duration;
 
 use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
@@ -27,6 +29,9 @@ const ENTRIES: u32 = 256;
 /// refuses.
 const HOLE: FallocateFlags = FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE);
 
+/// A cancelled I/O is tried so often, a millisecond apart at least: half a minute.
+const TRIES: u16 = 30_000;
+
 /// Marks what is no I/O of the engine: the doorbell was rung.
 const WOKEN: u64 = u64::MAX;
 
@@ -42,8 +47,11 @@ struct UnderWay {
     id: IoId,
     operation: Operation,
     buffers: Vec<Buffer>,
-    /// Points into `buffers`, which are boxed and do not move.
-    parts: Vec<Part>,
+    /// Points into `buffers`, which are boxed and do not move. (Only the kernel reads it.)
+    _parts: Vec<Part>,
+    /// As the kernel gets it.
+    entry: squeue::Entry,
+    tries: u16,
 }
 
 /// An I/O that is done.
@@ -164,21 +172,21 @@ impl Ring {
         let part =
             |buffer: &mut Buffer| Part { start: buffer.0.as_mut_ptr() as usize, bytes: PAGE_BYTES };
         let parts: Vec<Part> = buffers.iter_mut().map(part).collect();
-        let entry = self.under_way.vacant_entry();
-        let key = entry.key() as u64;
-        let io = entry.insert(UnderWay { id, operation, buffers, parts });
-        let (parts, count) = (io.parts.as_ptr().cast(), io.parts.len() as u32);
+        let (start, count) = (parts.as_ptr().cast(), parts.len() as u32);
         let offset = page * PAGE_BYTES as u64;
         let entry = match kind {
-            Kind::Read => opcode::Readv::new(fd, parts, count).offset(offset).build(),
-            Kind::Write => opcode::Writev::new(fd, parts, count).offset(offset).build(),
+            Kind::Read => opcode::Readv::new(fd, start, count).offset(offset).build(),
+            Kind::Write => opcode::Writev::new(fd, start, count).offset(offset).build(),
             Kind::Flush => opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC).build(),
             Kind::Trim(pages) => opcode::Fallocate::new(fd, pages * PAGE_BYTES as u64)
                 .offset(offset)
                 .mode(HOLE.bits() as i32)
                 .build(),
         };
-        self.waiting.push_back(entry.user_data(key));
+        let place = self.under_way.vacant_entry();
+        let entry = entry.user_data(place.key() as u64);
+        self.waiting.push_back(entry.clone());
+        place.insert(UnderWay { id, operation, buffers, _parts: parts, entry, tries: 1 });
     }
 
     /// Hands over what was begun, and waits until something is done, somebody rings, or `timeout` is
@@ -186,7 +194,7 @@ impl Ring {
     ///
     /// # Errors
     /// If the ring itself fails: it is of no more use then.
-    pub fn wait(&mut self, timeout: std::time::Duration) -> io::Result<()> {
+    pub fn wait(&mut self, timeout: Duration) -> io::Result<()> {
         if !self.listening {
             let fd = Fd(self.doorbell.as_raw_fd());
             let entry = opcode::Read::new(fd, self.rings.as_mut_ptr(), 8).build().user_data(WOKEN);
@@ -229,17 +237,39 @@ impl Ring {
     /// Adds what is done.
     pub fn done(&mut self, done: &mut Vec<Done>) {
         done.append(&mut self.finished);
+        let mut cancelled = false;
         for completion in self.ring.completion() {
             if completion.user_data() == WOKEN {
                 self.listening = false;
                 continue;
             }
-            let UnderWay { id, operation, buffers, .. } =
-                self.under_way.remove(completion.user_data() as usize);
-            let result = outcome(completion.result(), buffers.len() * PAGE_BYTES);
+            let (key, said) = (completion.user_data() as usize, completion.result());
+            if let Some(entry) = self.under_way[key].again(said) {
+                self.waiting.push_back(entry);
+                cancelled = true;
+                continue;
+            }
+            let UnderWay { id, operation, buffers, .. } = self.under_way.remove(key);
+            let result = outcome(said, buffers.len() * PAGE_BYTES);
             let result = result.map_err(|error| IoError { operation, error });
             done.push(Done { id, result, buffers });
         }
+        if cancelled {
+            // A thread may end meanwhile.
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl UnderWay {
+    /// What the kernel has no thread for, as where a user or a service may have no more of them, it cancels. Nothing was done
+    /// then, and the device is not to blame: a flush that was cancelled does not mean that an SSD has failed.
+    fn again(&mut self, said: i32) -> Option<squeue::Entry> {
+        if said != -rustix::io::Errno::CANCELED.raw_os_error() || self.tries == TRIES {
+            return None;
+        }
+        self.tries += 1;
+        Some(self.entry.clone())
     }
 }
 
@@ -261,7 +291,7 @@ fn passes(error: io::Error) -> io::Result<()> {
         Some(Errno::INTR | Errno::TIME | Errno::BUSY) => Ok(()),
         // It is short of memory: what was begun goes on meanwhile, and gives some back.
         Some(Errno::AGAIN | Errno::NOMEM) => {
-            std::thread::sleep(std::time::Duration::from_millis(1));
+            thread::sleep(Duration::from_millis(1));
             Ok(())
         }
         _ => Err(error),
@@ -272,14 +302,18 @@ impl Drop for Ring {
     /// The kernel may still write into buffers of the ring: waits until it does not. The doorbell is rung
     /// so that the read of it ends, too.
     fn drop(&mut self) {
-        for entry in self.waiting.drain(..) {
-            match entry.get_user_data() {
-                WOKEN => self.listening = false,
-                key => drop(self.under_way.remove(key as usize)),
-            }
-        }
         let mut done = Vec::new();
-        while self.listening || !self.under_way.is_empty() {
+        loop {
+            // (Something may be cancelled meanwhile.)
+            for entry in self.waiting.drain(..) {
+                match entry.get_user_data() {
+                    WOKEN => self.listening = false,
+                    key => drop(self.under_way.remove(key as usize)),
+                }
+            }
+            if !self.listening && self.under_way.is_empty() {
+                return;
+            }
             let _ = io::Write::write(&mut &self.doorbell, &1_u64.to_ne_bytes());
             let waited = self.ring.submitter().submit_and_wait(1);
             if waited.map(drop).or_else(passes).is_err() {
@@ -299,6 +333,7 @@ mod tests {
 
     use super::*;
     use shingle_engine::Device;
+    use shingle_engine::buffer::zeroed;
 
     #[test]
     fn what_passes_is_no_failure() {
@@ -324,6 +359,52 @@ mod tests {
         assert!(!RingFile::new(device).expect("looked at").at_once);
     }
 
+    #[test]
+    fn what_the_kernel_cancels_is_tried_again() {
+        let exe = std::env::current_exe().expect("a program");
+        let ssd = tempfile::tempfile_in(exe.parent().expect("its folder")).expect("a file");
+        // It waits until something is written.
+        let (disk, mut writer) = io::pipe().expect("a pipe");
+        let disk = Direct(File::from(std::os::fd::OwnedFd::from(disk)));
+        let mut ring = Ring::new(Direct(ssd), Some(disk), doorbell()).expect("a ring");
+        let (id, device, kind) = (IoId(1), Device::Disk, Kind::Read);
+        let buffers = vec![zeroed()];
+        ring.begin(Io { id, device, kind, page: 0, buffers });
+        ring.wait(Duration::ZERO).expect("handed over");
+        let cancelled = |ring: &mut Ring| {
+            let cancel = opcode::AsyncCancel::new(0).build().user_data(WOKEN - 1);
+            ring.waiting.push_back(cancel.flags(squeue::Flags::SKIP_SUCCESS));
+            let mut done = Vec::new();
+            ring.wait(Duration::from_millis(10)).expect("it waits");
+            ring.done(&mut done);
+            done
+        };
+        assert!(cancelled(&mut ring).is_empty());
+        assert_eq!(ring.under_way[0].tries, 2);
+        io::Write::write_all(&mut writer, &[7; PAGE_BYTES]).expect("read by the ring");
+        let mut done = Vec::new();
+        while done.is_empty() {
+            ring.wait(Duration::from_secs(1)).expect("it waits");
+            ring.done(&mut done);
+        }
+        done[0].result.as_ref().expect("read");
+        assert_eq!(done[0].buffers[0].0, [7; PAGE_BYTES]);
+        // But not for ever.
+        ring.begin(Io { id, device, kind, page: 0, buffers: done.remove(0).buffers });
+        ring.wait(Duration::ZERO).expect("handed over");
+        ring.under_way[0].tries = TRIES;
+        let done = cancelled(&mut ring);
+        let error = done[0].result.as_ref().expect_err("cancelled");
+        assert_eq!(
+            error.to_string(),
+            "disk: read of 4 KiB at block 0 failed: Operation canceled (ECANCELED)"
+        );
+        // Who wants nothing any more waits for nothing.
+        ring.begin(Io { id, device, kind, page: 0, buffers: vec![zeroed()] });
+        ring.wait(Duration::ZERO).expect("handed over");
+        cancelled(&mut ring);
+    }
+
     fn doorbell() -> File {
         File::from(eventfd(0, EventfdFlags::CLOEXEC).expect("a doorbell"))
     }
@@ -333,7 +414,7 @@ mod tests {
         ring.begin(io);
         let mut done = Vec::new();
         while done.is_empty() {
-            ring.wait(std::time::Duration::from_secs(1)).expect("it waits");
+            ring.wait(Duration::from_secs(1)).expect("it waits");
             ring.done(&mut done);
         }
         done.remove(0).result
