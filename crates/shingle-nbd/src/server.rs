@@ -28,6 +28,9 @@ use crate::stream::Stream;
 use crate::tls::Tls;
 use crate::users::{Refused, Users};
 
+/// As long as the system gives no connections, that is told so often.
+const STARVED_EVERY: Duration = Duration::from_secs(60);
+
 /// What a server may want to tell its operator, one line each.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -283,6 +286,7 @@ impl Shared {
     }
 
     fn accept(self: &Arc<Self>, listener: &Listener) {
+        let mut starved_at: Option<Instant> = None;
         loop {
             let accepted = listener.accept();
             if listener.is_closed() {
@@ -295,7 +299,11 @@ impl Shared {
                     Err(refused) => (self.tell)(Event::Refused(refused)),
                 },
                 Err(error) => {
-                    (self.tell)(Event::Starved(error));
+                    // (It may be so for days.)
+                    if starved_at.is_none_or(|at| at.elapsed() >= STARVED_EVERY) {
+                        starved_at = Some(Instant::now());
+                        (self.tell)(Event::Starved(error));
+                    }
                     // Out of descriptors, most likely: trying again at once would help nobody.
                     thread::sleep(Duration::from_millis(100));
                 }

@@ -3,12 +3,14 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::common::{Bed, Held, LONG};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 use shingle_nbd::client::Client;
 use shingle_nbd::export::{Answer, Command};
+use shingle_nbd::listen::Listener;
 use shingle_nbd::memory::Memory;
 use shingle_nbd::requests::Request;
 use shingle_nbd::server::{Event, Limits};
@@ -268,4 +270,31 @@ fn requests_of_who_has_gone_are_not_begun() {
     });
     assert_eq!(end, shingle_nbd::connection::End::HungUp);
     assert!(held.none_within(Duration::ZERO));
+}
+
+/// As when there are no more descriptors: it may be so for days.
+#[test]
+fn that_the_system_gives_no_connections_is_told_once() {
+    let bed = Bed::new(Arc::new(Memory::new(4096)));
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("sock");
+    let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None);
+    let socket = socket.expect("a socket");
+    rustix::net::bind(&socket, &SocketAddrUnix::new(&path).expect("short")).expect("bound");
+    // Until it listens each call is an error.
+    let not_yet = socket.try_clone().expect("the same").into();
+    bed.server.listen(Listener::inherit_unix(not_yet).expect("a path")).expect("a thread");
+    std::thread::sleep(Duration::from_millis(350));
+    rustix::net::listen(&socket, 1).expect("it listens");
+    let _client = UnixStream::connect(&path).expect("connected");
+    let told = AtomicUsize::new(0);
+    bed.event(|event| match event {
+        Event::Starved(_) => {
+            told.fetch_add(1, Ordering::Relaxed);
+            None
+        }
+        Event::Connected(_) => Some(()),
+        _ => None,
+    });
+    assert_eq!(told.into_inner(), 1);
 }
