@@ -63,4 +63,4 @@ pub use medium::{Medium, MediumThreads, Reader};
 pub use ring::{Done, Ring};
 pub use signature::{SIGNATURE_PAGES, ZONED_FILE, signature, signature_in};
 pub use volume::{Volume, VolumeMedium};
-pub use worker::{Worker, panicked};
+pub use worker::{Worker, panicked, start_thread};

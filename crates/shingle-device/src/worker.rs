@@ -19,8 +19,7 @@ impl<T: Send + 'static> Worker<T> {
         whose: &'static str,
         work: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> io::Result<Worker<T>> {
-        let thread = Builder::new().name(name.to_owned()).spawn(work)?;
-        Ok(Worker { whose, thread })
+        Ok(Worker { whose, thread: start_thread(name, work)? })
     }
 
     /// Whether it has ended by itself.
@@ -35,6 +34,20 @@ impl<T: Send + 'static> Worker<T> {
     pub fn end(self) -> io::Result<T> {
         self.thread.join().unwrap_or_else(|_| Err(panicked(self.whose)))
     }
+}
+
+/// Starts a thread of this name, for debuggers.
+///
+/// # Errors
+/// If the system gives none; it says so.
+pub fn start_thread<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    let without = |error: io::Error| {
+        io::Error::new(error.kind(), format!("the system gives no thread: {error}"))
+    };
+    Builder::new().name(name.to_owned()).spawn(work).map_err(without)
 }
 
 /// The error of whoever depends on a thread that has panicked.

@@ -645,6 +645,30 @@ fn who_waits_for_a_disk_that_refuses_is_told_why() {
     bed.done("stop --cache cache.img");
 }
 
+/// Clients may have taken all that there were.
+#[test]
+fn an_operator_ends_a_server_that_may_open_no_more_files() {
+    use rustix::process::{Pid, Resource, getrlimit, prlimit};
+    for how in ["stop", "detach"] {
+        let bed = Bed::new();
+        bed.create(&format!("--set {}", never_idle()));
+        let mut served = bed.serve("");
+        write(&mut bed.client(), 0, &[5; 4096]);
+        // But the connection of the operator.
+        let open = format!("/proc/{}/fd", served.0.id());
+        let last = (0..).find(|number| !Path::new(&format!("{open}/{number}")).exists());
+        let limit = rustix::process::Rlimit {
+            current: last.map(|number| number + 1),
+            ..getrlimit(Resource::Nofile)
+        };
+        prlimit(Pid::from_raw(served.0.id() as i32), Resource::Nofile, limit).expect("set");
+        bed.done(&format!("{how} --cache cache.img"));
+        let said = served.end();
+        assert_eq!(served.0.wait().expect("ended").code(), Some(0), "{said}");
+        assert_eq!(bed.disk(0, 1) == [5], how == "detach");
+    }
+}
+
 #[test]
 fn a_signal_ends_it_in_order() {
     let bed = Bed::new();

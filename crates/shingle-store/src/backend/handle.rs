@@ -10,7 +10,7 @@ use std::time::Duration;
 use shingle_core::cache::CacheCore;
 use shingle_core::service::{Limits, Mode};
 use shingle_core::units::{BLOCK_BYTES, Block};
-use shingle_device::{Device, Mark};
+use shingle_device::{Device, DeviceError, Mark};
 use shingle_engine::{Command, Connection, Errno, NewSsd, Status};
 use shingle_nbd::export::Wake;
 
@@ -58,8 +58,10 @@ pub(super) enum Order {
 
 /// What is known of the devices of a store while it uses them.
 pub(crate) struct Shared {
-    /// The SSD, with all that it has by now.
-    pub(crate) ssd: Device,
+    /// The SSD, with all that it has by now; an error where the process may open no more files.
+    pub(crate) ssd: Result<Device, DeviceError>,
+    /// The SSD is a file without a name.
+    pub(crate) ssd_is_deleted: bool,
     /// What is used of it.
     pub(crate) ssd_used_bytes: u64,
     /// The size of the disk by now.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
 use shingle_core::cache::CacheCore;
 use shingle_core::observer::{Observed, Shared};
 use shingle_device::{Device, DeviceError, Direct, Mark, Medium, MediumThreads, Ring};
@@ -148,7 +149,7 @@ impl Ready {
         let direct = || disk.device().map(Device::again).transpose();
         let files = ssd.again().and_then(|ssd| Ok((ssd, direct()?)));
         let (ssd_file, disk_file) = files.map_err(StoreError::Start)?;
-        let ring = Ring::new(ssd_file, disk_file, of_ring).map_err(StoreError::Ring)?;
+        let ring = Ring::new(ssd_file, disk_file, of_ring).map_err(without_ring)?;
         // All that can be refused was. The engine has given no I/O away yet: first the SSD says that
         // the disk may change, and after that the disk says which cache may have changed it.
         match write_all(&ssd, &superblocks) {
@@ -169,6 +170,14 @@ impl Ready {
         let (handle, inbox) = Handle::new(doorbell, disk_blocks, errors.last());
         let run = Run::new(inbox, engine, ring, medium, errors, (ssd, disk));
         run.begin(handle).map_err(StoreError::Start)
+    }
+}
+
+/// Why there is no ring: the system allows none, or has no room for one more.
+fn without_ring(error: io::Error) -> StoreError {
+    match Errno::from_io_error(&error) {
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN) => StoreError::Start(error),
+        _ => StoreError::Ring(error),
     }
 }
 

@@ -387,10 +387,10 @@ impl Run {
 
     fn share(&self) -> Result<Shared, StoreError> {
         let (ssd, disk) = &self.devices;
-        let (ssd, ssd_used_bytes) = (ssd.share()?, ssd.bytes());
         Ok(Shared {
-            ssd,
-            ssd_used_bytes,
+            ssd: ssd.share(),
+            ssd_is_deleted: ssd.is_deleted(),
+            ssd_used_bytes: ssd.bytes(),
             disk_bytes: disk.measure()?,
             disk_is_deleted: disk.is_deleted(),
             dirty_blocks: self.engine.status().dirty_blocks,

@@ -13,6 +13,7 @@ use shingle_core::observer::Shared as Observer;
 use shingle_core::registry::Registry;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
+use shingle_device::start_thread;
 use shingle_engine::Config;
 use shingle_engine::settings::Settings;
 use shingle_nbd::listen::{Address, ListenError, Listener};
@@ -281,8 +282,7 @@ fn larger(ready: &Ready) -> Result<Vec<String>, ServeError> {
 fn device_lines(export: &str, tell: TellNotice) -> io::Result<Tell> {
     let (to, lines) = channel();
     let export = export.to_owned();
-    let thread = thread::Builder::new().name("shingle-errors".to_owned());
-    thread.spawn(move || {
+    start_thread("shingle-errors", move || {
         lines.into_iter().for_each(|failed| tell(Notice::Device(export.clone(), failed)));
     })?;
     Ok(Box::new(move |failed| {
@@ -294,7 +294,7 @@ fn device_lines(export: &str, tell: TellNotice) -> io::Result<Tell> {
 /// A store that fails is not served any more.
 fn watch_failure(store: &mut Store, uuid: Uuid, leave: Sender<Leave>) -> io::Result<()> {
     let Some(failure) = store.failure() else { return Ok(()) };
-    thread::Builder::new().name("shingle-watch".to_owned()).spawn(move || {
+    start_thread("shingle-watch", move || {
         if let Ok(why) = failure.recv() {
             // If nobody listens it is leaving already.
             let _ = leave.send(Leave::Failed(uuid, why));

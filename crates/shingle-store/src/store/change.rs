@@ -169,13 +169,14 @@ impl Shared {
         if has < used {
             return Err(ChangeError::Shrunk { path, has, used });
         }
-        let (path, has) = (devices.ssd.path().display().to_string(), devices.ssd.bytes());
+        let ssd = devices.ssd?;
+        let (path, has) = (ssd.path().display().to_string(), ssd.bytes());
         let used = devices.ssd_used_bytes;
         if has < used {
             return Err(ChangeError::Shrunk { path, has, used });
         }
         let disk_grows = blocks > self.handle.disk_bytes() / BLOCK_BYTES;
-        let layout = Layout::for_ssd(devices.ssd.bytes());
+        let layout = Layout::for_ssd(ssd.bytes());
         let slots = layout.map_or(0, |layout| layout.slots);
         if !disk_grows && slots <= self.slots() {
             return Err(ChangeError::NotLarger);
@@ -189,7 +190,7 @@ impl Shared {
             ));
         }
         if slots > self.slots() {
-            let grown = self.exchange(devices.ssd, false, tell);
+            let grown = self.exchange(ssd, false, tell);
             if let Err(error) = grown {
                 return Err(match said.pop() {
                     Some(done) => ChangeError::Half { done, error: Box::new(error) },
@@ -345,7 +346,7 @@ impl Shared {
     /// The edition of the superblock on the SSD that leaves, or one that is higher, if it cannot be read.
     fn edition_of_old(&self) -> Result<u64, ChangeError> {
         const FAR: u64 = 1 << 32;
-        let ssd = self.handle.devices()?.ssd;
+        let ssd = self.handle.devices()?.ssd?;
         let started = self.status().map_or(0, |status| status.edition);
         Ok(match read_superblock(&ssd) {
             Ok((found, _)) if Uuid::from_bytes(found.uuid) == self.uuid => {

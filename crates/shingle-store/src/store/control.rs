@@ -20,6 +20,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use shingle_device::start_thread;
 use shingle_nbd::listen::Listener;
 use shingle_nbd::stream::Stream;
 use thiserror::Error;
@@ -157,7 +158,8 @@ pub enum ControlError {
     },
     /// It is there, and says nothing.
     #[error(
-        "{}: no answer within {} s; is the process that serves stopped (SIGSTOP, a debugger)?",
+        "{}: no answer within {} s; is the process that serves stopped (SIGSTOP, a debugger), or may it open no more \
+         files, as its log says then?",
         path.display(), ANSWER_TIME_MAX.as_secs()
     )]
     Silent {
@@ -309,7 +311,7 @@ fn ask_within(
 /// If the system gives no thread.
 pub fn listen(
     socket: Arc<Listener>,
-    answer: impl Fn(&UnixStream) + Clone + Send + 'static,
+    answer: impl Fn(&Arc<UnixStream>) + Clone + Send + 'static,
 ) -> io::Result<()> {
     let accept = move || {
         loop {
@@ -319,10 +321,13 @@ pub fn listen(
             }
             match accepted {
                 Ok(Stream::Unix(stream)) => {
-                    let answer = answer.clone();
-                    let thread = thread::Builder::new().name("shingle-operator".to_owned());
-                    // Without a thread the connection is closed: the operator sees that.
-                    let _ = thread.spawn(move || answer(&stream));
+                    let (answer, asker) = (answer.clone(), Arc::new(stream));
+                    let own = asker.clone();
+                    let answering = start_thread("shingle-operator", move || answer(&own));
+                    if let Err(error) = answering {
+                        // One who has gone needs no answer.
+                        let _ = say(&asker, &Answer::Failed(format!("{error}; ask again")));
+                    }
                 }
                 Ok(Stream::Tcp(_)) => {}
                 // Out of descriptors, most likely: trying again at once would help nobody.
@@ -330,7 +335,7 @@ pub fn listen(
             }
         }
     };
-    thread::Builder::new().name("shingle-control".to_owned()).spawn(accept)?;
+    start_thread("shingle-control", accept)?;
     Ok(())
 }
 
@@ -406,7 +411,7 @@ mod tests {
         rustix::net::bind(&socket, &SocketAddrUnix::new(&path).expect("short")).expect("bound");
         let not_yet = socket.try_clone().expect("the same").into();
         let not_yet = Arc::new(Listener::inherit_unix(not_yet).expect("it has a path"));
-        let done = |stream: &UnixStream| {
+        let done = |stream: &Arc<UnixStream>| {
             serve(stream, |_, answer| answer(&Answer::Done(()))).expect("answered");
         };
         listen(not_yet.clone(), done).expect("a thread");

@@ -36,9 +36,9 @@ pub(super) enum Leave {
     /// To end all.
     All,
     /// To end this cache; who wants it gets the answer when it is done.
-    Stop(Uuid, UnixStream),
+    Stop(Uuid, Arc<UnixStream>),
     /// Likewise, for good.
-    Detach(Uuid, UnixStream),
+    Detach(Uuid, Arc<UnixStream>),
     /// The store of this cache has failed.
     Failed(Uuid, String),
     /// To serve this instead; the answer goes back.
@@ -87,7 +87,7 @@ pub(super) struct Devices {
 }
 
 impl Shared {
-    pub(super) fn answer(&self, stream: &UnixStream, leave: &Sender<Leave>) {
+    pub(super) fn answer(&self, stream: &Arc<UnixStream>, leave: &Sender<Leave>) {
         // An operator who has gone needs no answer.
         let _ = control::serve(stream, |request, answer| {
             if self.ending.load(Ordering::Relaxed) && request != Request::Measures {
@@ -117,7 +117,7 @@ impl Shared {
     fn answer_one(
         &self,
         request: Request,
-        stream: &UnixStream,
+        stream: &Arc<UnixStream>,
         leave: &Sender<Leave>,
         answer: &mut dyn FnMut(&Answer) -> io::Result<()>,
     ) -> io::Result<()> {
@@ -162,14 +162,14 @@ impl Shared {
                     self.handle.set_mode(self.settings().mode);
                     return answer(&done(outcome));
                 }
-                let _ = leave.send(Leave::Detach(self.uuid, stream.try_clone()?));
+                let _ = leave.send(Leave::Detach(self.uuid, stream.clone()));
                 Ok(())
             }
             Request::Stop => {
                 if let Some(why) = self.goes_with_the_end(false) {
                     return answer(&Answer::Failed(why));
                 }
-                let _ = leave.send(Leave::Stop(self.uuid, stream.try_clone()?));
+                let _ = leave.send(Leave::Stop(self.uuid, stream.clone()));
                 Ok(())
             }
         }
@@ -306,7 +306,7 @@ impl Shared {
             ));
         }
         let dirty = devices.dirty_blocks;
-        (!detach && dirty > 0 && devices.ssd.is_deleted()).then(|| {
+        (!detach && dirty > 0 && devices.ssd_is_deleted).then(|| {
             let what = format!(
                 "what is dirty on it goes with the end of the server (blocks: {dirty}); `shingle store flush` writes them to \
                  the disk, `shingle store replace` takes another SSD"

@@ -8,13 +8,13 @@ use std::mem;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle, ScopedJoinHandle};
 use std::time::Duration;
 
 use shingle_core::observer::Shared as Observer;
 use shingle_core::registry::Registry;
-use shingle_device::panicked;
+use shingle_device::{panicked, start_thread};
 use shingle_engine::settings::Settings;
 use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::server::{Limits, Server};
@@ -321,11 +321,11 @@ impl Serving {
         &mut self,
         uuid: Uuid,
         detach: bool,
-        asker: UnixStream,
-    ) -> Option<(UnixStream, Result<(), ServeError>)> {
+        asker: Arc<UnixStream>,
+    ) -> Option<(Arc<UnixStream>, Result<(), ServeError>)> {
         // (It may have ended meanwhile: the connection is closed, and he sees that.)
         let cache = self.caches.iter().find(|cache| cache.uuid() == uuid)?;
-        let telling = Telling::begin(cache.shared.clone(), &asker);
+        let telling = Telling::begin(cache.shared.clone(), asker.clone());
         let cache = self.take(uuid, GRACE)?;
         if self.caches.is_empty() {
             let outcome = end(cache, detach, &self.common.tell);
@@ -358,7 +358,7 @@ impl Serving {
             }
         };
         self.ending.retain(|thread| !thread.is_finished());
-        self.ending.push(thread::spawn(ending));
+        self.ending.extend(aside("shingle-ended", ending));
     }
 
     fn end_all(&mut self, last: impl FnOnce()) -> Result<(), ServeError> {
@@ -385,22 +385,21 @@ struct Telling {
 }
 
 impl Telling {
-    fn begin(shared: Arc<Shared>, asker: &UnixStream) -> Telling {
+    fn begin(shared: Arc<Shared>, asker: Arc<UnixStream>) -> Telling {
         const FIRST: Duration = Duration::from_secs(5);
         let (done, is_done) = channel();
-        let tell = |asker: UnixStream| {
-            thread::spawn(move || {
-                let mut patience = FIRST;
-                while is_done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-                    if control::say(&asker, &Answer::Waits(shared.waits_for())).is_err() {
-                        // He has gone.
-                        return;
-                    }
-                    patience *= 2;
+        let tell = move || {
+            let mut patience = FIRST;
+            while is_done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+                if control::say(&asker, &Answer::Waits(shared.waits_for())).is_err() {
+                    // He has gone.
+                    return;
                 }
-            })
+                patience *= 2;
+            }
         };
-        Telling { done, thread: asker.try_clone().ok().map(tell) }
+        // Without a thread nothing is told, and it ends all the same.
+        Telling { done, thread: start_thread("shingle-telling", tell).ok() }
     }
 
     /// Nothing is told after that.
@@ -415,14 +414,39 @@ fn side_by_side<T: Send, R: Send>(
     all: impl IntoIterator<Item = T>,
     act: impl Fn(T) -> Result<R, ServeError> + Sync,
 ) -> Vec<Result<R, ServeError>> {
-    let act = &act;
+    let all: Vec<_> = all.into_iter().map(|one| Mutex::new(Some(one))).collect();
+    let act = |one| act(take(one));
     thread::scope(|scope| {
-        let work: Vec<_> = all.into_iter().map(|one| scope.spawn(move || act(one))).collect();
-        let outcome = |done: thread::Result<_>| {
-            done.unwrap_or_else(|_| Err(ServeError::System(panicked("a cache"))))
+        let begin = |one| {
+            let thread = thread::Builder::new().name("shingle-cache".to_owned());
+            (one, thread.spawn_scoped(scope, move || act(one)))
         };
-        work.into_iter().map(|work| outcome(work.join())).collect()
+        let work: Vec<_> = all.iter().map(begin).collect();
+        let outcome = |(one, work): (_, io::Result<ScopedJoinHandle<'_, _>>)| match work {
+            Ok(work) => {
+                work.join().unwrap_or_else(|_| Err(ServeError::System(panicked("a cache"))))
+            }
+            // The system gives no thread: here, then.
+            Err(_) => act(one),
+        };
+        work.into_iter().map(outcome).collect()
     })
+}
+
+/// Does it on a thread of its own, or here and now if the system gives none.
+fn aside(name: &str, work: impl FnOnce() + Send + 'static) -> Option<JoinHandle<()>> {
+    let here = Arc::new(Mutex::new(Some(work)));
+    let there = here.clone();
+    let begun = start_thread(name, move || take(&there)());
+    if begun.is_err() {
+        take(&here)();
+    }
+    begun.ok()
+}
+
+fn take<T>(held: &Mutex<Option<T>>) -> T {
+    let held = held.lock().unwrap_or_else(PoisonError::into_inner).take();
+    held.expect("it is done once")
 }
 
 /// Begins to listen, encrypted where there is something to encrypt with.

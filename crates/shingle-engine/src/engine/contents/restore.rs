@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
-use std::thread;
+use std::thread::{self, Builder, ScopedJoinHandle};
 
 use shingle_core::cache::{CacheCore, LOOKED_AHEAD, SHOWN};
 use shingle_core::plan::Plan;
@@ -45,8 +45,13 @@ impl Contents {
             (coldest_of_few(table), unmapped(slots))
         } else {
             thread::scope(|scope| {
-                let mappings = scope.spawn(|| unmapped(slots));
-                (coldest_of_many(table), mappings.join().expect("it takes memory, no more"))
+                let mappings = Builder::new().spawn_scoped(scope, || unmapped(slots));
+                let order = coldest_of_many(table);
+                let taken = |thread: ScopedJoinHandle<'_, _>| {
+                    thread.join().expect("it takes memory, no more")
+                };
+                // The system may give no thread: then one does all.
+                (order, mappings.map_or_else(|_| unmapped(slots), taken))
             })
         };
         if order.len() > slots as usize {
@@ -71,8 +76,12 @@ impl Contents {
             thread::scope(|scope| {
                 let (to, from) = sync_channel(PARTS);
                 // (Nobody takes them any more once one does not fit.)
-                scope.spawn(move || parts.map(|part| to.send(part)).all(|sent| sent.is_ok()));
-                contents.put_all(from.into_iter(), disk_blocks)
+                let all = parts.clone();
+                let bring = move || all.map(|part| to.send(part)).all(|sent| sent.is_ok());
+                match Builder::new().spawn_scoped(scope, bring) {
+                    Ok(_) => contents.put_all(from.into_iter(), disk_blocks),
+                    Err(_) => contents.put_all(parts, disk_blocks),
+                }
             })?;
         }
         Ok(contents)

@@ -4,14 +4,13 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 use clap::Args;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_device::{Mark, deleted};
+use shingle_device::{Mark, deleted, start_thread};
 use shingle_live::ServedVolume;
 use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::server::{Event, Limits, Served, Server};
@@ -45,7 +44,7 @@ pub(crate) struct Serve {
 }
 
 /// Why it ends: who wants to be told when it is over, if somebody does.
-type Leave = Option<UnixStream>;
+type Leave = Option<Arc<UnixStream>>;
 
 pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     let (addresses, users) = (args.listening.addresses()?, args.listening.users()?);
@@ -95,7 +94,7 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     let (leave, wait) = channel();
     let mut ending = Ending::new()?;
     let (on_signal, of_signals) = (leave.clone(), say.clone());
-    thread::Builder::new().name("shingle-signals".to_owned()).spawn(move || {
+    start_thread("shingle-signals", move || {
         loop {
             of_signals(&format!("stopping: {}", ending.wait()));
             // If nobody listens it is leaving already.
@@ -165,7 +164,7 @@ fn warn(status: &Status) {
     }
 }
 
-fn answer(stream: &UnixStream, watch: &Watch, leave: &Sender<Leave>) {
+fn answer(stream: &Arc<UnixStream>, watch: &Watch, leave: &Sender<Leave>) {
     // An operator who has gone needs no answer.
     let _ = control::serve(stream, |request, answer| match request {
         Request::Status => answer(&match watch.status() {
@@ -173,7 +172,7 @@ fn answer(stream: &UnixStream, watch: &Watch, leave: &Sender<Leave>) {
             None => Answer::Failed("it is busy, and has told nothing yet; ask again".to_owned()),
         }),
         Request::Stop => {
-            let _ = leave.send(Some(stream.try_clone()?));
+            let _ = leave.send(Some(stream.clone()));
             Ok(())
         }
         Request::Measures

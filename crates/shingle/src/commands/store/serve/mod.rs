@@ -23,12 +23,12 @@ use std::cell::RefCell;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 
 use anyhow::bail;
 use clap::Args;
 use shingle_core::observer::Shared;
 use shingle_core::registry::Registry;
+use shingle_device::start_thread;
 use shingle_engine::settings::Settings;
 use shingle_nbd::listen::{Address, Listener};
 use shingle_store::store::serve::{
@@ -192,9 +192,7 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     let reload = args.config.clone();
     let reload = reload.map(|path| Reload { path, handed_over, levels, kept, quieter });
     let stopper = serving.stopper();
-    thread::Builder::new()
-        .name("shingle-signals".to_owned())
-        .spawn(move || answer_signals(ending, &stopper, reload))?;
+    start_thread("shingle-signals", move || answer_signals(ending, &stopper, reload))?;
     for (export, uuid) in serving.exports() {
         for address in serving.addresses() {
             info!(export, "{uuid}: served at {address}");

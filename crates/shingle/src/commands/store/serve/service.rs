@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use listenfd::ListenFd;
 use sd_notify::NotifyState;
+use shingle_device::start_thread;
 use shingle_nbd::listen::Listener;
 use shingle_store::store::serve::Roster;
 
@@ -58,7 +59,7 @@ pub(super) fn stopping() {
 /// Counters are saved now and then, also if nobody fetches them.
 pub(super) fn save_counters(roster: Roster) -> std::io::Result<()> {
     const EVERY: Duration = Duration::from_secs(60);
-    thread::Builder::new().name("shingle-counters".to_owned()).spawn(move || {
+    start_thread("shingle-counters", move || {
         loop {
             thread::sleep(EVERY);
             roster.save_counters();
@@ -72,7 +73,7 @@ pub(super) fn save_counters(roster: Roster) -> std::io::Result<()> {
 pub(super) fn watch(roster: Roster) -> std::io::Result<()> {
     let Some(within) = sd_notify::watchdog_enabled() else { return Ok(()) };
     let step = (within / 2).max(Duration::from_millis(1));
-    thread::Builder::new().name("shingle-watchdog".to_owned()).spawn(move || {
+    start_thread("shingle-watchdog", move || {
         loop {
             if roster.all_answer(step) {
                 tell(&[NotifyState::Watchdog]);

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use shingle_device::start_thread;
 use shingle_nbd::listen::{Address, Listener};
 use shingle_store::store::serve::Roster;
 use tracing::{info, warn};
@@ -26,7 +27,7 @@ const TIME_MAX: Duration = Duration::from_secs(5);
 /// secret nor changed by that.
 pub(super) fn serve(listener: Listener, roster: Roster, events: Arc<Events>) -> anyhow::Result<()> {
     let address: Option<Address> = listener.address().ok();
-    thread::Builder::new().name("shingle-metrics".to_owned()).spawn(move || {
+    start_thread("shingle-metrics", move || {
         let working = Arc::new(AtomicUsize::new(0));
         loop {
             let Ok(stream) = listener.accept() else {
