@@ -12,7 +12,7 @@ use shingle_device::{Device, DeviceError, Done, MediumThreads, Operation, Ring, 
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::{Effects, Engine, Failed, Kind, NewSsd, OpenError, SsdState};
 
-use super::clock;
+use super::clock::{self, Clock};
 use super::disk::Disk;
 use super::errors::Errors;
 use super::handle::{Handle, Inbox, Order, Question, Shared};
@@ -188,7 +188,7 @@ impl Run {
     }
 
     fn run(&mut self) -> io::Result<()> {
-        let start = Instant::now();
+        let mut clock = Clock::new(Instant::now());
         let mut done = Vec::new();
         let mut told_at = None;
         loop {
@@ -211,10 +211,11 @@ impl Run {
             self.ring.wait(patience)?;
             self.inbox.bell.end_sleep();
             // Before completions are reported: what they took is counted to now.
-            let now = start.elapsed();
+            let stood_still = clock.look(Instant::now());
+            let now = clock.ran();
             self.now = now.into();
             self.engine.tick(self.now);
-            if told_at.is_none_or(|at| now - at >= CLOCK_EVERY) {
+            if stood_still || told_at.is_none_or(|at| now - at >= CLOCK_EVERY) {
                 told_at = Some(now);
                 self.engine.set_time_of_day(now.into(), clock::time_of_day());
             }
