@@ -13,7 +13,7 @@ use shingle_engine::format::{PAGE_BYTES, Page};
 use shingle_engine::recover::Pages;
 use thiserror::Error;
 
-use crate::direct::Direct;
+use crate::direct::{Direct, PAGES_AT_ONCE};
 use crate::lock;
 use crate::page_reader::PageReader;
 
@@ -120,9 +120,6 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| std::fs::metadata(path).ok().map(|metadata| identity(&metadata));
     one == other || place(one).is_some_and(|one| place(other) == Some(one))
 }
-
-/// Pages that are read or written at a time.
-pub(crate) const PAGES_AT_ONCE: usize = 256;
 
 impl Device {
     /// Opens SSD and disk of a cache.
@@ -276,17 +273,12 @@ impl Device {
         &self.direct.0
     }
 
-    /// For I/O of whole pages.
-    pub(crate) fn pages(&self) -> &Direct {
-        &self.direct
-    }
-
     /// The same open file again: as long as it is there, nobody else gets the device.
     ///
     /// # Errors
     /// If the system gives no more files.
     pub fn again(&self) -> io::Result<Direct> {
-        Ok(Direct(self.direct.0.try_clone()?))
+        self.direct.again()
     }
 
     /// Reads a block.
@@ -312,7 +304,7 @@ impl Device {
     /// Reads many parts one after the other, with the same memory.
     #[must_use]
     pub fn reader(&self) -> PageReader<'_> {
-        PageReader::of(self)
+        PageReader::of(&self.direct)
     }
 
     /// Writes whole pages from `page` on.

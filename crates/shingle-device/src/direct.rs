@@ -12,11 +12,19 @@ use crate::error::ended_early;
 /// Pages at a time that the system takes.
 const PAGES_MAX: usize = 1024;
 
+/// Pages that are copied at a time into memory that it can read into and write from.
+pub(crate) const PAGES_AT_ONCE: usize = 256;
+
 /// Pages of a disk, past the page cache where the file system can.
 #[derive(Debug)]
 pub struct Direct(pub(crate) File);
 
 impl Direct {
+    /// The same open file again.
+    pub(crate) fn again(&self) -> io::Result<Direct> {
+        Ok(Direct(self.0.try_clone()?))
+    }
+
     /// Reads pages from `page` on.
     ///
     /// # Errors

@@ -10,19 +10,18 @@ use shingle_engine::buffer::{Buffer, zeroed};
 use shingle_engine::format::Page;
 use shingle_engine::recover::Pages;
 
-use crate::device::{Device, PAGES_AT_ONCE};
-use crate::direct::Direct;
+use crate::direct::{Direct, PAGES_AT_ONCE};
 
 /// A device that is read from, and memory for that.
 pub struct PageReader<'a> {
-    device: &'a Device,
+    direct: &'a Direct,
     buffers: Vec<Buffer>,
     ahead: Option<Ahead>,
 }
 
 impl<'a> PageReader<'a> {
-    pub(crate) fn of(device: &'a Device) -> PageReader<'a> {
-        PageReader { device, buffers: Vec::new(), ahead: None }
+    pub(crate) fn of(direct: &'a Direct) -> PageReader<'a> {
+        PageReader { direct, buffers: Vec::new(), ahead: None }
     }
 }
 
@@ -36,7 +35,7 @@ impl Pages for PageReader<'_> {
         }
         for (first, out) in (first..).step_by(PAGES_AT_ONCE).zip(out.chunks_mut(PAGES_AT_ONCE)) {
             let buffers = of_len(&mut self.buffers, out.len());
-            self.device.pages().read(first, buffers)?;
+            self.direct.read(first, buffers)?;
             copy(buffers, out);
         }
         Ok(())
@@ -44,7 +43,7 @@ impl Pages for PageReader<'_> {
 
     fn expect(&mut self, first: u64, count: usize) {
         // Without a thread, or another open file for it, each part is read when it is asked for.
-        let start = || Ahead::start(self.device.again().ok()?).ok();
+        let start = || Ahead::start(self.direct.again().ok()?).ok();
         if let Some(ahead) = &mut self.ahead {
             ahead.expect(first..first + count as u64);
         } else if let Some(mut ahead) = start() {
@@ -138,6 +137,7 @@ mod tests {
     use shingle_core::units::BLOCK_BYTES;
 
     use super::*;
+    use crate::device::Device;
 
     /// A device of pages that hold their number.
     fn numbered(pages: u64) -> (tempfile::NamedTempFile, Device) {
