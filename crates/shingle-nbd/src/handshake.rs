@@ -1,6 +1,6 @@
 //! The handshake, without I/O: bytes of the client go in, bytes of the server come out.
 
-use crate::export::{Context, Contexts};
+use crate::command::{Context, Contexts};
 use crate::options::{Choice, Info, OptionHeader, OptionReply, OptionRequest, Query, Refusal};
 use crate::wire::{
     Malformed, NBD_MAGIC, OPTION_BYTES_MAX, OPTION_MAGIC, OPTION_SKIP_BYTES_MAX, OPTIONS_MAX,

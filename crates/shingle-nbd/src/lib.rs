@@ -94,6 +94,7 @@ mod activity;
 mod answer;
 pub mod batch;
 pub mod client;
+mod command;
 pub mod connection;
 mod connections;
 #[cfg(test)]

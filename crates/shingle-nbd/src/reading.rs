@@ -2,7 +2,7 @@
 //! it has room and its payload.
 
 use crate::answer::Failure;
-use crate::export::Command;
+use crate::command::Command;
 use crate::queue::InFlight;
 use crate::requests::Request;
 use crate::session::Session;

@@ -1,8 +1,9 @@
 //! The rules of the transmission, without I/O: which requests are served, and what a reply to them
 //! looks like.
 
+use crate::answer::{Answer, Extent, Failure, Piece};
 use crate::batch::Batch;
-use crate::export::{Answer, Command, Context, Contexts, Extent, Failure, Piece};
+use crate::command::{Command, Context, Contexts};
 use crate::handshake::{Agreement, ExportInfo};
 use crate::replies::{Chunk, Descriptor, ErrorCode, simple};
 use crate::requests::Request;
