@@ -49,7 +49,8 @@ pub mod write;
 pub mod zones;
 
 pub use error::{Kind, Place, TraceError};
-pub use format::recognise::{Evidence, Recognised};
+pub use format::evidence::Evidence;
+pub use format::recognise::Recognised;
 pub use reorder::Reorder;
 pub use shape::{Mode, Shape};
 pub use shaped::Shaped;

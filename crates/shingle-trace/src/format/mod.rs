@@ -11,6 +11,7 @@ pub(crate) mod blktrace;
 mod csv;
 mod disksim;
 mod emmc;
+pub mod evidence;
 mod fields;
 mod fiu;
 mod five;
@@ -35,7 +36,8 @@ mod units;
 pub mod validation;
 mod vscsi;
 
-use recognise::{Evidence, Match, Recognised, Sample, Weight, recognised};
+use evidence::{Evidence, Match, Sample, Weight};
+use recognise::{Recognised, recognised};
 use shingle_core::params::nearest;
 use shingle_core::units::Op;
 

@@ -5,7 +5,7 @@
 
 use shingle_core::units::{BLOCK_BYTES, SECTOR_BYTES};
 
-use super::recognise::Sample;
+use super::evidence::Sample;
 use super::{five, number};
 
 /// Sectors of a page of 4 KiB.
