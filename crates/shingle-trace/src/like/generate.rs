@@ -18,7 +18,7 @@ use super::ground::{Ground, Stamp};
 use super::tables::{EXACT_SECTORS, Of, by_blocks, pause};
 use crate::source::DISK_BYTES_MAX;
 use crate::synth::rng::{Rng, Seed};
-use crate::synth::{Access, Pattern};
+use crate::synth::workload::{Access, Pattern};
 use crate::zones::ZONE_BYTES;
 
 /// If there are so many requests too many or too few, one more length is drawn, up to so many.

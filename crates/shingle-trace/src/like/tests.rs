@@ -8,8 +8,9 @@ use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 
 use super::{Description, Fit, Like, Survey};
 use crate::source::{DISK_BYTES_MAX, REQUEST_BYTES_MAX, read_all};
+use crate::synth::open;
 use crate::synth::rng::{Rng, Seed};
-use crate::synth::{Access, Pattern, open};
+use crate::synth::workload::{Access, Pattern};
 use crate::zones::{ZONE_BLOCKS, ZONE_BYTES};
 
 const EXAMPLE: &str = include_str!("../../data/workloads/example.toml");

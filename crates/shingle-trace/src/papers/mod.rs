@@ -34,10 +34,9 @@ use crate::error::TraceError;
 use crate::shape::Mode;
 use crate::source::{BATCH_REQUESTS, Source};
 use crate::summary::Touched;
-use crate::synth::parameters::{IDLE, Values};
+use crate::synth::parameters::{IDLE, Parameter, Values};
 use crate::synth::rng::Seed;
-use crate::synth::volume::{Free, Plan, parameters};
-use crate::synth::{self, Parameter};
+use crate::synth::volume::{Free, Plan, parameters, workload};
 use crate::volumes::{self, VOLUMES};
 pub use crate::volumes::{LONG, LONG_COPIES, MIX, MIX_COPIES};
 use crate::zones::{ZONE_BLOCKS, side_by_side};
@@ -132,8 +131,8 @@ impl Papers {
         let volume = volumes::known(name)?;
         match &self.from {
             From::Figures(set) => {
-                let spec = format!("{}?{}", volume.workload, pairs(set, &known(&[volume])));
-                Ok(synth::open(&spec, self.seed)?.1)
+                let source = workload(volume).open(&pairs(set, &known(&[volume])), self.seed);
+                source.map_err(|problem| problem.at(volume.workload, Place::Whole))
             }
             From::Traces(traces) => traces.requests(volume.name),
         }

@@ -9,7 +9,7 @@ use shingle_core::units::{BLOCK_BYTES, Op};
 
 use super::parameters::{Kind, Parameter, Values};
 use super::rng::Seed;
-use super::{Access, Pattern, Workload};
+use super::workload::{Access, Pattern, Workload};
 use crate::error::Problem;
 use crate::papers::{Blocks, LONG_COPIES, MIX_COPIES, Papers, Trace, free_parameters};
 use crate::source::BATCH_REQUESTS;

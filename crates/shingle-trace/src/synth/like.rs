@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::parameters::{Kind, Parameter, Values};
 use super::rng::Seed;
-use super::{Pattern, Workload};
+use super::workload::{Pattern, Workload};
 use crate::error::Problem;
 use crate::like::{Description, Like};
 

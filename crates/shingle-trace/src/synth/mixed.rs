@@ -20,8 +20,8 @@ use super::parameters::{Kind, Parameter, Values, range, theta, write};
 use super::read_mostly::access;
 use super::rng::{Rng, Seed, Share};
 use super::skew::Skew;
+use super::workload::{Access, Pattern, Workload};
 use super::zipf::scattered;
-use super::{Access, Pattern, Workload};
 use crate::error::Problem;
 use crate::zones::{ZONE_BLOCKS, ZONE_BYTES};
 

@@ -1,6 +1,5 @@
 //! Parameters of workloads: what there is, and what the user said.
 
-use super::Workload;
 use super::rng::Share;
 use shingle_core::params::nearest;
 use shingle_core::size;
@@ -102,12 +101,7 @@ enum Value {
 pub(crate) struct Values(Vec<(&'static str, Value)>);
 
 impl Values {
-    /// The defaults, but for what `key=value&…` says.
-    pub(super) fn parse(workload: &Workload, pairs: &str) -> Result<Values, Problem> {
-        Values::of(workload.parameters(), workload.name, pairs)
-    }
-
-    /// Of `parameters`, which belong to `whose`.
+    /// The defaults of `parameters`, which belong to `whose`, but for what `key=value&…` says.
     pub(crate) fn of<'a>(
         parameters: impl Iterator<Item = &'a Parameter>,
         whose: &str,

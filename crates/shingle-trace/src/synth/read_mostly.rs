@@ -7,8 +7,8 @@ use shingle_core::units::{BLOCK_BYTES, Op};
 use super::parameters::{Values, range, theta, write};
 use super::rng::{Rng, Seed, Share};
 use super::skew::Skew;
+use super::workload::{Access, Pattern, Workload};
 use super::zipf::{ZoneSkew, scattered};
-use super::{Access, Pattern, Workload};
 use crate::error::Problem;
 use crate::zones::{ZONE_BLOCKS, ZONE_BYTES};
 

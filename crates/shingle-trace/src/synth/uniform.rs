@@ -7,7 +7,7 @@ use shingle_core::units::{BLOCK_BYTES, Op};
 
 use super::parameters::{Kind, Parameter, Values, range, write};
 use super::rng::{Rng, Seed, Share};
-use super::{Access, Pattern, Workload};
+use super::workload::{Access, Pattern, Workload};
 use crate::error::Problem;
 use crate::source::REQUEST_BYTES_MAX;
 

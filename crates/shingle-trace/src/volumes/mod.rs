@@ -25,7 +25,7 @@ use serde::Deserialize;
 use shingle_core::params::nearest;
 
 use crate::error::{Kind, Place, TraceError, shown};
-use crate::synth::PREFIX;
+use crate::synth::workload::PREFIX;
 
 /// A volume of which figures are published, or a trace made of copies of several.
 #[derive(Debug)]

@@ -33,7 +33,7 @@ use shingle_core::units::{BLOCK_BYTES, Op};
 
 use super::parameters::{Kind, Parameter, Values};
 use super::rng::{Rng, Seed, Share};
-use super::{Access, Pattern, Workload};
+use super::workload::{Access, Pattern, Workload};
 use crate::error::Problem;
 use crate::volumes::{VOLUMES, Volume, named};
 use counts::Counts;
@@ -49,17 +49,25 @@ const CHOICE: usize = 6;
 /// Distances that are drawn until something is as far back.
 const TRIES: usize = 4;
 
-/// The workloads of all volumes.
+/// The workloads of all volumes. Made once, so their texts may stay for good.
+static WORKLOADS: LazyLock<Vec<Workload>> = LazyLock::new(|| {
+    let workload = |volume: &'static Volume| Workload {
+        name: volume.workload,
+        about: format!("MSR Cambridge {} as published: {}", volume.name, volume.about).leak(),
+        own: own(volume).leak(),
+        make,
+    };
+    VOLUMES.iter().map(workload).collect()
+});
+
 pub(super) fn workloads() -> impl Iterator<Item = Workload> {
-    // Made once, so their texts may stay for good.
-    static OWN: LazyLock<Vec<(&str, Vec<Parameter>)>> = LazyLock::new(|| {
-        let about = |volume: &Volume| {
-            format!("MSR Cambridge {} as published: {}", volume.name, volume.about).leak() as &str
-        };
-        VOLUMES.iter().map(|volume| (about(volume), own(volume))).collect()
-    });
-    let pairs = VOLUMES.iter().zip(OWN.iter());
-    pairs.map(|(volume, (about, own))| Workload { name: volume.workload, about, own, make })
+    WORKLOADS.iter().copied()
+}
+
+/// The workload of a volume.
+pub(crate) fn workload(volume: &Volume) -> Workload {
+    let mut all = workloads();
+    all.find(|workload| workload.name == volume.workload).expect("each volume has one")
 }
 
 fn own(volume: &'static Volume) -> Vec<Parameter> {
