@@ -22,7 +22,7 @@ pub(crate) use invalidate::MayHold;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::engine::Bug;
+use crate::bugs::{Bug, Seeded};
 use crate::format::journal::{JournalPage, RECORDS_MAX, Record};
 use crate::format::layout::{Copy, Layout};
 use crate::format::superblock::{SETTINGS_BYTES_MAX, Superblock};
@@ -95,8 +95,7 @@ pub struct Journal {
     confirmed: u64,
     /// What all pages are, where nobody reads their bytes.
     unread: Option<Arc<Page>>,
-    /// A mistake to make, in test builds.
-    bug: Option<Bug>,
+    bugs: Seeded,
 }
 
 #[derive(Clone, Hash, Debug)]
@@ -159,7 +158,7 @@ impl Journal {
             last_records: last,
             confirmed: last,
             unread: None,
-            bug: None,
+            bugs: Seeded::default(),
         }
     }
 
@@ -170,8 +169,9 @@ impl Journal {
         Journal { must_confirm: true, confirmed: flushed, ..self }
     }
 
-    pub(crate) fn make(&mut self, bug: Option<Bug>) {
-        self.bug = bug;
+    /// It makes this mistake, if any.
+    pub(crate) fn make(&mut self, bugs: Seeded) {
+        self.bugs = bugs;
     }
 
     /// Nobody will read what is written: pages are numbered, ordered and timed as ever, but have no bytes.
@@ -318,7 +318,7 @@ impl Journal {
         }
         let number = self.next;
         let full = self.used_pages() >= self.layout().journal_pages;
-        if full && self.bug != Some(Bug::JournalWrapsOver) {
+        if full && !self.bugs.has(Bug::JournalWrapsOver) {
             return Err(Full);
         }
         let records = self.open.drain(..self.records_of_a_page()).collect();
@@ -327,7 +327,7 @@ impl Journal {
         let durable = if some_left { self.confirmed } else { self.durable };
         let (previous, session) = (self.last, self.superblock.session);
         let mut page = JournalPage { number, previous, durable, session, records };
-        if page.records.len() == RECORDS_MAX && self.bug == Some(Bug::FullPageDropsLast) {
+        if page.records.len() == RECORDS_MAX && self.bugs.has(Bug::FullPageDropsLast) {
             page.records.pop();
         }
         let bytes = self.bytes(|| page.encode(self.superblock.owner()));
@@ -374,13 +374,13 @@ impl Journal {
     /// A superblock that lets go of what the table no longer needs, or mends the copies. Nothing if
     /// there is nothing to do, or one is on its way.
     pub fn write_superblock(&mut self) -> Option<Write> {
-        let needed = match self.bug {
-            Some(Bug::FirstTablePageUnheld) => {
-                let several = self.layout().table_pages > 1;
-                self.table.needs_from_where(true, |place| !several || place > 0)
-            }
-            Some(Bug::TablePageLeavingUnheld) => self.table.needs_from_where(false, |_| true),
-            _ => self.table.needs_from(),
+        let needed = if self.bugs.has(Bug::FirstTablePageUnheld) {
+            let several = self.layout().table_pages > 1;
+            self.table.needs_from_where(true, |place| !several || place > 0)
+        } else if self.bugs.has(Bug::TablePageLeavingUnheld) {
+            self.table.needs_from_where(false, |_| true)
+        } else {
+            self.table.needs_from()
         };
         let needed = needed.unwrap_or(self.durable + 1);
         let from = needed.min(self.durable + 1);

@@ -76,6 +76,7 @@
 #![allow(clippy::cast_possible_truncation)] // frames, slots and places in a block are small
 
 pub mod buffer;
+mod bugs;
 pub mod data;
 mod engine;
 pub mod format;
@@ -85,10 +86,11 @@ pub mod settings;
 pub mod table;
 
 pub use buffer::Buffer;
+pub use bugs::Bug;
 pub use data::Data;
 pub use engine::{
-    BAND_BLOCKS_MAX, BandCounts, Bug, Command, CommandOp, Config, Connection, Counts, Device,
-    DirtyAges, Effects, Engine, Errno, ErrorCounts, Failed, IO_PAGES_MAX, Io, IoId, JournalStatus,
-    Kind, NewSsd, OpenError, Reply, SsdState, Status,
+    BAND_BLOCKS_MAX, BandCounts, Command, CommandOp, Config, Connection, Counts, Device, DirtyAges,
+    Effects, Engine, Errno, ErrorCounts, Failed, IO_PAGES_MAX, Io, IoId, JournalStatus, Kind,
+    NewSsd, OpenError, Reply, SsdState, Status,
 };
 pub use settings::Settings;

@@ -3,10 +3,10 @@
 use shingle_core::plan::{Destage, Manner, WriteOrder};
 
 use super::Engine;
-use super::bugs::Bug;
 use super::destage::{Around, Read};
 use super::looks::Part;
 use super::port::Failed;
+use crate::bugs::Bug;
 use crate::data::Data;
 
 fn is_sorted(manner: Manner) -> bool {

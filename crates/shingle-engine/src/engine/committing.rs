@@ -1,10 +1,10 @@
 //! Commits, what they release, and what is left to do when the SSD has failed and there are no more.
 
 use super::Engine;
-use super::bugs::Bug;
 use super::durability::{self, FOUND, Progress};
 use super::life::{Facts, Step};
 use super::port::Failed;
+use crate::bugs::Bug;
 use crate::data::Data;
 use crate::journal::PageKind;
 

@@ -3,7 +3,6 @@
 
 use shingle_core::observer::Event;
 
-use super::bugs::Bug;
 use super::destage::Read;
 use super::failure::Failure;
 use super::keys::{JobKey, OpKey};
@@ -11,6 +10,7 @@ use super::looks::Part;
 use super::port::Failed;
 use super::requests::Errno;
 use super::{Engine, disk};
+use crate::bugs::Bug;
 use crate::data::Data;
 
 impl<D: Data> Engine<D> {

@@ -16,9 +16,9 @@ use std::collections::VecDeque;
 use hashbrown::{HashMap, HashSet};
 use shingle_core::units::{Block, Nanos};
 
-use super::bugs::{Bug, Seeded};
 use super::keys::JobKey;
 use super::port::{Completion, Device, Failed, Port};
+use crate::bugs::{Bug, Seeded};
 use crate::data::Data;
 
 /// The disk.

@@ -18,9 +18,9 @@
 use shingle_core::cache::CacheCore;
 use shingle_core::units::{Block, Nanos};
 
-use super::bugs::{Bug, Seeded};
 use super::open_error::OpenError;
 use super::ssd_state::SsdState;
+use crate::bugs::{Bug, Seeded};
 use crate::recover::Recovered;
 
 /// An SSD with an empty cache.

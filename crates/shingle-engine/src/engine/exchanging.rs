@@ -1,12 +1,12 @@
 //! An SSD that leaves, another one that enters: what `exchange` decides is carried to the other rooms.
 
 use super::Engine;
-use super::bugs::Bug;
 use super::contents::Contents;
 use super::durability::Durability;
 use super::exchange::{Facts, NewSsd, Step};
 use super::open_error::OpenError;
 use super::ssd_state::SsdState;
+use crate::bugs::Bug;
 use crate::data::Data;
 use shingle_core::units::BLOCK_BYTES;
 

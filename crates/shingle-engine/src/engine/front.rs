@@ -6,7 +6,6 @@ use shingle_core::observer::Shared;
 use shingle_core::service::{Limits, Mode, Service};
 use shingle_core::units::{Block, Nanos, Request};
 
-use super::bugs::{Bug, Seeded};
 use super::contents::Contents;
 use super::destage::Destages;
 use super::disk::Disk;
@@ -21,6 +20,7 @@ use super::requests::{Command, Connection, Requests};
 use super::status::Status;
 use super::trims::Trims;
 use super::{Config, Engine, OpenError};
+use crate::bugs::{Bug, Seeded};
 use crate::data::Data;
 use crate::recover::Recovered;
 

@@ -5,8 +5,8 @@ use shingle_core::cache::CacheCore;
 use shingle_core::units::BLOCK_BYTES;
 
 use super::Engine;
-use super::bugs::Bug;
 use super::open_error::OpenError;
+use crate::bugs::Bug;
 use crate::data::Data;
 use crate::format::BLOCKS_MAX;
 

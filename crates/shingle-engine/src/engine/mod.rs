@@ -71,7 +71,6 @@
 
 mod banding;
 mod blocks;
-mod bugs;
 mod committing;
 mod completions;
 mod contents;
@@ -102,7 +101,6 @@ use shingle_core::observer::{Event, Shared};
 use shingle_core::service::{Mode, Rules, Service};
 use shingle_core::units::Nanos;
 
-pub use bugs::Bug;
 pub use exchange::NewSsd;
 pub use open_error::OpenError;
 pub use port::{Device, Failed, IO_PAGES_MAX, Io, IoId, Kind};
@@ -111,6 +109,7 @@ pub use ssd_state::SsdState;
 pub use status::{BandCounts, Counts, DirtyAges, ErrorCounts, JournalStatus, Status};
 
 use crate::buffer::Buffer;
+use crate::bugs::{Bug, Seeded};
 use crate::data::Data;
 use looks::Part;
 
@@ -178,7 +177,7 @@ pub struct Engine<D: Data = Buffer> {
     /// Pages written to SSDs since the start.
     ssd_written_pages: u64,
     looks: looks::Looks,
-    bugs: bugs::Seeded,
+    bugs: Seeded,
 }
 
 /// What has to be done outside.

@@ -11,9 +11,9 @@ use shingle_core::policy::Cost;
 use shingle_core::units::{Block, Nanos, Op};
 use slab::Slab;
 
-use super::bugs::{Bug, Seeded};
 use super::keys::{JobKey, OpKey};
 use crate::buffer::Buffer;
+use crate::bugs::{Bug, Seeded};
 use crate::data::{Data, Pool};
 use crate::format::{PAGE_BYTES, Page};
 use crate::journal::PageKind;

@@ -3,10 +3,10 @@
 use shingle_core::units::{BLOCK_BYTES, Block, Request, Slot};
 
 use super::Engine;
-use super::bugs::Bug;
 use super::port::Failed;
 use super::ssd_state::SsdState;
 use super::trims::first_without;
+use crate::bugs::Bug;
 use crate::data::Data;
 
 impl<D: Data> Engine<D> {

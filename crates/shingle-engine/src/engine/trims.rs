@@ -13,7 +13,7 @@ use std::ops::Range;
 use shingle_core::ranges::Ranges;
 use shingle_core::units::{Block, Nanos, Request};
 
-use super::bugs::{Bug, Seeded};
+use crate::bugs::{Bug, Seeded};
 
 /// Blocks of a piece: no piece goes over a multiple of it.
 const PIECE_BLOCKS: u64 = 64 << 8;

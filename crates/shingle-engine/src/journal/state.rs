@@ -10,7 +10,7 @@ impl Journal {
         let Journal { superblock, table, open, sealed, next, last, durable, given_up, .. } = self;
         let Journal { twice, written_next: _, coming, new_settings, uneven, must_confirm, .. } =
             self;
-        let Journal { last_records, confirmed, disk_bytes, unread: _, bug: _, .. } = self;
+        let Journal { last_records, confirmed, disk_bytes, unread: _, bugs: _, .. } = self;
         hash_superblock(superblock, into);
         (table, open, sealed).hash(into);
         (next, last, durable, given_up).hash(into);

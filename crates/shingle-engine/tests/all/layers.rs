@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// From the bottom up. What stands in one row does not name each other.
 const LAYERS: &[&[&str]] = &[
-    &["bugs", "keys", "open_error", "ssd_state"],
+    &["keys", "open_error", "ssd_state"],
     &["state", "status"],
     &["port"],
     &["disk", "durability", "failure"],

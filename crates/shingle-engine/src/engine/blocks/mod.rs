@@ -8,13 +8,13 @@ use shingle_core::service::Way;
 use shingle_core::units::{Op, Slot};
 
 use super::Engine;
-use super::bugs::Bug;
 use super::failure::Damage;
 use super::keys::{CommandKey, OpKey};
 use super::looks::Part;
 use super::port::{Completion, Device, Failed};
 use super::requests::{Errno, Promise, Stage};
 use super::trims::touched_by;
+use crate::bugs::Bug;
 use crate::data::Data;
 
 impl<D: Data> Engine<D> {

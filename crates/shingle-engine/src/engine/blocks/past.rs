@@ -1,12 +1,12 @@
 //! A block is written to the disk for a client: past the cache, or through it.
 
 use super::super::Engine;
-use super::super::bugs::Bug;
 use super::super::failure::Permission;
 use super::super::keys::OpKey;
 use super::super::looks::Part;
 use super::super::port::{Completion, Device, Failed};
 use super::super::requests::{Errno, Stage};
+use crate::bugs::Bug;
 use crate::data::Data;
 
 impl<D: Data> Engine<D> {

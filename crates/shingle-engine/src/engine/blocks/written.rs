@@ -1,11 +1,11 @@
 //! A block is written to the SSD: into a frame, and into the map when its data is there.
 
 use super::super::Engine;
-use super::super::bugs::Bug;
 use super::super::keys::OpKey;
 use super::super::looks::Part;
 use super::super::port::{Completion, Device, Failed};
 use super::super::requests::{Errno, Stage};
+use crate::bugs::Bug;
 use crate::data::Data;
 use crate::format::{Frame, PAGE_BYTES};
 

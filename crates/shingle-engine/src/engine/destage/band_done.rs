@@ -2,7 +2,6 @@
 
 use shingle_core::units::Nanos;
 
-use super::super::bugs::Bug;
 use super::super::contents::Contents;
 use super::super::failure::Damage;
 use super::super::keys::JobKey;
@@ -10,6 +9,7 @@ use super::super::port::{Failed, Port};
 use super::bands::{Content, UnderWay};
 use super::done::{destaged, not_destaged};
 use super::{Destages, Read};
+use crate::bugs::Bug;
 use crate::data::Data;
 
 /// What is to follow from the I/O of a page of a band.

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::super::bugs::Bug;
 use super::super::disk::Disk;
 use super::super::keys::JobKey;
 use super::super::port::{Completion, Device};
 use super::Destages;
 use super::bands::{Around, Band, Content, Place, Stage, UnderWay};
+use crate::bugs::Bug;
 use crate::data::Data;
 
 /// Somebody else changes what the disk has of `block`.

@@ -28,7 +28,6 @@ use shingle_core::plan::Destage;
 use shingle_core::service::Service;
 use shingle_core::units::Nanos;
 
-use super::super::bugs::Bug;
 use super::super::contents::Contents;
 use super::super::disk::Disk;
 use super::super::durability::Durability;
@@ -36,6 +35,7 @@ use super::super::keys::{JobKey, OpKey};
 use super::super::port::Port;
 use super::super::status::BandCounts;
 use super::{Destages, Job};
+use crate::bugs::Bug;
 use crate::data::Data;
 
 /// The run of a job that belongs to a band.

@@ -3,13 +3,13 @@
 
 use shingle_core::units::{Block, Nanos, Slot};
 
-use super::super::bugs::Bug;
 use super::super::contents::Contents;
 use super::super::durability::Durability;
 use super::super::failure::Damage;
 use super::super::keys::{JobKey, OpKey};
 use super::super::port::{Failed, Port};
 use super::{Destages, Job, back_off};
+use crate::bugs::Bug;
 use crate::data::Data;
 
 /// What became of the reading of a block that is to be destaged.

@@ -20,12 +20,12 @@ use shingle_core::service::{Pace, Service};
 use shingle_core::units::{Block, Nanos, Slot};
 use slab::Slab;
 
-use super::bugs::{Bug, Seeded};
 use super::contents::{Contents, Mapping};
 use super::durability::Durability;
 use super::failure::Failure;
 use super::keys::{JobKey, OpKey};
 use super::port::{Completion, Device, IO_PAGES_MAX, Port};
+use crate::bugs::{Bug, Seeded};
 use crate::data::Data;
 use back_off::BackOff;
 

@@ -5,9 +5,9 @@
 
 use shingle_core::units::Nanos;
 
-use super::super::bugs::Bug;
 use super::super::port::{Completion, Device, Failed, Port};
 use super::{Demand, Durability, Progress};
+use crate::bugs::Bug;
 use crate::data::Data;
 use crate::format::Frame;
 use crate::format::journal::RECORDS_MAX;

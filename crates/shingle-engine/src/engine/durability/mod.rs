@@ -14,10 +14,10 @@ use std::ops::Range;
 
 use shingle_core::units::{Block, Nanos};
 
-use super::bugs::{Bug, Seeded};
 use super::keys::OpKey;
 use super::port::Port;
 use super::status::JournalStatus;
+use crate::bugs::{Bug, Seeded};
 use crate::data::Data;
 use crate::format::journal::Record;
 use crate::format::table::Entry;
@@ -93,7 +93,7 @@ impl Durability {
         commit_after: Nanos,
         bugs: Seeded,
     ) -> Durability {
-        journal.make(bugs.get());
+        journal.make(bugs);
         let layout = *journal.layout();
         let holds = |entry: &Entry| entry.state != State::Free;
         let mut used: Vec<bool> = journal.table.entries().iter().map(holds).collect();

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use shingle_core::units::{Block, Nanos};
 
-use super::bugs::{Bug, Seeded};
 use super::keys::OpKey;
 use super::port::{Failed, Port};
 use super::status::ErrorCounts;
+use crate::bugs::{Bug, Seeded};
 use crate::data::Data;
 use crate::journal::{MayHold, Write};
 use crate::recover::Findings;

@@ -3,10 +3,10 @@
 use shingle_core::observer::Event;
 use shingle_core::units::Nanos;
 
-use super::super::bugs::Bug;
 use super::super::keys::{CommandKey, OpKey};
 use super::command::{CommandOp, Errno, Reply, Running};
 use super::{Finished, Requests};
+use crate::bugs::Bug;
 use crate::data::Data;
 
 /// What has to be durable before a command is answered.

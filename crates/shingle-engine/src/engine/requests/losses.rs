@@ -3,7 +3,7 @@
 
 use hashbrown::{HashMap, HashSet};
 
-use super::super::bugs::{Bug, Seeded};
+use crate::bugs::{Bug, Seeded};
 
 /// A connection of a client, by a number that no other one ever has. Number 0 is this process itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

@@ -27,10 +27,10 @@ pub(super) use block::{BlockOp, Stage};
 pub use command::{Command, CommandOp, Errno, Reply};
 pub use losses::Connection;
 
-use super::bugs::{Bug, Seeded};
 use super::contents::Contents;
 use super::keys::{CommandKey, OpKey};
 use super::status::Counts;
+use crate::bugs::{Bug, Seeded};
 use crate::data::Data;
 use command::Running;
 

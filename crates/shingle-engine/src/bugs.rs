@@ -173,28 +173,24 @@ impl Bug {
     pub const HARMLESS: &[Bug] = &[Bug::StepsReversed];
 }
 
-/// The mistake of this engine, if it makes one. Each room has its own.
+/// The mistake of this engine, if it makes one. Each room, and the journal, has its own.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Seeded(Option<Bug>);
+pub(crate) struct Seeded(Option<Bug>);
 
 impl Seeded {
-    pub(super) fn new(bug: Option<Bug>) -> Seeded {
+    pub(crate) fn new(bug: Option<Bug>) -> Seeded {
         Seeded(bug.filter(|_| cfg!(feature = "bugs")))
     }
 
     /// Whether the mistake is made; never, outside of test builds.
     #[inline]
-    pub(super) fn has(self, bug: Bug) -> bool {
+    pub(crate) fn has(self, bug: Bug) -> bool {
         cfg!(feature = "bugs") && self.0 == Some(bug)
     }
 
     /// Whether any mistake is made.
     #[inline]
-    pub(super) fn are_made(self) -> bool {
+    pub(crate) fn are_made(self) -> bool {
         cfg!(feature = "bugs") && self.0.is_some()
-    }
-
-    pub(super) fn get(self) -> Option<Bug> {
-        self.0
     }
 }
