@@ -31,6 +31,7 @@ impl Journal {
     pub fn flushed(&mut self, covered: Covered, freed: &mut Vec<Frame>, next: &mut Vec<Write>) {
         while self.sealed.front().is_some_and(|page| page.number <= covered.number) {
             let page = self.sealed.pop_front().expect("there is one");
+            page.records.iter().for_each(|record| self.table.expect(record.frame));
             for (place, record) in page.records.iter().enumerate() {
                 self.table.apply(record, page.number, place);
                 if matches!(record.state, State::Free | State::Superseded) {

@@ -72,6 +72,10 @@ impl<D: Data> Engine<D> {
         }
         let page = self.durability.frame_page(frame);
         self.port.write(Device::Ssd, page, buffer, Completion::FrameWritten(key));
+        // Once it is written it is mapped.
+        if let Some(slot) = self.requests.op(key).slot() {
+            self.contents.expect_map(slot, frame, &self.durability);
+        }
     }
 
     pub(super) fn map_written(&mut self, key: OpKey) {

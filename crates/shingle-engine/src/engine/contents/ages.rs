@@ -1,6 +1,7 @@
 //! How long blocks have been dirty: of each slot when that began, in steps that grow with the time that has passed,
 //! and how many slots there are of each step. Two bytes a slot; whoever asks need not look at slots.
 
+use prefetch_index::prefetch_index;
 use shingle_core::units::{Nanos, Slot};
 
 use super::super::status::DirtyAges;
@@ -26,6 +27,12 @@ pub(super) struct Ages {
 impl Ages {
     pub(super) fn new(slots: usize) -> Ages {
         Ages { step: STEP, since: vec![NEVER; slots], counts: Vec::new(), first: 0 }
+    }
+
+    /// Has the memory bring what is known of `slot`.
+    #[inline]
+    pub(super) fn expect(&self, slot: Slot) {
+        prefetch_index(&self.since, slot.index());
     }
 
     /// What `slot` holds is dirty, if it was not already.

@@ -71,16 +71,22 @@ impl Contents {
     pub(super) fn expect(&self, requests: &[Request], durability: &Durability) {
         self.cache.expect(requests);
         // Of each request the first block, of which there are no others as a rule.
-        let mapping = |request: &Request| Some(self.lookup(request.first())?.index());
-        let (next, behind) = requests.split_at(requests.len().min(LOOKED_AHEAD));
-        for place in behind.iter().take(LOOKED_AHEAD).filter_map(mapping) {
-            prefetch_index(&self.mappings, place);
+        let mut places = [None; LOOKED_AHEAD];
+        for (place, request) in places.iter_mut().zip(requests) {
+            *place = self.lookup(request.first()).map(Slot::index);
+            place.inspect(|&place| prefetch_index(&self.mappings, place));
         }
-        for place in next.iter().filter_map(mapping) {
-            if let Some(frame) = self.mappings[place].frame {
-                durability.expect(frame);
-            }
+        for place in places.into_iter().flatten() {
+            self.mappings[place].frame.inspect(|&frame| durability.expect(frame));
         }
+    }
+
+    /// Has the memory bring what [`Contents::map`] will write to.
+    #[inline]
+    pub(super) fn expect_map(&self, slot: Slot, frame: Frame, durability: &Durability) {
+        prefetch_index(&self.mappings, slot.index());
+        self.ages.expect(slot);
+        durability.expect(frame);
     }
 
     #[inline]
