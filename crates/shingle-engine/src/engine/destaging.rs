@@ -96,6 +96,9 @@ impl<D: Data> Engine<D> {
 
     /// Reads what is to be destaged, and writes what was read.
     pub(super) fn feed_destages(&mut self) {
+        if self.life.is_ending() && self.requests.is_empty() && self.requests.has_no_ops() {
+            self.destages.keep_dirty(&mut self.contents, &mut self.port);
+        }
         self.write_bands();
         // (Everything has to go, whoever has set limits.)
         let urgent = self.drain.is_wanted() || self.failure.has_ssd_failed();

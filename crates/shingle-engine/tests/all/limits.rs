@@ -107,6 +107,22 @@ fn no_more_is_destaged_in_a_second_than_is_allowed() {
     assert_eq!(bed.engine.dirty_blocks(), 0);
 }
 
+/// As a disk that is slow does: what was to leave next is safe on the SSD, and the end does not wait for it.
+#[test]
+fn what_is_held_back_stays_dirty_at_the_end() {
+    let mut bed = Bed::new(Limits { destage_blocks_per_s: Some(20), ..Limits::default() });
+    let slots = Layout::for_ssd(SSD_BYTES).expect("large enough").slots;
+    // Room is made before it is needed.
+    (0..slots - 10).for_each(|n| bed.write(n * 3));
+    bed.wait(1_000);
+    let on_disk = bed.disk.len();
+    bed.engine.shut_down();
+    bed.settle();
+    assert!(bed.engine.is_stopped());
+    assert_eq!(bed.disk.len(), on_disk);
+    assert_eq!(bed.engine.dirty_blocks(), slots - 10 - on_disk as u64);
+}
+
 #[test]
 fn who_waits_for_room_waits_for_what_is_allowed() {
     let limits = Limits { destage_blocks_per_s: Some(100), ..Limits::default() };

@@ -28,6 +28,7 @@ use super::port::{Completion, Device, IO_PAGES_MAX, Port};
 use crate::bugs::{Bug, Seeded};
 use crate::data::Data;
 use back_off::BackOff;
+use done::not_destaged;
 
 pub(super) use bands::{Around, BAND_BLOCKS_MAX};
 pub(super) use done::Read;
@@ -399,6 +400,23 @@ impl<D: Data> Destages<D> {
 
     fn run(&mut self, number: u64) -> &mut Run {
         &mut self.runs[(number - self.first_run) as usize]
+    }
+
+    /// The end has begun, and nobody waits for room: what has not gone to the disk is safe where it is, and a slow disk would
+    /// take long.
+    pub(super) fn keep_dirty(&mut self, contents: &mut Contents, port: &mut Port<D>) {
+        while self.runs.front().is_some_and(|run| run.left == 0)
+            && !self.bands.go_before(self.first_run)
+        {
+            let run = self.runs.pop_front().expect("there is one");
+            self.first_run += 1;
+            for key in run.jobs {
+                let job = self.end(key);
+                self.in_memory -= 1;
+                not_destaged(&job, contents);
+                port.give(job.buffer.expect("it was read"));
+            }
+        }
     }
 
     /// The run in front can never be written.
