@@ -75,6 +75,18 @@ pub(super) fn scaled(field: &[u8], unit: u64) -> Option<u64> {
     whole_part.checked_mul(unit)?.checked_add(billionths * unit / TEN_TO[FRACTION_DIGITS_MAX])
 }
 
+/// [`scaled`] of a small fraction as tables of floating-point numbers have it: `1.5e-05`. Not of a large number, which may have
+/// been rounded to the digits there are.
+#[cold]
+pub(super) fn scaled_small(field: &[u8], unit: u64) -> Option<u64> {
+    let (digits, exponent) = str::from_utf8(field).ok()?.split_once(['e', 'E'])?;
+    let places = whole(exponent.strip_prefix('-')?.as_bytes()).filter(|&places| places < 1000)?;
+    let (units, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    whole(units.as_bytes())?;
+    let zeros = "0".repeat((places as usize).checked_sub(units.len())?);
+    scaled(format!("0.{zeros}{units}{fraction}").as_bytes(), unit)
+}
+
 const FRACTION_DIGITS_MAX: usize = 9;
 
 /// Powers of ten.
@@ -116,6 +128,34 @@ mod tests {
         assert_eq!(hexadecimal(b"0xffffffffffffffff", true), Some(u64::MAX));
         for bad in [&b"1f"[..], b"0x", b"0x+1", b"0xg", b"0x10000000000000000"] {
             assert_eq!(hexadecimal(bad, false), None);
+        }
+    }
+
+    #[test]
+    fn a_small_fraction_may_have_an_exponent() {
+        for (field, ns) in [
+            (&b"1.5e-05"[..], 15_000),
+            (b"1e-05", 10_000),
+            (b"9.999999999E-6", 9_999),
+            (b"12.5e-3", 12_500_000),
+            (b"1e-300", 0),
+        ] {
+            assert_eq!(scaled_small(field, 1_000_000_000), Some(ns));
+        }
+        for bad in [
+            &b"1e5"[..],
+            b"1e+05",
+            b"e-5",
+            b".5e-5",
+            b"-1e-5",
+            b"1e-",
+            b"1e--5",
+            b"1e-+5",
+            b"12e-1",
+            b"1.5",
+            b"1e-9999",
+        ] {
+            assert_eq!(scaled_small(bad, 1_000_000_000), None, "{}", bad.escape_ascii());
         }
     }
 

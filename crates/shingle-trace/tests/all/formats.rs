@@ -80,6 +80,22 @@ fn whole_numbers_may_have_a_point() {
     assert_eq!(read(text, None).expect("valid"), [request(0, Op::Write, 4_096, 512)]);
 }
 
+/// As pandas and R write what is below a ten-thousandth. A large number may have been rounded to the digits there are.
+#[test]
+fn small_times_may_have_an_exponent() {
+    let expected = [request(0, Op::Write, 0, 512), request(25_000, Op::Read, 512, 512)];
+    for header in ["time_s", "time"] {
+        let text =
+            format!("{header},op,offset_bytes,size_bytes\n5e-06,W,0,512\n3.0e-05,R,512,512\n");
+        assert_eq!(read(text.as_str(), None).expect("valid"), expected);
+    }
+    for line in ["1e+05,W,0,512", "0.5,W,5.12e+02,512", "0.5,W,0,5.12e-02"] {
+        let text = format!("time_s,op,offset_bytes,size_bytes\n{line}\n");
+        let told = read(text.as_str(), None).expect_err("an exponent").to_string();
+        assert!(told.contains("in digits without a sign or an exponent"), "{told}");
+    }
+}
+
 #[test]
 fn units_that_do_not_fit_the_numbers_are_told() {
     // Sectors of requests: mostly small, a large one now and then.

@@ -318,10 +318,11 @@ impl Map {
             *unit = Some(Time::Iso);
             return Ok(());
         }
-        if !field.is_empty() && number::scaled(text::bare(field), 1).is_none() {
+        let small = number::scaled_small(text::bare(field), 1).is_some();
+        if !field.is_empty() && !small && number::scaled(text::bare(field), 1).is_none() {
             return Err(iso::bad(field, "below the header"));
         }
-        if field.contains(&b'.') {
+        if small || field.contains(&b'.') {
             *unit = Some(Time::Number(NS_PER_S));
             return Ok(());
         }

@@ -364,6 +364,7 @@ impl Decode for Csv {
         let ns = match plan.time {
             None => 0,
             Some(Time::Number(unit)) => number::scaled(text::bare(field(Role::Time)), unit)
+                .or_else(|| number::scaled_small(text::bare(field(Role::Time)), unit))
                 .ok_or_else(|| plan.bad_number(Role::Time, field(Role::Time)))?,
             Some(Time::Iso) => iso::nanoseconds(text::bare(field(Role::Time)))
                 .ok_or_else(|| plan.bad_time(field(Role::Time)))?,
