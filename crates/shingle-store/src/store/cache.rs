@@ -26,32 +26,18 @@ use super::errors::ServeError;
 use super::export::Served;
 use super::leave;
 use super::notice::{Left, Notice, TellNotice};
-use super::operators::{Devices, Leave, Shared};
-use super::serve::Record;
+use super::operators::Leave;
+use super::options::CacheOptions;
+use super::shared::{Devices, Shared};
 use super::status::{Recording, SCHEMA, Status};
 use super::trust;
 use crate::backend::{Beside, Ready, Store, Tell};
 use crate::measures::saved::Place;
 use crate::ublk;
 
-/// A cache that is to be served, and how.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CacheOptions {
-    /// Name of the export.
-    pub name: String,
-    /// The SSD with the cache.
-    pub ssd: PathBuf,
-    /// Its disk.
-    pub disk: PathBuf,
-    /// What offsets and lengths of clients have to be multiples of, in bytes.
-    pub minimum_block: u32,
-    /// The disk may have been written without its cache: what is cached counts nevertheless.
-    pub trust_disk: bool,
-    /// Where operators ask, if not at [`control::socket`].
-    pub control: Option<PathBuf>,
-    /// The block device that it is, too.
-    pub ublk: Option<ublk::Number>,
-}
+/// Makes who is told of everything that happens, of a cache with these settings, so many slots and a
+/// disk of so many blocks.
+pub type Record<'a> = &'a dyn Fn(&Settings, u32, u64) -> io::Result<Observer>;
 
 /// A cache that was opened and looked at. Nothing was changed.
 pub(super) struct Opened {

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{MutexGuard, TryLockError};
 use std::thread;
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ use super::create::{Consent, CreateError, check_free};
 use super::drain::{Tell, Waiting};
 use super::format::{NewCache, format_for, read_superblock};
 use super::moved::Moved;
-use super::operators::Shared;
+use super::shared::Shared;
 use crate::backend::StoreError;
 
 /// Why nothing was changed, or not all of it.
@@ -136,6 +137,18 @@ pub(super) struct Replace<'a> {
 }
 
 impl Shared {
+    /// Devices may be changed as long as this is held, if nobody else does.
+    fn change(&self) -> Result<MutexGuard<'_, ()>, ChangeError> {
+        if self.is_recorded() {
+            return Err(ChangeError::Recorded);
+        }
+        match self.changing.try_lock() {
+            Ok(held) => Ok(held),
+            Err(TryLockError::Poisoned(held)) => Ok(held.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(ChangeError::Busy),
+        }
+    }
+
     /// The SSD is exchanged for another one. Returns what the operator should know.
     pub(super) fn replace(
         &self,

@@ -5,7 +5,7 @@ use std::fmt;
 use shingle_device::is_same;
 use thiserror::Error;
 
-use super::cache::CacheOptions;
+use super::options::CacheOptions;
 
 /// Why nothing was changed.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]

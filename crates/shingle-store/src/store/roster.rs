@@ -4,7 +4,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::operators::{PATIENCE, Shared};
+use super::shared::{PATIENCE, Shared};
 use crate::measures::Measures;
 
 /// Says how the caches of a process are doing, from any thread.

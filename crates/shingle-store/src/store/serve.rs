@@ -12,42 +12,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle, ScopedJoinHandle};
 use std::time::Duration;
 
-use shingle_core::observer::Shared as Observer;
 use shingle_core::registry::Registry;
 use shingle_device::{panicked, start_thread};
-use shingle_engine::settings::Settings;
 use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::server::{Limits, Server};
 use shingle_nbd::tls::Tls;
 use shingle_nbd::users::Users;
 use uuid::Uuid;
 
-pub use super::cache::CacheOptions;
+pub use super::cache::Record;
 use super::cache::{Cache, Common, Opened};
 use super::control::{self, Answer};
 pub use super::errors::ServeError;
 use super::notice::TellNotice;
 pub use super::notice::{Left, Notice, Outcome};
-use super::operators::{Leave, Shared, done};
+use super::operators::{Leave, done};
+pub use super::options::{CacheOptions, Options};
 use super::reload;
 pub use super::reload::{Changes, ReloadError};
 pub use super::roster::Roster;
+use super::shared::Shared;
 use super::status::Recording;
-
-/// What is served, and how.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// The caches.
-    pub caches: Vec<CacheOptions>,
-    /// Where clients connect.
-    pub addresses: Vec<Address>,
-    /// Who may connect to those of TCP without TLS.
-    pub users: Users,
-    /// What connections are encrypted with: those of TCP all, those of sockets in the file system if they want.
-    pub tls: Option<Arc<Tls>>,
-    /// A folder in which counters go on over restarts; a reload does not change it.
-    pub counters: Option<PathBuf>,
-}
 
 /// Tells a process that serves what to do, from any thread.
 #[derive(Clone, Debug)]
@@ -72,10 +57,6 @@ impl Stopper {
         answer.recv().map_err(|_| gone())?
     }
 }
-
-/// Makes who is told of everything that happens, of a cache with these settings, so many slots and a
-/// disk of so many blocks.
-pub type Record<'a> = &'a dyn Fn(&Settings, u32, u64) -> io::Result<Observer>;
 
 /// What is beside the caches of a process, if anything is.
 #[derive(Default)]

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 pub use super::doubt::{Distrusted, Doubt};
 use super::errors::ServeError;
-use super::unserved;
+use super::unserved::{self, UnservedError};
 use crate::backend::{Disk, Ready, has_name, is_known};
 
 /// What is known of a disk.
@@ -44,7 +44,7 @@ pub(super) fn open(
     trust_disk: bool,
 ) -> Result<(Ready, Option<String>), ServeError> {
     let opened = Ready::open(ssd, disk);
-    let mut ready = opened.map_err(|error| unserved::not_there(ssd, error.into()))?;
+    let mut ready = opened.map_err(|error| not_there(ssd, error.into()))?;
     if trust_disk {
         ready.trust_disk();
         return Ok((ready, None));
@@ -60,6 +60,14 @@ pub(super) fn open(
             Ok((ready, Some(warning)))
         }
         _ => Ok((ready, None)),
+    }
+}
+
+/// Why the cache on an SSD is not served: there is none any more, or else as `error` says.
+fn not_there(ssd: &Path, error: ServeError) -> ServeError {
+    match unserved::superblock(ssd) {
+        Err(moved @ UnservedError::Moved { .. }) => moved.into(),
+        _ => error,
     }
 }
 

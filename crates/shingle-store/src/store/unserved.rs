@@ -16,7 +16,6 @@ use shingle_engine::settings::{Settings, SettingsError};
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::errors::ServeError;
 pub use super::moved::Moved;
 use super::status::{Errors, SCHEMA, Status};
 use crate::backend::is_known;
@@ -106,14 +105,6 @@ pub fn superblock(ssd: &Path) -> Result<Option<Superblock>, UnservedError> {
     match found.is_none().then(|| Moved::on(&mut look)).flatten() {
         Some(moved) => Err(UnservedError::Moved { path: ssd.to_owned(), moved }),
         None => Ok(found),
-    }
-}
-
-/// Why the cache on an SSD is not served: there is none any more, or else as `error` says.
-pub(super) fn not_there(ssd: &Path, error: ServeError) -> ServeError {
-    match superblock(ssd) {
-        Err(moved @ UnservedError::Moved { .. }) => moved.into(),
-        _ => error,
     }
 }
 

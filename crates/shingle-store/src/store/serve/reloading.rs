@@ -8,10 +8,11 @@ use shingle_device::is_same;
 use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::tls::{Rights, Tls};
 
-use super::super::cache::{Cache, CacheOptions, LATE, Opened};
+use super::super::cache::{Cache, LATE, Opened};
 use super::super::errors::ServeError;
+use super::super::options::{CacheOptions, Options};
 use super::super::reload::{self, Changes, Plan, ReloadError};
-use super::{GRACE, Options, Serving, bind, of, side_by_side};
+use super::{GRACE, Serving, bind, of, side_by_side};
 
 impl Serving {
     /// What can fail comes first; then nothing can that takes back what was done.

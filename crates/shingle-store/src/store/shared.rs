@@ -1,0 +1,212 @@
+//! What is known of a cache that is served, and shared by all who serve it, ask how it is, or change it.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use shingle_core::registry::Registry;
+use shingle_device::Fingerprint;
+use shingle_engine as engine;
+use shingle_engine::settings::Settings;
+use shingle_nbd::server::Server;
+use uuid::Uuid;
+
+use super::control;
+use super::counters::Counters;
+use super::notice::TellNotice;
+use super::status::{Recording, Status};
+use crate::backend::{Handle, Watch};
+use crate::measures::{DevicesNow, IosNow, Measures, Now};
+
+/// A store answers at once, unless it hangs.
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A cache that is served.
+pub(super) struct Shared {
+    pub(super) handle: Handle,
+    pub(super) server: Arc<Server>,
+    pub(super) settings: Mutex<Settings>,
+    pub(super) registry: Registry,
+    /// Somebody looks on at what it decides.
+    pub(super) recorded: bool,
+    /// How that is doing, if it may end before the store does.
+    pub(super) recording: Option<Arc<Mutex<Recording>>>,
+    /// Tells of the disk, if that is a zoned one.
+    pub(super) watch: Option<Watch>,
+    /// The disk is to be told of trims, if nothing else was set.
+    pub(super) frees_trimmed: bool,
+    /// What changes only with a reload.
+    pub(super) fixed: Mutex<Status>,
+    pub(super) counters: Counters,
+    pub(super) uuid: Uuid,
+    pub(super) devices: Mutex<Devices>,
+    /// Stands in the superblock while the disk changes.
+    pub(super) fingerprint_in_use: Fingerprint,
+    /// Held while devices change.
+    pub(super) changing: Mutex<()>,
+    /// Nothing is to be changed any more.
+    pub(super) ending: AtomicBool,
+    /// Hears of what operators change.
+    pub(super) tell: TellNotice,
+}
+
+/// The devices that are used.
+#[derive(Clone, Debug)]
+pub(super) struct Devices {
+    pub(super) ssd: String,
+    pub(super) edition: u64,
+    pub(super) slots: u64,
+    pub(super) disk_blocks: u64,
+}
+
+impl Shared {
+    pub(super) fn settings(&self) -> Settings {
+        self.hold_settings().clone()
+    }
+
+    fn unchanging(&self) -> MutexGuard<'_, Status> {
+        self.fixed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Name of the export.
+    pub(super) fn export(&self) -> String {
+        self.unchanging().export.clone()
+    }
+
+    /// Path of the disk.
+    pub(super) fn disk(&self) -> String {
+        self.unchanging().disk.clone()
+    }
+
+    /// Path of the SSD, as it is by now.
+    pub(super) fn ssd(&self) -> PathBuf {
+        self.devices().ssd.clone().into()
+    }
+
+    /// The export has another name.
+    pub(super) fn rename(&self, export: &str) {
+        export.clone_into(&mut self.unchanging().export);
+    }
+
+    /// Nobody sets anything as long as this is held.
+    pub(super) fn hold_settings(&self) -> MutexGuard<'_, Settings> {
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn devices(&self) -> MutexGuard<'_, Devices> {
+        self.devices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn slots(&self) -> u64 {
+        self.devices().slots
+    }
+
+    pub(super) fn disk_blocks(&self) -> u64 {
+        self.devices().disk_blocks
+    }
+
+    pub(super) fn set_disk_blocks(&self, blocks: u64) {
+        self.devices().disk_blocks = blocks;
+    }
+
+    /// Another SSD is used.
+    pub(super) fn exchanged(&self, ssd: &Path, slots: u64, edition: u64) {
+        let mut devices = self.devices();
+        devices.ssd = ssd.display().to_string();
+        (devices.slots, devices.edition) = (slots, edition);
+    }
+
+    /// Whether it is recorded still: a recording has one policy and one cache.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.recorded && self.recording_now().is_none_or(|recording| recording.ended.is_none())
+    }
+
+    fn recording_now(&self) -> Option<Recording> {
+        let recording = self.recording.as_ref()?;
+        Some(recording.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    /// What is measured. A store that does not answer is told of, as it was.
+    pub(super) fn measures(&self) -> Measures {
+        self.measures_of(&self.handle.asked_for_measures(), Instant::now() + PATIENCE)
+    }
+
+    /// The same, where the store was asked before and may answer until `end`.
+    pub(super) fn measures_of(
+        &self,
+        answer: &Receiver<(engine::Status, DevicesNow)>,
+        end: Instant,
+    ) -> Measures {
+        let left = end.saturating_duration_since(Instant::now());
+        let said = answer.recv_timeout(left).ok();
+        let zoned = self.watch.as_ref().and_then(Watch::status);
+        let Status { export, uuid, disk, .. } = self.unchanging().clone();
+        let Devices { ssd, slots, .. } = self.devices().clone();
+        let Settings { policy, mode, .. } = self.settings();
+        let connections = self.server.connections_of(&export) as u64;
+        let up = said.is_some();
+        let (totals, now) = self.counters.told(said.as_ref(), zoned.as_ref(), slots);
+        let (now, mode) = (Now { connections, ..now }, mode.name().to_owned());
+        let ssd_place = control::place(Path::new(&ssd)).display().to_string();
+        Measures { export, uuid, ssd, disk, ssd_place, policy, mode, up, totals, now, zoned }
+    }
+
+    /// What it waits for, of a cache that is about to end.
+    pub(super) fn waits_for(&self) -> String {
+        let first = match self.ending.load(Ordering::Relaxed) {
+            false => "requests of clients, which are cut off after 30 s",
+            true => "I/O that is under way",
+        };
+        let under_way = match self.handle.asked_for_measures().recv_timeout(PATIENCE) {
+            Ok((_, devices)) => under_way(devices.now),
+            Err(RecvTimeoutError::Timeout) => "its store does not answer".to_owned(),
+            // (Its fingerprint is taken.)
+            Err(RecvTimeoutError::Disconnected) => "the disk is read a last time".to_owned(),
+        };
+        format!(
+            "it is ending, and waits for {first} ({under_way}); if that takes long a device hangs: see dmesg"
+        )
+    }
+
+    /// Nobody has to ask for counters that are to go on.
+    pub(super) fn save_counters(&self) {
+        if self.counters.are_kept() {
+            let _ = self.measures();
+        }
+    }
+
+    /// How things are. Nobody waits for a store that hangs: each who asked would have a thread and a connection.
+    pub(super) fn status(&self) -> Result<Status, &'static str> {
+        let said = self.handle.asked_for_status().recv_timeout(PATIENCE);
+        let said = said.map_err(|error| match error {
+            RecvTimeoutError::Timeout => {
+                "its store does not answer: a device hangs, or this is a bug"
+            }
+            RecvTimeoutError::Disconnected => "the store has ended",
+        })?;
+        let mut status = self.unchanging().clone();
+        status.addresses.extend(self.server.addresses().iter().map(ToString::to_string));
+        status.connections = self.server.connections_of(&status.export) as u64;
+        let Devices { ssd, edition, slots, .. } = self.devices().clone();
+        (status.ssd, status.edition, status.slots) = (ssd, edition, slots);
+        status.disk_bytes = self.handle.disk_bytes();
+        status.zoned = self.watch.as_ref().and_then(Watch::status);
+        status.recording = self.recording_now();
+        status.put_settings(&self.settings());
+        status.put_engine(&said, &self.handle.last_errors());
+        Ok(status)
+    }
+}
+
+/// What SSD and disk are doing.
+fn under_way([ssd, disk]: [IosNow; 2]) -> String {
+    let of = |(name, ios): (&str, IosNow)| {
+        let seconds = ios.oldest_ns / 1_000_000_000;
+        let count = ios.under_way;
+        (count > 0).then(|| format!("{name}: {count}, the oldest for {seconds} s"))
+    };
+    let all: Vec<String> = [("SSD", ssd), ("disk", disk)].into_iter().filter_map(of).collect();
+    if all.is_empty() { "none of its devices is busy".to_owned() } else { all.join("; ") }
+}
