@@ -3,6 +3,7 @@
 
 #![allow(clippy::cast_possible_truncation)] // slots are u32 by construction, places in a request too
 
+mod backlog;
 pub mod bound;
 mod check;
 mod device;

@@ -16,6 +16,7 @@ use shingle_result::{
 use shingle_trace::TraceError;
 use thiserror::Error;
 
+use crate::backlog::Backlog;
 use crate::check::Stale;
 use crate::future::next_uses;
 use crate::guard::{Stopped, guarded};
@@ -315,46 +316,6 @@ struct Times {
     backlog: Backlog,
 }
 
-/// Backlog of the disk at each arrival, thinned out.
-pub(crate) struct Backlog {
-    /// (arrival, backlog)
-    points: Vec<(Nanos, Nanos)>,
-    every: u64,
-    arrivals: u64,
-}
-
-/// Points of the backlog kept: twice this at most.
-const BACKLOG_POINTS: usize = 512;
-
-impl Default for Backlog {
-    fn default() -> Backlog {
-        Backlog { points: Vec::new(), every: 1, arrivals: 0 }
-    }
-}
-
-impl Backlog {
-    /// A request comes when the disk is busy for so long with what came before.
-    pub(crate) fn record(&mut self, at: Nanos, backlog: impl FnOnce() -> Nanos) {
-        if self.arrivals.is_multiple_of(self.every) {
-            self.points.push((at, backlog()));
-            if self.points.len() == 2 * BACKLOG_POINTS {
-                let mut keep = false;
-                self.points.retain(|_| {
-                    keep = !keep;
-                    keep
-                });
-                self.every *= 2;
-            }
-        }
-        self.arrivals += 1;
-    }
-
-    /// Whether the queue still grows at the end.
-    pub(crate) fn is_overloaded(&self) -> bool {
-        overloaded(&self.points)
-    }
-}
-
 impl Times {
     fn new(pacing: Pacing) -> Times {
         Times {
@@ -391,39 +352,5 @@ impl Times {
             longest: self.longest as u64,
             overloaded: self.backlog.is_overloaded(),
         }
-    }
-}
-
-/// A queue that still grows at the end: the backlog at the last arrival is above a second and a
-/// tenth of the trace's length, and its mean in the last quarter of the time is more than a tenth
-/// above that of the quarter before. A burst that the disk works off is none.
-fn overloaded(backlog: &[(Nanos, Nanos)]) -> bool {
-    let Some(&(length, at_end)) = backlog.last() else { return false };
-    let quarter = |from: u64| {
-        let bounds = length.0 / 4 * from..=length.0 / 4 * (from + 1) + 3;
-        let points = backlog.iter().filter(|(at, _)| bounds.contains(&at.0));
-        let (sum, count) = points.fold((0u128, 0u128), |(sum, count), &(_, backlog)| {
-            (sum + u128::from(backlog.0), count + 1)
-        });
-        sum / count.max(1)
-    };
-    at_end.0 > 1_000_000_000 && at_end.0 > length.0 / 10 && quarter(3) * 10 > quarter(2) * 11
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_queue_is_overloaded_when_it_grows_to_the_end() {
-        let backlog = |of: fn(u64) -> u64| -> Vec<(Nanos, Nanos)> {
-            (0..400).map(|i| (Nanos::from_millis(i * 100), Nanos::from_millis(of(i)))).collect()
-        };
-        assert!(overloaded(&backlog(|i| i * 50)));
-        assert!(!overloaded(&backlog(|i| 20_000 - i * 50)), "it shrinks");
-        assert!(!overloaded(&backlog(|_| 5_000)), "it is long and steady");
-        assert!(!overloaded(&backlog(|i| i)), "half a second is no overload");
-        assert!(!overloaded(&backlog(|i| 3_000 * (i / 399))), "a burst at the end is no overload");
-        assert!(!overloaded(&[]));
     }
 }

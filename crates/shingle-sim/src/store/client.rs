@@ -14,9 +14,10 @@ use slab::Slab;
 use super::Serving;
 use super::stamps::{Stamped, Stamps};
 use super::world::World;
+use crate::backlog::Backlog;
 use crate::check::Check;
 use crate::requests::RequestList;
-use crate::run::{Backlog, Course, PROGRESS_EVERY, RunError};
+use crate::run::{Course, PROGRESS_EVERY, RunError};
 
 const TOGETHER_BLOCKS_MAX: u64 = 1024;
 
