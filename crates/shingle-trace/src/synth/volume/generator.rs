@@ -1,0 +1,435 @@
+//! Makes the requests of a volume.
+//!
+//! ```text
+//! first    every block in use once, in long requests, zone by zone, evenly over the trace
+//! again    a distance is drawn as far back as the volume's reuses go (curve.rs). What was accessed so
+//!          long ago is accessed again, with the same start and length:
+//!          · what followed the last reuse then, or
+//!          · in the zone of the last one, or in a zone that is active, where such a thing is there, or
+//!          · where it is; that zone becomes active
+//! ```
+//!
+//! A zone is active until it has had so many accesses to each block. Visits to a zone are as long as the
+//! published share of sequential writes asks for. Among what is about as far back short requests go before
+//! long ones as often as makes the published number of blocks come out. Reads have extents of their own, in
+//! the same zones and in those that are only read; some of them go where writes go. In a zone that is
+//! written once (`once`) nothing is written again. What is not published is in `free.rs`.
+//!
+//! The sequence does not depend on how much of it is asked for: less is its beginning. After the full
+//! length there are no first accesses any more, and all else goes on.
+
+use std::sync::Arc;
+
+use shingle_core::units::{BLOCK_BYTES, Op};
+
+use super::curve::{Balance, Drawn};
+use super::plan::{Part, Plan};
+use super::recency::{Before, Recency};
+use crate::synth::rng::{Rng, Share};
+use crate::synth::workload::{Access, Pattern};
+
+/// Of what is as far back, so many are chosen from.
+const CHOICE: usize = 6;
+/// Distances that are drawn until something is as far back.
+const TRIES: usize = 4;
+
+/// Makes a volume's requests.
+pub(crate) struct Generator {
+    plan: Arc<Plan>,
+    rng: Rng,
+    /// What was accessed, by when.
+    recency: Recency,
+    balance: Balance,
+    order: Order,
+    write: State,
+    read: State,
+    /// Sectors that writes should have fallen short of whole blocks and did not, in 2^-16.
+    owed: u64,
+    short: Rng,
+}
+
+/// Where one operation is.
+struct State {
+    requests: u64,
+    blocks: u64,
+    /// First accesses so far.
+    firsts: u32,
+    /// Whether a cluster is accessed for the first time, which goes on to its end.
+    running: bool,
+    active: Vec<Active>,
+    /// The zone of the last access.
+    zone: Option<u32>,
+    /// How far back it was drawn.
+    drawn: Option<Drawn>,
+    run: u64,
+    /// Accesses in runs of three or more to a zone.
+    in_runs: u64,
+}
+
+/// Whether reuses go on in the old order.
+#[derive(Default)]
+struct Order {
+    /// What was accessed again last: where it was before.
+    before: Option<Before>,
+    reuses: u64,
+    /// Those of what was accessed next then.
+    followed: u64,
+}
+
+impl Order {
+    /// What followed in the old order, as often as that is wanted: more often if such reuses are behind.
+    fn follower(&self, plan: &Plan, recency: &Recency, rng: &mut Rng) -> Option<usize> {
+        const WITHIN_REUSES: f64 = 512.0;
+        let behind = plan.follow * self.reuses as f64 - self.followed as f64;
+        let goes_on = rng.chance(Share::of(plan.follow + behind / WITHIN_REUSES));
+        if goes_on { self.next(recency) } else { None }
+    }
+
+    fn next(&self, recency: &Recency) -> Option<usize> {
+        self.before.and_then(|before| recency.after(before))
+    }
+
+    /// Counts a reuse of what is at a position.
+    fn count(&mut self, position: usize, recency: &Recency) {
+        self.reuses += 1;
+        self.followed += u64::from(self.next(recency) == Some(position));
+        self.before = Some(recency.remember(position));
+    }
+}
+
+/// A zone while requests go there.
+#[derive(Clone, Copy)]
+struct Active {
+    zone: u32,
+    /// Blocks until it is no longer active.
+    left: u64,
+}
+
+impl Generator {
+    pub(crate) fn new(plan: Arc<Plan>) -> Generator {
+        let rng = plan.seed.stream("requests");
+        let state = |part: &Part| State {
+            requests: 0,
+            blocks: 0,
+            firsts: 0,
+            running: false,
+            active: Vec::with_capacity(part.active),
+            zone: None,
+            drawn: None,
+            run: 0,
+            in_runs: 0,
+        };
+        let (write, read) = (state(&plan.write), state(&plan.read));
+        let recency = Recency::new(plan.lists());
+        let balance = Balance::new(&plan.curve, plan.reuses());
+        // Lengths in bytes draw apart, so that the blocks are the same whether anyone asks for bytes.
+        let short = plan.seed.stream("short");
+        let order = Order::default();
+        Generator { plan, rng, recency, balance, order, write, read, owed: 0, short }
+    }
+
+    /// The next request in blocks: first, length, and whether it writes.
+    #[inline]
+    pub(crate) fn next_blocks(&mut self) -> (u64, u64, bool) {
+        let write = self.rng.chance(self.plan.writes);
+        let (first, blocks) = self.next_of(write);
+        (first, blocks, write)
+    }
+
+    fn next_of(&mut self, write: bool) -> (u64, u64) {
+        let Generator { plan, rng, recency, balance, order, .. } = self;
+        let (part, state) =
+            if write { (&plan.write, &mut self.write) } else { (&plan.read, &mut self.read) };
+        let again = if state.first_is_due(part) {
+            None
+        } else {
+            let to_written = write || rng.chance(plan.overlap);
+            let follower = order.follower(plan, recency, rng);
+            state.again(plan, part, recency, balance, follower, write, to_written, rng)
+        };
+        let number = match again {
+            Some(position) => recency.extent(position).expect("it was found there"),
+            None => part.first_number + state.firsts,
+        };
+        let extent = plan.extent(number);
+        let list = plan.list(number);
+        match again {
+            Some(position) => {
+                balance.count(&plan.curve, recency.depth(position));
+                order.count(position, recency);
+                recency.again(position, list);
+            }
+            None => {
+                state.firsts += 1;
+                state.running = !extent.last;
+                recency.push(number, list);
+            }
+        }
+        state.count(list, u64::from(extent.blocks));
+        (u64::from(extent.first), u64::from(extent.blocks))
+    }
+}
+
+impl State {
+    /// Whether a first access is behind the others; there must be one before there is anything else.
+    fn first_is_due(&self, part: &Part) -> bool {
+        let (firsts, starts) = (u64::from(self.firsts), part.extents.len() as u64);
+        let due = self.running || firsts * part.side.requests <= self.requests * starts;
+        due && firsts < starts
+    }
+
+    /// The position of what is accessed again, by a write, or by a read of what is written or only read: the
+    /// follower, if that fits.
+    #[allow(clippy::too_many_arguments)]
+    fn again(
+        &mut self,
+        plan: &Plan,
+        part: &Part,
+        recency: &Recency,
+        balance: &Balance,
+        follower: Option<usize>,
+        write: bool,
+        to_written: bool,
+        rng: &mut Rng,
+    ) -> Option<usize> {
+        let barred = |list: u32| write && plan.is_once(list);
+        let fits = |position: usize, written: bool| {
+            let extent = recency.extent(position)?;
+            let fits = plan.is_written(extent) == written && !barred(plan.list(extent));
+            fits.then_some(position)
+        };
+        let blocks = |position: usize| {
+            let extent = recency.extent(position).expect("what is there was accessed");
+            plan.extent(extent).blocks
+        };
+        if let Some(position) = follower.and_then(|position| fits(position, to_written)) {
+            return Some(position);
+        }
+        let zone = |position: usize| plan.list(recency.extent(position).expect("it is there"));
+        let stays = rng.chance(self.stay(plan));
+        let leaves = |zone: u32| stays || self.zone != Some(zone);
+        let cold = rng.chance(plan.cold);
+        let slot = rng.below(part.active as u64) as usize;
+        // A visit goes on about as far back.
+        let mut drawn = self
+            .drawn
+            .filter(|_| stays)
+            .unwrap_or_else(|| balance.draw(&plan.curve, write, recency.len(), rng));
+        let long = rng.chance(self.long(plan, part, drawn));
+        let mean = part.side.blocks.div_ceil(part.side.requests);
+        let suits = |position: &usize| long || u64::from(blocks(*position)) <= mean;
+        let best = |some: &mut dyn Iterator<Item = usize>| {
+            if long { some.max_by_key(|at| blocks(*at)) } else { some.min_by_key(|at| blocks(*at)) }
+        };
+        // Nothing of this operation may be as far back, if it is far.
+        for _ in 0..TRIES {
+            self.drawn = Some(drawn);
+            let near = recency.near(drawn);
+            let there =
+                |written: bool| near.outwards().filter_map(move |position| fits(position, written));
+            if write != to_written
+                && let Some(found) = there(to_written).next()
+            {
+                return Some(found);
+            }
+            let in_zone = |zone: u32| {
+                if barred(zone) {
+                    return None;
+                }
+                let some = recency.of_list(zone, near);
+                best(&mut some.iter().map(|position| *position as usize)).filter(suits)
+            };
+            if stays && let Some(found) = self.zone.and_then(in_zone) {
+                return Some(found);
+            }
+            if !cold {
+                let (before, from) = self.active.split_at(slot.min(self.active.len()));
+                let active = from.iter().chain(before).filter(|active| leaves(active.zone));
+                if let Some(found) = active.map(|active| active.zone).find_map(in_zone) {
+                    return Some(found);
+                }
+            }
+            let others = there(write).filter(|position| leaves(zone(*position)));
+            if let Some(found) = best(&mut others.take(CHOICE)) {
+                if !cold {
+                    self.activate(slot, plan, part, recency, found);
+                }
+                return Some(found);
+            }
+            if let Some(found) = best(&mut there(write).take(CHOICE)) {
+                return Some(found);
+            }
+            // Reads go where writes go rather than elsewhen; writes never go where is only read.
+            if !write
+                && !to_written
+                && let Some(found) = there(true).next()
+            {
+                return Some(found);
+            }
+            drawn = plan.curve.draw(write, recency.len(), rng);
+        }
+        let near = recency.near(drawn);
+        part.lists().filter(|list| !barred(*list)).find_map(|list| recency.nearest(list, near))
+    }
+
+    fn activate(
+        &mut self,
+        slot: usize,
+        plan: &Plan,
+        part: &Part,
+        recency: &Recency,
+        position: usize,
+    ) {
+        let extent = recency.extent(position).expect("it was found there");
+        let zone = plan.list(extent);
+        let blocks = u64::from(part.layout.zones[plan.extent(extent).zone as usize].blocks);
+        let active = Active { zone, left: ((blocks * plan.dwell) >> 16).max(1) };
+        match self.active.get_mut(slot) {
+            Some(old) => *old = active,
+            None => self.active.push(active),
+        }
+    }
+
+    fn count(&mut self, zone: u32, blocks: u64) {
+        self.requests += 1;
+        self.blocks += blocks;
+        self.run = if self.zone == Some(zone) { self.run + 1 } else { 1 };
+        self.in_runs += match self.run {
+            0..3 => 0,
+            3 => 3,
+            _ => 1,
+        };
+        self.zone = Some(zone);
+        if let Some(at) = self.active.iter().position(|active| active.zone == zone) {
+            let left = &mut self.active[at].left;
+            *left = left.saturating_sub(blocks);
+            if *left == 0 {
+                self.active.swap_remove(at);
+            }
+        }
+    }
+
+    /// How often a long request goes before a short one: more often if blocks are behind, and by how far back it is.
+    fn long(&self, plan: &Plan, part: &Part, drawn: Drawn) -> Share {
+        const WITHIN_REQUESTS: f64 = 1_024.0;
+        let mean = part.side.blocks as f64 / part.side.requests as f64;
+        let behind = self.requests as f64 - self.blocks as f64 / mean;
+        let far = f64::from(drawn.nearer) / f64::from(1 << 19) - 1.0;
+        Share::of(0.5 + plan.long_far * far + behind / WITHIN_REQUESTS)
+    }
+
+    /// How often the zone of the last access is accessed again: more often if runs are behind.
+    fn stay(&self, plan: &Plan) -> Share {
+        const WITHIN_REQUESTS: f64 = 512.0;
+        let behind = plan.sequential * self.requests as f64 - self.in_runs as f64;
+        Share::of((plan.stay + behind / WITHIN_REQUESTS).clamp(0.0, 0.98))
+    }
+}
+
+impl Pattern for Generator {
+    fn next(&mut self) -> Access {
+        let (first, blocks, write) = self.next_blocks();
+        let (offset, bytes) = (first * BLOCK_BYTES, blocks * BLOCK_BYTES);
+        if !write {
+            return Access { offset, bytes, op: Op::Read };
+        }
+        let short = self.short_bytes();
+        // At its beginning or its end; the blocks stay the same.
+        let begin = if self.short.below(2) == 0 { short } else { 0 };
+        Access { offset: offset + begin, bytes: bytes - short, op: Op::Write }
+    }
+}
+
+impl Generator {
+    /// Bytes by which the next write falls short of whole blocks: less than one block.
+    fn short_bytes(&mut self) -> u64 {
+        const SECTORS: u64 = BLOCK_BYTES / 512;
+        if self.plan.short_sectors == 0 {
+            return 0;
+        }
+        self.owed += self.plan.short_sectors;
+        let owed = self.owed >> 16;
+        let short = self.short.below(SECTORS).max((owed / 2).min(SECTORS - 1)).min(owed);
+        self.owed -= short << 16;
+        short * 512
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{HashMap, HashSet};
+
+    use shingle_core::units::Block;
+
+    use super::*;
+    use crate::analysis::starts::Starts;
+    use crate::synth::volume::Free;
+    use crate::volumes::named;
+    use crate::zones::ZONE_BLOCKS;
+
+    /// The beginning of a volume: block, length, whether it writes.
+    fn requests(name: &str, count: usize) -> Vec<(u64, u64, bool)> {
+        let volume = named(name).expect("it is described");
+        let mut generator = Generator::new(Plan::new(volume, &Free::of_volume(volume), 3));
+        (0..count).map(|_| generator.next_blocks()).collect()
+    }
+
+    /// Start and length come again; what comes first is long.
+    #[test]
+    fn rewrites_repeat_requests_and_first_ones_are_longer() {
+        for name in ["wdev_0", "rsrch_0", "src2_0", "stg_0", "hm_0", "web_0"] {
+            let mean = |some: &[u64]| some.iter().sum::<u64>() as f64 / some.len() as f64;
+            let (mut first, mut again) = (Vec::new(), Vec::new());
+            let mut last: HashMap<u64, u64> = HashMap::new();
+            let requests = requests(name, 150_000);
+            for (start, blocks, _) in requests.into_iter().filter(|(_, _, write)| *write) {
+                match last.insert(start, blocks) {
+                    None => first.push(blocks),
+                    Some(length) => {
+                        assert_eq!(length, blocks, "{name}: block {start}");
+                        again.push(blocks);
+                    }
+                }
+            }
+            assert!(mean(&first) > 1.2 * mean(&again), "{name}: {} {}", mean(&first), mean(&again));
+        }
+    }
+
+    /// Of the share of the zones that are written once nothing is written again, and by default there are none.
+    #[test]
+    fn some_zones_are_written_once() {
+        let volume = named("wdev_0").expect("it is described");
+        let zones_of_rewrites = |once| {
+            let free = Free { once, ..Free::of_volume(volume) };
+            let mut generator = Generator::new(Plan::new(volume, &free, 3));
+            let (mut starts, mut zones) = (HashSet::new(), [HashSet::new(), HashSet::new()]);
+            for _ in 0..generator.plan.requests() {
+                let (start, _, write) = generator.next_blocks();
+                if write {
+                    let again = !starts.insert(start);
+                    zones[usize::from(again)].insert(start / ZONE_BLOCKS);
+                }
+            }
+            zones.map(|zones| zones.len() as f64)
+        };
+        let [first, again] = zones_of_rewrites(0.0);
+        assert!(again > 0.95 * first, "{again} of {first}");
+        let [first, again] = zones_of_rewrites(0.8);
+        assert!((0.18..0.22).contains(&(again / first)), "{again} of {first}");
+    }
+
+    /// What recorded traces have in common, at the beginning of a volume too, as far as the first accesses there leave
+    /// room for it.
+    #[test]
+    fn short_writes_come_again_sooner_and_reuses_in_the_old_order() {
+        for name in ["wdev_0", "mds_0", "src2_0", "stg_0", "hm_0", "usr_0"] {
+            let mut starts = Starts::default();
+            for (start, blocks, write) in requests(name, 150_000) {
+                starts.count(Block(start), blocks, write);
+            }
+            let (ratio, in_order) = (starts.short_to_long(), starts.in_order());
+            assert!((1.2..4.5).contains(&ratio), "{name}: {ratio}");
+            assert!((0.08..0.27).contains(&in_order), "{name}: {in_order}");
+        }
+    }
+}
