@@ -43,6 +43,7 @@ pub mod source;
 pub mod summary;
 pub mod synth;
 pub mod tally;
+mod touched;
 pub mod volume;
 pub mod volumes;
 pub mod write;

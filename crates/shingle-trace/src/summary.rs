@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use hashbrown::{HashMap, HashSet};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 
-use crate::zones::{LARGE_ZONE_BYTES, ZONE_BLOCKS, ZONE_BYTES};
+use crate::touched::Touched;
+use crate::zones::{LARGE_ZONE_BYTES, ZONE_BYTES};
 
 /// A count for each operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -272,105 +273,6 @@ fn quantiles(sizes: HashMap<u64, u64>) -> Sizes {
     Sizes { min: at(0), p50: at(50), p90: at(90), p99: at(99), max: at(100) }
 }
 
-const WORD_BITS: u64 = 64;
-const ZONE_WORDS: usize = ZONE_BLOCKS.div_ceil(WORD_BITS) as usize;
-
-/// One bit for each block of a zone.
-#[derive(Clone)]
-struct ZoneBits {
-    accessed: [u64; ZONE_WORDS],
-    written: [u64; ZONE_WORDS],
-}
-
-impl ZoneBits {
-    const NONE: ZoneBits = ZoneBits { accessed: [0; ZONE_WORDS], written: [0; ZONE_WORDS] };
-
-    fn is_written(&self) -> bool {
-        self.written.iter().any(|word| *word != 0)
-    }
-}
-
-/// Which blocks were touched: bitmaps of the zones that were, and no others.
-#[derive(Default)]
-pub(crate) struct Touched {
-    /// Never iterated, so its order cannot matter.
-    index: HashMap<u64, usize>,
-    zones: Vec<ZoneBits>,
-    /// Most requests are in the zone of the one before.
-    last: Option<(u64, usize)>,
-    accessed: u64,
-    written: u64,
-}
-
-impl Touched {
-    /// Different blocks that are written.
-    pub(crate) fn written_blocks(&self) -> u64 {
-        self.written
-    }
-
-    /// Different blocks.
-    pub(crate) fn blocks(&self) -> u64 {
-        self.accessed
-    }
-
-    /// Zones in which a block is accessed.
-    pub(crate) fn zones(&self) -> u64 {
-        self.zones.len() as u64
-    }
-
-    /// Zones in which a block is written.
-    pub(crate) fn written_zones(&self) -> u64 {
-        self.zones.iter().filter(|zone| zone.is_written()).count() as u64
-    }
-
-    pub(crate) fn access(&mut self, mut block: u64, blocks: u64, write: bool) {
-        let end = block + blocks;
-        while block < end {
-            let zone = block / ZONE_BLOCKS;
-            let from = block % ZONE_BLOCKS;
-            let to = (from + (end - block)).min(ZONE_BLOCKS);
-            let index = self.index_of(zone);
-            let bits = &mut self.zones[index];
-            self.accessed += set(&mut bits.accessed, from, to);
-            if write {
-                self.written += set(&mut bits.written, from, to);
-            }
-            block += to - from;
-        }
-    }
-
-    fn index_of(&mut self, zone: u64) -> usize {
-        if let Some((last, index)) = self.last
-            && last == zone
-        {
-            return index;
-        }
-        let next = self.zones.len();
-        let index = *self.index.entry(zone).or_insert(next);
-        if index == next {
-            self.zones.push(ZoneBits::NONE);
-        }
-        self.last = Some((zone, index));
-        index
-    }
-}
-
-/// Sets the bits from..to and tells how many were not set.
-fn set(words: &mut [u64; ZONE_WORDS], from: u64, to: u64) -> u64 {
-    let mut added = 0;
-    let mut bit = from;
-    while bit < to {
-        let low = bit % WORD_BITS;
-        let count = (to - bit).min(WORD_BITS - low);
-        let mask = (u64::MAX >> (WORD_BITS - count)) << low;
-        let word = &mut words[(bit / WORD_BITS) as usize];
-        added += u64::from((mask & !*word).count_ones());
-        *word |= mask;
-        bit += count;
-    }
-    added
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -378,6 +280,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::zones::ZONE_BLOCKS;
 
     fn request(at: u64, offset: u64, bytes: u64, op: Op) -> Request {
         Request { at: Nanos(at), offset, bytes, op }

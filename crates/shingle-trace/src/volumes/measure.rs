@@ -7,9 +7,9 @@ use shingle_core::units::{BLOCK_BYTES, Block, Op};
 
 use super::{Figure, Quantity, Trait, Volume, named};
 use crate::analysis::starts::Starts;
-use crate::summary::Touched;
 use crate::synth::volume::{Free, Generator, Plan};
 use crate::synth::workload::{Access, Pattern};
+use crate::touched::Touched;
 use crate::zones::{LARGE_ZONE_BYTES, ZONE_BLOCKS, ZONE_BYTES};
 
 /// A published value beside what was made.

@@ -1,8 +1,8 @@
 //! Headers that say themselves what the columns are.
 
-use super::Role;
+use super::delim::Delim;
 use super::map::{
-    Column, Delim, Device, Header, Map, Size, Sized, Time, size_unit, time_unit, with_default_words,
+    Column, Device, Header, Map, Role, Size, Sized, Time, size_unit, time_unit, with_default_words,
 };
 use crate::error::{Kind, Problem, shown};
 use crate::format::text;

@@ -4,6 +4,7 @@ use shingle_core::params::nearest;
 use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, NS_PER_S, Op};
 
+use super::delim::Delim;
 use super::iso;
 use crate::error::{Problem, shown};
 use crate::format::{FORMATS, number, text};
@@ -34,83 +35,17 @@ const COLUMNS_MAX: usize = 1000;
 /// Nor does a header have more lines.
 const HEADER_LINES_MAX: usize = 1000;
 
-/// What stands between columns.
+/// What a column is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Delim {
-    Byte(u8),
-    /// Any run of spaces and tabs.
-    Blank,
+pub(in crate::format) enum Role {
+    Time,
+    Op,
+    Offset,
+    Size,
+    Device,
 }
 
-impl Delim {
-    /// The delimiter that a line most probably uses.
-    pub(super) fn of(line: &[u8]) -> Delim {
-        [b',', b';', b'\t', b'|']
-            .into_iter()
-            .find(|delim| line.contains(delim))
-            .map_or(Delim::Blank, Delim::Byte)
-    }
-
-    #[inline]
-    pub(super) fn split(self, line: &[u8]) -> Fields<'_> {
-        Fields { delim: self, rest: Some(line) }
-    }
-}
-
-/// The fields of a line.
-pub(super) struct Fields<'a> {
-    delim: Delim,
-    rest: Option<&'a [u8]>,
-}
-
-impl<'a> Iterator for Fields<'a> {
-    type Item = &'a [u8];
-
-    #[inline]
-    fn next(&mut self) -> Option<&'a [u8]> {
-        let mut rest = self.rest?;
-        let end = match self.delim {
-            Delim::Byte(delim) => {
-                // Fields are short: a plain loop beats a call.
-                let from = if rest.first() == Some(&b'"') { quoted_bytes(rest) } else { 0 };
-                rest[from..].iter().position(|&byte| byte == delim).map(|end| from + end)
-            }
-            Delim::Blank => {
-                rest = rest.trim_ascii_start();
-                if rest.is_empty() {
-                    self.rest = None;
-                    return None;
-                }
-                rest.iter().position(|&byte| byte == b' ' || byte == b'\t')
-            }
-        };
-        match end {
-            Some(end) => {
-                self.rest = Some(&rest[end + 1..]);
-                Some(&rest[..end])
-            }
-            None => {
-                self.rest = None;
-                Some(rest)
-            }
-        }
-    }
-}
-
-/// How long the quoted text is that begins here, with both quotes; 0 if it never ends, because then
-/// the quote is a character like any other. Doubled quotes within need no care: between the two
-/// nothing can be a delimiter.
-#[cold]
-fn quoted_bytes(field: &[u8]) -> usize {
-    let mut bytes = 0;
-    while field.get(bytes) == Some(&b'"') {
-        match memchr::memchr(b'"', &field[bytes + 1..]) {
-            Some(end) => bytes += end + 2,
-            None => return 0,
-        }
-    }
-    bytes
-}
+pub(super) const ROLES: usize = 5;
 
 /// A column, as the user names it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -494,15 +429,5 @@ mod tests {
             let problem = Map::parse(text).expect_err(text);
             assert!(problem.message.contains(told), "{text}: {}", problem.message);
         }
-    }
-
-    #[test]
-    fn runs_of_blanks_are_one_delimiter() {
-        let fields: Vec<&[u8]> = Delim::Blank.split(b" 1 \t 22  ").collect();
-        assert_eq!(fields, [&b"1"[..], b"22"]);
-        let fields: Vec<&[u8]> = Delim::Byte(b',').split(b"1,,2,").collect();
-        assert_eq!(fields, [&b"1"[..], b"", b"2", b""]);
-        let fields: Vec<&[u8]> = Delim::Byte(b',').split(b"\"a,\"\"b,\",1,\"c,d").collect();
-        assert_eq!(fields, [&b"\"a,\"\"b,\""[..], b"1", b"\"c", b"d"]);
     }
 }

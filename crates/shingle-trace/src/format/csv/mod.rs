@@ -28,19 +28,21 @@
 //! and to it a stray quote makes the rest of the file one field, held in memory and reported far
 //! from where it stands. (It is fast enough; `benches/decode.rs` measures both.)
 
+mod delim;
 mod header;
 mod iso;
 mod map;
 
 use core::mem;
 
+use delim::Delim;
 pub(super) use header::{SAY, unclear};
 #[cfg(feature = "parquet")]
 pub(super) use header::{role_of, with_unit};
-pub(super) use map::size_unit;
+pub(super) use map::{Role, size_unit};
 #[cfg(feature = "parquet")]
 pub(super) use map::with_default_words;
-use map::{Column, Delim, Device, Header, Map, Size, Sized, Time};
+use map::{Column, Device, Header, Map, ROLES, Size, Sized, Time};
 use shingle_core::units::{Op, SECTOR_BYTES};
 
 use super::text::{self, Decode, TextSource};
@@ -143,18 +145,6 @@ fn looks_like_header(line: &[u8], map: &Map, delim: Delim) -> bool {
         field.first().is_some_and(|byte| !byte.is_ascii_digit() && !b".-+".contains(byte))
     })
 }
-
-/// What a column is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Role {
-    Time,
-    Op,
-    Offset,
-    Size,
-    Device,
-}
-
-const ROLES: usize = 5;
 
 /// A map whose columns have become places in the line.
 struct Plan {
