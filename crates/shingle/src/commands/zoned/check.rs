@@ -8,11 +8,10 @@ use clap::Args;
 use serde_json::json;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_store::store::control::Request;
-use shingle_translated::{Copy, Inspected, cache_of, inspect};
+use shingle_translated::{Copy, Inspected, inspect};
 use uuid::Uuid;
 
-use super::status::ask;
+use super::used::refuse_used;
 use crate::output::print;
 
 const WRITTEN_ANEW: &str =
@@ -160,29 +159,6 @@ impl Seen {
 /// What is damaged in one copy of the head of a zoned file, and what to do.
 pub(super) fn in_head(damaged: &[String]) -> impl Iterator<Item = String> {
     damaged.iter().map(|what| format!("{what}; {WRITTEN_ANEW}"))
-}
-
-/// Refuses a disk that somebody uses, and says how to ask or stop him.
-pub(super) fn refuse_used(disk: &Path) -> anyhow::Result<()> {
-    if !shingle_zoned::is_in_use(disk)? {
-        return Ok(());
-    }
-    let (name, is_served) = (disk.display(), ask(disk, &Request::Status).is_ok());
-    if is_served {
-        bail!(
-            "{name} is served: `shingle zoned status {name}` tells how it is, and `shingle zoned stop {name}` ends that"
-        );
-    }
-    if let Ok(Some(cache)) = cache_of(&shingle_zoned::open_read_only(disk)?) {
-        bail!(
-            "{name} is in use, and belongs to cache {cache}: `shingle store status --cache {cache}` tells how both are, and \
-             `shingle store stop --cache {cache}` ends that; if another user serves it, ask as that user, with the same \
-             XDG_RUNTIME_DIR"
-        );
-    }
-    bail!(
-        "{name} is in use by another process; if another user serves it, ask as that user, with the same XDG_RUNTIME_DIR"
-    );
 }
 
 /// Adds the fields of an object to another one.

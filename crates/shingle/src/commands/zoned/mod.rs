@@ -8,6 +8,7 @@ mod repair;
 mod report;
 mod serve;
 mod status;
+mod used;
 
 use std::path::PathBuf;
 

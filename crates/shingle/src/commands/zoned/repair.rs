@@ -7,7 +7,8 @@ use clap::Args;
 use shingle_translated::repair;
 use shingle_zoned::{open, open_read_only};
 
-use super::check::{Seen, refuse_used, told};
+use super::check::{Seen, told};
+use super::used::refuse_used;
 use crate::output::print;
 
 #[derive(Debug, Args)]

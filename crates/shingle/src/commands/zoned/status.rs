@@ -8,11 +8,12 @@ use clap::Args;
 use serde_json::json;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_store::store::control::{self, Answer, ControlError, Request};
+use shingle_store::store::control::{Answer, Request};
 use shingle_translated::{Pace, Status};
 
 use super::Which;
-use super::check::{NO_SPARE, merge, refuse_used, told, unused};
+use super::check::{NO_SPARE, merge, told, unused};
+use super::used::{ask, is_nobody, refuse_used};
 use crate::output::print;
 
 /// No disk takes longer for an I/O that it will do at all, but for one that tries again and again.
@@ -84,22 +85,6 @@ fn end(status: &Status, disk: &Path) -> anyhow::Result<()> {
         bail!("{}: something is wrong, see above", disk.display());
     }
     Ok(())
-}
-
-fn is_nobody(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(ControlError::Nobody(_)))
-}
-
-/// Asks whoever serves a disk.
-pub(super) fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
-    // (Its name is there also while somebody uses it.)
-    let uuid = shingle_translated::uuid(&shingle_zoned::open_read_only(disk)?)?;
-    let socket = control::socket(uuid);
-    // (A copy of a disk has its name, and somebody may serve the other one.)
-    if !shingle_zoned::is_in_use(disk)? {
-        return Err(ControlError::Nobody(socket).into());
-    }
-    Ok(control::ask(&socket, &mut |_| {}, request)?)
 }
 
 pub(super) fn stop(args: &Which) -> anyhow::Result<()> {

@@ -1,0 +1,47 @@
+//! A disk that somebody uses: he is asked, or named.
+
+use std::path::Path;
+
+use anyhow::bail;
+use shingle_store::store::control::{self, Answer, ControlError, Request};
+use shingle_translated::cache_of;
+
+/// Asks whoever serves a disk.
+pub(super) fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
+    // (Its name is there also while somebody uses it.)
+    let uuid = shingle_translated::uuid(&shingle_zoned::open_read_only(disk)?)?;
+    let socket = control::socket(uuid);
+    // (A copy of a disk has its name, and somebody may serve the other one.)
+    if !shingle_zoned::is_in_use(disk)? {
+        return Err(ControlError::Nobody(socket).into());
+    }
+    Ok(control::ask(&socket, &mut |_| {}, request)?)
+}
+
+/// Whether a question failed as nobody serves the disk.
+pub(super) fn is_nobody(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(ControlError::Nobody(_)))
+}
+
+/// Refuses a disk that somebody uses, and says how to ask or stop him.
+pub(super) fn refuse_used(disk: &Path) -> anyhow::Result<()> {
+    if !shingle_zoned::is_in_use(disk)? {
+        return Ok(());
+    }
+    let (name, is_served) = (disk.display(), ask(disk, &Request::Status).is_ok());
+    if is_served {
+        bail!(
+            "{name} is served: `shingle zoned status {name}` tells how it is, and `shingle zoned stop {name}` ends that"
+        );
+    }
+    if let Ok(Some(cache)) = cache_of(&shingle_zoned::open_read_only(disk)?) {
+        bail!(
+            "{name} is in use, and belongs to cache {cache}: `shingle store status --cache {cache}` tells how both are, and \
+             `shingle store stop --cache {cache}` ends that; if another user serves it, ask as that user, with the same \
+             XDG_RUNTIME_DIR"
+        );
+    }
+    bail!(
+        "{name} is in use by another process; if another user serves it, ask as that user, with the same XDG_RUNTIME_DIR"
+    );
+}
