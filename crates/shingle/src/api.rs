@@ -19,9 +19,10 @@ use crate::cli::{SetupArgs, TraceArgs};
 use crate::commands::compare::{Compare, Comparison};
 use crate::commands::list::{self, Listed};
 use crate::commands::run::{One, Run};
-use crate::commands::setup::{self, Traces};
+use crate::commands::setup;
 use crate::commands::sweep::{Grid, Sweep};
 use crate::commands::trace::info;
+use crate::commands::traces::{self, Traces};
 use crate::config::Config;
 pub use crate::lines::{Column, Holds, columns, csv};
 pub use crate::listener::{Bar, Listener};
@@ -147,7 +148,7 @@ pub fn plan(
 /// # Errors
 /// Those of every command that reads a trace.
 pub fn read(options: &Options, listener: &dyn Listener) -> anyhow::Result<Trace> {
-    setup::read_trace(&options.trace(), listener)
+    traces::read_trace(&options.trace(), listener)
 }
 
 /// A trace that is held, filtered and shaped by the options.
@@ -173,8 +174,8 @@ pub fn read_bytes(
     listener: &dyn Listener,
 ) -> anyhow::Result<Trace> {
     let args = options.trace();
-    let mut opened = shingle_trace::open_bytes(name, bytes, &setup::open_options(&args)?)?;
-    let requests = setup::read_requests(&setup::shape(&args)?, &mut opened, listener)?;
+    let mut opened = shingle_trace::open_bytes(name, bytes, &traces::open_options(&args)?)?;
+    let requests = traces::read_requests(&traces::shape(&args)?, &mut opened, listener)?;
     let summary = Summary::of(&requests);
     Ok(Trace { name: opened.name, format: Some(opened.recognised), requests, summary })
 }

@@ -13,7 +13,8 @@ use shingle_result::{RunResult, verdict};
 use shingle_sim::bound::{Accesses, Prices, Room};
 use shingle_sim::experiment::{self, Job, Options, Trace};
 
-use super::setup::{assigned, mode, read_trace, seed, unheard};
+use super::setup::{assigned, unheard};
+use super::traces::{mode, read_trace, seed};
 use crate::Usage;
 use crate::cli::{self, Global, TraceArgs};
 use crate::output::{self, note, print};

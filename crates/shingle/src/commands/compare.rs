@@ -7,9 +7,10 @@ use shingle_result::{Notes, Report, Target};
 use shingle_sim::experiment::{self, Job};
 
 use super::setup::{
-    Asked, DEFAULT_TRACE, Traces, check_files, check_pacing, check_store, deliver, info, options,
-    report, run_jobs, seed, unheard,
+    Asked, check_files, check_pacing, check_store, deliver, info, options, report, run_jobs,
+    unheard,
 };
+use super::traces::{DEFAULT_TRACE, Traces, seed};
 use crate::Usage;
 use crate::cli::{Executor, Global, SetupArgs};
 use crate::config::Config;

@@ -8,7 +8,8 @@ use shingle_result::{CURVES_SCHEMA, CurvePoint, CurveSample, Curves, CurvesOfDri
 use shingle_sim::experiment::{self, Job, Options, Trace};
 use shingle_sim::sample::curve::{About, Choice, sample};
 
-use super::setup::{assigned, check_written, mode, pool, read_trace, seed, unheard};
+use super::setup::{assigned, check_written, pool, unheard};
+use super::traces::{mode, read_trace, seed};
 use crate::Usage;
 use crate::cli::{self, Global, SetupArgs, TraceArgs};
 use crate::output::{self, Tried, note};

@@ -30,5 +30,6 @@ mod signals;
 pub(crate) mod store;
 pub(crate) mod sweep;
 pub(crate) mod trace;
+pub(crate) mod traces;
 #[cfg(feature = "store")]
 pub(crate) mod zoned;

@@ -10,9 +10,10 @@ use shingle_sim::experiment::{self, Job, Trace};
 use shingle_sim::requests::{RequestList as _, Requests};
 
 use super::setup::{
-    Asked, Traces, check_files, check_pacing, check_store, check_written, deliver, info, options,
-    report, run_jobs, unheard,
+    Asked, check_files, check_pacing, check_store, check_written, deliver, info, options, report,
+    run_jobs, unheard,
 };
+use super::traces::Traces;
 use crate::Usage;
 use crate::cli::{Global, SetupArgs};
 use crate::config::Config;

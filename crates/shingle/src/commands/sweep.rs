@@ -11,9 +11,8 @@ use shingle_sim::experiment::Options;
 use shingle_sweep::{Order, Plan, PlanTrace, Shard, merge};
 
 use super::compare::DEFAULT_POLICIES;
-use super::setup::{
-    DEFAULT_TRACE, Traces, check_files, check_pacing, check_store, deliver, options, pool,
-};
+use super::setup::{check_files, check_pacing, check_store, deliver, options, pool};
+use super::traces::{DEFAULT_TRACE, Traces};
 use crate::Usage;
 use crate::cli::{Global, SetupArgs, TraceArgs};
 use crate::config::Config;

@@ -27,7 +27,8 @@ use shingle_store::store::format::read_superblock;
 use uuid::Uuid;
 
 use self::files::Made;
-use super::setup::{check_pacing, mode, read_trace, report, seed};
+use super::setup::{check_pacing, report};
+use super::traces::{mode, read_trace, seed};
 use crate::cli::{self, Global, TraceArgs};
 use crate::output::{self, Tried, note, print};
 use crate::progress::Progress;

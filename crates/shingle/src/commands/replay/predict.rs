@@ -8,7 +8,7 @@ use shingle_sim::experiment::{self, Assignment, Assignments, Job, Options, Store
 
 use super::Replay;
 use crate::Usage;
-use crate::commands::setup::{mode, seed};
+use crate::commands::traces::{mode, seed};
 use crate::progress::Progress;
 
 /// A run of the store over models for each policy of the replay, whose cache has so many `slots` and is in one of

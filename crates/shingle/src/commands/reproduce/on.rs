@@ -11,7 +11,7 @@ use shingle_trace::{OpenOptions, Shape};
 
 use super::Reproduce;
 use crate::cli::Global;
-use crate::commands::setup;
+use crate::commands::traces;
 use crate::output::{self, note, print};
 use crate::progress::Progress;
 use crate::{Usage, table};
@@ -73,7 +73,7 @@ fn over(
     let options = OpenOptions { format, volume, seed, ..OpenOptions::default() };
     let mut opened = shingle_trace::open(trace, &options)?;
     let shape = Shape { mode: paper.comparison.grid.mode, ..Shape::default() };
-    let requests = setup::read_requests(&shape, &mut opened, global)?;
+    let requests = traces::read_requests(&shape, &mut opened, global)?;
     let progress = Progress::new("running", on::work(paper, requests.len() as u64), global.quiet);
     let served = |count| progress.add(count);
     Ok(on::run(paper, &opened.name, requests, seed, registry, &served)?)

@@ -10,7 +10,7 @@ use shingle_trace::{Mode, Opened, Shape};
 use super::output::{OutArgs, must_be_named, save};
 use crate::Usage;
 use crate::cli::{Global, TraceArgs, bytes, number};
-use crate::commands::setup::{mode, open_trace, read_requests, seed, shape};
+use crate::commands::traces::{mode, open_trace, read_requests, seed, shape};
 
 #[derive(Debug, Args)]
 #[command(mut_arg("trace", must_be_named))]

@@ -7,7 +7,7 @@ use shingle_trace::mix::{Mixing, Order};
 use super::output::{OutArgs, save_source};
 use crate::Usage;
 use crate::cli::{AssumedOp, Global, Mode, TraceArgs, bytes, copies, factor, number};
-use crate::commands::setup::read;
+use crate::commands::traces::read;
 use crate::output::note;
 
 #[derive(Debug, Args)]

@@ -8,7 +8,7 @@ use shingle_trace::write::{self, Sink};
 use shingle_trace::{Opened, Shaped, Source};
 
 use crate::cli::{Global, TraceArgs};
-use crate::commands::setup::{note_reading, open_trace, read, shape};
+use crate::commands::traces::{note_reading, open_trace, read, shape};
 use crate::output::{self, note};
 use crate::progress::Progress;
 

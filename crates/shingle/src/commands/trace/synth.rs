@@ -11,7 +11,7 @@ use shingle_trace::synth::{DEFAULT, PREFIX};
 use super::output::{OutArgs, save_trace};
 use crate::Usage;
 use crate::cli::{Global, TraceArgs};
-use crate::commands::setup::{open_trace, read};
+use crate::commands::traces::{open_trace, read};
 use crate::output::{note, text};
 
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use shingle_result::{TraceFormat, verdict::count};
 use shingle_trace::tally::{self, Counted, Tally};
 
 use crate::cli::{AssumedOp, Global, TraceArgs, number};
-use crate::commands::setup::{open_options, spec};
+use crate::commands::traces::{open_options, spec};
 use crate::output::{self, Tried, check_writable, print};
 use crate::progress::Progress;
 use crate::table;

@@ -14,7 +14,8 @@ use shingle_trace::analysis::Analysis;
 use shingle_trace::{Recognised, Summary};
 
 use crate::cli::{Global, TraceArgs};
-use crate::commands::setup::{check_written, read_trace};
+use crate::commands::setup::check_written;
+use crate::commands::traces::read_trace;
 use crate::listener::Listener;
 use crate::output::{self, Tried, check_writable, print};
 
