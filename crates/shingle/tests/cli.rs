@@ -330,6 +330,20 @@ fn what_changes_nothing_is_told() {
     assert_eq!(err.matches("changes nothing").count(), 2, "{err}");
 }
 
+#[test]
+fn packing_is_offered_where_it_helps() {
+    let folder = Folder::new();
+    let run = |trace| ["run", trace, "-p", "none", "-d", "hm-tiny", "-t", "log"];
+    let far = "synth:zipf?requests=1&range=40GB";
+    folder.refused(1, &run(far), &["; --remap packs the touched zones together, or choose"]);
+    folder.done(&[&run(far)[..], &["--remap"]].concat());
+    let wide = "synth:uniform?requests=500&range=40GB";
+    for more in [&[][..], &["--remap"]] {
+        let told = &["; the zones that it touches take ", " bytes: choose a larger drive with -d"];
+        folder.refused(1, &[&run(wide)[..], more].concat(), told);
+    }
+}
+
 /// What reads of a trace would end in, at the first block that nobody wrote.
 #[test]
 fn a_disk_that_refuses_reads_beyond_its_pointers_needs_a_translation() {

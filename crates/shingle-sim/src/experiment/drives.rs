@@ -171,9 +171,15 @@ pub(super) fn check_capacity<R: RequestList>(
         Some((number, request)) => (format!("request {number}"), end(&request)),
         None => ("its last request by address".into(), trace.summary.end_bytes),
     };
+    // Packed, it ends where the zones that it touches do.
+    let packed = trace.summary.accessed_zone_bytes();
+    let todo = if packed <= capacity {
+        "--remap packs the touched zones together, or choose a larger drive with -d".to_owned()
+    } else {
+        format!("the zones that it touches take {packed} bytes: choose a larger drive with -d")
+    };
     Err(ExperimentError::Data(format!(
-        "{}: {which} ends at byte {end}, beyond {} with its {capacity} bytes; --remap packs the \
-         touched zones together, or choose a larger drive with -d",
+        "{}: {which} ends at byte {end}, beyond {} with its {capacity} bytes; {todo}",
         trace.name,
         drive.title(),
     )))
