@@ -39,10 +39,10 @@ use delim::Delim;
 pub(super) use header::{SAY, unclear};
 #[cfg(feature = "parquet")]
 pub(super) use header::{role_of, with_unit};
-pub(super) use map::{Role, size_unit};
 #[cfg(feature = "parquet")]
 pub(super) use map::with_default_words;
 use map::{Column, Device, Header, Map, ROLES, Size, Sized, Time};
+pub(super) use map::{Role, size_unit};
 use shingle_core::units::{Op, SECTOR_BYTES};
 
 use super::text::{self, Decode, TextSource};
