@@ -1,23 +1,17 @@
-//! `run`, `compare` and `list`, and what all calls are given: options by name, policies, who asks.
+//! `run`, `compare` and `list`, and what such calls are given beside their options: policies, who asks.
 
 use pyo3::prelude::*;
-use serde_json::{Map, Value};
-use shingle::api::{self, Asked, Options};
+use serde_json::Value;
+use shingle::api::{self, Asked};
 use shingle_core::registry::Registry;
 use shingle_result::Program;
 
 use crate::errors::of_class;
+use crate::options::parsed;
 use crate::policy::{Definition, first_error};
 use crate::report::Report;
 use crate::trace::Trace;
 use crate::work::{Callbacks, Watch, work};
-
-/// Options from their JSON.
-pub(crate) fn parsed(py: Python<'_>, options: &str) -> PyResult<Options> {
-    let fields: Map<String, Value> = serde_json::from_str(options)
-        .map_err(|error| of_class(py, "UsageError", &error.to_string()))?;
-    Options::new(fields).map_err(|error| crate::errors::raised(py, &error))
-}
 
 /// What a call is given beside its options.
 pub(crate) struct Call {
@@ -91,12 +85,6 @@ pub(crate) fn compute(
     let trace = trace.map(|trace| trace.get().inner());
     let call = Call::new(policies, written, told)?;
     call.work(py, |asked| computed(&options, trace.as_deref(), asked)).map(Report::new)
-}
-
-/// The names of all options.
-#[pyfunction]
-pub(crate) fn options() -> Vec<String> {
-    Options::names()
 }
 
 /// `shingle list WHAT --json`.

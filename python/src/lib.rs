@@ -7,6 +7,7 @@
 mod arrow;
 mod asked;
 mod errors;
+mod options;
 mod pictures;
 mod policy;
 mod report;
@@ -45,7 +46,7 @@ pub fn module(module: &Bound<'_, PyModule>, registry: Registry) -> PyResult<()> 
     module.add_class::<policy::Slots>()?;
     module.add_class::<policy::Access>()?;
     module.add_function(wrap_pyfunction!(asked::compute, module)?)?;
-    module.add_function(wrap_pyfunction!(asked::options, module)?)?;
+    module.add_function(wrap_pyfunction!(options::options, module)?)?;
     module.add_function(wrap_pyfunction!(asked::listed, module)?)?;
     module.add_function(wrap_pyfunction!(trace::read, module)?)?;
     module.add_function(wrap_pyfunction!(trace::read_bytes, module)?)?;

@@ -12,8 +12,9 @@ use shingle_sim::experiment::Trace as InnerTrace;
 use shingle_sim::requests::Requests;
 use shingle_sweep::{Plan as InnerPlan, Shard, Sweep as InnerSweep};
 
-use crate::asked::{Call, parsed};
+use crate::asked::Call;
 use crate::errors::{of_class, raised};
+use crate::options::parsed;
 use crate::policy::Definition;
 use crate::report::Report;
 use crate::trace::Trace;

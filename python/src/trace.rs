@@ -17,7 +17,7 @@ use shingle_trace::mix::{Mixing, Order};
 use shingle_trace::{Source as _, Summary, hash, read_all, write};
 
 use crate::arrow;
-use crate::asked::parsed;
+use crate::options::parsed;
 use crate::requests::as_parquet;
 use crate::work::{Callbacks, Watch, work};
 
