@@ -496,17 +496,20 @@ fn records_are_those_of_the_copy_that_is_good() {
     }
 }
 
-/// It was durable in both copies before a superblock named it; of the log a crash leaves such pages.
+/// A checkpoint was durable in both copies before a superblock named it, and a commit before the next one was begun. Of the
+/// last commit a crash leaves such pages.
 #[test]
-fn a_page_that_is_blank_in_one_copy_is_damage_in_a_checkpoint_and_not_in_the_log() {
+fn a_page_that_is_blank_in_one_copy_is_damage_where_both_were_durable() {
     for copy in 0..2 {
-        let damaged = |kind| {
+        let damaged = |kind, page| {
             let map = two_commits();
-            map.change(kind, copy, 0, blank);
+            map.change(kind, copy, page, blank);
             map.found().damaged
         };
-        assert_eq!(damaged(Kind::Checkpoint), [copy == 0, copy == 1]);
-        assert_eq!(damaged(Kind::Log), [false; 2]);
+        let in_this_copy = [copy == 0, copy == 1];
+        assert_eq!(damaged(Kind::Checkpoint, 0), in_this_copy);
+        assert_eq!(damaged(Kind::Log, 0), in_this_copy);
+        assert_eq!(damaged(Kind::Log, 2), [false; 2]);
     }
 }
 
