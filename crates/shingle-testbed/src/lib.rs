@@ -10,10 +10,12 @@ pub mod explore;
 mod quiet;
 
 use std::ffi::OsString;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 use tempfile::TempDir;
 
 /// The number that a variable of the environment sets for a test.
@@ -40,6 +42,19 @@ pub fn times(count: u64) -> u64 {
 #[must_use]
 pub fn folder() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder")
+}
+
+/// A socket at `path` that does not listen yet: until it does each attempt to accept a connection is an error, as where
+/// the system has no more descriptors.
+///
+/// # Panics
+/// If there can be none.
+#[must_use]
+pub fn bound_socket(path: &Path) -> OwnedFd {
+    let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None);
+    let socket = socket.expect("a socket");
+    rustix::net::bind(&socket, &SocketAddrUnix::new(path).expect("a short path")).expect("bound");
+    socket
 }
 
 /// The variable that asks for tests that need root.

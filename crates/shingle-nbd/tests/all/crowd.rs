@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::common::{Bed, Held, LONG};
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 use shingle_nbd::client::Client;
 use shingle_nbd::export::{Answer, Command};
 use shingle_nbd::listen::Listener;
@@ -278,9 +277,7 @@ fn that_the_system_gives_no_connections_is_told_once() {
     let bed = Bed::new(Arc::new(Memory::new(4096)));
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("sock");
-    let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None);
-    let socket = socket.expect("a socket");
-    rustix::net::bind(&socket, &SocketAddrUnix::new(&path).expect("short")).expect("bound");
+    let socket = shingle_testbed::bound_socket(&path);
     // Until it listens each call is an error.
     let not_yet = socket.try_clone().expect("the same").into();
     bed.server.listen(Listener::inherit_unix(not_yet).expect("a path")).expect("a thread");

@@ -370,7 +370,6 @@ pub fn serve(
 
 #[cfg(test)]
 mod tests {
-    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 
     use super::*;
 
@@ -406,9 +405,7 @@ mod tests {
     fn who_asks_is_answered_though_the_system_refused_connections_before() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("sock");
-        let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None);
-        let socket = socket.expect("a socket");
-        rustix::net::bind(&socket, &SocketAddrUnix::new(&path).expect("short")).expect("bound");
+        let socket = shingle_testbed::bound_socket(&path);
         let not_yet = socket.try_clone().expect("the same").into();
         let not_yet = Arc::new(Listener::inherit_unix(not_yet).expect("it has a path"));
         let done = |stream: &Arc<UnixStream>| {
