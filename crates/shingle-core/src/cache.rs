@@ -26,9 +26,6 @@ pub const LOOKED_AHEAD: usize = 16;
 /// begins, who is first there, who is next.
 pub const SHOWN: usize = 3 * LOOKED_AHEAD;
 
-/// What so few slots take is in a processor's cache by itself: to ask for it ahead costs more than it saves.
-const FEW_SLOTS: u32 = 1 << 16;
-
 /// What became of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
@@ -364,7 +361,7 @@ impl<P: Policy> CacheCore for Cache<P> {
     }
 
     fn expect(&self, requests: &[Request]) {
-        if self.slots.capacity() <= FEW_SLOTS {
+        if self.slots.are_few() {
             return;
         }
         let mut parts = requests.chunks(LOOKED_AHEAD);

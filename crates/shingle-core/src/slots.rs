@@ -29,6 +29,9 @@ pub(crate) const EXPECTED_MAX: usize = 64;
 /// Victims likewise.
 pub(crate) const VICTIMS_MAX: usize = 16;
 
+/// What so many slots take is in a processor's cache by itself.
+const FEW: u32 = 1 << 16;
+
 /// All slots of a cache, indexed by [`Slot`], and found by block through a chained hash table: the
 /// chains run through the records, which a hit needs anyway.
 #[derive(Clone, Debug)]
@@ -78,6 +81,13 @@ impl Slots {
     #[must_use]
     pub fn capacity(&self) -> u32 {
         self.records.len() as u32
+    }
+
+    /// Whether a processor's cache holds all that is known of them: to ask the memory for it ahead costs more than it saves.
+    #[must_use]
+    #[inline]
+    pub fn are_few(&self) -> bool {
+        self.capacity() <= FEW
     }
 
     /// The block in `slot`.

@@ -69,6 +69,9 @@ impl Contents {
 
     /// As [`CacheCore::expect`].
     pub(super) fn expect(&self, requests: &[Request], durability: &Durability) {
+        if self.cache.slots().are_few() {
+            return;
+        }
         self.cache.expect(requests);
         // Of each request the first block, of which there are no others as a rule.
         let mut places = [None; LOOKED_AHEAD];
