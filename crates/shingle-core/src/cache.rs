@@ -41,6 +41,33 @@ pub enum Outcome {
     NoRoom,
 }
 
+/// What is likely to become of the next [`LOOKED_AHEAD`] requests. A guess, for whoever has the memory bring what it
+/// will look up itself.
+#[derive(Clone, Copy, Debug)]
+pub enum Coming<'a> {
+    /// Blocks are found in these slots.
+    Hits(&'a [Slot]),
+    /// These blocks are not found.
+    Misses(&'a [Block]),
+    /// These slots make room for them.
+    Victims(&'a [Slot]),
+}
+
+impl Coming<'_> {
+    /// Tells `expect` of the blocks that the disk is to read or write for it.
+    #[inline]
+    pub fn on_disk(&self, slots: &Slots, expect: impl Fn(Block)) {
+        match self {
+            Coming::Hits(_) => {}
+            Coming::Misses(blocks) => blocks.iter().for_each(|&block| expect(block)),
+            Coming::Victims(victims) => {
+                let dirty = victims.iter().filter(|&&slot| slots.dirty(slot));
+                dirty.for_each(|&slot| expect(slots.block(slot)));
+            }
+        }
+    }
+}
+
 /// A cache of blocks, managed by policy `P`. Pure: it decides, an executor does and reports back.
 #[derive(Clone, Debug)]
 pub struct Cache<P> {
@@ -202,8 +229,9 @@ pub trait CacheCore: Send {
 
     /// These requests come next, [`SHOWN`] or as many as are known: has the memory bring what they will read, a step
     /// for each [`LOOKED_AHEAD`] of them, while others are worked on. To be called before each [`LOOKED_AHEAD`]
-    /// requests. It changes nothing; only an executor that knows the future can call it.
-    fn expect(&self, requests: &[Request]);
+    /// requests. `tell` is told what is likely to become of the first of them. It changes nothing; only an executor
+    /// that knows the future can call it.
+    fn expect(&self, requests: &[Request], tell: &mut dyn FnMut(Coming));
 
     /// The slot that holds `block`.
     fn lookup(&self, block: Block) -> Option<Slot>;
@@ -360,7 +388,7 @@ impl<P: Policy> CacheCore for Cache<P> {
         self.slots.unpin(slot);
     }
 
-    fn expect(&self, requests: &[Request]) {
+    fn expect(&self, requests: &[Request], tell: &mut dyn FnMut(Coming)) {
         if self.slots.are_few() {
             return;
         }
@@ -371,14 +399,24 @@ impl<P: Policy> CacheCore for Cache<P> {
         self.slots.expect_heads(later);
         self.slots.expect_first(soon);
         let mut met = [Slot::NONE; EXPECTED_MAX];
-        let misses = self.slots.expect_second(next, &mut met);
+        self.slots.expect_second(next, &mut met);
         self.policy.expect_blocks(next, soon, &self.slots);
-        met[..next.len()]
-            .iter()
-            .filter_map(|slot| slot.some())
-            .for_each(|slot| self.policy.expect(slot));
-        if misses > 0 && self.slots.full() {
-            self.expect_victims(misses.min(VICTIMS_MAX));
+        let (mut hits, mut misses) = ([Slot::NONE; EXPECTED_MAX], [Block(0); EXPECTED_MAX]);
+        let mut count = 0;
+        for (at, (&block, &slot)) in next.iter().zip(&met).enumerate() {
+            // (Without a branch, as in `expect_second`.)
+            hits[at - count] = slot;
+            misses[count] = block;
+            count += usize::from(slot == Slot::NONE);
+        }
+        let (hits, misses) = (&hits[..next.len() - count], &misses[..count]);
+        hits.iter().for_each(|&slot| self.policy.expect(slot));
+        tell(Coming::Hits(hits));
+        if count > 0 {
+            tell(Coming::Misses(misses));
+            if self.slots.full() {
+                self.expect_victims(count.min(VICTIMS_MAX), tell);
+            }
         }
     }
 
@@ -445,16 +483,17 @@ impl<P: Policy> CacheCore for Cache<P> {
 impl<P: Policy> Cache<P> {
     /// As [`CacheCore::expect`], of who leaves for `misses` blocks, and who will for as many behind those.
     #[inline]
-    fn expect_victims(&self, misses: usize) {
+    fn expect_victims(&self, misses: usize, tell: &mut dyn FnMut(Coming)) {
         let mut victims = [Slot::NONE; 3 * VICTIMS_MAX];
         let known = self.policy.coming(&mut victims[..3 * misses]);
-        let mut parts = victims[..known].chunks(misses).map(|part| part.iter().copied());
-        let mut part = || parts.next().into_iter().flatten();
+        let mut parts = victims[..known].chunks(misses);
+        let mut part = || parts.next().unwrap_or_default();
         let (next, soon, later) = (part(), part(), part());
-        self.slots.expect_slots(later);
-        self.slots.expect_to_leave(soon);
-        self.slots.expect_leaving(next.clone());
-        next.for_each(|slot| self.policy.expect(slot));
+        self.slots.expect_slots(later.iter().copied());
+        self.slots.expect_to_leave(soon.iter().copied());
+        self.slots.expect_leaving(next.iter().copied());
+        next.iter().for_each(|&slot| self.policy.expect(slot));
+        tell(Coming::Victims(next));
     }
 }
 

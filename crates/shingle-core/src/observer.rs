@@ -7,7 +7,7 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::cache::{CacheCore, Outcome};
+use crate::cache::{CacheCore, Coming, Outcome};
 use crate::plan::Plan;
 use crate::policy::{Access, Cost, Memory};
 use crate::slots::Slots;
@@ -313,8 +313,8 @@ impl<O: Observer + 'static> CacheCore for Observed<O> {
         self.cache.unpin(slot);
     }
 
-    fn expect(&self, requests: &[Request]) {
-        self.cache.expect(requests);
+    fn expect(&self, requests: &[Request], tell: &mut dyn FnMut(Coming)) {
+        self.cache.expect(requests, tell);
     }
 
     fn lookup(&self, block: Block) -> Option<Slot> {

@@ -272,11 +272,9 @@ impl Slots {
         }
     }
 
-    /// Likewise what it reads second, once the first is there. Fills `met` with where it leads, and returns of how many
-    /// it leads nowhere.
+    /// Likewise what it reads second, once the first is there. Fills `met` with where it leads.
     #[inline]
-    pub(crate) fn expect_second(&self, blocks: &[Block], met: &mut [Slot; EXPECTED_MAX]) -> usize {
-        let mut nowhere = 0;
+    pub(crate) fn expect_second(&self, blocks: &[Block], met: &mut [Slot; EXPECTED_MAX]) {
         for (&block, met) in blocks.iter().zip(met) {
             let head = self.heads[self.bucket(block)];
             let (mut first, mut second) = (block.0, Slot::NONE);
@@ -285,10 +283,8 @@ impl Slots {
             }
             // (Without a branch: whether it is there, nobody can guess.)
             *met = if first == block.0 { head } else { second };
-            nowhere += usize::from(*met == Slot::NONE);
             prefetch_index(&self.records, met.index());
         }
-        nowhere
     }
 
     /// Likewise where looking for these begins, once what is known of them is there; of the first [`EXPECTED_MAX`].

@@ -82,6 +82,11 @@ pub trait Drive: Send {
     /// the stamps read; all others pass an empty slice.
     fn serve(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served;
 
+    /// I/O of `block` is likely to come soon: has the memory bring what it will look up. It changes nothing.
+    fn expect(&self, block: Block) {
+        let _ = block;
+    }
+
     /// One step of background work of a drive that has been idle since `idle_since`, started at
     /// `now`. Returns when the step ends; `None` when there is nothing to do (yet). `pending` is
     /// what has arrived meanwhile and waits: a drive may give way to it. A step once begun is

@@ -188,7 +188,7 @@ fn core_alone(requests: &[Request], slots: u32) -> (f64, u64) {
     let (mut plan, mut hits) = (Plan::default(), 0);
     let begun = processor_seconds();
     for first in (0..requests.len()).step_by(LOOKED_AHEAD) {
-        cache.expect(part_of(requests, first, SHOWN));
+        cache.expect(part_of(requests, first, SHOWN), &mut |_| {});
         for (request, number) in part_of(requests, first, LOOKED_AHEAD).iter().zip(first as u64..) {
             let mut access = Access::whole(number, request.first(), request.op);
             access.request = *request;

@@ -8,6 +8,14 @@ use crate::disk::Disk;
 use crate::passed::Passed;
 use crate::watch::{Cause, Command, Watch};
 
+/// When an I/O was served.
+#[derive(Clone, Copy)]
+pub(crate) struct Turn {
+    /// Its turn came. That is before the end of the background step it may have to wait for.
+    pub(crate) came: Nanos,
+    pub(crate) done: Nanos,
+}
+
 /// A drive and when it is free.
 pub(crate) struct Device {
     disk: Disk,
@@ -68,6 +76,7 @@ impl Device {
     }
 
     /// Before an I/O of a sample, does what was left out of it.
+    #[cold]
     fn pass_over(&mut self, ready: Nanos, op: Op) {
         let Some(mut passed) = self.passed.take() else { return };
         passed.before(op, &mut self.beside);
@@ -83,24 +92,23 @@ impl Device {
         self.passed = Some(passed);
     }
 
-    /// Serves `io`, which may begin at `ready`, as soon as the drive is free. Returns when its turn
-    /// came, which is before the end of the background step it may have to wait for.
+    /// Serves `io`, which may begin at `ready`, as soon as the drive is free.
     #[inline]
-    pub(crate) fn serve(&mut self, ready: Nanos, io: &Io, data: &mut [Stamp]) -> (Nanos, Served) {
+    pub(crate) fn serve(&mut self, ready: Nanos, io: &Io, data: &mut [Stamp]) -> Turn {
         debug_assert!(self.may_serve(io, data), "{io:?} with {} stamps", data.len());
         if self.passed.is_some() {
             self.pass_over(ready, io.op);
         }
-        let (turn, served) = if self.queues {
+        let turn = if self.queues {
             self.hand_over(ready, io, data)
         } else {
             self.turn(ready, |drive, start| drive.serve(start, io, data))
         };
         match io.op {
-            Op::Read => self.read_time += served.done.since(turn),
-            _ => self.write_time += served.done.since(turn),
+            Op::Read => self.read_time += turn.done.since(turn.came),
+            _ => self.write_time += turn.done.since(turn.came),
         }
-        (turn, served)
+        turn
     }
 
     /// [`Device::serve`], and tells those who look on why.
@@ -111,12 +119,12 @@ impl Device {
         ready: Nanos,
         io: &Io,
         data: &mut [Stamp],
-    ) -> (Nanos, Served) {
-        let (turn, served) = self.serve(ready, io, data);
+    ) -> Turn {
+        let turn = self.serve(ready, io, data);
         if let Some(watch) = &mut self.watch {
-            watch.command(&Command { at: turn, done: served.done, io: *io, cause });
+            watch.command(&Command { at: turn.came, done: turn.done, io: *io, cause });
         }
-        (turn, served)
+        turn
     }
 
     /// Those who look on, if anybody does.
@@ -138,35 +146,31 @@ impl Device {
     ///
     /// # Panics
     /// If the drive exposes no zones, or the zone is conventional: nobody may ask for it then.
-    pub(crate) fn reset(&mut self, ready: Nanos, zone: Zone) -> (Nanos, Served) {
-        let (turn, served) = self.turn(ready, |drive, start| {
+    pub(crate) fn reset(&mut self, ready: Nanos, zone: Zone) -> Turn {
+        let turn = self.turn(ready, |drive, start| {
             zoned(drive).reset(start, zone).expect("a zone with a write pointer can be reset")
         });
-        self.write_time += served.done.since(turn);
+        self.write_time += turn.done.since(turn.came);
         if let Some(watch) = &mut self.watch {
             let info = zoned(self.disk.drive_mut()).zone(zone);
             let io = Io { op: Op::Trim, block: info.first, count: info.blocks };
-            watch.command(&Command { at: turn, done: served.done, io, cause: Cause::Reset });
+            watch.command(&Command { at: turn.came, done: turn.done, io, cause: Cause::Reset });
         }
-        (turn, served)
+        turn
     }
 
     #[inline]
-    fn turn(
-        &mut self,
-        ready: Nanos,
-        work: impl FnOnce(&mut dyn Drive, Nanos) -> Served,
-    ) -> (Nanos, Served) {
-        let turn = ready.max(self.last_io);
-        self.idle_until(turn);
-        self.overrun += self.free.since(turn);
-        let start = turn.max(self.free);
+    fn turn(&mut self, ready: Nanos, work: impl FnOnce(&mut dyn Drive, Nanos) -> Served) -> Turn {
+        let came = ready.max(self.last_io);
+        self.idle_until(came);
+        self.overrun += self.free.since(came);
+        let start = came.max(self.free);
         let served = work(self.disk.drive_mut(), start);
         debug_assert!(adds_up(start, &served), "{served:?} from {start:?}");
         (self.free, self.last_io) = (served.done, served.done);
         self.busy += served.done.since(start);
         self.responses.record(served.done.since(ready));
-        (turn, served)
+        Turn { came, done: served.done }
     }
 
     /// Has the drive do in idle time what it would have done by `now`, for a host that wants to know
@@ -176,15 +180,15 @@ impl Device {
     }
 
     /// Serves `io` by a drive that has the queues itself.
-    fn hand_over(&mut self, ready: Nanos, io: &Io, data: &mut [Stamp]) -> (Nanos, Served) {
+    fn hand_over(&mut self, ready: Nanos, io: &Io, data: &mut [Stamp]) -> Turn {
         let served = self.disk.drive_mut().serve(ready, io, data);
         debug_assert!(adds_up(ready, &served), "{served:?} from {ready:?}");
-        let turn = ready + served.wait;
+        let came = ready + served.wait;
         self.last_io = self.last_io.max(served.done);
         self.free = self.last_io;
-        self.busy += served.done.since(turn);
+        self.busy += served.done.since(came);
         self.responses.record(served.done.since(ready));
-        (turn, served)
+        Turn { came, done: served.done }
     }
 
     /// Whether the drive may be asked for this ([`Drive`]).

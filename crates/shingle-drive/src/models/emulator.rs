@@ -23,7 +23,7 @@ use crate::sheet::{Buffer, DriveError, Recipe, Timing};
 use crate::steps::{self, StepLog};
 use serde::Deserialize;
 use shingle_core::drive_view::InOrder;
-use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op};
 
 /// What becomes of a block that is written while the buffer holds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -284,6 +284,10 @@ impl Drive for Emulator {
             }
         }
         served
+    }
+
+    fn expect(&self, block: Block) {
+        self.ring.expect(block.0);
     }
 
     fn drain(&mut self, now: Nanos) -> Nanos {

@@ -6,6 +6,8 @@
 //! flat table finds the slot of a block. In which order slots are filled, and when holes can be
 //! filled again, is the business of the log: a ring (`ring.rs`) or zones (`host_aware/cache.rs`).
 
+use prefetch_index::prefetch_index;
+
 /// No slot in a list, none in the table: slots are stored plus one, so that memory never written
 /// stays untouched.
 const NONE: u32 = 0;
@@ -108,6 +110,12 @@ impl Map {
     pub(crate) fn find(&self, block: u64) -> Option<u32> {
         let entry = self.table[self.probe(block)];
         (entry != 0).then(|| slot_of(entry))
+    }
+
+    /// Has the memory bring, while others are worked on, where looking for `block` begins.
+    #[inline]
+    pub(crate) fn expect(&self, block: u64) {
+        prefetch_index(&self.table, self.home(block));
     }
 
     /// Fills `slot`, a hole, with `block` of `band`. `starts`: it is the first block of a host

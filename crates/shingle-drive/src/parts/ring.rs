@@ -117,6 +117,12 @@ impl Ring {
         self.map.find(block)
     }
 
+    /// As [`Map::expect`].
+    #[inline]
+    pub(crate) fn expect(&self, block: u64) {
+        self.map.expect(block);
+    }
+
     /// Fills the slot at the end with `block` of `band`; an older copy becomes a hole. `starts`: it
     /// is the first block of a host write. Returns the slot, and whether there was an older copy.
     #[inline]

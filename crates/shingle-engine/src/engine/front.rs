@@ -93,9 +93,10 @@ impl<D: Data> Engine<D> {
     }
 
     /// These requests come next: what they will look up is brought into the processor's cache. It changes nothing,
-    /// and only an owner who knows the future can say so.
-    pub fn expect(&self, requests: &[Request]) {
-        self.contents.expect(requests, &self.durability);
+    /// and only an owner who knows the future can say so. `disk` is told of blocks that the disk is likely to read or
+    /// write for them.
+    pub fn expect(&self, requests: &[Request], disk: &dyn Fn(Block)) {
+        self.contents.expect(requests, &self.durability, disk);
     }
 
     /// A client wants something. It is answered by a [`Reply`](super::Reply) with its id.

@@ -150,7 +150,7 @@ impl<'a> Client<'a> {
             let mut coming = Nanos::NEVER;
             while next < requests.len() && self.has_place() {
                 if next == expected {
-                    self.world.engine.expect(requests.part(next, SHOWN, &mut scratch));
+                    self.world.expect(requests.part(next, SHOWN, &mut scratch));
                     expected += LOOKED_AHEAD;
                 }
                 let Some(request) = requests.part(next, 1, &mut scratch).first() else {

@@ -1,7 +1,7 @@
 //! The world of a simulated store: a clock, an SSD and a disk that are models, and the engine between
 //! them. What a real store gets from files and from the time of day it gets from here.
 
-use shingle_core::units::{Block, Nanos, Op};
+use shingle_core::units::{Block, Nanos, Op, Request};
 use shingle_drive::{Io, Stamp};
 use shingle_engine::{self as engine, Command, Effects, Engine, IoId, Kind, Reply};
 use shingle_result::{HostCounters, HostMeter, Snapshot};
@@ -53,6 +53,12 @@ impl World {
         };
         world.settle();
         world
+    }
+
+    /// These requests come next.
+    pub(super) fn expect(&self, requests: &[Request]) {
+        let disk = self.disk.drive();
+        self.engine.expect(requests, &|block| disk.expect(block));
     }
 
     /// What counts what host and cache do: the observer of the cache.
@@ -147,7 +153,7 @@ impl World {
             self.scratch.clear();
             self.scratch.extend(io.buffers.iter().map(|block| block.0));
         }
-        let (_, served) = match io.device {
+        let turn = match io.device {
             engine::Device::Ssd => self.ssd.serve(self.now, &asked, &mut self.scratch),
             engine::Device::Disk => {
                 let cause = match io.kind {
@@ -169,7 +175,7 @@ impl World {
         }
         // (What stands there is empty.)
         std::mem::swap(&mut self.under_way[key], &mut io.buffers);
-        self.due.begin(device, served.done, key);
+        self.due.begin(device, turn.done, key);
     }
 
     /// Destages everything, and has the disk empty its buffer.

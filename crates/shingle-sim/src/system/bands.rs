@@ -64,8 +64,8 @@ impl System {
             let io = Io { op: Op::Read, block: next, count };
             let (ready, data) =
                 (self.clock.ready(), &mut self.merged[at..at + count as usize * stamped]);
-            let (_, served) = self.disk.serve_for(Cause::Rmw, ready, &io, data);
-            self.clock.chain(served.done);
+            let turn = self.disk.serve_for(Cause::Rmw, ready, &io, data);
+            self.clock.chain(turn.done);
             next = next.after(count);
         }
         to.0 - from.0

@@ -91,10 +91,10 @@ impl System {
     fn destage(&mut self, run: &[Destage]) {
         let read = self.read_slots(run);
         let io = Io { op: Op::Write, block: run[0].block, count: run.len() as u64 };
-        let (start, served) = self.disk.serve_for(Cause::Destage, read, &io, &mut self.stamps);
+        let turn = self.disk.serve_for(Cause::Destage, read, &io, &mut self.stamps);
         // Whoever needs the room waits for it.
-        self.clock.chain(served.done);
-        self.destaged(run, served.done.since(start));
+        self.clock.chain(turn.done);
+        self.destaged(run, turn.done.since(turn.came));
     }
 
     /// Reads the blocks of `run` from the SSD, their stamps into `stamps`. Returns when that is done.

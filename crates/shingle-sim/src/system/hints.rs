@@ -57,7 +57,9 @@ impl System {
 
     /// These requests come next; see [`CacheCore::expect`].
     pub fn expect(&self, requests: &[Request]) {
-        self.cache.expect(requests);
+        let (slots, drive) = (self.cache.slots(), self.disk.drive());
+        let expect = |block| drive.expect(block);
+        self.cache.expect(requests, &mut |coming| coming.on_disk(slots, expect));
     }
 
     /// Whether [`System::announce`] is of use.

@@ -92,12 +92,12 @@ impl System {
             self.stamps.extend(blocks.iter().map(|&(_, stamp)| stamp));
         }
         let ready = self.clock.ready();
-        let (start, served) = self.disk.serve_for(cause, ready, &io, &mut self.stamps);
-        self.clock.waits_for(served.done);
+        let turn = self.disk.serve_for(cause, ready, &io, &mut self.stamps);
+        self.clock.waits_for(turn.done);
         if op == Op::Read {
-            let took = served.done.since(start);
+            let took = turn.done.since(turn.came);
             self.cache.observe(&Cost { op, blocks: io.count, took });
-            self.fill(&blocks, served.done);
+            self.fill(&blocks, turn.done);
         }
         self.run.blocks = blocks;
         self.run.blocks.clear();

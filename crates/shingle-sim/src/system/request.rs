@@ -131,8 +131,8 @@ impl System {
             check.trim(first, count);
         }
         let io = Io { op: Op::Trim, block: first, count };
-        let (_, served) = self.disk.serve_for(Cause::Trim, self.clock.ready(), &io, &mut []);
-        self.clock.waits_for(served.done);
+        let turn = self.disk.serve_for(Cause::Trim, self.clock.ready(), &io, &mut []);
+        self.clock.waits_for(turn.done);
     }
 
     /// Dirty blocks are safe on the SSD; what either device holds in volatile caches is not.
@@ -141,7 +141,7 @@ impl System {
         let on_ssd = self.ssd.flush(self.clock.ready());
         self.clock.waits_for(on_ssd);
         let io = Io { op: Op::Flush, block: Block(0), count: 0 };
-        let (_, on_disk) = self.disk.serve_for(Cause::Flush, self.clock.ready(), &io, &mut []);
-        self.clock.waits_for(on_disk.done);
+        let turn = self.disk.serve_for(Cause::Flush, self.clock.ready(), &io, &mut []);
+        self.clock.waits_for(turn.done);
     }
 }

@@ -48,7 +48,7 @@ impl Ssd {
             return ready;
         }
         let io = Io { op: Op::Read, block: Block(u64::from(slot.0)), count: 1 };
-        self.device.serve(ready, &io, stamp).1.done
+        self.device.serve(ready, &io, stamp).done
     }
 
     /// Writes `slot` from `ready` on. Returns when that is done.
@@ -62,7 +62,7 @@ impl Ssd {
             return ready;
         }
         let io = Io { op: Op::Write, block: Block(u64::from(slot.0)), count: 1 };
-        self.device.serve(ready, &io, stamp).1.done
+        self.device.serve(ready, &io, stamp).done
     }
 
     /// Serves what the request under way has pooled. Returns when that is done.
@@ -74,7 +74,7 @@ impl Ssd {
         for (op, mut left) in [(Op::Read, pooled.read_blocks), (Op::Write, pooled.written_blocks)] {
             while left > 0 {
                 let count = left.min(count_max);
-                done = self.device.serve(done, &Io { op, block: Block(0), count }, &mut []).1.done;
+                done = self.device.serve(done, &Io { op, block: Block(0), count }, &mut []).done;
                 left -= count;
             }
         }
@@ -84,7 +84,7 @@ impl Ssd {
     /// Has it make durable what it holds in a volatile cache.
     pub(super) fn flush(&mut self, ready: Nanos) -> Nanos {
         let io = Io { op: Op::Flush, block: Block(0), count: 0 };
-        self.device.serve(ready, &io, &mut []).1.done
+        self.device.serve(ready, &io, &mut []).done
     }
 
     /// What it is on.

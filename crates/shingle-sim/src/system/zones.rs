@@ -78,8 +78,8 @@ impl System {
     }
 
     fn reset(&mut self, zone: Zone) {
-        let (_, served) = self.disk.reset(self.clock.ready(), zone);
-        self.clock.chain(served.done);
+        let turn = self.disk.reset(self.clock.ready(), zone);
+        self.clock.chain(turn.done);
     }
 
     /// Reads what the cache does not have.
@@ -92,8 +92,8 @@ impl System {
             self.merged.resize(at + count as usize * stamped, 0);
             let io = Io { op: Op::Read, block: next, count };
             let (ready, data) = (self.clock.ready(), &mut self.merged[at..]);
-            let (_, served) = self.disk.serve_for(Cause::Rmw, ready, &io, data);
-            self.clock.chain(served.done);
+            let turn = self.disk.serve_for(Cause::Rmw, ready, &io, data);
+            self.clock.chain(turn.done);
             next = next.after(count);
         }
     }
@@ -114,8 +114,8 @@ impl System {
             let to = (at + count as usize).min(self.merged.len());
             let io = Io { op: Op::Write, block: next, count };
             let (ready, data) = (self.clock.ready(), &mut self.merged[at..to]);
-            let (_, served) = self.disk.serve_for(Cause::Rmw, ready, &io, data);
-            self.clock.chain(served.done);
+            let turn = self.disk.serve_for(Cause::Rmw, ready, &io, data);
+            self.clock.chain(turn.done);
             next = next.after(count);
         }
     }

@@ -40,7 +40,7 @@ use crate::sheet::{DriveError, Recipe, Timing};
 use crate::steps::StepLog;
 use clean::{Job, Share};
 use shingle_core::drive_view::InOrder;
-use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op};
 use std::collections::VecDeque;
 use stream::Stream;
 use values::{Limits, Values, scaled};
@@ -286,6 +286,10 @@ impl Drive for DriveManaged {
         } else {
             self.idle_cleaning.then(|| idle_since + self.idle_delay)
         }
+    }
+
+    fn expect(&self, block: Block) {
+        self.ring.expect(block.0);
     }
 
     fn drain(&mut self, now: Nanos) -> Nanos {

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use prefetch_index::prefetch_index;
-use shingle_core::cache::{CacheCore, LOOKED_AHEAD, Outcome};
+use shingle_core::cache::{CacheCore, Coming, Outcome};
 use shingle_core::plan::{Destage, Plan};
 use shingle_core::policy::{Access, Cost};
 use shingle_core::units::{Block, Nanos, Request, Slot, Zone};
@@ -67,21 +67,21 @@ impl Contents {
         self.cache.lookup(block)
     }
 
-    /// As [`CacheCore::expect`].
-    pub(super) fn expect(&self, requests: &[Request], durability: &Durability) {
-        if self.cache.slots().are_few() {
-            return;
-        }
-        self.cache.expect(requests);
-        // Of each request the first block, of which there are no others as a rule.
-        let mut places = [None; LOOKED_AHEAD];
-        for (place, request) in places.iter_mut().zip(requests) {
-            *place = self.lookup(request.first()).map(Slot::index);
-            place.inspect(|&place| prefetch_index(&self.mappings, place));
-        }
-        for place in places.into_iter().flatten() {
-            self.mappings[place].frame.inspect(|&frame| durability.expect(frame));
-        }
+    /// As [`CacheCore::expect`]; `disk` is told of blocks that the disk is likely to read or write.
+    pub(super) fn expect(
+        &self,
+        requests: &[Request],
+        durability: &Durability,
+        disk: &dyn Fn(Block),
+    ) {
+        self.cache.expect(requests, &mut |coming| {
+            if let Coming::Hits(slots) = coming {
+                slots.iter().for_each(|slot| prefetch_index(&self.mappings, slot.index()));
+                let frames = slots.iter().filter_map(|&slot| self.mapping(slot).frame);
+                frames.for_each(|frame| durability.expect(frame));
+            }
+            coming.on_disk(self.cache.slots(), disk);
+        });
     }
 
     /// Has the memory bring what [`Contents::map`] will write to.

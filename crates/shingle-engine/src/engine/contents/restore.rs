@@ -97,7 +97,7 @@ impl Contents {
             requests.clear();
             requests.extend(part.iter().map(|(_, entry)| request_for(entry.block)));
             for (held, first) in part.chunks(LOOKED_AHEAD).zip((0..).step_by(LOOKED_AHEAD)) {
-                self.cache.expect(&requests[first..requests.len().min(first + SHOWN)]);
+                self.cache.expect(&requests[first..requests.len().min(first + SHOWN)], &mut |_| {});
                 held.iter().try_for_each(|(frame, entry)| self.put(*frame, entry, disk_blocks))?;
             }
         }
