@@ -1,9 +1,53 @@
 //! Mistakes one could make, each behind a switch of test builds: the crash tests must find every one.
 
-/// A mistake.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)] // the names say it; what each leaves out is where it is asked for
-pub enum Bug {
+/// The type `Bug` of the crate that lists them here, and `Seeded`, the one that is made: none, without the feature `bugs` of that
+/// crate. What each leaves out is where it is asked for. Those behind `harmless` look like mistakes and are none.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! bugs {
+    ($($bug:ident),* $(,)? $(; harmless: $($harmless:ident),*)?) => {
+        /// A mistake.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[allow(missing_docs)] // the names say it
+        pub enum Bug {
+            $($bug,)*
+            $($($harmless,)*)?
+        }
+
+        impl Bug {
+            /// All mistakes.
+            pub const ALL: &[Bug] = &[$(Bug::$bug),*];
+
+            /// What looks like a mistake and is none: the crash tests must find nothing.
+            pub const HARMLESS: &[Bug] = &[$($(Bug::$harmless),*)?];
+        }
+
+        /// The mistake that is made, if one is. Each part that can make some has its own.
+        #[derive(Clone, Copy, Default, Debug)]
+        pub(crate) struct Seeded(Option<Bug>);
+
+        #[allow(dead_code)]
+        impl Seeded {
+            pub(crate) fn new(bug: Option<Bug>) -> Seeded {
+                Seeded(bug.filter(|_| cfg!(feature = "bugs")))
+            }
+
+            /// Whether the mistake is made; never, outside of test builds.
+            #[inline]
+            pub(crate) fn has(self, bug: Bug) -> bool {
+                cfg!(feature = "bugs") && self.0 == Some(bug)
+            }
+
+            /// Whether any mistake is made.
+            #[inline]
+            pub(crate) fn are_made(self) -> bool {
+                cfg!(feature = "bugs") && self.0.is_some()
+            }
+        }
+    };
+}
+
+bugs! {
     FlushBeforeCommit,
     FuaIgnored,
     CommitWithoutFlush,
@@ -81,116 +125,6 @@ pub enum Bug {
     BandTouchedForgotten,
     BandUnheld,
     BandOvertakenKept,
-    BandReadErrorIgnored,
-    /// In [`Bug::HARMLESS`].
-    StepsReversed,
-}
-
-impl Bug {
-    /// All mistakes.
-    pub const ALL: &[Bug] = &[
-        Bug::FlushBeforeCommit,
-        Bug::FuaIgnored,
-        Bug::CommitWithoutFlush,
-        Bug::FlushBeforePages,
-        Bug::CleanBeforeDiskFlush,
-        Bug::DestageErrorIgnored,
-        Bug::FrameReusedAtOnce,
-        Bug::FrameReusedAtCommit,
-        Bug::FramesUsedBeforeCorrections,
-        Bug::CorrectionsForgotten,
-        Bug::ReadWithoutChecksum,
-        Bug::DestageWithoutChecksum,
-        Bug::BypassOfCached,
-        Bug::BypassBeforeGivenUp,
-        Bug::FlushWithoutDisk,
-        Bug::RecordBeforeData,
-        Bug::FillFromUnflushed,
-        Bug::NoFlushAtStart,
-        Bug::SupersededForgotten,
-        Bug::DroppedForgotten,
-        Bug::WrittenInPlace,
-        Bug::CleanThoughRewritten,
-        Bug::PartialAsWhole,
-        Bug::OverlapsUnordered,
-        Bug::DirtyErrorReadsDisk,
-        Bug::WriteErrorHidden,
-        Bug::UnlockedBeforeFill,
-        Bug::DestageBeforeCommit,
-        Bug::NoSsdFlushAtStart,
-        Bug::BypassBeforeInvalidation,
-        Bug::BypassOfDirty,
-        Bug::GoneUntold,
-        Bug::SwapForgetsDestages,
-        Bug::FullPageDropsLast,
-        Bug::FlushedNotRewritten,
-        Bug::FailureUntold,
-        Bug::ShortWriteAsWhole,
-        Bug::ShortReadAsWhole,
-        Bug::DiskFlushToSsd,
-        Bug::FuaOfZeroesIgnored,
-        Bug::FuaWithoutDisk,
-        Bug::FirstTablePageUnheld,
-        Bug::TablePageLeavingUnheld,
-        Bug::StopBeforeDiskFlush,
-        Bug::FlushOfIdleSkipped,
-        Bug::TrimmedBypassedAtOnce,
-        Bug::ToldOneForAll,
-        Bug::FuaCountsAsTold,
-        Bug::OpenerUntold,
-        Bug::UnflushedForgotten,
-        Bug::DoubtForgotten,
-        Bug::FailureCoversFlushed,
-        Bug::OvertakenKept,
-        Bug::DiskFlushErrorIgnored,
-        Bug::DiskFlushCoversLater,
-        Bug::CommitCoversLater,
-        Bug::JournalWrapsOver,
-        Bug::LockEndsWithProcess,
-        Bug::AnsweredBeforeRecord,
-        Bug::PlanCarriedOutLate,
-        Bug::SupersededBeforeNew,
-        Bug::TakenOutDirty,
-        Bug::TakenOutUntold,
-        Bug::PutInUnderWay,
-        Bug::GivenUpInUse,
-        Bug::FillOfFailed,
-        Bug::GrownBeforeSuperblock,
-        Bug::TrimBeforeGivenUp,
-        Bug::TrimOfRewritten,
-        Bug::TrimOfCached,
-        Bug::TrimUnheld,
-        Bug::FillFromTrimmed,
-        Bug::TrustedBeforeWritten,
-        Bug::BandCleanByPart,
-        Bug::BandTouchedForgotten,
-        Bug::BandUnheld,
-        Bug::BandOvertakenKept,
-        Bug::BandReadErrorIgnored,
-    ];
-
-    /// What looks like a mistake and is none: the crash tests must find nothing.
-    pub const HARMLESS: &[Bug] = &[Bug::StepsReversed];
-}
-
-/// The mistake of this engine, if it makes one. Each room, and the journal, has its own.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Seeded(Option<Bug>);
-
-impl Seeded {
-    pub(crate) fn new(bug: Option<Bug>) -> Seeded {
-        Seeded(bug.filter(|_| cfg!(feature = "bugs")))
-    }
-
-    /// Whether the mistake is made; never, outside of test builds.
-    #[inline]
-    pub(crate) fn has(self, bug: Bug) -> bool {
-        cfg!(feature = "bugs") && self.0 == Some(bug)
-    }
-
-    /// Whether any mistake is made.
-    #[inline]
-    pub(crate) fn are_made(self) -> bool {
-        cfg!(feature = "bugs") && self.0.is_some()
-    }
+    BandReadErrorIgnored;
+    harmless: StepsReversed
 }
