@@ -9,9 +9,9 @@
 //! The paper finds a chunk in a balanced tree (the chunk location tree); a hash table is smaller. The
 //! chunks of a zone are on a list, as a whole zone is written back at once.
 
-use super::bits::Bits;
 use super::index::{Index, hash};
 use super::zones::Zones;
+use crate::parts::Bits;
 use shingle_core::parts::{Links, List};
 use shingle_core::units::Block;
 

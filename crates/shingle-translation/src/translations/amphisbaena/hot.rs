@@ -5,7 +5,7 @@
 //! within a sample period" (§5.2.3). To the letter one such block is enough ([`Returns::Any`]). If *any …
 //! not* is to mean *none* ([`Returns::None`]), a chunk of which a single block is updated stays.
 
-use super::bits::Bits;
+use crate::parts::Bits;
 
 /// When a chunk returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,7 +10,6 @@
 //!
 //! Left out: where metadata is kept, which the paper leaves open too (§5.4).
 
-mod bits;
 mod chunks;
 mod classify;
 mod collect;

@@ -2,7 +2,7 @@
 
 mod open;
 
-use super::bits;
+use crate::parts::Bits;
 use crate::translation::{Held, Layout, Place};
 use shingle_core::parts::{Links, List};
 use shingle_core::units::{Block, Zone};
@@ -16,7 +16,7 @@ const NONE: u32 = u32::MAX;
 struct Chunk {
     zone: u32,
     /// One bit a block: the zone has its newest copy.
-    native: Box<[u64]>,
+    native: Bits,
     /// The segment of each part of the chunk.
     segments: Box<[u32]>,
     held: u32,
@@ -39,7 +39,7 @@ pub(super) struct Chunks {
     free_segments: VecDeque<u32>,
     segments: u32,
     /// One bit a block of the buffer: it is the newest copy.
-    buffered: Vec<u64>,
+    buffered: Bits,
     /// The chunks with segments, the last used one at the head.
     links: Links,
     recent: List,
@@ -59,7 +59,7 @@ impl Chunks {
             free_zones: (0..layout.zones).collect(),
             free_segments: (0..segments).collect(),
             segments,
-            buffered: vec![0; layout.buffer_blocks.div_ceil(64) as usize],
+            buffered: Bits::new(layout.buffer_blocks),
             links: Links::new(chunks as usize),
             recent: List::default(),
             live: 0,
@@ -97,11 +97,11 @@ impl Chunks {
     }
 
     fn written(&mut self, chunk: u32) -> &mut Chunk {
-        let (bits, parts) = (self.zone_blocks, self.zone_blocks.div_ceil(self.segment_blocks));
+        let (blocks, parts) = (self.zone_blocks, self.zone_blocks.div_ceil(self.segment_blocks));
         self.chunks[chunk as usize].get_or_insert_with(|| {
             Box::new(Chunk {
                 zone: NONE,
-                native: vec![0; bits.div_ceil(64) as usize].into(),
+                native: Bits::new(blocks),
                 segments: vec![NONE; parts as usize].into(),
                 held: 0,
                 live: 0,
@@ -194,12 +194,12 @@ impl Chunks {
     /// Where the newest copy of a block is.
     pub(super) fn place(&self, chunk: u32, offset: u64) -> Place {
         if let Some((slot, _)) = self.slot(chunk, offset)
-            && bits::get(&self.buffered, slot)
+            && self.buffered.get(slot)
         {
             return Place::Buffer(slot);
         }
         match self.of(chunk) {
-            Some(chunk) if chunk.zone != NONE && bits::get(&chunk.native, offset) => {
+            Some(chunk) if chunk.zone != NONE && chunk.native.get(offset) => {
                 Place::Native(u64::from(chunk.zone) * self.zone_blocks + offset)
             }
             _ => Place::Nowhere,
@@ -210,13 +210,13 @@ impl Chunks {
     /// first is, and how many.
     pub(super) fn next_native(&self, chunk: u32, offset: u64) -> Option<(u64, u64)> {
         let of = self.of(chunk).filter(|of| of.zone != NONE)?;
-        bits::run(&of.native, offset, self.zone_blocks)
+        of.native.runs(offset, self.zone_blocks).next()
     }
 
     /// From the first to behind the last block of a chunk whose newest copy is in its zone.
     pub(super) fn native_span(&self, chunk: u32) -> Option<core::ops::Range<u64>> {
         let (first, _) = self.next_native(chunk, 0)?;
-        Some(first..bits::end(&self.of(chunk)?.native))
+        Some(first..self.of(chunk)?.native.end())
     }
 
     /// The next neighbours from `offset` on whose newest copies are neighbours in the buffer: where in
@@ -226,7 +226,7 @@ impl Chunks {
         // From here to the end of its segment.
         let in_segment = |offset: u64| {
             let (slot, rest) = self.slot(chunk, offset)?;
-            let (first, count) = bits::run(&self.buffered, slot, slot + rest)?;
+            let (first, count) = self.buffered.runs(slot, slot + rest).next()?;
             Some((offset + (first - slot), first, count))
         };
         let next = |offset: u64| (offset / self.segment_blocks + 1) * self.segment_blocks;
@@ -250,8 +250,8 @@ impl Chunks {
         let (slot, rest) = self.slot(chunk, offset).expect("the part has a segment");
         debug_assert!(count <= rest, "in one segment");
         let of = self.chunks[chunk as usize].as_mut().expect("it has segments");
-        bits::fill(&mut of.native, offset, count, false);
-        let were = bits::fill(&mut self.buffered, slot, count, true);
+        of.native.fill(offset, count, false);
+        let were = self.buffered.fill(slot, count, true);
         self.live_chunks += u64::from(of.live == 0 && count > 0);
         of.live += (count - were) as u32;
         self.live += count - were;
@@ -264,7 +264,7 @@ impl Chunks {
         while at < end {
             let part = (self.segment_blocks - at % self.segment_blocks).min(end - at);
             if let Some((slot, _)) = self.slot(chunk, at) {
-                let were = bits::fill(&mut self.buffered, slot, part, false);
+                let were = self.buffered.fill(slot, part, false);
                 let of = self.chunks[chunk as usize].as_mut().expect("it has segments");
                 of.live -= were as u32;
                 self.live -= were;
@@ -273,7 +273,7 @@ impl Chunks {
             at += part;
         }
         if let Some(of) = self.chunks[chunk as usize].as_mut() {
-            bits::fill(&mut of.native, offset, count, native);
+            of.native.fill(offset, count, native);
         }
     }
 
@@ -314,7 +314,7 @@ impl Chunks {
 
     /// Whether nothing of `chunk` is anywhere.
     pub(super) fn is_blank(&self, chunk: u32) -> bool {
-        self.of(chunk).is_none_or(|of| of.live == 0 && bits::end(&of.native) == 0)
+        self.of(chunk).is_none_or(|of| of.live == 0 && of.native.end() == 0)
     }
 
     /// `zone` is reset, and belongs to no chunk.
@@ -344,12 +344,12 @@ impl Chunks {
     /// Bytes of memory taken.
     pub(super) fn memory_bytes(&self) -> u64 {
         let chunk = |chunk: &Chunk| {
-            size_of::<Chunk>() + size_of_val(&*chunk.native) + size_of_val(&*chunk.segments)
+            size_of::<Chunk>() + chunk.native.bytes() + size_of_val(&*chunk.segments)
         };
         let chunks: usize = self.chunks.iter().flatten().map(|of| chunk(of)).sum();
-        let words = self.chunks.capacity() + self.buffered.capacity();
+        let chunks = chunks + self.chunks.capacity() * 8 + self.buffered.bytes();
         let free = self.free_zones.capacity() + self.free_segments.capacity();
-        (chunks + words * 8 + (self.pointers.capacity() + free) * 4 + self.links.bytes()) as u64
+        (chunks + (self.pointers.capacity() + free) * 4 + self.links.bytes()) as u64
     }
 
     /// Panics if an invariant is broken.

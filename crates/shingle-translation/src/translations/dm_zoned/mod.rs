@@ -41,7 +41,6 @@ use copy::{Copy, To};
 use shingle_core::params::{Kind, Param, Params};
 use shingle_core::units::{Block, Zone};
 
-mod bits;
 mod chunks;
 mod copy;
 

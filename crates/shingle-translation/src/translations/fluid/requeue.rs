@@ -3,7 +3,7 @@
 
 use super::Fluid;
 use super::heat::Heat;
-use crate::parts::Buffered;
+use crate::parts::{Bits, Buffered};
 use crate::translation::{Place, Step};
 use shingle_core::params::Params;
 use shingle_core::units::Zone;
@@ -15,7 +15,7 @@ pub(super) struct Requeue {
     /// Blocks moved together, and kept free for it.
     pub(super) batch: u32,
     /// One bit a slot: its block was re-queued.
-    marks: Vec<u64>,
+    marks: Bits,
     marked: u32,
     marked_max: u32,
     /// Blocks appended since the head last went around.
@@ -40,7 +40,7 @@ impl Requeue {
         Requeue {
             heat: Heat::new(zones, params.thousandths("sigma")),
             batch: params.blocks("batch").min(u64::from(slots / 8).max(1)) as u32,
-            marks: vec![0; (slots as usize).div_ceil(64)],
+            marks: Bits::new(slots.into()),
             marked: 0,
             marked_max: params.part_of("requeued", slots).min(u64::from(slots)) as u32,
             appended: 0,
@@ -49,13 +49,13 @@ impl Requeue {
     }
 
     fn mark(&mut self, slot: u32) {
-        debug_assert!(!self.marked(slot), "holes are not marked");
-        self.marks[slot as usize / 64] |= 1 << (slot % 64);
+        let before = self.marks.set(slot.into());
+        debug_assert!(!before, "holes are not marked");
         self.marked += 1;
     }
 
     fn marked(&self, slot: u32) -> bool {
-        self.marks[slot as usize / 64] >> (slot % 64) & 1 == 1
+        self.marks.get(slot.into())
     }
 
     /// The head has taken a block.
@@ -69,10 +69,7 @@ impl Requeue {
 
     /// `slot` of `zone` has become a hole.
     pub(super) fn emptied(&mut self, buffered: &Buffered, slot: u32, zone: Zone) {
-        if self.marked(slot) {
-            self.marks[slot as usize / 64] &= !(1 << (slot % 64));
-            self.marked -= 1;
-        }
+        self.marked -= u32::from(self.marks.clear(slot.into()));
         if buffered.live_of(zone) == 0 {
             self.heat.leave(zone);
         }
@@ -80,7 +77,7 @@ impl Requeue {
 
     /// Bytes of memory taken.
     pub(super) fn memory_bytes(&self) -> u64 {
-        self.heat.memory_bytes() + self.marks.capacity() as u64 * 8
+        self.heat.memory_bytes() + self.marks.bytes() as u64
     }
 
     /// Panics if an invariant is broken.

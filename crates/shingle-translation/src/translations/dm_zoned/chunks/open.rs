@@ -1,6 +1,6 @@
 //! Chunks as a saved map has them.
 
-use super::{Chunks, NONE, bits};
+use super::{Chunks, NONE};
 use crate::parts::{InBuffer, behind_most_free, in_buffer, in_zones, misplaced};
 use crate::translation::{Layout, Place, Saved};
 
@@ -40,7 +40,7 @@ impl Chunks {
                     }));
                 }
                 let part = (layout.zone_blocks - offset).min(count - done);
-                bits::fill(&mut of.native, offset, part, true);
+                of.native.fill(offset, part, true);
                 done += part;
             }
         }

@@ -1,0 +1,121 @@
+//! Bits by number, a word at a time.
+
+/// A row of bits, all clear at first.
+#[derive(Clone, Debug)]
+pub(crate) struct Bits(Box<[u64]>);
+
+impl Bits {
+    pub(crate) fn new(count: u64) -> Bits {
+        Bits(vec![0; count.div_ceil(64) as usize].into())
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, at: u64) -> bool {
+        self.0[(at / 64) as usize] >> (at % 64) & 1 == 1
+    }
+
+    /// Sets the bit; returns whether it was set.
+    #[inline]
+    pub(crate) fn set(&mut self, at: u64) -> bool {
+        self.fill(at, 1, true) == 1
+    }
+
+    /// Clears the bit; returns whether it was set.
+    #[inline]
+    pub(crate) fn clear(&mut self, at: u64) -> bool {
+        self.fill(at, 1, false) == 1
+    }
+
+    /// Clears all bits.
+    pub(crate) fn clear_all(&mut self) {
+        self.0.fill(0);
+    }
+
+    /// Makes `count` bits from `from` on `value`. Returns how many were set.
+    #[inline]
+    pub(crate) fn fill(&mut self, from: u64, count: u64, value: bool) -> u64 {
+        let (mut at, end, mut were) = (from, from + count, 0);
+        while at < end {
+            let (word, bit) = (&mut self.0[(at / 64) as usize], at % 64);
+            let length = (64 - bit).min(end - at);
+            let mask = u64::MAX >> (64 - length) << bit;
+            were += u64::from((*word & mask).count_ones());
+            *word = if value { *word | mask } else { *word & !mask };
+            at += length;
+        }
+        were
+    }
+
+    /// The first bit of `from..end` that is `value`, or `end`.
+    fn next(&self, value: bool, mut from: u64, end: u64) -> u64 {
+        while from < end {
+            let word = self.0[(from / 64) as usize];
+            let rest = (if value { word } else { !word }) >> (from % 64);
+            if rest != 0 {
+                return end.min(from + u64::from(rest.trailing_zeros()));
+            }
+            from = (from / 64 + 1) * 64;
+        }
+        end
+    }
+
+    /// Runs of set bits in `from..end`: where each begins, and how long it is.
+    pub(crate) fn runs(&self, from: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let mut at = from;
+        core::iter::from_fn(move || {
+            let start = self.next(true, at, end);
+            at = self.next(false, start, end);
+            (start < end).then_some((start, at - start))
+        })
+    }
+
+    /// Behind the last set bit; 0 if there is none.
+    pub(crate) fn end(&self) -> u64 {
+        let last = self.0.iter().rposition(|&word| word != 0);
+        last.map_or(0, |last| last as u64 * 64 + u64::from(64 - self.0[last].leading_zeros()))
+    }
+
+    /// Bytes of memory taken.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&*self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn bits_are_booleans(
+            fills in prop::collection::vec((0u64..200, 0u64..140, any::<bool>()), 0..12),
+            ops in prop::collection::vec((any::<bool>(), 0u64..200), 0..300),
+            (from, length) in (0u64..200, 0u64..200),
+        ) {
+            let (mut bits, mut model) = (Bits::new(200), vec![false; 200]);
+            for (from, count, value) in fills {
+                let count = count.min(200 - from);
+                let part = &mut model[from as usize..(from + count) as usize];
+                let were = part.iter().filter(|&&one| one).count() as u64;
+                part.fill(value);
+                prop_assert_eq!(bits.fill(from, count, value), were);
+            }
+            for (set, at) in ops {
+                let before = core::mem::replace(&mut model[at as usize], set);
+                prop_assert_eq!(if set { bits.set(at) } else { bits.clear(at) }, before);
+            }
+            prop_assert!((0..200).all(|at| bits.get(at) == model[at as usize]));
+            let end = (from + length).min(200);
+            let of_runs: Vec<u64> =
+                bits.runs(from, end).flat_map(|(start, count)| start..start + count).collect();
+            let of_model: Vec<u64> = (from..end).filter(|&at| model[at as usize]).collect();
+            prop_assert_eq!(of_runs, of_model);
+            prop_assert!(bits.runs(from, end).zip(bits.runs(from, end).skip(1)).all(|(a, b)| a.0 + a.1 < b.0));
+            let last = model.iter().rposition(|&one| one);
+            prop_assert_eq!(bits.end(), last.map_or(0, |last| last as u64 + 1));
+            bits.clear_all();
+            prop_assert_eq!(bits.end(), 0);
+        }
+    }
+}
