@@ -1,12 +1,13 @@
 //! Where results and talk go: results to stdout, talk to stderr, files whole or not at all.
 
 use std::io::{ErrorKind, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use serde::Serialize;
 use shingle_result::Program;
+use shingle_trace::write::Destination;
 
 use crate::Usage;
 
@@ -49,10 +50,10 @@ pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
     if path == Path::new("-") {
         return Ok(());
     }
-    let checked = match Place::of(path) {
-        Place::Straight(path) if path.is_dir() => Err(ErrorKind::IsADirectory.into()),
-        Place::Straight(_) => Ok(()),
-        Place::Beside { partial, .. } => {
+    let checked = match Destination::of(path) {
+        Destination::Straight(path) if path.is_dir() => Err(ErrorKind::IsADirectory.into()),
+        Destination::Straight(_) => Ok(()),
+        Destination::Beside { partial, .. } => {
             std::fs::write(&partial, "").and_then(|()| std::fs::remove_file(&partial))
         }
     };
@@ -80,52 +81,6 @@ pub(crate) fn are_results(path: &Path) -> bool {
     read.is_ok() && (has(b"\"shingle.") || has(b"trace.hash") || has(b"PAR1") || has(b"<html"))
 }
 
-/// Where a file is written.
-pub(crate) enum Place {
-    /// Beside its name, which it gets once it is whole: no reader ever sees half a file.
-    Beside {
-        /// Where it is written.
-        partial: PathBuf,
-        /// Its name.
-        path: PathBuf,
-    },
-    /// Straight to a device or a pipe, which nothing may replace.
-    Straight(PathBuf),
-}
-
-impl Place {
-    /// Where what is called `path` is written.
-    pub(crate) fn of(path: &Path) -> Place {
-        let path = match std::fs::metadata(path) {
-            Ok(there) if !there.is_file() => return Place::Straight(path.into()),
-            // A link stays one: the file that it leads to is replaced.
-            Ok(_) => path.canonicalize().unwrap_or_else(|_| path.into()),
-            Err(_) => path.into(),
-        };
-        let mut partial = path.as_os_str().to_owned();
-        partial.push(".partial");
-        Place::Beside { partial: partial.into(), path }
-    }
-
-    /// What to write to.
-    pub(crate) fn to(&self) -> &Path {
-        match self {
-            Place::Beside { partial, .. } => partial,
-            Place::Straight(path) => path,
-        }
-    }
-
-    /// Gives the file its name, or removes what was `written` of it.
-    pub(crate) fn finish(self, written: std::io::Result<()>) -> std::io::Result<()> {
-        let Place::Beside { partial, path } = self else { return written };
-        let named = written.and_then(|()| std::fs::rename(&partial, path));
-        if named.is_err() {
-            let _ = std::fs::remove_file(&partial);
-        }
-        named
-    }
-}
-
 /// Writes `text` to `path`, or to stdout for `-`.
 pub(crate) fn text(text: &str, path: &Path) -> anyhow::Result<()> {
     if path == Path::new("-") {
@@ -136,9 +91,11 @@ pub(crate) fn text(text: &str, path: &Path) -> anyhow::Result<()> {
 
 /// Writes `bytes` to `path`.
 pub(crate) fn bytes(bytes: &[u8], path: &Path) -> anyhow::Result<()> {
-    let place = Place::of(path);
-    let written = std::fs::write(place.to(), bytes);
-    place.finish(written).with_context(|| format!("{}: cannot write the results", path.display()))
+    let destination = Destination::of(path);
+    let written = destination.create().and_then(|mut file| file.write_all(bytes));
+    destination
+        .finish(written)
+        .with_context(|| format!("{}: cannot write the results", path.display()))
 }
 
 /// Outputs of which each is tried, whatever became of those before it.

@@ -8,14 +8,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Context;
 use shingle_core::units::{BLOCK_BYTES, Op};
 use shingle_sim::watch::{Command, Log};
+use shingle_trace::write::Destination;
 
 use crate::Usage;
-use crate::output::{self, Place};
+use crate::output;
 
 /// A file that commands are written to. It has its name once it is whole.
 pub(crate) struct TraceOut {
     path: PathBuf,
-    place: Place,
+    destination: Destination,
     /// Shared with the run that writes.
     file: Arc<Mutex<Lines>>,
 }
@@ -39,12 +40,12 @@ impl TraceOut {
     }
 
     pub(crate) fn new(path: &Path) -> anyhow::Result<TraceOut> {
-        let place = Place::of(path);
-        let file = File::create(place.to());
+        let destination = Destination::of(path);
+        let file = destination.create();
         let file = file.with_context(|| format!("{}: cannot write the trace", path.display()))?;
         let mut lines = Lines { to: BufWriter::new(file), failed: None };
         lines.write(|to| writeln!(to, "{HEADER}"));
-        Ok(TraceOut { path: path.into(), place, file: Arc::new(Mutex::new(lines)) })
+        Ok(TraceOut { path: path.into(), destination, file: Arc::new(Mutex::new(lines)) })
     }
 
     /// What writes a line for each command.
@@ -63,7 +64,7 @@ impl TraceOut {
             lines.write(|to| to.flush());
             lines.failed.take().map_or(Ok(()), Err)
         };
-        self.place
+        self.destination
             .finish(written)
             .with_context(|| format!("{}: cannot write the trace", self.path.display()))
     }

@@ -4,6 +4,7 @@
 //! carry is counted while it is written and told at the end.
 
 mod csv;
+mod destination;
 mod iolog;
 mod lost;
 mod msr;
@@ -17,6 +18,7 @@ mod text;
 use shingle_core::params::nearest;
 use shingle_core::units::Request;
 
+pub use destination::Destination;
 pub use native::native_bytes;
 pub(crate) use out::Out;
 

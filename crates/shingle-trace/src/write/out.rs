@@ -1,9 +1,9 @@
 //! The file that is written: packed as its name says, and whole or not there at all.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::destination::Destination;
 use crate::error::{Kind, Place, TraceError};
 use crate::input::plain;
 
@@ -21,8 +21,8 @@ enum Packer {
 /// The bytes of a trace that is written.
 pub(crate) struct Out {
     name: String,
-    /// Written under another name, and renamed once whole.
-    beside: Option<(PathBuf, PathBuf)>,
+    /// None for stdout, and at the end.
+    destination: Option<Destination>,
     packer: Option<Packer>,
 }
 
@@ -50,15 +50,10 @@ impl Out {
             return Err(TraceError::new(Kind::Usage, path, Place::Whole, message));
         }
         let failed = |error: io::Error| failed(path, &error);
-        let (raw, beside): (Box<dyn Write + Send>, _) = if path == "-" {
-            (Box::new(io::stdout()), None)
-        } else if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-            // A device or a pipe is written to: a file in its place is not what was asked for.
-            (Box::new(File::options().write(true).open(path).map_err(failed)?), None)
-        } else {
-            let partial = PathBuf::from(format!("{path}.partial"));
-            let file = File::create(&partial).map_err(failed)?;
-            (Box::new(file), Some((partial, PathBuf::from(path))))
+        let destination = (path != "-").then(|| Destination::of(path.as_ref()));
+        let raw: Box<dyn Write + Send> = match &destination {
+            None => Box::new(io::stdout()),
+            Some(destination) => Box::new(destination.create().map_err(failed)?),
         };
         let raw = BufWriter::with_capacity(256 << 10, raw);
         let packer = if path.ends_with(".gz") {
@@ -68,7 +63,7 @@ impl Out {
         } else {
             Packer::Plain(raw)
         };
-        Ok(Out { name: path.to_owned(), beside, packer: Some(packer) })
+        Ok(Out { name: path.to_owned(), destination, packer: Some(packer) })
     }
 
     /// The file, as the user named it.
@@ -79,7 +74,7 @@ impl Out {
 
     /// Where it is put: of a file that is not there before.
     pub(crate) fn folder(&self) -> Option<&Path> {
-        let (partial, _) = self.beside.as_ref()?;
+        let Destination::Beside { partial, .. } = self.destination.as_ref()? else { return None };
         partial.parent().map(|folder| if folder == "" { Path::new(".") } else { folder })
     }
 
@@ -101,13 +96,12 @@ impl Out {
             #[cfg(feature = "compression")]
             Packer::Zstd(packer) => packer.finish(),
         };
-        packed
-            .and_then(|mut raw| raw.flush())
-            .and_then(|()| match self.beside.take() {
-                Some((partial, path)) => std::fs::rename(partial, path),
-                None => Ok(()),
-            })
-            .map_err(|error| failed(&self.name, &error))
+        let written = packed.and_then(|mut raw| raw.flush());
+        let named = match self.destination.take() {
+            Some(destination) => destination.finish(written),
+            None => written,
+        };
+        named.map_err(|error| failed(&self.name, &error))
     }
 }
 
@@ -129,8 +123,8 @@ impl Write for Out {
 /// What is not finished is not kept.
 impl Drop for Out {
     fn drop(&mut self) {
-        if let Some((partial, _)) = self.beside.take() {
-            let _ = std::fs::remove_file(partial);
+        if let Some(destination) = self.destination.take() {
+            let _ = destination.finish(Err(io::ErrorKind::Interrupted.into()));
         }
     }
 }

@@ -94,6 +94,19 @@ fn a_format_carries_all_there_is_packed_or_not() {
 }
 
 #[test]
+fn a_link_stays_one_and_the_file_that_it_leads_to_is_replaced() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let (there, link) = (folder.path().join("there.csv"), folder.path().join("link.csv"));
+    std::fs::write(&there, "old").expect("written");
+    std::os::unix::fs::symlink("there.csv", &link).expect("made");
+    let mut sink = write::create(link.to_str().expect("text"), None).expect("made");
+    sink.put(&requests()).expect("written");
+    sink.finish().expect("whole");
+    assert_eq!((read(&link), read(&there)), (requests(), requests()));
+    assert!(link.symlink_metadata().expect("there").is_symlink());
+}
+
+#[test]
 fn what_cannot_be_carried_is_counted() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let told = |name: &str| written(&folder.path().join(name), &requests()).join("\n");
