@@ -61,7 +61,7 @@ impl<D: Data> Engine<D> {
     pub(super) fn band_read(&mut self, place: u32, result: Result<(), Failed>, buffer: D) {
         let done = self.destages.band_read(place as usize, result, buffer, &mut self.port);
         if done.failed {
-            self.failure.count_disk_read();
+            self.failure.counts().disk_reads += 1;
         }
         if done.goes_on {
             self.looks.at(Part::Destages);
@@ -94,7 +94,7 @@ impl<D: Data> Engine<D> {
         let done = self.destages.band_written(place as usize, result, self.now);
         if done.failed {
             self.looks.again();
-            self.failure.count_disk_write();
+            self.failure.counts().disk_writes += 1;
         }
         if let Some(block) = done.doubted {
             self.disk.doubt(block);

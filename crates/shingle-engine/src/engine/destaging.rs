@@ -167,7 +167,7 @@ impl<D: Data> Engine<D> {
     /// The disk did not take a block, or not keep it.
     fn destage_refused(&mut self, key: JobKey) {
         self.looks.again();
-        self.failure.count_disk_write();
+        self.failure.counts().disk_writes += 1;
         self.destages.refused(key, &mut self.contents, self.now);
         self.wake();
     }
@@ -215,7 +215,7 @@ impl<D: Data> Engine<D> {
     /// What it covered may be lost: destaged blocks stay dirty, what is being written is written once more,
     /// and clients are told.
     fn disk_flush_failed(&mut self, failed: disk::FailedFlush) {
-        self.failure.count_disk_flush();
+        self.failure.counts().disk_flushes += 1;
         self.port.write_again();
         let unflushed = self.requests.fail_unflushed(failed.kept, failed.lost);
         self.disk.want(unflushed.wanted);

@@ -66,7 +66,7 @@ impl<D: Data> Engine<D> {
         self.trims.done(result.is_ok());
         self.requests.end_hold();
         if result.is_err() {
-            self.failure.count_disk_trim();
+            self.failure.counts().disk_trims += 1;
             return;
         }
         let number = self.disk.trimmed();

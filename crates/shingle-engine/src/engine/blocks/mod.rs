@@ -289,7 +289,7 @@ impl<D: Data> Engine<D> {
         let (write, slot, block) = (op.is_write(), op.slot(), op.block());
         if result.is_err() {
             self.port.give(buffer);
-            self.failure.count_disk_read();
+            self.failure.counts().disk_reads += 1;
             match slot {
                 // A hit of which the frame is damaged and the disk is, too.
                 Some(slot) if self.contents.mapping(slot).frame.is_some() => {

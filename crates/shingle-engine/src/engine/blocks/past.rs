@@ -109,7 +109,7 @@ impl<D: Data> Engine<D> {
         let block = self.requests.op(key).block();
         let number = self.disk.wrote(block, result);
         if result.is_err() {
-            self.failure.count_disk_write();
+            self.failure.counts().disk_writes += 1;
             return self.fail(key, Errno::IO);
         }
         self.trims.trusts(block);

@@ -94,7 +94,7 @@ impl<D: Data> Engine<D> {
         let op = self.requests.op_mut(key);
         let (block, write) = (op.block(), op.is_write());
         if result.is_err() {
-            self.failure.count_ssd_write();
+            self.failure.counts().ssd_writes += 1;
             if let Some(frame) = op.frame().filter(|_| !self.bugs.has(Bug::RecordBeforeData)) {
                 self.durability.put_back_last(frame);
             }

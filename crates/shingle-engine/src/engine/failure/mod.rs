@@ -47,24 +47,9 @@ impl Failure {
         }
     }
 
-    pub(super) fn count_ssd_write(&mut self) {
-        self.errors.ssd_writes += 1;
-    }
-
-    pub(super) fn count_disk_read(&mut self) {
-        self.errors.disk_reads += 1;
-    }
-
-    pub(super) fn count_disk_write(&mut self) {
-        self.errors.disk_writes += 1;
-    }
-
-    pub(super) fn count_disk_trim(&mut self) {
-        self.errors.disk_trims += 1;
-    }
-
-    pub(super) fn count_disk_flush(&mut self) {
-        self.errors.disk_flushes += 1;
+    /// To count another error.
+    pub(super) fn counts(&mut self) -> &mut ErrorCounts {
+        &mut self.errors
     }
 
     pub(super) fn errors(&self) -> ErrorCounts {
