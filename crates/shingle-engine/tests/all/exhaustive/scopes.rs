@@ -4,8 +4,9 @@ use shingle_core::service::Mode;
 
 use super::scope::{Fault, Scope, Want};
 
-/// One slot over one block.
-const ONE: Scope = Scope { slots: 1, frames: 3, blocks: 1, ..Scope::PLAIN };
+/// One slot over one block, and one power cut.
+const ONE: Scope =
+    Scope { slots: 1, frames: 3, blocks: 1, crashes: 1, kills: false, ..Scope::PLAIN };
 const TWO: Scope = Scope::PLAIN;
 
 /// One slot over two blocks that are a band, of which the second is never cached and the first is dirty.
@@ -30,15 +31,17 @@ pub(crate) const SCOPES: &[Scope] = &[
         commands: 3,
         crashes: 2,
         tears: (false, false),
+        kills: true,
         ..ONE
     },
-    Scope { name: "fua", wants: &[Want::WriteFua(0)], commands: 2, crashes: 2, ..ONE },
-    Scope { name: "flush", wants: &[Want::Write(0), Want::Flush], commands: 3, crashes: 1, ..ONE },
+    Scope { name: "fua", wants: &[Want::WriteFua(0)], commands: 2, crashes: 2, kills: true, ..ONE },
+    Scope { name: "flush", wants: &[Want::Write(0), Want::Flush], commands: 3, kills: true, ..ONE },
     Scope {
         name: "flush-2",
         wants: &[Want::Write(0), Want::Flush],
         commands: 2,
         crashes: 2,
+        kills: true,
         ..ONE
     },
     Scope {
@@ -47,8 +50,6 @@ pub(crate) const SCOPES: &[Scope] = &[
         journal_pages: 2,
         wants: &[Want::WriteFua(0)],
         commands: 4,
-        crashes: 1,
-        kills: false,
         ..ONE
     },
     Scope {
@@ -57,22 +58,20 @@ pub(crate) const SCOPES: &[Scope] = &[
         journal_pages: 1,
         wants: &[Want::WriteFua(0)],
         commands: 4,
-        crashes: 1,
-        kills: false,
         ..ONE
     },
     Scope {
         name: "read",
         wants: &[Want::Write(0), Want::Read(0), Want::Trim(0)],
         commands: 3,
-        crashes: 1,
+        kills: true,
         ..ONE
     },
     Scope {
         name: "parts",
         wants: &[Want::WriteHalf(0), Want::Write(0), Want::ZeroesFua(0), Want::Read(0)],
         commands: 2,
-        crashes: 1,
+        kills: true,
         ..ONE
     },
     Scope {
@@ -86,21 +85,13 @@ pub(crate) const SCOPES: &[Scope] = &[
         kills: false,
         ..TWO
     },
-    Scope {
-        name: "idle",
-        wants: &[Want::Write(0), Want::Flush],
-        commands: 2,
-        crashes: 1,
-        ticks: true,
-        kills: false,
-        ..ONE
-    },
+    Scope { name: "idle", wants: &[Want::Write(0), Want::Flush], commands: 2, ticks: true, ..ONE },
     Scope {
         name: "around",
         mode: Mode::WriteAround,
         wants: &[Want::WriteFua(0), Want::Write(0), Want::Read(0), Want::Flush],
         commands: 3,
-        crashes: 1,
+        kills: true,
         ..ONE
     },
     Scope {
@@ -109,6 +100,7 @@ pub(crate) const SCOPES: &[Scope] = &[
         wants: &[Want::Write(0), Want::Read(0)],
         commands: 2,
         crashes: 2,
+        kills: true,
         ..ONE
     },
     Scope {
@@ -116,16 +108,12 @@ pub(crate) const SCOPES: &[Scope] = &[
         mode: Mode::WriteAround,
         wants: &[Want::Write(0), Want::Read(0), Want::Trim(0)],
         commands: 4,
-        crashes: 1,
-        kills: false,
         ..ONE
     },
     Scope {
         name: "told",
         wants: &[Want::Write(1), Want::Read(1), Want::Trim(1)],
         commands: 3,
-        crashes: 1,
-        kills: false,
         blocks: 2,
         tells_trims: true,
         ..ONE
@@ -135,8 +123,6 @@ pub(crate) const SCOPES: &[Scope] = &[
         mode: Mode::WriteAround,
         wants: &[Want::Write(1), Want::Read(1), Want::Trim(1), Want::Flush],
         commands: 3,
-        crashes: 1,
-        kills: false,
         blocks: 2,
         tells_trims: true,
         ..ONE
@@ -146,8 +132,6 @@ pub(crate) const SCOPES: &[Scope] = &[
         wants: &[Want::Read(1), Want::Trim(1)],
         commands: 2,
         tears: (false, false),
-        crashes: 1,
-        kills: false,
         blocks: 2,
         tells_trims: true,
         faults: (1, &[Fault::Flush]),
@@ -159,8 +143,6 @@ pub(crate) const SCOPES: &[Scope] = &[
         wants: &[Want::Trim(1), Want::Read(1), Want::Write(1)],
         commands: 4,
         tears: (false, false),
-        crashes: 1,
-        kills: false,
         blocks: 2,
         tells_trims: true,
         faults: (1, &[Fault::Flush]),
@@ -171,8 +153,6 @@ pub(crate) const SCOPES: &[Scope] = &[
         mode: Mode::WriteThrough,
         wants: &[Want::Write(0), Want::Flush],
         commands: 3,
-        crashes: 1,
-        kills: false,
         ..ONE
     },
     Scope {
@@ -186,41 +166,28 @@ pub(crate) const SCOPES: &[Scope] = &[
             Want::Mode(Mode::WriteBack),
         ],
         commands: 3,
-        crashes: 1,
-        kills: false,
         ..ONE
     },
     Scope {
         name: "stop",
         wants: &[Want::Write(0), Want::Stop, Want::Mode(Mode::PassThrough)],
         commands: 3,
-        crashes: 1,
+        kills: true,
         ..ONE
     },
     Scope {
         name: "stop-gone",
         wants: &[Want::Stop, Want::WriteFua(0)],
         commands: 2,
-        crashes: 1,
-        kills: false,
         faults: (1, &[Fault::SsdGone]),
         ..ONE
     },
-    Scope {
-        name: "swap",
-        wants: &[Want::Write(0), Want::Swap, Want::Drain],
-        commands: 3,
-        crashes: 1,
-        kills: false,
-        ..ONE
-    },
+    Scope { name: "swap", wants: &[Want::Write(0), Want::Swap, Want::Drain], commands: 3, ..ONE },
     Scope {
         name: "clients",
         connections: 2,
         wants: &[Want::Write(0), Want::Flush],
         commands: 3,
-        crashes: 1,
-        kills: false,
         ..ONE
     },
     Scope {
@@ -236,8 +203,6 @@ pub(crate) const SCOPES: &[Scope] = &[
         // (Of block 0 nothing but zeros is there at first, and a read that gives none would give the same.)
         wants: &[Want::Write(1), Want::Read(1), Want::Flush],
         commands: 2,
-        crashes: 1,
-        kills: false,
         faults: (1, &[Fault::Io]),
         ..ONE
     },
@@ -247,8 +212,6 @@ pub(crate) const SCOPES: &[Scope] = &[
         connections: 2,
         wants: &[Want::WriteFua(0), Want::Write(0), Want::Flush, Want::Read(0)],
         commands: 3,
-        crashes: 1,
-        kills: false,
         faults: (1, &[Fault::Flush]),
         ..ONE
     },
@@ -259,14 +222,13 @@ pub(crate) const SCOPES: &[Scope] = &[
         commands: 4,
         crashes: 0,
         faults: (1, &[Fault::Flush]),
+        kills: true,
         ..ONE
     },
     Scope {
         name: "lost-back",
         wants: &[Want::Write(0), Want::Flush],
         commands: 3,
-        crashes: 1,
-        kills: false,
         faults: (1, &[Fault::Flush]),
         ..ONE
     },
@@ -274,8 +236,6 @@ pub(crate) const SCOPES: &[Scope] = &[
         name: "gone",
         wants: &[Want::Write(0), Want::Read(0), Want::Flush],
         commands: 3,
-        crashes: 1,
-        kills: false,
         faults: (1, &[Fault::SsdGone]),
         ..ONE
     },
@@ -283,8 +243,6 @@ pub(crate) const SCOPES: &[Scope] = &[
         name: "gone-trim",
         wants: &[Want::WriteFua(0), Want::Trim(0)],
         commands: 3,
-        crashes: 1,
-        kills: false,
         tears: (false, false),
         faults: (1, &[Fault::SsdGone]),
         ..ONE
@@ -295,22 +253,19 @@ pub(crate) const SCOPES: &[Scope] = &[
         commands: 2,
         crashes: 0,
         faults: (1, &[Fault::Flip]),
+        kills: true,
         ..ONE
     },
     Scope {
         name: "replaced",
         wants: &[Want::Write(0), Want::Flush, Want::Replace],
         commands: 3,
-        crashes: 1,
-        kills: false,
         ..ONE
     },
     Scope {
         name: "taken-out",
         wants: &[Want::WriteFua(0), Want::Replace],
         commands: 3,
-        crashes: 1,
-        kills: false,
         tears: (false, false),
         ..ONE
     },
@@ -319,14 +274,13 @@ pub(crate) const SCOPES: &[Scope] = &[
         wants: &[Want::WriteFua(0), Want::Read(0), Want::Replace],
         commands: 3,
         crashes: 0,
+        kills: true,
         ..ONE
     },
     Scope {
         name: "replaced-gone",
         wants: &[Want::WriteFua(0), Want::Replace],
         commands: 3,
-        crashes: 1,
-        kills: false,
         tears: (false, false),
         faults: (1, &[Fault::SsdGone]),
         ..ONE
@@ -345,8 +299,6 @@ pub(crate) const SCOPES: &[Scope] = &[
         name: "grown",
         wants: &[Want::Grow, Want::WriteFua(1)],
         commands: 3,
-        crashes: 1,
-        kills: false,
         tears: (false, false),
         ..ONE
     },
@@ -453,8 +405,6 @@ const FOR_BUGS: &[Scope] = &[
         name: "replaced-dirty",
         wants: &[Want::WriteFua(0), Want::Replace],
         commands: 2,
-        crashes: 1,
-        kills: false,
         tears: (false, false),
         faults: (1, &[Fault::SsdGone]),
         prelude: &[Want::WriteFua(0)],
@@ -484,8 +434,6 @@ const FOR_BUGS: &[Scope] = &[
         frames: 210,
         wants: &[Want::WriteFua(0)],
         commands: 2,
-        crashes: 1,
-        kills: false,
         tears: (false, false),
         ..ONE
     },
