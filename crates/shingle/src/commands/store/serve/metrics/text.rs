@@ -91,7 +91,32 @@ impl All {
         })
     }
 
-    /// Likewise a sum, or several by a label.
+    /// Several of each export, by a label.
+    fn gauges<V: EncodeGaugeValue>(
+        &self,
+        encoder: &mut DescriptorEncoder<'_>,
+        (name, label): (&str, &'static str),
+        help: &str,
+        values: impl Fn(&Measures) -> Vec<(&'static str, V)>,
+    ) -> fmt::Result {
+        self.family(encoder, (MetricType::Gauge, name, help), |family, one| {
+            let mut values = values(one).into_iter();
+            values.try_for_each(|(of, value)| family.gauge(&of_export(one, &[(label, of)]), value))
+        })
+    }
+
+    /// A sum of each export.
+    fn counter(
+        &self,
+        encoder: &mut DescriptorEncoder<'_>,
+        name: &str,
+        help: &str,
+        value: impl Fn(&Measures) -> u64,
+    ) -> fmt::Result {
+        self.counters(encoder, name, help, |one| [(&[], value(one))])
+    }
+
+    /// Several by labels.
     fn counters<const N: usize>(
         &self,
         encoder: &mut DescriptorEncoder<'_>,
@@ -145,7 +170,7 @@ impl All {
         let help = "Whether the store answers: 0 if its thread hangs, and all else is as it was";
         self.gauge(to, "up", help, |one| Some(i64::from(one.up)))?;
         let help = "Starts of processes that have served the cache";
-        self.counters(to, "starts", help, |one| [(&[], one.totals.starts)])?;
+        self.counter(to, "starts", help, |one| one.totals.starts)?;
         self.gauge(to, "clients", "Clients connected", |one| Some(one.now.connections))
     }
 
@@ -190,18 +215,14 @@ impl All {
             })
         })?;
         let help = "I/Os that the SSD or the disk has not answered yet";
-        self.family(to, (MetricType::Gauge, "ios_under_way", help), |family, one| {
-            DEVICES.iter().zip(&one.now.ios).try_for_each(|(device, of)| {
-                family.gauge(&of_export(one, &[("device", device)]), of.under_way)
-            })
+        self.gauges(to, ("ios_under_way", "device"), help, |one| {
+            DEVICES.into_iter().zip(one.now.ios.iter().map(|of| of.under_way)).collect()
         })?;
         let help =
             "Age of the oldest of them: a device is busy while it is young, stuck when it is old";
-        self.family(to, (MetricType::Gauge, "oldest_io_seconds", help), |family, one| {
-            DEVICES.iter().zip(&one.now.ios).try_for_each(|(device, of)| {
-                let labels = of_export(one, &[("device", device)]);
-                family.gauge(&labels, of.oldest_ns as f64 * SECONDS)
-            })
+        self.gauges(to, ("oldest_io_seconds", "device"), help, |one| {
+            let seconds = one.now.ios.iter().map(|of| of.oldest_ns as f64 * SECONDS);
+            DEVICES.into_iter().zip(seconds).collect()
         })
     }
 
@@ -217,32 +238,26 @@ impl All {
             ]
         })?;
         let help = "Blocks that entered the cache from the disk";
-        self.counters(to, "filled_blocks", help, |one| [(&[], one.totals.counts.fills)])?;
+        self.counter(to, "filled_blocks", help, |one| one.totals.counts.fills)?;
         let help = "Blocks that clients wrote past the cache";
-        self.counters(to, "bypassed_blocks", help, |one| {
-            [(&[], one.totals.counts.bypassed_blocks)]
-        })?;
+        self.counter(to, "bypassed_blocks", help, |one| one.totals.counts.bypassed_blocks)?;
         let help = "Blocks that were written to the disk from the cache";
-        self.counters(to, "destaged_blocks", help, |one| [(&[], one.totals.destaged_blocks)])?;
+        self.counter(to, "destaged_blocks", help, |one| one.totals.destaged_blocks)?;
         let help = "Bands that were to be written whole, by whether they were: blocks of the others stayed dirty";
         self.counters(to, "whole_bands", help, |one| {
             let bands = &one.totals.bands;
             [(&[("done", "written")], bands.written), (&[("done", "given_up")], bands.given_up)]
         })?;
         let help = "Blocks that were read from the disk to write bands whole";
-        self.counters(to, "band_read_blocks", help, |one| [(&[], one.totals.bands.read_blocks)])?;
+        self.counter(to, "band_read_blocks", help, |one| one.totals.bands.read_blocks)?;
         let help = "Blocks that were written to the disk in whole bands, cached or not";
-        self.counters(to, "band_written_blocks", help, |one| {
-            [(&[], one.totals.bands.written_blocks)]
-        })?;
+        self.counter(to, "band_written_blocks", help, |one| one.totals.bands.written_blocks)?;
         let help = "Bytes of blocks that fit into the cache";
         self.gauge(to, "cache_bytes", help, |one| Some(one.now.slots * BLOCK_BYTES))?;
         let help = "Bytes of cached blocks, by whether the disk has them: dirty if it does not";
-        self.family(to, (MetricType::Gauge, "cached_bytes", help), |family, one| {
-            let states = [("dirty", one.now.dirty_blocks), ("clean", one.now.clean_blocks)];
-            states.iter().try_for_each(|(state, blocks)| {
-                family.gauge(&of_export(one, &[("state", state)]), blocks * BLOCK_BYTES)
-            })
+        self.gauges(to, ("cached_bytes", "state"), help, |one| {
+            let (dirty, clean) = (one.now.dirty_blocks, one.now.clean_blocks);
+            vec![("dirty", dirty * BLOCK_BYTES), ("clean", clean * BLOCK_BYTES)]
         })?;
         let help =
             "Time since the oldest dirty block became dirty, or since the start of the process";
@@ -250,10 +265,9 @@ impl All {
             Some(one.now.oldest_dirty_ns as f64 * SECONDS)
         })?;
         let help = "Bytes of blocks that have been dirty for at least so many seconds";
-        self.family(to, (MetricType::Gauge, "dirty_older_bytes", help), |family, one| {
-            ["60", "3600", "86400"].iter().zip(one.now.dirty_older).try_for_each(|(age, blocks)| {
-                family.gauge(&of_export(one, &[("seconds", age)]), blocks * BLOCK_BYTES)
-            })
+        self.gauges(to, ("dirty_older_bytes", "seconds"), help, |one| {
+            let bytes = one.now.dirty_older.map(|blocks| blocks * BLOCK_BYTES);
+            ["60", "3600", "86400"].into_iter().zip(bytes).collect()
         })?;
         let help = "Time to write all that is dirty, at the pace of the last minute of writing";
         self.gauge(to, "drain_seconds", help, |one| one.now.drain_seconds)?;
@@ -266,9 +280,9 @@ impl All {
             Some(one.now.destage_pause_ns as f64 * SECONDS)
         })?;
         let help = "Records given to the journal";
-        self.counters(to, "journal_records", help, |one| [(&[], one.totals.journal_records)])?;
+        self.counter(to, "journal_records", help, |one| one.totals.journal_records)?;
         let help = "Commits of the journal: one flush of the SSD each";
-        self.counters(to, "journal_commits", help, |one| [(&[], one.totals.journal_commits)])?;
+        self.counter(to, "journal_commits", help, |one| one.totals.journal_commits)?;
         let help = "Share of the journal that a restart would read";
         self.gauge(to, "journal_used_ratio", help, |one| {
             let (used, pages) = (one.now.journal_used_pages, one.now.journal_pages);
@@ -290,11 +304,11 @@ impl All {
             ]
         })?;
         let help = "Cached blocks whose checksum did not fit";
-        self.counters(to, "checksum_errors", help, |one| [(&[], one.totals.errors.checksums)])?;
+        self.counter(to, "checksum_errors", help, |one| one.totals.errors.checksums)?;
         let help = "Pages of metadata that were damaged at a start, and stood elsewhere, too";
-        self.counters(to, "damaged_pages", help, |one| [(&[], one.totals.errors.damaged_pages)])?;
+        self.counter(to, "damaged_pages", help, |one| one.totals.errors.damaged_pages)?;
         let help = "Unflushed writes whose data had not arrived whole when the process started after a crash";
-        self.counters(to, "void_records", help, |one| [(&[], one.totals.errors.void_records)])?;
+        self.counter(to, "void_records", help, |one| one.totals.errors.void_records)?;
         let help = "Bytes of dirty blocks whose data is gone: reads are errors until they are written anew";
         self.gauge(to, "lost_bytes", help, |one| Some(one.now.lost_blocks * BLOCK_BYTES))?;
         let help = "Whether the SSD takes no more writes";
@@ -307,10 +321,10 @@ impl All {
             return Ok(());
         }
         let help = "Zones of a host-managed disk, by state";
-        self.family(to, (MetricType::Gauge, "zones", help), |family, one| {
-            let Some(zoned) = &one.zoned else { return Ok(()) };
+        self.gauges(to, ("zones", "state"), help, |one| {
+            let Some(zoned) = &one.zoned else { return Vec::new() };
             let zones = &zoned.zones;
-            let states = [
+            vec![
                 ("empty", zones.empty),
                 ("open", zones.open),
                 ("full", zones.full),
@@ -318,29 +332,24 @@ impl All {
                 ("leaving", zones.leaving),
                 ("to_be_moved", zones.to_be_moved),
                 ("bad", zones.bad),
-            ];
-            states.iter().try_for_each(|(state, count)| {
-                family.gauge(&of_export(one, &[("state", state)]), i64::from(*count))
-            })
+            ]
         })?;
         let help = "Bytes of the buffer of a host-managed disk";
-        self.family(to, (MetricType::Gauge, "zoned_buffer_bytes", help), |family, one| {
-            let Some(zoned) = &one.zoned else { return Ok(()) };
+        self.gauges(to, ("zoned_buffer_bytes", "state"), help, |one| {
+            let Some(zoned) = &one.zoned else { return Vec::new() };
             let buffer = &zoned.buffer;
             let states = [("all", buffer.blocks), ("used", buffer.used), ("live", buffer.live)];
-            states.iter().try_for_each(|(state, blocks)| {
-                family.gauge(&of_export(one, &[("state", state)]), blocks * BLOCK_BYTES)
-            })
+            states.map(|(state, blocks)| (state, blocks * BLOCK_BYTES)).into()
         })?;
         let help = "Whether nothing is written to the zoned disk any more";
         self.gauge(to, "zoned_failed", help, |one| {
             one.zoned.as_ref().map(|zoned| i64::from(zoned.failed.is_some()))
         })?;
         let help = "Cleanings of the zoned disk";
-        self.counters(to, "zoned_cleanings", help, |one| [(&[], one.totals.zoned.cleanings)])?;
+        self.counter(to, "zoned_cleanings", help, |one| one.totals.zoned.cleanings)?;
         let help = "Bytes that cleanings of the zoned disk moved: it grows while one gets on";
-        self.counters(to, "zoned_cleaned_bytes", help, |one| {
-            [(&[], one.totals.zoned.cleaned_blocks * BLOCK_BYTES)]
+        self.counter(to, "zoned_cleaned_bytes", help, |one| {
+            one.totals.zoned.cleaned_blocks * BLOCK_BYTES
         })?;
         let help = "Bytes written on the zoned disk";
         self.counters(to, "zoned_written_bytes", help, |one| {
