@@ -22,105 +22,54 @@ pub(super) const WITHIN_THE_DISK: &[&str] = &[
 
 /// What every run counts.
 pub(super) fn counters(c: &Counts) -> Vec<(&'static str, String)> {
+    let (disk, buffer, ssd) = (&c.drive_io, &c.pb, &c.ssd);
+    let (by_call, by_cause) = (&c.seconds.by_call, &c.seconds.by_cause);
     let bytes = show_bytes;
+    let times = |one, other| format!("{}, {}", seconds(one), seconds(other));
     vec![
-        (
-            "requests: reads, writes",
-            format!("{}, {}", count(c.requests.read), count(c.requests.write)),
-        ),
-        (
-            "requests: trims, flushes",
-            format!("{}, {}", count(c.requests.trim), count(c.requests.flush)),
-        ),
-        (
-            "hits: blocks read, written",
-            format!("{}, {}", count(c.hits.read_blocks), count(c.hits.write_blocks)),
-        ),
+        ("requests: reads, writes", counts(c.requests.read, c.requests.write)),
+        ("requests: trims, flushes", counts(c.requests.trim, c.requests.flush)),
+        ("hits: blocks read, written", counts(c.hits.read_blocks, c.hits.write_blocks)),
         ("hit ratio", c.hits.ratio.map_or("-".into(), |ratio| format!("{:.2} %", 100.0 * ratio))),
-        (
-            "bypass: blocks read, written",
-            format!("{}, {}", count(c.bypass.read_blocks), count(c.bypass.write_blocks)),
-        ),
+        ("bypass: blocks read, written", counts(c.bypass.read_blocks, c.bypass.write_blocks)),
         ("fills of partly written blocks", count(c.fills)),
-        (
-            "evicted: clean, dirty",
-            format!("{}, {}", count(c.evictions.clean_blocks), count(c.evictions.dirty_blocks)),
-        ),
-        (
-            "SSD: blocks read, written",
-            format!("{}, {}", count(c.ssd.read_blocks), count(c.ssd.written_blocks)),
-        ),
-        (
-            "disk: blocks read, written",
-            format!("{}, {}", count(c.drive_io.read_blocks), count(c.drive_io.written_blocks)),
-        ),
+        ("evicted: clean, dirty", counts(c.evictions.clean_blocks, c.evictions.dirty_blocks)),
+        ("SSD: blocks read, written", counts(ssd.read_blocks, ssd.written_blocks)),
+        ("disk: blocks read, written", counts(disk.read_blocks, disk.written_blocks)),
         (
             "RMWs; cleanings without reading",
-            format!("{}; {}", count(c.drive_io.rmw), count(c.drive_io.rmw_free)),
+            format!("{}; {}", count(disk.rmw), count(disk.rmw_free)),
         ),
-        ("of these, truncated", count(c.drive_io.truncated)),
+        ("of these, truncated", count(disk.truncated)),
         (
             "cleaning: read, written to bands",
-            format!(
-                "{}, {}",
-                bytes(c.drive_io.rmw_read_bytes),
-                bytes(c.drive_io.band_bytes_written)
-            ),
+            format!("{}, {}", bytes(disk.rmw_read_bytes), bytes(disk.band_bytes_written)),
         ),
         (
             "written in place; to the buffer",
-            format!(
-                "{}; {}",
-                bytes(c.drive_io.native_bytes_written),
-                bytes(c.drive_io.log_bytes_written)
-            ),
+            format!("{}; {}", bytes(disk.native_bytes_written), bytes(disk.log_bytes_written)),
         ),
-        (
-            "buffer: blocks read, written",
-            format!("{}, {}", count(c.pb.read_blocks), count(c.pb.written_blocks)),
-        ),
-        (
-            "buffer: rewritten, evicted",
-            format!("{}, {}", count(c.pb.write_hits), count(c.pb.evicted_blocks)),
-        ),
+        ("buffer: blocks read, written", counts(buffer.read_blocks, buffer.written_blocks)),
+        ("buffer: rewritten, evicted", counts(buffer.write_hits, buffer.evicted_blocks)),
         (
             "wa_band, wa_drive, wa_host",
             format!("{}, {}, {}", ratio(c.wa_band), ratio(c.wa_drive), ratio(c.wa_host)),
         ),
         ("device time", seconds(c.seconds.total)),
-        (
-            "by call: SSD read, write",
-            format!(
-                "{}, {}",
-                seconds(c.seconds.by_call.ssd_read),
-                seconds(c.seconds.by_call.ssd_write)
-            ),
-        ),
-        (
-            "by call: disk read, write",
-            format!(
-                "{}, {}",
-                seconds(c.seconds.by_call.drive_read),
-                seconds(c.seconds.by_call.drive_write)
-            ),
-        ),
-        (
-            "by cause: SSD, reading",
-            format!("{}, {}", seconds(c.seconds.by_cause.ssd), seconds(c.seconds.by_cause.read)),
-        ),
-        (
-            "by cause: buffer, in place",
-            format!("{}, {}", seconds(c.seconds.by_cause.log), seconds(c.seconds.by_cause.write)),
-        ),
+        ("by call: SSD read, write", times(by_call.ssd_read, by_call.ssd_write)),
+        ("by call: disk read, write", times(by_call.drive_read, by_call.drive_write)),
+        ("by cause: SSD, reading", times(by_cause.ssd, by_cause.read)),
+        ("by cause: buffer, in place", times(by_cause.log, by_cause.write)),
         (
             "by cause: cleaning; in idle time",
-            format!(
-                "{}; {}",
-                seconds(c.seconds.by_cause.clean),
-                seconds(c.seconds.by_cause.idle_clean)
-            ),
+            format!("{}; {}", seconds(by_cause.clean), seconds(by_cause.idle_clean)),
         ),
     ]
+}
+
+/// Two counts.
+fn counts(one: u64, other: u64) -> String {
+    format!("{}, {}", count(one), count(other))
 }
 
 /// Whether something happened that only drives with write pointers know.
@@ -136,20 +85,12 @@ pub(super) fn of_zones(c: &Counts) -> Vec<(&'static str, String)> {
     vec![
         (
             "host RMWs: zones; blocks read, written",
-            format!(
-                "{}; {}, {}",
-                count(host.zones),
-                count(host.read_blocks),
-                count(host.written_blocks)
-            ),
+            format!("{}; {}", count(host.zones), counts(host.read_blocks, host.written_blocks)),
         ),
-        (
-            "zones reset, closed for others",
-            format!("{}, {}", count(disk.zone_resets), count(disk.zone_closes)),
-        ),
+        ("zones reset, closed for others", counts(disk.zone_resets, disk.zone_closes)),
         (
             "blocks made up: in gaps, for reads",
-            format!("{}, {}", count(disk.synthesized_blocks), count(disk.beyond_pointer_blocks)),
+            counts(disk.synthesized_blocks, disk.beyond_pointer_blocks),
         ),
         ("blocks moved within the buffer", count(c.pb.moved_blocks)),
     ]
@@ -160,7 +101,7 @@ pub(super) fn of_flash(c: &Counts) -> Vec<(&'static str, String)> {
     vec![
         (
             "flash: pages programmed, of these copied",
-            format!("{}, {}", count(c.ssd.programmed_blocks), count(c.ssd.copied_blocks)),
+            counts(c.ssd.programmed_blocks, c.ssd.copied_blocks),
         ),
         (
             "flash: blocks erased; wa_flash",
