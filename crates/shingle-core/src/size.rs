@@ -103,6 +103,12 @@ pub fn show_bytes(bytes: u64) -> String {
     format!("{value:.digits$} {}", units[power as usize])
 }
 
+/// The bytes of so many blocks, likewise.
+#[must_use]
+pub fn show_blocks(blocks: u64) -> String {
+    show_bytes(blocks * BLOCK_BYTES)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

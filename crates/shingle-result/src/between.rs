@@ -1,13 +1,13 @@
 //! Figures from counters: what happened between two moments of a run.
 
 use shingle_core::units::{BLOCK_BYTES, Nanos};
+use shingle_trace::summary::ratio;
 
 use crate::counters::Snapshot;
 use crate::counts::{
     Buffer, ByCall, ByCause, Counts, DriveIo, Evictions, Hits, HostRmw, PerOp, Requests, Seconds,
     Ssd,
 };
-use crate::ratio::ratio;
 
 impl Counts {
     /// What happened from `before` to `after`.

@@ -23,7 +23,6 @@ mod labels;
 mod latency;
 mod left;
 mod meter;
-mod ratio;
 mod report;
 mod run;
 mod said;

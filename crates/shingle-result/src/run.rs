@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shingle_core::policy;
+use shingle_trace::summary::ratio;
 
 use crate::counters::Snapshot;
 use crate::counts::Counts;
@@ -10,7 +11,6 @@ use crate::flash::Flash;
 use crate::labels::Labels;
 use crate::latency::{Bar, DriveLatency, Latency, ResponseTimes, Responses};
 use crate::left::Left;
-use crate::ratio::ratio;
 use crate::series::{Heat, Point};
 use crate::translating::Translating;
 

@@ -21,7 +21,6 @@ use shingle_core::policies::none::NoCache;
 use shingle_core::policy::{Policy as _, Zoning};
 use shingle_core::registry::Registry;
 use shingle_core::size;
-use shingle_core::units::BLOCK_BYTES;
 use shingle_result::{Labels, Notes, Pacing};
 use shingle_trace::Summary;
 
@@ -160,14 +159,14 @@ fn cache_blocks(
         return Err(wrong(format!(
             "the cache is larger than {} with its {}",
             drive.name,
-            size::show_bytes(disk_blocks * BLOCK_BYTES)
+            size::show_blocks(disk_blocks)
         )));
     }
     if blocks > ssd.description.disk_blocks {
         return Err(wrong(format!(
             "the cache is larger than the SSD {} with its {}",
             ssd.name,
-            size::show_bytes(ssd.description.disk_blocks * BLOCK_BYTES)
+            size::show_blocks(ssd.description.disk_blocks)
         )));
     }
     u32::try_from(blocks)

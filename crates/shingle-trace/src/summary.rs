@@ -250,9 +250,10 @@ impl Summary {
     }
 }
 
-/// For reports; 0/0 is nothing.
+/// A part of a whole, for reports; 0/0 is nothing.
 #[allow(clippy::cast_precision_loss)]
-fn ratio(part: u64, whole: u64) -> Option<f64> {
+#[must_use]
+pub fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 

@@ -4,8 +4,8 @@ use std::fmt;
 use std::io;
 
 use rustix::io::Errno;
-use shingle_core::size::show_bytes;
-use shingle_core::units::{BLOCK_BYTES, Block, Zone};
+use shingle_core::size::show_blocks;
+use shingle_core::units::{Block, Zone};
 use shingle_device::cause;
 
 /// What is asked of a disk.
@@ -179,7 +179,7 @@ impl fmt::Display for ZonedError {
         }
         f.write_str(self.operation.name())?;
         if self.blocks > 0 {
-            write!(f, " of {} at block {}", show_bytes(self.blocks * BLOCK_BYTES), self.block.0)?;
+            write!(f, " of {} at block {}", show_blocks(self.blocks), self.block.0)?;
         }
         write!(f, ": {}", self.reason)
     }

@@ -36,7 +36,7 @@ pub(super) fn buffer(
                 "{name}: the trace touches {} of {}, so the drive's buffer is scaled to 0.4% of \
                  that, {} (--set drive.pb=real for the drive's own)",
                 size::show_bytes(touched),
-                size::show_bytes(real.disk_blocks * BLOCK_BYTES),
+                size::show_blocks(real.disk_blocks),
                 size::show_bytes(bytes),
             ));
             notes.extend(holds_all(name, bytes, summary));

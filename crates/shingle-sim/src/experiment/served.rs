@@ -2,8 +2,8 @@
 
 use shingle_core::drive_view::InOrder;
 use shingle_core::registry::Setup;
-use shingle_core::size::show_bytes;
-use shingle_core::units::{BLOCK_BYTES, Nanos};
+use shingle_core::size::{show_blocks, show_bytes};
+use shingle_core::units::Nanos;
 use shingle_engine::Config;
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::layout::{Layout, SLOTS_MIN};
@@ -61,7 +61,7 @@ pub(super) fn check_devices(
              {} (--as store)",
             show_bytes(pages * PAGE_BYTES as u64),
             ssd.name,
-            show_bytes(ssd.description.disk_blocks * BLOCK_BYTES)
+            show_blocks(ssd.description.disk_blocks)
         )));
     }
     Ok(())

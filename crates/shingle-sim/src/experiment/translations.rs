@@ -185,9 +185,9 @@ impl Translator {
                 return Err(usage(format!(
                     "translation.cache_zones: {} has {}, and {} zones of {} do not fit",
                     ssd.name,
-                    size::show_bytes(ssd.description.disk_blocks * BLOCK_BYTES),
+                    size::show_blocks(ssd.description.disk_blocks),
                     over.shared.count(CACHE_ZONES),
-                    size::show_bytes(whole.zone_blocks * BLOCK_BYTES),
+                    size::show_blocks(whole.zone_blocks),
                 )));
             }
             let layout = Layout { buffer_blocks: cache_blocks, ..whole };

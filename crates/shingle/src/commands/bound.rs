@@ -7,8 +7,7 @@ use clap::Args;
 use serde::Serialize;
 use shingle_core::duration::show_duration;
 use shingle_core::registry::Registry;
-use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::size::show_blocks;
 use shingle_result::{RunResult, verdict};
 use shingle_sim::bound::{Accesses, Prices, Room};
 use shingle_sim::experiment::{self, Job, Options, Trace};
@@ -193,7 +192,6 @@ fn found(place: &[Ran], trace: &Trace, all: &[&RunResult]) -> anyhow::Result<Fou
 fn shown(all: &All, global: &Global) -> String {
     let mut text = String::new();
     for found in &all.bounds {
-        let size = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
         let entries = match found.buffer_entries {
             entries if entries < found.buffer_blocks => {
                 format!(" with {} map entries", verdict::count(entries))
@@ -205,8 +203,8 @@ fn shown(all: &All, global: &Global) -> String {
              bands",
             all.trace,
             found.drive,
-            size(found.cache_blocks),
-            size(found.buffer_blocks),
+            show_blocks(found.cache_blocks),
+            show_blocks(found.buffer_blocks),
             verdict::count(found.rewrites.ceil() as u64),
             verdict::count(found.bands),
         );

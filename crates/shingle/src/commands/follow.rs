@@ -3,8 +3,7 @@
 use anyhow::{Context, anyhow};
 use clap::Args;
 use shingle_core::registry::Registry;
-use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::size::show_blocks;
 use shingle_engine::settings::Settings;
 use shingle_sim::recorded::Follower;
 use shingle_trace::record::{About, Events};
@@ -34,7 +33,7 @@ pub(crate) fn execute(args: &Follow, registry: &Registry) -> anyhow::Result<()> 
         all => format!("{:.2} %", 100.0 * followed.hits as f64 / all as f64),
     };
     let lines = [
-        ("cache", format!("{} under {policy}", show_bytes(u64::from(slots) * BLOCK_BYTES))),
+        ("cache", format!("{} under {policy}", show_blocks(u64::from(slots)))),
         ("requests", followed.requests.to_string()),
         ("blocks asked for", followed.accesses.to_string()),
         ("hits", format!("{} ({ratio})", followed.hits)),

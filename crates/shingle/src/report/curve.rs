@@ -1,8 +1,7 @@
 //! Pictures of curves: a figure over sizes of the cache, with how far it may be off.
 
 use clap::Args;
-use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::size::show_blocks;
 use shingle_report::chart::{Kind, Picture, Value};
 
 use super::{Folders, save};
@@ -78,7 +77,7 @@ fn pictures(curve: &CurvesOfDrive) -> [(&'static str, Picture); 3] {
             };
             (policy.to_owned(), sizes.iter().map(value).collect())
         };
-        let places = sizes.iter().map(|size| show_bytes(size * BLOCK_BYTES)).collect();
+        let places = sizes.iter().copied().map(show_blocks).collect();
         let series = policies.iter().map(|policy| line(policy)).collect();
         Picture { title: title.to_owned(), kind: Kind::Steps { places, series } }
     };

@@ -1,7 +1,6 @@
 //! What runs have in common, and what each is called: by what tells it from the others.
 
-use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::size::show_blocks;
 use shingle_result::RunResult;
 
 /// A name and a value, as one would write them.
@@ -104,7 +103,7 @@ fn settings(run: &RunResult) -> Vec<Setting> {
     all.push(("drive".into(), run.labels.drive.clone()));
     let cache = match run.labels.cache_blocks {
         0 => String::new(),
-        blocks => show_bytes(blocks * BLOCK_BYTES),
+        blocks => show_blocks(blocks),
     };
     all.push((CACHE.into(), cache));
     all.push(("ssd".into(), run.labels.ssd.clone()));

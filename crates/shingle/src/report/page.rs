@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use serde_json::Value;
 use shingle_core::duration::{show_duration, show_micros};
-use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::size::{show_blocks, show_bytes};
 use shingle_report::chart::escaped;
 use shingle_report::numbers::grouped;
 use shingle_report::page::{Making, foot, head};
-use shingle_result::{Program, Report, RunResult, verdict};
+use shingle_result::verdict::{self, count};
+use shingle_result::{Program, Report, RunResult};
 
 use super::Drawn;
 use super::names::Names;
@@ -33,9 +33,9 @@ pub(super) fn page(report: &Report, pictures: &[Drawn]) -> anyhow::Result<String
         "<p>{} over {} requests.</p><p><code>{}</code></p>",
         match runs.len() {
             1 => "One run".to_owned(),
-            runs => format!("{} runs", grouped(runs as f64)),
+            runs => format!("{} runs", count(runs as u64)),
         },
-        grouped(report.trace.requests as f64),
+        count(report.trace.requests),
         escaped(&making.command),
     );
     said::section(&mut html, report, &names);
@@ -161,7 +161,6 @@ fn table(html: &mut String, runs: &[&RunResult], names: &Names) {
 /// What was run, with what.
 fn configuration(html: &mut String, report: &Report, names: &Names, making: &Making) {
     let trace = &report.trace;
-    let bytes = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
     let share = 100.0 * trace.write_blocks as f64 / trace.blocks.max(1) as f64;
     let mut rows = vec![
         ("command".to_owned(), making.command.clone()),
@@ -171,9 +170,9 @@ fn configuration(html: &mut String, report: &Report, names: &Names, making: &Mak
         ("hash of its requests".to_owned(), trace.hash.clone()),
         (
             "block accesses".to_owned(),
-            format!("{}, {share:.1} % of them writes", grouped(trace.blocks as f64)),
+            format!("{}, {share:.1} % of them writes", count(trace.blocks)),
         ),
-        ("different blocks".to_owned(), bytes(trace.distinct_blocks)),
+        ("different blocks".to_owned(), show_blocks(trace.distinct_blocks)),
         ("zones touched".to_owned(), show_bytes(trace.accessed_zone_bytes)),
         ("zones written".to_owned(), show_bytes(trace.written_zone_bytes)),
     ];

@@ -2,8 +2,7 @@
 
 use comfy_table::{Attribute, Cell, CellAlignment};
 use shingle_core::duration::{show_duration as seconds, show_micros as micros};
-use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::size::show_blocks;
 use shingle_result::verdict::{self, Group, count};
 use shingle_result::{Report, RunResult};
 
@@ -30,12 +29,12 @@ fn one_group(report: &Report, group: &Group, baselines: &[bool], color: Color) -
     let open = first.queue.is_some();
     let translations = runs.iter().any(|run| run.labels.translation != first.labels.translation);
     let over = if translations { first.labels.drive.clone() } else { title(first) };
-    let mut text = format!("\n{over}, cache {}", show_bytes(group.cache_blocks * BLOCK_BYTES));
+    let mut text = format!("\n{over}, cache {}", show_blocks(group.cache_blocks));
     match first.labels.drive_parameters.get("pb").map(String::as_str) {
         Some("real") => text += ", buffer as built",
         Some(blocks) => {
             let blocks: u64 = blocks.trim_end_matches('b').parse().unwrap_or(0);
-            text += &format!(", buffer {}", show_bytes(blocks * BLOCK_BYTES));
+            text += &format!(", buffer {}", show_blocks(blocks));
         }
         None => {}
     }

@@ -2,8 +2,7 @@
 
 use comfy_table::{Cell, CellAlignment};
 use shingle_core::duration::show_duration as seconds;
-use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::size::show_blocks;
 use shingle_result::verdict::{CLEANINGS_MIN, count};
 use shingle_sim::sample::curve::{BUFFER_BLOCKS_MIN, CACHE_BLOCKS_MIN};
 
@@ -85,7 +84,7 @@ fn table(curve: &CurvesOfDrive, color: Color) -> String {
         let few = if point.few_cleanings { " ~" } else { "" };
         let mut cells = vec![Cell::new(format!("{}{mark}{few}", point.policy))];
         let figures = [
-            show_bytes(point.cache_blocks * BLOCK_BYTES),
+            show_blocks(point.cache_blocks),
             with_error(point.hits_percent, |value| format!("{value:.1}")) + " %",
             with_error(point.rmws, |value| count(value.round() as u64)),
             time(point.done_seconds),

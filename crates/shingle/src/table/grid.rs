@@ -2,7 +2,7 @@
 
 use comfy_table::{Cell, CellAlignment};
 use shingle_core::duration::{show_duration as seconds, show_micros as micros};
-use shingle_core::size::show_bytes;
+use shingle_core::size::show_blocks;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_result::{
     Axis, Report, RunResult, Smallest,
@@ -101,24 +101,28 @@ pub(crate) fn targets(found: &[Smallest], color: Color) -> String {
 }
 
 fn needed(smallest: &Smallest) -> String {
-    let shown = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
     match smallest.cache_blocks {
         Some(0) => "none is needed".into(),
         Some(blocks) => {
             let larger = smallest.tried.iter().filter(|t| !t.meets && t.cache_blocks > blocks);
-            let larger: Vec<String> = larger.map(|tried| shown(tried.cache_blocks)).collect();
+            let larger: Vec<String> = larger.map(|tried| show_blocks(tried.cache_blocks)).collect();
             let but = match larger.as_slice() {
                 [] => String::new(),
                 larger => format!("; {} does not", larger.join(", ")),
             };
             let bytes = blocks * BLOCK_BYTES;
-            format!("{}: {} blocks, {} bytes{but}", shown(blocks), count(blocks), count(bytes))
+            format!(
+                "{}: {} blocks, {} bytes{but}",
+                show_blocks(blocks),
+                count(blocks),
+                count(bytes)
+            )
         }
         None if smallest.tried.iter().all(|tried| tried.cache_blocks == 0) => {
             "not met without a cache".into()
         }
         None => {
-            let sizes = smallest.tried.iter().map(|tried| shown(tried.cache_blocks));
+            let sizes = smallest.tried.iter().map(|tried| show_blocks(tried.cache_blocks));
             format!("none of these sizes does: {}", sizes.collect::<Vec<_>>().join(", "))
         }
     }

@@ -2,8 +2,7 @@
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{Attribute, Cell, CellAlignment};
-use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::size::show_blocks;
 use shingle_papers::on::{OnTraces, Outcome};
 use shingle_papers::result::Reproduction;
 use shingle_papers::turned::Differences;
@@ -107,10 +106,9 @@ pub(crate) fn on_traces(result: &OnTraces, color: Color) -> String {
         );
     }
     for trace in &result.traces {
-        let size = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
-        let mut about = vec![format!("different blocks {}", size(trace.distinct_blocks))];
-        about.extend(trace.cache_blocks.map(|blocks| format!("cache {}", size(blocks))));
-        about.extend(trace.buffer_blocks.map(|blocks| format!("buffer {}", size(blocks))));
+        let mut about = vec![format!("different blocks {}", show_blocks(trace.distinct_blocks))];
+        about.extend(trace.cache_blocks.map(|blocks| format!("cache {}", show_blocks(blocks))));
+        about.extend(trace.buffer_blocks.map(|blocks| format!("buffer {}", show_blocks(blocks))));
         about.extend(trace.notes.iter().cloned());
         text += &format!("{}: {}\n", trace.name, about.join("; "));
     }

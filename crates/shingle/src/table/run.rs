@@ -1,8 +1,7 @@
 //! What `run` and `replay` print.
 
 use shingle_core::duration::{show_duration as seconds, show_micros as micros};
-use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::size::{show_blocks, show_bytes};
 use shingle_result::verdict::{self, count};
 use shingle_result::{Counts, Measured, Report, RunResult};
 
@@ -39,7 +38,7 @@ fn one_run(run: &RunResult, color: Color) -> String {
         "{} on {}, cache {} of {}, {} loop\n  {}\n{}{}\n",
         run.labels.policy,
         title(run),
-        show_bytes(run.labels.cache_blocks * BLOCK_BYTES),
+        show_blocks(run.labels.cache_blocks),
         run.labels.ssd,
         if run.labels.pacing == "closed" { "closed" } else { "open" },
         settings(&run.labels.parameters),

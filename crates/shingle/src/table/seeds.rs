@@ -1,8 +1,7 @@
 //! What `compare` prints of several seeds.
 
 use shingle_core::duration::{show_duration as seconds, show_micros as micros};
-use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::size::show_blocks;
 use shingle_result::verdict::{self, count};
 use shingle_result::{Report, RunResult, Said, SaidKind};
 
@@ -34,7 +33,7 @@ pub(crate) fn over_seeds(report: &Report, runs_each: usize, color: Color) -> Str
             let time = |us: f64| if open { micros(us) } else { seconds(us) };
             [
                 run.labels.policy.clone(),
-                format!("{}, {}", title(run), show_bytes(run.labels.cache_blocks * BLOCK_BYTES)),
+                format!("{}, {}", title(run), show_blocks(run.labels.cache_blocks)),
                 spread(at, &|run| run.all.hits.ratio.unwrap_or(0.0), &|r| {
                     format!("{:.1} %", 100.0 * r)
                 }),

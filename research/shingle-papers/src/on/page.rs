@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::size::show_blocks;
 use shingle_report::chart::{DrawError, Kind, Picture, Value, escaped};
 use shingle_report::numbers::figure;
 use shingle_report::page::{self, Making};
@@ -46,9 +45,7 @@ fn overview(html: &mut String, result: &OnTraces) {
     html.push_str("</tr></thead><tbody>");
     for (nth, trace) in result.traces.iter().enumerate() {
         let OnTrace { name, requests, distinct_blocks, notes, .. } = trace;
-        let size = |blocks: Option<u64>| {
-            blocks.map(|blocks| show_bytes(blocks * BLOCK_BYTES)).unwrap_or_default()
-        };
+        let size = |blocks: Option<u64>| blocks.map(show_blocks).unwrap_or_default();
         let notes: String = notes
             .iter()
             .map(|note| format!("<div class=\"why\">{}</div>", escaped(note)))

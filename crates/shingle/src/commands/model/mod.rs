@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use shingle_core::size::show_bytes;
+use shingle_core::size::{show_blocks, show_bytes};
 use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::Counters;
 use shingle_live::{Contents, DriveClock, ServedModel};
@@ -122,11 +122,10 @@ fn size(args: &Serve, drive_bytes: u64) -> Result<u64, Usage> {
 }
 
 fn told(counters: &Counters) -> String {
-    let blocks = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
     format!(
         "{} read, {} written; {} bands cleaned, {:.3} s of it in idle time",
-        blocks(counters.read_blocks),
-        blocks(counters.written_blocks),
+        show_blocks(counters.read_blocks),
+        show_blocks(counters.written_blocks),
         counters.rmw + counters.rmw_free,
         counters.idle_clean_time.as_secs_f64()
     )

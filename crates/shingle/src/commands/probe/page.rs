@@ -7,8 +7,8 @@ use shingle_drive::profile::{BandFacts, Profile};
 use shingle_probe::bands::{Seen, Strip};
 use shingle_probe::findings::{Capacity, Findings};
 use shingle_report::chart::{Kind, Picture, escaped};
-use shingle_report::numbers::grouped;
 use shingle_report::page::{Making, foot, head};
+use shingle_result::verdict::count;
 
 use super::render;
 
@@ -116,7 +116,7 @@ fn band_picture(seen: &Seen, band: &BandFacts) -> Picture {
     let (from, to) = (mib(band.first_block), mib(band.first_block + band.blocks));
     let name = format!("cleaned: {}", render::bytes(band.blocks * BLOCK_BYTES));
     Picture {
-        title: format!("Reads from block {} on, ms", grouped(origin as f64)),
+        title: format!("Reads from block {} on, ms", count(origin)),
         kind: Kind::Course {
             x_label: "MiB from there".to_owned(),
             series: vec![

@@ -10,7 +10,7 @@ use shingle_drive::profile::{CapacityFacts, Kind, Profile};
 use shingle_probe::findings::Findings;
 use shingle_probe::plan::Step;
 use shingle_probe::target::Facts;
-use shingle_report::numbers::grouped;
+use shingle_result::verdict::count;
 
 /// A size in powers of 1000, as disks are sold.
 pub(crate) fn bytes(bytes: u64) -> String {
@@ -136,13 +136,10 @@ pub(crate) fn findings(findings: &Findings, profile: &Profile) -> String {
         ),
     );
     if let Some(zones) = profile.zones {
-        line(
-            "zones",
-            format!("{} of {}", grouped(zones.count as f64), show_bytes(zones.zone_bytes)),
-        );
+        line("zones", format!("{} of {}", count(zones.count), show_bytes(zones.zone_bytes)));
     }
     if let Some(buffer) = &profile.buffer {
-        let entries = buffer.extents.map(|entries| format!("{} writes", grouped(entries as f64)));
+        let entries = buffer.extents.map(|entries| format!("{} writes", count(entries)));
         let log = buffer.log_bytes.map(bytes);
         line(
             "buffer",
@@ -167,7 +164,7 @@ pub(crate) fn findings(findings: &Findings, profile: &Profile) -> String {
                 rmw.us_per_block / 1e3,
                 (rmw.us_per_block_high - rmw.us_per_block) / 1e3,
                 rmw.r_squared,
-                grouped(rmw.zone_blocks as f64)
+                count(rmw.zone_blocks)
             ),
         );
     }

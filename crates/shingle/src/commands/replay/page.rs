@@ -3,9 +3,8 @@
 use std::fmt::Write;
 
 use shingle_report::chart::{Kind, Picture, escaped};
-use shingle_report::numbers::grouped;
 use shingle_report::page::{foot, head};
-use shingle_result::{Pacing, Point, Report, RunResult};
+use shingle_result::{Pacing, Point, Report, RunResult, verdict::count};
 
 use super::beside::{self, Line, Row};
 use crate::report::{making, mib};
@@ -13,7 +12,7 @@ use crate::report::{making, mib};
 pub(super) fn page(report: &Report, rows: &[Row<'_>]) -> anyhow::Result<String> {
     let making = making();
     let mut html = head(&format!("shingle replay: {}", report.trace.name), "");
-    let requests = grouped(report.trace.requests as f64);
+    let requests = count(report.trace.requests);
     let _ =
         write!(html, "<p>{requests} requests.</p><p><code>{}</code></p>", escaped(&making.command));
     let _ = write!(html, "<section><h2>Runs</h2>{}</section>", table(rows));

@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use anyhow::{anyhow, bail};
 use clap::Args;
 use serde_json::json;
-use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::size::show_blocks;
 use shingle_device::Device;
 use shingle_store::backend::look_at_pair;
 use shingle_store::store::check::{CheckError, Findings, check};
@@ -103,14 +102,17 @@ fn json(findings: &Findings) -> serde_json::Value {
 }
 
 fn told(findings: &Findings, zoned: Option<&Seen>) -> String {
-    let blocks = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
     let mut lines = vec![
         format!("cache {}", findings.uuid),
         match findings.clean {
             true => "shut down in order".to_owned(),
             false => format!("not shut down in order: {} pages to replay", findings.replayed_pages),
         },
-        format!("{} clean, {} dirty", blocks(findings.clean_blocks), blocks(findings.dirty_blocks)),
+        format!(
+            "{} clean, {} dirty",
+            show_blocks(findings.clean_blocks),
+            show_blocks(findings.dirty_blocks)
+        ),
     ];
     if findings.mendable_pages > 0 {
         lines.push(format!(

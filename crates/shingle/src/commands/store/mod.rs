@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{anyhow, bail};
 use clap::{Args, Subcommand};
 use shingle_core::registry::Registry;
-use shingle_core::size::show_bytes;
+use shingle_core::size::show_blocks;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_device::{is_held, open_to_look};
 use shingle_engine::settings::Settings;
@@ -219,7 +219,7 @@ fn make(args: &Create, global: &Global, registry: &Registry) -> anyhow::Result<(
     if let Some(blocks) = probed.map(|bytes| bytes / BLOCK_BYTES)
         && blocks != disk.blocks()
     {
-        let [other, this] = [blocks, disk.blocks()].map(|blocks| show_bytes(blocks * BLOCK_BYTES));
+        let [other, this] = [blocks, disk.blocks()].map(show_blocks);
         note(
             &format!("the profile is of a disk of {other}, and this one has {this}"),
             global.quiet,
@@ -233,7 +233,7 @@ fn make(args: &Create, global: &Global, registry: &Registry) -> anyhow::Result<(
     let uuid = Uuid::from_bytes(made.uuid);
     print(&uuid.to_string())?;
     let slots = made.layout.slots;
-    let room = show_bytes(slots * BLOCK_BYTES);
+    let room = show_blocks(slots);
     let text = format!("a cache for {room} ({slots} blocks) under {}", settings.policy);
     note(&text, global.quiet);
     Ok(())

@@ -9,8 +9,7 @@ use clap::Args;
 use serde_json::{Map, json};
 use shingle_core::params::nearest;
 use shingle_core::registry::Registry;
-use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::size::{show_blocks, show_bytes};
 use shingle_engine::BandCounts;
 use shingle_engine::settings::{Setting, Settings};
 use shingle_store::store::control::{self, Answer, ControlError, Request};
@@ -126,16 +125,12 @@ fn table(status: &Status, registry: &Registry) -> anyhow::Result<String> {
 
 type Line = (&'static str, String);
 
-fn blocks(blocks: u64) -> String {
-    show_bytes(blocks * BLOCK_BYTES)
-}
-
 fn content(status: &Status) -> [Line; 3] {
     let used = status.dirty_blocks + status.clean_blocks;
     [
         ("policy", format!("{}, {}", status.policy, status.mode)),
-        ("cached", format!("{} of {}", blocks(used), blocks(status.slots))),
-        ("dirty", blocks(status.dirty_blocks)),
+        ("cached", format!("{} of {}", show_blocks(used), show_blocks(status.slots))),
+        ("dirty", show_blocks(status.dirty_blocks)),
     ]
 }
 
@@ -153,13 +148,13 @@ fn served(status: &Status) -> Vec<Line> {
     lines.extend([
         ("read hits", ratio(status.counts.read_hits, status.counts.read_misses)),
         ("write hits", ratio(status.counts.write_hits, status.counts.write_misses)),
-        ("destaged", blocks(status.destaged_blocks)),
-        ("bypassed", blocks(status.counts.bypassed_blocks)),
+        ("destaged", show_blocks(status.destaged_blocks)),
+        ("bypassed", show_blocks(status.counts.bypassed_blocks)),
     ]);
     let bands = status.bands;
     if bands != BandCounts::default() {
         let (written, given_up) = (bands.written, bands.given_up);
-        let read = blocks(bands.read_blocks);
+        let read = show_blocks(bands.read_blocks);
         lines.push((
             "whole bands",
             format!("{written} written, {read} read for them; {given_up} given up"),
@@ -172,7 +167,7 @@ fn served(status: &Status) -> Vec<Line> {
     if status.trimming_blocks > 0 {
         lines.push((
             "trimmed",
-            format!("{} wait until the disk is told", blocks(status.trimming_blocks)),
+            format!("{} wait until the disk is told", show_blocks(status.trimming_blocks)),
         ));
     }
     lines
@@ -234,7 +229,7 @@ fn errors(errors: &Errors, ssd_state: Option<&str>) -> Vec<Line> {
         let name = if device == "SSD" { "last SSD error" } else { "last disk error" };
         let place = match blocks {
             0 => String::new(),
-            _ => format!(" of {} at block {block}", self::blocks(*blocks)),
+            _ => format!(" of {} at block {block}", show_blocks(*blocks)),
         };
         lines.push((name, format!("{operation}{place}: {error}, {seconds_ago} s ago")));
     }

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use clap::Args;
-use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::size::show_blocks;
 use shingle_store::measures::{Measures, Totals};
 use shingle_store::store::control::{self, Answer, ControlError, Request};
 
@@ -144,7 +143,7 @@ fn row(one: &Measures, then: &Totals, over: f64) -> Vec<String> {
         written,
         write_p99,
         ratio(hits as f64, all as f64).map_or("–".to_owned(), |r| format!("{:.1} %", 100.0 * r)),
-        show_bytes(now.dirty_blocks * BLOCK_BYTES),
+        show_blocks(now.dirty_blocks),
         time(now.oldest_dirty_ns as f64 / 1e9),
         now.drain_seconds.map_or("–".to_owned(), time),
         ratio(disk as f64, user as f64).map_or("–".to_owned(), |r| format!("{r:.2}")),
@@ -171,7 +170,7 @@ fn trouble(one: &Measures) -> Vec<String> {
         (stuck(now.ios[1].oldest_ns), "the disk has not answered for 10 s".to_owned()),
         (now.destage_pause_ns > 0, "the disk does not take what is destaged".to_owned()),
         (errors.ssd_failed, "the SSD takes no more writes".to_owned()),
-        (now.lost_blocks > 0, format!("{} are lost", show_bytes(now.lost_blocks * BLOCK_BYTES))),
+        (now.lost_blocks > 0, format!("{} are lost", show_blocks(now.lost_blocks))),
     ];
     told.into_iter().filter(|(is, _)| *is).map(|(_, text)| format!("{export}: {text}")).collect()
 }

@@ -8,7 +8,7 @@ use anyhow::{anyhow, bail};
 use clap::Args;
 use serde_json::{Value, json};
 use shingle_core::registry::Registry;
-use shingle_core::size::{parse_bytes, show_bytes};
+use shingle_core::size::{parse_bytes, show_blocks, show_bytes};
 use shingle_core::units::{BLOCK_BYTES, Request};
 use shingle_drive::{Buffer, Settings as DriveSettings};
 use shingle_engine::settings::Settings;
@@ -210,8 +210,7 @@ fn candidate(
     let (drive, bands) = made.map_err(|error| Usage(format!("--drive: {error}")))?;
     let model = drive.description();
     if model.disk_blocks < now.disk_blocks {
-        let [model, disk] =
-            [model.disk_blocks, now.disk_blocks].map(|blocks| show_bytes(blocks * BLOCK_BYTES));
+        let [model, disk] = [model.disk_blocks, now.disk_blocks].map(show_blocks);
         bail!(Usage(format!(
             "--drive {}: has {model}, and the disk {disk}; name a larger one",
             args.drive
@@ -293,7 +292,7 @@ fn as_table(args: &WhatIf, candidates: &[Candidate], missed: u64) -> String {
         let marked = if one.shadow.was_full() { "" } else { " *" };
         lines.push(format!(
             "{policy:<16}{:>12}{:>16}{:>20}{against:>18}{marked}",
-            show_bytes(one.slots * BLOCK_BYTES),
+            show_blocks(one.slots),
             shown(one.shadow.hits_percent(), "%", 1),
             shown(one.shadow.rmws(), "", 0),
         ));
@@ -329,12 +328,12 @@ fn remark(candidates: &[Candidate]) -> Option<String> {
              disk is for it";
         return Some(why.to_owned());
     }
-    let best = best(candidates)?;
+    let best = best(now, &candidates[1..])?;
     let Estimate { value, error } = changed(best, now)?;
     let size = if best.slots == now.slots {
         String::new()
     } else {
-        format!(" and {}", show_bytes(best.slots * BLOCK_BYTES))
+        format!(" and {}", show_blocks(best.slots))
     };
     Some(format!(
         "with `{}`{size} you would have had {:.0} % fewer band rewrites (± {error:.0})",
@@ -352,16 +351,14 @@ fn shown(estimate: Option<Estimate>, unit: &str, digits: usize) -> String {
     }
 }
 
-/// The one that rewrites the fewest bands, if it is surely fewer than now.
-fn best(candidates: &[Candidate]) -> Option<&Candidate> {
-    let (now, others) = candidates.split_first()?;
-    let surely =
-        |one: &&Candidate| changed(one, now).is_some_and(|found| found.value + found.error < 0.0);
-    let fewest = |a: &&Candidate, b: &&Candidate| {
-        let of = |one: &Candidate| changed(one, now).map_or(0.0, |found| found.value);
-        of(a).total_cmp(&of(b))
-    };
-    others.iter().filter(surely).min_by(fewest)
+/// The one of `others` that rewrites the fewest bands, if it is surely fewer than now.
+fn best<'a>(
+    now: &Candidate,
+    others: impl IntoIterator<Item = &'a Candidate>,
+) -> Option<&'a Candidate> {
+    let found = others.into_iter().filter_map(|one| Some((one, changed(one, now)?)));
+    let surely = found.filter(|(_, change)| change.value + change.error < 0.0);
+    surely.min_by(|a, b| a.1.value.total_cmp(&b.1.value)).map(|(best, _)| best)
 }
 
 /// Sets the best of those that are as large as the cache is.
@@ -373,9 +370,7 @@ fn apply(ssd: &Path, candidates: &[Candidate], global: &Global) -> anyhow::Resul
         return Ok(());
     }
     let as_large = others.iter().filter(|one| one.slots == slots);
-    let found = as_large.filter_map(|one| Some((one, changed(one, now)?)));
-    let surely = found.filter(|(_, change)| change.value + change.error < 0.0);
-    let Some((best, _)) = surely.min_by(|a, b| a.1.value.total_cmp(&b.1.value)) else {
+    let Some(best) = best(now, as_large) else {
         note("nothing is surely better than what is set: nothing was changed", global.quiet);
         return Ok(());
     };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use serde_json::json;
-use shingle_core::size::show_bytes;
+use shingle_core::size::show_blocks;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_translated::{Copy, Inspected, inspect};
 use uuid::Uuid;
@@ -97,7 +97,6 @@ impl Seen {
     /// What is wrong, and what to do, in lines.
     pub(crate) fn wrong(&self) -> Vec<String> {
         let found = &self.map;
-        let bytes = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
         let mut lines: Vec<String> = in_head(&self.head).collect();
         if found.spares_left == Some(0) {
             lines.push(format!(
@@ -123,7 +122,7 @@ impl Seen {
         for (first, count) in &found.lost_ranges {
             lines.push(format!(
                 "lost: {} at byte {}, an error until it is written anew or trimmed",
-                bytes(*count),
+                show_blocks(*count),
                 first * BLOCK_BYTES
             ));
         }
@@ -146,7 +145,7 @@ impl Seen {
             (_, Some(ranges)) => lines.extend(ranges.iter().map(|(first, count)| {
                 format!(
                     "`zoned repair --give-up` gives up {} at byte {}",
-                    bytes(*count),
+                    show_blocks(*count),
                     first * BLOCK_BYTES
                 )
             })),
@@ -170,19 +169,18 @@ pub(super) fn merge(to: &mut serde_json::Value, more: serde_json::Value) {
 
 /// What a map says, in lines.
 pub(super) fn told(found: &Inspected) -> Vec<String> {
-    let bytes = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
     let set = found.params.iter().map(|(name, value)| format!(" {name}={value}"));
     let mut lines = Vec::new();
     // (Where both superblocks are bad nothing is known.)
     if !found.uuid.is_empty() {
         lines.extend([
-            format!("disk {}, {}", found.uuid, bytes(found.blocks)),
+            format!("disk {}, {}", found.uuid, show_blocks(found.blocks)),
             format!("{}{}", found.translation, set.collect::<String>()),
             format!(
                 "{} zones and {} spare ones, a buffer of {}",
                 found.zones,
                 found.spare_zones,
-                bytes(found.buffer_blocks)
+                show_blocks(found.buffer_blocks)
             ),
         ]);
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use shingle_core::size::show_bytes;
+use shingle_core::size::show_blocks;
 use shingle_core::units::{BLOCK_BYTES, Block, Zone};
 use shingle_device::{SIGNATURE_PAGES, signature_in};
 use shingle_engine::buffer::{Buffer, zeroed};
@@ -77,15 +77,14 @@ pub(super) fn execute(args: &Format, global: &Global) -> anyhow::Result<()> {
         other => other.into(),
     })?;
     print(&Uuid::from_bytes(made.uuid).to_string())?;
-    let bytes = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
     let text = format!(
         "a disk of {} under {}: {} zones and {} spare ones, a buffer of {}, a map of {}",
-        bytes(made.blocks),
+        show_blocks(made.blocks),
         args.translation,
         made.zones,
         made.spare_zones,
-        bytes(made.buffer_blocks),
-        bytes(made.map_blocks),
+        show_blocks(made.buffer_blocks),
+        show_blocks(made.map_blocks),
     );
     note(&text, global.quiet);
     Ok(())

@@ -13,7 +13,7 @@ mod used;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use shingle_core::size::show_bytes;
+use shingle_core::size::{show_blocks, show_bytes};
 use shingle_core::units::BLOCK_BYTES;
 use shingle_zoned::Geometry;
 
@@ -79,7 +79,7 @@ fn about(geometry: &Geometry) -> String {
     let mut text = format!(
         "{zones} zones of {}, {} in all; {} conventional; {} open at a time",
         show_bytes(zone_bytes),
-        show_bytes(geometry.blocks() * BLOCK_BYTES),
+        show_blocks(geometry.blocks()),
         geometry.conventional_zones,
         limit(geometry.max_open),
     );
@@ -87,7 +87,7 @@ fn about(geometry: &Geometry) -> String {
         text += &format!(", {} open or closed", limit(geometry.max_active));
     }
     if geometry.zone_capacity_blocks != geometry.zone_blocks {
-        text += &format!("; capacity {}", show_bytes(geometry.zone_capacity_blocks * BLOCK_BYTES));
+        text += &format!("; capacity {}", show_blocks(geometry.zone_capacity_blocks));
     }
     text
 }

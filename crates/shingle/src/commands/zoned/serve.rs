@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 use clap::Args;
-use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::size::show_blocks;
 use shingle_device::{Mark, deleted, start_thread};
 use shingle_live::ServedVolume;
 use shingle_nbd::listen::{Address, ListenError, Listener};
@@ -156,7 +155,7 @@ fn warn(status: &Status) {
     }
     let lost: u64 = status.lost_ranges.iter().map(|(_, count)| count).sum();
     if lost > 0 {
-        let bytes = show_bytes(lost * BLOCK_BYTES);
+        let bytes = show_blocks(lost);
         note(
             &format!("warning: {bytes} are lost, and are errors until written anew: see status"),
             false,

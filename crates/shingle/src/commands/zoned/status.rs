@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Args;
 use serde_json::json;
-use shingle_core::size::show_bytes;
+use shingle_core::size::show_blocks;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_store::store::control::{Answer, Request};
 use shingle_translated::{Pace, Status};
@@ -101,7 +101,6 @@ pub(super) fn stop(args: &Which) -> anyhow::Result<()> {
 
 /// How a zoned disk is doing, in lines of a name and a value.
 pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
-    let bytes = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
     let Status { buffer, zones, written, map, .. } = status;
     let mut states = vec![
         format!("{} empty", zones.empty),
@@ -122,15 +121,15 @@ pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
         host => format!(" ({:.2} bytes a byte)", on_disk as f64 / host as f64),
     };
     let mut lines = vec![
-        ("translation", format!("{}, {}", status.translation, bytes(status.blocks))),
+        ("translation", format!("{}, {}", status.translation, show_blocks(status.blocks))),
         ("zones", states.join(", ")),
         (
             "buffer",
             format!(
                 "{} of {} in use, {} live",
-                bytes(buffer.used),
-                bytes(buffer.blocks),
-                bytes(buffer.live)
+                show_blocks(buffer.used),
+                show_blocks(buffer.blocks),
+                show_blocks(buffer.live)
             ),
         ),
         (
@@ -138,7 +137,7 @@ pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
             format!(
                 "{} times, {} moved{}",
                 status.cleanings,
-                bytes(status.cleaned_blocks),
+                show_blocks(status.cleaned_blocks),
                 if status.wants_idle { "; idle time would do more" } else { "" }
             ),
         ),
@@ -147,11 +146,11 @@ pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
             "written",
             format!(
                 "{} by the host; on the disk {}{ratio}: buffer {}, zones {}, map {}",
-                bytes(written.host_blocks),
-                bytes(on_disk),
-                bytes(written.buffer_blocks),
-                bytes(written.zone_blocks),
-                bytes(written.map_blocks)
+                show_blocks(written.host_blocks),
+                show_blocks(on_disk),
+                show_blocks(written.buffer_blocks),
+                show_blocks(written.zone_blocks),
+                show_blocks(written.map_blocks)
             ),
         ),
         (
@@ -178,10 +177,11 @@ pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
         lines.push(("refused", format!("{} writes, trims or flushes", status.refused)));
     }
     for (first, count) in &status.lost_ranges {
-        lines.push(("lost", format!("{} at byte {}", bytes(*count), first * BLOCK_BYTES)));
+        lines.push(("lost", format!("{} at byte {}", show_blocks(*count), first * BLOCK_BYTES)));
     }
     for (first, count) in &status.doubtful_ranges {
-        let text = format!("{} at byte {}: a flush failed", bytes(*count), first * BLOCK_BYTES);
+        let text =
+            format!("{} at byte {}: a flush failed", show_blocks(*count), first * BLOCK_BYTES);
         lines.push(("may be older", text));
     }
     lines

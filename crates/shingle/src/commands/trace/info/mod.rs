@@ -11,6 +11,7 @@ use clap::Args;
 use serde_json::Value;
 use shingle_sim::experiment::Trace;
 use shingle_trace::analysis::Analysis;
+use shingle_trace::summary::ratio;
 use shingle_trace::{Recognised, Summary};
 
 use crate::cli::{Global, TraceArgs};
@@ -63,11 +64,6 @@ impl<'a> About<'a> {
         let bytes = self.summary.written_large_zone_bytes() / BUFFER_PART;
         bytes / shingle_core::units::BLOCK_BYTES
     }
-}
-
-/// A part of a whole; 0/0 is nothing.
-fn ratio(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 /// All that is told of `trace`, as JSON has it.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use shingle_core::size::show_bytes;
+use shingle_core::size::{show_blocks, show_bytes};
 use shingle_core::units::BLOCK_BYTES;
 use shingle_report::chart::{Kind, Picture, Value, escaped};
 use shingle_report::page::{self, Making};
@@ -71,7 +71,7 @@ fn miss_ratio(about: &About) -> Picture {
     };
     let reuse = &about.analysis.reuse;
     let series = vec![series("reads and writes", &reuse.all), series("writes only", &reuse.writes)];
-    let places = thinned(caches.iter().map(|cache| show_bytes(cache * BLOCK_BYTES)));
+    let places = thinned(caches.iter().copied().map(show_blocks));
     let title = "What LRU misses (%), by the size of the cache".to_owned();
     Picture { title, kind: Kind::Steps { places, series } }
 }

@@ -1,7 +1,7 @@
 //! The table of `trace info`.
 
 use shingle_core::duration::show_duration;
-use shingle_core::size::show_bytes;
+use shingle_core::size::{show_blocks, show_bytes};
 use shingle_core::units::BLOCK_BYTES;
 use shingle_result::verdict::count;
 use shingle_trace::analysis::idle::GAPS_MS;
@@ -195,7 +195,7 @@ fn caches(about: &About) -> Vec<[String; 6]> {
     loop {
         let (all, writes) = (reuse.all.at(cache), reuse.writes.at(cache));
         rows.push([
-            show_bytes(cache * BLOCK_BYTES),
+            show_blocks(cache),
             percent(ratio(cache.min(footprint), footprint)),
             percent(ratio(all.misses(), reuse.all.accesses())),
             percent(ratio(all.read_misses, s.read_blocks)),
