@@ -1,56 +1,20 @@
 //! `shingle probe` as a user meets it.
 
+mod common;
+
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Output;
 
-use serde_json::Value;
+use common::{Folder, text};
 use shingle_probe::options::Options;
 use shingle_probe::session::Subject;
-use tempfile::TempDir;
 
 /// A disk with a small buffer, and a probe that is content with little.
 const SMALL: &str = "--model st8000as0002 --set drive.packets_max=2000 --set drive.packets_trigger=2000 \
      --set drive.log_bytes=400000000 --buffer-max 2GiB --sites 6 --idle-max 2 \
      --writes 4KiB:1,8KiB:1,256KiB:1";
-
-struct Bed(TempDir);
-
-impl Bed {
-    fn new() -> Bed {
-        Bed(shingle_testbed::folder())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn run(&self, line: &str) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
-        command.current_dir(self.0.path()).args(line.split_whitespace());
-        command.output().expect("started")
-    }
-
-    fn done(&self, line: &str) -> String {
-        let output = self.run(line);
-        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
-        text(&output.stdout)
-    }
-
-    /// Runs to a refusal of one line.
-    fn refused(&self, line: &str, code: i32) -> String {
-        let output = self.run(line);
-        let told = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{line}: {told}");
-        assert_eq!(told.lines().count(), 1, "{line}: {told}");
-        told
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
 
 fn text_of(output: &Output) -> String {
     text(&output.stdout) + &text(&output.stderr)
@@ -63,7 +27,7 @@ fn sized(path: &Path, mib: u64) {
 /// SAC decides as well with what was probed as with what is so.
 #[test]
 fn a_profile_is_as_good_as_the_truth() {
-    let bed = Bed::new();
+    let bed = Folder::new();
     let told = bed.done(&format!("probe {SMALL} --profile disk.toml --html page.html"));
     for words in ["drive-managed", "writes or 400 MB", "at 6 of 6 places", "R(x)", "idle"] {
         assert!(told.contains(words), "{words}: {told}");
@@ -89,7 +53,7 @@ fn a_profile_is_as_good_as_the_truth() {
     for workload in ["synth:mixed", "synth:zipf", "synth:uniform"] {
         let rmws = |more: &str| {
             let line = format!("run {workload} -p sac {drive} {more} --quiet --json -");
-            let report: Value = serde_json::from_str(&bed.done(&line)).expect("JSON");
+            let report = bed.json(&line);
             report["runs"][0]["all"]["drive_io"]["rmw"].as_f64().expect("RMWs")
         };
         let (truth, probed) = (rmws(""), rmws(&costs));
@@ -108,13 +72,13 @@ fn a_profile_is_as_good_as_the_truth() {
     let (before, rest) = text.split_once("[mechanics]").expect("measured");
     let after = rest.split_once("[buffer]").expect("measured").1;
     fs::write(bed.path("old.toml"), format!("{before}[buffer]{after}")).expect("written");
-    let old = bed.run(&same.replace("disk.toml", "old.toml"));
+    let old = bed.output(&same.replace("disk.toml", "old.toml"));
     assert_eq!(old.status.code(), Some(1), "{}", text_of(&old));
-    let old = bed.run("run synth:mixed --requests 1k -p none -d profile:old.toml");
+    let old = bed.output("run synth:mixed --requests 1k -p none -d profile:old.toml");
     assert!(text_of(&old).contains("reads by distance were not measured"), "{}", text_of(&old));
     // The calibrated model runs, too.
     let line = "run synth:mixed --requests 60k -p sac -d profile:disk.toml --quiet --json -";
-    let report: Value = serde_json::from_str(&bed.done(line)).expect("JSON");
+    let report = bed.json(line);
     assert_eq!(report["runs"][0]["drive"], "profile:disk.toml");
 }
 
@@ -123,7 +87,7 @@ fn a_profile_is_as_good_as_the_truth() {
 #[test]
 #[ignore = "takes minutes"]
 fn profiles_are_the_disks_that_were_probed() {
-    let bed = Bed::new();
+    let bed = Folder::new();
     for model in ["st8000as0002", "st5000as0011", "cmr5900", "cmr7200"] {
         println!("{model}\n{}", bed.done(&format!("probe agree --model {model}")));
     }
@@ -131,7 +95,7 @@ fn profiles_are_the_disks_that_were_probed() {
 
 #[test]
 fn a_plan_writes_nothing_and_a_plain_file_is_told_as_what_it_is() {
-    let bed = Bed::new();
+    let bed = Folder::new();
     sized(&bed.path("plain.img"), 256);
     let plan = bed.done("probe plain.img --dry-run");
     assert!(plan.contains("plain.img") && plan.contains("all "), "{plan}");
@@ -152,7 +116,7 @@ fn a_plan_writes_nothing_and_a_plain_file_is_told_as_what_it_is() {
 
 #[test]
 fn what_somebody_would_miss_is_refused() {
-    let bed = Bed::new();
+    let bed = Folder::new();
     sized(&bed.path("small.img"), 8);
     sized(&bed.path("data.img"), 256);
     let data = bed.path("data.img");
@@ -171,7 +135,7 @@ fn what_somebody_would_miss_is_refused() {
         ("probe missing.img", "missing.img"),
         ("probe nbd+unix:///?socket=missing.sock", "missing.sock"),
     ] {
-        let refused = bed.refused(line, 1);
+        let refused = bed.refused(1, line, "");
         assert!(refused.contains(told), "{line}: {refused}");
     }
     assert_eq!(fs::read(&data).expect("there"), bytes);
@@ -184,17 +148,17 @@ fn what_somebody_would_miss_is_refused() {
         ("probe --model st8000as0002 --buffer-max 4K", "--buffer-max"),
         ("probe force-clean --model st8000as0002 --buffer-max 0", "--buffer-max"),
     ] {
-        let refused = bed.refused(line, 2);
+        let refused = bed.refused(2, line, "");
         assert!(refused.contains(told), "{line}: {refused}");
     }
     fs::write(bed.path("no.probe"), "{}\n").expect("written");
-    let refused = bed.refused("probe --fit-only no.probe", 1);
+    let refused = bed.refused(1, "probe --fit-only no.probe", "");
     assert!(refused.contains("no.probe, line 1"), "{refused}");
     let options = Options { coverages: vec![0], ..Options::default() };
     let options = serde_json::to_string(&options).expect("JSON");
     let subject = Subject::new("disk", "S1", 1 << 30, &options);
     let line = serde_json::to_string(&subject).expect("JSON");
     fs::write(bed.path("no.probe"), line + "\n").expect("written");
-    let refused = bed.refused("probe --fit-only no.probe", 1);
+    let refused = bed.refused(1, "probe --fit-only no.probe", "");
     assert!(refused.contains("no.probe: --coverages"), "{refused}");
 }

@@ -1,10 +1,9 @@
 //! Replays of traces through the store, on sparse files: what is read is what was written, what cannot
 //! be measured is null, an emulated drive does what its model does, and nothing is overwritten silently.
 
-use std::path::Path;
-use std::process::Output;
+mod common;
 
-use assert_cmd::Command;
+use common::Folder;
 use serde_json::Value;
 use shingle_core::observer::Event;
 use shingle_core::units::{Block, Nanos, Op};
@@ -13,27 +12,15 @@ use shingle_trace::record::Events;
 
 const TRACE: &str = "synth:mixed?requests=3000&range=400MB";
 
-fn run(folder: &Path, words: &str) -> Output {
-    let mut command = Command::cargo_bin("shingle").expect("the program is built");
-    command.args(words.split_whitespace()).current_dir(folder).output().expect("it runs")
-}
-
-fn done(folder: &Path, words: &str) -> Output {
-    let output = run(folder, words);
-    assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
-    output
-}
-
-fn refused(folder: &Path, words: &str, told: &str) {
-    let output = run(folder, words);
+fn refused(folder: &Folder, words: &str, told: &str) {
+    let output = folder.output(words);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && error.contains(told), "{words}: {error}");
     assert_eq!(error.trim().lines().count(), 1, "{error}");
 }
 
-fn json(folder: &Path, words: &str) -> Value {
-    let output = done(folder, &format!("{words} --json - --quiet"));
-    let result: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+fn json(folder: &Folder, words: &str) -> Value {
+    let result = folder.json(&format!("{words} --json - --quiet"));
     let schema = serde_json::to_value(shingle_result::schema()).expect("it is JSON");
     let validator = jsonschema::validator_for(&schema).expect("it is a schema");
     let errors: Vec<String> = validator.iter_errors(&result).map(|e| e.to_string()).collect();
@@ -42,8 +29,8 @@ fn json(folder: &Path, words: &str) -> Value {
 }
 
 /// Beside the build: a file system with direct I/O, if there is one.
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder")
+fn folder() -> Folder {
+    Folder(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder"))
 }
 
 fn count(run: &Value, path: &str) -> u64 {
@@ -55,7 +42,7 @@ fn a_replay_reads_what_it_wrote_and_says_null_where_nothing_is_measured() {
     let folder = folder();
     let places = "--cache ssd.img --disk hdd.img";
     let words = format!("replay {TRACE} {places} -p lru --depth 8 --verify --record live.shingle");
-    let result = json(folder.path(), &words);
+    let result = json(&folder, &words);
     assert!(count(&result, "/checked_reads") > 1_000, "{result}");
     assert_eq!(count(&result, "/measured/failed_requests"), 0);
     assert_eq!(count(&result, "/measured/depth"), 8);
@@ -75,57 +62,55 @@ fn a_replay_reads_what_it_wrote_and_says_null_where_nothing_is_measured() {
     assert!(seconds("/all/seconds/by_call/ssd_write") > 0.0 && seconds("/wall/seconds") > 0.0);
 
     // The recording is a trace, and the simulator decides as it says.
-    let followed = done(folder.path(), "follow live.shingle");
-    let text = String::from_utf8_lossy(&followed.stdout).into_owned();
+    let text = folder.done("follow live.shingle");
     assert!(text.contains("all as recorded") && text.contains("3000"), "{text}");
-    let traced = done(folder.path(), "trace info live.shingle --json -");
-    let info: Value = serde_json::from_slice(&traced.stdout).expect("it is JSON");
+    let info = folder.json("trace info live.shingle --json -");
     assert!(info.to_string().contains("3000"), "{info}");
-    let simulated = json(folder.path(), "run live.shingle -p lru -c 3000b -d cmr7200");
+    let simulated = json(&folder, "run live.shingle -p lru -c 3000b -d cmr7200");
     assert_eq!(
         count(&simulated, "/all/accesses/write_blocks"),
         count(&result, "/all/accesses/write_blocks")
     );
     // Without events it is no recording.
-    done(folder.path(), "trace convert live.shingle -o plain.shingle");
-    refused(folder.path(), "follow plain.shingle", "holds no events");
+    folder.done("trace convert live.shingle -o plain.shingle");
+    refused(&folder, "follow plain.shingle", "holds no events");
 }
 
 #[test]
 fn nothing_is_overwritten_unless_it_is_said() {
     let folder = folder();
-    let path = |name: &str| folder.path().join(name);
+    let path = |name: &str| folder.path(name);
     std::fs::write(path("hdd.img"), vec![7; 1 << 20]).expect("written");
     let words = format!("replay {TRACE} --cache ssd.img --disk hdd.img");
-    refused(folder.path(), &words, "--overwrite");
+    refused(&folder, &words, "--overwrite");
     assert_eq!(std::fs::read(path("hdd.img")).expect("there"), vec![7; 1 << 20]);
     assert!(!path("ssd.img").exists());
     // A cache that somebody has.
     std::fs::File::create(path("other.img")).expect("a file").set_len(32 << 20).expect("long");
     std::fs::File::create(path("cache.img")).expect("a file").set_len(16 << 20).expect("long");
-    done(folder.path(), "store create --cache cache.img --disk other.img");
+    folder.done("store create --cache cache.img --disk other.img");
     let before = std::fs::read(path("cache.img")).expect("there");
     let words = format!("replay {TRACE} --cache cache.img --disk hdd.img --overwrite");
-    refused(folder.path(), &words, "--destroy");
+    refused(&folder, &words, "--destroy");
     assert!(std::fs::read(path("cache.img")).expect("there") == before);
-    refused(folder.path(), &format!("{words} -c 1G"), "leave out -c");
+    refused(&folder, &format!("{words} -c 1G"), "leave out -c");
     // A zoned disk is none at another length.
-    done(folder.path(), "zoned create z.img --zones 20 --zone-size 1M --conventional 8");
+    folder.done("zoned create z.img --zones 20 --zone-size 1M --conventional 8");
     let length = || path("z.img").metadata().expect("there").len();
     let made = length();
     let words = format!("replay {TRACE} --cache new.img --disk z.img --overwrite");
-    refused(folder.path(), &words, "are needed");
+    refused(&folder, &words, "are needed");
     assert_eq!(length(), made);
     let words = format!("replay {TRACE} --cache new.img --disk new-disk.img");
-    refused(folder.path(), &format!("{words} --emulate cmr7200"), "does not tell its steps");
-    refused(folder.path(), &format!("{words} --depth 0"), "--depth 0");
-    refused(folder.path(), &format!("{words} -p belady"), "belady");
+    refused(&folder, &format!("{words} --emulate cmr7200"), "does not tell its steps");
+    refused(&folder, &format!("{words} --depth 0"), "--depth 0");
+    refused(&folder, &format!("{words} -p belady"), "belady");
     // The disk is made first.
-    refused(folder.path(), &words.replace("new.img", "none/new.img"), "none/new.img");
-    refused(folder.path(), &format!("{words} -c 1000000T"), "new.img");
+    refused(&folder, &words.replace("new.img", "none/new.img"), "none/new.img");
+    refused(&folder, &format!("{words} -c 1000000T"), "new.img");
     std::fs::File::create(path("empty.img")).expect("a file");
     let empty = "--cache none/new.img --disk empty.img";
-    refused(folder.path(), &format!("replay {TRACE} {empty}"), "none/new.img");
+    refused(&folder, &format!("replay {TRACE} {empty}"), "none/new.img");
     assert_eq!(path("empty.img").metadata().expect("there").len(), 0);
     assert!(!path("new.img").exists() && !path("new-disk.img").exists());
 }
@@ -137,8 +122,7 @@ fn a_replay_and_what_was_foretold_of_it_stand_side_by_side() {
         "replay {TRACE} --cache ssd.img --disk hdd.img -p lru,sac --set sac.zone=40M --predict cmr7200 --json - \
          --html page.html --quiet"
     );
-    let result: Value =
-        serde_json::from_slice(&done(folder.path(), &words).stdout).expect("it is JSON");
+    let result: Value = folder.json(&words);
     let schema = serde_json::to_value(shingle_result::schema()).expect("it is JSON");
     let validator = jsonschema::validator_for(&schema).expect("it is a schema");
     let errors: Vec<String> = validator.iter_errors(&result).map(|e| e.to_string()).collect();
@@ -161,11 +145,10 @@ fn a_replay_and_what_was_foretold_of_it_stand_side_by_side() {
         assert_eq!(series[0]["rmw"].is_null(), real, "nobody sees the RMWs of a real disk");
         assert!(series[0]["blocks"].is_u64());
     }
-    let page = std::fs::read_to_string(folder.path().join("page.html")).expect("the page");
+    let page = std::fs::read_to_string(folder.path("page.html")).expect("the page");
     assert_eq!(page.matches("<svg").count(), 2);
     assert!(page.contains("sac: dirty in the cache") && page.contains("simulated"));
-    let table = done(folder.path(), &words.replace("--json - --html page.html", "--overwrite"));
-    let table = String::from_utf8_lossy(&table.stdout).into_owned();
+    let table = folder.done(&words.replace("--json - --html page.html", "--overwrite"));
     assert_eq!((table.matches("measured").count(), table.matches("simulated").count()), (2, 2));
     let rmws = |how: &str| {
         let lines = table.lines().filter(|line| line.contains(how));
@@ -176,14 +159,14 @@ fn a_replay_and_what_was_foretold_of_it_stand_side_by_side() {
     assert_eq!((rmws("measured"), rmws("simulated")), (vec!["-".into(); 2], vec!["0".into(); 2]));
 
     let words = format!("replay {TRACE} --cache a.img --disk b.img");
-    let refuse = |more: &str, told: &str| refused(folder.path(), &format!("{words} {more}"), told);
+    let refuse = |more: &str, told: &str| refused(&folder, &format!("{words} {more}"), told);
     refuse("-p lru,sac --record live.shingle", "a recording has one policy");
     refuse("--record b.img", "b.img: that file is used by this command");
     refuse("--json a.img", "a.img: that file is used by this command");
     refuse("--predict cmr7200 --set mode=write-through", "drop --predict");
     refuse("--predict no-such-drive", "no-such-drive");
     refuse("-p lru,sac --set policy=fifo", "-p names the policies");
-    assert!(!folder.path().join("a.img").exists());
+    assert!(!folder.path("a.img").exists());
 }
 
 /// Without --drain, what is in the cache at the end is read after a restart, from the disk as the
@@ -193,7 +176,7 @@ fn an_emulated_drive_can_be_left_with_a_dirty_cache() {
     let folder = folder();
     let words = "replay synth:mixed?requests=5000&range=400MB --cache ssd.img --disk smr.img -p sac \
                  --depth 8 --verify --emulate st8000as0002 --set drive.pb=800b";
-    let result = json(folder.path(), words);
+    let result = json(&folder, words);
     assert!(count(&result, "/left/dirty_blocks") > 0 && count(&result, "/all/drive_io/rmw") > 0);
 }
 
@@ -203,8 +186,7 @@ fn a_store_plans_with_the_costs_of_the_drive_that_is_emulated_or_foretold() {
     let folder = folder();
     let words = "replay synth:mixed --requests 3000 --cache ssd.img --disk smr.img -p sac -c 3900b \
                  --emulate st8000as0002 --set drive.pb=800b --predict st8000as0002 -q --json -";
-    let report: Value =
-        serde_json::from_slice(&done(folder.path(), words).stdout).expect("it is JSON");
+    let report: Value = folder.json(words);
     let [measured, simulated] =
         [0, 1].map(|nth| count(&report, &format!("/runs/{nth}/all/drive_io/rmw")));
     assert!(simulated > 4 && measured <= 2 * simulated, "{measured}, foretold {simulated}");
@@ -222,7 +204,7 @@ fn an_emulated_drive_does_what_its_model_does_and_leaves_the_disk_whole() {
              --record live.shingle"
         );
         // (--verify with --drain compares the file itself with what was written.)
-        let result = json(folder.path(), &words);
+        let result = json(&folder, &words);
         assert!(count(&result, "/checked_reads") > 1_000, "{name}: {result}");
         assert_eq!(count(&result, "/measured/failed_ios"), 0);
         let rmws = count(&result, "/all/drive_io/rmw");
@@ -236,12 +218,12 @@ fn an_emulated_drive_does_what_its_model_does_and_leaves_the_disk_whole() {
         assert_eq!(result.pointer("/drained/by_cause"), Some(&Value::Null));
         let cleaning = result.pointer("/all/seconds/by_cause/clean").and_then(Value::as_f64);
         assert!(cleaning.is_some_and(|seconds| seconds > 0.0), "{name}: {cleaning:?}");
-        let whole = std::fs::metadata(folder.path().join("smr.img")).expect("there").len();
+        let whole = std::fs::metadata(folder.path("smr.img")).expect("there").len();
         assert!(whole < 500 << 20, "{name}: cut to the disk, {whole} bytes are left");
         // The model by itself, given the I/O that the disk got.
         let settings = Settings { buffer: Buffer::Bytes(SLOTS * 4096), ..Settings::default() };
         let mut drive = make(name, &settings).expect("it is there");
-        let path = folder.path().join("live.shingle").display().to_string();
+        let path = folder.path("live.shingle").display().to_string();
         let mut events = Events::open(&path).expect("a recording");
         let mut now = Nanos::ZERO;
         while let Some(event) = events.next().expect("whole") {

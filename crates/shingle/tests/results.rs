@@ -1,12 +1,13 @@
 //! What results come out as: the JSON against its schema, Parquet, pictures, the page, and the
 //! commands that the disk got.
 
+mod common;
+
 use std::fs::File;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
-use std::process::Output;
 
-use assert_cmd::Command;
+use common::Folder;
 use parquet::basic::LogicalType;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
@@ -15,21 +16,8 @@ use serde_json::Value;
 /// Small enough to be quick, with cleanings, evictions, and partly written blocks.
 const TRACE: &str = "synth:mixed?requests=4000&range=400MB";
 
-fn shingle(folder: &Path, words: &str) -> Output {
-    let mut command = Command::cargo_bin("shingle").expect("the program is built");
-    let output = command.args(words.split_whitespace()).current_dir(folder).output();
-    let output = output.expect("it runs");
-    assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
-    output
-}
-
-fn json(folder: &Path, words: &str) -> Value {
-    let output = shingle(folder, &format!("{words} --json - --quiet"));
-    serde_json::from_slice(&output.stdout).expect("it is JSON")
-}
-
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("there is room for a folder")
+fn json(folder: &Folder, words: &str) -> Value {
+    folder.json(&format!("{words} --json - --quiet"))
 }
 
 /// `SHINGLE_SCHEMA=write cargo test -p shingle --test results` writes them.
@@ -54,7 +42,7 @@ fn the_schemas_in_the_repository_are_those_of_the_structs() {
 fn results_are_valid_by_the_schema() {
     let schema = serde_json::to_value(shingle_result::schema()).expect("it is JSON");
     let validator = jsonschema::validator_for(&schema).expect("it is a schema");
-    let folder = folder();
+    let folder = Folder::new();
     let commands = [
         format!("compare {TRACE} -p none,lru,sac -c 1%,4%"),
         format!("compare {TRACE} -p lru --pacing trace --html page.html"),
@@ -64,13 +52,13 @@ fn results_are_valid_by_the_schema() {
         format!("run {TRACE} -p lru -d cmr7200 -s ssd-slc"),
     ];
     for words in commands {
-        let result = json(folder.path(), &words);
+        let result = json(&folder, &words);
         let errors: Vec<String> =
             validator.iter_errors(&result).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{words}: {errors:?}");
     }
     // The schema is not one that takes anything.
-    let mut wrong = json(folder.path(), &format!("run {TRACE} -p lru"));
+    let mut wrong = json(&folder, &format!("run {TRACE} -p lru"));
     wrong["runs"][0]["all"]["drive_io"]["rmw"] = "many".into();
     assert!(!validator.is_valid(&wrong));
     wrong["runs"][0]["all"]["drive_io"] = serde_json::json!({});
@@ -81,10 +69,10 @@ fn results_are_valid_by_the_schema() {
 fn curves_are_valid_by_their_schema() {
     let schema = serde_json::to_value(shingle_result::curves_schema()).expect("it is JSON");
     let validator = jsonschema::validator_for(&schema).expect("it is a schema");
-    let folder = folder();
+    let folder = Folder::new();
     for sample in ["100", "50"] {
         let words = format!("curve {TRACE} -p lru,sac -c 5%,20% --sample {sample}");
-        let result = json(folder.path(), &words);
+        let result = json(&folder, &words);
         let errors: Vec<String> =
             validator.iter_errors(&result).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{words}: {errors:?}");
@@ -98,14 +86,14 @@ fn curves_are_valid_by_their_schema() {
 
 #[test]
 fn the_hash_is_of_the_requests_and_not_of_the_file() {
-    let folder = folder();
+    let folder = Folder::new();
     let hash = |words: &str| {
-        let result = json(folder.path(), words);
+        let result = json(&folder, words);
         result["trace"]["hash"].as_str().expect("there is a hash").to_owned()
     };
-    std::fs::write(folder.path().join("a.csv"), "time_us,op,offset_bytes,size_bytes\n0,W,0,4096\n")
+    std::fs::write(folder.path("a.csv"), "time_us,op,offset_bytes,size_bytes\n0,W,0,4096\n")
         .expect("it can be written");
-    std::fs::write(folder.path().join("b.csv"), "size_bytes,offset_bytes,op,time_ms\n4096,0,w,0\n")
+    std::fs::write(folder.path("b.csv"), "size_bytes,offset_bytes,op,time_ms\n4096,0,w,0\n")
         .expect("it can be written");
     assert_eq!(hash("run a.csv -p lru -c 100b"), hash("run b.csv -p lru -c 200b"));
     assert_ne!(hash("run a.csv -p lru -c 100b"), hash("run a.csv -p lru -c 100b --offset 4096"));
@@ -113,8 +101,8 @@ fn the_hash_is_of_the_requests_and_not_of_the_file() {
 
 #[test]
 fn the_course_adds_up_to_the_run() {
-    let folder = folder();
-    let result = json(folder.path(), &format!("run {TRACE} -p lru -c 1% --html page.html"));
+    let folder = Folder::new();
+    let result = json(&folder, &format!("run {TRACE} -p lru -c 1% --html page.html"));
     let run = &result["runs"][0];
     let points = run["series"].as_array().expect("there is a series");
     assert_eq!(points.len(), 100);
@@ -135,7 +123,7 @@ fn the_course_adds_up_to_the_run() {
 
 #[test]
 fn the_commands_of_a_disk_are_a_trace() {
-    let folder = folder();
+    let folder = Folder::new();
     for (setup, causes) in [
         ("-p lru -c 1%", &["miss", "destage"][..]),
         ("-p none", &["bypass"]),
@@ -143,13 +131,12 @@ fn the_commands_of_a_disk_are_a_trace() {
         ("-p roco -d ha-roco -c 4% --set roco.host-rmw=0.001", &["bypass", "rmw", "reset"]),
     ] {
         let words = format!("run {TRACE} {setup} --trace-out disk.csv");
-        let result = json(folder.path(), &words);
+        let result = json(&folder, &words);
         let disk = &result["runs"][0]["all"]["drive_io"];
-        let info = shingle(folder.path(), "trace info disk.csv --json -");
-        let info: Value = serde_json::from_slice(&info.stdout).expect("it is JSON");
+        let info = folder.json("trace info disk.csv --json -");
         assert_eq!(info["read_blocks"], disk["read_blocks"], "{setup}: {info}");
         assert_eq!(info["write_blocks"], disk["written_blocks"], "{setup}");
-        let text = std::fs::read_to_string(folder.path().join("disk.csv")).expect("it is there");
+        let text = std::fs::read_to_string(folder.path("disk.csv")).expect("it is there");
         for cause in causes {
             assert!(text.contains(&format!(",{cause},")), "{setup}: nothing is for {cause}");
         }
@@ -158,13 +145,13 @@ fn the_commands_of_a_disk_are_a_trace() {
 
 #[test]
 fn each_command_has_its_cause() {
-    let folder = folder();
+    let folder = Folder::new();
     // A write of half a block, its rest filled; a write that evicts it; a trim; a flush.
     let trace =
         "time_us,op,offset_bytes,size_bytes\n0,W,0,2048\n1,W,40960,4096\n2,D,40960,4096\n3,F,0,0\n";
-    std::fs::write(folder.path().join("a.csv"), trace).expect("it can be written");
-    shingle(folder.path(), "run a.csv -p lru -c 1b --trace-out disk.csv");
-    let text = std::fs::read_to_string(folder.path().join("disk.csv")).expect("it is there");
+    std::fs::write(folder.path("a.csv"), trace).expect("it can be written");
+    folder.done("run a.csv -p lru -c 1b --trace-out disk.csv");
+    let text = std::fs::read_to_string(folder.path("disk.csv")).expect("it is there");
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
     let told: Vec<String> = lines.iter().skip(1).map(|line| line[1..5].join(" ")).collect();
     assert_eq!(
@@ -176,12 +163,12 @@ fn each_command_has_its_cause() {
 
 #[test]
 fn a_page_asks_for_nothing_and_names_what_made_it() {
-    let folder = folder();
+    let folder = Folder::new();
     let words = format!(
         "compare {TRACE} -p none,lru,most,sac -c 1%,2%,4% --html page.html --svg svg --png png"
     );
-    let result = json(folder.path(), &words);
-    let page = std::fs::read_to_string(folder.path().join("page.html")).expect("there is a page");
+    let result = json(&folder, &words);
+    let page = std::fs::read_to_string(folder.path("page.html")).expect("there is a page");
     for word in ["--png png", result["trace"]["hash"].as_str().unwrap(), "cleaning", "heat-host"] {
         assert!(page.contains(word), "the page does not say {word}");
     }
@@ -191,7 +178,7 @@ fn a_page_asks_for_nothing_and_names_what_made_it() {
         assert!(!foreign.contains(address), "the page asks for {address}");
     }
     let names = |kind: &str| {
-        let files = std::fs::read_dir(folder.path().join(kind)).expect("there is a folder");
+        let files = std::fs::read_dir(folder.path(kind)).expect("there is a folder");
         let mut names: Vec<String> = files
             .map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
             .collect();
@@ -204,18 +191,18 @@ fn a_page_asks_for_nothing_and_names_what_made_it() {
         assert!(page.contains(&format!("<figure id=\"{name}\"><svg")), "{name} is not on the page");
     }
     // The same again is the same, but for how long it took.
-    let again = std::fs::read(folder.path().join("png/io-time.png")).expect("there is a picture");
-    json(folder.path(), &words);
-    assert!(std::fs::read(folder.path().join("png/io-time.png")).expect("still") == again);
+    let again = std::fs::read(folder.path("png/io-time.png")).expect("there is a picture");
+    json(&folder, &words);
+    assert!(std::fs::read(folder.path("png/io-time.png")).expect("still") == again);
 }
 
 #[test]
 fn parquet_has_the_lines_of_the_csv() {
-    let folder = folder();
+    let folder = Folder::new();
     let words = format!("compare {TRACE} -p none,lru -c 1% --csv out.csv --parquet out.parquet");
-    shingle(folder.path(), &words);
-    let csv = csv(folder.path(), "out.csv");
-    let file = File::open(folder.path().join("out.parquet")).expect("there is a file");
+    folder.done(&words);
+    let csv = csv(&folder, "out.csv");
+    let file = File::open(folder.path("out.parquet")).expect("there is a file");
     let reader = SerializedFileReader::new(file).expect("it is Parquet");
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
     let names: Vec<&str> = schema.columns().iter().map(|column| column.name()).collect();
@@ -239,21 +226,21 @@ fn parquet_has_the_lines_of_the_csv() {
 }
 
 /// The lines of a CSV file, its header first.
-fn csv(folder: &Path, name: &str) -> Vec<Vec<String>> {
+fn csv(folder: &Folder, name: &str) -> Vec<Vec<String>> {
     let mut reader = csv::ReaderBuilder::new();
-    let reader = reader.has_headers(false).from_path(folder.join(name)).expect("there is a file");
+    let reader = reader.has_headers(false).from_path(folder.path(name)).expect("there is a file");
     let lines = reader.into_records().map(|line| line.expect("it is CSV"));
     lines.map(|line| line.iter().map(str::to_owned).collect()).collect()
 }
 
 #[test]
 fn columns_and_their_types_do_not_depend_on_values() {
-    let folder = folder();
+    let folder = Folder::new();
     // A disk with flash inside and one without a buffer, with a queue and without: much of what one
     // has is null of the other.
     let columns = |setup: &str| -> Vec<String> {
-        shingle(folder.path(), &format!("compare {TRACE} -p lru {setup} --parquet out.parquet"));
-        let file = File::open(folder.path().join("out.parquet")).expect("there is a file");
+        folder.done(&format!("compare {TRACE} -p lru {setup} --parquet out.parquet"));
+        let file = File::open(folder.path("out.parquet")).expect("there is a file");
         let reader = SerializedFileReader::new(file).expect("it is Parquet");
         let schema = reader.metadata().file_metadata().schema_descr_ptr();
         let columns = schema.columns().iter().map(|column| {
@@ -275,11 +262,11 @@ fn columns_and_their_types_do_not_depend_on_values() {
 
 #[test]
 fn every_figure_of_a_run_has_its_column() {
-    let folder = folder();
+    let folder = Folder::new();
     for setup in ["-d st5000as0011+fc --pacing trace", "-d exos-x18z -t fluid -s ssd-slc --check"] {
         let words = format!("compare {TRACE} -p lru -c 1% {setup} --csv out.csv");
-        let result = json(folder.path(), &words);
-        let csv = csv(folder.path(), "out.csv");
+        let result = json(&folder, &words);
+        let csv = csv(&folder, "out.csv");
         let mut found = 0;
         let mut figures = vec![(String::new(), &result["runs"][0])];
         while let Some((path, value)) = figures.pop() {
@@ -306,19 +293,19 @@ fn every_figure_of_a_run_has_its_column() {
 
 #[test]
 fn every_file_names_program_command_and_trace() {
-    let folder = folder();
+    let folder = Folder::new();
     let words = format!(
         "compare {TRACE} -p lru -c 1% --json out.json --csv out.csv --parquet out.parquet \
          --html out.html"
     );
-    shingle(folder.path(), &words);
-    let text = std::fs::read_to_string(folder.path().join("out.json")).expect("there is a file");
+    folder.done(&words);
+    let text = std::fs::read_to_string(folder.path("out.json")).expect("there is a file");
     let result: Value = serde_json::from_str(&text).expect("it is JSON");
     assert_eq!(result["shingle"]["version"], env!("CARGO_PKG_VERSION"));
     let command = result["shingle"]["command"].as_str().expect("there is a command");
     assert!(command.starts_with("shingle compare ") && command.contains(" --csv out.csv "));
     assert!(command.contains(&format!("'{TRACE}'")), "{command} can be typed again");
-    let csv = csv(folder.path(), "out.csv");
+    let csv = csv(&folder, "out.csv");
     let cell = |name: &str| {
         let at = csv[0].iter().position(|column| column == name);
         &csv[1][at.unwrap_or_else(|| panic!("no column {name}"))]
@@ -328,7 +315,7 @@ fn every_file_names_program_command_and_trace() {
     assert_eq!(cell("trace.name"), TRACE);
     assert_eq!(*cell("trace.hash"), result["trace"]["hash"]);
     // (The Parquet file has the columns of the CSV: another test.)
-    let page = std::fs::read_to_string(folder.path().join("out.html")).expect("there is a page");
+    let page = std::fs::read_to_string(folder.path("out.html")).expect("there is a page");
     let footer = &page[page.find("<p class=\"made\">").expect("it has a foot")..];
     let version = format!("shingle {}", env!("CARGO_PKG_VERSION"));
     for word in [&version, "--csv out.csv", cell("trace.hash")] {
@@ -338,9 +325,9 @@ fn every_file_names_program_command_and_trace() {
 
 #[test]
 fn every_file_has_the_verdicts_and_warnings() {
-    let folder = folder();
+    let folder = Folder::new();
     let files = "--csv out.csv --parquet out.parquet --html out.html";
-    let result = json(folder.path(), &format!("compare {TRACE} -p none,lru,sac -c 1%,2G {files}"));
+    let result = json(&folder, &format!("compare {TRACE} -p none,lru,sac -c 1%,2G {files}"));
     let said: Vec<(&str, &str, Vec<usize>)> = result["said"]
         .as_array()
         .expect("there is something to say")
@@ -351,8 +338,8 @@ fn every_file_has_the_verdicts_and_warnings() {
             (said["kind"].as_str().expect("a word"), said["text"].as_str().expect("text"), runs)
         })
         .collect();
-    let page = std::fs::read_to_string(folder.path().join("out.html")).expect("there is a page");
-    let csv = csv(folder.path(), "out.csv");
+    let page = std::fs::read_to_string(folder.path("out.html")).expect("there is a page");
+    let csv = csv(&folder, "out.csv");
     let table = page.find("<table id=\"runs\">").expect("there is a table");
     for kind in ["verdict", "warning", "note"] {
         assert!(said.iter().any(|said| said.0 == kind), "there is a {kind}: {said:?}");
@@ -374,10 +361,10 @@ fn every_file_has_the_verdicts_and_warnings() {
 
 #[test]
 fn sizes_that_are_written_in_blocks_are_numbers_too() {
-    let folder = folder();
+    let folder = Folder::new();
     let words = format!("compare {TRACE} -p most -c 1% --set most.zone=40M --csv out.csv");
-    let result = json(folder.path(), &words);
-    let csv = csv(folder.path(), "out.csv");
+    let result = json(&folder, &words);
+    let csv = csv(&folder, "out.csv");
     let cell = |name: &str| {
         let at = csv[0].iter().position(|column| column == name);
         csv[1][at.unwrap_or_else(|| panic!("no column {name}"))].clone()
@@ -386,9 +373,9 @@ fn sizes_that_are_written_in_blocks_are_numbers_too() {
     assert_eq!([cell("parameters.zone"), cell("parameters.zone_blocks")], ["10240b", "10240"]);
     let buffer = run["pb_blocks"].as_u64().expect("it has a buffer");
     assert_eq!(run["drive_parameters"]["pb"], format!("{buffer}b"));
-    let real = json(folder.path(), &format!("run {TRACE} -p lru --set drive.pb=real"));
+    let real = json(&folder, &format!("run {TRACE} -p lru --set drive.pb=real"));
     assert!(real["runs"][0]["pb_blocks"].as_u64().expect("it has a buffer") > buffer);
-    let none = json(folder.path(), &format!("run {TRACE} -p lru -d cmr7200"));
+    let none = json(&folder, &format!("run {TRACE} -p lru -d cmr7200"));
     assert!(none["runs"][0]["pb_blocks"].is_null());
 }
 
@@ -398,23 +385,20 @@ fn a_file_that_cannot_be_written_takes_nothing_else_with_it() {
     if !full.exists() {
         return println!("SKIPPED: there is no /dev/full");
     }
-    let folder = folder();
+    let folder = Folder::new();
     let words =
         format!("compare {TRACE} -p lru -c 1% --json /dev/full --html /dev/full --csv out.csv");
-    let mut command = Command::cargo_bin("shingle").expect("the program is built");
-    let output = command.args(words.split(' ')).arg("-q").current_dir(folder.path()).output();
-    let output = output.expect("it runs");
+    let output = folder.output(&format!("{words} -q"));
     assert_eq!(output.status.code(), Some(1));
     let told = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> = told.lines().collect();
     assert!(lines.len() == 2 && lines.iter().all(|line| line.starts_with("shingle: /dev/full: ")));
     let table = String::from_utf8_lossy(&output.stdout);
     assert!(table.contains("│ lru"), "the result is printed: {table}");
-    assert_eq!(csv(folder.path(), "out.csv").len(), 2, "the other file is there");
+    assert_eq!(csv(&folder, "out.csv").len(), 2, "the other file is there");
     // The commands of the disk are an output, too.
     let words = format!("run {TRACE} -p lru --trace-out /dev/full --quiet");
-    let mut command = Command::cargo_bin("shingle").expect("the program is built");
-    let output = command.args(words.split(' ')).output().expect("it runs");
+    let output = folder.output(&words);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stdout).contains("response times"));
     let kind = std::fs::metadata(full).expect("it is still there").file_type();
@@ -423,24 +407,19 @@ fn a_file_that_cannot_be_written_takes_nothing_else_with_it() {
 
 #[test]
 fn a_link_stays_a_link() {
-    let folder = folder();
-    let path = |name: &str| folder.path().join(name);
+    let folder = Folder::new();
+    let path = |name: &str| folder.path(name);
     std::fs::write(path("there.csv"), "old").expect("it can be written");
     std::os::unix::fs::symlink("there.csv", path("link.csv")).expect("it can be made");
-    shingle(folder.path(), &format!("compare {TRACE} -p lru -c 1% --csv link.csv"));
+    folder.done(&format!("compare {TRACE} -p lru -c 1% --csv link.csv"));
     assert!(std::fs::symlink_metadata(path("link.csv")).expect("there").file_type().is_symlink());
-    assert_eq!(csv(folder.path(), "there.csv").len(), 2);
+    assert_eq!(csv(&folder, "there.csv").len(), 2);
 }
 
 #[test]
 fn what_cannot_be_written_is_said_before_the_work() {
-    let folder = folder();
+    let folder = Folder::new();
     for (option, code) in [("--html -", 2), ("--parquet -", 2), ("--html no/such/page.html", 1)] {
-        let mut command = Command::cargo_bin("shingle").expect("the program is built");
-        let words = format!("compare {TRACE} {option}");
-        let output = command.args(words.split(' ')).current_dir(folder.path()).output();
-        let output = output.expect("it runs");
-        assert_eq!(output.status.code(), Some(code), "{option}");
-        assert_eq!(String::from_utf8_lossy(&output.stderr).trim().lines().count(), 1, "{option}");
+        folder.refused(code, &format!("compare {TRACE} {option}"), "");
     }
 }

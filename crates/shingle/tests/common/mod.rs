@@ -49,13 +49,14 @@ impl Folder {
         serde_json::from_str(&self.done(line)).expect("JSON")
     }
 
-    /// Is refused with `code` and one line that says `told`.
-    pub(crate) fn refused(&self, code: i32, line: &str, told: &str) {
+    /// Is refused with `code` and one line that says `told`, which is returned.
+    pub(crate) fn refused(&self, code: i32, line: &str, told: &str) -> String {
         let output = self.output(line);
         let err = text(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{line}: {err}");
         assert_eq!(err.lines().count(), 1, "{line}: {err}");
         assert!(err.starts_with("shingle: ") && err.contains(told), "{line}: {err}");
+        err
     }
 
     /// Serves at `nbd.sock`, and waits until clients may come; `ask` is answered then, be it that something is wrong: the
