@@ -1,82 +1,23 @@
 //! What policies name in idle time: by hand, and in figures.
 
-use shingle_core::cache::{CacheCore, Outcome};
-use shingle_core::params::Params;
 use shingle_core::plan::{Manner, Plan, WriteOrder};
 use shingle_core::policies;
-use shingle_core::policy::Access;
 use shingle_core::registry::Registry;
-use shingle_core::units::{Block, Op, Zone};
+use shingle_core::units::{Op, Zone};
 use shingle_testkit::{DISK_BLOCKS, Rng, make, make_with};
+
+use crate::run::{Run, Written, params};
 
 const READ: Op = Op::Read;
 const WRITE: Op = Op::Write;
 const BY_ADDRESS: Manner = Manner::Write(WriteOrder::ByAddress);
 const AS_GIVEN: Manner = Manner::Write(WriteOrder::AsGiven);
 
-/// A cache whose I/O is done at once, over zones of 8 blocks. Write pointers are moved by hand.
-struct Run {
-    cache: Box<dyn CacheCore>,
-    number: u64,
-}
-
-/// Groups of blocks, in the order in which they are written.
-type Written = Vec<(Manner, Vec<u64>)>;
-
-impl Run {
-    fn new(policy: &str, sets: &[(&str, &str)], slots: u32) -> Run {
-        let registry = Registry::default();
-        let entry = registry.get(policy).expect("a policy");
-        let mut params = Params::new(entry.params);
-        if params.has("zone") {
-            params.set("zone", "8b").expect("a size");
-        }
-        sets.iter().for_each(|(name, value)| params.set(name, value).expect("a value"));
-        Run { cache: make_with(entry, &params, slots, 1), number: 0 }
-    }
-
-    fn carry_out(&mut self, plan: &mut Plan) -> Written {
-        let mut written = Vec::new();
-        for (group, manner) in plan.groups() {
-            if manner != AS_GIVEN {
-                group.sort_by_key(|destage| destage.block);
-            }
-            written.push((manner, group.iter().map(|destage| destage.block.0).collect()));
-            group.iter().for_each(|destage| _ = self.cache.destaged(destage.slot));
-        }
-        plan.clear();
-        self.cache.check();
-        written
-    }
-
-    /// Returns what was written to the disk for it.
-    fn access(&mut self, block: u64, op: Op) -> Written {
-        self.number += 1;
-        let mut access = Access::whole(self.number, Block(block), op);
-        let mut plan = Plan::default();
-        let outcome = self.cache.access(&mut access, &mut plan);
-        let written = self.carry_out(&mut plan);
-        if outcome == Outcome::NoRoom {
-            self.cache.retry(&mut access, &mut plan);
-        }
-        written
-    }
-
-    fn writes(&mut self, blocks: &[u64]) {
-        for &block in blocks {
-            assert_eq!(self.access(block, WRITE), [], "there is room");
-        }
-    }
-
-    fn idle(&mut self, want: u32) -> Written {
-        let mut plan = Plan::default();
-        self.cache.idle(want, &mut plan);
-        self.carry_out(&mut plan)
-    }
-
-    fn has(&self, block: u64) -> bool {
-        self.cache.lookup(Block(block)).is_some()
-    }
+/// Over zones of 8 blocks.
+fn made(policy: &str, sets: &[(&str, &str)], slots: u32) -> Run {
+    let registry = Registry::default();
+    let entry = registry.get(policy).expect("a policy");
+    Run::of(make_with(entry, &params(entry, Some("8b"), sets), slots, 1))
 }
 
 fn by_address(blocks: &[u64]) -> Written {
@@ -85,8 +26,8 @@ fn by_address(blocks: &[u64]) -> Written {
 
 #[test]
 fn an_order_writes_the_coldest_and_then_the_others() {
-    let mut run = Run::new("lru", &[], 40);
-    run.writes(&[3, 2, 1, 5]);
+    let mut run = made("lru", &[], 40);
+    run.writes([3, 2, 1, 5]);
     assert_eq!(run.idle(2), by_address(&[2, 3]));
     // 30 clean blocks that are colder than the dirty ones hide them from eight looks.
     (100..130).for_each(|block| _ = run.access(block, READ));
@@ -99,14 +40,14 @@ fn an_order_writes_the_coldest_and_then_the_others() {
 /// Zones by their dirty blocks, each to its end; then clean blocks leave before all else.
 #[test]
 fn most_writes_the_fullest_zone() {
-    let mut run = Run::new("most", &[], 6);
-    run.writes(&[16, 24, 25, 8, 9, 10]);
+    let mut run = made("most", &[], 6);
+    run.writes([16, 24, 25, 8, 9, 10]);
     assert_eq!(run.idle(1), by_address(&[8, 9, 10]));
     assert_eq!(run.access(8, READ), []);
     assert_eq!(run.access(9, WRITE), []);
     assert_eq!(run.idle(3), by_address(&[16, 24, 25]));
     // 8 was used after it turned clean, 10 was not.
-    run.writes(&[32]);
+    run.writes([32]);
     assert!(run.has(8) && !run.has(10), "in LRU order");
     assert_eq!(run.idle(9), by_address(&[9, 32]));
 }
@@ -114,9 +55,9 @@ fn most_writes_the_fullest_zone() {
 /// The prototype's ways: zones with clean blocks, by all of them.
 #[test]
 fn most_of_the_prototype_writes_dirty_blocks_only() {
-    let mut run = Run::new("most", &[("clean", "evict"), ("score", "all")], 40);
+    let mut run = made("most", &[("clean", "evict"), ("score", "all")], 40);
     (8..14).for_each(|block| _ = run.access(block, READ));
-    run.writes(&[14, 16, 17]);
+    run.writes([14, 16, 17]);
     assert_eq!(run.idle(1), by_address(&[16, 17]), "the most dirty blocks");
     assert_eq!((run.idle(1), run.idle(1)), (by_address(&[14]), vec![]));
 }
@@ -124,11 +65,11 @@ fn most_of_the_prototype_writes_dirty_blocks_only() {
 /// Cold is what was not used within the last two accesses.
 #[test]
 fn sac_writes_the_zone_that_releases_most_whole() {
-    let mut run = Run::new("sac", &[("window", "0.25")], 8);
-    run.writes(&[8, 16, 17, 18, 24, 25]);
+    let mut run = made("sac", &[("window", "0.25")], 8);
+    run.writes([8, 16, 17, 18, 24, 25]);
     assert_eq!(run.idle(1), by_address(&[16, 17, 18]), "three cold blocks");
     assert_eq!(run.idle(1), by_address(&[8]));
-    run.writes(&[32, 33]);
+    run.writes([32, 33]);
     // The cold ones leave in the order in which they turned clean, before the hot ones.
     for (block, gone) in [(40, 16), (41, 17), (42, 18), (43, 8)] {
         let cold: Vec<u64> = [16, 17, 18, 8].into_iter().filter(|&block| run.has(block)).collect();
@@ -141,8 +82,8 @@ fn sac_writes_the_zone_that_releases_most_whole() {
 /// In a cycle the target zones come first, whatever others score.
 #[test]
 fn sac_goes_on_with_the_cycle_under_way() {
-    let mut run = Run::new("sac", &[("window", "0.25"), ("clean_part", "1")], 8);
-    run.writes(&[8, 9, 10, 16, 17, 24, 32, 33]);
+    let mut run = made("sac", &[("window", "0.25"), ("clean_part", "1")], 8);
+    run.writes([8, 9, 10, 16, 17, 24, 32, 33]);
     // A buffer of 20 blocks: cycles of two zones. The first block of zones 1 and 2 leaves.
     assert_eq!(run.access(40, WRITE), by_address(&[8]));
     assert_eq!(run.idle(1), by_address(&[9, 10]));
@@ -154,21 +95,21 @@ fn sac_goes_on_with_the_cycle_under_way() {
 
 #[test]
 fn the_comparator_writes_the_dirty_side_only() {
-    let mut run = Run::new("lru+cdc", &[], 12);
+    let mut run = made("lru+cdc", &[], 12);
     (100..103).for_each(|block| _ = run.access(block, READ));
-    run.writes(&[9, 8, 16]);
+    run.writes([9, 8, 16]);
     assert_eq!(run.idle(2), by_address(&[8, 9]));
     assert_eq!((run.idle(2), run.idle(2)), (by_address(&[16]), vec![]));
 
-    let mut run = Run::new("most+cdc", &[], 12);
+    let mut run = made("most+cdc", &[], 12);
     (100..103).for_each(|block| _ = run.access(block, READ));
-    run.writes(&[9, 16, 17]);
+    run.writes([9, 16, 17]);
     assert_eq!(run.idle(1), by_address(&[16, 17]));
     assert_eq!((run.idle(2), run.idle(2)), (by_address(&[9]), vec![]));
 
     // A group that idle time has written is over; the dirty block is of a zone that was not in it.
-    let mut run = Run::new("most+cdc", &[], 6);
-    run.writes(&[8, 9, 10, 16, 17, 24]);
+    let mut run = made("most+cdc", &[], 6);
+    run.writes([8, 9, 10, 16, 17, 24]);
     assert_eq!(run.access(32, WRITE), by_address(&[8]));
     assert_eq!(run.idle(1), by_address(&[9, 10]));
     assert_eq!(run.idle(9), by_address(&[16, 17, 24, 32]));
@@ -180,8 +121,8 @@ fn zone_fifos_write_the_zone_that_came_first() {
     for (name, manner, first) in
         [("zfifo", AS_GIVEN, [9, 8]), ("reorder-zfifo", BY_ADDRESS, [8, 9])]
     {
-        let mut run = Run::new(name, &[], 12);
-        run.writes(&[9, 16, 8, 24]);
+        let mut run = made(name, &[], 12);
+        run.writes([9, 16, 8, 24]);
         let zone = |blocks: &[u64]| (manner, blocks.to_vec());
         assert_eq!(run.idle(1), [zone(&first)], "{name}");
         // Zone 1 is the oldest still, written as it is.
@@ -193,9 +134,9 @@ fn zone_fifos_write_the_zone_that_came_first() {
 
 #[test]
 fn lru_band_writes_the_band_of_the_coldest() {
-    let mut run = Run::new("lru-band", &[], 40);
+    let mut run = made("lru-band", &[], 40);
     (100..103).for_each(|block| _ = run.access(block, READ));
-    run.writes(&[16, 8, 17, 24]);
+    run.writes([16, 8, 17, 24]);
     assert_eq!(run.idle(1), by_address(&[16, 17]));
     (104..130).for_each(|block| _ = run.access(block, READ));
     assert_eq!((run.idle(2), run.idle(2)), (by_address(&[8, 24]), vec![]));
@@ -204,11 +145,11 @@ fn lru_band_writes_the_band_of_the_coldest() {
 /// Where an open zone has nothing cold, zones are written one by one, open ones first.
 #[test]
 fn pore_writes_forbidden_zones_last() {
-    let mut run = Run::new("pore-cf", &[("period", "0.15")], 14);
-    run.writes(&[0, 1, 2, 8, 16]);
+    let mut run = made("pore-cf", &[("period", "0.15")], 14);
+    run.writes([0, 1, 2, 8, 16]);
     (100..109).for_each(|block| _ = run.access(block, READ));
     assert_eq!(run.access(24, WRITE), by_address(&[0]), "zone 0 is open, of three blocks");
-    run.writes(&[1, 2]);
+    run.writes([1, 2]);
     // The eight coldest are 8, 16 and clean ones.
     assert_eq!(run.idle(1), by_address(&[1, 2]));
     assert_eq!(run.idle(1), by_address(&[24]), "it has the slot of 0");
@@ -218,19 +159,19 @@ fn pore_writes_forbidden_zones_last() {
 /// The first two zones are conventional.
 #[test]
 fn roco_writes_in_sequence_where_it_can() {
-    let mut run = Run::new("roco", &[], 40);
+    let mut run = made("roco", &[], 40);
     // Zone 2 from its pointer on up to a gap, zone 3 whole and over what is there, zone 4 in disorder.
-    run.writes(&[16, 17, 19]);
+    run.writes([16, 17, 19]);
     run.cache.set_write_pointer(Zone(3), 5);
-    run.writes(&(24..32).collect::<Vec<_>>());
+    run.writes(24..32);
     run.cache.set_write_pointer(Zone(4), 7);
-    run.writes(&[33]);
+    run.writes([33]);
     assert_eq!(run.idle(1), by_address(&[16, 17]));
     run.cache.set_write_pointer(Zone(2), 2);
     assert_eq!(run.idle(1), [(Manner::Rewrite(Zone(3)), (24..32).collect())]);
     assert_eq!(run.idle(2), [(BY_ADDRESS, vec![19]), (BY_ADDRESS, vec![33])]);
     // A part of a zone, most of it: the host reads the rest.
-    run.writes(&(40..47).collect::<Vec<_>>());
+    run.writes(40..47);
     run.cache.set_write_pointer(Zone(5), 3);
     assert_eq!(run.idle(1), [(Manner::HostRmw(Zone(5)), (40..47).collect())]);
     // Nothing is dirty: zones leave as they are.
@@ -243,8 +184,8 @@ fn roco_writes_in_sequence_where_it_can() {
 
 #[test]
 fn sac_plus_appends_and_rewrites() {
-    let mut run = Run::new("sac-plus", &[("window", "0.25")], 8);
-    run.writes(&[18, 19, 24, 26, 27]);
+    let mut run = made("sac-plus", &[("window", "0.25")], 8);
+    run.writes([18, 19, 24, 26, 27]);
     run.cache.set_write_pointer(Zone(3), 1);
     // Zone 2 has a cold block of 16 blocks less two, zone 3 has 24 and 26: it releases more.
     let first = run.idle(1);
@@ -262,7 +203,7 @@ fn dirty_blocks_after_calls() {
     const CALLS: [usize; 6] = [0, 1, 2, 4, 8, 16];
     println!("policy          dirty   left after 1, 2, 4, 8 and 16 calls that want 16");
     for entry in policies::all() {
-        let mut run = Run { cache: make(entry, 200, 1), number: 0 };
+        let mut run = Run::of(make(entry, 200, 1));
         let mut rng = Rng(7);
         for _ in 0..4_000 {
             let range = if rng.chance(50) { 60 } else { DISK_BLOCKS };

@@ -9,4 +9,5 @@ mod orders;
 mod orders_beneath;
 mod papers;
 mod roco;
+mod run;
 mod sac_plus;

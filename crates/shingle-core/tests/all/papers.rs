@@ -2,13 +2,12 @@
 //! random ones against models that search and sort where the policies keep count.
 
 use proptest::prelude::*;
-use shingle_core::cache::{CacheCore, Outcome};
-use shingle_core::params::Params;
 use shingle_core::plan::Plan;
-use shingle_core::policy::Access;
 use shingle_core::registry::Registry;
 use shingle_core::units::{Block, Op};
 use shingle_testkit::{DISK_BLOCKS, make_with};
+
+use crate::run::{Run, params};
 
 const ZONE: u64 = 8;
 /// Of the disk of `common`.
@@ -16,55 +15,22 @@ const BUFFER: u64 = 20;
 const READ: Op = Op::Read;
 const WRITE: Op = Op::Write;
 
-/// A cache whose I/O is done at once.
-struct Run {
-    cache: Box<dyn CacheCore>,
-    number: u64,
+/// The bands of the disk are as large as the zones.
+fn made(policy: &str, sets: &[(&str, &str)], slots: u32) -> Run {
+    let registry = Registry::default();
+    let entry = registry.get(policy).expect("a policy");
+    Run::of(make_with(entry, &params(entry, Some("8b"), sets), slots, 1))
 }
 
 impl Run {
-    fn new(policy: &str, sets: &[(&str, &str)], slots: u32) -> Run {
-        let registry = Registry::default();
-        let entry = registry.get(policy).expect("a policy");
-        let mut params = Params::new(entry.params);
-        // The bands of the disk are as large.
-        if params.has("zone") {
-            params.set("zone", "8b").expect("a size");
-        }
-        for (name, value) in sets {
-            params.set(name, value).expect("a value");
-        }
-        Run { cache: make_with(entry, &params, slots, 1), number: 0 }
-    }
-
     /// Accesses a block; returns what left the cache for it, in order of address.
-    fn access(&mut self, block: u64, op: Op) -> Vec<u64> {
-        self.number += 1;
-        let before = self.cached();
-        let mut access = Access::whole(self.number, Block(block), op);
-        let mut plan = Plan::default();
-        let outcome = self.cache.access(&mut access, &mut plan);
-        self.carry_out(&mut plan);
-        if outcome == Outcome::NoRoom {
-            self.cache.retry(&mut access, &mut plan);
-        }
-        self.cache.check();
-        before.into_iter().filter(|&block| self.cache.lookup(Block(block)).is_none()).collect()
+    fn left(&mut self, block: u64, op: Op) -> Vec<u64> {
+        self.access_and_left(block, op).1
     }
 
-    fn writes(&mut self, blocks: &[u64]) {
+    /// Writes blocks, whatever leaves for them.
+    fn rewrites(&mut self, blocks: &[u64]) {
         blocks.iter().for_each(|&block| _ = self.access(block, WRITE));
-    }
-
-    fn carry_out(&mut self, plan: &mut Plan) {
-        for destage in plan.destages() {
-            self.cache.destaged(destage.slot);
-        }
-        plan.clear();
-    }
-
-    fn cached(&self) -> Vec<u64> {
-        (0..DISK_BLOCKS).filter(|&block| self.cache.lookup(Block(block)).is_some()).collect()
     }
 }
 
@@ -75,14 +41,14 @@ impl Run {
 fn pore_passes_over_dirty_blocks_of_forbidden_zones() {
     let (d, e, [c, b, a]) = (ZONE, 2 * ZONE, [0, 1, 2]);
     // A period of 3 blocks: zone 0 alone has as many.
-    let mut run = Run::new("pore-cf", &[("period", "0.15")], 5);
-    run.writes(&[d, e, c, b, a]);
-    run.access(c, WRITE); // now b is the coldest of the open ones
-    assert_eq!(run.access(3 * ZONE, WRITE), [b], "d and e are colder, but their zones are closed");
-    assert_eq!(run.access(3 * ZONE + 1, READ), [a]);
-    assert_eq!(run.access(3 * ZONE + 2, READ), [c]);
+    let mut run = made("pore-cf", &[("period", "0.15")], 5);
+    run.rewrites(&[d, e, c, b, a]);
+    run.left(c, WRITE); // now b is the coldest of the open ones
+    assert_eq!(run.left(3 * ZONE, WRITE), [b], "d and e are colder, but their zones are closed");
+    assert_eq!(run.left(3 * ZONE + 1, READ), [a]);
+    assert_eq!(run.left(3 * ZONE + 2, READ), [c]);
     // Zone 0 is empty. The clean blocks are not restricted.
-    assert_eq!(run.access(4 * ZONE, READ), [3 * ZONE + 1]);
+    assert_eq!(run.left(4 * ZONE, READ), [3 * ZONE + 1]);
     assert_eq!(run.cached(), [d, e, 3 * ZONE, 3 * ZONE + 2, 4 * ZONE]);
 }
 
@@ -90,13 +56,13 @@ fn pore_passes_over_dirty_blocks_of_forbidden_zones() {
 #[test]
 fn lru_band_evicts_the_band_of_the_coldest_block() {
     let left = |sets: &[(&str, &str)]| {
-        let mut run = Run::new("lru-band", sets, 5);
-        run.access(8, READ);
-        run.access(16, READ);
-        run.writes(&[9]);
-        run.access(10, READ);
-        run.writes(&[17]);
-        [32, 33, 34, 35].map(|block| run.access(block, READ))
+        let mut run = made("lru-band", sets, 5);
+        run.left(8, READ);
+        run.left(16, READ);
+        run.rewrites(&[9]);
+        run.left(10, READ);
+        run.rewrites(&[17]);
+        [32, 33, 34, 35].map(|block| run.left(block, READ))
     };
     assert_eq!(left(&[]), [vec![8, 9, 10], vec![], vec![], vec![16, 17]]);
     assert_eq!(left(&[("clean", "keep")]), [vec![8, 9], vec![], vec![16, 17], vec![]]);
@@ -112,30 +78,30 @@ fn lru_band_evicts_the_band_of_the_coldest_block() {
 #[test]
 fn pore_opens_zones_until_a_period_of_dirty_blocks_is_open() {
     // Zones 1, 2, 3 with 1, 3, 2 dirty blocks, and a period of 4: zones 2 and 3 open.
-    let mut run = Run::new("pore-cf", &[("period", "0.2")], 6);
-    run.writes(&[8, 16, 17, 18, 24, 25]);
-    assert_eq!(run.access(40, WRITE), [16], "the coldest block of zones 2 and 3");
-    assert_eq!(run.access(41, WRITE), [17]);
-    assert_eq!(run.access(42, WRITE), [18]);
-    assert_eq!(run.access(43, WRITE), [24]);
+    let mut run = made("pore-cf", &[("period", "0.2")], 6);
+    run.rewrites(&[8, 16, 17, 18, 24, 25]);
+    assert_eq!(run.left(40, WRITE), [16], "the coldest block of zones 2 and 3");
+    assert_eq!(run.left(41, WRITE), [17]);
+    assert_eq!(run.left(42, WRITE), [18]);
+    assert_eq!(run.left(43, WRITE), [24]);
     // Four were written: zone 5 has 4 dirty blocks and opens; 8 and 25 are older, but locked.
-    assert_eq!(run.access(48, WRITE), [40]);
+    assert_eq!(run.left(48, WRITE), [40]);
     assert_eq!(run.cached(), [8, 25, 41, 42, 43, 48]);
 }
 
 #[test]
 fn pore_divides_at_once_when_nothing_may_leave() {
-    let mut run = Run::new("pore-cf", &[("period", "0.1")], 3);
-    run.writes(&[8, 16, 17]); // a period of 2: zone 2 opens
-    assert_eq!(run.access(24, WRITE), [16]);
-    run.access(17, WRITE);
+    let mut run = made("pore-cf", &[("period", "0.1")], 3);
+    run.rewrites(&[8, 16, 17]); // a period of 2: zone 2 opens
+    assert_eq!(run.left(24, WRITE), [16]);
+    run.left(17, WRITE);
     assert_eq!(run.cached(), [8, 17, 24]);
     // Trimmed away, the open zone is empty, and the one written block is no period.
     assert_eq!(run.cache.trim(Block(17), 1), 1);
-    run.access(32, READ);
-    assert_eq!(run.access(33, READ), [32], "clean blocks leave first, if they are all there is");
-    run.access(33, WRITE);
-    let left = run.access(40, READ);
+    run.left(32, READ);
+    assert_eq!(run.left(33, READ), [32], "clean blocks leave first, if they are all there is");
+    run.left(33, WRITE);
+    let left = run.left(40, READ);
     assert_eq!(left, [8], "of zones 1, 3 and 4, with a dirty block each, the first two open");
 }
 
@@ -147,10 +113,10 @@ fn pore_divides_at_once_when_nothing_may_leave() {
 #[test]
 fn popularity_is_that_of_what_is_cached_or_of_the_last_period_or_of_all_time() {
     for (history, leaves) in [("period", 8), ("cached", 17), ("forever", 17)] {
-        let mut run = Run::new("pore-pf", &[("period", "0.05"), ("history", history)], 3);
-        run.writes(&[8, 8, 8, 8, 8, 8, 16, 24]);
-        assert_eq!(run.access(17, WRITE), [16], "{history}");
-        assert_eq!(run.access(18, WRITE), [leaves], "{history}");
+        let mut run = made("pore-pf", &[("period", "0.05"), ("history", history)], 3);
+        run.rewrites(&[8, 8, 8, 8, 8, 8, 16, 24]);
+        assert_eq!(run.left(17, WRITE), [16], "{history}");
+        assert_eq!(run.left(18, WRITE), [leaves], "{history}");
     }
 }
 
@@ -159,19 +125,19 @@ fn popularity_is_that_of_what_is_cached_or_of_the_last_period_or_of_all_time() {
 /// zones 3 and 4 have, and opens as the first of equals.
 #[test]
 fn accesses_leave_with_their_block() {
-    let mut run = Run::new("pore-pf", &[("period", "0.05"), ("history", "cached")], 3);
-    run.writes(&[8, 8, 8, 8, 9, 16]);
-    assert_eq!(run.access(24, WRITE), [16]);
+    let mut run = made("pore-pf", &[("period", "0.05"), ("history", "cached")], 3);
+    run.rewrites(&[8, 8, 8, 8, 9, 16]);
+    assert_eq!(run.left(24, WRITE), [16]);
     assert_eq!(run.cache.trim(Block(8), 1), 1);
-    assert_eq!(run.access(32, WRITE), [], "there is room");
-    assert_eq!(run.access(33, WRITE), [9]);
+    assert_eq!(run.left(32, WRITE), [], "there is room");
+    assert_eq!(run.left(33, WRITE), [9]);
 }
 
 /// In idle time only blocks of open zones are written.
 #[test]
 fn pore_destages_open_zones_only() {
-    let mut run = Run::new("pore-cf", &[("period", "0.15")], 5);
-    run.writes(&[8, 16, 0, 1, 2, 24]); // zone 0 is open, and 0 has left
+    let mut run = made("pore-cf", &[("period", "0.15")], 5);
+    run.rewrites(&[8, 16, 0, 1, 2, 24]); // zone 0 is open, and 0 has left
     let mut plan = Plan::default();
     run.cache.idle(9, &mut plan);
     let named: Vec<u64> = plan.destages().iter().map(|destage| destage.block.0).collect();
@@ -279,7 +245,7 @@ proptest! {
     ) {
         let ratio = format!("{}", period as f64 / BUFFER as f64);
         let history = if by_period { "period" } else { "cached" };
-        let mut run = Run::new(scheme, &[("period", &ratio), ("history", history)], slots);
+        let mut run = made(scheme, &[("period", &ratio), ("history", history)], slots);
         let mut model = Model {
             blocks: Vec::new(),
             accesses: std::collections::BTreeMap::new(),
@@ -294,7 +260,7 @@ proptest! {
         for (write, block, hot) in ops {
             let block = if hot < 3 { block % 10 } else { block };
             let op = if write { WRITE } else { READ };
-            prop_assert_eq!(run.access(block, op), model.access(block, op));
+            prop_assert_eq!(run.left(block, op), model.access(block, op));
         }
     }
 }
@@ -309,9 +275,9 @@ fn targets_are_chosen_by_released_space_popularity_or_amount() {
     for (policy, leaves) in [("sac", 16), ("sac-pd", 8), ("sac-ad", 24)] {
         // Cycles of 8 blocks: one zone each.
         let sets = [("window", "0.59"), ("cycle", "0.4")];
-        let mut run = Run::new(policy, &sets, 12);
-        run.writes(&[8, 9, 16, 17, 18, 24, 19, 25, 26, 27, 28, 29]);
-        assert_eq!(run.access(40, WRITE), [leaves], "{policy}");
+        let mut run = made(policy, &sets, 12);
+        run.rewrites(&[8, 9, 16, 17, 18, 24, 19, 25, 26, 27, 28, 29]);
+        assert_eq!(run.left(40, WRITE), [leaves], "{policy}");
     }
 }
 
@@ -321,9 +287,9 @@ fn targets_are_chosen_by_released_space_popularity_or_amount() {
 fn rule_1_goes_by_the_cycle_or_by_the_buffer() {
     for (rule1, leaves) in [("cycle", 8), ("buffer", 24)] {
         let sets = [("window", "0.01"), ("cycle", "1.6"), ("rule1", rule1)];
-        let mut run = Run::new("sac", &sets, 10);
-        run.writes(&[8, 16, 17, 24, 25, 26, 32, 33, 34, 35]);
-        assert_eq!(run.access(50, WRITE), [leaves], "{rule1}");
+        let mut run = made("sac", &sets, 10);
+        run.rewrites(&[8, 16, 17, 24, 25, 26, 32, 33, 34, 35]);
+        assert_eq!(run.left(50, WRITE), [leaves], "{rule1}");
     }
 }
 
@@ -332,13 +298,13 @@ fn rule_1_goes_by_the_cycle_or_by_the_buffer() {
 #[test]
 fn the_comparator_drops_clean_blocks_as_long_as_that_is_cheaper() {
     for policy in ["lru+cdc", "cdc", "most+cdc", "sac"] {
-        let mut run = Run::new(policy, &[("cost", "paper"), ("clean_part", "4")], 4);
-        run.writes(&[8]);
-        run.access(100, READ);
-        run.access(101, READ);
-        run.access(102, READ);
+        let mut run = made(policy, &[("cost", "paper"), ("clean_part", "4")], 4);
+        run.rewrites(&[8]);
+        run.left(100, READ);
+        run.left(101, READ);
+        run.left(102, READ);
         for miss in 103..110 {
-            let left = run.access(miss, READ);
+            let left = run.left(miss, READ);
             assert_eq!(left, [miss - 3], "{policy}: reading again costs less than writing");
         }
         assert_eq!(run.cached(), [8, 107, 108, 109], "{policy}");
@@ -353,21 +319,21 @@ fn the_comparator_writes_when_many_clean_blocks_are_hot() {
     for (part, leaves) in [("7", 20), ("1", 8)] {
         // 13 slots, of which the last 11 accesses are hot: two dirty and eleven clean blocks.
         let sets = [("cost", "paper"), ("clean_part", part), ("window", "0.85")];
-        let mut run = Run::new("lru+cdc", &sets, 13);
-        run.writes(&[8, 9]);
-        (20..31).for_each(|block| _ = run.access(block, READ));
-        assert_eq!(run.access(40, READ), [leaves], "groups of one {part}th of the cache");
+        let mut run = made("lru+cdc", &sets, 13);
+        run.rewrites(&[8, 9]);
+        (20..31).for_each(|block| _ = run.left(block, READ));
+        assert_eq!(run.left(40, READ), [leaves], "groups of one {part}th of the cache");
     }
 }
 
 /// MOST under the comparator empties the zones with the most dirty blocks, and fills reads.
 #[test]
 fn most_under_the_comparator_empties_the_fullest_zones_first() {
-    let mut run = Run::new("most+cdc", &[], 6);
-    run.writes(&[8, 16, 17, 18, 24, 25]);
-    let left: Vec<u64> = (0..6).flat_map(|at| run.access(100 + at, WRITE)).collect();
+    let mut run = made("most+cdc", &[], 6);
+    run.rewrites(&[8, 16, 17, 18, 24, 25]);
+    let left: Vec<u64> = (0..6).flat_map(|at| run.left(100 + at, WRITE)).collect();
     assert_eq!(left[..5], [16, 17, 18, 24, 25]);
-    assert_eq!(run.access(200, READ).len(), 1);
+    assert_eq!(run.left(200, READ).len(), 1);
     assert!(run.cached().contains(&200), "a read fills");
 }
 
@@ -450,7 +416,7 @@ proptest! {
     ) {
         let part_set = part.to_string();
         let sets = [("cost", "paper"), ("clean_part", part_set.as_str())];
-        let mut runs = [Run::new("lru+cdc", &sets, slots), Run::new("cdc", &sets, slots)];
+        let mut runs = [made("lru+cdc", &sets, slots), made("cdc", &sets, slots)];
         let mut model = Comparator {
             sides: [Vec::new(), Vec::new()],
             group: (0, Vec::new()),
@@ -464,7 +430,7 @@ proptest! {
             let op = if kind < writes { WRITE } else { READ };
             let expected = model.access(block, op);
             for run in &mut runs {
-                prop_assert_eq!(run.access(block, op), expected.clone());
+                prop_assert_eq!(run.left(block, op), expected.clone());
             }
         }
     }

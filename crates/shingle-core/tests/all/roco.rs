@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use shingle_core::cache::{CacheCore, Outcome};
+use shingle_core::cache::Outcome;
 use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::params::Params;
 use shingle_core::plan::{Manner, Plan, WriteOrder};
@@ -13,11 +13,10 @@ use shingle_core::registry::{CACHE_PARAMS, MakeError, Registry, Setup};
 use shingle_core::units::{Block, Nanos, Op, Zone};
 use shingle_core::zones::ZoneMap;
 
+use crate::run::{Run, Written, params};
+
 const ZONE: u64 = 10;
 const ZONES: u64 = 12;
-
-/// What left the cache: how, and which blocks in the order of writing.
-type Gone = (Manner, Vec<u64>);
 
 fn make(policy: &str, slots: u32, conventional_zones: Option<u32>) -> Result<Run, MakeError> {
     make_with(policy, &[], slots, conventional_zones)
@@ -44,65 +43,22 @@ fn make_with(
     };
     let registry = Registry::default();
     let entry = registry.get(policy).expect("a policy");
-    let mut params = Params::new(entry.params);
-    for (name, value) in sets {
-        params.set(name, value).expect("a value");
-    }
-    Ok(Run { cache: entry.make(&params, &setup)?, number: 0 })
+    Ok(Run::of(entry.make(&params(entry, None, sets), &setup)?))
 }
 
-/// A cache whose I/O is done at once. Write pointers are moved by hand.
-struct Run {
-    cache: Box<dyn CacheCore>,
-    number: u64,
+/// Over a drive that exposes its zones.
+fn exposed(policy: &str, slots: u32) -> Run {
+    make(policy, slots, Some(0)).expect("the drive exposes zones")
 }
 
-impl Run {
-    fn new(policy: &str, slots: u32) -> Run {
-        make(policy, slots, Some(0)).expect("the drive exposes zones")
-    }
+/// ROCO with heats of this kind.
+fn roco(heat: &str, slots: u32) -> Run {
+    make_with("roco", &[("heat", heat)], slots, Some(0)).expect("the drive exposes zones")
+}
 
-    /// ROCO with heats of this kind.
-    fn roco(heat: &str, slots: u32) -> Run {
-        make_with("roco", &[("heat", heat)], slots, Some(0)).expect("the drive exposes zones")
-    }
-
-    fn point(&mut self, zone: u64, to: u64) {
-        self.cache.set_write_pointer(Zone(zone as u32), to);
-        self.cache.check();
-    }
-
-    fn access(&mut self, block: u64, op: Op) -> Vec<Gone> {
-        self.number += 1;
-        let mut access = Access::whole(self.number, Block(block), op);
-        let mut plan = Plan::default();
-        let outcome = self.cache.access(&mut access, &mut plan);
-        let mut gone = Vec::new();
-        for (group, manner) in plan.groups() {
-            if manner != Manner::Write(WriteOrder::AsGiven) {
-                group.sort_by_key(|destage| destage.block);
-            }
-            gone.push((manner, group.iter().map(|destage| destage.block.0).collect()));
-            group.iter().for_each(|destage| _ = self.cache.destaged(destage.slot));
-        }
-        plan.clear();
-        if outcome == Outcome::NoRoom {
-            let outcome = self.cache.retry(&mut access, &mut plan);
-            assert!(matches!(outcome, Outcome::Miss(_)) && plan.is_empty());
-        }
-        self.cache.check();
-        gone
-    }
-
-    fn write(&mut self, block: u64) -> Vec<Gone> {
-        self.access(block, Op::Write)
-    }
-
-    fn writes(&mut self, blocks: impl IntoIterator<Item = u64>) {
-        for block in blocks {
-            assert_eq!(self.write(block), [], "there is room");
-        }
-    }
+fn point(run: &mut Run, zone: u64, to: u64) {
+    run.cache.set_write_pointer(Zone(zone as u32), to);
+    run.cache.check();
 }
 
 const BY_ADDRESS: Manner = Manner::Write(WriteOrder::ByAddress);
@@ -111,17 +67,17 @@ const BY_ADDRESS: Manner = Manner::Write(WriteOrder::ByAddress);
 /// heat of 2; a zone of one block accessed once is colder, one of two with 5 accesses is hotter.
 #[test]
 fn heat_is_accesses_per_cached_block() {
-    let mut run = Run::roco("count", 6);
+    let mut run = roco("count", 6);
     for zone in 0..3 {
-        run.point(zone, 9); // nothing is in sequence
+        point(&mut run, zone, 9); // nothing is in sequence
     }
     run.writes([0, 1, 1, 2, 2, 2, 10, 20, 20, 20, 21, 21]);
-    assert_eq!(run.write(30), [(BY_ADDRESS, vec![10])], "heat 1");
+    assert_eq!(run.access(30, Op::Write), [(BY_ADDRESS, vec![10])], "heat 1");
     // The zone written last is as cold, 30 has been written once. It is colder than 2.
-    run.point(3, 9);
-    assert_eq!(run.write(3), [(BY_ADDRESS, vec![30])]);
+    point(&mut run, 3, 9);
+    assert_eq!(run.access(3, Op::Write), [(BY_ADDRESS, vec![30])]);
     // Zone 0: 7 accesses of 4 blocks, 1.75. Zone 2: 2.5.
-    assert_eq!(run.write(40), [(BY_ADDRESS, vec![0, 1, 2, 3])]);
+    assert_eq!(run.access(40, Op::Write), [(BY_ADDRESS, vec![0, 1, 2, 3])]);
 }
 
 /// A cache of four blocks; accesses weigh 1, 1 1/4, 1 1/2, 1 3/4, then 2, 2 1/2, 3, 3 1/2, then 4, 5, 6.
@@ -131,13 +87,13 @@ fn heat_is_accesses_per_cached_block() {
 #[test]
 fn a_zone_hot_once_stays_for_ever_by_counts_and_leaves_as_a_frequency() {
     for (heat, last) in [("count", [60, 70, 80]), ("recent", [0, 60, 70])] {
-        let mut run = Run::roco(heat, 4);
-        (0..ZONES).for_each(|zone| run.point(zone, 9)); // nothing is in sequence
+        let mut run = roco(heat, 4);
+        (0..ZONES).for_each(|zone| point(&mut run, zone, 9)); // nothing is in sequence
         run.writes([0, 0, 0, 10, 20, 30]);
-        let left = [40, 50, 60, 70, 80].map(|block| run.write(block));
+        let left = [40, 50, 60, 70, 80].map(|block| run.access(block, Op::Write));
         let first = [10, 20, 30, 40, 50];
         assert_eq!(left, first.map(|block| vec![(BY_ADDRESS, vec![block])]), "{heat}");
-        let left = [90, 100, 110].map(|block| run.write(block));
+        let left = [90, 100, 110].map(|block| run.access(block, Op::Write));
         assert_eq!(left, last.map(|block| vec![(BY_ADDRESS, vec![block])]), "{heat}");
     }
 }
@@ -145,22 +101,22 @@ fn a_zone_hot_once_stays_for_ever_by_counts_and_leaves_as_a_frequency() {
 /// Of two zones alike, the one that has been cached longer is the colder.
 #[test]
 fn a_tie_of_heat_is_fifo() {
-    let mut run = Run::roco("count", 3);
+    let mut run = roco("count", 3);
     for zone in 0..3 {
-        run.point(zone, 9);
+        point(&mut run, zone, 9);
     }
     run.writes([20, 0, 10]);
-    assert_eq!(run.write(1), [(BY_ADDRESS, vec![20])]);
+    assert_eq!(run.access(1, Op::Write), [(BY_ADDRESS, vec![20])]);
 }
 
 /// Algorithm 1, lines 15 to 27: in sequence before all else, the coldest first, whichever of the two
 /// types; and only the blocks up to the first gap.
 #[test]
 fn sequential_zones_leave_first_and_only_their_runs() {
-    let mut run = Run::new("roco", 14);
-    run.point(0, 3);
-    run.point(1, 4);
-    run.point(2, 0);
+    let mut run = exposed("roco", 14);
+    point(&mut run, 0, 3);
+    point(&mut run, 1, 4);
+    point(&mut run, 2, 0);
     // Zone 0 is the coldest and has a block below its pointer. Zone 1 has blocks 4, 5 and 7, used
     // twice each: its pointer is at 4.
     run.writes([1, 3, 4]);
@@ -169,14 +125,14 @@ fn sequential_zones_leave_first_and_only_their_runs() {
     run.writes([25]);
     run.writes([50, 51, 60, 61, 62, 70, 71]);
     for zone in 5..8 {
-        run.point(zone, 9);
+        point(&mut run, zone, 9);
     }
-    assert_eq!(run.write(100), [(BY_ADDRESS, vec![14, 15])], "hotter, but in sequence");
-    run.point(1, 6);
+    assert_eq!(run.access(100, Op::Write), [(BY_ADDRESS, vec![14, 15])], "hotter, but in sequence");
+    point(&mut run, 1, 6);
     // Written again, nothing below the pointer: block 1 was trimmed.
     assert_eq!(run.cache.trim(Block(1), 1), 1);
     run.writes([101, 102]);
-    assert_eq!(run.write(103), [(BY_ADDRESS, vec![3, 4])], "zone 0 is in sequence now");
+    assert_eq!(run.access(103, Op::Write), [(BY_ADDRESS, vec![3, 4])], "zone 0 is in sequence now");
 }
 
 /// Lines 21 to 26: a zone of which all is cached is rewritten, from wherever its pointer is; at the
@@ -184,10 +140,10 @@ fn sequential_zones_leave_first_and_only_their_runs() {
 #[test]
 fn a_zone_cached_whole_is_rewritten() {
     for (pointer, manner) in [(7, Manner::Rewrite(Zone(1))), (0, BY_ADDRESS)] {
-        let mut run = Run::new("roco", 10);
-        run.point(1, pointer);
+        let mut run = exposed("roco", 10);
+        point(&mut run, 1, pointer);
         run.writes((10..20).rev());
-        assert_eq!(run.write(0), [(manner, (10..20).collect())]);
+        assert_eq!(run.access(0, Op::Write), [(manner, (10..20).collect())]);
     }
 }
 
@@ -195,33 +151,33 @@ fn a_zone_cached_whole_is_rewritten() {
 /// go to the disk cache.
 #[test]
 fn zones_cached_to_four_fifths_are_rewritten_by_the_host() {
-    let mut run = Run::new("roco", 16);
-    run.point(0, 9);
-    run.point(1, 9);
+    let mut run = exposed("roco", 16);
+    point(&mut run, 0, 9);
+    point(&mut run, 1, 9);
     run.writes(0..7); // colder, 70 %
     run.writes((10..18).chain(10..18));
-    run.point(2, 9);
+    point(&mut run, 2, 9);
     run.writes([20]);
-    assert_eq!(run.write(21), [(Manner::HostRmw(Zone(1)), (10..18).collect())]);
+    assert_eq!(run.access(21, Op::Write), [(Manner::HostRmw(Zone(1)), (10..18).collect())]);
     run.writes(22..29); // 90 % of zone 2, as cold as zone 0, which is older
-    assert_eq!(run.write(50), [(Manner::HostRmw(Zone(2)), (20..29).collect())]);
+    assert_eq!(run.access(50, Op::Write), [(Manner::HostRmw(Zone(2)), (20..29).collect())]);
 }
 
 /// A conventional zone needs no sequence.
 #[test]
 fn conventional_zones_leave_as_they_are() {
     let mut run = make("roco", 4, Some(1)).expect("zones");
-    run.point(1, 9);
+    point(&mut run, 1, 9);
     run.writes([10, 2, 7, 2]);
     run.writes([11]);
-    assert_eq!(run.write(12), [(BY_ADDRESS, vec![2, 7])]);
+    assert_eq!(run.access(12, Op::Write), [(BY_ADDRESS, vec![2, 7])]);
 }
 
 /// Reads are served by the disk; what is cached they find.
 #[test]
 fn reads_never_fill() {
     for policy in ["zfifo", "reorder-zfifo", "roco"] {
-        let mut run = Run::new(policy, 2);
+        let mut run = exposed(policy, 2);
         run.access(5, Op::Read);
         assert_eq!(run.cache.lookup(Block(5)), None, "{policy}");
         run.writes([5]);
@@ -269,11 +225,11 @@ fn zone_fifos_empty_the_oldest_zone() {
         ("reorder-zfifo", BY_ADDRESS, [11, 14, 17]),
     ];
     for (policy, manner, order) in cases {
-        let mut run = Run::new(policy, 5);
+        let mut run = exposed(policy, 5);
         run.writes([17, 0, 11, 3, 14, 17]);
-        assert_eq!(run.write(50), [(manner, order.to_vec())], "{policy}");
+        assert_eq!(run.access(50, Op::Write), [(manner, order.to_vec())], "{policy}");
         run.writes([18, 51]);
-        assert_eq!(run.write(52), [(manner, vec![0, 3])], "{policy}");
+        assert_eq!(run.access(52, Op::Write), [(manner, vec![0, 3])], "{policy}");
     }
 }
 
@@ -322,7 +278,7 @@ impl Model {
         65_536 * (slots + rest) / slots * 2u64.pow(turns as u32)
     }
 
-    fn write(&mut self, block: u64) -> Vec<Gone> {
+    fn write(&mut self, block: u64) -> Written {
         let mut gone = Vec::new();
         let (zone, offset) = (block / ZONE, block % ZONE);
         let held = |zone: &ModelZone| zone.blocks.contains_key(&offset);
@@ -340,7 +296,7 @@ impl Model {
         gone
     }
 
-    fn crea(&mut self) -> Gone {
+    fn crea(&mut self) -> (Manner, Vec<u64>) {
         let mut cached: Vec<u64> = self.zones.keys().copied().collect();
         cached.retain(|zone| !self.zones[zone].blocks.is_empty());
         // Heats as fractions of the product of all counts would be exact too; products of two are.
@@ -390,13 +346,13 @@ proptest! {
         recent in any::<bool>(),
         ops in prop::collection::vec((0u8..12, 0..ZONE * ZONES, 0..=ZONE, any::<bool>()), 1..400),
     ) {
-        let mut run = Run::roco(if recent { "recent" } else { "count" }, slots);
+        let mut run = roco(if recent { "recent" } else { "count" }, slots);
         let mut model = Model { slots: slots as usize, recent, ..Model::default() };
         for (kind, block, at, near) in ops {
             let block = if near { block % (2 * ZONE) } else { block };
             match kind {
                 0 => {
-                    run.point(block / ZONE, at);
+                    point(&mut run, block / ZONE, at);
                     model.zones.entry(block / ZONE).or_default().write_pointer = at;
                 }
                 1 => {
@@ -405,7 +361,7 @@ proptest! {
                         zone.blocks.remove(&(block % ZONE));
                     }
                 }
-                _ => prop_assert_eq!(run.write(block), model.write(block)),
+                _ => prop_assert_eq!(run.access(block, Op::Write), model.write(block)),
             }
         }
     }

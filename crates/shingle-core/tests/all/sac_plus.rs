@@ -5,14 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::params::Params;
-use shingle_core::plan::{Manner, Plan, WriteOrder};
-use shingle_core::policy::Access;
+use shingle_core::plan::{Manner, WriteOrder};
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::units::{Block, Nanos, Op, Zone};
 use shingle_core::zones::ZoneMap;
+
+use crate::run::{Run, Written, params};
 
 const ZONE: u64 = 10;
 const ZONES: u64 = 12;
@@ -23,7 +23,7 @@ const BY_ADDRESS: Manner = Manner::Write(WriteOrder::ByAddress);
 /// What left the cache: dirty blocks, how and by address, and clean ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Gone {
-    dirty: Vec<(Manner, Vec<u64>)>,
+    dirty: Written,
     clean: Vec<u64>,
 }
 
@@ -35,15 +35,12 @@ fn dirty(manner: Manner, blocks: &[u64]) -> Gone {
     Gone { dirty: vec![(manner, blocks.to_vec())], ..Gone::default() }
 }
 
-/// A cache whose I/O is done at once. Write pointers are moved by hand.
-struct Run {
-    cache: Box<dyn CacheCore>,
-    number: u64,
-}
+/// Of a disk whose zones the host writes back, or of another one.
+struct Plus(Run);
 
-impl Run {
+impl Plus {
     /// `R(x)` is `base + x`, a read takes `read`.
-    fn new(slots: u32, (read, base): (u64, u64), sets: &[(&str, &str)], exposed: bool) -> Run {
+    fn new(slots: u32, (read, base): (u64, u64), sets: &[(&str, &str)], exposed: bool) -> Plus {
         let zones = ZoneMap::fixed(ZONE, ZONE * ZONES);
         let setup = Setup {
             cache_blocks: slots,
@@ -58,44 +55,21 @@ impl Run {
         };
         let registry = Registry::default();
         let entry = registry.get("sac-plus").expect("a policy");
-        let mut params = Params::new(entry.params);
-        params.set("zone", "10b").expect("a size");
-        sets.iter().for_each(|(name, value)| params.set(name, value).expect("a value"));
-        Run { cache: entry.make(&params, &setup).expect("it takes either"), number: 0 }
+        let params = params(entry, Some("10b"), sets);
+        Plus(Run::of(entry.make(&params, &setup).expect("it takes either")))
     }
 
     fn access(&mut self, block: u64, op: Op) -> Gone {
-        self.number += 1;
-        let before = self.cached();
-        let mut access = Access::whole(self.number, Block(block), op);
-        let mut plan = Plan::default();
-        let outcome = self.cache.access(&mut access, &mut plan);
-        let mut gone = Gone::default();
-        for (group, manner) in plan.groups() {
-            group.sort_by_key(|destage| destage.block);
-            gone.dirty.push((manner, group.iter().map(|destage| destage.block.0).collect()));
-            group.iter().for_each(|destage| _ = self.cache.destaged(destage.slot));
-        }
-        plan.clear();
-        if outcome == Outcome::NoRoom {
-            let outcome = self.cache.retry(&mut access, &mut plan);
-            assert!(matches!(outcome, Outcome::Miss(_)) && plan.is_empty());
-        }
-        self.cache.check();
-        let written: BTreeSet<u64> = gone.dirty.iter().flat_map(|(_, all)| all.clone()).collect();
-        let left = before.into_iter().filter(|&block| self.cache.lookup(Block(block)).is_none());
-        gone.clean = left.filter(|block| !written.contains(block)).collect();
-        gone
+        let (dirty, left) = self.0.access_and_left(block, op);
+        let written: BTreeSet<u64> = dirty.iter().flat_map(|(_, all)| all.clone()).collect();
+        let clean = left.into_iter().filter(|block| !written.contains(block)).collect();
+        Gone { dirty, clean }
     }
 
     fn all(&mut self, op: Op, blocks: impl IntoIterator<Item = u64>) {
         for block in blocks {
             assert_eq!(self.access(block, op), Gone::default(), "there is room");
         }
-    }
-
-    fn cached(&self) -> Vec<u64> {
-        (0..ZONE * ZONES).filter(|&block| self.cache.lookup(Block(block)).is_some()).collect()
     }
 }
 
@@ -105,7 +79,7 @@ const DEAR_READS: (u64, u64) = (1000, 5);
 #[test]
 fn cold_clean_blocks_go_first_and_only_they() {
     let sets = [("window", "0.5"), ("clean_part", "1")];
-    let mut run = Run::new(6, DEAR_READS, &sets, true);
+    let mut run = Plus::new(6, DEAR_READS, &sets, true);
     run.all(READ, [20, 21]);
     run.all(WRITE, [30, 31]);
     run.all(READ, [22, 23]);
@@ -123,9 +97,10 @@ fn cold_clean_blocks_go_first_and_only_they() {
 /// zone 5 one at offset 9 (1 / 1), and a hot one before it.
 #[test]
 fn the_zone_with_most_cold_blocks_for_each_rewritten_goes() {
-    let full = |run: &mut Run| (1..12).for_each(|zone| run.cache.set_write_pointer(Zone(zone), 10));
+    let full =
+        |run: &mut Plus| (1..12).for_each(|zone| run.0.cache.set_write_pointer(Zone(zone), 10));
     let sets = [("window", "0.5")];
-    let mut run = Run::new(8, DEAR_READS, &sets, true);
+    let mut run = Plus::new(8, DEAR_READS, &sets, true);
     full(&mut run);
     run.all(WRITE, [38, 39, 42, 44, 45, 46, 59, 58]);
     run.all(WRITE, [58, 58, 58]);
@@ -135,7 +110,7 @@ fn the_zone_with_most_cold_blocks_for_each_rewritten_goes() {
     // 59 is alone at the end: 1 / 1 against 4 / 8. What lies before it stays.
     assert_eq!(run.access(62, WRITE), dirty(Manner::HostRmw(Zone(5)), &[59]));
     // By whole zones: 4 of zone 4 before 2 of zone 3.
-    let mut run = Run::new(8, DEAR_READS, &[("window", "0.5"), ("partial", "off")], true);
+    let mut run = Plus::new(8, DEAR_READS, &[("window", "0.5"), ("partial", "off")], true);
     full(&mut run);
     run.all(WRITE, [38, 39, 42, 44, 45, 46, 59, 58]);
     run.all(WRITE, [58, 58, 58]);
@@ -145,19 +120,19 @@ fn the_zone_with_most_cold_blocks_for_each_rewritten_goes() {
 /// From the lowest cold block on all dirty ones go, the hot among them too.
 #[test]
 fn hot_blocks_in_the_range_go_along() {
-    let mut run = Run::new(5, DEAR_READS, &[("window", "0.4")], true);
-    run.cache.set_write_pointer(Zone(2), 8);
+    let mut run = Plus::new(5, DEAR_READS, &[("window", "0.4")], true);
+    run.0.cache.set_write_pointer(Zone(2), 8);
     run.all(WRITE, [24, 26, 21, 25, 50]);
     run.all(WRITE, [21, 25]);
     // A window of 2: 24, 26 and 50 are cold, 21 and 25 hot. Zone 2: 2 / 6; zone 5: 1 / 10.
     assert_eq!(run.access(51, WRITE), dirty(Manner::HostRmw(Zone(2)), &[24, 25, 26]));
-    assert_eq!(run.cached(), [21, 50, 51]);
+    assert_eq!(run.0.cached(), [21, 50, 51]);
 }
 
 /// If nothing is cold everything is taken to be.
 #[test]
 fn without_cold_blocks_most_dirty_blocks_for_each_rewritten() {
-    let mut run = Run::new(6, DEAR_READS, &[], true);
+    let mut run = Plus::new(6, DEAR_READS, &[], true);
     run.all(WRITE, [20, 21, 22, 37, 38, 45]);
     // 3 / 10, 2 / 3, 1 / 5.
     assert_eq!(run.access(50, WRITE), dirty(Manner::Append(Zone(3)), &[37, 38]));
@@ -171,12 +146,12 @@ fn without_cold_blocks_most_dirty_blocks_for_each_rewritten() {
 #[test]
 fn the_manner_is_by_the_write_pointer() {
     for (pointer, manner) in [(4, Manner::Append(Zone(3))), (5, Manner::HostRmw(Zone(3)))] {
-        let mut run = Run::new(2, DEAR_READS, &[], true);
-        run.cache.set_write_pointer(Zone(3), pointer);
+        let mut run = Plus::new(2, DEAR_READS, &[], true);
+        run.0.cache.set_write_pointer(Zone(3), pointer);
         run.all(WRITE, [34, 37]);
         assert_eq!(run.access(50, WRITE), dirty(manner, &[34, 37]));
     }
-    let mut run = Run::new(2, DEAR_READS, &[], true);
+    let mut run = Plus::new(2, DEAR_READS, &[], true);
     run.all(WRITE, [4, 7]);
     assert_eq!(run.access(50, WRITE), dirty(BY_ADDRESS, &[4, 7]));
 }
@@ -186,7 +161,7 @@ fn the_manner_is_by_the_write_pointer() {
 #[test]
 fn what_costs_less_for_each_released_block_goes() {
     let sets = [("clean_part", "2"), ("clean_max", "2")];
-    let mut run = Run::new(5, (7, 5), &sets, true);
+    let mut run = Plus::new(5, (7, 5), &sets, true);
     run.all(WRITE, [36, 37, 46]);
     run.all(READ, [20, 21]);
     assert_eq!(run.access(50, READ), dirty(Manner::Append(Zone(3)), &[36, 37]));
@@ -201,7 +176,7 @@ fn what_costs_less_for_each_released_block_goes() {
 /// Over a drive that exposes nothing: targets by cold blocks, as SAC has them, but whole zones.
 #[test]
 fn without_exposed_zones_target_zones_leave_whole() {
-    let mut run = Run::new(7, DEAR_READS, &[("window", "0.3")], false);
+    let mut run = Plus::new(7, DEAR_READS, &[("window", "0.3")], false);
     run.all(WRITE, [21, 20, 22, 35, 34, 41, 50]);
     // A window of 2: zone 2 has 3 cold blocks, 3 has 2, 4 none. A buffer of three zones: those two and
     // zone 4. The zone of the least recently used block comes first, all of it at once.
@@ -337,7 +312,7 @@ proptest! {
         let (most, switch) = (clean_max.to_string(), if partial { "on" } else { "off" });
         let sets =
             [("window", window), ("clean_part", "1"), ("clean_max", &most), ("partial", switch)];
-        let mut run = Run::new(slots, costs, &sets, true);
+        let mut run = Plus::new(slots, costs, &sets, true);
         let thousandths = window.parse::<f64>().expect("a number") * 1000.0;
         let mut model = Model {
             cached: BTreeMap::new(),
@@ -354,11 +329,11 @@ proptest! {
             let block = if near { block % (3 * ZONE) } else { block };
             match kind {
                 0 if block / ZONE > 0 => {
-                    run.cache.set_write_pointer(Zone((block / ZONE) as u32), at);
+                    run.0.cache.set_write_pointer(Zone((block / ZONE) as u32), at);
                     model.pointers[(block / ZONE) as usize] = at;
                 }
                 1 => {
-                    run.cache.trim(Block(block), 1);
+                    run.0.cache.trim(Block(block), 1);
                     model.cached.remove(&block);
                 }
                 2..8 => prop_assert_eq!(run.access(block, READ), model.access(block, READ)),
