@@ -1,29 +1,16 @@
 //! `--as store`: the store in virtual time, on the command line.
 
-use assert_cmd::Command;
+mod common;
+
+use common::Folder;
 use serde_json::Value;
 
 /// Pauses of seconds between bursts, and dirty blocks that there is time to write.
 const IDLE: &str = "time_ms,op,sector,sectors";
 
-/// Exit code, stdout and stderr.
-fn shingle(folder: &std::path::Path, args: &[&str]) -> (i32, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
-    let output = command.current_dir(folder).args(args).output().expect("started");
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
-    (output.status.code().expect("an exit code"), text(&output.stdout), text(&output.stderr))
-}
-
-fn json(folder: &std::path::Path, args: &[&str]) -> Value {
-    let args: Vec<&str> = args.iter().copied().chain(["--json", "-", "--quiet"]).collect();
-    let (code, out, err) = shingle(folder, &args);
-    assert_eq!(code, 0, "{args:?}: {err}");
-    serde_json::from_str(&out).expect("JSON")
-}
-
 #[test]
 fn what_no_store_does_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Folder::new();
     let small = "synth:mixed?requests=2k";
     let cases: &[(&[&str], &str)] = &[
         (&["--as", "store", "--split", "4k"], "a store joins neighbouring blocks"),
@@ -43,7 +30,7 @@ fn what_no_store_does_is_refused() {
         (&["--speed", "2"], "--speed: in closed loop"),
     ];
     for (args, told) in cases {
-        let (code, _, err) = shingle(folder.path(), &[&["run", small], *args].concat());
+        let (code, _, err) = folder.run(&[&["run", small], *args].concat());
         assert!(code == 2 && err.contains(told), "{args:?}: {code} {err}");
     }
 }
@@ -51,11 +38,11 @@ fn what_no_store_does_is_refused() {
 /// Nothing goes through the buffer of a disk that takes bands past it, as long as bands are written whole.
 #[test]
 fn a_store_writes_whole_bands() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Folder::new();
     let run = ["run", "synth:mixed?requests=3k", "-p", "disk-time", "-d", "st8000as0002"];
     let told = ["-c", "16M", "--as", "store", "--set", "disk-time.zone=bands", "--check"];
     let written = |more: &[&str]| {
-        let report = json(folder.path(), &[&run[..], &told, more].concat());
+        let report = folder.results(&[&run[..], &told, more].concat());
         let run = &report["runs"][0];
         assert_eq!(run["knows_bands"], true);
         let io = &run["all"]["drive_io"];
@@ -69,7 +56,7 @@ fn a_store_writes_whole_bands() {
 
 #[test]
 fn a_store_is_a_function_of_its_input_and_loses_nothing() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Folder::new();
     let args = [
         "compare",
         "synth:mixed?requests=4k",
@@ -84,8 +71,8 @@ fn a_store_is_a_function_of_its_input_and_loses_nothing() {
         "1",
     ];
     let with_page = [&args[..], &["--html", "page.html"]].concat();
-    let (first, second) = (json(folder.path(), &args), json(folder.path(), &with_page));
-    let page = std::fs::read_to_string(folder.path().join("page.html")).expect("a page");
+    let (first, second) = (folder.results(&args), folder.results(&with_page));
+    let page = std::fs::read_to_string(folder.path("page.html")).expect("a page");
     assert_eq!(
         page.contains("Maps share one scale"),
         page.contains("id=\"heat"),
@@ -114,17 +101,17 @@ fn a_store_is_a_function_of_its_input_and_loses_nothing() {
 /// Over a translation: what it counts is in the result, and no read is stale.
 #[test]
 fn a_store_stands_over_a_translation() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Folder::new();
     let mut trace = format!("{IDLE}\n");
     for n in 0..6000_u64 {
         trace +=
             &format!("{},{},{},8\n", n, ["W", "W", "R"][n as usize % 3], n * n * 7 % 9_001 * 8);
     }
-    std::fs::write(folder.path().join("small.csv"), trace).expect("written");
+    std::fs::write(folder.path("small.csv"), trace).expect("written");
     let args = ["run", "small.csv", "--as", "store", "-p", "lru", "-c", "4M", "-d", "hm-tiny"];
     for translation in ["fluid", "dm-zoned", "log"] {
         let buffer = ["--set", "drive.pb=4M", "-t", translation, "--check", "--drain"];
-        let run = json(folder.path(), &[&args[..], &buffer].concat())["runs"][0].take();
+        let run = folder.results(&[&args[..], &buffer].concat())["runs"][0].take();
         assert_eq!(
             (&run["translation"], &run["parameters"]["as"]),
             (&translation.into(), &"store".into())
@@ -138,7 +125,7 @@ fn a_store_stands_over_a_translation() {
 
 #[test]
 fn idle_time_is_used() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Folder::new();
     let mut trace = format!("{IDLE}\n");
     for burst in 0..20_u64 {
         for n in 0..40 {
@@ -146,11 +133,11 @@ fn idle_time_is_used() {
             trace += &format!("{},W,{sector},8\n", burst * 20_000 + n);
         }
     }
-    std::fs::write(folder.path().join("idle.csv"), trace).expect("written");
+    std::fs::write(folder.path("idle.csv"), trace).expect("written");
     for policy in ["lru", "sac", "most", "cdc", "pore"] {
         let args = ["run", "idle.csv", "-p", policy, "-c", "16M", "--pacing", "trace"];
         let dirty = |executor: &str| {
-            let run = json(folder.path(), &[&args[..], &["--as", executor]].concat());
+            let run = folder.results(&[&args[..], &["--as", executor]].concat());
             run["runs"][0]["left"]["dirty_blocks"].as_u64().expect("a count")
         };
         assert_eq!(dirty("papers"), 800, "{policy}: nothing leaves a cache that is not full");
@@ -162,16 +149,16 @@ fn idle_time_is_used() {
 /// The client's own flushes are no requests of the trace.
 #[test]
 fn a_cache_is_warm_from_a_request_of_the_trace_on() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Folder::new();
     let mut trace = format!("{IDLE}\n");
     for n in 0..1500_u64 {
         trace += &format!("{},W,{},32\n", n * 10, n * 7_919 % 100_000 * 32);
     }
-    std::fs::write(folder.path().join("often.csv"), trace).expect("written");
+    std::fs::write(folder.path("often.csv"), trace).expect("written");
     let run = |every: &str| {
         let args = ["run", "often.csv", "-p", "lru", "-c", "16M", "--pacing", "trace"];
         let store = ["--as", "store", "--flush-every", every];
-        json(folder.path(), &[&args[..], &store].concat())["runs"][0].take()
+        folder.results(&[&args[..], &store].concat())["runs"][0].take()
     };
     let (often, never) = (run("1"), run("1000"));
     assert!(often["all"]["requests"]["flush"].as_u64() > Some(20), "{}", often["all"]["requests"]);
@@ -182,22 +169,22 @@ fn a_cache_is_warm_from_a_request_of_the_trace_on() {
 /// The last answer comes while the disk is still written to.
 #[test]
 fn a_disk_is_not_busy_for_longer_than_the_run() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Folder::new();
     let args = ["run", "synth:uniform?requests=3k", "--mode", "w", "-p", "lru", "-c", "4M"];
     let paced = ["-d", "cmr7200", "--pacing", "trace", "--speed", "100000", "--as", "store"];
-    let result = json(folder.path(), &[&args[..], &paced].concat());
+    let result = folder.results(&[&args[..], &paced].concat());
     let busy = result["runs"][0]["queue"]["disk_utilisation"].as_f64().expect("open loop");
     assert!((0.99..=1.0).contains(&busy), "{busy}");
 }
 
 #[test]
 fn flash_inside_the_disk_is_reported() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Folder::new();
     let args =
         ["run", "synth:mixed?requests=4k", "-p", "lru", "-c", "16M", "-d", "st5000as0011+fc"];
     let small = ["--as", "store", "--set", "drive.flash_bytes=256MiB"];
     for drain in [&[][..], &["--drain"]] {
-        let run = json(folder.path(), &[&args[..], &small, drain].concat())["runs"][0].take();
+        let run = folder.results(&[&args[..], &small, drain].concat())["runs"][0].take();
         let flash = &run["flash"];
         assert!(flash["written_blocks"].as_u64() > Some(0), "{flash}");
         assert!(flash["programmed_blocks"].as_u64() >= flash["written_blocks"].as_u64());
@@ -208,12 +195,12 @@ fn flash_inside_the_disk_is_reported() {
 /// What Dropbox saw: an SSD in front of over 100 disks is what they wait for.
 #[test]
 fn a_cache_is_worse_than_none_when_too_many_disks_share_the_ssd() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Folder::new();
     let said = |disks: &str| {
         let disks = format!("ssd.disks={disks}");
         let args = ["compare", "synth:zipf?requests=100k", "-p", "none,lru", "-d", "cmr7200"];
         let as_store = ["--baseline", "none", "--as", "store", "--set", &disks];
-        let (code, out, err) = shingle(folder.path(), &[&args[..], &as_store].concat());
+        let (code, out, err) = folder.run(&[&args[..], &as_store].concat());
         assert_eq!(code, 0, "{err}");
         out
     };

@@ -1,46 +1,35 @@
 //! `shingle trace info`, `convert`, `mix` and `cut` as a user meets them.
 
+mod common;
+
 use std::path::Path;
 
-use assert_cmd::Command;
+use common::Folder;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 /// Bytes of a 5,000-block zone.
 const ZONE: u64 = 20_480_000;
 
-fn folder() -> TempDir {
-    tempfile::tempdir().expect("a folder for the test")
-}
-
-fn write(folder: &TempDir, name: &str, lines: &[&str]) {
+fn write(folder: &Folder, name: &str, lines: &[&str]) {
     let text = format!("time_ns,op,offset_bytes,size_bytes\n{}\n", lines.join("\n"));
-    std::fs::write(folder.path().join(name), text).expect("written");
-}
-
-fn command(folder: &TempDir, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
-    command.current_dir(folder.path()).args(args);
-    command
+    std::fs::write(folder.path(name), text).expect("written");
 }
 
 /// Runs to success, and returns stdout and stderr.
-fn done(folder: &TempDir, args: &[&str]) -> (String, String) {
-    let output = command(folder, args).output().expect("started");
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
-    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
-    (text(&output.stdout), text(&output.stderr))
+fn done(folder: &Folder, args: &[&str]) -> (String, String) {
+    let (code, out, err) = folder.run(args);
+    assert_eq!(code, 0, "{args:?}: {err}");
+    (out, err)
 }
 
-/// Is refused with this code and one line that says `told`.
-fn refused(folder: &TempDir, code: i32, args: &[&str], told: &str) {
-    let output = command(folder, args).output().expect("started");
-    let err = String::from_utf8(output.stderr).expect("text");
-    assert_eq!(output.status.code(), Some(code), "{args:?}: {err}");
+/// Is refused with this code and a line that says `told`.
+fn refused(folder: &Folder, code: i32, args: &[&str], told: &str) {
+    let (found, _, err) = folder.run(args);
+    assert_eq!(found, code, "{args:?}: {err}");
     assert!(err.contains(told), "{args:?}: {told:?} is not in {err}");
 }
 
-fn info(folder: &TempDir, args: &[&str]) -> Value {
+fn info(folder: &Folder, args: &[&str]) -> Value {
     let args = [&["trace", "info", "--json", "-", "--quiet"], args].concat();
     serde_json::from_str(&done(folder, &args).0).expect("JSON")
 }
@@ -54,7 +43,7 @@ fn requests(text: &str) -> Vec<&str> {
 
 #[test]
 fn a_trace_by_hand() {
-    let folder = folder();
+    let folder = Folder::new();
     write(
         &folder,
         "hand.csv",
@@ -110,7 +99,7 @@ fn a_trace_by_hand() {
 /// What the curve says is what the policy does.
 #[test]
 fn the_curve_of_lru_is_that_of_the_policy() {
-    let folder = folder();
+    let folder = Folder::new();
     let trace = "synth:mixed?requests=5k";
     let found = info(&folder, &[trace]);
     let curve = found["lru"]["all"].as_array().expect("a list");
@@ -138,12 +127,12 @@ fn the_curve_of_lru_is_that_of_the_policy() {
 
 #[test]
 fn pictures_stand_alone() {
-    let folder = folder();
+    let folder = Folder::new();
     let args =
         ["trace", "info", "synth:mixed?requests=2k", "--html", "page.html", "--svg", "pictures"];
     done(&folder, &args);
     let read = |path: &Path| std::fs::read_to_string(path).expect("written");
-    let page = read(&folder.path().join("page.html"));
+    let page = read(&folder.path("page.html"));
     assert!(page.starts_with("<!DOCTYPE html>") && page.matches("<svg").count() == 7, "{page}");
     let command = "shingle trace info 'synth:mixed?requests=2k' --html page.html --svg pictures";
     assert!(page.contains(command), "names the command as a shell takes it");
@@ -152,7 +141,7 @@ fn pictures_stand_alone() {
     for asked in ["src=", "href=", "url(", "<script", "@import", "NaN"] {
         assert!(!asks.contains(asked), "{asked}");
     }
-    let pictures = folder.path().join("pictures");
+    let pictures = folder.path("pictures");
     for name in ["miss-ratio", "distances", "sizes", "runs", "load", "periods", "range"] {
         assert!(read(&pictures.join(format!("{name}.svg"))).starts_with("<svg"), "{name}");
     }
@@ -161,11 +150,11 @@ fn pictures_stand_alone() {
 /// As what a trace was read, and how sure that is, stands wherever its figures do.
 #[test]
 fn the_format_is_told() {
-    let folder = folder();
+    let folder = Folder::new();
     write(&folder, "hand.csv", &["0,W,0,8192", "1000,R,8192,4096"]);
     let told = "csv, text columns (by its header; 2 of the first 2 lines fit)";
     let (table, _) = done(&folder, &["trace", "info", "hand.csv", "--html", "page.html"]);
-    let page = std::fs::read_to_string(folder.path().join("page.html")).expect("written");
+    let page = std::fs::read_to_string(folder.path("page.html")).expect("written");
     // The table breaks what is longer than its line.
     let table = table.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(table.contains(told) && page.contains(told), "{table}");
@@ -185,7 +174,7 @@ fn the_format_is_told() {
 
 #[test]
 fn the_table_fits_a_narrow_terminal_and_its_times_read_well() {
-    let folder = folder();
+    let folder = Folder::new();
     let day = 86_400_000_000_000_u64;
     let lines: Vec<String> = (0..40_u64)
         .map(|n| format!("{},{},{},4096", n * day / 4, ["W", "R"][n as usize % 2], n % 7 * ZONE))
@@ -203,25 +192,25 @@ fn the_table_fits_a_narrow_terminal_and_its_times_read_well() {
 /// A name behind --json is a file to write, and never the trace that was meant to be read.
 #[test]
 fn a_trace_behind_json_is_not_written_over() {
-    let folder = folder();
+    let folder = Folder::new();
     write(&folder, "hand.csv", &["0,W,0,8192"]);
     refused(&folder, 2, &["trace", "info", "--json", "hand.csv"], "--json - hand.csv");
     let (out, _) = done(&folder, &["trace", "info", "hand.csv", "--json", "info.json"]);
     assert!(out.contains("LRU cache"), "the table is printed, too: {out}");
-    let text = std::fs::read_to_string(folder.path().join("info.json")).expect("written");
+    let text = std::fs::read_to_string(folder.path("info.json")).expect("written");
     let value: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(value["schema"], "shingle.trace-info/1");
 }
 
 #[test]
 fn volumes_are_listed_with_what_they_hold() {
-    let folder = folder();
+    let folder = Folder::new();
     let text = "1538323200,4247200,128,1,1058\n\
                 1538323199,13896880,128,0,1063\n\
                 1538323201,16,8,1,1063\n\
                 1538323205,16,8,1,7\n\
                 1538323209,16,8,1,1063\n";
-    std::fs::write(folder.path().join("cloud.csv"), text).expect("written");
+    std::fs::write(folder.path("cloud.csv"), text).expect("written");
     let (table, _) = done(&folder, &["trace", "volumes", "cloud.csv", "--top", "1"]);
     assert!(table.contains("requests: 5, volumes: 3") && table.contains("60.0 %"), "{table}");
     assert!(table.contains("1063") && !table.contains("1058"), "{table}");
@@ -245,7 +234,7 @@ fn volumes_are_listed_with_what_they_hold() {
 /// Nothing read, nothing written, one moment: no division by zero shows.
 #[test]
 fn a_trace_of_one_flush_is_told() {
-    let folder = folder();
+    let folder = Folder::new();
     write(&folder, "flush.csv", &["5,F,0,0"]);
     let (table, _) = done(&folder, &["trace", "info", "flush.csv", "--html", "page.html"]);
     assert!(!table.contains("NaN") && !table.contains("inf"), "{table}");
@@ -256,14 +245,14 @@ fn a_trace_of_one_flush_is_told() {
 
 // ── mix ──────────────────────────────────────────────────────────────────────────────────────
 
-fn two(folder: &TempDir) {
+fn two(folder: &Folder) {
     write(folder, "a.csv", &["0,W,0,512", "100,R,20480000,512"]);
     write(folder, "b.csv", &["0,W,512,512", "60,F,0,0", "70,T,0,4096"]);
 }
 
 #[test]
 fn traces_are_mixed_by_time() {
-    let folder = folder();
+    let folder = Folder::new();
     two(&folder);
     let args = ["trace", "mix", "a.csv", "b.csv", "--copies", "2", "--time-scale", "10"];
     let out = ["--to", "csv", "-o", "-"];
@@ -290,11 +279,11 @@ fn traces_are_mixed_by_time() {
 
 #[test]
 fn a_seed_shuffles() {
-    let folder = folder();
+    let folder = Folder::new();
     let shuffled = |seed: &str, name: &str| {
         let args = ["trace", "mix", "synth:uniform?requests=500", "--copies", "3", "--shuffle"];
         done(&folder, &[&args[..], &["--seed", seed, "-o", name]].concat());
-        std::fs::read(folder.path().join(name)).expect("written")
+        std::fs::read(folder.path(name)).expect("written")
     };
     let one = shuffled("1", "one.csv");
     assert_eq!(one, shuffled("1", "again.csv"));
@@ -308,7 +297,7 @@ fn a_seed_shuffles() {
 
 #[test]
 fn what_cannot_be_mixed_is_refused() {
-    let folder = folder();
+    let folder = Folder::new();
     two(&folder);
     refused(&folder, 2, &["trace", "mix", "-o", "x.csv"], "TRACE");
     refused(&folder, 2, &["trace", "mix", "a.csv", "--copies", "0", "-o", "x.csv"], "at least 1");
@@ -320,14 +309,14 @@ fn what_cannot_be_mixed_is_refused() {
         "64P",
     );
     refused(&folder, 1, &["trace", "mix", "a.csv", "none.csv", "-o", "x.csv"], "none.csv");
-    assert!(!folder.path().join("x.csv").exists());
+    assert!(!folder.path("x.csv").exists());
 }
 
 // ── cut ──────────────────────────────────────────────────────────────────────────────────────
 
 #[test]
 fn a_part_of_a_trace() {
-    let folder = folder();
+    let folder = Folder::new();
     write(
         &folder,
         "trace.csv",
@@ -362,7 +351,7 @@ fn a_part_of_a_trace() {
 /// A sample keeps some zones with all that happens in them, and others not at all.
 #[test]
 fn one_zone_in_some() {
-    let folder = folder();
+    let folder = Folder::new();
     let trace = "synth:uniform?requests=5k";
     let all = info(&folder, &[trace]);
     done(&folder, &["trace", "cut", trace, "--every-zone", "4", "-o", "cut.csv"]);
@@ -379,7 +368,7 @@ fn one_zone_in_some() {
 
 #[test]
 fn a_trace_is_written_as_it_comes() {
-    let folder = folder();
+    let folder = Folder::new();
     write(
         &folder,
         "a.csv",
@@ -397,12 +386,12 @@ fn a_trace_is_written_as_it_comes() {
     write(&folder, "writes.csv", &["5,W,0,512"]);
     let none = ["trace", "convert", "writes.csv", "--mode", "r", "-o", "made.shingle"];
     refused(&folder, 1, &none, "--mode r leaves no request: the trace only writes");
-    let left = std::fs::read_dir(folder.path()).expect("there").count();
+    let left = std::fs::read_dir(folder.0.path()).expect("there").count();
     assert_eq!(left, 3, "only the traces are left");
 }
 
 /// All that a run says but what differs from run to run.
-fn results(folder: &TempDir, line: &str) -> (Value, String) {
+fn results(folder: &Folder, line: &str) -> (Value, String) {
     let args: Vec<&str> = line.split(' ').collect();
     let (out, err) = done(folder, &[&args[..], &["--json", "-"]].concat());
     let mut found: Value = serde_json::from_str(&out).expect("JSON");
@@ -415,9 +404,9 @@ fn results(folder: &TempDir, line: &str) -> (Value, String) {
 
 #[test]
 fn no_command_writes_over_what_it_reads() {
-    let folder = folder();
+    let folder = Folder::new();
     write(&folder, "t.csv", &["0,R,4096,4096", "1000,W,8192,4096"]);
-    let before = std::fs::read(folder.path().join("t.csv")).expect("there");
+    let before = std::fs::read(folder.path("t.csv")).expect("there");
     let used = "that file is used by this command";
     let no_trace = "no trace is named";
     for (line, told) in [
@@ -441,7 +430,7 @@ fn no_command_writes_over_what_it_reads() {
         ("trace convert -o t.csv", "<TRACE>"),
     ] {
         refused(&folder, 2, &line.split(' ').collect::<Vec<_>>(), told);
-        assert_eq!(std::fs::read(folder.path().join("t.csv")).expect("there"), before, "{line}");
+        assert_eq!(std::fs::read(folder.path("t.csv")).expect("there"), before, "{line}");
     }
     // Results may be written again.
     for _ in 0..2 {
@@ -457,7 +446,7 @@ fn no_command_writes_over_what_it_reads() {
 #[test]
 fn a_trace_that_stays_in_its_file_gives_the_same_results() {
     const STAYS: &str = "stays in its file";
-    let folder = folder();
+    let folder = Folder::new();
     let made = ["trace", "convert", "synth:mixed?requests=20000", "-o", "a.shingle"];
     done(&folder, &made);
     for line in [
@@ -484,9 +473,9 @@ fn a_trace_that_stays_in_its_file_gives_the_same_results() {
     assert_eq!(told.matches(STAYS).count(), 1, "{told}");
     assert_eq!(streamed, held);
     // A damaged one is told before anything is run.
-    let mut bytes = std::fs::read(folder.path().join("a.shingle")).expect("there");
+    let mut bytes = std::fs::read(folder.path("a.shingle")).expect("there");
     let last = bytes.len() - 100;
     bytes[last] ^= 1;
-    std::fs::write(folder.path().join("b.shingle"), bytes).expect("written");
+    std::fs::write(folder.path("b.shingle"), bytes).expect("written");
     refused(&folder, 1, &["compare", "b.shingle", "--memory", "0"], "b.shingle: byte ");
 }

@@ -1,27 +1,17 @@
 //! Translations on the command line: what is refused and how, and what the results say of them.
 
-use assert_cmd::Command;
+mod common;
+
+use common::Folder;
 use serde_json::Value;
 
 /// Fits the smallest host-managed disk, and makes its buffer clean.
 const SMALL: &str = "synth:zipf?requests=3000&range=64MiB";
 
-/// Exit code, stdout and stderr.
-fn shingle(args: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_shingle")).args(args).output().expect("started");
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
-    (output.status.code().expect("an exit code"), text(&output.stdout), text(&output.stderr))
-}
-
 fn done(args: &[&str]) -> (String, String) {
-    let (code, out, err) = shingle(args);
+    let (code, out, err) = Folder::new().run(args);
     assert_eq!(code, 0, "{args:?}: {err}");
     (out, err)
-}
-
-fn json(args: &[&str]) -> Value {
-    let args: Vec<&str> = args.iter().copied().chain(["--json", "-", "--quiet"]).collect();
-    serde_json::from_str(&done(&args).0).expect("JSON")
 }
 
 #[test]
@@ -64,16 +54,17 @@ fn what_makes_no_sense_is_refused_in_a_line_that_says_what_to_do() {
     ];
     for (args, told) in cases {
         let all: Vec<&str> = ["compare", SMALL].iter().chain(*args).copied().collect();
-        let (code, out, err) = shingle(&all);
+        let (code, out, err) = Folder::new().run(&all);
         assert_eq!((code, out.as_str()), (2, ""), "{all:?}: {err}");
         assert!(told.iter().all(|words| err.contains(words)), "{all:?}: {err}");
         assert_eq!(err.lines().count(), 1, "{all:?}: {err}");
     }
-    let (code, _, err) = shingle(&["run", SMALL, "-d", "hm-tiny", "-t", "fluid,fluid-loop"]);
+    let (code, _, err) =
+        Folder::new().run(&["run", SMALL, "-d", "hm-tiny", "-t", "fluid,fluid-loop"]);
     assert!(code == 2 && err.contains("one translation"), "{err}");
     // The host's addresses end where the translation's do: 120 of 128 MiB.
     let beyond = ["compare", SMALL, "--offset", "100MiB", "-d", "hm-tiny", "-t", "fluid"];
-    let (code, _, err) = shingle(&beyond);
+    let (code, _, err) = Folder::new().run(&beyond);
     assert!(code == 1 && err.contains("beyond fluid over hm-tiny with its 125829120"), "{err}");
 }
 
@@ -82,7 +73,7 @@ fn results_name_the_translation_and_what_it_did() {
     let set = ["--set", "drive.pb=1M", "--set", "translation.idle_delay_ms=7"];
     let common = ["compare", SMALL, "-d", "hm-tiny", "-p", "none,lru", "-c", "1MiB"];
     let args = [&common[..], &["-t", "fluid,amphisbaena", "--pacing", "trace"], &set].concat();
-    let report = json(&args);
+    let report = Folder::new().results(&args);
     let runs = report["runs"].as_array().expect("runs");
     let named: Vec<(&str, &str)> = runs
         .iter()
@@ -111,7 +102,7 @@ fn results_name_the_translation_and_what_it_did() {
     }
     assert_eq!(runs[2]["translation_parameters"]["chunk"], "16b");
     // Equal runs are equal, but for the time they took.
-    let mut again = json(&args);
+    let mut again = Folder::new().results(&args);
     let mut report = report.clone();
     for run in
         [&mut again, &mut report].into_iter().flat_map(|r| r["runs"].as_array_mut().expect("runs"))
@@ -120,7 +111,7 @@ fn results_name_the_translation_and_what_it_did() {
     }
     assert_eq!(again, report);
 
-    let plain = json(&["compare", SMALL, "-p", "none", "--baseline", "none"]);
+    let plain = Folder::new().results(&["compare", SMALL, "-p", "none", "--baseline", "none"]);
     for field in ["translation", "translation_parameters", "translation_counters"] {
         assert!(plain["runs"][0][field].is_null());
     }
@@ -141,7 +132,7 @@ fn checked_runs_move_the_right_data() {
         ];
         let more =
             ["-p", "none,sac", "--pacing", pacing, "--check", "--set", "drive.pb=1M", "--drain"];
-        let report = json(&[&args[..], &more].concat());
+        let report = Folder::new().results(&[&args[..], &more].concat());
         for run in report["runs"].as_array().expect("runs") {
             assert!(run["checked_reads"].as_u64() > Some(0));
             assert_eq!(run["left"].as_object().expect("fields").len(), 10);
@@ -152,7 +143,7 @@ fn checked_runs_move_the_right_data() {
 #[test]
 fn the_buffer_of_dm_zoned_may_be_a_cache_device() {
     let args = ["compare", SMALL, "-d", "hm-tiny", "-t", "dm-zoned", "-p", "none", "--check"];
-    let run = |more: &[&str]| json(&[&args[..], more].concat())["runs"][0].clone();
+    let run = |more: &[&str]| Folder::new().results(&[&args[..], more].concat())["runs"][0].clone();
     let disk = run(&["--set", "drive.pb=8MiB"]);
     let ssd = run(&["--set", "translation.cache_zones=8"]);
     assert_eq!(ssd["translation_parameters"]["cache_zones"], "8");
@@ -241,8 +232,8 @@ const FIGURES: &str =
 /// the workloads are made whole however little is run of them.
 #[test]
 fn translations_are_compared_over_the_traces_themselves() {
-    let folder = tempfile::tempdir().expect("a folder");
-    std::fs::create_dir(folder.path().join("msr")).expect("a folder");
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("msr")).expect("a folder");
     for volume in ["hm_0", "prn_0", "prxy_0", "ts_0", "web_0", "src2_2", "src2_0", "usr_0"] {
         let (host, disk) = volume.split_once('_').expect("host and disk");
         let line = |i: u64| {
@@ -252,18 +243,12 @@ fn translations_are_compared_over_the_traces_themselves() {
             format!("{at},{host},{disk},Write,{},8192,100\n", block * 4096)
         };
         let text: String = (0..6_000).map(line).collect();
-        std::fs::write(folder.path().join(format!("msr/{volume}.csv")), text).expect("a trace");
+        std::fs::write(folder.path(&format!("msr/{volume}.csv")), text).expect("a trace");
     }
-    let output = Command::new(env!("CARGO_BIN_EXE_shingle"))
-        .current_dir(&folder)
-        .args(["reproduce", "amphisbaena", "--seeds", "1", "--traces", "msr", "--json", "a.json"])
-        .args(["--scale", "1", "--figure", FIGURES])
-        .output()
-        .expect("started");
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("Figure 12: Response times"));
-    let result = std::fs::read_to_string(folder.path().join("a.json")).expect("results");
+    let reproduce = "reproduce amphisbaena --seeds 1 --traces msr --json a.json --scale 1 --figure";
+    let out = folder.done(&format!("{reproduce} {FIGURES}"));
+    assert!(out.contains("Figure 12: Response times"));
+    let result = std::fs::read_to_string(folder.path("a.json")).expect("results");
     let result: Value = serde_json::from_str(&result).expect("JSON");
     let figures = result["result"]["figures"].as_array().expect("figures");
     let numbers = |id: &str| {

@@ -49,6 +49,19 @@ impl Folder {
         serde_json::from_str(&self.done(line)).expect("JSON")
     }
 
+    /// Runs with arguments that may have blanks in them. Returns exit code, stdout and stderr.
+    pub(crate) fn run(&self, args: &[&str]) -> (i32, String, String) {
+        let output = self.command("").args(args).output().expect("started");
+        (output.status.code().expect("an exit code"), text(&output.stdout), text(&output.stderr))
+    }
+
+    /// The results of a run or comparison.
+    pub(crate) fn results(&self, args: &[&str]) -> Value {
+        let (code, out, err) = self.run(&[args, &["--json", "-", "--quiet"]].concat());
+        assert_eq!(code, 0, "{args:?}: {err}");
+        serde_json::from_str(&out).expect("JSON")
+    }
+
     /// Is refused with `code` and one line that says `told`, which is returned.
     pub(crate) fn refused(&self, code: i32, line: &str, told: &str) -> String {
         let output = self.output(line);
