@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::common::content;
+use crate::common::{content, io, run};
 use proptest::prelude::*;
 use shingle_probe::device::Disk;
 use shingle_probe::guard::allow;
-use shingle_probe::target::{Block, Done, Io, Nanos, Op, Target, TargetError};
+use shingle_probe::target::{Io, Nanos, Op, Target, TargetError};
 use shingle_testbed::{Loop, root_or_skip};
 use tempfile::TempDir;
 
@@ -29,21 +29,6 @@ fn file() -> (TempDir, PathBuf) {
 
 fn disk(path: &Path, interrupted: &Arc<AtomicBool>) -> Disk {
     Disk::new(allow(path, None).expect("nothing to lose"), 1, Arc::clone(interrupted))
-}
-
-fn io(op: Op, block: u64, count: u64) -> Io {
-    Io { op, block: Block(block), count }
-}
-
-/// Carries all of it out, and returns what was seen.
-fn run(disk: &mut Disk, depth: usize, ios: &[Io]) -> Result<Vec<Done>, TargetError> {
-    let mut left = ios.iter().copied();
-    let mut seen = Vec::new();
-    disk.run(depth, &mut || left.next(), &mut |done| {
-        seen.push(done);
-        ControlFlow::Continue(())
-    })?;
-    Ok(seen)
 }
 
 proptest! {

@@ -19,8 +19,10 @@ use shingle_nbd::server::{Limits, Served, Server};
 use shingle_nbd::url::Url;
 use shingle_probe::guard::Refusal;
 use shingle_probe::nbd::Nbd;
-use shingle_probe::target::{Block, Done, Io, Op, Target, TargetError};
+use shingle_probe::target::{Io, Op, Target, TargetError};
 use tempfile::TempDir;
+
+use crate::common::{io, run};
 
 const BYTES: usize = 256 << 20;
 
@@ -87,20 +89,6 @@ impl Bed {
     fn open(&self, destroy: Option<&str>) -> Result<Nbd, Refusal> {
         Nbd::open(&self.url(), destroy, 1, Arc::default())
     }
-}
-
-fn io(op: Op, block: u64, count: u64) -> Io {
-    Io { op, block: Block(block), count }
-}
-
-fn run(nbd: &mut Nbd, depth: usize, ios: &[Io]) -> Result<Vec<Done>, TargetError> {
-    let mut left = ios.iter().copied();
-    let mut seen = Vec::new();
-    nbd.run(depth, &mut || left.next(), &mut |done| {
-        seen.push(done);
-        ControlFlow::Continue(())
-    })?;
-    Ok(seen)
 }
 
 #[test]

@@ -1,11 +1,13 @@
-//! Files with holes, read quickly.
+//! I/O of targets, and files with holes, read quickly.
 
 use std::fs::File;
+use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
+use shingle_probe::target::{Block, Done, Io, Op, Target, TargetError};
 
 /// Files have holes of whole pages.
 const PAGE: usize = 4096;
@@ -28,4 +30,23 @@ pub(crate) fn content(path: &Path) -> Vec<(u64, Vec<u8>)> {
         let written = pages.filter(|(_, page)| page.iter().any(|&byte| byte != 0));
         parts.extend(written.map(|(place, page)| (place, page.to_vec())));
     }
+}
+
+pub(crate) fn io(op: Op, block: u64, count: u64) -> Io {
+    Io { op, block: Block(block), count }
+}
+
+/// Carries all of it out, and returns what was seen.
+pub(crate) fn run(
+    target: &mut dyn Target,
+    depth: usize,
+    ios: &[Io],
+) -> Result<Vec<Done>, TargetError> {
+    let mut left = ios.iter().copied();
+    let mut seen = Vec::new();
+    target.run(depth, &mut || left.next(), &mut |done| {
+        seen.push(done);
+        ControlFlow::Continue(())
+    })?;
+    Ok(seen)
 }
