@@ -29,9 +29,6 @@ const ENTRIES: u32 = 256;
 /// refuses.
 const HOLE: FallocateFlags = FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE);
 
-/// A cancelled I/O is tried so often, a millisecond apart at least: half a minute.
-const TRIES: u16 = 30_000;
-
 /// Marks what is no I/O of the engine: the doorbell was rung.
 const WOKEN: u64 = u64::MAX;
 
@@ -49,9 +46,6 @@ struct UnderWay {
     buffers: Vec<Buffer>,
     /// Points into `buffers`, which are boxed and do not move. (Only the kernel reads it.)
     _parts: Vec<Part>,
-    /// As the kernel gets it.
-    entry: squeue::Entry,
-    tries: u16,
 }
 
 /// An I/O that is done.
@@ -79,6 +73,18 @@ impl RingFile {
         let regular = file.metadata()?.is_file();
         let at_once = regular && rustix::fs::fstatfs(&file)?.f_type == TMPFS;
         Ok(RingFile { file, at_once })
+    }
+
+    /// The one that is meant.
+    fn of<'a>(
+        device: shingle_engine::Device,
+        ssd: &'a RingFile,
+        disk: Option<&'a RingFile>,
+    ) -> &'a RingFile {
+        match device {
+            shingle_engine::Device::Ssd => ssd,
+            shingle_engine::Device::Disk => disk.expect("its I/O comes here"),
+        }
     }
 
     /// Does an I/O here and now.
@@ -159,10 +165,7 @@ impl Ring {
     pub fn begin(&mut self, io: Io) {
         let operation = Operation::of(&io);
         let Io { id, device, kind, page, mut buffers } = io;
-        let of = match device {
-            shingle_engine::Device::Ssd => &self.ssd,
-            shingle_engine::Device::Disk => self.disk.as_ref().expect("its I/O comes here"),
-        };
+        let of = RingFile::of(device, &self.ssd, self.disk.as_ref());
         if of.at_once {
             let result = of.carry_out(kind, page, &mut buffers);
             let result = result.map_err(|error| IoError { operation, error });
@@ -184,9 +187,8 @@ impl Ring {
                 .build(),
         };
         let place = self.under_way.vacant_entry();
-        let entry = entry.user_data(place.key() as u64);
-        self.waiting.push_back(entry.clone());
-        place.insert(UnderWay { id, operation, buffers, _parts: parts, entry, tries: 1 });
+        self.waiting.push_back(entry.user_data(place.key() as u64));
+        place.insert(UnderWay { id, operation, buffers, _parts: parts });
     }
 
     /// Hands over what was begun, and waits until something is done, somebody rings, or `timeout` is
@@ -237,40 +239,29 @@ impl Ring {
     /// Adds what is done.
     pub fn done(&mut self, done: &mut Vec<Done>) {
         done.append(&mut self.finished);
-        let mut cancelled = false;
         for completion in self.ring.completion() {
             if completion.user_data() == WOKEN {
                 self.listening = false;
                 continue;
             }
             let (key, said) = (completion.user_data() as usize, completion.result());
-            if let Some(entry) = self.under_way[key].again(said) {
-                self.waiting.push_back(entry);
-                cancelled = true;
-                continue;
-            }
-            let UnderWay { id, operation, buffers, .. } = self.under_way.remove(key);
-            let result = outcome(said, buffers.len() * PAGE_BYTES);
+            let UnderWay { id, operation, mut buffers, .. } = self.under_way.remove(key);
+            let result = if is_cancelled(said) {
+                let of = RingFile::of(operation.device, &self.ssd, self.disk.as_ref());
+                of.carry_out(operation.kind, operation.block, &mut buffers)
+            } else {
+                outcome(said, buffers.len() * PAGE_BYTES)
+            };
             let result = result.map_err(|error| IoError { operation, error });
             done.push(Done { id, result, buffers });
-        }
-        if cancelled {
-            // A thread may end meanwhile.
-            thread::sleep(Duration::from_millis(1));
         }
     }
 }
 
-impl UnderWay {
-    /// What the kernel has no thread for, as where a user or a service may have no more of them, it cancels. Nothing was done
-    /// then, and the device is not to blame: a flush that was cancelled does not mean that an SSD has failed.
-    fn again(&mut self, said: i32) -> Option<squeue::Entry> {
-        if said != -rustix::io::Errno::CANCELED.raw_os_error() || self.tries == TRIES {
-            return None;
-        }
-        self.tries += 1;
-        Some(self.entry.clone())
-    }
+/// What the kernel has no thread for, as where a user or a service may have no more of them, it tries for a while and cancels.
+/// Nothing was done then, and the device is not to blame: a flush that was cancelled does not mean that an SSD has failed.
+fn is_cancelled(said: i32) -> bool {
+    said == -rustix::io::Errno::CANCELED.raw_os_error()
 }
 
 /// What the kernel says of an I/O of so many bytes. One that ends early is an error: the device does not say why,
@@ -302,18 +293,14 @@ impl Drop for Ring {
     /// The kernel may still write into buffers of the ring: waits until it does not. The doorbell is rung
     /// so that the read of it ends, too.
     fn drop(&mut self) {
+        for entry in self.waiting.drain(..) {
+            match entry.get_user_data() {
+                WOKEN => self.listening = false,
+                key => drop(self.under_way.remove(key as usize)),
+            }
+        }
         let mut done = Vec::new();
-        loop {
-            // (Something may be cancelled meanwhile.)
-            for entry in self.waiting.drain(..) {
-                match entry.get_user_data() {
-                    WOKEN => self.listening = false,
-                    key => drop(self.under_way.remove(key as usize)),
-                }
-            }
-            if !self.listening && self.under_way.is_empty() {
-                return;
-            }
+        while self.listening || !self.under_way.is_empty() {
             let _ = io::Write::write(&mut &self.doorbell, &1_u64.to_ne_bytes());
             let waited = self.ring.submitter().submit_and_wait(1);
             if waited.map(drop).or_else(passes).is_err() {
@@ -360,49 +347,25 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_cancels_is_tried_again() {
+    fn what_the_kernel_cancels_is_done_here() {
         let exe = std::env::current_exe().expect("a program");
         let ssd = tempfile::tempfile_in(exe.parent().expect("its folder")).expect("a file");
-        // It waits until something is written.
-        let (disk, mut writer) = io::pipe().expect("a pipe");
+        // A read waits until something is written, and cannot be done here, as is seen by its error.
+        let (disk, _writer) = io::pipe().expect("a pipe");
         let disk = Direct(File::from(std::os::fd::OwnedFd::from(disk)));
         let mut ring = Ring::new(Direct(ssd), Some(disk), doorbell()).expect("a ring");
         let (id, device, kind) = (IoId(1), Device::Disk, Kind::Read);
-        let buffers = vec![zeroed()];
-        ring.begin(Io { id, device, kind, page: 0, buffers });
+        ring.begin(Io { id, device, kind, page: 0, buffers: vec![zeroed()] });
         ring.wait(Duration::ZERO).expect("handed over");
-        let cancelled = |ring: &mut Ring| {
-            let cancel = opcode::AsyncCancel::new(0).build().user_data(WOKEN - 1);
-            ring.waiting.push_back(cancel.flags(squeue::Flags::SKIP_SUCCESS));
-            let mut done = Vec::new();
-            ring.wait(Duration::from_millis(10)).expect("it waits");
-            ring.done(&mut done);
-            done
-        };
-        assert!(cancelled(&mut ring).is_empty());
-        assert_eq!(ring.under_way[0].tries, 2);
-        io::Write::write_all(&mut writer, &[7; PAGE_BYTES]).expect("read by the ring");
+        let cancel = opcode::AsyncCancel::new(0).build().user_data(WOKEN - 1);
+        ring.waiting.push_back(cancel.flags(squeue::Flags::SKIP_SUCCESS));
         let mut done = Vec::new();
         while done.is_empty() {
             ring.wait(Duration::from_secs(1)).expect("it waits");
             ring.done(&mut done);
         }
-        done[0].result.as_ref().expect("read");
-        assert_eq!(done[0].buffers[0].0, [7; PAGE_BYTES]);
-        // But not for ever.
-        ring.begin(Io { id, device, kind, page: 0, buffers: done.remove(0).buffers });
-        ring.wait(Duration::ZERO).expect("handed over");
-        ring.under_way[0].tries = TRIES;
-        let done = cancelled(&mut ring);
-        let error = done[0].result.as_ref().expect_err("cancelled");
-        assert_eq!(
-            error.to_string(),
-            "disk: read of 4 KiB at block 0 failed: Operation canceled (ECANCELED)"
-        );
-        // Who wants nothing any more waits for nothing.
-        ring.begin(Io { id, device, kind, page: 0, buffers: vec![zeroed()] });
-        ring.wait(Duration::ZERO).expect("handed over");
-        cancelled(&mut ring);
+        let error = done[0].result.as_ref().expect_err("a pipe has no places").to_string();
+        assert_eq!(error, "disk: read of 4 KiB at block 0 failed: Illegal seek (error 29)");
     }
 
     fn doorbell() -> File {

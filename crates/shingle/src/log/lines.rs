@@ -7,6 +7,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
+use shingle_device::start_thread;
+
 use crate::output;
 
 /// Lines that wait at most: some 1 MB.
@@ -58,7 +60,7 @@ impl Lines {
         let lines = Lines(Arc::new(Shared { most, state, changed }));
         let own = lines.clone();
         // (It ends with the process.)
-        thread::Builder::new().name("shingle-log".to_owned()).spawn(move || {
+        start_thread("shingle-log", move || {
             own.lock().writer = Some(thread::current().id());
             loop {
                 let lost = own.write_one(&mut out);
