@@ -46,6 +46,14 @@ pub enum DeviceError {
     /// Another process has it open.
     #[error("{0} is in use by another process, or mounted; `fuser -v {0}` shows by which")]
     Busy(PathBuf),
+    /// A file that is written as a device, too: what is mounted there and what is served would destroy each other.
+    #[error("{path} is in use as {device}: name that one, or give it up by `losetup -d {device}`")]
+    Behind {
+        /// The file.
+        path: PathBuf,
+        /// The loop device.
+        device: String,
+    },
     /// It is smaller than when the cache was made.
     #[error("{path} has {found} bytes, but {needed} when the cache was made; is it the right one?")]
     Size {
@@ -121,6 +129,16 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
     one == other || place(one).is_some_and(|one| place(other) == Some(one))
 }
 
+/// The loop device behind which a file is, as far as it can be seen from here.
+fn loop_device(path: &Path) -> Option<String> {
+    let devices = std::fs::read_dir("/sys/block").ok()?.flatten();
+    let mut behind = devices.filter(|device| {
+        let file = std::fs::read_to_string(device.path().join("loop/backing_file"));
+        file.is_ok_and(|file| is_same(path, Path::new(file.trim_end_matches('\n'))))
+    });
+    Some(format!("/dev/{}", behind.next()?.file_name().display()))
+}
+
 impl Device {
     /// Opens SSD and disk of a cache.
     ///
@@ -184,6 +202,12 @@ impl Device {
             _ if write => DeviceError::Write { path: path.to_owned(), error },
             _ => system("open")(error),
         })?;
+        if regular
+            && write
+            && let Some(device) = loop_device(path)
+        {
+            return Err(DeviceError::Behind { path: path.to_owned(), device });
+        }
         if !regular {
             let sector_bytes = ioctl_blksszget(&file).map_err(io::Error::from);
             takes_blocks(path, sector_bytes.map_err(system("measure"))?)?;
