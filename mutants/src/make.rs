@@ -117,7 +117,13 @@ fn speaks_of_bugs(tokens: &impl ToTokens) -> bool {
 
 /// What is done only where a seeded bug is made. (Where it is *not* made is no such place.)
 fn asks_for_a_bug(condition: &Expr) -> bool {
-    condition.to_token_stream().to_string().contains("== Some (Bug")
+    match condition {
+        Expr::MethodCall(call) => call.method == "has" && speaks_of_bugs(&call.args),
+        Expr::Binary(both) if matches!(both.op, BinOp::And(_)) => {
+            asks_for_a_bug(&both.left) || asks_for_a_bug(&both.right)
+        }
+        _ => false,
+    }
 }
 
 /// A condition that binds names cannot be a value.
