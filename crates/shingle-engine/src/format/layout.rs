@@ -98,6 +98,12 @@ impl Layout {
         (slots >= SLOTS_MIN).then_some(Layout { journal_pages, table_pages, frames, slots })
     }
 
+    /// Size of the smallest SSD for which there is one.
+    #[must_use]
+    pub fn ssd_bytes_min() -> u64 {
+        Layout::for_slots(SLOTS_MIN).pages() * PAGE_BYTES as u64
+    }
+
     /// Of a cache with exactly so many slots, on an SSD of its own size.
     #[must_use]
     pub fn for_slots(slots: u64) -> Layout {
@@ -160,7 +166,9 @@ mod tests {
     #[test]
     fn an_ssd_that_is_too_small_is_refused() {
         assert_eq!(Layout::for_ssd(0), None);
-        assert_eq!(Layout::for_ssd(8 << 20), None);
+        let least = Layout::ssd_bytes_min();
+        assert_eq!(Layout::for_ssd(least - 1), None);
+        assert_eq!(Layout::for_ssd(least).map(|least| least.slots), Some(SLOTS_MIN));
         let small = Layout::for_ssd(16 << 20).expect("large enough");
         assert_eq!((small.journal_pages, small.frames - small.slots), (64, SPARE_FRAMES_MIN));
     }

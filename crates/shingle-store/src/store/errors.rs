@@ -3,7 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+use shingle_core::size::show_bytes;
 use shingle_device::DeviceError;
+use shingle_engine::format::layout::Layout;
 use shingle_engine::format::superblock::SETTINGS_BYTES_MAX;
 use shingle_engine::recover::RecoverError;
 use shingle_engine::settings::SettingsError;
@@ -97,7 +99,10 @@ pub enum CreateError {
         found: Occupant,
     },
     /// An SSD that cannot hold a cache.
-    #[error("{path} has {found} bytes: too small for a cache, which needs at least 16 MiB")]
+    #[error(
+        "{path} has {}: too small for a cache, which needs at least {}",
+        show_bytes(*found), show_bytes(Layout::ssd_bytes_min())
+    )]
     TooSmall {
         /// Where.
         path: PathBuf,
@@ -105,9 +110,7 @@ pub enum CreateError {
         found: u64,
     },
     /// A disk that cannot be cached.
-    #[error(
-        "{path} has {found} bytes: a disk has whole blocks of 4096 bytes, and less than 64 PiB"
-    )]
+    #[error("{path} has {found} B: a disk has whole blocks of 4096 bytes, and less than 64 PiB")]
     Uneven {
         /// Where.
         path: PathBuf,

@@ -190,6 +190,24 @@ fn a_write_protected_disk_is_refused() {
     Device::pair(ssd.path(), &files.path("disk")).expect("the SSD may be old");
 }
 
+/// What is mounted there would be written by two.
+#[test]
+fn a_file_behind_a_loop_device_is_refused() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    if !root_or_skip("a loop device") {
+        return;
+    }
+    for name in ["ssd", "disk"] {
+        let device = Loop::new(&files.path(name), &[]).expect("made");
+        let refused = Device::open(&files.path(name)).expect_err("it is in use").to_string();
+        let told = format!("is in use as {}", device.path().display());
+        assert!(refused.contains(&told), "{refused}");
+        Device::open_to_look(&files.path(name)).expect("it is only looked at");
+        Device::open(device.path()).expect("it is the one to be named");
+    }
+    Device::pair(&files.path("ssd"), &files.path("disk")).expect("they are free again");
+}
+
 #[test]
 fn a_cache_that_its_file_system_cannot_hold_is_not_made() {
     let files = Files::new(32 * MIB, 100 * MIB);
@@ -262,6 +280,8 @@ fn a_cache_is_not_made_over_another_by_mistake() {
     let here = Mark::of(&disk).expect("told").map(|mark| Uuid::from_bytes(mark.uuid));
     let error = make_on(&small, here.as_slice()).expect_err("too small");
     assert!(matches!(error, CreateError::TooSmall { .. }), "{error}");
+    let told = "has 4 MiB: too small for a cache, which needs at least 8.6 MiB";
+    assert!(error.to_string().ends_with(told), "{error}");
     for bytes in [0, 10_000] {
         files.make("odd", bytes);
         let odd = Device::open(&files.path("odd")).expect("opened");
