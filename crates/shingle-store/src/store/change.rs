@@ -106,6 +106,9 @@ pub(super) enum ChangeError {
     /// Who asked has gone.
     #[error(transparent)]
     Asker(#[from] io::Error),
+    /// The store has ended before it has used the new one, and nothing can go back to the one before.
+    #[error("the store has ended meanwhile; the disk, which has everything, belongs to the new SSD: from now on serve {}", .0.display())]
+    EndedWith(PathBuf),
     /// The one before is used no longer, and the new one cannot be used.
     #[error(
         "{0}; the old SSD is out, and the disk, which has everything, is served without a cache until `shingle store replace` \
@@ -126,6 +129,14 @@ fn check_writable(ssd: &Device) -> Result<(), DeviceError> {
     ssd.read_block(last, &mut page)?;
     ssd.write(last.0, &page)?;
     ssd.flush()
+}
+
+/// The disk knows the SSD there as its own: whoever asked has to know that it is the one to be served.
+fn ended_with(new: &Path, error: StoreError) -> ChangeError {
+    match error {
+        StoreError::Ended => ChangeError::EndedWith(new.to_owned()),
+        error => error.into(),
+    }
 }
 
 /// Another SSD takes the place of the one that is used.
@@ -264,7 +275,7 @@ impl Shared {
         check_writable(&new)?;
         self.take_out(accept_lost, tell)?;
         self.put_in(new, layout, &settings).map_err(|error| match error {
-            ended @ ChangeError::Store(StoreError::Ended) => ended,
+            ended @ (ChangeError::Store(StoreError::Ended) | ChangeError::EndedWith(_)) => ended,
             error => ChangeError::Out(Box::new(error)),
         })
     }
@@ -296,19 +307,20 @@ impl Shared {
         let held = self.hold_settings();
         let cache = held.cache(&self.registry, layout.slots as u32, self.disk_blocks())?;
         let room_slots = Rules::for_slots(layout.slots).room_slots;
-        let old = self.handle.put_ssd_in(new, NewSsd { found, cache, room_slots })?;
+        let old = self.handle.put_ssd_in(new, NewSsd { found, cache, room_slots });
+        let old = old.map_err(|error| ended_with(&path, error))?;
         self.handle.set_settings(held.to_text()?);
         self.exchanged(&path, layout.slots, edition);
         drop(held);
-        self.wait_for(SsdState::In)?;
+        self.wait_for(SsdState::In).map_err(|error| ended_with(&path, error))?;
         Ok(old)
     }
 
-    fn engine_status(&self) -> Result<Status, ChangeError> {
-        Ok(self.handle.status().ok_or(StoreError::Ended)?)
+    fn engine_status(&self) -> Result<Status, StoreError> {
+        self.handle.status().ok_or(StoreError::Ended)
     }
 
-    fn wait_for(&self, state: SsdState) -> Result<(), ChangeError> {
+    fn wait_for(&self, state: SsdState) -> Result<(), StoreError> {
         while self.engine_status()?.ssd != state {
             thread::sleep(STEP);
         }

@@ -61,7 +61,7 @@ impl fmt::Display for Doubt {
             }
             Doubt::Later { disk, cache } => write!(
                 f,
-                "was used with a newer copy of this cache (edition {disk}; this one has {cache})"
+                "was used with a newer copy of this cache, or with the SSD that takes its place (edition {disk}; this one has {cache})"
             ),
             Doubt::Alone => {
                 write!(
