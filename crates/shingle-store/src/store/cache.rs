@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -163,6 +163,7 @@ impl Cache {
             }),
             fingerprint_in_use,
             changing: Mutex::default(),
+            detaching: AtomicU32::new(0),
             ending: AtomicBool::new(false),
             tell: common.tell.clone(),
         });

@@ -9,7 +9,6 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use shingle_core::service::Mode;
 use shingle_device::deleted;
 use shingle_engine::SsdState;
 use shingle_engine::settings::SettingsError;
@@ -109,10 +108,10 @@ impl Shared {
                     return answer(&Answer::Failed(why));
                 }
                 // Nothing becomes dirty again while the last of it goes.
-                self.handle.set_mode(Mode::PassThrough);
+                self.detaches(true);
                 let outcome = drain(&self.handle, &mut |told| answer(&told.into()));
                 if outcome.is_err() {
-                    self.handle.set_mode(self.settings().mode);
+                    self.detaches(false);
                     return answer(&done(outcome));
                 }
                 let _ = leave.send(Leave::Detach(self.uuid, stream.clone()));
@@ -148,6 +147,16 @@ impl Shared {
         })
     }
 
+    /// Somebody wants everything on the disk for good, or does no longer.
+    fn detaches(&self, begins: bool) {
+        let settings = self.hold_settings();
+        match begins {
+            true => self.detaching.fetch_add(1, Ordering::Relaxed),
+            false => self.detaching.fetch_sub(1, Ordering::Relaxed),
+        };
+        self.use_mode(&settings);
+    }
+
     /// All of it counts at once, and at the next start.
     fn set(&self, what: &[String]) -> Result<(), SettingsError> {
         let mut held = self.hold_settings();
@@ -170,7 +179,7 @@ impl Shared {
         self.handle.set_limits(limits);
         self.handle.set_tells_trims(tells_trims);
         self.handle.set_settings(text);
-        self.handle.set_mode(settings.mode);
+        self.use_mode(&settings);
         *held = settings;
         Ok(())
     }

@@ -1,12 +1,13 @@
 //! What is known of a cache that is served, and shared by all who serve it, ask how it is, or change it.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use shingle_core::registry::Registry;
+use shingle_core::service::Mode;
 use shingle_device::Fingerprint;
 use shingle_engine as engine;
 use shingle_engine::settings::Settings;
@@ -46,6 +47,8 @@ pub(super) struct Shared {
     pub(super) fingerprint_in_use: Fingerprint,
     /// Held while devices change.
     pub(super) changing: Mutex<()>,
+    /// So many operators wait until all is on the disk for good: nothing becomes dirty, whatever mode is set.
+    pub(super) detaching: AtomicU32,
     /// Nothing is to be changed any more.
     pub(super) ending: AtomicBool,
     /// Hears of what operators change.
@@ -93,6 +96,12 @@ impl Shared {
     /// Nobody sets anything as long as this is held.
     pub(super) fn hold_settings(&self) -> MutexGuard<'_, Settings> {
         self.settings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The mode that is set counts, or the one of a cache that is detached.
+    pub(super) fn use_mode(&self, settings: &Settings) {
+        let detaches = self.detaching.load(Ordering::Relaxed) > 0;
+        self.handle.set_mode(if detaches { Mode::PassThrough } else { settings.mode });
     }
 
     fn devices(&self) -> MutexGuard<'_, Devices> {

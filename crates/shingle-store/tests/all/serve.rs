@@ -414,6 +414,34 @@ fn a_detached_disk_has_everything() {
     assert!(matches!(nobody, Err(ControlError::Nobody(_))));
 }
 
+/// Or clients that write could keep it from its end.
+#[test]
+fn a_mode_that_is_set_makes_nothing_dirty_of_a_cache_that_is_detached() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    bed.never_idle();
+    let mut client = bed.client();
+    // Enough to be busy with for a while.
+    for block in 0..4_000_u64 {
+        write(&mut client, block * 16_384, &[1; 4096]);
+    }
+    let mut asked = 0;
+    let mut set = |answer: &Answer| {
+        if matches!(answer, Answer::DirtyBlocks(_)) {
+            asked += 1;
+        }
+        if asked == 1 {
+            let what = vec!["mode=write-back".to_owned()];
+            assert_eq!(bed.ask(&Request::Set { what }), Answer::Done(()));
+            write(&mut client, 63 * MIB + 4096, &[2; 4096]);
+            assert_eq!(bed.disk(63 * MIB + 4096, 4096), [2; 4096]);
+        }
+    };
+    let detached = ask(&bed.path("control"), &mut set, &Request::Detach).expect("answered");
+    assert_eq!(detached, Answer::Done(()));
+    serving.join().expect("no panic").expect("in order");
+}
+
 #[test]
 fn export_empties_a_cache_that_nobody_serves() {
     let bed = Bed::new();
