@@ -88,7 +88,10 @@ impl Log {
             return Ok(Log { levels, _lines: None });
         }
         let lines = Lines::begin(std::io::stderr(), |_, lost| {
-            error!(lost, "{lost} lines of the log are lost: nobody read them");
+            error!(
+                lost,
+                "{lost} lines of the log are lost: nobody read them, or they could not be written"
+            );
         })?;
         let to = lines.clone();
         let layer =

@@ -69,7 +69,8 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     // (And that is the last that can be wrong: no SSD is given up for nothing.)
     belongs_to_nobody(&live, &args.which.disk, args.without_ssd)?;
     let lines = Lines::begin(std::io::stderr(), |lines, lost| {
-        lines.say(&format!("{lost} lines are lost: nobody read them"));
+        lines
+            .say(&format!("{lost} lines are lost: nobody read them, or they could not be written"));
     })?;
     let _lines = FlushOnDrop(lines.clone());
     // (Whoever wants no remarks wants to know of a disk that fails.)
