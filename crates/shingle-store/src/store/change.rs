@@ -288,6 +288,7 @@ impl Shared {
         settings: &Settings,
     ) -> Result<Device, ChangeError> {
         let path = new.path().to_owned();
+        // (The old one, should it be served again, goes beyond that: see `put_into_use_over`.)
         let edition = self.edition_of_old()? + 2;
         let uuid = *self.uuid.as_bytes();
         let settings = settings.to_text()?;

@@ -18,6 +18,8 @@ use shingle_core::observer::{Event, Observer, Shared};
 use shingle_core::registry::Registry;
 use shingle_core::units::Block;
 use shingle_device::{Device, Mark};
+use shingle_engine::format::superblock::Superblock;
+use shingle_engine::recover::recover;
 use shingle_engine::settings::Settings;
 use shingle_nbd::client::{Client, Wishes};
 use shingle_nbd::listen::{Address, Listener};
@@ -28,6 +30,7 @@ use shingle_store::backend::open_pair;
 use shingle_store::store::check::check;
 use shingle_store::store::control::{Answer, ControlError, Request, ask, watch};
 use shingle_store::store::create::{Consent, create};
+use shingle_store::store::format::{NewCache, read_superblock, write_superblock};
 use shingle_store::store::leave::{Offline, detach, export};
 use shingle_store::store::serve::{CacheOptions, Extra, Notice, Options, ServeError, Serving};
 use shingle_store::store::status::{Recording, Status};
@@ -763,6 +766,37 @@ fn an_older_copy_of_a_cache_is_noticed_where_the_disk_can_say_so() {
     assert_eq!(refused(bed.export(false)).doubt, Doubt::Another(uuid));
     bed.detach(true).expect("trusted");
     assert_eq!(bed.disk(9 * MIB, 5), b"newer");
+}
+
+/// The server died when the old SSD was told and the new one made, but not used.
+#[test]
+fn an_ssd_that_was_to_take_the_place_of_one_that_is_used_is_noticed_likewise() {
+    let bed = Bed::new();
+    let (ssd, disk) = bed.devices();
+    let (superblock, worse) = read_superblock(&ssd).expect("there");
+    let told = superblock.emptied();
+    write_superblock(&ssd, &told, worse).expect("written");
+    File::create(bed.path("new")).and_then(|file| file.set_len(40 * MIB)).expect("made");
+    let new = Device::open(&bed.path("new")).expect("opened");
+    let Superblock { uuid, fingerprint, settings, .. } = told;
+    let cache = NewCache { uuid, edition: told.edition + 2, fingerprint, settings };
+    shingle_store::store::format::format(&new, &disk, &cache).expect("made");
+    let mut found = recover(&mut &new).expect("a cache");
+    for write in found.journal.put_into_use() {
+        new.write(write.page, &write.bytes[..]).expect("written");
+    }
+    drop((ssd, disk, new));
+    let serving = bed.serve();
+    bed.never_idle();
+    write(&mut bed.client(), 9 * MIB, b"newer");
+    bed.stop(serving);
+    if Mark::of(&bed.devices().1).expect("told").is_none() {
+        return println!("SKIPPED: this file system keeps no attributes of users");
+    }
+    std::fs::rename(bed.path("ssd"), bed.path("old")).expect("moved");
+    std::fs::rename(bed.path("new"), bed.path("ssd")).expect("moved");
+    let why = refused(bed.try_serve(false));
+    assert!(matches!(why.doubt, Doubt::Later { disk, cache } if disk > cache), "{why}");
 }
 
 /// Neither the server nor its clients wait for a store that is gone.
