@@ -225,7 +225,8 @@ impl Input {
                 None => self.end - self.start,
             };
             if bytes > LINE_BYTES_MAX {
-                return Err(self.line_too_long());
+                let error = self.line_too_long();
+                return Err(self.cause(error));
             }
             let last = found.is_none() && self.ended;
             if found.is_some() || (last && bytes > 0) {
@@ -278,6 +279,25 @@ impl Input {
                 Err(error) => return Err(self.unread(&error)),
             }
         }
+    }
+
+    /// `error`, or the damage to a packed file that is the cause of it: the checksum stands at the end, behind what was read.
+    #[cold]
+    pub(crate) fn cause(&mut self, error: TraceError) -> TraceError {
+        // So far it is looked for: who names a wrong format does not wait for all of a large file, or for more from a pipe.
+        const CHECKED_BYTES: u64 = 1 << 30;
+        let end = self.consumed.saturating_add(CHECKED_BYTES);
+        let packed = self.compression != Compression::None && self.total.is_some();
+        while packed && !self.ended && self.consumed < end {
+            self.consumed += (self.end - self.start) as u64;
+            self.start = self.end;
+            match self.refill() {
+                Err(damage) if damage.kind == Kind::Corrupt => return damage,
+                Err(_) => break,
+                Ok(()) => {}
+            }
+        }
+        error
     }
 
     #[cold]

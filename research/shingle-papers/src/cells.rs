@@ -118,4 +118,10 @@ impl Chain {
     pub fn rises(&self) -> bool {
         self.links.windows(2).all(|pair| pair[0].1 < pair[1].1)
     }
+
+    /// Whether no figure is below the one before it.
+    #[must_use]
+    pub fn never_falls(&self) -> bool {
+        self.links.windows(2).all(|pair| pair[0].1 <= pair[1].1)
+    }
 }

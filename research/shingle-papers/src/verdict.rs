@@ -4,6 +4,8 @@
 //! within 1/1.5 to 1.5 for factors, or within 5 points for percentages, for all seeds. Everything
 //! else disagrees.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use crate::cells::{Cells, Chain};
@@ -93,11 +95,13 @@ fn in_size(ours: Vec<f64>, published: f64, near: impl Fn(f64) -> bool, unit: &st
 fn judge_order(seeds: Vec<Vec<Chain>>) -> Finding {
     let total: usize = seeds.iter().map(Vec::len).sum();
     let broken: Vec<&Chain> = seeds.iter().flatten().filter(|chain| !chain.rises()).collect();
+    // Where figures are equal and none falls, what was published does not show, and is not contradicted.
+    let how = if broken.iter().all(|chain| chain.never_falls()) { "equal" } else { "broken" };
     let shown = match (broken.first(), seeds.first().and_then(|chains| chains.first())) {
         (None, Some(first)) if total == 1 => words(first),
         (None, Some(first)) => format!("holds {total} times, as in {}", words(first)),
         (Some(first), _) => {
-            format!("broken {} of {total} times, as in {}", broken.len(), words(first))
+            format!("{how} {} of {total} times, as in {}", broken.len(), words(first))
         }
         (None, None) => "nothing was compared".into(),
     };
@@ -111,7 +115,12 @@ fn words(chain: &Chain) -> String {
     let mut text = if chain.place.is_empty() { String::new() } else { chain.place.clone() + ": " };
     for (at, (name, value)) in chain.links.iter().enumerate() {
         if at > 0 {
-            text += if chain.links[at - 1].1 < *value { " < " } else { " ≥ " };
+            text += match chain.links[at - 1].1.partial_cmp(value) {
+                Some(Ordering::Less) => " < ",
+                Some(Ordering::Equal) => " = ",
+                Some(Ordering::Greater) => " > ",
+                None => ", ",
+            };
         }
         text += &format!("{name} {}", figure(*value));
     }
@@ -133,10 +142,15 @@ mod tests {
         let found = judge_order(vec![rising.clone(), rising.clone()]);
         assert_eq!(found.verdict, Verdict::AgreesInOrder);
         assert_eq!(found.shown, "holds 2 times, as in wdev: s1 1.00 < s2 2.00 < s3 3.00");
-        for bad in [&[1.0, 1.0][..], &[2.0, 1.0], &[1.0, f64::NAN]] {
+        for (bad, shown) in [
+            (&[1.0, 1.0, 2.0][..], "equal 1 of 2 times, as in wdev: s1 1.00 = s1 1.00 < s2 2.00"),
+            (&[2.0, 1.0], "broken 1 of 2 times, as in wdev: s2 2.00 > s1 1.00"),
+            (&[1.0, 1.0, 0.0], "broken 1 of 2 times, as in wdev: s1 1.00 = s1 1.00 > s0 0.00"),
+            (&[1.0, f64::NAN], "broken 1 of 2 times, as in wdev: s1 1.00, sNaN none"),
+        ] {
             let found = judge_order(vec![rising.clone(), vec![chain(bad)]]);
             assert_eq!(found.verdict, Verdict::Disagrees, "{bad:?}");
-            assert!(found.shown.starts_with("broken 1 of 2 times, as in wdev"), "{}", found.shown);
+            assert_eq!(found.shown, shown);
         }
         assert_eq!(judge_order(vec![]).verdict, Verdict::Disagrees, "nothing shows nothing");
     }

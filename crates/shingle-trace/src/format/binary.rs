@@ -62,7 +62,10 @@ impl<D: Decode> Fixed<D> {
             };
             return match admitted {
                 Ok(request) => Ok(Some(request)),
-                Err(problem) => Err(problem.at(self.input.name(), Place::Byte(byte))),
+                Err(problem) => {
+                    let error = problem.at(self.input.name(), Place::Byte(byte));
+                    Err(self.input.cause(error))
+                }
             };
         }
     }

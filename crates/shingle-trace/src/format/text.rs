@@ -69,7 +69,8 @@ impl<D: Decode> Records for TextSource<D> {
             match request {
                 Ok(request) => out.push(request),
                 Err(problem) => {
-                    return Err(problem.at(self.input.name(), Place::Line(self.input.line())));
+                    let error = problem.at(self.input.name(), Place::Line(self.input.line()));
+                    return Err(self.input.cause(error));
                 }
             }
         }

@@ -147,6 +147,20 @@ fn what_is_no_trace_is_told() {
     std::io::Read::read_to_end(&mut gzip, &mut bytes).expect("memory");
     bytes[12] ^= 0xff;
     check(&bytes, None, Kind::Corrupt, &["of the stored file: the gzip data is damaged"]);
+    // What can be unpacked and makes no sense is no line of whoever wrote the file, if the checksum is not right.
+    let packed = |text: &str| {
+        let mut gzip = flate2::read::GzEncoder::new(text.as_bytes(), flate2::Compression::none());
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut gzip, &mut bytes).expect("memory");
+        bytes
+    };
+    let (good, bad) = ("1 0 5\n".repeat(400_000), "1 0 y\n1 0 5\n");
+    check(&packed(&(good.clone() + bad)), None, Kind::Syntax, &["line 400001: the block"]);
+    let mut damaged = packed(&(good.clone() + &good));
+    let at = damaged.len() / 2;
+    let digit = damaged[at..].iter().position(|&byte| byte == b'5').expect("one") + at;
+    damaged[digit] = b'y';
+    check(&damaged, None, Kind::Corrupt, &["of the stored file: the gzip data is damaged"]);
     check(&[0x1f, 0x8b], None, Kind::Truncated, &["byte 2 of the stored file"]);
 }
 

@@ -89,7 +89,7 @@ pub const ENTRIES: usize = (BLOCK_BYTES as usize - HEAD_BYTES) / ENTRY_BYTES;
 #[non_exhaustive]
 pub enum Unusable {
     /// It is something else.
-    #[error("there is no zoned disk")]
+    #[error("there is no zoned disk in it; `shingle zoned create` makes one")]
     Foreign,
     /// Made by a program to come.
     #[error(

@@ -226,7 +226,10 @@ fn both_copies_gone_is_an_error_that_names_the_zones() {
     assert!(error.contains(lost), "{error}");
     put(&path, 2, &[0; 4096]);
     let error = open_read_only(&path).expect_err("nothing").to_string();
-    assert!(error.ends_with("there is no zoned disk"), "{error}");
+    assert!(
+        error.ends_with("there is no zoned disk in it; `shingle zoned create` makes one"),
+        "{error}"
+    );
 }
 
 #[test]
