@@ -118,7 +118,7 @@ fn entry<const ZONES: bool, const IDLES: bool>(
 ) -> Entry {
     let make = move |params: &Params, setup: &Setup<'_>| -> Result<Box<dyn CacheCore>, MakeError> {
         let new = |params: &Params, slots: &All| Scripted::<ZONES, IDLES>::of(class, params, slots);
-        Ok(Box::new(build_with(new, params, setup)?))
+        Ok(Box::new(build_with(name, new, params, setup)?))
     };
     let make: &'static MakeFn = Box::leak(Box::new(make));
     Entry::described::<Scripted<ZONES, IDLES>>(name, about, class.params, make)

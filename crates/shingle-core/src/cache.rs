@@ -73,6 +73,8 @@ impl Coming<'_> {
 pub struct Cache<P> {
     slots: Slots,
     policy: P,
+    /// What the policy is called: one that is described while the program runs has no name in its type.
+    name: &'static str,
     batch: u32,
     /// Reads that miss go round the cache, whatever the policy.
     writes_only: bool,
@@ -87,9 +89,15 @@ pub struct Cache<P> {
 
 impl<P: Policy> Cache<P> {
     /// An empty cache over `slots`, which asks for `batch` victims at a time.
-    pub(crate) fn new(policy: P, slots: Slots, batch: u32, writes_only: bool) -> Cache<P> {
+    pub(crate) fn new(
+        name: &'static str,
+        policy: P,
+        slots: Slots,
+        batch: u32,
+        writes_only: bool,
+    ) -> Cache<P> {
         let (batch, whole_bands) = (batch.max(1), None);
-        Cache { slots, policy, batch, writes_only, whole_bands, inserts: 0, refused: None }
+        Cache { slots, policy, name, batch, writes_only, whole_bands, inserts: 0, refused: None }
     }
 
     /// The same, with bands written whole.
@@ -131,7 +139,7 @@ impl<P: Policy> Cache<P> {
     #[inline]
     fn make_room(&mut self, incoming: Option<&Access>, want: u32, plan: &mut Plan) {
         let mark = plan.mark();
-        let mut out = Victims::new(P::NAME, &mut self.slots, plan, false);
+        let mut out = Victims::new(self.name, &mut self.slots, plan, false);
         self.policy.evict(incoming, want, &mut out);
         if out.is_empty() && incoming.is_some() {
             self.nobody_named();
@@ -147,7 +155,7 @@ impl<P: Policy> Cache<P> {
     fn nobody_named(&self) {
         if let Some(slot) = self.slots.evictable_at_rest() {
             let what = format_args!("it named nobody, though slot {} may leave", slot.0);
-            broken(P::NAME, "evict", what);
+            broken(self.name, "evict", what);
         }
     }
 }
@@ -155,7 +163,7 @@ impl<P: Policy> Cache<P> {
 impl<P: Policy> Cache<P> {
     /// Holds what was named in idle time against the contract.
     fn check_idle(&self, want: u32, named: &[Destage]) {
-        let broken = |what: core::fmt::Arguments| broken(P::NAME, "destage", what);
+        let broken = |what: core::fmt::Arguments| broken(self.name, "destage", what);
         if P::IDLE != Idle::Names && !named.is_empty() {
             broken(format_args!(
                 "it named {} slots, and declares that it names none (Policy::IDLE)",
@@ -333,7 +341,7 @@ impl<P: Policy> CacheCore for Cache<P> {
 
     fn idle(&mut self, want: u32, plan: &mut Plan) {
         let mark = plan.mark();
-        let mut out = Victims::new(P::NAME, &mut self.slots, plan, true);
+        let mut out = Victims::new(self.name, &mut self.slots, plan, true);
         self.policy.destage(want, &mut out);
         self.check_idle(want, &plan.destages()[mark.destages..]);
         if let Some(taken) = self.whole_bands {

@@ -155,20 +155,21 @@ fn resolve(zoning: Zoning, params: &Params) -> Zoning {
 /// # Errors
 /// As [`Entry::make`].
 pub fn build<P: Policy>(params: &Params, setup: &Setup) -> Result<Cache<P>, MakeError> {
-    build_with(P::new, params, setup)
+    build_with(P::NAME, P::new, params, setup)
 }
 
-/// An empty cache under the policy that `new` makes.
+/// An empty cache under the policy that `new` makes, called `name`.
 ///
 /// # Errors
 /// As [`Entry::make`].
 pub fn build_with<P: Policy>(
+    name: &'static str,
     new: impl FnOnce(&Params, &Slots) -> P,
     params: &Params,
     setup: &Setup,
 ) -> Result<Cache<P>, MakeError> {
     if setup.sequential_required && !P::IN_SEQUENCE {
-        return Err(MakeError::SequentialRequired { policy: P::NAME });
+        return Err(MakeError::SequentialRequired { policy: name });
     }
     let zoning = match P::ZONING {
         Zoning::ExposedOrFixed if setup.conventional_zones.is_some() => Zoning::Exposed,
@@ -179,17 +180,17 @@ pub fn build_with<P: Policy>(
         Zoning::Fixed | Zoning::ExposedOrFixed => {
             let zone_blocks = params.zones(ZONE.name).expect("a size, not `bands`");
             if setup.disk_blocks / zone_blocks >= u64::from(u32::MAX) - 1 {
-                return Err(MakeError::TooManyZones { policy: P::NAME });
+                return Err(MakeError::TooManyZones { policy: name });
             }
             Some(ZoneMap::fixed(zone_blocks, setup.disk_blocks))
         }
         Zoning::Bands => match setup.bands {
             Some(bands) => Some(bands.clone()),
-            None => return Err(MakeError::NoBands { policy: P::NAME }),
+            None => return Err(MakeError::NoBands { policy: name }),
         },
         Zoning::Exposed => match setup.bands.filter(|_| setup.conventional_zones.is_some()) {
             Some(zones) => Some(zones.clone()),
-            None => return Err(MakeError::NotExposed { policy: P::NAME }),
+            None => return Err(MakeError::NotExposed { policy: name }),
         },
     };
     let mut write_pointers = Vec::new();
@@ -204,10 +205,10 @@ pub fn build_with<P: Policy>(
     let batch = u32::try_from(setup.cache.count("batch")).unwrap_or(u32::MAX);
     let batch = batch.clamp(1, setup.cache_blocks.max(1));
     let writes_only = setup.cache.choice("reads") == "bypass";
-    let cache = Cache::new(new(params, &slots), slots, batch, writes_only);
+    let cache = Cache::new(name, new(params, &slots), slots, batch, writes_only);
     match setup.cache.choice("bands") {
         "whole" if zoning != Zoning::Bands || setup.in_order.band_pass.is_none() => {
-            Err(MakeError::NoWholeBands { policy: P::NAME })
+            Err(MakeError::NoWholeBands { policy: name })
         }
         "whole" => Ok(cache.with_whole_bands(match setup.conventional_zones {
             Some(conventional_zones) => Taken::Reset { conventional_zones },

@@ -109,7 +109,9 @@ fn a_policy_may_be_described_while_the_program_runs() {
         "mine",
         "of two lines",
         &[],
-        &|params, setup| Ok(Box::new(build_with(Wrong::<NAMES_TWICE>::new, params, setup)?)),
+        &|params, setup| {
+            Ok(Box::new(build_with("mine", Wrong::<NAMES_TWICE>::new, params, setup)?))
+        },
     ));
     let entry = *registry.get("mine").unwrap();
     assert_eq!((entry.name, entry.about, entry.params.len()), ("mine", "of two lines", 0));
@@ -120,4 +122,5 @@ fn a_policy_may_be_described_while_the_program_runs() {
     let (jobs, _) = plan(&options, &registry, &trace()).unwrap();
     let told = run_all(&jobs, &trace(), &|_| ()).unwrap_err().to_string();
     assert!(told.starts_with("the run of policy `mine` ended"), "{told}");
+    assert!(told.contains(": policy `mine` broke the contract of Policy::evict: "), "{told}");
 }
