@@ -65,5 +65,6 @@ th{background:var(--soft)}.n{text-align:right;font-variant-numeric:tabular-nums;
 .matrix td:first-child{max-width:42ch}.matrix td{white-space:nowrap}\
 .matrix td:first-child{white-space:normal}\
 details{margin:.4rem 0}summary{cursor:pointer}footer{margin-top:2rem;font-size:.9em}h1{overflow-wrap:anywhere}\
-@media(max-width:520px){.pictures{grid-template-columns:1fr}}\
+@media(max-width:620px){.pictures{grid-template-columns:minmax(0,1fr)}\
+figure{overflow-x:auto}figure svg{min-width:560px}}\
 @media print{main{max-width:none}details{display:none}section{break-inside:avoid-page}}";

@@ -125,7 +125,8 @@ impl Problem {
     }
 }
 
-fn one_line(text: &str) -> String {
+/// The text without what moves on or commands a terminal.
+pub(crate) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() {

@@ -110,7 +110,7 @@ pub fn open(spec: &str, options: &OpenOptions) -> Result<Opened, TraceError> {
     let spec = &*format::blktrace::first_file(spec);
     let input = Input::open(spec).map_err(|error| hinted(spec, error))?;
     let (recognised, source) = format::open(input, options)?;
-    Ok(Opened { name: name_of(spec).to_owned(), recognised, source })
+    Ok(Opened { name: name_of(spec), recognised, source })
 }
 
 /// Opens the bytes of a trace, compressed or not, which is called `name`.
@@ -122,11 +122,13 @@ pub fn open_bytes(name: &str, bytes: Vec<u8>, options: &OpenOptions) -> Result<O
     Ok(Opened { name: name.to_owned(), recognised, source })
 }
 
-/// A short name for tables.
-fn name_of(path: &str) -> &str {
+/// A short name for tables. (A file name may hold anything, and a terminal obeys what it gets.)
+fn name_of(path: &str) -> String {
     match path {
-        "-" => "stdin",
-        path => path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path),
+        "-" => "stdin".to_owned(),
+        path => {
+            error::one_line(path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path))
+        }
     }
 }
 

@@ -87,7 +87,7 @@ pub fn count(
         Decoded::Source(source) => vec![only(source, &mut told)?],
     };
     volumes.sort_by_key(|volume| core::cmp::Reverse(volume.requests()));
-    Ok(Counted { name: name_of(&first).to_owned(), recognised, volumes })
+    Ok(Counted { name: name_of(&first), recognised, volumes })
 }
 
 fn each(

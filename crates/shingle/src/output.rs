@@ -30,9 +30,10 @@ pub(crate) fn note(text: &str, quiet: bool) {
 }
 
 /// A line on stderr. Whoever read that may have gone, as `head` does behind `2>&1`: then nobody is told, and the work goes
-/// on. (`eprintln` would panic.)
+/// on. (`eprintln` would panic.) Names of files are in it, which may hold what a terminal obeys.
 pub(crate) fn say(text: &str) {
     if !NOBODY_READS.load(Ordering::Relaxed) {
+        let text = text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}");
         let _ = writeln!(std::io::stderr().lock(), "{text}");
     }
 }

@@ -191,6 +191,26 @@ fn a_request_beyond_the_drive_is_told_and_can_be_packed() {
 // ── Wrong options and names ──────────────────────────────────────────────────────────────────
 
 #[test]
+fn a_terminal_does_not_obey_the_name_of_a_file() {
+    let folder = Folder::new();
+    let name = "red\x1b[31m\nand\x07.csv";
+    folder.write(name, msr());
+    let page = ["trace", "info", name, "--html", "page.html"];
+    for args in [&["compare", name, "-p", "none"][..], &["run", name, "-p", "lru"], &page] {
+        let (out, err) = folder.done(args);
+        for text in [&out, &err] {
+            assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{args:?}: {text}");
+        }
+        assert!(out.contains("red\\u{1b}[31m\\nand\\u{7}.csv"), "{out}");
+    }
+    let html = std::fs::read_to_string(folder.path("page.html")).unwrap();
+    assert!(!html.contains(|c: char| c.is_control() && c != '\n'));
+    folder.refused(1, &["compare", "not\x1bhere.csv"], &["not\\u{1b}here.csv"]);
+    let wrong = ["compare", SMALL, "-p", "none", "--json", "not\x1bhere/out.json"];
+    folder.refused(1, &wrong, &["not\u{fffd}here/out.json"]);
+}
+
+#[test]
 fn a_wrong_name_lists_the_right_ones_nearest_first() {
     let folder = Folder::new();
     folder.write("good.csv", msr());

@@ -212,7 +212,7 @@ impl All<'_> {
                 100.0 * point.hit_ratio.unwrap_or(f64::NAN)
             }),
             ("rmws-over-time", format!("RMWs in each of {parts} parts"), &|p| p.rmw as f64),
-            ("buffer-over-time", "Live in the disk's buffer (MiB)".into(), &|point| {
+            ("buffer-over-time", "In the disk's buffer and memory (MiB)".into(), &|point| {
                 mib(point.buffer_blocks)
             }),
             ("bands-over-time", "Bands with blocks in the buffer".into(), &|point| {
