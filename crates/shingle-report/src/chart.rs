@@ -270,6 +270,8 @@ const PAPER: &str = "<style>@media(prefers-color-scheme:dark)\
 /// Text for SVG and HTML.
 #[must_use]
 pub fn escaped(text: &str) -> String {
+    // XML has no control characters, and a file with one is no picture.
+    let text = text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}");
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
