@@ -87,7 +87,7 @@ pub(crate) enum Command {
     #[command(after_help = "Example: shingle probe --model st8000as0002 --dry-run")]
     Probe(Box<Probe>),
     #[cfg(feature = "store")]
-    /// Zoned disks: files that behave as host-managed disks, and what a disk says of its zones.
+    /// Host-managed disks: make them writable anywhere, serve them, show their zones; and files that behave like them.
     #[command(subcommand)]
     Zoned(Zoned),
     #[cfg(feature = "manual")]

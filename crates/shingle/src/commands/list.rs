@@ -44,7 +44,7 @@ pub(crate) enum Listed {
     Drives,
     /// Real disks by their maker's number: shingled or not, of which kind, and the nearest model.
     Disks,
-    /// Layers that let a disk be written anywhere that cannot by itself.
+    /// Layers that make host-managed disks writable anywhere.
     Translations,
     /// Models of the SSD that a cache is on.
     Ssds,

@@ -72,8 +72,8 @@ struct Which {
     /// Destroy what is on the disk with this serial.
     #[arg(long, value_name = "SERIAL", conflicts_with = "model")]
     destroy: Option<String>,
-    /// The most that the buffer may hold: the end of what is written, but for places where bands are
-    /// looked for.
+    /// The largest buffer that can be found. The probe writes no further than this on the disk, except at
+    /// places where it looks for bands.
     #[arg(long, value_name = "SIZE", value_parser = cli::bytes, default_value = "40GiB")]
     buffer_max: u64,
     /// Order of everything, and what is written.

@@ -52,7 +52,7 @@ pub(crate) struct Replay {
     #[arg(short, long, value_name = "SIZE")]
     cache_size: Option<String>,
     /// Set a parameter, as in sac.zone=40M or cache.batch=64, the mode of the cache, as in
-    /// mode=write-through, or a parameter of the emulated or foretold drive, as in drive.pb=1G. Without one,
+    /// mode=write-through, or a parameter of the drive of --emulate or --predict, as in drive.pb=1G. Without these
     /// drive.NAME=VALUE is what the store plans with, as in `store create`.
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
@@ -77,8 +77,8 @@ pub(crate) struct Replay {
     /// Write over a disk that is not empty, and an SSD with a file system.
     #[arg(long)]
     overwrite: bool,
-    /// Destroy the cache of this name, that is on the SSD or that the disk belongs to, with all dirty data
-    /// that it may hold. May be repeated.
+    /// Destroy the cache with this UUID, which is on the SSD or to which the disk belongs, and its dirty
+    /// data. May be repeated.
     #[arg(long, value_name = "UUID")]
     destroy: Vec<Uuid>,
     /// Record the replay, as `store serve --record` does.

@@ -38,8 +38,7 @@ pub(crate) enum Store {
     #[command(after_help = "Example: shingle store serve --cache cache.img --disk disk.img --nbd \
                             unix:disk.sock")]
     Serve(Box<serve::Serve>),
-    /// How a cache is doing. If nobody serves it: what it holds, which is read from the SSD and
-    /// changes nothing there.
+    /// How a cache is doing. If nobody serves it: what it holds, read from the SSD, which is not changed.
     #[command(after_help = "Example: shingle store status --cache cache.img")]
     Status(status::AskStatus),
     /// What served caches are doing, every few seconds: rates, latencies, hits, what is dirty and for how long.
@@ -54,16 +53,16 @@ pub(crate) enum Store {
     /// Show mode, policy and parameters, of a cache that is served or not.
     #[command(after_help = "Example: shingle store get --cache cache.img")]
     Get(status::Get),
-    /// Exchange the SSD while clients are served: one that fails, or one that is to be another. What is dirty goes to
-    /// the disk first; the cache on the new SSD begins empty.
+    /// Put a new SSD in the place of the old one, which may have failed, while clients are served. What is dirty goes
+    /// to the disk first; the cache on the new SSD begins empty.
     #[command(after_help = "Example: shingle store replace --cache cache.img --with new.img")]
     Replace(Replace),
     /// Use all of an SSD or a disk that was made larger, while clients are served. A cache on an SSD that has grown
     /// begins empty: what is dirty goes to the disk first.
     #[command(after_help = "Example: shingle store grow --cache cache.img")]
     Grow(Ask),
-    /// What other policies and sizes would have done with the requests of clients: hits, and bands rewritten, estimated
-    /// from a sample, with how far that may be off.
+    /// What other policies and cache sizes would have done with the requests of clients: hits and bands rewritten,
+    /// estimated from a sample, and how far the estimate may be off.
     #[command(
         after_help = "Example: shingle store whatif --cache cache.img --policy most,lru --seconds 1"
     )]
@@ -107,8 +106,8 @@ pub(crate) struct Create {
     /// cache keeps them; the file is not needed later.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
-    /// Destroy the cache of this name, that is on the SSD or that the disk belongs to, with all dirty data
-    /// that it may hold. May be repeated.
+    /// Destroy the cache with this UUID, which is on the SSD or to which the disk belongs, and its dirty
+    /// data. May be repeated.
     #[arg(long, value_name = "UUID")]
     destroy: Vec<Uuid>,
     /// Destroy a file system, partition table or the like that is on the SSD, or the data of a file.
@@ -118,7 +117,7 @@ pub(crate) struct Create {
 
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
-    /// The SSD: a file or block device. Of a cache that is served also its UUID.
+    /// The SSD: a file or block device. If the cache is served, its UUID will do.
     #[arg(long, value_name = "FILE|DEV")]
     cache: PathBuf,
 }
@@ -130,15 +129,14 @@ pub(crate) struct Replace {
     /// The SSD that takes its place: a file or block device.
     #[arg(long, value_name = "FILE|DEV")]
     with: PathBuf,
-    /// Destroy the cache of this name, that is there or of which that is the disk, with all dirty data that it may hold.
-    /// May be repeated.
+    /// Destroy the cache with this UUID, which is on the new SSD, or whose disk that is, and its dirty data. May be
+    /// repeated.
     #[arg(long, value_name = "UUID")]
     destroy: Vec<Uuid>,
-    /// Destroy a file system, partition table or the like that is there, or the data of a file.
+    /// Destroy a file system, partition table or the like on the new SSD, or the data of a file.
     #[arg(long)]
     overwrite: bool,
-    /// Give up blocks whose newest data the SSD does not give any more; `status` lists them. They become what the disk has of
-    /// them.
+    /// Give up the dirty blocks that the SSD cannot read any more (`status` lists them): they become what the disk has.
     #[arg(long)]
     accept_lost: bool,
 }

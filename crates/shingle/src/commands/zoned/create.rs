@@ -33,7 +33,7 @@ pub(crate) struct Create {
     /// Zones that can be open or closed at a time; 0 for any number.
     #[arg(long, value_name = "N", default_value_t = 0)]
     max_active: u32,
-    /// What a power cut tears a write at: 512 to 4096.
+    /// Bytes that a power cut leaves wholly written or not at all: 512 to 4096.
     #[arg(long, value_name = "BYTES", default_value_t = 4096)]
     physical_block: u32,
     /// Refuse reads beyond a write pointer; otherwise they are zeros.

@@ -21,7 +21,7 @@ pub(crate) struct Format {
     /// The disk: a file made by `zoned create`, or a host-managed block device.
     #[arg(value_name = "FILE|DEV")]
     disk: PathBuf,
-    /// What says where blocks lie and cleans: one of `shingle list translations`.
+    /// The translation, which decides where blocks are written and cleans zones: one of `shingle list translations`.
     #[arg(short, long, value_name = "NAME")]
     translation: String,
     /// Set one of its parameters, as in amphisbaena.idle_free=0.2, or idle_free=0.2.
@@ -30,7 +30,7 @@ pub(crate) struct Format {
     /// How much of the conventional zones is its buffer. [default: all that the map leaves]
     #[arg(long, value_name = "SIZE", value_parser = cli::bytes)]
     buffer: Option<u64>,
-    /// Sequential zones that it does not get: zones are rewritten into them, and they take the place of zones that
+    /// Sequential zones kept from the translation: zones are rewritten into them, and they replace zones that
     /// fail. [default: 2, and 1 of 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     spare_zones: Option<u32>,

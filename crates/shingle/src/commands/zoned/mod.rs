@@ -25,22 +25,22 @@ pub(crate) enum Zoned {
     /// Make a file that behaves as a host-managed disk. It takes as much room as is written to it.
     #[command(after_help = "Example: shingle zoned create disk.zoned --zones 100 --zone-size 256M")]
     Create(create::Create),
-    /// What a zoned disk says of its zones: conditions and write pointers. Changes nothing; a file that is in use tells
-    /// how it was at the last flush.
+    /// The zones of a disk: conditions and write pointers. Changes nothing; of a file in use it shows the state at the
+    /// last flush.
     #[command(after_help = "Example: shingle zoned report disk.zoned")]
     Report(report::Report),
-    /// Make a zoned disk one that is written anywhere, by a translation. All that is on it is given up.
+    /// Make a zoned disk writable anywhere, by a translation. All that is on it is given up.
     #[command(after_help = "Example: shingle zoned format disk.zoned --translation fluid")]
     Format(format::Format),
     /// Read the map of a disk that is not in use, and compare its two copies. Changes nothing. Ends with 1 if something is
     /// damaged, be it in one copy only, or no spare zone is left.
     #[command(after_help = "Example: shingle zoned check disk.zoned")]
     Check(check::Check),
-    /// Make both copies of the map of a disk that is not in use whole. What one copy has is never given up; what neither has is,
-    /// if that is asked for.
+    /// Mend both copies of the map of a disk that is not in use. What one copy has is kept; what neither has is lost, and
+    /// given up with --give-up only.
     #[command(after_help = "Example: shingle zoned repair disk.zoned")]
     Repair(repair::Repair),
-    /// Serve a formatted disk as a block device, over NBD, without an SSD. `shingle store` puts one before it.
+    /// Serve a formatted disk as a block device, over NBD, without an SSD (with one: `shingle store`).
     #[command(after_help = "Example: shingle zoned serve disk.zoned --nbd unix:zoned.sock")]
     Serve(serve::Serve),
     /// How a formatted disk is doing: its buffer, its zones, cleaning, and what was written. If nobody serves it, what its

@@ -37,7 +37,7 @@ pub(crate) struct Serve {
     listening: Listening,
     #[command(flatten)]
     minimum_block: MinimumBlock,
-    /// Serve it without the SSD that belongs before it, whose data are given up: that SSD is refused from then on.
+    /// Serve a disk of a cache without its SSD, and give up what only the SSD has. From then on that SSD is refused.
     #[arg(long)]
     without_ssd: bool,
 }

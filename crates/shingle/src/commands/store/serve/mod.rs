@@ -72,8 +72,8 @@ pub(crate) struct Serve {
     /// them, or `any` for every user of this machine.
     #[arg(long, value_name = "USER,…|any", conflicts_with = "tls")]
     allow_users: Option<String>,
-    /// Be /dev/ublkbN, too, without NBD between: needs a build with the feature `ublk`, the ublk driver and
-    /// CAP_SYS_ADMIN. After a crash the next server of this cache takes the device over, and who uses it only waits.
+    /// Serve the cache as /dev/ublkbN, too, without NBD: needs a build with the feature `ublk`, the ublk driver and
+    /// CAP_SYS_ADMIN. After a crash its reads and writes wait until the next server of this cache takes it over.
     #[arg(long, value_name = "N")]
     ublk: Option<u32>,
     #[command(flatten)]
