@@ -311,9 +311,9 @@ fn what_is_wrong_is_told_and_nothing_is_changed() {
     let create = "create --cache cache.img --disk disk.img";
     bed.refused(1, "create --cache none --disk disk.img", "cannot open none");
     bed.make("small", MIB);
-    bed.refused(1, "create --cache small --disk disk.img", "needs at least 16 MiB");
+    bed.refused(1, "create --cache small --disk disk.img", "needs at least 8.6 MiB");
     bed.make("empty", 0);
-    bed.refused(1, "create --cache empty --disk disk.img", "needs at least 16 MiB");
+    bed.refused(1, "create --cache empty --disk disk.img", "needs at least 8.6 MiB");
     bed.make("odd", 10_000);
     bed.refused(1, "create --cache cache.img --disk odd", "whole blocks of 4096 bytes");
     bed.refused(1, "create --cache cache.img --disk cache.img", "cache and disk at once");
