@@ -84,9 +84,8 @@ impl Slots {
     }
 
     /// Whether a processor's cache holds all that is known of them: to ask the memory for it ahead costs more than it saves.
-    #[must_use]
     #[inline]
-    pub fn are_few(&self) -> bool {
+    pub(crate) fn are_few(&self) -> bool {
         self.capacity() <= FEW
     }
 

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use crate::bugs::{Bug, Seeded};
 use crate::format::journal::{JournalPage, RECORDS_MAX, Record};
 use crate::format::layout::{Copy, Layout};
-use crate::format::superblock::{SETTINGS_BYTES_MAX, Superblock};
+use crate::format::superblock::{SETTINGS_BYTES_MAX, SUCCESSOR_AHEAD, Superblock};
 use crate::format::{Frame, PAGE_BYTES, Page, State};
 use crate::table::Table;
 
@@ -200,11 +200,11 @@ impl Journal {
     /// As [`Journal::put_into_use`], where something is known of the disk though it changes: it stands in the place of
     /// the fingerprint.
     pub fn put_into_use_over(&mut self, disk: [u8; 32]) -> [Write; 2] {
-        /// An SSD that was made to take the place of this one is so many editions ahead at most before it is used.
-        const AHEAD: u64 = 4;
-        // Then this one is used all the same, and that one is an older copy from now on.
+        // An SSD that was emptied may have a successor, which has been put into use once at most. If this one is used all
+        // the same, that one is an older copy from now on.
         let was_given_up = self.superblock.dirty_from > 0 && self.table.live().next().is_none();
-        let edition = self.superblock.edition + if was_given_up { AHEAD } else { 1 };
+        let ahead = if was_given_up { SUCCESSOR_AHEAD + 2 } else { 1 };
+        let edition = self.superblock.edition + ahead;
         let before = self.superblock.clone();
         let (session, session_from) = (edition, self.last + 1);
         self.superblock = Superblock {

@@ -66,6 +66,9 @@ const SESSION_AT: usize = PAGE_BYTES - 16;
 /// Bytes of [`Superblock::settings`] at most.
 pub const SETTINGS_BYTES_MAX: usize = SESSION_AT - RAW_BYTES;
 
+/// A cache on an SSD that is to take the place of another is made so many editions ahead of it, before it is used.
+pub const SUCCESSOR_AHEAD: u64 = 2;
+
 /// What an SSD says of itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Superblock {

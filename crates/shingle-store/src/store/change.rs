@@ -15,6 +15,7 @@ use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_device::{Device, DeviceError, Mark, is_same};
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::layout::{Copy, Layout};
+use shingle_engine::format::superblock::SUCCESSOR_AHEAD;
 use shingle_engine::recover::{RecoverError, recover};
 use shingle_engine::settings::{Settings, SettingsError};
 use shingle_engine::{NewSsd, SsdState, Status};
@@ -288,8 +289,7 @@ impl Shared {
         settings: &Settings,
     ) -> Result<Device, ChangeError> {
         let path = new.path().to_owned();
-        // (The old one, should it be served again, goes beyond that: see `put_into_use_over`.)
-        let edition = self.edition_of_old()? + 2;
+        let edition = self.edition_of_old()? + SUCCESSOR_AHEAD;
         let uuid = *self.uuid.as_bytes();
         let settings = settings.to_text()?;
         let cache = NewCache { uuid, edition, fingerprint: [0; 32], settings };

@@ -48,11 +48,18 @@ impl Destination {
     /// # Errors
     /// If it was not written, or does not get its name.
     pub fn finish(self, written: io::Result<()>) -> io::Result<()> {
-        let Destination::Beside { partial, path } = self else { return written };
-        let named = written.and_then(|()| fs::rename(&partial, path));
+        let Destination::Beside { partial, path } = &self else { return written };
+        let named = written.and_then(|()| fs::rename(partial, path));
         if named.is_err() {
-            let _ = fs::remove_file(&partial);
+            self.give_up();
         }
         named
+    }
+
+    /// Removes what was written of a file that does not get its name.
+    pub(crate) fn give_up(self) {
+        if let Destination::Beside { partial, .. } = self {
+            let _ = fs::remove_file(partial);
+        }
     }
 }

@@ -124,7 +124,7 @@ impl Write for Out {
 impl Drop for Out {
     fn drop(&mut self) {
         if let Some(destination) = self.destination.take() {
-            let _ = destination.finish(Err(io::ErrorKind::Interrupted.into()));
+            destination.give_up();
         }
     }
 }
