@@ -6,7 +6,7 @@ use shingle_core::units::Block;
 use super::{Covered, Journal, PageKind, Write};
 use crate::format::journal::{JournalPage, Record};
 use crate::format::layout::{Copy, Layout};
-use crate::format::superblock::Superblock;
+use crate::format::superblock::{SUCCESSOR_AHEAD, Superblock};
 use crate::format::table::TablePage;
 use crate::format::{Frame, State};
 use crate::table::Table;
@@ -85,6 +85,20 @@ fn use_is_not_an_orderly_end() {
     assert_eq!((one.page, two.page), (0, 1));
     assert_eq!(one.bytes, two.bytes);
     assert_eq!(journal.superblock(), &written);
+}
+
+#[test]
+fn an_ssd_that_was_emptied_and_is_used_all_the_same_goes_beyond_its_successor() {
+    let (mut old, mut new) = (journal(), journal());
+    new.superblock.edition = old.superblock.edition + SUCCESSOR_AHEAD;
+    new.put_into_use();
+    old.invalidate(true);
+    old.put_into_use();
+    assert_eq!((old.superblock.edition, new.superblock.edition), (6, 4));
+    // But not one with a block: nobody has taken its place.
+    let mut used = with_a_block();
+    used.put_into_use();
+    assert_eq!(used.superblock.edition, 2);
 }
 
 #[test]
