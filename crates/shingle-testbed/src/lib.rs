@@ -1,6 +1,6 @@
 //! What tests of several crates share: changes of the machine for a moment (loop devices, mounts, other users), the
 //! search for mistakes that are made on purpose ([`bugs`]), the exploring of small worlds ([`explore`]), how often
-//! chance is asked ([`times`]), and where real traces are ([`trace`]).
+//! chance is asked ([`times`], [`seeds`]), and where real traces are ([`trace`]).
 //!
 //! The first need root, and root may well be somebody who only wanted to run the tests: so they are made where
 //! `SHINGLE_ROOT_TESTS=1` asks for it, and tests say `SKIPPED: …` elsewhere.
@@ -10,6 +10,7 @@ pub mod explore;
 mod quiet;
 
 use std::ffi::OsString;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -26,6 +27,24 @@ use tempfile::TempDir;
 pub fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{variable}={text}: give a whole number")))
+}
+
+/// The seeds of random runs: the one that `SHINGLE_SEED` says, or as many as `SHINGLE_SEEDS` says (`N`, or
+/// `FIRST..END`), or `0..default`.
+///
+/// # Panics
+/// If one is set to anything else.
+#[must_use]
+pub fn seeds(default: u64) -> Range<u64> {
+    if let Some(seed) = number("SHINGLE_SEED") {
+        return seed..seed + 1;
+    }
+    let Ok(text) = std::env::var("SHINGLE_SEEDS") else { return 0..default };
+    let (first, end) = text.split_once("..").unwrap_or(("0", &text));
+    match (first.parse(), end.parse()) {
+        (Ok(first), Ok(end)) if first < end => first..end,
+        _ => panic!("SHINGLE_SEEDS={text}: give a number of seeds, or FIRST..END"),
+    }
 }
 
 /// How often to do what tells the more the more often it is done: `count` times, or as many times that as `SHINGLE_TIMES`

@@ -1,20 +1,13 @@
 //! The shipping engine over devices that lose what was not flushed, tear, reorder and fail: no crash
 //! loses what was durable, nothing is ever mixed up, every command is answered.
 //!
-//! `SHINGLE_SEEDS=N` says how many runs of each theme; `SHINGLE_SEED=n` replays one.
+//! `SHINGLE_SEEDS=N` says how many runs of each theme, `SHINGLE_SEEDS=FIRST..END` which; `SHINGLE_SEED=N` replays one.
 
 use crate::simulated::world::{Theme, World};
 use shingle_core::registry::{Entry, Registry};
 use shingle_engine::Bug;
 use shingle_engine::settings::Settings;
-use shingle_testbed::number;
-
-fn seeds(default: u64) -> std::ops::Range<u64> {
-    match number("SHINGLE_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("SHINGLE_SEEDS").unwrap_or(default),
-    }
-}
+use shingle_testbed::seeds;
 
 /// Returns how many bands were written whole in all runs, and how many were given up.
 fn run(theme: Theme, default: u64) -> (u64, u64) {

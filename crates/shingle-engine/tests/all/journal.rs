@@ -17,7 +17,7 @@ use shingle_engine::journal::{Full, Journal, Write};
 use shingle_engine::recover::{Pages, RecoverError, Recovered, recover};
 use shingle_engine::settings::Settings;
 use shingle_engine::{Command, CommandOp, Config, Device, Engine, Kind};
-use shingle_testbed::number;
+use shingle_testbed::seeds;
 
 use crate::memory::Memory;
 
@@ -276,7 +276,7 @@ fn live_through(seed: u64) {
 
 #[test]
 fn no_crash_loses_what_was_committed() {
-    (0..number("SHINGLE_SEEDS").unwrap_or(400)).for_each(live_through);
+    seeds(400).for_each(live_through);
 }
 
 #[test]

@@ -4,24 +4,13 @@
 //! `SHINGLE_SEEDS=N` tries so many of each theme and translation, or `SHINGLE_SEEDS=FIRST..END` these, `SHINGLE_SEED=N` one,
 //! `SHINGLE_TRANSLATION=NAME` only that.
 
-use std::ops::Range;
-
 use crate::common::world::{Seen, Theme, World};
-use shingle_testbed::number;
+use shingle_testbed::seeds;
 use shingle_translation::translations::ALL;
-
-/// `N`, or `FIRST..END`.
-fn range(text: &str) -> Range<u64> {
-    let (first, end) = text.split_once("..").unwrap_or(("0", text));
-    first.parse().expect("a number")..end.parse().expect("a number")
-}
 
 fn lives(theme: Theme) {
     let only = std::env::var("SHINGLE_TRANSLATION").ok();
-    let seeds = match number("SHINGLE_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => range(std::env::var("SHINGLE_SEEDS").as_deref().unwrap_or("80")),
-    };
+    let seeds = seeds(80);
     let asked = |name: &str| only.as_ref().is_none_or(|only| only == name);
     let mut all = Seen::default();
     for entry in ALL.iter().filter(|entry| asked(entry.name)) {

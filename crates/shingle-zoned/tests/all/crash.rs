@@ -1,7 +1,7 @@
 //! Thousands of hosts that lose their disk's power, are killed, or meet errors, each by a seed: what was flushed is there,
 //! what is below a write pointer is what was written, and a pointer is never beyond.
 //!
-//! `SHINGLE_SEEDS=N` tries more of them, `SHINGLE_SEED=N` one.
+//! `SHINGLE_SEEDS=N` (or `FIRST..END`) tries more of them, `SHINGLE_SEED=N` one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use shingle_core::units::{Block, Zone};
 use shingle_engine::Buffer;
 use shingle_engine::buffer::zeroed;
-use shingle_testbed::{number, times};
+use shingle_testbed::{seeds, times};
 use shingle_zoned::{Condition, Fault, Faults, Geometry, MemoryDisk, ZonedDisk, ZonedError};
 
 const ZONES: u32 = 6;
@@ -347,14 +347,13 @@ fn run(seed: u64, seen: &mut Seen) {
 #[test]
 fn what_was_flushed_survives_whatever_ends_the_host() {
     let mut seen = Seen::default();
-    if let Some(seed) = number("SHINGLE_SEED") {
-        run(seed, &mut seen);
+    let seeds = seeds(times(1_200));
+    let begun = std::time::Instant::now();
+    seeds.clone().for_each(|seed| run(seed, &mut seen));
+    println!("seeds {seeds:?} in {:?}: {seen:?}", begun.elapsed());
+    if seeds.end - seeds.start == 1 {
         return;
     }
-    let seeds = number("SHINGLE_SEEDS").unwrap_or_else(|| times(1_200));
-    let begun = std::time::Instant::now();
-    (0..seeds).for_each(|seed| run(seed, &mut seen));
-    println!("{seeds} seeds in {:?}: {seen:?}", begun.elapsed());
     let Seen { between, lost_resets, torn, mixed, late, failed } = seen;
     for (what, count) in [
         ("between", between),
