@@ -1,13 +1,13 @@
-//! The decisions of shingle: what a cache in front of a shingled disk keeps, and who leaves it.
+//! The decisions of a cache in front of a shingled disk: which blocks it keeps, and which leave.
 //!
 //! Nothing here does I/O, reads a clock, draws a random number or fails at run time. A
-//! [`policy::Policy`] orders blocks and names victims; [`cache::Cache`] owns everything that could
-//! lose data and turns names into a [`plan::Plan`]; an executor (the simulator, the store, a test)
-//! carries the plan out and reports back. The same policy object serves all of them.
+//! [`policy::Policy`] orders blocks and names victims, the blocks that leave next. [`cache::Cache`] owns everything that could
+//! lose data and turns victims into a [`plan::Plan`]. An executor (the simulator, the store, a test)
+//! carries the plan out and reports back. The same policy works under all of them.
 //!
-//! To write a policy, read [`policy`] and one of [`policies`]; that is all there is to know.
+//! To write a policy, read [`policy`] and one of [`policies`]; you need nothing else.
 //!
-//! What an executor does, over a cache of two blocks:
+//! What an executor does, with a cache of two blocks:
 //!
 //! ```
 //! use shingle_core::{cache::Outcome, params::Params, plan::Plan, policy::Access};

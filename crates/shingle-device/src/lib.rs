@@ -1,17 +1,17 @@
 //! Files and block devices, as disks and SSDs: opened and locked for one process, measured, and read and
 //! written past the page cache where the file system can.
 //!
-//! - [`Device`] is a place that is ours alone. [`Direct`] is its I/O, one at a time.
-//! - [`Ring`] carries out the I/O of an engine on two of them, by io_uring.
-//! - [`Medium`] is something else in the place of a disk, which [`MediumThreads`] run.
+//! - [`Device`] is a file or block device that no other process can open. [`Direct`] does its I/O, one at a time.
+//! - [`Ring`] carries out the I/O of an engine on two devices, by io_uring.
+//! - [`Medium`] is something else in place of a disk, such as an emulated drive; [`MediumThreads`] run it.
 //! - [`Volume`] is a disk that is made of another one.
-//! - [`Lanes`] are threads for jobs of a disk: one for what changes it, some for reads, and idle time between.
+//! - [`Lanes`] are threads for jobs of a disk: one for jobs that change it, several for reads, and idle time between jobs.
 //! - [`Worker`] is a thread whose panic is an error.
-//! - [`IoError`] says what failed: which device, what was asked of it, where, and what the system says.
-//! - [`Alike`] tells of errors that are alike now and then.
-//! - [`Mark`], [`fingerprint`] and [`signature`] tell what a disk is, and what is on it.
+//! - [`IoError`] says what failed: which device, what was asked of it, where, and the error of the system.
+//! - [`Alike`] reports similar errors only now and then.
+//! - [`Mark`], [`fingerprint`] and [`signature`] tell which disk it is, and what is on it.
 //!
-//! What a cache is, and what stands on its SSD, this crate does not know; `shingle-store` does.
+//! This crate does not know what a cache is, or what is on its SSD; `shingle-store` does.
 //!
 //! ```
 //! use shingle_core::units::Block;

@@ -1,9 +1,9 @@
 //! Drive models in virtual time.
 //!
 //! A [`Drive`] takes an I/O and says when it was done and where the time went. Drives are made by name
-//! ([`make`]); what each is made of stands in its parameter sheet under `data/`, every figure with its
-//! source, and can be overridden by the user. [`measure::anchors`] runs published measurements on the models
-//! and tells how far off they are.
+//! ([`make`]). The parameters of each are in its sheet under `data/`, every figure with its
+//! source; the user can change them. [`measure::anchors`] runs published measurements on the models
+//! and says how far off they are.
 //!
 //! ```
 //! use shingle_core::units::{Block, Nanos, Op};
@@ -20,11 +20,11 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `drive.rs`, `io.rs`, `zone.rs`, `counters.rs`, `wear.rs` | the seams, and what goes over them |
-//! | `steps.rs` | what a drive does inside, for whoever does it on a real disk |
+//! | `drive.rs`, `io.rs`, `zone.rs`, `counters.rs`, `wear.rs` | the interface: traits, and the types that they use |
+//! | `steps.rs` | the steps that a drive takes inside, to carry them out on a real disk |
 //! | `registry/` | names, sheets in files, `make` |
 //! | `disks.rs` | real disks by their maker's number, and the model nearest to each |
-//! | `sheet/`, `data/` | parameter sheets; what a user may ask of a drive |
+//! | `sheet/`, `data/` | parameter sheets; what a user may set |
 //! | `models/` | the drives |
 //! | `parts/` | what they are made of |
 //! | `profile/` | what probing a disk found out, as a file, and the model made of it |

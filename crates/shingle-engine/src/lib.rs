@@ -1,11 +1,11 @@
-//! The cache of the store as a state machine, without a clock and without I/O, and what it keeps on the SSD.
+//! The cache of the store as a state machine, without a clock and without I/O, and the metadata that it keeps on the SSD.
 //!
-//! An [`Engine`] takes commands, completions and the time, and gives I/O and replies. [`journal`], [`table`] and
-//! [`recover`](mod@recover) keep what the SSD says of itself, in the [`format`](mod@format) that stands there.
-//! Whoever owns an engine is its world: the store has files, devices and a clock, the simulator drive models and
+//! An [`Engine`] takes commands, completions and the time, and returns I/O and replies. [`journal`], [`table`] and
+//! [`recover`](mod@recover) write and read the metadata, in the [`format`](mod@format) of the SSD.
+//! The owner of an engine carries out its I/O: the store on files and devices with a clock, the simulator on drive models in
 //! virtual time.
 //!
-//! A world in which all I/O goes well and nothing takes time:
+//! An owner whose I/O never fails and takes no time:
 //!
 //! ```
 //! use std::collections::HashMap;

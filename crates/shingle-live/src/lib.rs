@@ -1,11 +1,11 @@
-//! Where models meet real time and real devices.
+//! Models in real time, and on real devices.
 //!
-//! - [`Replay`] has a store serve the requests of a trace, on real files or devices, and measures that.
-//! - [`Emulation`] makes a shingled drive of an ordinary disk: its model decides, and what it does is real I/O.
+//! - [`Replay`] sends the requests of a trace to a store on real files or devices, and measures that.
+//! - [`Emulation`] makes a shingled drive of an ordinary disk: the model decides, and its steps are real I/O.
 //! - [`ServedModel`] is a drive model as an export of NBD, as slow as the drive.
 //! - [`ServedVolume`] is a disk that is made of another one, as an export of NBD.
 //!
-//! A model served for others, which answers when its drive would:
+//! A served model, which answers when its drive would:
 //!
 //! ```
 //! use std::sync::mpsc::channel;

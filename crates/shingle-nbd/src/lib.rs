@@ -3,13 +3,13 @@
 //!
 //! # What is here
 //!
-//! The protocol is pure: bytes in, bytes out. [`wire`] has its numbers and limits, [`options`],
-//! [`requests`] and [`replies`] its messages, [`handshake`] what precedes transmission and
-//! [`session`] the rules of it. [`server`] is the only part with sockets and threads: two for each
-//! connection, one that reads and one that writes. What is served is behind the trait
+//! The protocol is pure: bytes in, bytes out. [`wire`] has its numbers and limits; [`options`],
+//! [`requests`] and [`replies`] its messages; [`handshake`] what precedes transmission, and
+//! [`session`] the rules of transmission. Only [`server`] has sockets and threads: two threads for each
+//! connection, one that reads and one that writes. What is served implements the trait
 //! [`export::Export`]: commands with owned buffers go in, completions are called from any thread,
-//! and replies leave in that order. [`client`] is a distrustful client, [`url`] how it is told
-//! where to connect, [`memory`] an export for tests.
+//! and replies leave in the order of completions. [`client`] is a client that does not trust its server, [`url`] says
+//! where it connects, and [`memory`] is an export for tests.
 //!
 //! ```
 //! use std::{net::TcpStream, sync::Arc, time::Duration};
@@ -49,14 +49,14 @@
 //! | multi-conn | always: an export's flush covers what was answered on any connection |
 //! | block sizes | minimum 1 (or as set, up to 64 KiB), preferred 4096, maximum 32 MiB |
 //!
-//! Exports come and go while a server runs. An only one has the empty name too. Clients that do not ask for block sizes are served; a
-//! request that breaks the minimum is EINVAL. TRIM, CACHE and WRITE_ZEROES carry no payload and may
-//! be longer than the maximum. A range of no bytes is a success, except for BLOCK_STATUS. An
-//! unaligned length is told before a range past the end, and EPERM before both.
+//! Exports may come and go while a server runs. If there is only one, the empty name means it, too. Clients that do not ask for block
+//! sizes are served; a request that breaks the minimum is EINVAL. TRIM, CACHE and WRITE_ZEROES carry no payload and may
+//! be longer than the maximum. A range of no bytes is a success, except for BLOCK_STATUS. EPERM comes before
+//! the error of an unaligned length, and that before the error of a range past the end.
 //!
 //! # Limits
 //!
-//! | | | beyond it |
+//! | what | limit | beyond it |
 //! |---|---|---|
 //! | payload of READ and WRITE | [32 MiB](wire::PAYLOAD_BYTES_MAX) | EINVAL (READ with DF: EOVERFLOW); a WRITE's payload is skipped |
 //! | a string | [4096 bytes](wire::STRING_BYTES_MAX) | the option is refused: TOO_BIG |
@@ -65,28 +65,30 @@
 //! | options of a handshake | [1024](wire::OPTIONS_MAX) | cut off |
 //! | time for a handshake | [30 s](server::HANDSHAKE_MAX) | cut off |
 //! | descriptors of a context | [16384](wire::DESCRIPTORS_MAX) | the rest of the range is left out, and clients ask again |
-//! | requests in flight | [256](server::REQUESTS_IN_FLIGHT_MAX) a connection | no more are read until a reply has been sent |
+//! | requests in flight | [256](server::REQUESTS_IN_FLIGHT_MAX) a connection | no more requests are read until a reply has been sent |
 //! | payload held | [64 MiB](server::MEMORY_BYTES_MAX) a connection | the same |
-//! | payload held | [512 MiB](server::MEMORY_BYTES_ALL_MAX) all connections: half is shared out, 4 MiB to each, and half is for who needs more | who needs more stands in line, and is not read from meanwhile |
-//! | connections | [64](server::CONNECTIONS_MAX) | an idle one gives way; if all work, closed at once |
+//! | payload held | [512 MiB](server::MEMORY_BYTES_ALL_MAX) all connections: half is divided, 4 MiB to each, and half is for those that need more | a connection that needs more waits in line, and is not read from meanwhile |
+//! | connections | [64](server::CONNECTIONS_MAX) | an idle one is closed; if none is idle, the new one |
 //!
 //! A client that stalls after the handshake, even in the middle of a request, holds its own
-//! connection and, for a time, memory; [`server::Server::stop`] cuts it off. Where there are too many, the
-//! one that has done nothing for the longest time gives way to a new one: first those whose handshake
+//! connection and, for a time, memory; [`server::Server::stop`] cuts it off. If there are too many connections, the
+//! one that has been idle for longest is closed: first those whose handshake
 //! is not over, then those on which nothing has moved for [30 s](server::IDLE_MIN) and for which the
-//! export does nothing. So does one of these latter that holds memory for which others stand in line. A client with a
+//! export does nothing. One of the latter is also closed if it holds memory for which others wait in line. A client with a
 //! request under way is never cut off.
 //!
-//! Of a client that does not take its replies because it has gone, requests that the export does not have yet are
+//! If a client has gone without taking its replies, those of its requests that the export does not have yet are
 //! dropped.
 //!
 //! # What is refused
 //!
-//! Over TCP, other users than the server's own and root, unless [it is told](users). STARTTLS where there
-//! is no [certificate](tls) (POLICY), and all else before it where there is one (TLS_REQD), but on sockets in the file
-//! system; PEEK_EXPORT, EXTENDED_HEADERS and any
-//! other option (UNSUP); oldstyle handshakes; unknown client flags; RESIZE and unknown requests and
-//! flags (EINVAL). A message without its magic number ends the connection.
+//! - Over TCP: users other than the server's own and root, unless [they are allowed](users).
+//! - STARTTLS without a [certificate](tls) (POLICY). With one: all other options before STARTTLS (TLS_REQD), except on sockets in
+//!   the file system.
+//! - PEEK_EXPORT, EXTENDED_HEADERS and any other option (UNSUP); oldstyle handshakes; unknown client flags; RESIZE, and unknown
+//!   requests and flags (EINVAL).
+//!
+//! A message without its magic number ends the connection.
 
 #![allow(clippy::cast_possible_truncation)] // lengths are u32 in the protocol, and limited
 

@@ -2,24 +2,23 @@
 //! 2015): what it is, how much its persistent buffer holds and by what that is limited, where bands
 //! begin and end, what cleaning one costs, and whether it cleans in idle time.
 //!
-//! The probe is a program over [`target::Target`], a disk that takes I/O and tells when it was done.
-//! The same program runs on a drive model in virtual time, on a file or device, and on a disk that
-//! somebody serves by NBD.
+//! The probe works on a [`target::Target`], a disk that takes I/O and says when it was done: a drive
+//! model in virtual time, a file or device, or an export of NBD.
 //!
 //! | file | what |
 //! |---|---|
-//! | `target.rs` | the seam: a disk under probe |
+//! | `target.rs` | the trait of a disk that is probed |
 //! | `model.rs` | a drive model, in virtual time, with the noise of a clock |
 //! | `device.rs`, `nbd.rs` | a file or device; a disk served by NBD |
-//! | `clock.rs`, `fill.rs`, `sysfs.rs` | their clock, what is written to them, what the system knows of them |
+//! | `clock.rs`, `fill.rs`, `sysfs.rs` | the clock of these, what is written to them, what the system says about them |
 //! | `guard.rs` | what may not be destroyed |
-//! | `probe.rs`, `options.rs`, `plan.rs` | the probe, step by step; what may be asked; what it will take |
-//! | `session.rs` | measurements that outlive the process |
-//! | `scratch.rs`, `permute.rs` | where is written, how the buffer gets empty; orders that look random |
+//! | `probe.rs`, `options.rs`, `plan.rs` | the probe, step by step; its options; how long it will take |
+//! | `session.rs` | measurements, kept in a file |
+//! | `scratch.rs`, `permute.rs` | the region that is written, and how the buffer is emptied; orders that look random |
 //! | `reads.rs`, `distance.rs`, `cliff.rs`, `bands.rs`, `cost.rs`, `idle.rs` | the measurements |
 //! | `change.rs`, `split.rs` | their statistics: a change point, two kinds of latency |
-//! | `findings.rs`, `profile.rs` | what was found out and follows from it; the same as a drive profile |
-//! | `blind.rs` | drives drawn by a seed, and what was found of them beside what they are |
+//! | `findings.rs`, `profile.rs` | what was found out, in words and numbers; the same as a drive profile |
+//! | `blind.rs` | drives drawn by a seed, and what was found out beside the truth |
 
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // counts that lie in memory; microseconds
 

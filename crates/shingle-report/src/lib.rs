@@ -1,5 +1,5 @@
-//! What reports are made of: charts as SVG, the frame and style of a page that works offline, and
-//! numbers for people. What a report says is not here: that is the business of those who call.
+//! The parts of reports: charts as SVG, the frame and style of a page that works offline, and
+//! numbers for people. What a report says, its callers decide.
 
 #![allow(
     // Figures for people: counts below 2^53, pixels within a picture.

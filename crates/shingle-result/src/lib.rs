@@ -1,9 +1,9 @@
-//! What a run says of itself: what was counted, what that comes to, and the format it is written in.
+//! The results of a run: counters, the figures computed from them, and the format `shingle.result/1`.
 //!
-//! Simulated runs and real ones are told in the same words. Whoever runs something takes [`Snapshot`]s of
-//! its counters; [`Counts::between`] makes figures of two of them, and [`RunResult`] has all figures of a
-//! run. A [`Report`] is what commands print: several runs, and what they come to in words ([`verdict`]).
-//! No other crate says how any of that is written.
+//! Simulated and real runs have the same results. The code that runs something takes [`Snapshot`]s of
+//! its counters; [`Counts::between`] computes figures from two of them, and [`RunResult`] has all figures of a
+//! run. A [`Report`] is what commands print: several runs, and sentences about them ([`verdict`]).
+//! No other crate defines any of that format.
 //!
 //! ```
 //! use shingle_result::{Counts, HostCounters, Snapshot};

@@ -1,9 +1,9 @@
-//! What tests of several crates share: changes of the machine for a moment (loop devices, mounts, other users), the
-//! search for mistakes that are made on purpose ([`bugs`]), the exploring of small worlds ([`explore`]), how often
-//! chance is asked ([`times`], [`seeds`]), and where real traces are ([`trace`]).
+//! What tests of several crates share: temporary changes of the machine (loop devices, mounts, other users), the
+//! search for seeded mistakes ([`bugs`]), the exploration of small worlds ([`explore`]), how often random tests
+//! are repeated ([`times`]) and from which [`seeds`], and where real traces are ([`trace`]).
 //!
-//! The first need root, and root may well be somebody who only wanted to run the tests: so they are made where
-//! `SHINGLE_ROOT_TESTS=1` asks for it, and tests say `SKIPPED: …` elsewhere.
+//! Changes of the machine need root. They are made only if `SHINGLE_ROOT_TESTS=1` is set, because root may only
+//! want to run the tests; without it these tests print `SKIPPED: …`.
 
 pub mod bugs;
 pub mod explore;

@@ -1,13 +1,13 @@
-//! Holds a policy to its contract ([`shingle_core::policy::Policy`]), with the very checks that the policies of
-//! shingle pass. A policy anywhere runs them with one line in its tests:
+//! Checks that a policy keeps its contract ([`shingle_core::policy::Policy`]), as the built-in policies do.
+//! A policy outside the project runs the checks with one line in its tests:
 //!
 //! ```no_run
 //! # type MyPolicy = shingle_core::policies::most::Most;
 //! shingle_testkit::conformance!(MyPolicy);
 //! ```
 //!
-//! That makes one test of each of [`checks`], over every variant that the parameters of the policy offer.
-//! [`AtOnce`] is an executor to write tests of one's own with:
+//! That makes one test of each of [`checks`], which tries every variant that the parameters of the policy allow.
+//! [`AtOnce`] is an executor for tests of your own:
 //!
 //! ```
 //! use shingle_core::policies::most::Most;
@@ -23,7 +23,7 @@
 //! assert!(run.has(Block(0)) && !run.has(Block(8)));
 //! ```
 //!
-//! Nothing here measures: whether a policy is good is for `shingle compare` to say.
+//! Whether a policy is good, `shingle compare` shows; nothing here measures that.
 
 #![allow(clippy::cast_possible_truncation)] // caches and disks here are small
 #![allow(clippy::missing_panics_doc)] // to panic is what checks are for

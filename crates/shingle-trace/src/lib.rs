@@ -6,8 +6,8 @@
 //! synth:NAME ─────────────────────▶ synth ──────────┘
 //! ```
 //!
-//! [`open`] is the way in. Whatever the bytes are, the answer is valid requests or an error of one
-//! line that says where and what to do; nothing panics and memory is bounded.
+//! Begin with [`open`]. Whatever the bytes are, it gives valid requests or an error of one
+//! line that says where and what to do; nothing panics, and memory is bounded.
 //!
 //! ```
 //! use shingle_trace::{OpenOptions, Summary, read_all};

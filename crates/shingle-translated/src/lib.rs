@@ -1,7 +1,7 @@
 //! A translation over a real zoned disk.
 //!
-//! [`shingle_translation`] decides where blocks lie; [`shingle_zoned`] is disks. Here the one is carried out over the other,
-//! with a map on the disk that is whole after any crash.
+//! [`shingle_translation`] decides where blocks are; [`shingle_zoned`] has the disks. This crate carries a translation out on a
+//! disk, with a map on the disk that is consistent after any crash.
 //!
 //! ```text
 //!  read ─────────────────────────┐        write, trim, flush, idle: one work at a time
@@ -12,16 +12,15 @@
 //!        saved map: superblock, checkpoint, log; everything twice
 //! ```
 //!
-//! - [`format()`] makes the map, [`LiveDisk::open`] recovers it, [`inspect()`] only looks, [`repair()`] makes it whole.
-//! - [`LiveDisk`] is the disk as its host sees it. What fails is put right while it is in use (`live/failing.rs`).
+//! - [`format()`] makes the map, [`LiveDisk::open`] recovers it, [`inspect()`] only looks at it, [`repair()`] repairs it.
+//! - [`LiveDisk`] is the disk as its host sees it. Failures are handled while it is in use (`live/failing.rs`).
 //!
-//! Whatever the translation, a power cut loses nothing that was flushed: a zone that is rewritten moves to a spare, and the
-//! old one is given up when a map that no longer names it is durable. What stood on a zone that is gone is an error for
-//! exactly these blocks, until they are written again.
+//! With any translation a power cut loses nothing that was flushed: a zone that is rewritten moves to a spare, and the
+//! old zone is given up once a map that no longer names it is durable. Reading a block of a failed zone is an error, for
+//! exactly its blocks, until they are written again.
 //!
-//! It must not know what is a device and what a file, who asks, or how a translation decides. What it leaves out: readers do
-//! not tell the translation what they read, so orders by use count writes only; a checkpoint holds up works (not reads) while
-//! it is written.
+//! This crate must not know whether a disk is a device or a file, who asks, or how a translation decides. Left out: the
+//! translation is not told of reads, so orders by use count writes only; works (not reads) wait while a checkpoint is written.
 //!
 //! ```
 //! use shingle_core::units::Block;

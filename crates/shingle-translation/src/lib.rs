@@ -1,9 +1,9 @@
-//! Translations: where a block of a host-managed disk lives, and what is cleaned next.
+//! Translations: where a block of a host-managed disk is, and what is cleaned next.
 //!
-//! A host-managed disk takes writes only at the write pointers of its zones, but for a few
-//! conventional zones. A [`Translation`] makes a buffer of these, lets the host write
-//! where it likes, and moves what the buffer holds to the zones. Like a policy it decides and does
-//! nothing: the [`Executor`] makes I/O of its [`Step`]s, and the simulator, a store or a test carries that
+//! Apart from a few conventional zones, a host-managed disk takes writes only at the write pointers of its zones.
+//! A [`Translation`] uses the conventional zones as a buffer, lets the host write
+//! anywhere, and moves what the buffer holds to the other zones. Like a policy it only decides:
+//! the [`Executor`] makes I/O of its [`Step`]s, and the simulator, a store or a test carries that
 //! out.
 //!
 //! ```

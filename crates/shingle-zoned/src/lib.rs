@@ -13,9 +13,9 @@
 //! - [`create`] makes a file that is a zoned disk, [`open`] opens it, or a block device; [`open_read_only`] only looks.
 //! - [`MemoryDisk`] loses its power, or its host, where [`Faults`] say so.
 //!
-//! It is a crate of its own beside `shingle-device`, whose files and devices it opens, because most of it is neither: the
-//! rules and the disk in memory are for tests of whatever writes to zones, and those need no io_uring. What is written
-//! where it must not know.
+//! It opens files and devices with `shingle-device`, but is a crate of its own: the
+//! rules and the disk in memory are used by tests of all code that writes to zones, which need no io_uring. This crate must not
+//! know what is written where.
 //!
 //! ```
 //! use shingle_core::units::{Block, Zone};

@@ -1,4 +1,4 @@
-//! The command line, as a library: a program that adds policies of its own to the registry gets
+//! The command line as a library: a program that adds its own policies to the registry gets
 //! the whole command with one call.
 //!
 //! ```no_run
@@ -8,9 +8,9 @@
 //! shingle::main_with(&registry);
 //! ```
 //!
-//! The commands are functions too ([`api`]), for front ends of another kind.
+//! The commands are also functions ([`api`]), for other front ends.
 //!
-//! The features of the crate, all on by default, are parts of the command; `Cargo.toml` lists them.
+//! The features of the crate are parts of the command; `Cargo.toml` says what each adds.
 
 pub mod api;
 mod arguments;
