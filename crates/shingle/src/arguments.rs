@@ -38,7 +38,7 @@ pub(crate) enum Command {
     /// Policies side by side: which serves this trace on this disk best, and why.
     #[command(after_help = "Example: shingle compare trace.csv.gz -p lru,most,sac -c 1%,5%")]
     Compare(Box<Compare>),
-    /// How few rewrites of bands any policy can do with on a trace, and how far from that some are.
+    /// The rewrites of bands that any policy needs at least on a trace, and how far from that some are.
     #[command(after_help = "Example: shingle bound trace.csv.gz -d sac-emulator -c 5% -p most,sac")]
     Bound(Box<Bound>),
     /// What larger caches bring: hits, rewrites and I/O time over sizes, from a sample of the bands.
@@ -61,7 +61,7 @@ pub(crate) enum Command {
     /// against measurements.
     #[command(after_help = "Example: shingle list drives st8000as0002")]
     List(List),
-    /// Look at traces, and make others of them.
+    /// Look at traces, and make new ones from them.
     #[command(subcommand)]
     Trace(Trace),
     #[cfg(feature = "store")]
@@ -71,7 +71,7 @@ pub(crate) enum Command {
     )]
     Replay(Box<Replay>),
     #[cfg(feature = "store")]
-    /// A recording of a real cache, followed by the simulator: whether it decides the same.
+    /// Repeat a recording of a real cache in the simulator: does it decide the same?
     #[command(after_help = "Example: shingle follow live.shingle")]
     Follow(Follow),
     #[cfg(feature = "store")]
@@ -79,7 +79,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Store(Store),
     #[cfg(feature = "store")]
-    /// Drive models for others to test against.
+    /// Drive models to test other programs with.
     #[command(subcommand)]
     Model(Model),
     #[cfg(feature = "store")]

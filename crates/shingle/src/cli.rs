@@ -58,7 +58,7 @@ pub(crate) struct SetupArgs {
     /// With --as store and --pacing closed: requests under way at a time. [default: 32]
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<usize>,
-    /// With --as store: the client flushes so often, beside what the trace has. [default: never]
+    /// With --as store: seconds between flushes of the client, besides those of the trace. [default: never]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) flush_every: Option<u64>,
     /// Send each block by itself, destages in the order the policy names them (`4k`, as the papers'
@@ -98,7 +98,7 @@ pub(crate) struct SetupArgs {
     /// A native trace that takes more in memory stays in its file, and each run reads it again. [default: 1G]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) memory: Option<u64>,
-    /// Options from a TOML file; those on the command line come first.
+    /// Options from a TOML file; those on the command line override them.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
@@ -108,7 +108,7 @@ pub(crate) struct TraceArgs {
     /// A file (compressed or not), - for stdin, or a workload synth:NAME. [default: synth:mixed]
     #[arg(value_name = "TRACE")]
     pub(crate) trace: Option<String>,
-    /// Format, if it is not to be found from the content; for CSV with its columns, as in
+    /// Format, if it cannot be found from the content; for CSV with its columns, as in
     /// csv:time=1/us,op=2,offset=3/bytes,size=4/bytes.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
@@ -132,13 +132,13 @@ pub(crate) struct TraceArgs {
     /// Shift the trace up on the disk.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) offset: Option<u64>,
-    /// So many copies of the trace side by side, mixed request by request.
+    /// Run N copies of the trace side by side, mixed request by request.
     #[arg(long, value_name = "N", value_parser = copies)]
     pub(crate) copies: Option<u32>,
     /// Pack the zones that the trace touches together.
     #[arg(long)]
     pub(crate) remap: bool,
-    /// Seed of everything random. [default: 1]
+    /// Seed of all that is random. [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 }

@@ -33,7 +33,7 @@ pub(crate) struct Compare {
     /// [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
-    /// Policy to run along, shown dimmed; `none` for no baseline. [default: lru; none when only
+    /// Policy that is run too, shown dimmed; `none` for no baseline. [default: lru; none when only
     /// translations are compared, with -p none]
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,

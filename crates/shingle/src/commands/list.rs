@@ -28,7 +28,7 @@ pub(crate) struct List {
     /// As JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,
-    /// The sheet of a drive on stdout, to make one's own of it for `-d sheet:FILE`.
+    /// The sheet of a drive on stdout, to make your own from it for `-d sheet:FILE`.
     #[arg(long, conflicts_with = "json")]
     pub(crate) toml: bool,
     /// For `anchors`: a folder with the validation set of `DiskSim`, measured disks whose traces are replayed.
@@ -38,7 +38,7 @@ pub(crate) struct List {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Listed {
-    /// What a cache keeps, and who leaves it.
+    /// What a cache keeps, and which blocks leave it.
     Policies,
     /// Models of disks.
     Drives,

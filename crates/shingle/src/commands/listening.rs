@@ -15,7 +15,7 @@ use crate::output::note;
 
 #[derive(Debug, Args)]
 pub(crate) struct Listening {
-    /// Where clients connect: unix:PATH, or tcp:ADDR:PORT, without --tls of a loopback address. May come
+    /// Where clients connect: unix:PATH, or tcp:ADDR:PORT (without --tls a loopback address). May be given
     /// several times.
     #[arg(long, value_name = "ADDRESS", required = true)]
     nbd: Vec<String>,
@@ -31,12 +31,12 @@ pub(crate) struct Listening {
 #[derive(Debug, Default, Args)]
 pub(crate) struct Encrypting {
     /// Encrypt what goes over TCP, and let in only clients whose certificate is good. The folder has
-    /// server-cert.pem, server-key.pem, and ca-cert.pem of those who sign certificates of clients. On sockets
+    /// server-cert.pem, server-key.pem, and ca-cert.pem, which signs the certificates of clients. On sockets
     /// in the file system clients may encrypt.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) tls: Option<PathBuf>,
     /// Only these clients: DNS names or addresses in their certificates, or sha256:DIGITS of one. With EXPORT=
-    /// for one export only. May come several times.
+    /// for one export only. May be given several times.
     #[arg(long, value_name = "[EXPORT=]NAME,…", requires = "tls")]
     tls_allow: Vec<String>,
 }

@@ -39,8 +39,8 @@ pub(crate) struct Serve {
     model: String,
     #[command(flatten)]
     listening: Listening,
-    /// How many times faster than the drive. What this machine takes itself, some tens of
-    /// microseconds a request, is then as many times longer in the drive's time.
+    /// How many times faster than the drive. The time that this machine itself takes, some tens of
+    /// microseconds a request, then counts as many times in the drive's time.
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = cli::factor)]
     speed: u64,
     /// Set a parameter of the drive, as in drive.pb=64MiB or drive.idle_cleaning=off.

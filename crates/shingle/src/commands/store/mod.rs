@@ -47,7 +47,7 @@ pub(crate) enum Store {
     /// Write everything that is dirty to the disk, while clients are served.
     #[command(after_help = "Example: shingle store flush --cache cache.img")]
     Flush(Ask),
-    /// Set mode, policy or parameters. All of it counts at once.
+    /// Set mode, policy or parameters. All of it takes effect at once.
     #[command(after_help = "Example: shingle store set --cache cache.img mode=write-around")]
     Set(Set),
     /// Show mode, policy and parameters, of a cache that is served or not.
@@ -76,8 +76,8 @@ pub(crate) enum Store {
     /// Write everything that is dirty to the disk, without serving.
     #[command(after_help = "Example: shingle store export --cache cache.img --disk disk.img")]
     Export(Export),
-    /// Write everything that is dirty to the disk, and end the cache. The disk is then whole by
-    /// itself.
+    /// Write everything that is dirty to the disk, and end the cache. The disk then needs
+    /// no SSD.
     #[command(after_help = "Example: shingle store detach --cache cache.img --disk disk.img")]
     Detach(Detach),
 }
@@ -102,7 +102,7 @@ pub(crate) struct Create {
     /// Set a parameter, or the mode, as in sac.zone=40M or mode=write-through.
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// Plan with what `shingle probe` found out of the disk: size of its buffer, size of zones, costs. The
+    /// Plan with what `shingle probe` found out about the disk: size of its buffer, size of zones, costs. The
     /// cache keeps them; the file is not needed later.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
@@ -148,7 +148,7 @@ pub(crate) struct Set {
     /// What, as in mode=write-around, policy=most or sac.zone=40M.
     #[arg(required_unless_present = "profile", value_name = "NAME=VALUE")]
     what: Vec<String>,
-    /// Plan with what `shingle probe` found out of the disk.
+    /// Plan with what `shingle probe` found out about the disk.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
 }

@@ -17,7 +17,7 @@ pub(crate) struct Mix {
     traces: Vec<String>,
     #[command(flatten)]
     out: OutArgs,
-    /// So many copies of all of them.
+    /// Number of copies of all traces.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = copies)]
     copies: u32,
     /// Each trace, and each copy, begins so much behind the one before; 0 lays them on top of each
@@ -34,7 +34,7 @@ pub(crate) struct Mix {
     /// Pack the zones that each trace touches together.
     #[arg(long)]
     remap: bool,
-    /// Format of the traces, if it is not to be found from the content.
+    /// Format of the traces, if it cannot be found from the content.
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
     /// Which volumes to read of traces that hold several: NAME, NAME,NAME or '*'.

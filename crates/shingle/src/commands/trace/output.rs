@@ -17,7 +17,7 @@ pub(crate) struct OutArgs {
     /// File to write, or - for stdout. Its name says the format, and .gz or .zst packs it.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: String,
-    /// Format to write, if the name is not to say it.
+    /// Format to write, if the name does not say it.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
 }

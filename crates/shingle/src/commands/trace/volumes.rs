@@ -19,7 +19,7 @@ pub(crate) struct Volumes {
     /// A file, or - for stdin.
     #[arg(value_name = "TRACE")]
     trace: String,
-    /// Format of the trace, if it is not to be found from the content.
+    /// Format of the trace, if it cannot be found from the content.
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
     /// Take all requests for reads or for writes, in formats that do not say what they are.

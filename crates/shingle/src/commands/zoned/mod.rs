@@ -29,7 +29,7 @@ pub(crate) enum Zoned {
     /// last flush.
     #[command(after_help = "Example: shingle zoned report disk.zoned")]
     Report(report::Report),
-    /// Make a zoned disk writable anywhere, by a translation. All that is on it is given up.
+    /// Make a zoned disk writable anywhere, by a translation. All that is on it is lost.
     #[command(after_help = "Example: shingle zoned format disk.zoned --translation fluid")]
     Format(format::Format),
     /// Read the map of a disk that is not in use, and compare its two copies. Changes nothing. Ends with 1 if something is

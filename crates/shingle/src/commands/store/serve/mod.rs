@@ -64,7 +64,7 @@ pub(crate) struct Serve {
         "metrics", "counters", "log", "log_level"
     ])]
     config: Option<PathBuf>,
-    /// Where clients connect: unix:PATH, or tcp:ADDR:PORT, without --tls of a loopback address. May come several
+    /// Where clients connect: unix:PATH, or tcp:ADDR:PORT (without --tls a loopback address). May be given several
     /// times. Sockets that a service manager hands over are served without being named.
     #[arg(long, value_name = "ADDRESS")]
     nbd: Vec<String>,
