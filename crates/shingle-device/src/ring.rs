@@ -1,4 +1,4 @@
-//! I/O by io_uring. The one file with unsafe code: buffers belong to the kernel while an I/O is under
+//! I/O by io_uring. The one file of this crate with unsafe code: buffers belong to the kernel while an I/O is under
 //! way, and stay in the ring's own memory until it is done.
 
 #![allow(unsafe_code)]

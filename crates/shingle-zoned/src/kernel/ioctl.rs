@@ -1,4 +1,4 @@
-//! What only an ioctl does: reports of zones, and commands on them (`linux/blkzoned.h`). The one file with unsafe code,
+//! What only an ioctl does: reports of zones, and commands on them (`linux/blkzoned.h`). The one file of this crate with unsafe code,
 //! as the compiler cannot know what the kernel reads and writes behind a number: each number here goes with the one
 //! type that the kernel takes for it.
 //!
