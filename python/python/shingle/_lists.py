@@ -13,7 +13,7 @@ def _listed(what: str) -> list[dict[str, Any]]:
 
 
 def policies() -> list[dict[str, Any]]:
-    """What a cache keeps, and who leaves it: ``name``, ``about``, ``idle`` and ``parameters`` of each."""
+    """What a cache keeps, and which blocks leave it: ``name``, ``about``, ``idle`` and ``parameters`` of each."""
     return _listed("policies")
 
 

@@ -43,7 +43,7 @@ class TraceOptions(ShapeOptions, total=False):
 
     format: Annotated[
         str | None,
-        "the trace's format, if it is not to be found from the content; for CSV with its columns, as in "
+        "the trace's format, if it cannot be found from the content; for CSV with its columns, as in "
         '``"csv:time=1/us,op=2,offset=3/bytes,size=4/bytes"`` (docs/formats.md).',
     ]
     assume_op: Annotated[Literal["read", "write"] | None, "what all requests are, in formats that do not say."]
