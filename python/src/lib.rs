@@ -2,7 +2,7 @@
 //! these take and give. The package itself is in `python/shingle`; it documents them for users.
 //!
 //! Work is done on threads of its own without the interpreter's lock ([`work`]). Results are handed out as JSON
-//! and as Arrow tables. A module of one's own with more policies takes the whole of this by [`module`].
+//! and as Arrow tables. A module of your own with more policies takes all of this by [`module`].
 
 mod arrow;
 mod asked;
