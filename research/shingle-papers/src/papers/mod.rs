@@ -26,7 +26,9 @@ pub const ALL: &[&Paper] =
 pub fn named(name: &str) -> Result<&'static Paper, String> {
     ALL.iter().copied().find(|paper| paper.name == name).ok_or_else(|| {
         let names = nearest(name, ALL.iter().map(|paper| paper.name)).join(", ");
-        format!("there is no paper `{name}`; there are {names}")
+        format!(
+            "there is no paper `{name}`; there are {names} (and `own`, the policy of this project)"
+        )
     })
 }
 
