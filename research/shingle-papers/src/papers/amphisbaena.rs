@@ -28,7 +28,7 @@ use super::metrics::{
     ABORTED, BUFFER_HITS, COLD_HITS, HOT_HITS, PADDED, PADDED_FIRST, RESPONSE, RMW, RMW_FREE,
     TO_COLD, TO_HOT, VICTIM, WAF, WRITE_BACKS,
 };
-use super::rows::{factor, order, percent};
+use super::rows::rows;
 use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Row, Source};
 
 /// Amphisbaena.
@@ -104,18 +104,18 @@ const LOWEST: &[&[&str]] =
 macro_rules! table_3 {
     ($($trace:literal $requests:literal $writes:literal $updates:literal $zones:literal
        $sectors:literal;)*) => {
-        &[$(
-            factor!("§6.1, Table 3", concat!($trace, ": total requests (M)"), $requests,
-                |c| c.number(concat!($trace, ": total requests (M)")), SHAPED),
-            percent!("§6.1, Table 3", concat!($trace, ": write ratio (%)"), $writes,
-                |c| c.number(concat!($trace, ": write ratio (%)")), SHAPED),
-            percent!("§6.1, Table 3", concat!($trace, ": update ratio (%)"), $updates,
-                |c| c.number(concat!($trace, ": update ratio (%)")), SHAPED),
-            factor!("§6.1, Table 3", concat!($trace, ": write range (zones)"), $zones,
-                |c| c.number(concat!($trace, ": write range (zones)")), SHAPED),
-            factor!("§6.1, Table 3", concat!($trace, ": average write (sectors)"), $sectors,
-                |c| c.number(concat!($trace, ": average write (sectors)")), SHAPED),
-        )*]
+        rows! { "§6.1, Table 3" { $(
+            factor $requests: concat!($trace, ": total requests (M)"),
+                |c| c.number(concat!($trace, ": total requests (M)")), SHAPED;
+            percent $writes: concat!($trace, ": write ratio (%)"),
+                |c| c.number(concat!($trace, ": write ratio (%)")), SHAPED;
+            percent $updates: concat!($trace, ": update ratio (%)"),
+                |c| c.number(concat!($trace, ": update ratio (%)")), SHAPED;
+            factor $zones: concat!($trace, ": write range (zones)"),
+                |c| c.number(concat!($trace, ": write range (zones)")), SHAPED;
+            factor $sectors: concat!($trace, ": average write (sectors)"),
+                |c| c.number(concat!($trace, ": average write (sectors)")), SHAPED;
+        )* } }
     };
 }
 
@@ -147,36 +147,20 @@ const FIGURES: &[Figure] = &[
               than the buffer. Two traces are drawn, a point in thousands of each.",
         source: Source::Measured(|bench| bare::figure_2(bench, EIGHT)),
         charts: &[Chart::Own("periods")],
-        rows: &[
-            percent!(
-                "§2.3, Figure 2 (a)",
-                "blocks with short update periods, of the trace that has most (%)",
-                83.7,
-                |c| with_others(c, SHORT, SHORT, f64::max).0,
-                PERIODS
-            ),
-            percent!(
-                "§2.3, Figure 2 (a)",
-                "of these, updated once (%)",
-                6.76,
-                |c| with_others(c, SHORT, SHORT_ONCE, f64::max).1,
-                PERIODS
-            ),
-            percent!(
-                "§2.3, Figure 2 (b)",
-                "blocks with long update periods, of the trace that has most (%)",
-                85.0,
-                |c| 100.0 - with_others(c, SHORT, SHORT, f64::min).0,
-                PERIODS
-            ),
-            percent!(
-                "§2.3, Figure 2 (b)",
-                "of these, updated more than twice (%)",
-                70.0,
-                |c| with_others(c, SHORT, LONG_OFTEN, f64::min).1,
-                PERIODS
-            ),
-        ],
+        rows: rows! {
+            "§2.3, Figure 2 (a)" {
+                percent 83.7: "blocks with short update periods, of the trace that has most (%)",
+                    |c| with_others(c, SHORT, SHORT, f64::max).0, PERIODS;
+                percent 6.76: "of these, updated once (%)",
+                    |c| with_others(c, SHORT, SHORT_ONCE, f64::max).1, PERIODS;
+            }
+            "§2.3, Figure 2 (b)" {
+                percent 85.0: "blocks with long update periods, of the trace that has most (%)",
+                    |c| 100.0 - with_others(c, SHORT, SHORT, f64::min).0, PERIODS;
+                percent 70.0: "of these, updated more than twice (%)",
+                    |c| with_others(c, SHORT, LONG_OFTEN, f64::min).1, PERIODS;
+            }
+        },
     },
     Figure {
         id: "3",
@@ -184,26 +168,23 @@ const FIGURES: &[Figure] = &[
         how: "Two traces are drawn, a point in thousands of each.",
         source: Source::Measured(|bench| bare::figure_3(bench, EIGHT)),
         charts: &[Chart::Own("range")],
-        rows: &[
-            order!(
-                "§2.3, Figure 3 (a)",
-                "the write requests cover the entire LBA address space almost evenly: some trace writes nine \
-                 tenths of its zones within a tenth of the time",
-                |c| {
-                    let most = compare::of_traces(c, SPAN, f64::max);
-                    vec![two("", ("nine tenths", 90.0), ("the most", most))]
-                }
-            ),
-            order!(
-                "§2.3, Figure 3 (b)",
-                "are concentrated in a limited LBA address space: another one less than half of them",
-                |c| {
-                    let least = compare::of_traces(c, SPAN, f64::min);
-                    vec![two("", ("the least", least), ("half", 50.0))]
-                },
-                SPANS
-            ),
-        ],
+        rows: rows! {
+            "§2.3, Figure 3 (a)" {
+                order: "the write requests cover the entire LBA address space almost evenly: some trace writes nine \
+                        tenths of its zones within a tenth of the time",
+                    |c| {
+                        let most = compare::of_traces(c, SPAN, f64::max);
+                        vec![two("", ("nine tenths", 90.0), ("the most", most))]
+                    };
+            }
+            "§2.3, Figure 3 (b)" {
+                order: "are concentrated in a limited LBA address space: another one less than half of them",
+                    |c| {
+                        let least = compare::of_traces(c, SPAN, f64::min);
+                        vec![two("", ("the least", least), ("half", 50.0))]
+                    }, SPANS;
+            }
+        },
     },
     Figure {
         id: "12",
@@ -211,53 +192,30 @@ const FIGURES: &[Figure] = &[
         how: "Not normalised: the numbers are milliseconds.",
         source: Source::Runs(&[MAIN]),
         charts: &[Chart::ByTrace(RESPONSE), Chart::ByTrace(ABORTED)],
-        rows: &[
-            percent!(
-                "abstract, Figure 12",
-                "saved against Fluid_loop on average (%)",
-                29.9,
-                |c| average_saved(c, RESPONSE, "Fluid_loop"),
-                SCATTERED
-            ),
-            percent!(
-                "§6.2",
-                "saved against Fluid_loop on src2_2, the maximum (%)",
-                82.4,
-                |c| saved_on(c, RESPONSE, "Fluid_loop", "src2_2"),
-                SCATTERED
-            ),
-            percent!(
-                "§6.2",
-                "saved against Fluid_loop on src2_0, the minimum (%)",
-                4.8,
-                |c| saved_on(c, RESPONSE, "Fluid_loop", "src2_0"),
-                SCATTERED
-            ),
-            order!(
-                "§6.2, Figure 12",
-                "reduces the response latency compared to Fluid_loop, on each trace",
-                |c| lowest(c, RESPONSE, &["Fluid_loop"]),
-                SCATTERED
-            ),
-            order!(
-                "§6.2, Figure 12",
-                "the same, where no write ends a collection",
-                |c| with(c, "never aborts", RESPONSE, &["Fluid_loop"]),
-                SCATTERED
-            ),
-            order!(
-                "§6.2",
-                "most on src2_2",
-                |c| most_saved_on(c, RESPONSE, "Fluid_loop", "src2_2"),
-                SCATTERED
-            ),
-            order!(
-                "§6.2",
-                "least on src2_0",
-                |c| least_saved_on(c, RESPONSE, "Fluid_loop", "src2_0"),
-                SCATTERED
-            ),
-        ],
+        rows: rows! {
+            "abstract, Figure 12" {
+                percent 29.9: "saved against Fluid_loop on average (%)",
+                    |c| average_saved(c, RESPONSE, "Fluid_loop"), SCATTERED;
+            }
+            "§6.2" {
+                percent 82.4: "saved against Fluid_loop on src2_2, the maximum (%)",
+                    |c| saved_on(c, RESPONSE, "Fluid_loop", "src2_2"), SCATTERED;
+                percent 4.8: "saved against Fluid_loop on src2_0, the minimum (%)",
+                    |c| saved_on(c, RESPONSE, "Fluid_loop", "src2_0"), SCATTERED;
+            }
+            "§6.2, Figure 12" {
+                order: "reduces the response latency compared to Fluid_loop, on each trace",
+                    |c| lowest(c, RESPONSE, &["Fluid_loop"]), SCATTERED;
+                order: "the same, where no write ends a collection",
+                    |c| with(c, "never aborts", RESPONSE, &["Fluid_loop"]), SCATTERED;
+            }
+            "§6.2" {
+                order: "most on src2_2",
+                    |c| most_saved_on(c, RESPONSE, "Fluid_loop", "src2_2"), SCATTERED;
+                order: "least on src2_0",
+                    |c| least_saved_on(c, RESPONSE, "Fluid_loop", "src2_0"), SCATTERED;
+            }
+        },
     },
     Figure {
         id: "13",
@@ -265,26 +223,19 @@ const FIGURES: &[Figure] = &[
         how: "",
         source: Source::Runs(&[MAIN]),
         charts: &[Chart::ByTrace(BUFFER_HITS), Chart::ByTrace(HOT_HITS), Chart::ByTrace(COLD_HITS)],
-        rows: &[
-            order!(
-                "§6.2, Figure 13",
-                "the write-hit rate of Amphisbaena is higher than that of its competitors in all traces",
-                |c| highest(c, BUFFER_HITS, RIVALS),
-                WHOLE_FRAMES
-            ),
-            order!(
-                "§6.2",
-                "Fluid_loop outperforms Fluid and Skylight in most traces: on average",
-                |c| rises(c, BUFFER_HITS, &[&["Fluid", "Fluid_loop"], &["Skylight", "Fluid_loop"]])
-            ),
-            percent!(
-                "§6.2",
-                "in src2_2, points above Skylight, which achieves the suboptimal result",
-                5.8,
-                |c| c.at(BUFFER_HITS, "src2_2", "Amphisbaena", "")
-                    - c.at(BUFFER_HITS, "src2_2", "Skylight", "")
-            ),
-        ],
+        rows: rows! {
+            "§6.2, Figure 13" {
+                order: "the write-hit rate of Amphisbaena is higher than that of its competitors in all traces",
+                    |c| highest(c, BUFFER_HITS, RIVALS), WHOLE_FRAMES;
+            }
+            "§6.2" {
+                order: "Fluid_loop outperforms Fluid and Skylight in most traces: on average",
+                    |c| rises(c, BUFFER_HITS, &[&["Fluid", "Fluid_loop"], &["Skylight", "Fluid_loop"]]);
+                percent 5.8: "in src2_2, points above Skylight, which achieves the suboptimal result",
+                    |c| c.at(BUFFER_HITS, "src2_2", "Amphisbaena", "")
+                    - c.at(BUFFER_HITS, "src2_2", "Skylight", "");
+            }
+        },
     },
     Figure {
         id: "14",
@@ -292,21 +243,16 @@ const FIGURES: &[Figure] = &[
         how: "Bytes written to the disk by bytes that the host wrote; not normalised.",
         source: Source::Runs(&[MAIN]),
         charts: &[Chart::ByTrace(WAF)],
-        rows: &[
-            order!(
-                "§6.2, Figure 14",
-                "exhibits the lowest write amplification under all workloads",
-                |c| lowest(c, WAF, RIVALS),
-                FEW_BLOCKS
-            ),
-            percent!(
-                "§6.2",
-                "less than other strategies' on average (%)",
-                98.5,
-                |c| RIVALS.iter().map(|rival| average_saved(c, WAF, rival)).sum::<f64>() / 3.0,
-                AMPLIFIES
-            ),
-        ],
+        rows: rows! {
+            "§6.2, Figure 14" {
+                order: "exhibits the lowest write amplification under all workloads",
+                    |c| lowest(c, WAF, RIVALS), FEW_BLOCKS;
+            }
+            "§6.2" {
+                percent 98.5: "less than other strategies' on average (%)",
+                    |c| RIVALS.iter().map(|rival| average_saved(c, WAF, rival)).sum::<f64>() / 3.0, AMPLIFIES;
+            }
+        },
     },
     Figure {
         id: "15",
@@ -314,33 +260,20 @@ const FIGURES: &[Figure] = &[
         how: "",
         source: Source::Runs(&[MAIN]),
         charts: &[Chart::ByTrace(RMW), Chart::ByTrace(RMW_FREE), Chart::ByTrace(WRITE_BACKS)],
-        rows: &[
-            order!(
-                "§6.2, Figure 15",
-                "has the lowest number of RMW operations",
-                |c| lowest(c, RMW, RIVALS),
-                FEW_BLOCKS
-            ),
-            order!(
-                "§6.2, Figure 15",
-                "the total number of write-backs is lower than the other competitors'",
-                |c| lowest(c, WRITE_BACKS, RIVALS),
-                FEW_BLOCKS
-            ),
-            order!(
-                "§6.2, Figure 15",
-                "the lowest number of RMW operations, where no write ends a collection",
-                |c| with(c, "never aborts", RMW, RIVALS),
-                FEW_BLOCKS
-            ),
-            percent!(
-                "abstract, §6.2",
-                "RMWs saved against Fluid_loop on average (%)",
-                37.0,
-                |c| average_saved(c, RMW, "Fluid_loop"),
-                AMPLIFIES
-            ),
-        ],
+        rows: rows! {
+            "§6.2, Figure 15" {
+                order: "has the lowest number of RMW operations",
+                    |c| lowest(c, RMW, RIVALS), FEW_BLOCKS;
+                order: "the total number of write-backs is lower than the other competitors'",
+                    |c| lowest(c, WRITE_BACKS, RIVALS), FEW_BLOCKS;
+                order: "the lowest number of RMW operations, where no write ends a collection",
+                    |c| with(c, "never aborts", RMW, RIVALS), FEW_BLOCKS;
+            }
+            "abstract, §6.2" {
+                percent 37.0: "RMWs saved against Fluid_loop on average (%)",
+                    |c| average_saved(c, RMW, "Fluid_loop"), AMPLIFIES;
+            }
+        },
     },
     Figure {
         id: "16",
@@ -348,34 +281,20 @@ const FIGURES: &[Figure] = &[
         how: "Synthetic data in every write-back, the same gap counted again in each; and counted once.",
         source: Source::Runs(&[MAIN]),
         charts: &[Chart::ByTrace(PADDED), Chart::ByTrace(PADDED_FIRST)],
-        rows: &[
-            order!(
-                "§6.2, Figure 16",
-                "introduces the least amount of synthetic data among all the traces",
-                |c| lowest(c, PADDED, RIVALS),
-                PADDING
-            ),
-            order!(
-                "§6.2, Figure 16",
-                "the same, each gap counted once",
-                |c| lowest(c, PADDED_FIRST, RIVALS),
-                PADDED_ONCE
-            ),
-            factor!(
-                "§6.2",
-                "reduces synthetic data under src2_2 by up to (GB)",
-                552.0,
-                |c| below(c, PADDED, "src2_2", RIVALS),
-                PADDING
-            ),
-            factor!(
-                "§6.2",
-                "and under prxy_0 (GB)",
-                191.0,
-                |c| below(c, PADDED, "prxy_0", RIVALS),
-                PADDING
-            ),
-        ],
+        rows: rows! {
+            "§6.2, Figure 16" {
+                order: "introduces the least amount of synthetic data among all the traces",
+                    |c| lowest(c, PADDED, RIVALS), PADDING;
+                order: "the same, each gap counted once",
+                    |c| lowest(c, PADDED_FIRST, RIVALS), PADDED_ONCE;
+            }
+            "§6.2" {
+                factor 552.0: "reduces synthetic data under src2_2 by up to (GB)",
+                    |c| below(c, PADDED, "src2_2", RIVALS), PADDING;
+                factor 191.0: "and under prxy_0 (GB)",
+                    |c| below(c, PADDED, "prxy_0", RIVALS), PADDING;
+            }
+        },
     },
     Figure {
         id: "17",
@@ -383,20 +302,14 @@ const FIGURES: &[Figure] = &[
         how: "Buffered blocks that are written back, by zones written back.",
         source: Source::Runs(&[MAIN]),
         charts: &[Chart::ByTrace(VICTIM)],
-        rows: &[
-            order!(
-                "§6.2, Figure 17",
-                "except for ts_0 and src2_0, the size of the victim zone in Amphisbaena is the largest",
-                |c| but(highest(c, VICTIM, RIVALS), &["ts_0", "src2_0"]),
-                FEW_BLOCKS
-            ),
-            order!(
-                "§6.2, Figure 17",
-                "the same, where no write ends a collection",
-                |c| but(reversed(with(c, "never aborts", VICTIM, RIVALS)), &["ts_0", "src2_0"]),
-                FEW_BLOCKS
-            ),
-        ],
+        rows: rows! {
+            "§6.2, Figure 17" {
+                order: "except for ts_0 and src2_0, the size of the victim zone in Amphisbaena is the largest",
+                    |c| but(highest(c, VICTIM, RIVALS), &["ts_0", "src2_0"]), FEW_BLOCKS;
+                order: "the same, where no write ends a collection",
+                    |c| but(reversed(with(c, "never aborts", VICTIM, RIVALS)), &["ts_0", "src2_0"]), FEW_BLOCKS;
+            }
+        },
     },
     Figure {
         id: "18",
@@ -404,33 +317,27 @@ const FIGURES: &[Figure] = &[
         how: "",
         source: Source::Runs(&[BY_CHUNK]),
         charts: &[Chart::ByPoint(RESPONSE)],
-        rows: &[
-            order!(
-                "§6.3, Figure 18",
-                "increases with the chunk size for most traces: from 64 to 1024 KB, but under src2_2",
-                |c| but(grows(c, RESPONSE, &["64 KB", "1024 KB"]), &["src2_2"]),
-                NEVER_FULL
-            ),
-            order!(
-                "§6.3, Figure 18",
-                "under src2_2 decreases up to 256 KB and increases from there",
-                |c| vec![
-                    c.points_chain(
-                        RESPONSE,
-                        "src2_2",
-                        "Amphisbaena",
-                        &["256 KB", "128 KB", "64 KB"]
-                    ),
-                    c.points_chain(
-                        RESPONSE,
-                        "src2_2",
-                        "Amphisbaena",
-                        &["256 KB", "512 KB", "1024 KB"]
-                    ),
-                ],
-                FILLED_IN_TURN
-            ),
-        ],
+        rows: rows! {
+            "§6.3, Figure 18" {
+                order: "increases with the chunk size for most traces: from 64 to 1024 KB, but under src2_2",
+                    |c| but(grows(c, RESPONSE, &["64 KB", "1024 KB"]), &["src2_2"]), NEVER_FULL;
+                order: "under src2_2 decreases up to 256 KB and increases from there",
+                    |c| vec![
+                        c.points_chain(
+                            RESPONSE,
+                            "src2_2",
+                            "Amphisbaena",
+                            &["256 KB", "128 KB", "64 KB"]
+                        ),
+                        c.points_chain(
+                            RESPONSE,
+                            "src2_2",
+                            "Amphisbaena",
+                            &["256 KB", "512 KB", "1024 KB"]
+                        ),
+                    ], FILLED_IN_TURN;
+            }
+        },
     },
     Figure {
         id: "19",
@@ -438,30 +345,24 @@ const FIGURES: &[Figure] = &[
         how: "",
         source: Source::Runs(&[BY_CHUNK]),
         charts: &[Chart::ByPoint(BUFFER_HITS), Chart::ByPoint(HOT_HITS)],
-        rows: &[
-            percent!(
-                "§6.3, Figure 19",
-                "the write hit rate is not sensitive to the chunk size: points between least and most, on \
-                 average",
-                0.0,
-                |c| unlike(c, BUFFER_HITS, CHUNKS)
-            ),
-            order!(
-                "§6.3, Figure 19",
-                "write hits are mainly contributed by the HFB",
-                |c| {
-                    let pair = |trace: &&'static str| {
-                        two(
-                            trace,
-                            ("LFB", c.at(COLD_HITS, trace, "Amphisbaena", "64 KB")),
-                            ("HFB", c.at(HOT_HITS, trace, "Amphisbaena", "64 KB")),
-                        )
-                    };
-                    EIGHT.iter().map(pair).collect()
-                },
-                FEW_AGAIN
-            ),
-        ],
+        rows: rows! {
+            "§6.3, Figure 19" {
+                percent 0.0: "the write hit rate is not sensitive to the chunk size: points between least and most, on \
+                              average",
+                    |c| unlike(c, BUFFER_HITS, CHUNKS);
+                order: "write hits are mainly contributed by the HFB",
+                    |c| {
+                        let pair = |trace: &&'static str| {
+                            two(
+                                trace,
+                                ("LFB", c.at(COLD_HITS, trace, "Amphisbaena", "64 KB")),
+                                ("HFB", c.at(HOT_HITS, trace, "Amphisbaena", "64 KB")),
+                            )
+                        };
+                        EIGHT.iter().map(pair).collect()
+                    }, FEW_AGAIN;
+            }
+        },
     },
     Figure {
         id: "20",
@@ -469,12 +370,12 @@ const FIGURES: &[Figure] = &[
         how: "",
         source: Source::Runs(&[BY_CHUNK]),
         charts: &[Chart::ByPoint(WAF)],
-        rows: &[order!(
-            "§6.3, Figure 20",
-            "increases with the chunk size, except for src2_2: from 64 to 1024 KB",
-            |c| but(grows(c, WAF, &["64 KB", "1024 KB"]), &["src2_2"]),
-            NEVER_FULL
-        )],
+        rows: rows! {
+            "§6.3, Figure 20" {
+                order: "increases with the chunk size, except for src2_2: from 64 to 1024 KB",
+                    |c| but(grows(c, WAF, &["64 KB", "1024 KB"]), &["src2_2"]), NEVER_FULL;
+            }
+        },
     },
     Figure {
         id: "21",
@@ -482,21 +383,15 @@ const FIGURES: &[Figure] = &[
         how: "",
         source: Source::Runs(&[BY_CHUNK]),
         charts: &[Chart::ByPoint(RMW), Chart::ByPoint(RMW_FREE)],
-        rows: &[
-            order!(
-                "§6.3, Figure 21",
-                "the larger the chunk size, the higher the number of RMWs, but under src2_2: from 64 to \
-                 1024 KB",
-                |c| but(grows(c, RMW, &["64 KB", "1024 KB"]), &["src2_2"]),
-                NEVER_FULL
-            ),
-            order!(
-                "§6.3, Figure 21",
-                "on src2_2 it decreases as the chunk size increases",
-                |c| vec![c.points_chain(RMW, "src2_2", "Amphisbaena", &["1024 KB", "64 KB"])],
-                SMALLER_VICTIMS
-            ),
-        ],
+        rows: rows! {
+            "§6.3, Figure 21" {
+                order: "the larger the chunk size, the higher the number of RMWs, but under src2_2: from 64 to \
+                        1024 KB",
+                    |c| but(grows(c, RMW, &["64 KB", "1024 KB"]), &["src2_2"]), NEVER_FULL;
+                order: "on src2_2 it decreases as the chunk size increases",
+                    |c| vec![c.points_chain(RMW, "src2_2", "Amphisbaena", &["1024 KB", "64 KB"])], SMALLER_VICTIMS;
+            }
+        },
     },
     Figure {
         id: "22",
@@ -504,26 +399,16 @@ const FIGURES: &[Figure] = &[
         how: "",
         source: Source::Runs(&[BY_CHUNK]),
         charts: &[Chart::ByPoint(PADDED)],
-        rows: &[
-            order!(
-                "§6.3, Figure 22",
-                "grows with the chunk size for workloads other than src2_2: from 64 to 1024 KB",
-                |c| but(grows(c, PADDED, &["64 KB", "1024 KB"]), &["src2_2"]),
-                NEVER_FULL
-            ),
-            order!(
-                "§6.3, Figure 22",
-                "hm_0 introduces the most synthetic data",
-                |c| compare::most(c, PADDED, "hm_0", "64 KB"),
-                NORMALISED
-            ),
-            order!(
-                "§6.3, Figure 22",
-                "src2_2 introduces the least",
-                |c| compare::least(c, PADDED, "src2_2", "64 KB"),
-                NORMALISED
-            ),
-        ],
+        rows: rows! {
+            "§6.3, Figure 22" {
+                order: "grows with the chunk size for workloads other than src2_2: from 64 to 1024 KB",
+                    |c| but(grows(c, PADDED, &["64 KB", "1024 KB"]), &["src2_2"]), NEVER_FULL;
+                order: "hm_0 introduces the most synthetic data",
+                    |c| compare::most(c, PADDED, "hm_0", "64 KB"), NORMALISED;
+                order: "src2_2 introduces the least",
+                    |c| compare::least(c, PADDED, "src2_2", "64 KB"), NORMALISED;
+            }
+        },
     },
     Figure {
         id: "23",
@@ -531,28 +416,22 @@ const FIGURES: &[Figure] = &[
         how: "",
         source: Source::Runs(&[BY_CHUNK]),
         charts: &[Chart::ByPoint(VICTIM)],
-        rows: &[
-            order!(
-                "§6.3, Figure 23",
-                "the average victim zone decreases as the chunk size increases: from 64 to 1024 KB, but \
-                 under src2_2",
-                |c| but(grows(c, VICTIM, &["1024 KB", "64 KB"]), &["src2_2"]),
-                NEVER_FULL_VICTIMS
-            ),
-            order!(
-                "§6.3, Figure 23",
-                "for src2_2 it is largest at 128 KB",
-                |c| ["64 KB", "256 KB", "512 KB", "1024 KB"]
+        rows: rows! {
+            "§6.3, Figure 23" {
+                order: "the average victim zone decreases as the chunk size increases: from 64 to 1024 KB, but \
+                        under src2_2",
+                    |c| but(grows(c, VICTIM, &["1024 KB", "64 KB"]), &["src2_2"]), NEVER_FULL_VICTIMS;
+                order: "for src2_2 it is largest at 128 KB",
+                    |c| ["64 KB", "256 KB", "512 KB", "1024 KB"]
                     .map(|other| c.points_chain(
                         VICTIM,
                         "src2_2",
                         "Amphisbaena",
                         &[other, "128 KB"]
                     ))
-                    .to_vec(),
-                LARGEST
-            ),
-        ],
+                    .to_vec(), LARGEST;
+            }
+        },
     },
     Figure {
         id: "24",
@@ -560,24 +439,19 @@ const FIGURES: &[Figure] = &[
         how: "",
         source: Source::Runs(&[BY_CHUNK]),
         charts: &[Chart::ByPoint(TO_HOT), Chart::ByPoint(TO_COLD)],
-        rows: &[
-            order!(
-                "§6.3, Figure 24",
-                "the HFB is adjusted more than the LFB in most of the traces: in all together",
-                |c| {
-                    let sum = |metric| -> f64 {
-                        EIGHT.iter().map(|trace| c.at(metric, trace, "Amphisbaena", "64 KB")).sum()
+        rows: rows! {
+            "§6.3, Figure 24" {
+                order: "the HFB is adjusted more than the LFB in most of the traces: in all together",
+                    |c| {
+                        let sum = |metric| -> f64 {
+                            EIGHT.iter().map(|trace| c.at(metric, trace, "Amphisbaena", "64 KB")).sum()
+                        };
+                        vec![two("", ("to the LFB", sum(TO_COLD)), ("to the HFB", sum(TO_HOT)))]
                     };
-                    vec![two("", ("to the LFB", sum(TO_COLD)), ("to the HFB", sum(TO_HOT)))]
-                }
-            ),
-            order!(
-                "§6.3, Figure 24",
-                "under web_0 and src2_2 there is less variation",
-                |c| compare::least_of_two(c, TO_HOT, ["web_0", "src2_2"], "64 KB"),
-                BY_SHARE
-            ),
-        ],
+                order: "under web_0 and src2_2 there is less variation",
+                    |c| compare::least_of_two(c, TO_HOT, ["web_0", "src2_2"], "64 KB"), BY_SHARE;
+            }
+        },
     },
     Figure {
         id: "25",
@@ -585,30 +459,23 @@ const FIGURES: &[Figure] = &[
         how: "",
         source: Source::Runs(&[BY_LAMBDA]),
         charts: &[Chart::ByPoint(BUFFER_HITS), Chart::ByPoint(RESPONSE)],
-        rows: &[
-            percent!(
-                "§6.4, Figure 25",
-                "the write hit rate is not sensitive to λ: points between least and most, on average",
-                0.0,
-                |c| unlike(c, BUFFER_HITS, LAMBDAS)
-            ),
-            factor!(
-                "§6.4, Figure 25",
-                "the response latency is not: most ÷ least, on average",
-                1.0,
-                |c| compare::spread(c, RESPONSE, LAMBDAS)
-            ),
-            order!(
-                "§6.4",
-                "the best performance is achieved at λ = 0.1: response times on average",
-                |c| {
-                    let mean = |label: &str| compare::mean(c, RESPONSE, label);
-                    ["0.3", "0.5"]
-                        .map(|other| two("", ("0.1", mean("0.1")), (other, mean(other))))
-                        .to_vec()
-                }
-            ),
-        ],
+        rows: rows! {
+            "§6.4, Figure 25" {
+                percent 0.0: "the write hit rate is not sensitive to λ: points between least and most, on average",
+                    |c| unlike(c, BUFFER_HITS, LAMBDAS);
+                factor 1.0: "the response latency is not: most ÷ least, on average",
+                    |c| compare::spread(c, RESPONSE, LAMBDAS);
+            }
+            "§6.4" {
+                order: "the best performance is achieved at λ = 0.1: response times on average",
+                    |c| {
+                        let mean = |label: &str| compare::mean(c, RESPONSE, label);
+                        ["0.3", "0.5"]
+                            .map(|other| two("", ("0.1", mean("0.1")), (other, mean(other))))
+                            .to_vec()
+                    };
+            }
+        },
     },
     own::SMALL,
     own::DECISIONS,

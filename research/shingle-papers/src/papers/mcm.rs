@@ -20,7 +20,7 @@ use self::systems::{FC_A, FC_B, FC_COPIES, FC_WRITES_BACK, FIVE, MAIN, MAIN_FLAS
 use super::metrics::{
     ERASES, PAST_FLASH, RESPONSE, RMW, SLOWEST, VALID_COPIES, WA_FLASH, WAF, WRITTEN_BACK,
 };
-use super::rows::{factor, order, percent};
+use super::rows::rows;
 use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Row, Source};
 
 /// MCM.
@@ -93,18 +93,18 @@ const FIGURES: &[Figure] = &[
               requests.",
         source: Source::Measured(|bench| bare::figure_3(bench, TWO)),
         charts: &[Chart::Own("latency")],
-        rows: &[order!(
-            "§II-C, Figure 3",
-            "some I/O requests need 5 seconds or more to be processed",
-            |c| {
-                let slowest = |trace: &&'static str| match *trace {
-                    "rsrch_0" => (*trace, c.number("rsrch_0: slowest (s)")),
-                    _ => (*trace, c.number("src2_0: slowest (s)")),
-                };
-                above(5.0, "5 s", TWO.iter().map(slowest))
-            },
-            SLOW
-        )],
+        rows: rows! {
+            "§II-C, Figure 3" {
+                order: "some I/O requests need 5 seconds or more to be processed",
+                    |c| {
+                        let slowest = |trace: &&'static str| match *trace {
+                            "rsrch_0" => (*trace, c.number("rsrch_0: slowest (s)")),
+                            _ => (*trace, c.number("src2_0: slowest (s)")),
+                        };
+                        above(5.0, "5 s", TWO.iter().map(slowest))
+                    }, SLOW;
+            }
+        },
     },
     Figure {
         id: "3-right",
@@ -112,15 +112,16 @@ const FIGURES: &[Figure] = &[
         how: "The paper does not say whose; these are FC's.",
         source: Source::Runs(&[grid(TWO, &[FC_COPIES, FC_WRITES_BACK])]),
         charts: &[Chart::ByTrace(ERASES), Chart::ByTrace(WA_FLASH)],
-        rows: &[order!(
-            "§II-C, Figure 3",
-            "data needs to be flushed … through an erase operation: there are erases",
-            |c| {
-                let erases =
-                    |system| TWO.iter().map(move |trace| (*trace, c.at(ERASES, trace, system, "")));
-                above(0.0, "none", erases(FC_A).chain(erases(FC_B)))
+        rows: rows! {
+            "§II-C, Figure 3" {
+                order: "data needs to be flushed … through an erase operation: there are erases",
+                    |c| {
+                        let erases =
+                            |system| TWO.iter().map(move |trace| (*trace, c.at(ERASES, trace, system, "")));
+                        above(0.0, "none", erases(FC_A).chain(erases(FC_B)))
+                    };
             }
-        )],
+        },
     },
     Figure {
         id: "8",
@@ -128,54 +129,27 @@ const FIGURES: &[Figure] = &[
         how: "Not normalised: the numbers are milliseconds.",
         source: Source::Runs(&[MAIN]),
         charts: &[Chart::ByTrace(RESPONSE), Chart::ByTrace(SLOWEST)],
-        rows: &[
-            percent!(
-                "abstract, §IV-B.a",
-                "saved against Skylight on average (%)",
-                71.0,
-                |c| saved(c, RESPONSE, "Skylight"),
-                THROUGH
-            ),
-            percent!(
-                "§IV-B.a",
-                "saved against Skylight on src2_0 (%)",
-                82.44,
-                |c| saved_on(c, RESPONSE, "Skylight", "src2_0"),
-                THROUGH
-            ),
-            percent!(
-                "§IV-B.a",
-                "saved against FC, copying, on average (%)",
-                17.2,
-                |c| saved(c, RESPONSE, FC_A),
-                FC_BETWEEN
-            ),
-            percent!(
-                "§IV-B.a",
-                "saved against FC, writing back, on average (%)",
-                17.2,
-                |c| saved(c, RESPONSE, FC_B),
-                FC_BETWEEN
-            ),
-            order!(
-                "§IV-B.a",
-                "in src2_0 … a maximum reduction compared to Skylight",
-                |c| most_on(c, RESPONSE, "Skylight", "src2_0"),
-                PEAK
-            ),
-            order!(
-                "§IV-B.a, Figure 8",
-                "we outperform Skylight",
-                |c| least(c, RESPONSE, &["Skylight"]),
-                THROUGH
-            ),
-            order!(
-                "§IV-B.a, Figure 8",
-                "and also save … compared with the state-of-art FC",
-                |c| least(c, RESPONSE, &[FC_A, FC_B]),
-                FC_DIRECT
-            ),
-        ],
+        rows: rows! {
+            "abstract, §IV-B.a" {
+                percent 71.0: "saved against Skylight on average (%)",
+                    |c| saved(c, RESPONSE, "Skylight"), THROUGH;
+            }
+            "§IV-B.a" {
+                percent 82.44: "saved against Skylight on src2_0 (%)",
+                    |c| saved_on(c, RESPONSE, "Skylight", "src2_0"), THROUGH;
+                percent 17.2: "saved against FC, copying, on average (%)",
+                    |c| saved(c, RESPONSE, FC_A), FC_BETWEEN;
+                percent 17.2: "saved against FC, writing back, on average (%)",
+                    |c| saved(c, RESPONSE, FC_B), FC_BETWEEN;
+                order: "in src2_0 … a maximum reduction compared to Skylight",
+                    |c| most_on(c, RESPONSE, "Skylight", "src2_0"), PEAK;
+            }
+            "§IV-B.a, Figure 8" {
+                order: "we outperform Skylight", |c| least(c, RESPONSE, &["Skylight"]), THROUGH;
+                order: "and also save … compared with the state-of-art FC",
+                    |c| least(c, RESPONSE, &[FC_A, FC_B]), FC_DIRECT;
+            }
+        },
     },
     Figure {
         id: "9",
@@ -188,42 +162,24 @@ const FIGURES: &[Figure] = &[
             Chart::ByTrace(WRITTEN_BACK),
             Chart::ByTrace(PAST_FLASH),
         ],
-        rows: &[
-            factor!(
-                "§IV-B.b",
-                "that of Skylight ÷ that of MCM, on average",
-                25.2,
-                |c| times(c, WAF, "Skylight", "MCM"),
-                THROUGH
-            ),
-            percent!(
-                "§IV-B.b",
-                "less than that of FC, copying, on average (%)",
-                18.8,
-                |c| saved(c, WAF, FC_A),
-                FC_BANDS
-            ),
-            percent!(
-                "§IV-B.b",
-                "less than that of FC, writing back, on average (%)",
-                18.8,
-                |c| saved(c, WAF, FC_B),
-                FC_BANDS
-            ),
-            percent!(
-                "abstract, §I",
-                "RMWs saved against Skylight on average (%)",
-                96.0,
-                |c| saved(c, RMW, "Skylight"),
-                THROUGH
-            ),
-            order!(
-                "§IV-B.b",
-                "it mitigates the frequency of RMWs: MCM has fewer than Skylight",
-                |c| least(c, RMW, &["Skylight"]),
-                THROUGH
-            ),
-        ],
+        rows: rows! {
+            "§IV-B.b" {
+                factor 25.2: "that of Skylight ÷ that of MCM, on average",
+                    |c| times(c, WAF, "Skylight", "MCM"), THROUGH;
+                percent 18.8: "less than that of FC, copying, on average (%)",
+                    |c| saved(c, WAF, FC_A), FC_BANDS;
+                percent 18.8: "less than that of FC, writing back, on average (%)",
+                    |c| saved(c, WAF, FC_B), FC_BANDS;
+            }
+            "abstract, §I" {
+                percent 96.0: "RMWs saved against Skylight on average (%)",
+                    |c| saved(c, RMW, "Skylight"), THROUGH;
+            }
+            "§IV-B.b" {
+                order: "it mitigates the frequency of RMWs: MCM has fewer than Skylight",
+                    |c| least(c, RMW, &["Skylight"]), THROUGH;
+            }
+        },
     },
     Figure {
         id: "10",
@@ -231,42 +187,24 @@ const FIGURES: &[Figure] = &[
         how: "Beside them how much of what the host writes passes the flash and costs it nothing.",
         source: Source::Runs(&[MAIN_FLASH]),
         charts: &[Chart::ByTrace(ERASES), Chart::ByTrace(WA_FLASH), Chart::ByTrace(PAST_FLASH)],
-        rows: &[
-            percent!(
-                "abstract, §IV-B.c",
-                "fewer than FC, copying, on average (%)",
-                33.32,
-                |c| saved(c, ERASES, FC_A),
-                COUNTED
-            ),
-            percent!(
-                "abstract, §IV-B.c",
-                "fewer than FC, writing back, on average (%)",
-                33.32,
-                |c| saved(c, ERASES, FC_B),
-                COUNTED
-            ),
-            percent!(
-                "§IV-B.c",
-                "at most fewer than FC, copying (%)",
-                41.34,
-                |c| saved_at_most(c, ERASES, FC_A),
-                COUNTED
-            ),
-            percent!(
-                "§IV-B.c",
-                "at most fewer than FC, writing back (%)",
-                41.34,
-                |c| saved_at_most(c, ERASES, FC_B),
-                COUNTED
-            ),
-            order!(
-                "§IV-B.c, Figure 10",
-                "compared with FC, … reduction of erase operations",
-                |c| least(c, ERASES, &[FC_A, FC_B]),
-                COUNTED
-            ),
-        ],
+        rows: rows! {
+            "abstract, §IV-B.c" {
+                percent 33.32: "fewer than FC, copying, on average (%)",
+                    |c| saved(c, ERASES, FC_A), COUNTED;
+                percent 33.32: "fewer than FC, writing back, on average (%)",
+                    |c| saved(c, ERASES, FC_B), COUNTED;
+            }
+            "§IV-B.c" {
+                percent 41.34: "at most fewer than FC, copying (%)",
+                    |c| saved_at_most(c, ERASES, FC_A), COUNTED;
+                percent 41.34: "at most fewer than FC, writing back (%)",
+                    |c| saved_at_most(c, ERASES, FC_B), COUNTED;
+            }
+            "§IV-B.c, Figure 10" {
+                order: "compared with FC, … reduction of erase operations",
+                    |c| least(c, ERASES, &[FC_A, FC_B]), COUNTED;
+            }
+        },
     },
     Figure {
         id: "11",
@@ -274,21 +212,16 @@ const FIGURES: &[Figure] = &[
         how: "FC that writes back copies nothing, so there is nothing to save against it.",
         source: Source::Runs(&[MAIN_FLASH]),
         charts: &[Chart::ByTrace(VALID_COPIES)],
-        rows: &[
-            percent!(
-                "§IV-B.c",
-                "fewer than FC, copying, on average (%)",
-                40.7,
-                |c| saved(c, VALID_COPIES, FC_A),
-                COUNTED
-            ),
-            order!(
-                "§IV-B.c, Figure 11",
-                "regarding the number of valid page copies, our scheme reduces",
-                |c| least(c, VALID_COPIES, &[FC_A]),
-                COUNTED
-            ),
-        ],
+        rows: rows! {
+            "§IV-B.c" {
+                percent 40.7: "fewer than FC, copying, on average (%)",
+                    |c| saved(c, VALID_COPIES, FC_A), COUNTED;
+            }
+            "§IV-B.c, Figure 11" {
+                order: "regarding the number of valid page copies, our scheme reduces",
+                    |c| least(c, VALID_COPIES, &[FC_A]), COUNTED;
+            }
+        },
     },
     own::COUNTS,
     own::FOREGROUND,
@@ -303,16 +236,16 @@ const FIGURES: &[Figure] = &[
 macro_rules! table_1 {
     ($($trace:literal $requests:literal $writes:literal $sequential:literal $updates:literal
        $reason:expr;)*) => {
-        &[$(
-            factor!("§IV-A, Table I", concat!($trace, ": total requests"), $requests,
-                |c| c.number(concat!($trace, ": requests"))),
-            percent!("§IV-A, Table I", concat!($trace, ": write ratio (%)"), $writes,
-                |c| c.number(concat!($trace, ": writes (% of requests)"))),
-            percent!("§IV-A, Table I", concat!($trace, ": sequence data (%)"), $sequential,
-                |c| c.number(concat!($trace, ": sequential (% of writes)")), SEQUENCE),
-            percent!("§IV-A, Table I", concat!($trace, ": update ratio (%)"), $updates,
-                |c| c.number(concat!($trace, ": updates (% of writes)")), $reason),
-        )*]
+        rows! { "§IV-A, Table I" { $(
+            factor $requests: concat!($trace, ": total requests"),
+                |c| c.number(concat!($trace, ": requests"));
+            percent $writes: concat!($trace, ": write ratio (%)"),
+                |c| c.number(concat!($trace, ": writes (% of requests)"));
+            percent $sequential: concat!($trace, ": sequence data (%)"),
+                |c| c.number(concat!($trace, ": sequential (% of writes)")), SEQUENCE;
+            percent $updates: concat!($trace, ": update ratio (%)"),
+                |c| c.number(concat!($trace, ": updates (% of writes)")), $reason;
+        )* } }
     };
 }
 

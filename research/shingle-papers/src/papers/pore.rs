@@ -21,7 +21,7 @@ use super::bare;
 use super::metrics::{
     BANDS, BUFFER, DISK_READ, DISK_WRITE, HIT, READ_HIT, SSD, TOTAL, WA, WRITE_HIT,
 };
-use super::rows::{factor, order, percent, volumes_table};
+use super::rows::{rows, volumes_table};
 use crate::cells::{Cells, Chain};
 use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Source};
 use crate::grid::{Grid, Metric, ONE, Point, Size, System};
@@ -197,38 +197,31 @@ const FIGURES: &[Figure] = &[
               cmr7200, which holds 500 GB: beyond that its whole is the range.",
         source: Source::Measured(bare::pore_3),
         charts: &[Chart::Own("throughput")],
-        rows: &[
-            factor!("§II-B, Figure 3", "SMR: from 1.36 …", 1.36, |c| c
-                .number("SMR at 56 GB (MB/s)")),
-            factor!("§II-B, Figure 3", "… to 0.09 MB/s", 0.09, |c| c
-                .number("SMR at 1000 GB (MB/s)")),
-            percent!("§II-B", "declining for 93.4%", 93.4, |c| decline(c, "SMR")),
-            factor!(
-                "§II-B, Figure 3",
-                "CMR: from 1.46 …",
-                1.46,
-                |c| c.number("CMR at 56 GB (MB/s)"),
-                CMR_MODEL
-            ),
-            factor!(
-                "§II-B, Figure 3",
-                "… to 1.05 MB/s",
-                1.05,
-                |c| c.number("CMR at 1000 GB (MB/s)"),
-                CMR_MODEL
-            ),
-            percent!("§II-B", "that of CMR is only 28.1%", 28.1, |c| decline(c, "CMR"), CMR_MODEL),
-            order!(
-                "§II-B, Figure 3",
-                "an increasing performance gap: SMR falls with the range",
-                |c| {
-                    let at =
-                        |gb: &str| (gb.to_owned(), c.number(&format!("SMR at {gb} GB (MB/s)")));
-                    let links = ["1000", "448", "224", "112", "56"].map(at).to_vec();
-                    vec![Chain { place: "SMR".into(), links }]
-                }
-            ),
-        ],
+        rows: rows! {
+            "§II-B, Figure 3" {
+                factor 1.36: "SMR: from 1.36 …", |c| c.number("SMR at 56 GB (MB/s)");
+                factor 0.09: "… to 0.09 MB/s", |c| c.number("SMR at 1000 GB (MB/s)");
+            }
+            "§II-B" {
+                percent 93.4: "declining for 93.4%", |c| decline(c, "SMR");
+            }
+            "§II-B, Figure 3" {
+                factor 1.46: "CMR: from 1.46 …", |c| c.number("CMR at 56 GB (MB/s)"), CMR_MODEL;
+                factor 1.05: "… to 1.05 MB/s", |c| c.number("CMR at 1000 GB (MB/s)"), CMR_MODEL;
+            }
+            "§II-B" {
+                percent 28.1: "that of CMR is only 28.1%", |c| decline(c, "CMR"), CMR_MODEL;
+            }
+            "§II-B, Figure 3" {
+                order: "an increasing performance gap: SMR falls with the range",
+                    |c| {
+                        let at =
+                            |gb: &str| (gb.to_owned(), c.number(&format!("SMR at {gb} GB (MB/s)")));
+                        let links = ["1000", "448", "224", "112", "56"].map(at).to_vec();
+                        vec![Chain { place: "SMR".into(), links }]
+                    };
+            }
+        },
     },
     Figure {
         id: "4",
@@ -236,19 +229,20 @@ const FIGURES: &[Figure] = &[
         how: "Writes only, straight to the emulated disk.",
         source: Source::Runs(&[grid(Mode::Write, FOUR, &[SMR_ONLY])]),
         charts: &[Chart::ByTrace(BUFFER), Chart::ByTrace(BANDS)],
-        rows: &[order!(
-            "§II-C, Figure 4",
-            "SMR bands indeed accounts for the majority of the consumed I/O time",
-            |cells| {
-                let place = |trace: &&str| Chain {
-                    place: (*trace).into(),
-                    links: [BUFFER, BANDS]
-                        .map(|m| (m.name.to_owned(), cells.at(m, trace, "SMR-only", "")))
-                        .to_vec(),
-                };
-                FOUR.iter().map(place).collect()
+        rows: rows! {
+            "§II-C, Figure 4" {
+                order: "SMR bands indeed accounts for the majority of the consumed I/O time",
+                    |cells| {
+                        let place = |trace: &&str| Chain {
+                            place: (*trace).into(),
+                            links: [BUFFER, BANDS]
+                                .map(|m| (m.name.to_owned(), cells.at(m, trace, "SMR-only", "")))
+                                .to_vec(),
+                        };
+                        FOUR.iter().map(place).collect()
+                    };
             }
-        )],
+        },
     },
     Figure {
         id: "6",
@@ -259,17 +253,13 @@ const FIGURES: &[Figure] = &[
               they were met.",
         source: Source::Measured(|bench| bare::pore_6(bench, NINE)),
         charts: &[],
-        rows: &[
-            factor!("§III-A, Figure 6", "113.0 on average", 113.0, |c| c.number("mean")),
-            factor!(
-                "§III-A, Figure 6",
-                "in the range of 41.3 …",
-                41.3,
-                |c| c.number("least"),
-                BROADER
-            ),
-            factor!("§III-A, Figure 6", "… ~ 171.5", 171.5, |c| c.number("most")),
-        ],
+        rows: rows! {
+            "§III-A, Figure 6" {
+                factor 113.0: "113.0 on average", |c| c.number("mean");
+                factor 41.3: "in the range of 41.3 …", |c| c.number("least"), BROADER;
+                factor 171.5: "… ~ 171.5", |c| c.number("most");
+            }
+        },
     },
     Figure {
         id: "table-1",
@@ -297,71 +287,33 @@ const FIGURES: &[Figure] = &[
         how: "Cache of 2 % of the accessed range. The conventional disk is cmr7200.",
         source: Source::Runs(&[READ_WRITE_TIMED]),
         charts: &[Chart::ByTrace(TOTAL), Chart::ByTrace(DISK_WRITE), Chart::ByTrace(DISK_READ)],
-        rows: &[
-            factor!(
-                "§V-C.1, Figure 11",
-                "against SMR-only 11.83 times",
-                11.83,
-                |c| times_over(c, "SMR-only"),
-                READS
-            ),
-            factor!(
-                "§V-C.1, Figure 11",
-                "against CMR-only 3.26 times",
-                3.26,
-                |c| times_over(c, "CMR-only"),
-                READS
-            ),
-            factor!(
-                "§V-C.1, Figure 11",
-                "against LRU 2.84 times",
-                2.84,
-                |c| times_over(c, "LRU"),
-                READS
-            ),
-            factor!(
-                "§V-C.1, Figure 11",
-                "against LRU-band 1.63 times",
-                1.63,
-                |c| times_over(c, "LRU-band"),
-                READS
-            ),
-            order!(
-                "§V-C.1, Figure 11",
-                "Compared with LRU and LRU-band, our proposed PORE significantly shortens the write \
-                 I/O time",
-                |c| {
-                    let mut all = pairs(c, DISK_WRITE, FOUR, "PORE", "LRU-band");
-                    all.extend(pairs(c, DISK_WRITE, FOUR, "PORE", "LRU"));
-                    all
-                },
-                WDEV_WRITES
-            ),
-            factor!(
-                "§V-C.1",
-                "the write I/O time of SMR-only is 3.65 ~ 6.86 times slower than CMR-only: the least",
-                3.65,
-                |c| write_over_cmr(c, "SMR-only").into_iter().fold(f64::INFINITY, f64::min),
-                CMR
-            ),
-            factor!(
-                "§V-C.1",
-                "3.65 ~ 6.86 times slower than CMR-only: the most",
-                6.86,
-                |c| { write_over_cmr(c, "SMR-only").into_iter().fold(0.0, f64::max) },
-                CMR
-            ),
-            order!(
-                "§V-C.1",
-                "except ts, LRU's write I/O time is longer than CMR-only (i.e., 1.04 ∼ 2.01 times)",
-                |c| {
-                    let mut all = pairs(c, DISK_WRITE, &["wdev", "mds", "usr"], "CMR-only", "LRU");
-                    all.extend(pairs(c, DISK_WRITE, &["ts"], "LRU", "CMR-only"));
-                    all
-                },
-                CMR
-            ),
-        ],
+        rows: rows! {
+            "§V-C.1, Figure 11" {
+                factor 11.83: "against SMR-only 11.83 times", |c| times_over(c, "SMR-only"), READS;
+                factor 3.26: "against CMR-only 3.26 times", |c| times_over(c, "CMR-only"), READS;
+                factor 2.84: "against LRU 2.84 times", |c| times_over(c, "LRU"), READS;
+                factor 1.63: "against LRU-band 1.63 times", |c| times_over(c, "LRU-band"), READS;
+                order: "Compared with LRU and LRU-band, our proposed PORE significantly shortens the write \
+                        I/O time",
+                    |c| {
+                        let mut all = pairs(c, DISK_WRITE, FOUR, "PORE", "LRU-band");
+                        all.extend(pairs(c, DISK_WRITE, FOUR, "PORE", "LRU"));
+                        all
+                    }, WDEV_WRITES;
+            }
+            "§V-C.1" {
+                factor 3.65: "the write I/O time of SMR-only is 3.65 ~ 6.86 times slower than CMR-only: the least",
+                    |c| write_over_cmr(c, "SMR-only").into_iter().fold(f64::INFINITY, f64::min), CMR;
+                factor 6.86: "3.65 ~ 6.86 times slower than CMR-only: the most",
+                    |c| write_over_cmr(c, "SMR-only").into_iter().fold(0.0, f64::max), CMR;
+                order: "except ts, LRU's write I/O time is longer than CMR-only (i.e., 1.04 ∼ 2.01 times)",
+                    |c| {
+                        let mut all = pairs(c, DISK_WRITE, &["wdev", "mds", "usr"], "CMR-only", "LRU");
+                        all.extend(pairs(c, DISK_WRITE, &["ts"], "LRU", "CMR-only"));
+                        all
+                    }, CMR;
+            }
+        },
     },
     Figure {
         id: "12",
@@ -369,51 +321,29 @@ const FIGURES: &[Figure] = &[
         how: "Cache of 2 % of the accessed range.",
         source: Source::Runs(&[READ_WRITE]),
         charts: &[Chart::ByTrace(READ_HIT), Chart::ByTrace(WRITE_HIT), Chart::ByTrace(WA)],
-        rows: &[
-            percent!(
-                "§V-C.1, Figure 12 (a)",
-                "PORE's read hit rate reduction compared with LRU is 16.15% on average",
-                16.15,
-                |c| below_lru(c, READ_HIT),
-                READ_HITS
-            ),
-            percent!(
-                "§V-C.1, Figure 12 (b)",
-                "the mean write hit rate reduction is only 4.90%",
-                4.90,
-                |c| below_lru(c, WRITE_HIT)
-            ),
-            factor!(
-                "§V-C.1, Figure 12 (c)",
-                "SMR-only amplifies 3.92 times as much",
-                3.92,
-                |c| { over_pore(c, WA, NINE, "SMR-only", "") },
-                WITH_READS
-            ),
-            factor!(
-                "§V-C.1, Figure 12 (c)",
-                "LRU amplifies 4.82 times as much",
-                4.82,
-                |c| { over_pore(c, WA, NINE, "LRU", "") },
-                WITH_READS
-            ),
-            factor!(
-                "§V-C.1, Figure 12 (c)",
-                "LRU-band amplifies 2.31 times as much",
-                2.31,
-                |c| { over_pore(c, WA, NINE, "LRU-band", "") },
-                WITH_READS
-            ),
-            order!(
-                "§V-C.1, Figure 12 (c)",
-                "PORE achieves significant improvement compared with SMR-only, LRU, and LRU-band",
-                |c| {
-                    let others = ["SMR-only", "LRU", "LRU-band"];
-                    others.iter().flat_map(|other| pairs(c, WA, NINE, "PORE", other)).collect()
-                },
-                WITH_READS
-            ),
-        ],
+        rows: rows! {
+            "§V-C.1, Figure 12 (a)" {
+                percent 16.15: "PORE's read hit rate reduction compared with LRU is 16.15% on average",
+                    |c| below_lru(c, READ_HIT), READ_HITS;
+            }
+            "§V-C.1, Figure 12 (b)" {
+                percent 4.90: "the mean write hit rate reduction is only 4.90%",
+                    |c| below_lru(c, WRITE_HIT);
+            }
+            "§V-C.1, Figure 12 (c)" {
+                factor 3.92: "SMR-only amplifies 3.92 times as much",
+                    |c| over_pore(c, WA, NINE, "SMR-only", ""), WITH_READS;
+                factor 4.82: "LRU amplifies 4.82 times as much",
+                    |c| over_pore(c, WA, NINE, "LRU", ""), WITH_READS;
+                factor 2.31: "LRU-band amplifies 2.31 times as much",
+                    |c| over_pore(c, WA, NINE, "LRU-band", ""), WITH_READS;
+                order: "PORE achieves significant improvement compared with SMR-only, LRU, and LRU-band",
+                    |c| {
+                        let others = ["SMR-only", "LRU", "LRU-band"];
+                        others.iter().flat_map(|other| pairs(c, WA, NINE, "PORE", other)).collect()
+                    }, WITH_READS;
+            }
+        },
     },
     Figure {
         id: "13",
@@ -422,102 +352,48 @@ const FIGURES: &[Figure] = &[
               Times are of four traces, hit rates and write amplification of nine.",
         source: Source::Runs(&[WRITE_ONLY_TIMED, WRITE_ONLY]),
         charts: &[Chart::ByTrace(TOTAL), Chart::ByTrace(HIT), Chart::ByTrace(WA)],
-        rows: &[
-            factor!(
-                "§V-C.2, Figure 13 (a)",
-                "against SMR-only by a factor of 34.9",
-                34.9,
-                |c| { times_over(c, "SMR-only") },
-                STEEP
-            ),
-            factor!(
-                "§V-C.2, Figure 13 (a)",
-                "against CMR-only by a factor of 10.2",
-                10.2,
-                |c| { times_over(c, "CMR-only") },
-                CMR
-            ),
-            factor!(
-                "§V-C.2, Figure 13 (a)",
-                "against LRU by a factor of 4.60",
-                4.60,
-                |c| { times_over(c, "LRU") },
-                LESS_MORE
-            ),
-            factor!(
-                "§V-C.2, Figure 13 (a)",
-                "against LRU-band by a factor of 2.02",
-                2.02,
-                |c| { times_over(c, "LRU-band") },
-                ONCE
-            ),
-            order!(
-                "§V-C.2, Figure 13 (a)",
-                "PORE achieves higher performance than all",
-                |c| {
-                    let others = ["SMR-only", "CMR-only", "LRU", "LRU-band"];
-                    others.iter().flat_map(|other| pairs(c, TOTAL, FOUR, "PORE", other)).collect()
-                },
-                ONCE
-            ),
-            factor!(
-                "§V-C.2, Figure 13 (c)",
-                "The average write amplification rate of SMR-only is 45.6",
-                45.6,
-                |c| c.mean(WA, NINE, "SMR-only", "")
-            ),
-            factor!(
-                "§V-C.2, Figure 13 (c)",
-                "while that of LRU is larger, reaching 52.41",
-                52.41,
-                |c| c.mean(WA, NINE, "LRU", "")
-            ),
-            factor!(
-                "§V-C.2, Figure 13 (c)",
-                "LRU-band reduces the average write amplification rate to 21.99",
-                21.99,
-                |c| c.mean(WA, NINE, "LRU-band", "")
-            ),
-            factor!(
-                "§V-C.2, Figure 13 (c)",
-                "PORE achieves a much smaller one, i.e., 7.76",
-                7.76,
-                |c| c.mean(WA, NINE, "PORE", ""),
-                ONCE
-            ),
-            order!(
-                "§V-C.2, Figure 13 (c)",
-                "average write amplification: PORE 7.76, LRU-band 21.99, SMR-only 45.6, LRU 52.41",
-                |c| {
-                    let order = ["PORE", "LRU-band", "SMR-only", "LRU"];
-                    let mean = |system: &str| c.mean(WA, NINE, system, "");
-                    let links = order.iter().map(|s| ((*s).to_owned(), mean(s))).collect();
-                    vec![Chain { place: String::new(), links }]
-                },
-                POPULARITY
-            ),
-            factor!(
-                "§V-C.2, Figure 13 (c)",
-                "under five traces (i.e., ts, mds, stg, web, and usr) LRU has larger write \
-                 amplification rates than the SMR-only storage: their number",
-                5.0,
-                |c| count_below(c, WA, "SMR-only", "LRU"),
-                ONCE_COUNT
-            ),
-            factor!(
-                "§V-C.2, Figure 13 (b)",
-                "LRU-band's hit rates are higher than LRU under six traces: their number",
-                6.0,
-                |c| count_below(c, HIT, "LRU", "LRU-band"),
-                NEVER
-            ),
-            order!(
-                "§V-C.2, Figure 13 (b)",
-                "under two of the traces (i.e., prn and mds), PORE has higher hit rates than LRU",
-                |c| pairs(c, HIT, &["prn", "mds"], "LRU", "PORE"),
-                PROTECTS
-            ),
-        ],
+        rows: rows! {
+            "§V-C.2, Figure 13 (a)" {
+                factor 34.9: "against SMR-only by a factor of 34.9",
+                    |c| times_over(c, "SMR-only"), STEEP;
+                factor 10.2: "against CMR-only by a factor of 10.2",
+                    |c| times_over(c, "CMR-only"), CMR;
+                factor 4.60: "against LRU by a factor of 4.60", |c| times_over(c, "LRU"), LESS_MORE;
+                factor 2.02: "against LRU-band by a factor of 2.02",
+                    |c| times_over(c, "LRU-band"), ONCE;
+                order: "PORE achieves higher performance than all",
+                    |c| {
+                        let others = ["SMR-only", "CMR-only", "LRU", "LRU-band"];
+                        others.iter().flat_map(|other| pairs(c, TOTAL, FOUR, "PORE", other)).collect()
+                    }, ONCE;
+            }
+            "§V-C.2, Figure 13 (c)" {
+                factor 45.6: "The average write amplification rate of SMR-only is 45.6",
+                    |c| c.mean(WA, NINE, "SMR-only", "");
+                factor 52.41: "while that of LRU is larger, reaching 52.41",
+                    |c| c.mean(WA, NINE, "LRU", "");
+                factor 21.99: "LRU-band reduces the average write amplification rate to 21.99",
+                    |c| c.mean(WA, NINE, "LRU-band", "");
+                factor 7.76: "PORE achieves a much smaller one, i.e., 7.76",
+                    |c| c.mean(WA, NINE, "PORE", ""), ONCE;
+                order: "average write amplification: PORE 7.76, LRU-band 21.99, SMR-only 45.6, LRU 52.41",
+                    |c| {
+                        let order = ["PORE", "LRU-band", "SMR-only", "LRU"];
+                        let mean = |system: &str| c.mean(WA, NINE, system, "");
+                        let links = order.iter().map(|s| ((*s).to_owned(), mean(s))).collect();
+                        vec![Chain { place: String::new(), links }]
+                    }, POPULARITY;
+                factor 5.0: "under five traces (i.e., ts, mds, stg, web, and usr) LRU has larger write \
+                             amplification rates than the SMR-only storage: their number",
+                    |c| count_below(c, WA, "SMR-only", "LRU"), ONCE_COUNT;
+            }
+            "§V-C.2, Figure 13 (b)" {
+                factor 6.0: "LRU-band's hit rates are higher than LRU under six traces: their number",
+                    |c| count_below(c, HIT, "LRU", "LRU-band"), NEVER;
+                order: "under two of the traces (i.e., prn and mds), PORE has higher hit rates than LRU",
+                    |c| pairs(c, HIT, &["prn", "mds"], "LRU", "PORE"), PROTECTS;
+            }
+        },
     },
     Figure {
         id: "14",
@@ -525,42 +401,34 @@ const FIGURES: &[Figure] = &[
         how: "Writes only; cache of 2 % of the written range.",
         source: Source::Runs(&[grid(Mode::Write, FOUR, SCHEMES)]),
         charts: &[Chart::ByTrace(TOTAL), Chart::ByTrace(HIT), Chart::ByTrace(WA)],
-        rows: &[
-            order!(
-                "§V-D, Figure 14 (b)",
-                "PF can achieve much higher SSD hit rates than the other two",
-                |c| {
-                    let mut all = pairs(c, HIT, FOUR, "CF", "PF");
-                    all.extend(pairs(c, HIT, FOUR, "BL", "PF"));
-                    all
-                }
-            ),
-            order!(
-                "§V-D, Figure 14 (b)",
-                "its hit rates are higher than LRU in most cases except usr",
-                |c| pairs(c, HIT, &["wdev", "mds", "ts"], "LRU", "PF"),
-                PF_HITS
-            ),
-            order!(
-                "§V-D, Figure 14 (c)",
-                "PF is better than LRU, but CF and BL achieve much lower write amplification rates",
-                |c| {
-                    let mut all = pairs(c, WA, FOUR, "PF", "LRU");
-                    all.extend(pairs(c, WA, FOUR, "CF", "PF"));
-                    all.extend(pairs(c, WA, FOUR, "BL", "PF"));
-                    all
-                }
-            ),
-            order!(
-                "§V-D, Figure 14 (a)",
-                "For all the four traces, the BL scheme consumes the least I/O time",
-                |c| {
-                    let others = ["LRU", "CF", "PF"];
-                    others.iter().flat_map(|other| pairs(c, TOTAL, FOUR, "BL", other)).collect()
-                },
-                LITTLE_LOST
-            ),
-        ],
+        rows: rows! {
+            "§V-D, Figure 14 (b)" {
+                order: "PF can achieve much higher SSD hit rates than the other two",
+                    |c| {
+                        let mut all = pairs(c, HIT, FOUR, "CF", "PF");
+                        all.extend(pairs(c, HIT, FOUR, "BL", "PF"));
+                        all
+                    };
+                order: "its hit rates are higher than LRU in most cases except usr",
+                    |c| pairs(c, HIT, &["wdev", "mds", "ts"], "LRU", "PF"), PF_HITS;
+            }
+            "§V-D, Figure 14 (c)" {
+                order: "PF is better than LRU, but CF and BL achieve much lower write amplification rates",
+                    |c| {
+                        let mut all = pairs(c, WA, FOUR, "PF", "LRU");
+                        all.extend(pairs(c, WA, FOUR, "CF", "PF"));
+                        all.extend(pairs(c, WA, FOUR, "BL", "PF"));
+                        all
+                    };
+            }
+            "§V-D, Figure 14 (a)" {
+                order: "For all the four traces, the BL scheme consumes the least I/O time",
+                    |c| {
+                        let others = ["LRU", "CF", "PF"];
+                        others.iter().flat_map(|other| pairs(c, TOTAL, FOUR, "BL", other)).collect()
+                    }, LITTLE_LOST;
+            }
+        },
     },
     Figure {
         id: "15",
@@ -572,46 +440,35 @@ const FIGURES: &[Figure] = &[
             grid(Mode::Write, &["wdev"], &[LRU]),
         ]),
         charts: &[Chart::ByPoint(TOTAL), Chart::ByPoint(HIT), Chart::ByPoint(WA)],
-        rows: &[
-            percent!(
-                "§V-E, Figure 15 (b)",
-                "the zone size setting does not affect the cache hit rate much: spread of BL's, in \
-                 points",
-                0.0,
-                |c| spread_of(c, HIT, ZONES)
-            ),
-            order!(
-                "§V-E, Figure 15 (c)",
-                "too large zone settings lead to larger write amplification rate: BL",
-                |c| vec![between(c, WA, "BL", &["20 MB", "50 MB"])],
-                WDEV_ZONES
-            ),
-            order!(
-                "§V-E, Figure 15 (c)",
-                "too small zone settings also have negative effects, especially for the PF scheme",
-                |c| vec![between(c, WA, "PF", &["20 MB", "2 MB"])]
-            ),
-            order!(
-                "§V-E, Figure 15 (d)",
-                "The default setting usually achieves the best performance for all the three \
-                 schemes: against a tenth and ten times",
-                |c| {
-                    let all = ["CF", "PF", "BL"];
-                    all.iter()
-                        .flat_map(|s| [("1x", "0.1x"), ("1x", "10x")].map(|(a, b)| (*s, a, b)))
-                        .map(|(system, a, b)| between(c, TOTAL, system, &[a, b]))
-                        .collect()
-                },
-                PF_PERIODS
-            ),
-            factor!(
-                "§V-E, Figure 15 (f)",
-                "when period length is larger than 5 times of the write buffer size, the \
-                 amplification rates have reached the same level of LRU: BL at 10x against LRU",
-                1.0,
-                |c| c.at(WA, "wdev", "BL", "10x") / c.at(WA, "wdev", "LRU", "")
-            ),
-        ],
+        rows: rows! {
+            "§V-E, Figure 15 (b)" {
+                percent 0.0: "the zone size setting does not affect the cache hit rate much: spread of BL's, in \
+                              points",
+                    |c| spread_of(c, HIT, ZONES);
+            }
+            "§V-E, Figure 15 (c)" {
+                order: "too large zone settings lead to larger write amplification rate: BL",
+                    |c| vec![between(c, WA, "BL", &["20 MB", "50 MB"])], WDEV_ZONES;
+                order: "too small zone settings also have negative effects, especially for the PF scheme",
+                    |c| vec![between(c, WA, "PF", &["20 MB", "2 MB"])];
+            }
+            "§V-E, Figure 15 (d)" {
+                order: "The default setting usually achieves the best performance for all the three \
+                        schemes: against a tenth and ten times",
+                    |c| {
+                        let all = ["CF", "PF", "BL"];
+                        all.iter()
+                            .flat_map(|s| [("1x", "0.1x"), ("1x", "10x")].map(|(a, b)| (*s, a, b)))
+                            .map(|(system, a, b)| between(c, TOTAL, system, &[a, b]))
+                            .collect()
+                    }, PF_PERIODS;
+            }
+            "§V-E, Figure 15 (f)" {
+                factor 1.0: "when period length is larger than 5 times of the write buffer size, the \
+                             amplification rates have reached the same level of LRU: BL at 10x against LRU",
+                    |c| c.at(WA, "wdev", "BL", "10x") / c.at(WA, "wdev", "LRU", "");
+            }
+        },
     },
     Figure {
         id: "16",
@@ -619,73 +476,42 @@ const FIGURES: &[Figure] = &[
         how: "wdev, writes only; the cache is 1 to 5 % of the written range.",
         source: Source::Runs(&[CACHE_SIZES]),
         charts: &[Chart::ByPoint(TOTAL), Chart::ByPoint(HIT), Chart::ByPoint(WA)],
-        rows: &[
-            factor!(
-                "§V-F, Figure 16 (c)",
-                "the SMR write amplification rate reduction of PORE increases from 4.79 …",
-                4.79,
-                |c| at_cache(c, WA, "LRU", "1 %"),
-                WDEV
-            ),
-            factor!(
-                "§V-F, Figure 16 (c)",
-                "… to 20.65 times compared with LRU, from 1 % to 5 %",
-                20.65,
-                |c| at_cache(c, WA, "LRU", "5 %"),
-                WDEV
-            ),
-            order!("§V-F, Figure 16 (c)", "the reduction grows from 1 % to 5 %", |c| {
-                let link = |at: &str| (at.to_owned(), at_cache(c, WA, "LRU", at));
-                vec![Chain { place: String::new(), links: vec![link("1 %"), link("5 %")] }]
-            }),
-            percent!(
-                "§V-F, Figure 16 (a)",
-                "24.5% of LRU's time at 1 %",
-                24.5,
-                |c| { 100.0 / at_cache(c, TOTAL, "LRU", "1 %") },
-                WDEV
-            ),
-            percent!(
-                "§V-F, Figure 16 (a)",
-                "43.7% of LRU-band's time at 1 %",
-                43.7,
-                |c| { 100.0 / at_cache(c, TOTAL, "LRU-band", "1 %") },
-                WDEV
-            ),
-            percent!(
-                "§V-F, Figure 16 (a)",
-                "5.84% of LRU's time at 5 %",
-                5.84,
-                |c| { 100.0 / at_cache(c, TOTAL, "LRU", "5 %") },
-                WDEV
-            ),
-            percent!(
-                "§V-F, Figure 16 (a)",
-                "18.1% of LRU-band's time at 5 %",
-                18.1,
-                |c| { 100.0 / at_cache(c, TOTAL, "LRU-band", "5 %") },
-                WDEV
-            ),
-            order!(
-                "§V-F, Figure 16 (a)",
-                "In all the cases, PORE achieves better performance than LRU and LRU-band",
-                |c| at_all_sizes(c, TOTAL),
-                WDEV
-            ),
-            order!(
-                "§V-F, Figure 16 (b)",
-                "When the SSD cache is 1% and 5%, PORE achieves higher cache hit rates; a bit lower \
-                 in the cases of 2%, 3%, and 4% compared with LRU",
-                |c| {
-                    let higher =
-                        ["1 %", "5 %"].map(|at| c.chain(HIT, "wdev", at, &["LRU", "PORE"]));
-                    let lower = ["2 %", "3 %", "4 %"];
-                    let lower = lower.map(|at| c.chain(HIT, "wdev", at, &["PORE", "LRU"]));
-                    higher.into_iter().chain(lower).collect()
-                },
-                WDEV_HITS
-            ),
-        ],
+        rows: rows! {
+            "§V-F, Figure 16 (c)" {
+                factor 4.79: "the SMR write amplification rate reduction of PORE increases from 4.79 …",
+                    |c| at_cache(c, WA, "LRU", "1 %"), WDEV;
+                factor 20.65: "… to 20.65 times compared with LRU, from 1 % to 5 %",
+                    |c| at_cache(c, WA, "LRU", "5 %"), WDEV;
+                order: "the reduction grows from 1 % to 5 %",
+                    |c| {
+                        let link = |at: &str| (at.to_owned(), at_cache(c, WA, "LRU", at));
+                        vec![Chain { place: String::new(), links: vec![link("1 %"), link("5 %")] }]
+                    };
+            }
+            "§V-F, Figure 16 (a)" {
+                percent 24.5: "24.5% of LRU's time at 1 %",
+                    |c| 100.0 / at_cache(c, TOTAL, "LRU", "1 %"), WDEV;
+                percent 43.7: "43.7% of LRU-band's time at 1 %",
+                    |c| 100.0 / at_cache(c, TOTAL, "LRU-band", "1 %"), WDEV;
+                percent 5.84: "5.84% of LRU's time at 5 %",
+                    |c| 100.0 / at_cache(c, TOTAL, "LRU", "5 %"), WDEV;
+                percent 18.1: "18.1% of LRU-band's time at 5 %",
+                    |c| 100.0 / at_cache(c, TOTAL, "LRU-band", "5 %"), WDEV;
+                order: "In all the cases, PORE achieves better performance than LRU and LRU-band",
+                    |c| at_all_sizes(c, TOTAL), WDEV;
+            }
+            "§V-F, Figure 16 (b)" {
+                order: "When the SSD cache is 1% and 5%, PORE achieves higher cache hit rates; a bit lower \
+                        in the cases of 2%, 3%, and 4% compared with LRU",
+                    |c| {
+                        let higher =
+                            ["1 %", "5 %"].map(|at| c.chain(HIT, "wdev", at, &["LRU", "PORE"]));
+                        let lower = ["2 %", "3 %", "4 %"];
+                        let lower = lower.map(|at| c.chain(HIT, "wdev", at, &["PORE", "LRU"]));
+                        higher.into_iter().chain(lower).collect()
+                    }, WDEV_HITS;
+            }
+        },
     },
     Figure {
         id: "17",
@@ -712,29 +538,17 @@ const FIGURES: &[Figure] = &[
             )
         }]),
         charts: &[Chart::ByTrace(HOURS), Chart::Stacked("Seconds", &[SSD, DISK_READ, DISK_WRITE])],
-        rows: &[
-            factor!(
-                "§V-G, Figure 17",
-                "CMR-only 33.4 hours",
-                33.4,
-                |c| c.of(HOURS, "CMR-only"),
-                REAL
-            ),
-            factor!("§V-G, Figure 17", "LRU 13.0 hours", 13.0, |c| c.of(HOURS, "LRU"), REAL),
-            factor!("§V-G, Figure 17", "PORE 5.69 hours", 5.69, |c| c.of(HOURS, "PORE"), REAL),
-            order!(
-                "§V-G, Figure 17",
-                "33.4, 13.0, and 5.69 hours",
-                |c| { vec![c.chain(HOURS, "mix", "", &["PORE", "LRU", "CMR-only"])] },
-                REAL
-            ),
-            order!(
-                "§V-G, Figure 17",
-                "its hit rate is a bit lower than LRU",
-                |c| { vec![c.chain(HIT, "mix", "", &["PORE", "LRU"])] },
-                MIX_HITS
-            ),
-        ],
+        rows: rows! {
+            "§V-G, Figure 17" {
+                factor 33.4: "CMR-only 33.4 hours", |c| c.of(HOURS, "CMR-only"), REAL;
+                factor 13.0: "LRU 13.0 hours", |c| c.of(HOURS, "LRU"), REAL;
+                factor 5.69: "PORE 5.69 hours", |c| c.of(HOURS, "PORE"), REAL;
+                order: "33.4, 13.0, and 5.69 hours",
+                    |c| vec![c.chain(HOURS, "mix", "", &["PORE", "LRU", "CMR-only"])], REAL;
+                order: "its hit rate is a bit lower than LRU",
+                    |c| vec![c.chain(HIT, "mix", "", &["PORE", "LRU"])], MIX_HITS;
+            }
+        },
     },
     own::ZONES,
     own::WRITTEN_ONCE,

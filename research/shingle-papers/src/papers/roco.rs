@@ -22,7 +22,7 @@ use super::metrics::{
     ABSORBED, CLEAN_READ, DISK_RESPONSE, HOST_DIRTY, HOST_READ, IDLE_CLEANED, NON_SEQUENTIAL,
     RESPONSE, SEQUENTIAL, SYNTHESIZED,
 };
-use super::rows::{by_volume, factor, order, percent};
+use super::rows::{by_volume, rows};
 use crate::cells::{Cells, Chain};
 use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Row, Source};
 use crate::grid::{Grid, Metric, ONE, Sets, Size, System};
@@ -136,18 +136,22 @@ fn over_roco(cells: &Cells, metric: Metric, trace: &str, system: &str) -> f64 {
 macro_rules! slower {
     ($at:literal $metric:ident: $($system:literal
        [$proj:literal $prn:literal $src2:literal $stg:literal $src1:literal] $reason:expr;)*
-     $(and: $($other:expr),* $(,)?)?) => {
-        &[$(
-            slower!(one $at $metric $system "proj_0" $proj $reason[0]),
-            slower!(one $at $metric $system "prn_0" $prn $reason[1]),
-            slower!(one $at $metric $system "src2_2" $src2 $reason[2]),
-            slower!(one $at $metric $system "stg_0" $stg $reason[3]),
-            slower!(one $at $metric $system "src1_2" $src1 $reason[4]),
-        )* $($($other),*)?]
-    };
-    (one $at:literal $metric:ident $system:literal $trace:literal $value:literal $reason:expr) => {
-        factor!($at, concat!($trace, ": response time of ", $system, " ÷ that of ROCO"), $value,
-            |c| over_roco(c, $metric, $trace, $system), $reason)
+     $(and: $($others:tt)*)?) => {
+        rows! {
+            $at { $(
+                factor $proj: concat!("proj_0: response time of ", $system, " ÷ that of ROCO"),
+                    |c| over_roco(c, $metric, "proj_0", $system), $reason[0];
+                factor $prn: concat!("prn_0: response time of ", $system, " ÷ that of ROCO"),
+                    |c| over_roco(c, $metric, "prn_0", $system), $reason[1];
+                factor $src2: concat!("src2_2: response time of ", $system, " ÷ that of ROCO"),
+                    |c| over_roco(c, $metric, "src2_2", $system), $reason[2];
+                factor $stg: concat!("stg_0: response time of ", $system, " ÷ that of ROCO"),
+                    |c| over_roco(c, $metric, "stg_0", $system), $reason[3];
+                factor $src1: concat!("src1_2: response time of ", $system, " ÷ that of ROCO"),
+                    |c| over_roco(c, $metric, "src1_2", $system), $reason[4];
+            )* }
+            $($($others)*)?
+        }
     };
 }
 
@@ -179,24 +183,21 @@ const FIGURES: &[Figure] = &[
             "§4.2.1, Figure 7 (b)" SEQUENTIAL "sequential data" "Reorder-CZFIFO"
                 [4.81 21.19 79.93 7.95 7.69] IN_SEQUENCE;
             and:
-            order!(
-                "§4.2.1, Figure 7 (a)",
-                "implementing the zone-oriented block reordering can further reduce the ratios of \
-                 non-sequential data",
-                |c| chains(c, NON_SEQUENTIAL, &["Reorder-CZFIFO", "Cache-ZFIFO"])
-            ),
-            order!(
-                "§4.2.1, Figure 7 (b)",
-                "can further increase the ratios of sequential data",
-                |c| chains(c, SEQUENTIAL, &["Cache-ZFIFO", "Reorder-CZFIFO"])
-            ),
-            order!(
-                "§4.2.1, Figure 7 (a)",
-                "src2_2 benefits the most from the zone-oriented block reordering: by points",
-                |c| above_others(FIVE, "src2_2", |trace| {
-                    falls(c, NON_SEQUENTIAL, trace, "Cache-ZFIFO", "Reorder-CZFIFO")
-                })
-            ),
+            "§4.2.1, Figure 7 (a)" {
+                order: "implementing the zone-oriented block reordering can further reduce the ratios of \
+                        non-sequential data",
+                    |c| chains(c, NON_SEQUENTIAL, &["Reorder-CZFIFO", "Cache-ZFIFO"]);
+            }
+            "§4.2.1, Figure 7 (b)" {
+                order: "can further increase the ratios of sequential data",
+                    |c| chains(c, SEQUENTIAL, &["Cache-ZFIFO", "Reorder-CZFIFO"]);
+            }
+            "§4.2.1, Figure 7 (a)" {
+                order: "src2_2 benefits the most from the zone-oriented block reordering: by points",
+                    |c| above_others(FIVE, "src2_2", |trace| {
+                        falls(c, NON_SEQUENTIAL, trace, "Cache-ZFIFO", "Reorder-CZFIFO")
+                    });
+            }
         },
     },
     Figure {
@@ -215,17 +216,14 @@ const FIGURES: &[Figure] = &[
             "§4.2.1, Figure 8 (b)" SYNTHESIZED "synthesized data" "Reorder-CZFIFO"
                 [7.94 27.67 7.82 12.36 2.99] [GAPS; 5];
             and:
-            order!(
-                "§4.2.1, Figure 8 (a)",
-                "Reorder-CZFIFO can reduce the ratios of read data",
-                |c| chains(c, CLEAN_READ, &["Reorder-CZFIFO", "Cache-ZFIFO"])
-            ),
-            order!(
-                "§4.2.1, Figure 8 (b)",
-                "can reduce the ratios of synthesized data",
-                |c| chains(c, SYNTHESIZED, &["Reorder-CZFIFO", "Cache-ZFIFO"]),
-                GAPS
-            ),
+            "§4.2.1, Figure 8 (a)" {
+                order: "Reorder-CZFIFO can reduce the ratios of read data",
+                    |c| chains(c, CLEAN_READ, &["Reorder-CZFIFO", "Cache-ZFIFO"]);
+            }
+            "§4.2.1, Figure 8 (b)" {
+                order: "can reduce the ratios of synthesized data",
+                    |c| chains(c, SYNTHESIZED, &["Reorder-CZFIFO", "Cache-ZFIFO"]), GAPS;
+            }
         },
     },
     Figure {
@@ -254,45 +252,37 @@ const FIGURES: &[Figure] = &[
             "§4.2.2, Figure 9 (c)" HOST_READ "data read for host-side RMWs" "ROCO"
                 [0.32 0.56 0.0022 0.18 0.64] [""; 5];
             and:
-            order!(
-                "§4.2, Figures 7 (a) and 9 (a)",
-                "ROCO performs the best: its non-sequential data is less than that of Reorder-CZFIFO, \
-                 Cache-ZFIFO, Cache-LRU and HA, each more than the one before",
-                |c| ranks(c, "ROCO"),
-                RECENCY
-            ),
-            LEAST_NON_SEQUENTIAL,
-            order!(
-                "§4.2.2, Figures 7 and 9",
-                "CREA … can reduce the number of data blocks written to the HA-SMR drive: the cache absorbs \
-                 more than under Cache-ZFIFO",
-                |c| chains(c, ABSORBED, &["Cache-ZFIFO", "ROCO"]),
-                FEWER
-            ),
-            order!(
-                "§4.2.2, Figure 9 (a)",
-                "Cache-LRU does not work well for src2_2: what it takes off, in points, is least there",
-                |c| {
-                    let gain = |trace: &str| falls(c, NON_SEQUENTIAL, trace, "HA", "Cache-LRU");
-                    reversed(above_others(FIVE, "src2_2", gain))
-                }
-            ),
-            order!(
-                "§4.2.2, Figure 9 (b)",
-                "ROCO writes more sequential data to the HA-SMR drive than HA, Cache-LRU and \
-                 Cache-ZFIFO",
-                |c| {
-                    let others = ["HA", "Cache-LRU", "Cache-ZFIFO"];
-                    others.iter().flat_map(|other| chains(c, SEQUENTIAL, &[other, "ROCO"])).collect()
-                }
-            ),
-            FEW_HOST_RMWS,
-            order!(
-                "§4.2.2, Figure 9 (c)",
-                "The overhead is the least under src2_2",
-                |c| reversed(above_others(FIVE, "src2_2", |trace| c.at(HOST_READ, trace, "ROCO", ""))),
-                STARTS
-            ),
+            "§4.2, Figures 7 (a) and 9 (a)" {
+                order: "ROCO performs the best: its non-sequential data is less than that of Reorder-CZFIFO, \
+                        Cache-ZFIFO, Cache-LRU and HA, each more than the one before",
+                    |c| ranks(c, "ROCO"), RECENCY;
+            }
+            LEAST_NON_SEQUENTIAL;
+            "§4.2.2, Figures 7 and 9" {
+                order: "CREA … can reduce the number of data blocks written to the HA-SMR drive: the cache absorbs \
+                        more than under Cache-ZFIFO",
+                    |c| chains(c, ABSORBED, &["Cache-ZFIFO", "ROCO"]), FEWER;
+            }
+            "§4.2.2, Figure 9 (a)" {
+                order: "Cache-LRU does not work well for src2_2: what it takes off, in points, is least there",
+                    |c| {
+                        let gain = |trace: &str| falls(c, NON_SEQUENTIAL, trace, "HA", "Cache-LRU");
+                        reversed(above_others(FIVE, "src2_2", gain))
+                    };
+            }
+            "§4.2.2, Figure 9 (b)" {
+                order: "ROCO writes more sequential data to the HA-SMR drive than HA, Cache-LRU and \
+                        Cache-ZFIFO",
+                    |c| {
+                        let others = ["HA", "Cache-LRU", "Cache-ZFIFO"];
+                        others.iter().flat_map(|other| chains(c, SEQUENTIAL, &[other, "ROCO"])).collect()
+                    };
+            }
+            FEW_HOST_RMWS;
+            "§4.2.2, Figure 9 (c)" {
+                order: "The overhead is the least under src2_2",
+                    |c| reversed(above_others(FIVE, "src2_2", |trace| c.at(HOST_READ, trace, "ROCO", ""))), STARTS;
+            }
         },
     },
     Figure {
@@ -311,18 +301,14 @@ const FIGURES: &[Figure] = &[
             "§4.2.2, Figure 10 (b)" SYNTHESIZED "synthesized data" "ROCO"
                 [1.3 3.68 0.11 1.95 1.44] [GAPS; 5];
             and:
-            order!(
-                "§4.2.2, Figure 10 (a)",
-                "ROCO generates the least read data during the disk cache cleaning",
-                |c| least(c, CLEAN_READ, "ROCO"),
-                LEAST_CLEANED
-            ),
-            order!(
-                "§4.2.2, Figure 10 (b)",
-                "ROCO reduces the ratios of generated synthesized data: it is least",
-                |c| least(c, SYNTHESIZED, "ROCO"),
-                GAPS
-            ),
+            "§4.2.2, Figure 10 (a)" {
+                order: "ROCO generates the least read data during the disk cache cleaning",
+                    |c| least(c, CLEAN_READ, "ROCO"), LEAST_CLEANED;
+            }
+            "§4.2.2, Figure 10 (b)" {
+                order: "ROCO reduces the ratios of generated synthesized data: it is least",
+                    |c| least(c, SYNTHESIZED, "ROCO"), GAPS;
+            }
         },
     },
     Figure {
@@ -342,25 +328,15 @@ const FIGURES: &[Figure] = &[
             "Cache-LRU" [5.61 4.97 14.1 5.46 11.29] [PER_IO; 5];
             "Cache-ZFIFO" [3.82 4.67 12.77 3.7 8.35] [OVER_ZFIFO; 5];
             and:
-            order!(
-                "§4.2.2, Figure 11",
-                "ROCO improves the performance of the HA-SMR drive the most among the four solutions: \
-                 ROCO, Cache-ZFIFO, Cache-LRU, HA",
-                |c| chains(c, DISK_RESPONSE, &["ROCO", "Cache-ZFIFO", "Cache-LRU", "HA"]),
-                PER_IO
-            ),
-            order!(
-                "§4.2.2, Figure 11",
-                "Among the five traces … the most under proj_0",
-                |c| above_others(FIVE, "proj_0", |trace| over_roco(c, DISK_RESPONSE, trace, "HA")),
-                BUNCHED
-            ),
-            order!(
-                "§4.2.2, Figure 11",
-                "does not improve the performance … so much under prn_0",
-                |c| reversed(above_others(FIVE, "prn_0", |trace| over_roco(c, DISK_RESPONSE, trace, "HA"))),
-                BUNCHED
-            ),
+            "§4.2.2, Figure 11" {
+                order: "ROCO improves the performance of the HA-SMR drive the most among the four solutions: \
+                        ROCO, Cache-ZFIFO, Cache-LRU, HA",
+                    |c| chains(c, DISK_RESPONSE, &["ROCO", "Cache-ZFIFO", "Cache-LRU", "HA"]), PER_IO;
+                order: "Among the five traces … the most under proj_0",
+                    |c| above_others(FIVE, "proj_0", |trace| over_roco(c, DISK_RESPONSE, trace, "HA")), BUNCHED;
+                order: "does not improve the performance … so much under prn_0",
+                    |c| reversed(above_others(FIVE, "prn_0", |trace| over_roco(c, DISK_RESPONSE, trace, "HA"))), BUNCHED;
+            }
         },
     },
     own::IDLE,
@@ -370,20 +346,15 @@ const FIGURES: &[Figure] = &[
 ];
 
 /// Statements on the volumes as they are, and as `once` has them.
-const LEAST_NON_SEQUENTIAL: Row = order!(
-    "§4.2.2, Figure 9 (a)",
-    "ROCO performs the best: its non-sequential data is the least",
-    |c| least(c, NON_SEQUENTIAL, "ROCO")
-);
-const FEW_HOST_RMWS: Row = order!(
-    "§4.2.2, Figure 9 (c)",
-    "host-side RMW operations only migrate extra data: below 1 % of what is written",
-    |c| {
-        let read = |trace| c.at(HOST_READ, trace, "ROCO", "");
-        FIVE.iter().map(|trace| two(trace, ("read", read(trace)), ("1 %", 1.0))).collect()
-    },
-    HOST_RMWS
-);
+const LEAST_NON_SEQUENTIAL: Row = rows!(one "§4.2.2, Figure 9 (a)"
+    order: "ROCO performs the best: its non-sequential data is the least",
+        |c| least(c, NON_SEQUENTIAL, "ROCO"));
+const FEW_HOST_RMWS: Row = rows!(one "§4.2.2, Figure 9 (c)"
+    order: "host-side RMW operations only migrate extra data: below 1 % of what is written",
+        |c| {
+            let read = |trace| c.at(HOST_READ, trace, "ROCO", "");
+            FIVE.iter().map(|trace| two(trace, ("read", read(trace)), ("1 %", 1.0))).collect()
+        }, HOST_RMWS);
 
 /// Less and less non-sequential data, on each trace.
 fn ranks(cells: &Cells, roco: &str) -> Vec<Chain> {
@@ -404,14 +375,14 @@ fn least(cells: &Cells, metric: Metric, roco: &str) -> Vec<Chain> {
 /// Rows of Table 1, three a line.
 macro_rules! table_1 {
     ($($trace:literal $written:literal $mean:literal $share:literal $reason:expr;)*) => {
-        &[$(
-            factor!("§4.1, Table 1", concat!($trace, ": total write size (GB)"), $written,
-                |c| c.number(concat!($trace, ": written (GB)"))),
-            factor!("§4.1, Table 1", concat!($trace, ": average write size (KB)"), $mean,
-                |c| c.number(concat!($trace, ": mean write (KB)"))),
-            percent!("§4.1, Table 1", concat!($trace, ": write ratio (%)"), $share,
-                |c| c.number(concat!($trace, ": writes (% of requests)")), $reason),
-        )*]
+        rows! { "§4.1, Table 1" { $(
+            factor $written: concat!($trace, ": total write size (GB)"),
+                |c| c.number(concat!($trace, ": written (GB)"));
+            factor $mean: concat!($trace, ": average write size (KB)"),
+                |c| c.number(concat!($trace, ": mean write (KB)"));
+            percent $share: concat!($trace, ": write ratio (%)"),
+                |c| c.number(concat!($trace, ": writes (% of requests)")), $reason;
+        )* } }
     };
 }
 

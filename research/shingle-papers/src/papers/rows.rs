@@ -1,36 +1,46 @@
-//! Shorthand for statements: `order!(where, says, chains)`, `factor!(where, says, published, ours)`
-//! and `percent!` alike, each with a reason at the end if ours disagrees and it is known why.
+//! Statements of papers as tables: below its place in the paper a statement each.
+//!
+//! - `order: says, chains;` is an order.
+//! - `factor PUBLISHED: says, ours;` is a quotient, time or count, and `percent` a percentage.
+//!
+//! A reason comes last if ours disagrees and it is known why. A [`Row`](crate::experiment::Row) that several figures
+//! have stands between the places by its name.
 
-macro_rules! order {
-    ($at:expr, $says:expr, $chains:expr $(, $reason:expr)?) => {
-        $crate::experiment::Row {
-            at: $at,
-            says: $says,
-            check: $crate::experiment::Check::Order($chains),
-            reason: $crate::papers::rows::reason(&[$($reason)?]),
-        }
+macro_rules! rows {
+    (one $at:literal order: $says:expr, $chains:expr $(, $reason:expr)?) => {
+        rows!(row $at, $says, $crate::experiment::Check::Order($chains) $(, $reason)?)
     };
-}
-
-macro_rules! factor {
-    ($at:expr, $says:expr, $published:expr, $ours:expr $(, $reason:expr)?) => {
-        $crate::experiment::Row {
-            at: $at,
-            says: $says,
-            check: $crate::experiment::Check::Factor { published: $published, ours: $ours },
-            reason: $crate::papers::rows::reason(&[$($reason)?]),
-        }
+    (one $at:literal factor $published:literal: $says:expr, $ours:expr $(, $reason:expr)?) => {
+        rows!(row $at, $says,
+            $crate::experiment::Check::Factor { published: $published, ours: $ours } $(, $reason)?)
     };
-}
-
-macro_rules! percent {
-    ($at:expr, $says:expr, $published:expr, $ours:expr $(, $reason:expr)?) => {
-        $crate::experiment::Row {
-            at: $at,
-            says: $says,
-            check: $crate::experiment::Check::Percent { published: $published, ours: $ours },
-            reason: $crate::papers::rows::reason(&[$($reason)?]),
-        }
+    (one $at:literal percent $published:literal: $says:expr, $ours:expr $(, $reason:expr)?) => {
+        rows!(row $at, $says,
+            $crate::experiment::Check::Percent { published: $published, ours: $ours } $(, $reason)?)
+    };
+    (row $at:expr, $says:expr, $check:expr) => {
+        rows!(row $at, $says, $check, "")
+    };
+    (row $at:expr, $says:expr, $check:expr, $reason:expr) => {
+        $crate::experiment::Row { at: $at, says: $says, check: $check, reason: $reason }
+    };
+    // Behind some rows, more.
+    (after [$($row:expr,)*]) => {
+        &[$($row),*]
+    };
+    (after [$($row:expr,)*] $named:ident; $($more:tt)*) => {
+        rows!(after [$($row,)* $named,] $($more)*)
+    };
+    (after [$($row:expr,)*] $at:literal {
+        $($kind:ident $($published:literal)?: $says:expr, $of:expr $(, $reason:expr)?;)*
+    } $($more:tt)*) => {
+        rows!(after [
+            $($row,)*
+            $(rows!(one $at $kind $($published)?: $says, $of $(, $reason)?),)*
+        ] $($more)*)
+    };
+    ($($all:tt)*) => {
+        rows!(after [] $($all)*)
     };
 }
 
@@ -38,16 +48,16 @@ macro_rules! percent {
 macro_rules! volumes_table {
     ($at:literal: $($trace:literal $requests:literal $writes:literal $written:literal
      $accessed:literal;)*) => {
-        &[$(
-            factor!($at, concat!($trace, ": requests (M)"), $requests,
-                |c| c.number(concat!($trace, ": requests (M)"))),
-            percent!($at, concat!($trace, ": writes (%)"), $writes,
-                |c| c.number(concat!($trace, ": writes (%)"))),
-            factor!($at, concat!($trace, ": written (GB)"), $written,
-                |c| c.number(concat!($trace, ": written (GB)"))),
-            factor!($at, concat!($trace, ": accessed (GB)"), $accessed,
-                |c| c.number(concat!($trace, ": accessed (GB)"))),
-        )*]
+        rows! { $at { $(
+            factor $requests: concat!($trace, ": requests (M)"),
+                |c| c.number(concat!($trace, ": requests (M)"));
+            percent $writes: concat!($trace, ": writes (%)"),
+                |c| c.number(concat!($trace, ": writes (%)"));
+            factor $written: concat!($trace, ": written (GB)"),
+                |c| c.number(concat!($trace, ": written (GB)"));
+            factor $accessed: concat!($trace, ": accessed (GB)"),
+                |c| c.number(concat!($trace, ": accessed (GB)"));
+        )* } }
     };
 }
 
@@ -56,28 +66,23 @@ macro_rules! volumes_table {
 macro_rules! by_volume {
     ($($at:literal $metric:ident $what:literal $system:literal
        [$proj:literal $prn:literal $src2:literal $stg:literal $src1:literal] $reason:expr;)*
-     $(and: $($other:expr),* $(,)?)?) => {
-        &[$(
-            by_volume!(one $at $metric $what $system "proj_0" $proj $reason[0]),
-            by_volume!(one $at $metric $what $system "prn_0" $prn $reason[1]),
-            by_volume!(one $at $metric $what $system "src2_2" $src2 $reason[2]),
-            by_volume!(one $at $metric $what $system "stg_0" $stg $reason[3]),
-            by_volume!(one $at $metric $what $system "src1_2" $src1 $reason[4]),
-        )* $($($other),*)?]
-    };
-    (one $at:literal $metric:ident $what:literal $system:literal $trace:literal $value:literal
-     $reason:expr) => {
-        percent!($at, concat!($trace, ": ", $what, " of ", $system), $value,
-            |c| c.at($metric, $trace, $system, ""), $reason)
+     $(and: $($others:tt)*)?) => {
+        rows! {
+            $($at {
+                percent $proj: concat!("proj_0: ", $what, " of ", $system),
+                    |c| c.at($metric, "proj_0", $system, ""), $reason[0];
+                percent $prn: concat!("prn_0: ", $what, " of ", $system),
+                    |c| c.at($metric, "prn_0", $system, ""), $reason[1];
+                percent $src2: concat!("src2_2: ", $what, " of ", $system),
+                    |c| c.at($metric, "src2_2", $system, ""), $reason[2];
+                percent $stg: concat!("stg_0: ", $what, " of ", $system),
+                    |c| c.at($metric, "stg_0", $system, ""), $reason[3];
+                percent $src1: concat!("src1_2: ", $what, " of ", $system),
+                    |c| c.at($metric, "src1_2", $system, ""), $reason[4];
+            })*
+            $($($others)*)?
+        }
     };
 }
 
-/// The reason, if there is one.
-pub(super) const fn reason(given: &[&'static str]) -> &'static str {
-    match given {
-        [reason, ..] => reason,
-        [] => "",
-    }
-}
-
-pub(super) use {by_volume, factor, order, percent, volumes_table};
+pub(super) use {by_volume, rows, volumes_table};

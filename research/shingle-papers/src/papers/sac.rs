@@ -29,7 +29,7 @@ use super::metrics::{
     BANDS, CLEAN_EVICTED, DIRTY_EVICTED, DISK, DISK_READ, DISK_WRITE, HIT, MISS, ONCE_FULL,
     READ_HIT, READ_MS, RMW, SSD, TOTAL, WA, WRITE_HIT, WRITE_RATE,
 };
-use super::rows::{factor, order, percent, volumes_table};
+use super::rows::{rows, volumes_table};
 use crate::cells::{Cells, Chain};
 use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Source};
 use crate::grid::{Grid, Metric, ONE, Point, Sets, Size, System};
@@ -269,29 +269,25 @@ fn unevenness(cells: &Cells, metric: Metric, points: &[&str]) -> f64 {
 /// A line of Table 1 becomes four statements.
 macro_rules! table_1 {
     ($($trace:literal $seconds:literal $miss:literal $wa:literal $rmws:literal;)*) => {
-        &[
-            order!(
-                "§3, Table 1",
-                "PCC with the I/O time: write amplification 0.24, miss ratio 0.47, RMWs 0.82",
+        rows! { "§3, Table 1" {
+            order: "PCC with the I/O time: write amplification 0.24, miss ratio 0.47, RMWs 0.82",
                 |c| {
                     let names = [WA, MISS, RMW];
                     let links = names.map(|m| (m.name.to_owned(), correlation(c, m))).to_vec();
                     vec![Chain { place: "PCC".into(), links }]
-                },
-                CORRELATION
-            ),
-            factor!("§3, Table 1", "PCC of RMWs: 0.82", 0.82, |c| correlation(c, RMW), CORRELATION),
-            factor!("§3, Table 1", "PCC of the miss ratio: 0.47", 0.47, |c| correlation(c, MISS), CORRELATION),
-            factor!("§3, Table 1", "PCC of the write amplification: 0.24", 0.24, |c| correlation(c, WA), CORRELATION),
+                }, CORRELATION;
+            factor 0.82: "PCC of RMWs: 0.82", |c| correlation(c, RMW), CORRELATION;
+            factor 0.47: "PCC of the miss ratio: 0.47", |c| correlation(c, MISS), CORRELATION;
+            factor 0.24: "PCC of the write amplification: 0.24", |c| correlation(c, WA), CORRELATION;
             $(
-                factor!("§3, Table 1", concat!($trace, ": RMWs"), $rmws, |c| c.at(RMW, $trace, "LRU", ""), TABLE_1_RMWS),
-                percent!("§3, Table 1", concat!($trace, ": miss ratio (%)"), $miss,
-                    |c| c.at(MISS, $trace, "LRU", ""), TABLE_1_MISSES),
-                factor!("§3, Table 1", concat!($trace, ": WA"), $wa, |c| c.at(WA, $trace, "LRU", ""), TABLE_1_WA),
-                factor!("§3, Table 1", concat!($trace, ": time (s)"), $seconds,
-                    |c| c.at(DISK, $trace, "LRU", ""), TABLE_1_SECONDS),
+                factor $rmws: concat!($trace, ": RMWs"), |c| c.at(RMW, $trace, "LRU", ""), TABLE_1_RMWS;
+                percent $miss: concat!($trace, ": miss ratio (%)"),
+                    |c| c.at(MISS, $trace, "LRU", ""), TABLE_1_MISSES;
+                factor $wa: concat!($trace, ": WA"), |c| c.at(WA, $trace, "LRU", ""), TABLE_1_WA;
+                factor $seconds: concat!($trace, ": time (s)"),
+                    |c| c.at(DISK, $trace, "LRU", ""), TABLE_1_SECONDS;
             )*
-        ]
+        } }
     };
 }
 
@@ -300,45 +296,41 @@ macro_rules! table_5 {
     ($($system:literal: $total:literal $read:literal $write:literal,
        $clean:literal $dirty:literal, $all:literal $ssd:literal $reads:literal $writes:literal,
        $read_hits:ident $in_all:ident $in_writes:ident;)*) => {
-        &[
-            order!(
-                "§6.3, Table 5",
-                "total time: SAC 40.8, MOST+CDC 50.4, MOST 60.7, LRU 119.3 Ks",
-                |c| one_chain(c, TOTAL, &["SAC", "MOST+CDC", "MOST", "LRU"]),
-                FURTHER
-            ),
-            percent!("§6.3", "40.8K seconds, which is 66% less than LRU", 66.0, |c| {
-                100.0 - 100.0 * times(c, TOTAL, "SAC", "LRU")
-            }, DIFFERENT),
-            percent!("§6.3", "and 33% less than MOST", 33.0, |c| {
-                100.0 - 100.0 * times(c, TOTAL, "SAC", "MOST")
-            }, FURTHER),
-            percent!("§6.3", "MOST+CDC helps the original MOST to reduce 17% total time cost", 17.0, |c| {
-                100.0 - 100.0 * times(c, TOTAL, "MOST+CDC", "MOST")
-            }, FURTHER),
-            factor!("§6.3, Table 5", "SAC: (27.4 + 14.6) ÷ 39.3 % accesses once the cache was full (M)", 106.9,
-                |c| c.of(ONCE_FULL, "SAC"), DIFFERENT),
-            $(
-                percent!("§6.3, Table 5", concat!($system, ": hit ratio (%)"), $total,
-                    |c| c.of(HIT, $system), DIFFERENT),
-                percent!("§6.3, Table 5", concat!($system, ": read hits (%)"), $read,
-                    |c| c.of(READ_HIT, $system), $read_hits),
-                percent!("§6.3, Table 5", concat!($system, ": write hits (%)"), $write,
-                    |c| c.of(WRITE_HIT, $system), DIFFERENT),
-                factor!("§6.3, Table 5", concat!($system, ": clean evicted (M)"), $clean,
-                    |c| c.of(CLEAN_EVICTED, $system), DIFFERENT),
-                factor!("§6.3, Table 5", concat!($system, ": dirty evicted (M)"), $dirty,
-                    |c| c.of(DIRTY_EVICTED, $system), DIFFERENT),
-                factor!("§6.3, Table 5", concat!($system, ": total (Ks)"), $all,
-                    |c| c.of(TOTAL, $system) / 1e3, $in_all),
-                factor!("§6.3, Table 5", concat!($system, ": SSD (Ks)"), $ssd,
-                    |c| c.of(SSD, $system) / 1e3),
-                factor!("§6.3, Table 5", concat!($system, ": read SMR (Ks)"), $reads,
-                    |c| c.of(DISK_READ, $system) / 1e3, MIXED),
-                factor!("§6.3, Table 5", concat!($system, ": write SMR (Ks)"), $writes,
-                    |c| c.of(DISK_WRITE, $system) / 1e3, $in_writes),
-            )*
-        ]
+        rows! {
+            "§6.3, Table 5" {
+                order: "total time: SAC 40.8, MOST+CDC 50.4, MOST 60.7, LRU 119.3 Ks",
+                    |c| one_chain(c, TOTAL, &["SAC", "MOST+CDC", "MOST", "LRU"]), FURTHER;
+            }
+            "§6.3" {
+                percent 66.0: "40.8K seconds, which is 66% less than LRU",
+                    |c| 100.0 - 100.0 * times(c, TOTAL, "SAC", "LRU"), DIFFERENT;
+                percent 33.0: "and 33% less than MOST",
+                    |c| 100.0 - 100.0 * times(c, TOTAL, "SAC", "MOST"), FURTHER;
+                percent 17.0: "MOST+CDC helps the original MOST to reduce 17% total time cost",
+                    |c| 100.0 - 100.0 * times(c, TOTAL, "MOST+CDC", "MOST"), FURTHER;
+            }
+            "§6.3, Table 5" {
+                factor 106.9: "SAC: (27.4 + 14.6) ÷ 39.3 % accesses once the cache was full (M)",
+                    |c| c.of(ONCE_FULL, "SAC"), DIFFERENT;
+                $(
+                    percent $total: concat!($system, ": hit ratio (%)"), |c| c.of(HIT, $system), DIFFERENT;
+                    percent $read: concat!($system, ": read hits (%)"),
+                        |c| c.of(READ_HIT, $system), $read_hits;
+                    percent $write: concat!($system, ": write hits (%)"),
+                        |c| c.of(WRITE_HIT, $system), DIFFERENT;
+                    factor $clean: concat!($system, ": clean evicted (M)"),
+                        |c| c.of(CLEAN_EVICTED, $system), DIFFERENT;
+                    factor $dirty: concat!($system, ": dirty evicted (M)"),
+                        |c| c.of(DIRTY_EVICTED, $system), DIFFERENT;
+                    factor $all: concat!($system, ": total (Ks)"), |c| c.of(TOTAL, $system) / 1e3, $in_all;
+                    factor $ssd: concat!($system, ": SSD (Ks)"), |c| c.of(SSD, $system) / 1e3;
+                    factor $reads: concat!($system, ": read SMR (Ks)"),
+                        |c| c.of(DISK_READ, $system) / 1e3, MIXED;
+                    factor $writes: concat!($system, ": write SMR (Ks)"),
+                        |c| c.of(DISK_WRITE, $system) / 1e3, $in_writes;
+                )*
+            }
+        }
     };
 }
 
@@ -374,63 +366,30 @@ const FIGURES: &[Figure] = &[
         how: "Ten volumes over the emulator.",
         source: Source::Runs(&[FIGURE_3]),
         charts: &[Chart::ByTrace(WA)],
-        rows: &[
-            factor!(
-                "§2.2, Figure 3",
-                "SMR-only: write amplification rates between 23 …",
-                23.0,
-                |c| { over_ten(c, WA, "SMR-only", f64::min) },
-                ONCE
-            ),
-            factor!(
-                "§2.2, Figure 3",
-                "… and 55",
-                55.0,
-                |c| over_ten(c, WA, "SMR-only", f64::max),
-                ONCE
-            ),
-            factor!(
-                "§2.2, Figure 3",
-                "LRU causes larger write amplification rates under seven of the ten traces: their \
-                 number",
-                7.0,
-                |c| pairs(c, WA, "SMR-only", "LRU").iter().filter(|pair| pair.rises()).count()
-                    as f64,
-                SEVEN
-            ),
-            factor!(
-                "§2.2, Figure 3",
-                "in rsrch, the write amplification rate of SMR-only is 49",
-                49.0,
-                |c| c.at(WA, "rsrch", "SMR-only", "")
-            ),
-            factor!(
-                "§2.2, Figure 3",
-                "whereas LRU aggravates it to 107",
-                107.0,
-                |c| c.at(WA, "rsrch", "LRU", ""),
-                RSRCH
-            ),
-            factor!(
-                "§2.2, Figure 3",
-                "MOST can effectively decline the rates to 1 …",
-                1.0,
-                |c| { over_ten(c, WA, "MOST", f64::min) },
-                FIVE_PER_CENT
-            ),
-            factor!(
-                "§2.2, Figure 3",
-                "… ~ 5",
-                5.0,
-                |c| over_ten(c, WA, "MOST", f64::max),
-                FIVE_PER_CENT
-            ),
-            order!("§2.2, Figure 3", "much lower than SMR-only and LRU", |c| {
-                let mut all = pairs(c, WA, "MOST", "SMR-only");
-                all.extend(pairs(c, WA, "MOST", "LRU"));
-                all
-            }),
-        ],
+        rows: rows! {
+            "§2.2, Figure 3" {
+                factor 23.0: "SMR-only: write amplification rates between 23 …",
+                    |c| over_ten(c, WA, "SMR-only", f64::min), ONCE;
+                factor 55.0: "… and 55", |c| over_ten(c, WA, "SMR-only", f64::max), ONCE;
+                factor 7.0: "LRU causes larger write amplification rates under seven of the ten traces: their \
+                             number",
+                    |c| pairs(c, WA, "SMR-only", "LRU").iter().filter(|pair| pair.rises()).count()
+                    as f64, SEVEN;
+                factor 49.0: "in rsrch, the write amplification rate of SMR-only is 49",
+                    |c| c.at(WA, "rsrch", "SMR-only", "");
+                factor 107.0: "whereas LRU aggravates it to 107",
+                    |c| c.at(WA, "rsrch", "LRU", ""), RSRCH;
+                factor 1.0: "MOST can effectively decline the rates to 1 …",
+                    |c| over_ten(c, WA, "MOST", f64::min), FIVE_PER_CENT;
+                factor 5.0: "… ~ 5", |c| over_ten(c, WA, "MOST", f64::max), FIVE_PER_CENT;
+                order: "much lower than SMR-only and LRU",
+                    |c| {
+                        let mut all = pairs(c, WA, "MOST", "SMR-only");
+                        all.extend(pairs(c, WA, "MOST", "LRU"));
+                        all
+                    };
+            }
+        },
     },
     Figure {
         id: "5",
@@ -438,9 +397,12 @@ const FIGURES: &[Figure] = &[
         how: "Ten volumes over the emulator.",
         source: Source::Runs(&[volumes(&[LRU, MOST])]),
         charts: &[Chart::ByTrace(MISS)],
-        rows: &[order!("§2.2, Figure 5", "MOST leads to much more cache misses than LRU", |c| {
-            pairs(c, MISS, "LRU", "MOST")
-        })],
+        rows: rows! {
+            "§2.2, Figure 5" {
+                order: "MOST leads to much more cache misses than LRU",
+                    |c| pairs(c, MISS, "LRU", "MOST");
+            }
+        },
     },
     disks::TABLE_2,
     disks::FIGURE_10,
@@ -475,48 +437,29 @@ const FIGURES: &[Figure] = &[
             Chart::Stacked("Seconds", &[SSD, DISK_READ, DISK_WRITE]),
             Chart::ByTrace(WRITE_RATE),
         ],
-        rows: &[
-            order!("§6.2, Figure 13", "total I/O time: SAC, MOST, LRU", |c| {
-                one_chain(c, TOTAL, &["SAC", "MOST", "LRU"])
-            }),
-            order!("§6.2, Figure 13", "I/O time on SMR: SAC, MOST, LRU", |c| {
-                one_chain(c, DISK, &["SAC", "MOST", "LRU"])
-            }),
-            factor!(
-                "§6.2",
-                "SAC achieves up to a 11.4x speedup on the SMR I/O time …",
-                11.4,
-                |c| { times(c, DISK, "LRU", "SAC") }
-            ),
-            factor!(
-                "§6.2",
-                "… and 7.5x speedup of total I/O time compared with LRU",
-                7.5,
-                |c| { times(c, TOTAL, "LRU", "SAC") }
-            ),
-            factor!("§6.2", "compared with MOST, 1.6 for the SMR I/O time …", 1.6, |c| {
-                times(c, DISK, "MOST", "SAC")
-            }),
-            factor!("§6.2", "… and 1.4 for the total I/O time", 1.4, |c| {
-                times(c, TOTAL, "MOST", "SAC")
-            }),
-            percent!("§6.2", "cache miss rates 14.5% (SAC) …", 14.5, |c| c.of(MISS, "SAC")),
-            percent!("§6.2", "… vs. 21.7% (MOST)", 21.7, |c| c.of(MISS, "MOST"), MISSES),
-            factor!(
-                "§6.2",
-                "throughput of the SMR disk for SAC 15.4MB/s …",
-                15.4,
-                |c| { c.of(WRITE_RATE, "SAC") },
-                LOG_RATE
-            ),
-            factor!(
-                "§6.2",
-                "… while that of MOST is only 9.5MB/s",
-                9.5,
-                |c| { c.of(WRITE_RATE, "MOST") },
-                LOG_RATE
-            ),
-        ],
+        rows: rows! {
+            "§6.2, Figure 13" {
+                order: "total I/O time: SAC, MOST, LRU",
+                    |c| one_chain(c, TOTAL, &["SAC", "MOST", "LRU"]);
+                order: "I/O time on SMR: SAC, MOST, LRU",
+                    |c| one_chain(c, DISK, &["SAC", "MOST", "LRU"]);
+            }
+            "§6.2" {
+                factor 11.4: "SAC achieves up to a 11.4x speedup on the SMR I/O time …",
+                    |c| times(c, DISK, "LRU", "SAC");
+                factor 7.5: "… and 7.5x speedup of total I/O time compared with LRU",
+                    |c| times(c, TOTAL, "LRU", "SAC");
+                factor 1.6: "compared with MOST, 1.6 for the SMR I/O time …",
+                    |c| times(c, DISK, "MOST", "SAC");
+                factor 1.4: "… and 1.4 for the total I/O time", |c| times(c, TOTAL, "MOST", "SAC");
+                percent 14.5: "cache miss rates 14.5% (SAC) …", |c| c.of(MISS, "SAC");
+                percent 21.7: "… vs. 21.7% (MOST)", |c| c.of(MISS, "MOST"), MISSES;
+                factor 15.4: "throughput of the SMR disk for SAC 15.4MB/s …",
+                    |c| c.of(WRITE_RATE, "SAC"), LOG_RATE;
+                factor 9.5: "… while that of MOST is only 9.5MB/s",
+                    |c| c.of(WRITE_RATE, "MOST"), LOG_RATE;
+            }
+        },
     },
     Figure {
         id: "14",
@@ -524,37 +467,31 @@ const FIGURES: &[Figure] = &[
         how: "long, writes only, over the emulator.",
         source: Source::Runs(&[FIGURE_14]),
         charts: &[Chart::ByPoint(MISS), Chart::ByPoint(WA), Chart::ByPoint(RMW)],
-        rows: &[
-            order!(
-                "§6.2, Figure 14 (a)",
-                "The cache miss rates of SAC under all kinds of cache size settings are between LRU \
-                 and MOST",
-                |c| c.chains(MISS, &FIGURE_14, &["LRU", "SAC", "MOST"]),
-                BETWEEN
-            ),
-            order!(
-                "§6.2, Figure 14 (b)",
-                "SAC's write amplification rates are always the least",
-                |c| {
-                    let mut all = c.chains(WA, &FIGURE_14, &["SAC", "MOST"]);
-                    all.extend(c.chains(WA, &FIGURE_14, &["SAC", "LRU"]));
-                    all
-                },
-                HALF
-            ),
-            order!("§6.2, Figure 14 (c)", "SAC's RMW counts are always the least", |c| {
-                let mut all = c.chains(RMW, &FIGURE_14, &["SAC", "MOST"]);
-                all.extend(c.chains(RMW, &FIGURE_14, &["SAC", "LRU"]));
-                all
-            }),
-            factor!(
-                "§6.2, Figure 14 (c)",
-                "SAC has a number [of RMWs] nearly half of MOST, at 32 GB",
-                0.5,
-                |c| c.at(RMW, "long", "SAC", "32 GB") / c.at(RMW, "long", "MOST", "32 GB"),
-                HALF
-            ),
-        ],
+        rows: rows! {
+            "§6.2, Figure 14 (a)" {
+                order: "The cache miss rates of SAC under all kinds of cache size settings are between LRU \
+                        and MOST",
+                    |c| c.chains(MISS, &FIGURE_14, &["LRU", "SAC", "MOST"]), BETWEEN;
+            }
+            "§6.2, Figure 14 (b)" {
+                order: "SAC's write amplification rates are always the least",
+                    |c| {
+                        let mut all = c.chains(WA, &FIGURE_14, &["SAC", "MOST"]);
+                        all.extend(c.chains(WA, &FIGURE_14, &["SAC", "LRU"]));
+                        all
+                    }, HALF;
+            }
+            "§6.2, Figure 14 (c)" {
+                order: "SAC's RMW counts are always the least",
+                    |c| {
+                        let mut all = c.chains(RMW, &FIGURE_14, &["SAC", "MOST"]);
+                        all.extend(c.chains(RMW, &FIGURE_14, &["SAC", "LRU"]));
+                        all
+                    };
+                factor 0.5: "SAC has a number [of RMWs] nearly half of MOST, at 32 GB",
+                    |c| c.at(RMW, "long", "SAC", "32 GB") / c.at(RMW, "long", "MOST", "32 GB"), HALF;
+            }
+        },
     },
     Figure {
         id: "table-5",
@@ -585,35 +522,27 @@ const FIGURES: &[Figure] = &[
               gains too; ARC and SIEVE are additions.",
         source: Source::Runs(&[COMPARATOR]),
         charts: &[Chart::Stacked("Seconds", &[SSD, DISK_READ, DISK_WRITE]), Chart::ByTrace(RMW)],
-        rows: &[
-            percent!(
-                "§6.3",
-                "MOST+CDC helps the original MOST to reduce 17% total time cost",
-                17.0,
-                |c| { 100.0 - 100.0 * times(c, TOTAL, "MOST+CDC", "MOST") },
-                CDC_FIRST
-            ),
-            order!(
-                "§4.4, Generality of CDC",
-                "CDC can adjust the cache resource allocation appropriately when LRU or MOST is \
-                 adopted for the dirty cache",
-                |c| {
-                    let mut all = one_chain(c, TOTAL, &["MOST+CDC", "MOST"]);
-                    all.extend(one_chain(c, TOTAL, &["LRU+CDC", "LRU"]));
-                    all
-                }
-            ),
-            order!(
-                "§4.4, Generality of CDC",
-                "CDC is a universal cache space allocation method: here ARC and SIEVE",
-                |c| {
-                    let mut all = one_chain(c, TOTAL, &["ARC+CDC", "ARC"]);
-                    all.extend(one_chain(c, TOTAL, &["SIEVE+CDC", "SIEVE"]));
-                    all
-                },
-                ARC_SIEVE
-            ),
-        ],
+        rows: rows! {
+            "§6.3" {
+                percent 17.0: "MOST+CDC helps the original MOST to reduce 17% total time cost",
+                    |c| 100.0 - 100.0 * times(c, TOTAL, "MOST+CDC", "MOST"), CDC_FIRST;
+            }
+            "§4.4, Generality of CDC" {
+                order: "CDC can adjust the cache resource allocation appropriately when LRU or MOST is \
+                        adopted for the dirty cache",
+                    |c| {
+                        let mut all = one_chain(c, TOTAL, &["MOST+CDC", "MOST"]);
+                        all.extend(one_chain(c, TOTAL, &["LRU+CDC", "LRU"]));
+                        all
+                    };
+                order: "CDC is a universal cache space allocation method: here ARC and SIEVE",
+                    |c| {
+                        let mut all = one_chain(c, TOTAL, &["ARC+CDC", "ARC"]);
+                        all.extend(one_chain(c, TOTAL, &["SIEVE+CDC", "SIEVE"]));
+                        all
+                    }, ARC_SIEVE;
+            }
+        },
     },
     Figure {
         id: "15",
@@ -621,24 +550,20 @@ const FIGURES: &[Figure] = &[
         how: "long, writes only, over the emulator; cache of 32 GB.",
         source: Source::Runs(&[FIGURE_15]),
         charts: &[Chart::ByTrace(MISS), Chart::ByTrace(WA), Chart::ByTrace(RMW)],
-        rows: &[
-            order!(
-                "§6.4, Figure 15",
-                "PD achieves the lowest cache miss rates, AD is the opposite",
-                |c| { one_chain(c, MISS, &["PD", "ARS", "AD"]) },
-                PD_MISSES
-            ),
-            order!(
-                "§6.4, Figure 15",
-                "but the largest write amplification rate; AD the opposite",
-                |c| { one_chain(c, WA, &["AD", "ARS", "PD"]) }
-            ),
-            order!("§6.4, Figure 15", "the most RMW operation count: PD; ARS much less", |c| {
-                let mut all = one_chain(c, RMW, &["ARS", "PD"]);
-                all.extend(one_chain(c, RMW, &["ARS", "AD"]));
-                all
-            }),
-        ],
+        rows: rows! {
+            "§6.4, Figure 15" {
+                order: "PD achieves the lowest cache miss rates, AD is the opposite",
+                    |c| one_chain(c, MISS, &["PD", "ARS", "AD"]), PD_MISSES;
+                order: "but the largest write amplification rate; AD the opposite",
+                    |c| one_chain(c, WA, &["AD", "ARS", "PD"]);
+                order: "the most RMW operation count: PD; ARS much less",
+                    |c| {
+                        let mut all = one_chain(c, RMW, &["ARS", "PD"]);
+                        all.extend(one_chain(c, RMW, &["ARS", "AD"]));
+                        all
+                    };
+            }
+        },
     },
     Figure {
         id: "16",
@@ -648,38 +573,29 @@ const FIGURES: &[Figure] = &[
               prototype has it), or than the buffer (as the paper has it).",
         source: Source::Runs(&[FIGURE_16]),
         charts: &[Chart::ByPoint(MISS), Chart::ByPoint(WA), Chart::ByPoint(RMW)],
-        rows: &[
-            factor!(
-                "§6.5, Figure 16 (b)",
-                "the write amplification rates are close for the 0.5x and 1x default cycle length",
-                1.0,
-                |c| c.at(WA, "long", "SAC", "0.5x") / c.at(WA, "long", "SAC", "1x")
-            ),
-            order!(
-                "§6.5, Figure 16 (b)",
-                "significant rising steep slope at the 2x length",
-                |c| { vec![along(c, WA, "SAC", &["1x", "2x"])] }
-            ),
-            factor!(
-                "§4.2, rule 1",
-                "the total size of these bands must NOT exceed the PB capacity: then a cycle of 2x ends when \
-                 its zones are empty, and write amplification is that of 1x",
-                1.0,
-                |c| {
-                    let at = |length: &str| c.at(WA, "long", "SAC, targets by buffer", length);
-                    at("2x") / at("1x")
-                }
-            ),
-            order!(
-                "§6.5, Figure 16 (c)",
-                "the lowest RMW count is obtained when the cycle length is 1x PB size",
-                |c| {
-                    let others = ["0.5x", "2x", "5x", "10x"];
-                    others.iter().map(|other| along(c, RMW, "SAC", &["1x", other])).collect()
-                },
-                TIE
-            ),
-        ],
+        rows: rows! {
+            "§6.5, Figure 16 (b)" {
+                factor 1.0: "the write amplification rates are close for the 0.5x and 1x default cycle length",
+                    |c| c.at(WA, "long", "SAC", "0.5x") / c.at(WA, "long", "SAC", "1x");
+                order: "significant rising steep slope at the 2x length",
+                    |c| vec![along(c, WA, "SAC", &["1x", "2x"])];
+            }
+            "§4.2, rule 1" {
+                factor 1.0: "the total size of these bands must NOT exceed the PB capacity: then a cycle of 2x ends when \
+                             its zones are empty, and write amplification is that of 1x",
+                    |c| {
+                        let at = |length: &str| c.at(WA, "long", "SAC, targets by buffer", length);
+                        at("2x") / at("1x")
+                    };
+            }
+            "§6.5, Figure 16 (c)" {
+                order: "the lowest RMW count is obtained when the cycle length is 1x PB size",
+                    |c| {
+                        let others = ["0.5x", "2x", "5x", "10x"];
+                        others.iter().map(|other| along(c, RMW, "SAC", &["1x", other])).collect()
+                    }, TIE;
+            }
+        },
     },
     Figure {
         id: "17",
@@ -688,20 +604,14 @@ const FIGURES: &[Figure] = &[
               GB.",
         source: Source::Runs(&[FIGURE_17]),
         charts: &[Chart::ByPoint(MISS), Chart::ByPoint(WA), Chart::ByPoint(RMW)],
-        rows: &[
-            factor!(
-                "§6.6, Figure 17",
-                "relatively flat in the range of 20 MB ~ 100 MB: greatest ÷ least RMWs",
-                1.0,
-                |c| unevenness(c, RMW, &["20 MB", "50 MB", "100 MB"])
-            ),
-            factor!(
-                "§6.6, Figure 17",
-                "relatively flat in the range of 20 MB ~ 100 MB: greatest ÷ least WA",
-                1.0,
-                |c| unevenness(c, WA, &["20 MB", "50 MB", "100 MB"])
-            ),
-        ],
+        rows: rows! {
+            "§6.6, Figure 17" {
+                factor 1.0: "relatively flat in the range of 20 MB ~ 100 MB: greatest ÷ least RMWs",
+                    |c| unevenness(c, RMW, &["20 MB", "50 MB", "100 MB"]);
+                factor 1.0: "relatively flat in the range of 20 MB ~ 100 MB: greatest ÷ least WA",
+                    |c| unevenness(c, WA, &["20 MB", "50 MB", "100 MB"]);
+            }
+        },
     },
     own::FURTHER,
     own::CACHES,

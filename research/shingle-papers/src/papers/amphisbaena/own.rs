@@ -12,7 +12,7 @@ use crate::papers::metrics::{
     ABORTED, BUFFER_HITS, IDLE_CLEANED, PADDED, RESPONSE, RMW, TO_COLD, TO_HOT, VICTIM, WAF,
     WRITE_BACKS,
 };
-use crate::papers::rows::{order, percent};
+use crate::papers::rows::rows;
 
 pub(super) const DECISIONS: Figure = Figure {
     id: "decisions",
@@ -34,58 +34,41 @@ pub(super) const DECISIONS: Figure = Figure {
         Chart::ByTrace(TO_COLD),
         Chart::ByTrace(IDLE_CLEANED),
     ],
-    rows: &[
-        order!(
-            "§5.3, equation 4",
-            "victims weighed by chunks × FL need fewer RMWs than by chunks ÷ FL",
-            |c| lowest(c, RMW, &["weight ÷ FL"]),
-            HARDLY_COLLECTED
-        ),
-        order!(
-            "§5.2.3",
-            "chunks return if any block in them is not updated: more of them than if none may be, in all together",
-            |c| {
-                let sum = |system: &str| -> f64 {
-                    EIGHT.iter().map(|trace| c.at(TO_COLD, trace, system, "")).sum()
-                };
-                let (none, any) = ("returns if none", "Amphisbaena");
-                vec![two("", (none, sum(none)), (any, sum(any)))]
-            },
-            NONE_RETURNS
-        ),
-        order!(
-            "§6.3",
-            "lower space utilization in the LFB … the increased number of LFB cleanups: fewer RMWs if it is full \
-             of blocks",
-            |c| with(c, "LFB of blocks", RMW, &["Amphisbaena"]),
-            NOTHING_COLLECTED
-        ),
-        order!(
-            "§6.3",
-            "collecting a chunk does not involve multiple read operations: shorter response times than with \
-             a read for each run",
-            |c| lowest(c, RESPONSE, &["a read a run"]),
-            HARDLY_COLLECTED
-        ),
-        order!(
-            "§5.2.2",
-            "a shadow that is written again enters the HFB: longer response times than if only writes labelled \
-             hot bring it in",
-            |c| with(c, "shadows need hot", RESPONSE, &["Amphisbaena"])
-        ),
-        order!(
-            "§5.3",
-            "stopping for queued writes shortens response times",
-            |c| lowest(c, RESPONSE, &["never aborts"]),
-            HARDLY_COLLECTED
-        ),
-        order!(
-            "§5.3",
-            "cleaning in idle time shortens response times",
-            |c| lowest(c, RESPONSE, &["never idle"]),
-            NOTHING_COLLECTED
-        ),
-    ],
+    rows: rows! {
+        "§5.3, equation 4" {
+            order: "victims weighed by chunks × FL need fewer RMWs than by chunks ÷ FL",
+                |c| lowest(c, RMW, &["weight ÷ FL"]), HARDLY_COLLECTED;
+        }
+        "§5.2.3" {
+            order: "chunks return if any block in them is not updated: more of them than if none may be, in all together",
+                |c| {
+                    let sum = |system: &str| -> f64 {
+                        EIGHT.iter().map(|trace| c.at(TO_COLD, trace, system, "")).sum()
+                    };
+                    let (none, any) = ("returns if none", "Amphisbaena");
+                    vec![two("", (none, sum(none)), (any, sum(any)))]
+                }, NONE_RETURNS;
+        }
+        "§6.3" {
+            order: "lower space utilization in the LFB … the increased number of LFB cleanups: fewer RMWs if it is full \
+                    of blocks",
+                |c| with(c, "LFB of blocks", RMW, &["Amphisbaena"]), NOTHING_COLLECTED;
+            order: "collecting a chunk does not involve multiple read operations: shorter response times than with \
+                    a read for each run",
+                |c| lowest(c, RESPONSE, &["a read a run"]), HARDLY_COLLECTED;
+        }
+        "§5.2.2" {
+            order: "a shadow that is written again enters the HFB: longer response times than if only writes labelled \
+                    hot bring it in",
+                |c| with(c, "shadows need hot", RESPONSE, &["Amphisbaena"]);
+        }
+        "§5.3" {
+            order: "stopping for queued writes shortens response times",
+                |c| lowest(c, RESPONSE, &["never aborts"]), HARDLY_COLLECTED;
+            order: "cleaning in idle time shortens response times",
+                |c| lowest(c, RESPONSE, &["never idle"]), NOTHING_COLLECTED;
+        }
+    },
 };
 
 pub(super) const SMALL: Figure = Figure {
@@ -94,12 +77,12 @@ pub(super) const SMALL: Figure = Figure {
     how: "Fluid_loop, which has no chunks, is the same at each point.",
     source: Source::Runs(&[BY_SMALL_CHUNK]),
     charts: &[Chart::ByPoint(RESPONSE), Chart::ByPoint(RMW), Chart::ByPoint(VICTIM)],
-    rows: &[order!(
-        "§6.3",
-        "larger chunks lower the utilization of the LFB: more RMWs with 64 KB than with 8 KB",
-        |c| grows(c, RMW, &["8 KB", "64 KB"]),
-        NOTHING_COLLECTED
-    )],
+    rows: rows! {
+        "§6.3" {
+            order: "larger chunks lower the utilization of the LFB: more RMWs with 64 KB than with 8 KB",
+                |c| grows(c, RMW, &["8 KB", "64 KB"]), NOTHING_COLLECTED;
+        }
+    },
 };
 
 pub(super) const HISTORY: Figure = Figure {
@@ -108,12 +91,12 @@ pub(super) const HISTORY: Figure = Figure {
     how: "At most so many times the blocks of the HFB; the paper bounds them only by the last SUP block.",
     source: Source::Runs(&[BY_HISTORY]),
     charts: &[Chart::ByPoint(BUFFER_HITS), Chart::ByPoint(RESPONSE), Chart::ByPoint(RMW)],
-    rows: &[percent!(
-        "§5.1.2",
-        "ghosts and shadows beyond the bound matter: points of write hits between least and most, on average",
-        0.0,
-        |c| unlike(c, BUFFER_HITS, HISTORIES)
-    )],
+    rows: rows! {
+        "§5.1.2" {
+            percent 0.0: "ghosts and shadows beyond the bound matter: points of write hits between least and most, on average",
+                |c| unlike(c, BUFFER_HITS, HISTORIES);
+        }
+    },
 };
 
 pub(super) const OTHERS: Figure = Figure {
@@ -128,10 +111,10 @@ pub(super) const OTHERS: Figure = Figure {
         Chart::ByTrace(WRITE_BACKS),
         Chart::ByTrace(WAF),
     ],
-    rows: &[order!(
-        "§2.2",
-        "coarse units trigger cleanup frequently: dm-zoned and µCache have more write-backs",
-        |c| lowest(c, WRITE_BACKS, &["dm-zoned", "µCache"]),
-        LARGER_BUFFER
-    )],
+    rows: rows! {
+        "§2.2" {
+            order: "coarse units trigger cleanup frequently: dm-zoned and µCache have more write-backs",
+                |c| lowest(c, WRITE_BACKS, &["dm-zoned", "µCache"]), LARGER_BUFFER;
+        }
+    },
 };

@@ -13,71 +13,39 @@ use crate::grid::{Grid, Size};
 use crate::papers::metrics::{
     ERASES, LIFETIME, PAST_FLASH, RESPONSE, RMW, SPREAD, VALID_COPIES, WAF, WORST, WRITTEN_BACK,
 };
-use crate::papers::rows::{factor, order, percent};
+use crate::papers::rows::rows;
 
 /// The averages that the paper publishes, over runs of all systems.
 macro_rules! averages {
     ($response:expr, $rmw:expr, $waf:expr, $erases:expr, $copies:expr
-     $(; $($other:expr),*)?) => {
-        &[
-            percent!(
-                "abstract, Figure 8",
-                "response time saved against Skylight (%)",
-                71.0,
-                |c| saved(c, RESPONSE, "Skylight"),
-                $response
-            ),
-            percent!(
-                "abstract, Figure 8",
-                "response time saved against FC, copying (%)",
-                17.2,
-                |c| saved(c, RESPONSE, FC_A),
-                $response
-            ),
-            percent!(
-                "abstract, Figure 8",
-                "response time saved against FC, writing back (%)",
-                17.2,
-                |c| saved(c, RESPONSE, FC_B),
-                $response
-            ),
-            percent!(
-                "abstract, §I",
-                "RMWs saved against Skylight (%)",
-                96.0,
-                |c| saved(c, RMW, "Skylight"),
-                $rmw
-            ),
-            factor!(
-                "§IV-B.b, Figure 9",
-                "write amplification of Skylight ÷ that of MCM",
-                25.2,
-                |c| times(c, WAF, "Skylight", "MCM"),
-                $waf
-            ),
-            percent!(
-                "§IV-B.c, Figure 10",
-                "erases saved against FC, copying (%)",
-                33.32,
-                |c| saved(c, ERASES, FC_A),
-                $erases
-            ),
-            percent!(
-                "§IV-B.c, Figure 10",
-                "erases saved against FC, writing back (%)",
-                33.32,
-                |c| saved(c, ERASES, FC_B),
-                $erases
-            ),
-            percent!(
-                "§IV-B.c, Figure 11",
-                "valid page copies saved against FC, copying (%)",
-                40.7,
-                |c| saved(c, VALID_COPIES, FC_A),
-                $copies
-            ),
-            $($($other),*)?
-        ]
+     $(; $($others:tt)*)?) => {
+        rows! {
+            "abstract, Figure 8" {
+                percent 71.0: "response time saved against Skylight (%)",
+                    |c| saved(c, RESPONSE, "Skylight"), $response;
+                percent 17.2: "response time saved against FC, copying (%)",
+                    |c| saved(c, RESPONSE, FC_A), $response;
+                percent 17.2: "response time saved against FC, writing back (%)",
+                    |c| saved(c, RESPONSE, FC_B), $response;
+            }
+            "abstract, §I" {
+                percent 96.0: "RMWs saved against Skylight (%)", |c| saved(c, RMW, "Skylight"), $rmw;
+            }
+            "§IV-B.b, Figure 9" {
+                factor 25.2: "write amplification of Skylight ÷ that of MCM",
+                    |c| times(c, WAF, "Skylight", "MCM"), $waf;
+            }
+            "§IV-B.c, Figure 10" {
+                percent 33.32: "erases saved against FC, copying (%)", |c| saved(c, ERASES, FC_A), $erases;
+                percent 33.32: "erases saved against FC, writing back (%)",
+                    |c| saved(c, ERASES, FC_B), $erases;
+            }
+            "§IV-B.c, Figure 11" {
+                percent 40.7: "valid page copies saved against FC, copying (%)",
+                    |c| saved(c, VALID_COPIES, FC_A), $copies;
+            }
+            $($($others)*)?
+        }
     };
 }
 
@@ -95,29 +63,20 @@ const EXPLAINING: &[Chart] = &[
 /// What each reading saves against FC, copying: three statements a line.
 macro_rules! readings {
     ($($system:literal $slower:expr;)*) => {
-        &[$(
-            percent!(
-                "§IV-B.c, Figure 10",
-                concat!("erases saved against FC, copying: ", $system, " (%)"),
-                33.32,
-                |c| saved_by(c, ERASES, $system, FC_A),
-                COUNTED
-            ),
-            percent!(
-                "§IV-B.c, Figure 11",
-                concat!("valid page copies saved against FC, copying: ", $system, " (%)"),
-                40.7,
-                |c| saved_by(c, VALID_COPIES, $system, FC_A),
-                COUNTED
-            ),
-            percent!(
-                "§IV-B.a, Figure 8",
-                concat!("response time saved against FC, copying: ", $system, " (%)"),
-                17.2,
-                |c| saved_by(c, RESPONSE, $system, FC_A),
-                $slower
-            ),
-        )*]
+        rows! { $(
+            "§IV-B.c, Figure 10" {
+                percent 33.32: concat!("erases saved against FC, copying: ", $system, " (%)"),
+                    |c| saved_by(c, ERASES, $system, FC_A), COUNTED;
+            }
+            "§IV-B.c, Figure 11" {
+                percent 40.7: concat!("valid page copies saved against FC, copying: ", $system, " (%)"),
+                    |c| saved_by(c, VALID_COPIES, $system, FC_A), COUNTED;
+            }
+            "§IV-B.a, Figure 8" {
+                percent 17.2: concat!("response time saved against FC, copying: ", $system, " (%)"),
+                    |c| saved_by(c, RESPONSE, $system, FC_A), $slower;
+            }
+        )* }
     };
 }
 
@@ -157,11 +116,10 @@ pub(super) const IDLE: Figure = Figure {
     charts: EXPLAINING,
     rows: averages!(
         IDLE_TIMES, IDLE_RMWS, IDLE_RMWS, COUNTED, COUNTED;
-        order!(
-            "§IV-B.a, Figure 8",
-            "we outperform Skylight and also save … compared with the state-of-art FC",
-            |c| least(c, RESPONSE, &["Skylight", FC_A, FC_B])
-        )
+        "§IV-B.a, Figure 8" {
+            order: "we outperform Skylight and also save … compared with the state-of-art FC",
+                |c| least(c, RESPONSE, &["Skylight", FC_A, FC_B]);
+        }
     ),
 };
 
@@ -172,78 +130,35 @@ pub(super) const UNSCALED: Figure = Figure {
           (filled).",
     source: Source::Runs(&[Grid { cache: Size::Real, ..grid(FIVE, systems::UNSCALED) }]),
     charts: EXPLAINING,
-    rows: &[
-        percent!(
-            "abstract, Figure 8",
-            "response time saved against Skylight (%)",
-            71.0,
-            |c| saved(c, RESPONSE, "Skylight"),
-            EMPTY
-        ),
-        percent!(
-            "abstract, Figure 8",
-            "response time saved against Skylight, filled (%)",
-            71.0,
-            |c| saved_by(c, RESPONSE, FILLED, "Skylight"),
-            AS_FILLED
-        ),
-        percent!(
-            "abstract, Figure 8",
-            "response time saved against FC, copying (%)",
-            17.2,
-            |c| saved(c, RESPONSE, FC_A),
-            PAST
-        ),
-        percent!(
-            "abstract, Figure 8",
-            "response time saved against FC, copying, both filled (%)",
-            17.2,
-            |c| saved_by(c, RESPONSE, FILLED, "FC, copying, filled"),
-            FULL
-        ),
-        percent!(
-            "abstract, Figure 8",
-            "response time saved against FC, writing back, both filled (%)",
-            17.2,
-            |c| saved_by(c, RESPONSE, FILLED, "FC, writing back, filled"),
-            FULL
-        ),
-        percent!(
-            "abstract, §I",
-            "RMWs saved against Skylight (%)",
-            96.0,
-            |c| saved(c, RMW, "Skylight"),
-            EMPTY
-        ),
-        percent!(
-            "abstract, §I",
-            "RMWs saved against Skylight, filled (%)",
-            96.0,
-            |c| saved_by(c, RMW, FILLED, "Skylight"),
-            FULL
-        ),
-        factor!(
-            "§IV-B.b, Figure 9",
-            "write amplification of Skylight ÷ that of MCM",
-            25.2,
-            |c| times(c, WAF, "Skylight", "MCM"),
-            EMPTY
-        ),
-        factor!(
-            "§IV-B.b, Figure 9",
-            "write amplification of Skylight ÷ that of MCM, filled",
-            25.2,
-            |c| times(c, WAF, "Skylight", FILLED),
-            AS_FILLED
-        ),
-        percent!(
-            "§IV-B.c, Figure 10",
-            "erases saved against FC, copying, both filled (%)",
-            33.32,
-            |c| saved_by(c, ERASES, FILLED, "FC, copying, filled"),
-            FULL
-        ),
-    ],
+    rows: rows! {
+        "abstract, Figure 8" {
+            percent 71.0: "response time saved against Skylight (%)",
+                |c| saved(c, RESPONSE, "Skylight"), EMPTY;
+            percent 71.0: "response time saved against Skylight, filled (%)",
+                |c| saved_by(c, RESPONSE, FILLED, "Skylight"), AS_FILLED;
+            percent 17.2: "response time saved against FC, copying (%)",
+                |c| saved(c, RESPONSE, FC_A), PAST;
+            percent 17.2: "response time saved against FC, copying, both filled (%)",
+                |c| saved_by(c, RESPONSE, FILLED, "FC, copying, filled"), FULL;
+            percent 17.2: "response time saved against FC, writing back, both filled (%)",
+                |c| saved_by(c, RESPONSE, FILLED, "FC, writing back, filled"), FULL;
+        }
+        "abstract, §I" {
+            percent 96.0: "RMWs saved against Skylight (%)", |c| saved(c, RMW, "Skylight"), EMPTY;
+            percent 96.0: "RMWs saved against Skylight, filled (%)",
+                |c| saved_by(c, RMW, FILLED, "Skylight"), FULL;
+        }
+        "§IV-B.b, Figure 9" {
+            factor 25.2: "write amplification of Skylight ÷ that of MCM",
+                |c| times(c, WAF, "Skylight", "MCM"), EMPTY;
+            factor 25.2: "write amplification of Skylight ÷ that of MCM, filled",
+                |c| times(c, WAF, "Skylight", FILLED), AS_FILLED;
+        }
+        "§IV-B.c, Figure 10" {
+            percent 33.32: "erases saved against FC, copying, both filled (%)",
+                |c| saved_by(c, ERASES, FILLED, "FC, copying, filled"), FULL;
+        }
+    },
 };
 
 pub(super) const SIZE: Figure = Figure {
@@ -262,12 +177,12 @@ pub(super) const SIZE: Figure = Figure {
         Chart::ByPoint(VALID_COPIES),
         Chart::ByPoint(WRITTEN_BACK),
     ],
-    rows: &[order!(
-        "§IV-B.a, Figure 8",
-        "we outperform Skylight and FC, whatever the size of the flash",
-        |c| outperforms(c, SIZES),
-        OTHER_SIZE
-    )],
+    rows: rows! {
+        "§IV-B.a, Figure 8" {
+            order: "we outperform Skylight and FC, whatever the size of the flash",
+                |c| outperforms(c, SIZES), OTHER_SIZE;
+        }
+    },
 };
 
 pub(super) const DISK: Figure = Figure {
@@ -285,12 +200,12 @@ pub(super) const DISK: Figure = Figure {
         Chart::ByPoint(WAF),
         Chart::ByPoint(WRITTEN_BACK),
     ],
-    rows: &[order!(
-        "§IV-B.a, Figure 8",
-        "we outperform Skylight and FC, whatever the disk",
-        |c| outperforms(c, DISKS),
-        OTHER_DISK
-    )],
+    rows: rows! {
+        "§IV-B.a, Figure 8" {
+            order: "we outperform Skylight and FC, whatever the disk",
+                |c| outperforms(c, DISKS), OTHER_DISK;
+        }
+    },
 };
 
 pub(super) const WEAR: Figure = Figure {
@@ -308,29 +223,20 @@ pub(super) const WEAR: Figure = Figure {
         Chart::ByTrace(LIFETIME),
         Chart::ByTrace(RESPONSE),
     ],
-    rows: &[
-        order!(
-            "abstract, §III-C",
-            "extend the lifetime by a region-aware wear-leveling strategy: erases are less uneven",
-            |c| pairs(c, SPREAD, "MCM", "not levelled")
-        ),
-        order!(
-            "abstract, §III-C",
-            "extend the lifetime: more can be written until the first block is worn",
-            |c| pairs(c, LIFETIME, "not levelled", "MCM")
-        ),
-        order!(
-            "§III-C, equation 3",
-            "the block with the smaller (colder) value is selected: erases are less uneven than with \
-             the larger",
-            |c| pairs(c, SPREAD, "MCM", "reversed")
-        ),
-        order!(
-            "§III-C, equation 3",
-            "the block with the smaller (colder) value is selected: fewer pages are copied than with \
-             the larger",
-            |c| pairs(c, VALID_COPIES, "MCM", "reversed"),
-            REVERSED
-        ),
-    ],
+    rows: rows! {
+        "abstract, §III-C" {
+            order: "extend the lifetime by a region-aware wear-leveling strategy: erases are less uneven",
+                |c| pairs(c, SPREAD, "MCM", "not levelled");
+            order: "extend the lifetime: more can be written until the first block is worn",
+                |c| pairs(c, LIFETIME, "not levelled", "MCM");
+        }
+        "§III-C, equation 3" {
+            order: "the block with the smaller (colder) value is selected: erases are less uneven than with \
+                    the larger",
+                |c| pairs(c, SPREAD, "MCM", "reversed");
+            order: "the block with the smaller (colder) value is selected: fewer pages are copied than with \
+                    the larger",
+                |c| pairs(c, VALID_COPIES, "MCM", "reversed"), REVERSED;
+        }
+    },
 };

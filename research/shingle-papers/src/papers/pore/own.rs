@@ -12,7 +12,7 @@ use crate::experiment::{Chart, Figure, Source};
 use crate::grid::{Grid, Point, Sets, System};
 use crate::papers::bare;
 use crate::papers::metrics::{DISK_WRITE, HIT, READ_HIT, TOTAL, WA, WRITE_HIT};
-use crate::papers::rows::{factor, order};
+use crate::papers::rows::rows;
 
 /// Settings of free parameters with which volumes are worked on in as many zones at a time as the paper's Figure 6 says, and
 /// reuse as far back as is published; and more of them.
@@ -54,12 +54,13 @@ pub(super) const ZONES: Figure = Figure {
         )
     }),
     charts: &[],
-    rows: &[
-        factor!("§III-A, Figure 6", "113.0 on average: broad", 113.0, |c| c.number("broad: mean")),
-        factor!("§III-A, Figure 6", "in the range of 41.3 …: broad", 41.3, |c| c
-            .number("broad: least")),
-        factor!("§III-A, Figure 6", "… ~ 171.5: broad", 171.5, |c| c.number("broad: most")),
-    ],
+    rows: rows! {
+        "§III-A, Figure 6" {
+            factor 113.0: "113.0 on average: broad", |c| c.number("broad: mean");
+            factor 41.3: "in the range of 41.3 …: broad", |c| c.number("broad: least");
+            factor 171.5: "… ~ 171.5: broad", |c| c.number("broad: most");
+        }
+    },
 };
 
 const BROAD_ONLY: &[Point] = &[point("broad", &[])];
@@ -88,78 +89,45 @@ pub(super) const WRITTEN_ONCE: Figure = Figure {
         Chart::ByPoint(HIT),
         Chart::ByPoint(WA),
     ],
-    rows: &[
-        order!(
-            "§V-C.2, Figure 13 (a)",
-            "PORE achieves higher performance than all: broad",
-            |c| best(c, "broad"),
-            ONCE_TIMES
-        ),
-        order!("§V-C.2, Figure 13 (a)", "the same with zones written once", |c| best(c, "once")),
-        factor!(
-            "§V-C.2, Figure 13 (a)",
-            "against SMR-only by a factor of 34.9, with zones written once",
-            34.9,
-            |c| over_pore(c, TOTAL, FOUR, "SMR-only", "once"),
-            MARGIN
-        ),
-        factor!(
-            "§V-C.2, Figure 13 (a)",
-            "against CMR-only by a factor of 10.2, with zones written once",
-            10.2,
-            |c| over_pore(c, TOTAL, FOUR, "CMR-only", "once"),
-            MODES
-        ),
-        factor!(
-            "§V-C.2, Figure 13 (a)",
-            "against LRU by a factor of 4.60, with zones written once",
-            4.60,
-            |c| over_pore(c, TOTAL, FOUR, "LRU", "once"),
-            MARGIN
-        ),
-        factor!(
-            "§V-C.2, Figure 13 (a)",
-            "against LRU-band by a factor of 2.02, with zones written once",
-            2.02,
-            |c| over_pore(c, TOTAL, FOUR, "LRU-band", "once"),
-            MARGIN
-        ),
-        factor!(
-            "§V-C.2, Figure 13 (c)",
-            "PORE achieves a much smaller one, i.e., 7.76, with zones written once",
-            7.76,
-            |c| c.mean(WA, NINE, "PORE", "once")
-        ),
-        factor!(
-            "§V-C.2, Figure 13 (c)",
-            "under five traces LRU has larger write amplification rates than SMR-only, with zones written once: their \
-             number",
-            5.0,
-            |c| {
-                let above =
-                    |trace: &&&str| c.chain(WA, trace, "once", &["SMR-only", "LRU"]).rises();
-                NINE.iter().filter(above).count() as f64
-            },
-            MARGIN
-        ),
-        order!(
-            "§V-D, Figure 14 (a)",
-            "the BL scheme consumes the least I/O time, with zones written once",
-            |c| {
-                let others = ["LRU", "CF", "PF"];
-                let pairs =
-                    others.iter().flat_map(|other| pairs_at(c, TOTAL, FOUR, "BL", other, "once"));
-                pairs.collect()
-            },
-            NEARLY
-        ),
-        order!(
-            "§V-F, Figure 16 (a)",
-            "In all the cases, PORE achieves better performance than LRU and LRU-band, with zones written once",
-            |c| at_all_sizes(c, TOTAL),
-            WDEV
-        ),
-    ],
+    rows: rows! {
+        "§V-C.2, Figure 13 (a)" {
+            order: "PORE achieves higher performance than all: broad",
+                |c| best(c, "broad"), ONCE_TIMES;
+            order: "the same with zones written once", |c| best(c, "once");
+            factor 34.9: "against SMR-only by a factor of 34.9, with zones written once",
+                |c| over_pore(c, TOTAL, FOUR, "SMR-only", "once"), MARGIN;
+            factor 10.2: "against CMR-only by a factor of 10.2, with zones written once",
+                |c| over_pore(c, TOTAL, FOUR, "CMR-only", "once"), MODES;
+            factor 4.60: "against LRU by a factor of 4.60, with zones written once",
+                |c| over_pore(c, TOTAL, FOUR, "LRU", "once"), MARGIN;
+            factor 2.02: "against LRU-band by a factor of 2.02, with zones written once",
+                |c| over_pore(c, TOTAL, FOUR, "LRU-band", "once"), MARGIN;
+        }
+        "§V-C.2, Figure 13 (c)" {
+            factor 7.76: "PORE achieves a much smaller one, i.e., 7.76, with zones written once",
+                |c| c.mean(WA, NINE, "PORE", "once");
+            factor 5.0: "under five traces LRU has larger write amplification rates than SMR-only, with zones written once: their \
+                         number",
+                |c| {
+                    let above =
+                        |trace: &&&str| c.chain(WA, trace, "once", &["SMR-only", "LRU"]).rises();
+                    NINE.iter().filter(above).count() as f64
+                }, MARGIN;
+        }
+        "§V-D, Figure 14 (a)" {
+            order: "the BL scheme consumes the least I/O time, with zones written once",
+                |c| {
+                    let others = ["LRU", "CF", "PF"];
+                    let pairs =
+                        others.iter().flat_map(|other| pairs_at(c, TOTAL, FOUR, "BL", other, "once"));
+                    pairs.collect()
+                }, NEARLY;
+        }
+        "§V-F, Figure 16 (a)" {
+            order: "In all the cases, PORE achieves better performance than LRU and LRU-band, with zones written once",
+                |c| at_all_sizes(c, TOTAL), WDEV;
+        }
+    },
 };
 
 /// How many different blocks are written.
@@ -184,47 +152,34 @@ pub(super) const DIFFERENT: Figure = Figure {
         Chart::ByPoint(WA),
         Chart::ByTrace(DISK_WRITE),
     ],
-    rows: &[
-        order!(
-            "§V-F, Figure 16 (a)",
-            "In all the cases, PORE achieves better performance than LRU and LRU-band, with more different blocks",
-            |c| at_all_sizes(c, TOTAL)
-        ),
-        order!(
-            "§V-C.2, Figure 13 (c)",
-            "write amplification: PORE, LRU-band, LRU, with more different blocks of wdev",
-            |c| vec![c.chain(WA, "wdev", "2 %", &["PORE", "LRU-band", "LRU"])]
-        ),
-        factor!(
-            "§V-F, Figure 16 (c)",
-            "reduction of write amplification against LRU, 4.79 at 1 %, with more different blocks",
-            4.79,
-            |c| at_cache(c, WA, "LRU", "1 %"),
-            WDEV
-        ),
-        factor!(
-            "§V-F, Figure 16 (c)",
-            "and 20.65 at 5 %",
-            20.65,
-            |c| at_cache(c, WA, "LRU", "5 %"),
-            WDEV
-        ),
-        order!(
-            "§V-E, Figure 15 (c)",
-            "too large zone settings lead to larger write amplification rate: BL, with more different blocks",
-            |c| vec![between(c, WA, "BL", &["20 MB", "50 MB"])]
-        ),
-        order!(
-            "§V-C.1, Figure 11",
-            "PORE shortens the write I/O time against LRU and LRU-band, with more different blocks of wdev",
-            |c| {
-                let others = ["LRU-band", "LRU"];
-                others
-                    .map(|other| c.chain(DISK_WRITE, "wdev", "with reads", &["PORE", other]))
-                    .to_vec()
-            }
-        ),
-    ],
+    rows: rows! {
+        "§V-F, Figure 16 (a)" {
+            order: "In all the cases, PORE achieves better performance than LRU and LRU-band, with more different blocks",
+                |c| at_all_sizes(c, TOTAL);
+        }
+        "§V-C.2, Figure 13 (c)" {
+            order: "write amplification: PORE, LRU-band, LRU, with more different blocks of wdev",
+                |c| vec![c.chain(WA, "wdev", "2 %", &["PORE", "LRU-band", "LRU"])];
+        }
+        "§V-F, Figure 16 (c)" {
+            factor 4.79: "reduction of write amplification against LRU, 4.79 at 1 %, with more different blocks",
+                |c| at_cache(c, WA, "LRU", "1 %"), WDEV;
+            factor 20.65: "and 20.65 at 5 %", |c| at_cache(c, WA, "LRU", "5 %"), WDEV;
+        }
+        "§V-E, Figure 15 (c)" {
+            order: "too large zone settings lead to larger write amplification rate: BL, with more different blocks",
+                |c| vec![between(c, WA, "BL", &["20 MB", "50 MB"])];
+        }
+        "§V-C.1, Figure 11" {
+            order: "PORE shortens the write I/O time against LRU and LRU-band, with more different blocks of wdev",
+                |c| {
+                    let others = ["LRU-band", "LRU"];
+                    others
+                        .map(|other| c.chain(DISK_WRITE, "wdev", "with reads", &["PORE", other]))
+                        .to_vec()
+                };
+        }
+    },
 };
 
 const AND_READS: &[Point] = &[point("with reads", &[])];
@@ -241,14 +196,15 @@ pub(super) const READS_ELSEWHERE: Figure = Figure {
         Grid { free: &[("overlap", "0.8")], points: MUCH_OVERLAP, ..WDEV_READS },
     ]),
     charts: &[Chart::ByTrace(READ_HIT), Chart::ByTrace(WRITE_HIT)],
-    rows: &[order!(
-        "§V-C.1, Figure 12 (a)",
-        "For read cache hit rates, PORE achieves similar or a bit lower values than LRU, wherever reads go",
-        |c| {
-            let points = ["none", "as it is", "four in five"];
-            points.map(|point| c.chain(READ_HIT, "wdev", point, &["PORE", "LRU"])).to_vec()
+    rows: rows! {
+        "§V-C.1, Figure 12 (a)" {
+            order: "For read cache hit rates, PORE achieves similar or a bit lower values than LRU, wherever reads go",
+                |c| {
+                    let points = ["none", "as it is", "four in five"];
+                    points.map(|point| c.chain(READ_HIT, "wdev", point, &["PORE", "LRU"])).to_vec()
+                };
         }
-    )],
+    },
 };
 
 const WDEV_READS: Grid = grid(Mode::ReadWrite, &["wdev"], &[LRU, PORE]);
@@ -281,33 +237,20 @@ pub(super) const HISTORY: Figure = Figure {
               block that has left to another one. Writes only; cache of 2 % of the written range.",
     source: Source::Runs(&[grid(Mode::Write, FOUR, HISTORIES)]),
     charts: &[Chart::ByTrace(TOTAL), Chart::ByTrace(HIT), Chart::ByTrace(WA)],
-    rows: &[
-        order!(
-            "§V-C.2, Figure 13 (c)",
-            "PORE achieves a much smaller write amplification rate than LRU and LRU-band",
-            |c| below_both(c, "PORE"),
-            POPULARITY
-        ),
-        order!(
-            "§V-C.2, Figure 13 (c)",
-            "the same by the accesses of the last period",
-            |c| below_both(c, "last period"),
-            POPULARITY
-        ),
-        order!(
-            "§V-C.2, Figure 13 (c)",
-            "the same by the prototype's counts",
-            |c| below_both(c, "prototype"),
-            POPULARITY
-        ),
-        factor!(
-            "§IV-B.3",
-            "counted as in the prototype, or of what is cached: write amplification of one ÷ that of the \
-                 other",
-            1.0,
-            |c| c.mean(WA, FOUR, "prototype", "") / c.mean(WA, FOUR, "PORE", "")
-        ),
-    ],
+    rows: rows! {
+        "§V-C.2, Figure 13 (c)" {
+            order: "PORE achieves a much smaller write amplification rate than LRU and LRU-band",
+                |c| below_both(c, "PORE"), POPULARITY;
+            order: "the same by the accesses of the last period",
+                |c| below_both(c, "last period"), POPULARITY;
+            order: "the same by the prototype's counts", |c| below_both(c, "prototype"), POPULARITY;
+        }
+        "§IV-B.3" {
+            factor 1.0: "counted as in the prototype, or of what is cached: write amplification of one ÷ that of the \
+                         other",
+                |c| c.mean(WA, FOUR, "prototype", "") / c.mean(WA, FOUR, "PORE", "");
+        }
+    },
 };
 
 /// Its write amplification is below that of LRU and of LRU-band.

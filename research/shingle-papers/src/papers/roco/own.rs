@@ -11,7 +11,7 @@ use crate::papers::metrics::{
     ABSORBED, CLEAN_READ, DISK_RESPONSE, HOST_DIRTY, HOST_READ, NON_SEQUENTIAL, RESPONSE,
     SEQUENTIAL, SYNTHESIZED, WRITE_BACKS,
 };
-use crate::papers::rows::{by_volume, factor, order, percent};
+use crate::papers::rows::{by_volume, rows};
 
 /// What explains the others: shares, cleaning, response times.
 const EXPLAINING: &[Chart] = &[
@@ -62,34 +62,26 @@ pub(super) const HEAT: Figure = Figure {
         "§4.2.2, Figure 10 (a)" CLEAN_READ "data read by cleaning" "ROCO, counts"
             [0.68 13.65 0.94 0.45 2.06] [COUNTED; 5];
         and:
-        order!(
-            "§4.2, Figures 7 (a) and 9 (a)",
-            "ROCO, Reorder-CZFIFO, Cache-ZFIFO, Cache-LRU and HA, each with more non-sequential data \
-             than the one before",
-            |c| ranks(c, "ROCO, counts"),
-            COUNTED
-        ),
-        order!(
-            "§4.2.2, Figure 9 (a)",
-            "ROCO performs the best: its non-sequential data is the least",
-            |c| least(c, NON_SEQUENTIAL, "ROCO, counts"),
-            COUNTED
-        ),
-        order!(
-            "§4.2.2, Figure 10 (a)",
-            "ROCO generates the least read data during the disk cache cleaning",
-            |c| least(c, CLEAN_READ, "ROCO, counts"),
-            COUNTED
-        ),
+        "§4.2, Figures 7 (a) and 9 (a)" {
+            order: "ROCO, Reorder-CZFIFO, Cache-ZFIFO, Cache-LRU and HA, each with more non-sequential data \
+                    than the one before",
+                |c| ranks(c, "ROCO, counts"), COUNTED;
+        }
+        "§4.2.2, Figure 9 (a)" {
+            order: "ROCO performs the best: its non-sequential data is the least",
+                |c| least(c, NON_SEQUENTIAL, "ROCO, counts"), COUNTED;
+        }
+        "§4.2.2, Figure 10 (a)" {
+            order: "ROCO generates the least read data during the disk cache cleaning",
+                |c| least(c, CLEAN_READ, "ROCO, counts"), COUNTED;
+        }
     },
 };
 
 /// Of requests, not of what they come to at the drive.
-const FASTEST: Row = order!(
-    "§4.2.2, Figure 11",
-    "ROCO improves the performance of the HA-SMR drive the most among the four solutions",
-    |c| below(c, RESPONSE, "ROCO", &["HA", "Cache-LRU", "Cache-ZFIFO"])
-);
+const FASTEST: Row = rows!(one "§4.2.2, Figure 11"
+    order: "ROCO improves the performance of the HA-SMR drive the most among the four solutions",
+        |c| below(c, RESPONSE, "ROCO", &["HA", "Cache-LRU", "Cache-ZFIFO"]));
 
 /// Of requests.
 pub(super) const TIMES: Figure = Figure {
@@ -104,7 +96,7 @@ pub(super) const TIMES: Figure = Figure {
         "Cache-LRU" [5.61 4.97 14.1 5.46 11.29] [BLOCKWISE; 5];
         "Cache-ZFIFO" [3.82 4.67 12.77 3.7 8.35] [OVER_ZFIFO; 5];
         and:
-        FASTEST,
+        FASTEST;
     },
 };
 
@@ -128,28 +120,22 @@ pub(super) const ONCE: Figure = Figure {
           short ones come sooner, as in recorded traces). Neither is published. Without cleaning in idle time.",
     source: Source::Runs(&[Grid { free: WRITTEN_ONCE, ..NEVER_IDLE }]),
     charts: EXPLAINING,
-    rows: &[
-        order!(
-            "§4.2, Figures 7 (a) and 9 (a)",
-            "ROCO, Reorder-CZFIFO, Cache-ZFIFO, Cache-LRU and HA, each with more non-sequential data \
-             than the one before",
-            |c| ranks(c, "ROCO"),
-            RECENCY
-        ),
-        LEAST_NON_SEQUENTIAL,
-        FEW_HOST_RMWS,
-        order!(
-            "§4.2.2, Figure 10 (a)",
-            "ROCO generates the least read data during the disk cache cleaning",
-            |c| least(c, CLEAN_READ, "ROCO"),
-            FAR_ONCE
-        ),
-        order!(
-            "§4.2.2, Figure 10 (b)",
-            "as if gaps counted in each cleaning: ROCO has the fewest zones cleaned",
-            |c| least(c, WRITE_BACKS, "ROCO"),
-            FAR_ONCE
-        ),
-        FASTEST,
-    ],
+    rows: rows! {
+        "§4.2, Figures 7 (a) and 9 (a)" {
+            order: "ROCO, Reorder-CZFIFO, Cache-ZFIFO, Cache-LRU and HA, each with more non-sequential data \
+                    than the one before",
+                |c| ranks(c, "ROCO"), RECENCY;
+        }
+        LEAST_NON_SEQUENTIAL;
+        FEW_HOST_RMWS;
+        "§4.2.2, Figure 10 (a)" {
+            order: "ROCO generates the least read data during the disk cache cleaning",
+                |c| least(c, CLEAN_READ, "ROCO"), FAR_ONCE;
+        }
+        "§4.2.2, Figure 10 (b)" {
+            order: "as if gaps counted in each cleaning: ROCO has the fewest zones cleaned",
+                |c| least(c, WRITE_BACKS, "ROCO"), FAR_ONCE;
+        }
+        FASTEST;
+    },
 };

@@ -4,7 +4,7 @@ use super::reasons::{AFTER, BY_ADDRESS, CMR_MODEL, FROM_EMPTY, SECONDS, TEN_GB};
 use crate::cells::Chain;
 use crate::experiment::{Chart, Figure, Source};
 use crate::papers::bare;
-use crate::papers::rows::{factor, order, percent};
+use crate::papers::rows::rows;
 
 pub(super) const BANDWIDTH: Figure = Figure {
     id: "1",
@@ -13,32 +13,23 @@ pub(super) const BANDWIDTH: Figure = Figure {
           once its write cache is: 1,000 seconds.",
     source: Source::Measured(bare::sac_1),
     charts: &[Chart::Own("bandwidth")],
-    rows: &[
-        factor!(
-            "§1, Figure 1",
-            "the SMR disk severely jittered between 38KB/s …",
-            38.0,
-            |c| { c.number("SMR: least second (KB/s)") },
-            SECONDS
-        ),
-        factor!(
-            "§1, Figure 1",
-            "… and 2000KB/s",
-            2000.0,
-            |c| { c.number("SMR: greatest second (KB/s)") },
-            SECONDS
-        ),
-        factor!("§1, Figure 1", "a 5TB CMR swings slightly around 830KB/s", 830.0, |c| {
-            c.number("CMR: mean (KB/s)")
-        }),
-        order!("§1, Figure 1", "severely jittered against swings slightly", |c| {
-            let link = |drive: &str| {
-                let name = format!("{drive}: deviation (% of mean)");
-                (drive.to_owned(), c.number(&name))
-            };
-            vec![Chain { place: "deviation".into(), links: vec![link("CMR"), link("SMR")] }]
-        }),
-    ],
+    rows: rows! {
+        "§1, Figure 1" {
+            factor 38.0: "the SMR disk severely jittered between 38KB/s …",
+                |c| c.number("SMR: least second (KB/s)"), SECONDS;
+            factor 2000.0: "… and 2000KB/s", |c| c.number("SMR: greatest second (KB/s)"), SECONDS;
+            factor 830.0: "a 5TB CMR swings slightly around 830KB/s",
+                |c| c.number("CMR: mean (KB/s)");
+            order: "severely jittered against swings slightly",
+                |c| {
+                    let link = |drive: &str| {
+                        let name = format!("{drive}: deviation (% of mean)");
+                        (drive.to_owned(), c.number(&name))
+                    };
+                    vec![Chain { place: "deviation".into(), links: vec![link("CMR"), link("SMR")] }]
+                };
+        }
+    },
 };
 
 pub(super) const TABLE_2: Figure = Figure {
@@ -49,48 +40,19 @@ pub(super) const TABLE_2: Figure = Figure {
           was.",
     source: Source::Measured(bare::sac_table_2),
     charts: &[],
-    rows: &[
-        factor!(
-            "§3, Table 2",
-            "CMR read 247.5 KB/s",
-            247.5,
-            |c| { c.number("CMR read: mean (KB/s)") },
-            CMR_MODEL
-        ),
-        factor!(
-            "§3, Table 2",
-            "CMR write 588.8 KB/s",
-            588.8,
-            |c| { c.number("CMR write: mean (KB/s)") },
-            CMR_MODEL
-        ),
-        factor!("§3, Table 2", "SMR read 373.7 KB/s", 373.7, |c| {
-            c.number("SMR read: mean (KB/s)")
-        }),
-        factor!(
-            "§3, Table 2",
-            "SMR write 124.2 KB/s",
-            124.2,
-            |c| { c.number("SMR write: mean (KB/s)") },
-            TEN_GB
-        ),
-        percent!("§3, Table 2", "RSD of CMR reads 6.1%", 6.1, |c| c.number("CMR read: RSD (%)")),
-        percent!(
-            "§3, Table 2",
-            "RSD of CMR writes 11.1%",
-            11.1,
-            |c| { c.number("CMR write: RSD (%)") },
-            CMR_MODEL
-        ),
-        percent!("§3, Table 2", "RSD of SMR reads 6.6%", 6.6, |c| c.number("SMR read: RSD (%)")),
-        percent!(
-            "§3, Table 2",
-            "RSD of SMR writes 869.6%",
-            869.6,
-            |c| { c.number("SMR write: RSD (%)") },
-            FROM_EMPTY
-        ),
-    ],
+    rows: rows! {
+        "§3, Table 2" {
+            factor 247.5: "CMR read 247.5 KB/s", |c| c.number("CMR read: mean (KB/s)"), CMR_MODEL;
+            factor 588.8: "CMR write 588.8 KB/s", |c| c.number("CMR write: mean (KB/s)"), CMR_MODEL;
+            factor 373.7: "SMR read 373.7 KB/s", |c| c.number("SMR read: mean (KB/s)");
+            factor 124.2: "SMR write 124.2 KB/s", |c| c.number("SMR write: mean (KB/s)"), TEN_GB;
+            percent 6.1: "RSD of CMR reads 6.1%", |c| c.number("CMR read: RSD (%)");
+            percent 11.1: "RSD of CMR writes 11.1%", |c| c.number("CMR write: RSD (%)"), CMR_MODEL;
+            percent 6.6: "RSD of SMR reads 6.6%", |c| c.number("SMR read: RSD (%)");
+            percent 869.6: "RSD of SMR writes 869.6%",
+                |c| c.number("SMR write: RSD (%)"), FROM_EMPTY;
+        }
+    },
 };
 
 pub(super) const FIGURE_10: Figure = Figure {
@@ -100,47 +62,41 @@ pub(super) const FIGURE_10: Figure = Figure {
           each written in random order, all drive time counted from when the buffer is full.",
     source: Source::Measured(bare::sac_10),
     charts: &[Chart::Own("regression")],
-    rows: &[
-        factor!(
-            "§4.4, Figure 10 (b)",
-            "R(x) = 0.728x + 436: the slope",
-            0.728,
-            |c| { c.number("slope (ms a block)") },
-            BY_ADDRESS
-        ),
-        factor!("§4.4, Figure 10 (b)", "R(x) = 0.728x + 436: at 0", 436.0, |c| {
-            c.number("R(0) (ms)")
-        }),
-        factor!("§4.4, Figure 10 (b)", "R² = 0.9717", 0.9717, |c| c.number("R²")),
-        order!(
-            "§4.4, Figure 10 (a)",
-            "Every peak cluster of the 500 coverage case is shorter than that of the 2500 \
-             coverage case",
-            |c| {
-                let at = |blocks: u32| {
-                    let name = format!("{blocks} blocks: a cluster of peaks lasts (s)");
-                    (blocks.to_string(), c.number(&name))
+    rows: rows! {
+        "§4.4, Figure 10 (b)" {
+            factor 0.728: "R(x) = 0.728x + 436: the slope",
+                |c| c.number("slope (ms a block)"), BY_ADDRESS;
+            factor 436.0: "R(x) = 0.728x + 436: at 0", |c| c.number("R(0) (ms)");
+            factor 0.9717: "R² = 0.9717", |c| c.number("R²");
+        }
+        "§4.4, Figure 10 (a)" {
+            order: "Every peak cluster of the 500 coverage case is shorter than that of the 2500 \
+                    coverage case",
+                |c| {
+                    let at = |blocks: u32| {
+                        let name = format!("{blocks} blocks: a cluster of peaks lasts (s)");
+                        (blocks.to_string(), c.number(&name))
+                    };
+                    vec![Chain { place: "cluster".into(), links: vec![at(500), at(2500)] }]
                 };
-                vec![Chain { place: "cluster".into(), links: vec![at(500), at(2500)] }]
-            }
-        ),
-    ],
+        }
+    },
 };
 
 /// A line of Table 3 becomes four statements: a size of writes, the buffer, I/Os a second before and after, seconds.
 macro_rules! table_3 {
     ($($size:literal $buffer:literal $megabytes:literal, $before:literal $after:literal, $time:literal $seconds:literal,
        $falls_from:literal $falls_to:literal;)*) => {
-        &[$(
-            factor!("§5.1, Table 3", concat!($size, ", depth 1: ", $buffer), $megabytes,
-                |c| c.number(concat!($size, ": buffer (MB)"))),
-            factor!("§5.1, Table 3", concat!($size, ", depth 1: ", $falls_from), $before,
-                |c| c.number(concat!($size, ": IOPS before"))),
-            factor!("§5.1, Table 3", concat!($size, ", depth 1: ", $falls_to), $after,
-                |c| c.number(concat!($size, ": IOPS after")), AFTER),
-            factor!("§5.1, Table 3", concat!($size, ", depth 1: ", $time), $seconds,
-                |c| c.number(concat!($size, ": seconds"))),
-        )*]
+        rows! { "§5.1, Table 3" { $(
+            factor $megabytes: concat!($size, ", depth 1: ", $buffer),
+                |c| c.number(concat!($size, ": buffer (MB)"));
+            factor $before: concat!($size, ", depth 1: ", $falls_from),
+                |c| c.number(concat!($size, ": IOPS before"));
+            factor $after: concat!($size, ", depth 1: ", $falls_to),
+                |c| c.number(concat!($size, ": IOPS after")), AFTER;
+            factor $seconds: concat!($size, ", depth 1: ", $time),
+                |c| c.number(concat!($size, ": seconds"));
+        )* } }
     };
 }
 

@@ -13,7 +13,7 @@ use crate::papers::metrics::{
     BANDS, DISK_READ, DISK_WRITE, HIT, MISS, ONCE_FULL, READ_HIT, READ_MS, RMW, SSD, TOTAL, WA,
     WRITE_HIT,
 };
-use crate::papers::rows::{factor, order, percent};
+use crate::papers::rows::rows;
 
 const MIXED: &[Point] = &[point("reads and writes", &[])];
 const WRITES: &[Point] = &[point("writes only", &[])];
@@ -56,18 +56,18 @@ fn saved(c: &Cells, system: &str, from: &str) -> f64 {
 /// What Table 5 has of hits, three statements a line.
 macro_rules! hits {
     ($($system:literal $all:literal $read:literal $write:literal $of_reads:expr;)*
-     and: $($other:expr),* $(,)?) => {
-        &[
-            $(
-                percent!("§6.3, Table 5", concat!($system, ": hit ratio (%), of a third"), $all,
-                    |c| mixed(c, HIT, $system), READS),
-                percent!("§6.3, Table 5", concat!($system, ": read hits (%), of a third"), $read,
-                    |c| mixed(c, READ_HIT, $system), $of_reads),
-                percent!("§6.3, Table 5", concat!($system, ": write hits (%), of a third"), $write,
-                    |c| mixed(c, WRITE_HIT, $system), FALL),
-            )*
-            $($other),*
-        ]
+     and: $($others:tt)*) => {
+        rows! {
+            "§6.3, Table 5" { $(
+                percent $all: concat!($system, ": hit ratio (%), of a third"),
+                    |c| mixed(c, HIT, $system), READS;
+                percent $read: concat!($system, ": read hits (%), of a third"),
+                    |c| mixed(c, READ_HIT, $system), $of_reads;
+                percent $write: concat!($system, ": write hits (%), of a third"),
+                    |c| mixed(c, WRITE_HIT, $system), FALL;
+            )* }
+            $($others)*
+        }
     };
 }
 
@@ -97,33 +97,43 @@ pub(super) const FURTHER: Figure = Figure {
         "MOST" 51.5 0.0 80.3 MOST_READS;
         "MOST+CDC" 58.7 29.9 74.8 READS;
         and:
-        order!("§6.3, Table 5", "total time of a third: SAC, MOST, LRU", |c| {
-            one_chain_at(c, TOTAL, "reads and writes", &["SAC", "MOST", "LRU"])
-        }),
-        order!("§6.3, Table 5", "total time of a third: SAC, MOST+CDC", |c| {
-            one_chain_at(c, TOTAL, "reads and writes", &["SAC", "MOST+CDC"])
-        }, ALIKE),
-        percent!("§6.3", "66% less than LRU, of a third", 66.0, |c| saved(c, "SAC", "LRU"), RISES),
-        percent!("§6.3", "33% less than MOST, of a third", 33.0, |c| saved(c, "SAC", "MOST"), RISES),
-        percent!("§6.3", "MOST+CDC helps the original MOST to reduce 17%, of a third", 17.0, |c| {
-            saved(c, "MOST+CDC", "MOST")
-        }, CDC_GAINS),
-        percent!("§6.2", "cache miss rates 14.5% (SAC), of a third", 14.5, |c| writes(c, MISS, "SAC"), MISSES),
-        percent!("§6.2", "vs. 21.7% (MOST), of a third", 21.7, |c| writes(c, MISS, "MOST"), MISSES),
-        order!("§6.2, Figure 14 (a)", "miss rates of a third: LRU, SAC, MOST", |c| {
-            one_chain_at(c, MISS, "writes only", &["LRU", "SAC", "MOST"])
-        }),
-        order!("§6.2, Figure 14 (b)", "SAC's write amplification is the least, of a third", |c| {
-            let mut all = one_chain_at(c, WA, "writes only", &["SAC", "MOST"]);
-            all.extend(one_chain_at(c, WA, "writes only", &["SAC", "LRU"]));
-            all
-        }),
-        factor!("§6.2, Figure 14 (c)", "SAC has a number [of RMWs] nearly half of MOST, of a third", 0.5, |c| {
-            writes(c, RMW, "SAC") / writes(c, RMW, "MOST")
-        }),
-        order!("§6.4, Figure 15", "PD achieves the lowest cache miss rates, AD is the opposite, of a third", |c| {
-            one_chain_at(c, MISS, "writes only", &["PD", "SAC", "AD"])
-        }),
+        "§6.3, Table 5" {
+            order: "total time of a third: SAC, MOST, LRU",
+                |c| one_chain_at(c, TOTAL, "reads and writes", &["SAC", "MOST", "LRU"]);
+            order: "total time of a third: SAC, MOST+CDC",
+                |c| one_chain_at(c, TOTAL, "reads and writes", &["SAC", "MOST+CDC"]), ALIKE;
+        }
+        "§6.3" {
+            percent 66.0: "66% less than LRU, of a third", |c| saved(c, "SAC", "LRU"), RISES;
+            percent 33.0: "33% less than MOST, of a third", |c| saved(c, "SAC", "MOST"), RISES;
+            percent 17.0: "MOST+CDC helps the original MOST to reduce 17%, of a third",
+                |c| saved(c, "MOST+CDC", "MOST"), CDC_GAINS;
+        }
+        "§6.2" {
+            percent 14.5: "cache miss rates 14.5% (SAC), of a third",
+                |c| writes(c, MISS, "SAC"), MISSES;
+            percent 21.7: "vs. 21.7% (MOST), of a third", |c| writes(c, MISS, "MOST"), MISSES;
+        }
+        "§6.2, Figure 14 (a)" {
+            order: "miss rates of a third: LRU, SAC, MOST",
+                |c| one_chain_at(c, MISS, "writes only", &["LRU", "SAC", "MOST"]);
+        }
+        "§6.2, Figure 14 (b)" {
+            order: "SAC's write amplification is the least, of a third",
+                |c| {
+                    let mut all = one_chain_at(c, WA, "writes only", &["SAC", "MOST"]);
+                    all.extend(one_chain_at(c, WA, "writes only", &["SAC", "LRU"]));
+                    all
+                };
+        }
+        "§6.2, Figure 14 (c)" {
+            factor 0.5: "SAC has a number [of RMWs] nearly half of MOST, of a third",
+                |c| writes(c, RMW, "SAC") / writes(c, RMW, "MOST");
+        }
+        "§6.4, Figure 15" {
+            order: "PD achieves the lowest cache miss rates, AD is the opposite, of a third",
+                |c| one_chain_at(c, MISS, "writes only", &["PD", "SAC", "AD"]);
+        }
     },
 };
 
@@ -160,65 +170,36 @@ pub(super) const CACHES: Figure = Figure {
         Grid { traces: FIVE, points: LARGE_ONCE, free: ONCE, ..volumes(&[SMR_ONLY, LRU, MOST]) },
     ]),
     charts: &[Chart::ByTrace(MISS), Chart::ByTrace(WA), Chart::ByTrace(RMW)],
-    rows: &[
-        factor!(
-            "§3, Table 1",
-            "miss ratios of five volumes met with 5 %: their number",
-            5.0,
-            |c| met(c, "5 %"),
-            SMALL_CACHE
-        ),
-        factor!(
-            "§3, Table 1",
-            "miss ratios of five volumes met with 0.1 %: their number",
-            5.0,
-            |c| met(c, "0.1 %"),
-            SMALL_CACHE
-        ),
-        factor!(
-            "§2.2, Figure 3",
-            "MOST can effectively decline the rates to 1 …, with 5 %",
-            1.0,
-            |c| { over(c, WA, FIVE, "MOST", "5 %", f64::min) }
-        ),
-        factor!("§2.2, Figure 3", "… ~ 5, with 5 %", 5.0, |c| over(
-            c,
-            WA,
-            FIVE,
-            "MOST",
-            "5 %",
-            f64::max
-        )),
-        factor!(
-            "§2.2, Figure 3",
-            "SMR-only: write amplification rates between 23 …, zones written once",
-            23.0,
-            |c| { over(c, WA, FIVE, "SMR-only", "written once", f64::min) }
-        ),
-        factor!("§2.2, Figure 3", "… and 55, zones written once", 55.0, |c| {
-            over(c, WA, FIVE, "SMR-only", "written once", f64::max)
-        }),
-        factor!(
-            "§2.2, Figure 3",
-            "whereas LRU aggravates it to 107, zones written once: the most of five",
-            107.0,
-            |c| { over(c, WA, FIVE, "LRU", "written once", f64::max) },
-            RSRCH
-        ),
-        percent!(
-            "§2.2, Figure 3",
-            "LRU causes larger write amplification rates under 70 % of the traces, zones written once",
-            70.0,
-            |c| {
-                let above = |trace: &&&str| {
-                    c.chain(WA, trace, "written once", &["SMR-only", "LRU"]).rises()
+    rows: rows! {
+        "§3, Table 1" {
+            factor 5.0: "miss ratios of five volumes met with 5 %: their number",
+                |c| met(c, "5 %"), SMALL_CACHE;
+            factor 5.0: "miss ratios of five volumes met with 0.1 %: their number",
+                |c| met(c, "0.1 %"), SMALL_CACHE;
+        }
+        "§2.2, Figure 3" {
+            factor 1.0: "MOST can effectively decline the rates to 1 …, with 5 %",
+                |c| over(c, WA, FIVE, "MOST", "5 %", f64::min);
+            factor 5.0: "… ~ 5, with 5 %", |c| over(c, WA, FIVE, "MOST", "5 %", f64::max );
+            factor 23.0: "SMR-only: write amplification rates between 23 …, zones written once",
+                |c| over(c, WA, FIVE, "SMR-only", "written once", f64::min);
+            factor 55.0: "… and 55, zones written once",
+                |c| over(c, WA, FIVE, "SMR-only", "written once", f64::max);
+            factor 107.0: "whereas LRU aggravates it to 107, zones written once: the most of five",
+                |c| over(c, WA, FIVE, "LRU", "written once", f64::max), RSRCH;
+            percent 70.0: "LRU causes larger write amplification rates under 70 % of the traces, zones written once",
+                |c| {
+                    let above = |trace: &&&str| {
+                        c.chain(WA, trace, "written once", &["SMR-only", "LRU"]).rises()
+                    };
+                    FIVE.iter().filter(above).count() as f64 * 20.0
+                }, SEVEN;
+        }
+        "§2.2, Figure 5" {
+            order: "MOST leads to much more cache misses than LRU, with 5 %",
+                |c| {
+                    FIVE.iter().map(|trace| c.chain(MISS, trace, "5 %", &["LRU", "MOST"])).collect()
                 };
-                FIVE.iter().filter(above).count() as f64 * 20.0
-            },
-            SEVEN
-        ),
-        order!("§2.2, Figure 5", "MOST leads to much more cache misses than LRU, with 5 %", |c| {
-            FIVE.iter().map(|trace| c.chain(MISS, trace, "5 %", &["LRU", "MOST"])).collect()
-        }),
-    ],
+        }
+    },
 };
