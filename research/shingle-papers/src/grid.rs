@@ -41,6 +41,27 @@ pub struct Grid {
     pub points: &'static [Point],
 }
 
+impl Grid {
+    /// What most papers have: volumes as they are, at the times of their requests. Traces, drive and systems are to be named.
+    pub(crate) const PLAIN: Grid = Grid {
+        traces: &[],
+        free: &[],
+        mode: Mode::ReadWrite,
+        pacing: Pacing::Open,
+        accesses: None,
+        copies: 1,
+        default_scale: 1.0,
+        drive: "",
+        timing: None,
+        ssd: "pcie-ssd",
+        buffer: Size::Real,
+        cache: Size::Real,
+        sets: &[],
+        systems: &[],
+        points: ONE,
+    };
+}
+
 /// `OWNER.NAME` and value, as for `--set`.
 pub type Sets = &'static [(&'static str, &'static str)];
 
@@ -98,8 +119,13 @@ pub struct Point {
     pub sets: Sets,
 }
 
+/// One that is set.
+pub(crate) const fn point(label: &'static str, sets: Sets) -> Point {
+    Point { label, cache: None, sets }
+}
+
 /// Nothing is varied.
-pub(crate) const ONE: &[Point] = &[Point { label: "", cache: None, sets: &[] }];
+pub(crate) const ONE: &[Point] = &[point("", &[])];
 
 /// A figure of a run.
 #[derive(Clone, Copy)]

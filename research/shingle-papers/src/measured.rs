@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use shingle_core::units::Request;
 use shingle_drive::DriveError;
 use shingle_trace::TraceError;
 use shingle_trace::papers::Papers;
@@ -43,6 +44,22 @@ pub struct Bench<'a> {
     pub traces: &'a Traces,
     /// Told of work done, in accesses.
     pub progress: &'a (dyn Fn(u64) + Sync),
+}
+
+impl Bench<'_> {
+    /// Each request of a volume, in order.
+    pub(crate) fn each_request(
+        &self,
+        name: &str,
+        mut seen: impl FnMut(&Request),
+    ) -> Result<(), MeasureError> {
+        let (mut source, mut batch) = (self.papers.requests(name)?, Vec::new());
+        while source.fill(&mut batch)? {
+            batch.iter().for_each(&mut seen);
+            (self.progress)(batch.len() as u64);
+        }
+        Ok(())
+    }
 }
 
 /// Why nothing could be measured. Displays as one line.

@@ -130,27 +130,18 @@ impl Scaled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::ONE;
     use shingle_result::Pacing;
-    use shingle_trace::Mode;
 
     fn grid(copies: u32, accesses: Option<u64>) -> Grid {
         Grid {
             traces: &["long"],
-            free: &[],
-            mode: Mode::ReadWrite,
             pacing: Pacing::Closed,
             accesses,
             copies,
-            default_scale: 1.0,
             drive: "sac-emulator",
-            timing: None,
-            ssd: "pcie-ssd",
             buffer: Size::Blocks(150_000),
             cache: Size::Bytes(32 << 30),
-            sets: &[],
-            systems: &[],
-            points: ONE,
+            ..Grid::PLAIN
         }
     }
 

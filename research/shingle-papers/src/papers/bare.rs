@@ -160,16 +160,11 @@ pub(super) fn roco_table_1(
     const GIB: f64 = (1u64 << 30) as f64;
     let mut measured = Measured::default();
     for &name in names {
-        let mut source = bench.papers.requests(name)?;
-        let (mut batch, mut counts) = (Vec::new(), PerOp::default());
-        let mut bytes = PerOp::default();
-        while source.fill(&mut batch)? {
-            for request in &batch {
-                counts.add(request.op, 1);
-                bytes.add(request.op, request.bytes);
-            }
-            (bench.progress)(batch.len() as u64);
-        }
+        let (mut counts, mut bytes) = (PerOp::default(), PerOp::default());
+        bench.each_request(name, |request| {
+            counts.add(request.op, 1);
+            bytes.add(request.op, request.bytes);
+        })?;
         let written = bytes.write as f64;
         let share = |of: PerOp| 100.0 * of.write as f64 / (of.read + of.write) as f64;
         measured.number(format!("{name}: written (GB)"), written / GIB);

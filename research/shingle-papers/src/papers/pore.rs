@@ -24,7 +24,7 @@ use super::metrics::{
 use super::rows::{rows, volumes_table};
 use crate::cells::{Cells, Chain};
 use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Source};
-use crate::grid::{Grid, Metric, ONE, Point, Size, System};
+use crate::grid::{Grid, Metric, Point, Size, System, point};
 
 /// PORE.
 pub(super) static PAPER: Paper = Paper {
@@ -84,23 +84,17 @@ const BL: System = System::new("BL", "pore", &[]);
 const fn grid(mode: Mode, traces: &'static [&'static str], systems: &'static [System]) -> Grid {
     Grid {
         traces,
-        free: &[],
         mode,
         pacing: Pacing::Closed,
-        accesses: None,
-        copies: 1,
-        default_scale: 1.0,
         drive: "pore-emulator",
         timing: Some(Timing::Mechanics),
-        ssd: "pcie-ssd",
         buffer: Size::Written(4),
         cache: match mode {
             Mode::Write => Size::Written(20),
             _ => Size::Accessed(20),
         },
-        sets: &[],
         systems,
-        points: ONE,
+        ..Grid::PLAIN
     }
 }
 
@@ -146,10 +140,6 @@ fn pairs_at(
 /// On how many traces `less` is below `more`.
 fn count_below(cells: &Cells, metric: Metric, less: &str, more: &str) -> f64 {
     pairs(cells, metric, NINE, less, more).iter().filter(|chain| chain.rises()).count() as f64
-}
-
-const fn point(label: &'static str, sets: &'static [(&'static str, &'static str)]) -> Point {
-    Point { label, cache: None, sets }
 }
 
 const ZONES: &[Point] = &[

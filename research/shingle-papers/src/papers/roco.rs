@@ -9,9 +9,6 @@
 mod own;
 mod reasons;
 
-use shingle_result::Pacing;
-use shingle_trace::Mode;
-
 use self::reasons::{
     BUNCHED, CLEANED, FEWER, GAPS, HOST_RMWS, IN_SEQUENCE, LEAST_CLEANED, LEFT, OVER_ZFIFO, PER_IO,
     RECENCY, REORDERED, ROCO_IN_SEQUENCE, STARTS,
@@ -25,7 +22,7 @@ use super::metrics::{
 use super::rows::{by_volume, rows};
 use crate::cells::{Cells, Chain};
 use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Row, Source};
-use crate::grid::{Grid, Metric, ONE, Sets, Size, System};
+use crate::grid::{Grid, Metric, Sets, Size, System};
 
 /// ROCO.
 pub(super) static PAPER: Paper = Paper {
@@ -97,20 +94,12 @@ const COUNTS: System = System::new("ROCO, counts", "roco", &[("policy.heat", "co
 const fn grid(systems: &'static [System], sets: Sets) -> Grid {
     Grid {
         traces: FIVE,
-        free: &[],
-        mode: Mode::ReadWrite,
-        pacing: Pacing::Open,
-        accesses: None,
-        copies: 1,
-        default_scale: 1.0,
         drive: "ha-roco",
-        timing: None,
         ssd: "ssd-slc",
-        buffer: Size::Real,
         cache: Size::Blocks(65_536),
         sets,
         systems,
-        points: ONE,
+        ..Grid::PLAIN
     }
 }
 

@@ -32,7 +32,7 @@ use super::metrics::{
 use super::rows::{rows, volumes_table};
 use crate::cells::{Cells, Chain};
 use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Source};
-use crate::grid::{Grid, Metric, ONE, Point, Sets, Size, System};
+use crate::grid::{Grid, Metric, ONE, Point, Sets, Size, System, point};
 use crate::stats::pearson;
 
 /// SAC.
@@ -120,20 +120,13 @@ const BATCH: Sets = &[("cache.batch", "64")];
 const fn volumes(systems: &'static [System]) -> Grid {
     Grid {
         traces: TEN,
-        free: &[],
-        mode: Mode::ReadWrite,
         pacing: Pacing::Closed,
-        accesses: None,
-        copies: 1,
-        default_scale: 1.0,
         drive: "sac-emulator",
-        timing: None,
-        ssd: "pcie-ssd",
         buffer: Size::Written(4),
         cache: Size::Accessed(20),
         sets: BATCH,
         systems,
-        points: ONE,
+        ..Grid::PLAIN
     }
 }
 
@@ -146,20 +139,18 @@ const fn long(
 ) -> Grid {
     Grid {
         traces: &["long"],
-        free: &[],
         mode: Mode::Write,
         pacing: Pacing::Closed,
         accesses: Some(millions * 1_000_000),
         copies: 18,
         default_scale,
         drive: "sac-emulator",
-        timing: None,
-        ssd: "pcie-ssd",
         buffer: Size::Blocks(150_000),
         cache: Size::Bytes(32 << 30),
         sets: BATCH,
         systems,
         points,
+        ..Grid::PLAIN
     }
 }
 
@@ -174,10 +165,6 @@ const fn cache(label: &'static str, gigabytes: u64) -> Point {
 
 const CACHES: &[Point] =
     &[cache("16 GB", 16), cache("24 GB", 24), cache("32 GB", 32), cache("40 GB", 40)];
-
-const fn point(label: &'static str, sets: Sets) -> Point {
-    Point { label, cache: None, sets }
-}
 
 const CYCLES: &[Point] = &[
     point("0.5x", &[("policy.cycle", "0.5")]),

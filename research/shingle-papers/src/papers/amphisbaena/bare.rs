@@ -22,18 +22,13 @@ const DRAWN: [&str; 2] = ["hm_0", "src2_2"];
 pub(super) fn table_3(bench: &Bench, names: &[&'static str]) -> Result<Measured, MeasureError> {
     let mut measured = Measured::default();
     for &name in names {
-        let mut source = bench.papers.requests(name)?;
-        let (mut batch, mut counts) = (Vec::new(), PerOp::default());
-        let mut writes = Written::default();
-        while source.fill(&mut batch)? {
-            for request in &batch {
-                counts.add(request.op, 1);
-                if request.op == Op::Write {
-                    writes.add(request.first().0, request.blocks());
-                }
+        let (mut counts, mut writes) = (PerOp::default(), Written::default());
+        bench.each_request(name, |request| {
+            counts.add(request.op, 1);
+            if request.op == Op::Write {
+                writes.add(request.first().0, request.blocks());
             }
-            (bench.progress)(batch.len() as u64);
-        }
+        })?;
         let all = (counts.read + counts.write) as f64;
         let mut number = |what: &str, value: f64| measured.number(format!("{name}: {what}"), value);
         number("total requests (M)", all / 1e6);
@@ -54,18 +49,15 @@ pub(super) fn figure_2(bench: &Bench, names: &[&'static str]) -> Result<Measured
     for &name in names {
         let (mut distances, mut periods) = (Distances::new(), Periods::default());
         let mut writes = Written::default();
-        let mut source = bench.papers.requests(name)?;
-        let mut batch = Vec::new();
-        while source.fill(&mut batch)? {
-            for request in batch.iter().filter(|request| request.op == Op::Write) {
+        bench.each_request(name, |request| {
+            if request.op == Op::Write {
                 writes.add(request.first().0, request.blocks());
                 for nth in 0..request.blocks() {
                     let (number, period) = distances.touch(request.first().after(nth));
                     periods.add(number, period);
                 }
             }
-            (bench.progress)(batch.len() as u64);
-        }
+        })?;
         let buffer = writes.large_zones() as u64 * LARGE_ZONE_BLOCKS / 100;
         let parts = periods.parts(buffer);
         let mut number = |what: &str, value: f64| measured.number(format!("{name}: {what}"), value);
@@ -100,13 +92,10 @@ pub(super) fn figure_3(bench: &Bench, names: &[&'static str]) -> Result<Measured
     let mut measured = Measured::default();
     let mut series = Vec::new();
     for &name in names {
-        let mut source = bench.papers.requests(name)?;
-        let (mut batch, mut blocks) = (Vec::new(), Vec::new());
-        while source.fill(&mut batch)? {
-            let writes = batch.iter().filter(|request| request.op == Op::Write);
-            blocks.extend(writes.map(|request| request.first().0));
-            (bench.progress)(batch.len() as u64);
-        }
+        let mut blocks = Vec::new();
+        bench.each_request(name, |request| {
+            blocks.extend((request.op == Op::Write).then_some(request.first().0));
+        })?;
         // The tenths are known once all writes are.
         let mut range = WriteRange::new(blocks.len(), POINTS);
         blocks.into_iter().for_each(|block| range.add(block));

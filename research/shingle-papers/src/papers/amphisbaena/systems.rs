@@ -1,9 +1,6 @@
 //! What is compared: translations over the paper's disk, and grids of their runs.
 
-use shingle_result::Pacing;
-use shingle_trace::Mode;
-
-use crate::grid::{Grid, ONE, Point, Sets, Size, System};
+use crate::grid::{Grid, ONE, Point, Sets, Size, System, point};
 
 pub(super) const EIGHT: &[&str] =
     &["hm_0", "prn_0", "prxy_0", "ts_0", "web_0", "src2_2", "src2_0", "usr_0"];
@@ -30,41 +27,28 @@ const fn translation(label: &'static str, name: &'static str, sets: Sets) -> Sys
 pub(super) const fn grid(systems: &'static [System], points: &'static [Point]) -> Grid {
     Grid {
         traces: EIGHT,
-        free: &[],
-        mode: Mode::ReadWrite,
-        pacing: Pacing::Open,
-        accesses: None,
-        copies: 1,
-        default_scale: 1.0,
         drive: "exos-x18z",
-        timing: None,
-        ssd: "pcie-ssd",
         buffer: Size::WrittenLarge(10),
-        cache: Size::Real,
-        sets: &[],
         systems,
         points,
+        ..Grid::PLAIN
     }
 }
 
 pub(super) const MAIN: Grid = grid(ALL, ONE);
 
-const fn set(label: &'static str, sets: Sets) -> Point {
-    Point { label, cache: None, sets }
-}
-
 pub(super) const CHUNKS: &[Point] = &[
-    set("64 KB", &[("amphisbaena.chunk", "64KiB")]),
-    set("128 KB", &[("amphisbaena.chunk", "128KiB")]),
-    set("256 KB", &[("amphisbaena.chunk", "256KiB")]),
-    set("512 KB", &[("amphisbaena.chunk", "512KiB")]),
-    set("1024 KB", &[("amphisbaena.chunk", "1024KiB")]),
+    point("64 KB", &[("amphisbaena.chunk", "64KiB")]),
+    point("128 KB", &[("amphisbaena.chunk", "128KiB")]),
+    point("256 KB", &[("amphisbaena.chunk", "256KiB")]),
+    point("512 KB", &[("amphisbaena.chunk", "512KiB")]),
+    point("1024 KB", &[("amphisbaena.chunk", "1024KiB")]),
 ];
 
 pub(super) const LAMBDAS: &[Point] = &[
-    set("0.1", &[("amphisbaena.lambda", "0.1")]),
-    set("0.3", &[("amphisbaena.lambda", "0.3")]),
-    set("0.5", &[("amphisbaena.lambda", "0.5")]),
+    point("0.1", &[("amphisbaena.lambda", "0.1")]),
+    point("0.3", &[("amphisbaena.lambda", "0.3")]),
+    point("0.5", &[("amphisbaena.lambda", "0.5")]),
 ];
 
 /// A sweep: by default over the first tenth of each trace.
@@ -79,10 +63,10 @@ pub(super) const BY_CHUNK: Grid = sweep(&[AMPHISBAENA], CHUNKS);
 pub(super) const BY_SMALL_CHUNK: Grid = sweep(
     &[AMPHISBAENA, FLUID_LOOP],
     &[
-        set("8 KB", &[("amphisbaena.chunk", "8KiB")]),
-        set("16 KB", &[("amphisbaena.chunk", "16KiB")]),
-        set("32 KB", &[("amphisbaena.chunk", "32KiB")]),
-        set("64 KB", &[("amphisbaena.chunk", "64KiB")]),
+        point("8 KB", &[("amphisbaena.chunk", "8KiB")]),
+        point("16 KB", &[("amphisbaena.chunk", "16KiB")]),
+        point("32 KB", &[("amphisbaena.chunk", "32KiB")]),
+        point("64 KB", &[("amphisbaena.chunk", "64KiB")]),
     ],
 );
 
@@ -109,9 +93,9 @@ pub(super) const OTHERWISE: Grid = sweep(
 
 /// How much history is kept.
 pub(super) const HISTORIES: &[Point] = &[
-    set("1x", &[("amphisbaena.history", "1")]),
-    set("2x", &[("amphisbaena.history", "2")]),
-    set("4x", &[("amphisbaena.history", "4")]),
+    point("1x", &[("amphisbaena.history", "1")]),
+    point("2x", &[("amphisbaena.history", "2")]),
+    point("4x", &[("amphisbaena.history", "4")]),
 ];
 
 pub(super) const BY_HISTORY: Grid = sweep(&[AMPHISBAENA], HISTORIES);

@@ -23,18 +23,13 @@ pub(super) fn table_1(bench: &Bench, names: &[&'static str]) -> Result<Measured,
     let bands = disk.description().bands.as_ref().expect("a shingled disk has bands");
     let mut measured = Measured::default();
     for &name in names {
-        let mut source = bench.papers.requests(name)?;
-        let (mut batch, mut counts) = (Vec::new(), PerOp::default());
-        let mut writes = Writes::new(bands);
-        while source.fill(&mut batch)? {
-            for request in &batch {
-                counts.add(request.op, 1);
-                if request.op == Op::Write {
-                    writes.add(request.first().0, request.blocks());
-                }
+        let (mut counts, mut writes) = (PerOp::default(), Writes::new(bands));
+        bench.each_request(name, |request| {
+            counts.add(request.op, 1);
+            if request.op == Op::Write {
+                writes.add(request.first().0, request.blocks());
             }
-            (bench.progress)(batch.len() as u64);
-        }
+        })?;
         writes.end();
         let percent = |part: u64, whole: u64| 100.0 * part as f64 / whole as f64;
         let of_writes = |part: u64| percent(part, counts.write);
@@ -118,16 +113,12 @@ pub(super) fn figure_3(bench: &Bench, names: &[&'static str]) -> Result<Measured
 /// From the arrival of each request to its end. Requests wait for each other.
 fn latencies(bench: &Bench, name: &str) -> Result<Vec<Nanos>, MeasureError> {
     let mut disk = drives::make(DISK, &settings())?;
-    let mut source = bench.papers.requests(name)?;
-    let (mut batch, mut latencies, mut free) = (Vec::new(), Vec::new(), Nanos::ZERO);
-    while source.fill(&mut batch)? {
-        for request in &batch {
-            let io = Io { op: request.op, block: request.first(), count: request.blocks() };
-            free = disk.serve(request.at.max(free), &io, &mut []).done;
-            latencies.push(free.since(request.at));
-        }
-        (bench.progress)(batch.len() as u64);
-    }
+    let (mut latencies, mut free) = (Vec::new(), Nanos::ZERO);
+    bench.each_request(name, |request| {
+        let io = Io { op: request.op, block: request.first(), count: request.blocks() };
+        free = disk.serve(request.at.max(free), &io, &mut []).done;
+        latencies.push(free.since(request.at));
+    })?;
     Ok(latencies)
 }
 

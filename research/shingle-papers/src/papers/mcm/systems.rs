@@ -1,9 +1,6 @@
 //! What is compared: systems, the disk beneath them, and grids of their runs.
 
-use shingle_result::Pacing;
-use shingle_trace::Mode;
-
-use crate::grid::{Grid, ONE, Point, Sets, Size, System};
+use crate::grid::{Grid, Point, Sets, Size, System, point};
 
 pub(super) const FIVE: &[&str] = &["rsrch_0", "mds_0", "src2_0", "hm_0", "usr_0"];
 /// Those of Figure 3.
@@ -76,20 +73,11 @@ pub(super) const COUNTS: &[System] = &[
 pub(super) const fn grid(traces: &'static [&'static str], systems: &'static [System]) -> Grid {
     Grid {
         traces,
-        free: &[],
-        mode: Mode::ReadWrite,
-        pacing: Pacing::Open,
-        accesses: None,
-        copies: 1,
-        default_scale: 1.0,
         drive: "st5000as0011",
-        timing: None,
-        ssd: "pcie-ssd",
-        buffer: Size::Real,
         cache: Size::Different(100),
         sets: DISK,
         systems,
-        points: ONE,
+        ..Grid::PLAIN
     }
 }
 
@@ -109,9 +97,9 @@ pub(super) const SIZES: &[Point] = &[
 ];
 
 pub(super) const DISKS: &[Point] = &[
-    Point { label: "as elsewhere", cache: None, sets: &[] },
-    Point { label: "write cache on", cache: None, sets: &[("drive.write_cache", "on")] },
-    Point { label: "cleaning in idle time", cache: None, sets: &[("drive.idle_cleaning", "on")] },
+    point("as elsewhere", &[]),
+    point("write cache on", &[("drive.write_cache", "on")]),
+    point("cleaning in idle time", &[("drive.idle_cleaning", "on")]),
 ];
 
 pub(super) const OTHERWISE: &[System] = &[
