@@ -5,20 +5,14 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use shingle_core::cache::CacheCore;
 use shingle_core::parts::split_mix;
-use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
-use shingle_engine::format::layout::{Copy, Layout};
-use shingle_engine::format::superblock::Superblock;
-use shingle_engine::format::{PAGE_BYTES, Page};
-use shingle_engine::recover::recover;
+use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::settings::Settings;
-use shingle_engine::{Command, CommandOp, Config, Device, Engine, Io, Kind};
+use shingle_engine::{Command, CommandOp, Device, Engine, Io};
 
-use crate::memory::Memory;
+use crate::memory::{Held, carry_out, serve, slots};
 
-const SSD_BYTES: u64 = 32 << 20;
 const DEPTH: u64 = 32;
 const MINUTES: u64 = 3;
 
@@ -44,8 +38,8 @@ struct Seen {
 
 struct Bed {
     engine: Engine,
-    ssd: HashMap<u64, Page>,
-    disk: HashMap<u64, Page>,
+    ssd: Held,
+    disk: Held,
     /// What is done when.
     events: BinaryHeap<Reverse<(Nanos, u64)>>,
     under_way: HashMap<u64, Io>,
@@ -59,28 +53,17 @@ struct Bed {
 
 impl Bed {
     fn new(policy: &str) -> Bed {
-        let layout = Layout::for_ssd(SSD_BYTES).expect("large enough");
-        let disk_blocks = layout.slots * 10;
-        let disk_bytes = disk_blocks * BLOCK_BYTES;
-        let superblock = Superblock::new(*b"a cache for test", layout, SSD_BYTES, disk_bytes);
-        let ssd: HashMap<u64, Page> =
-            Copy::BOTH.map(|copy| (copy.superblock_page(), superblock.encode())).into();
-        let found = recover(&mut Memory(&ssd)).expect("a new cache");
-        let cache: Box<dyn CacheCore> = Settings::new(policy)
-            .cache(&Registry::default(), layout.slots as u32, disk_blocks)
-            .expect("a policy for stores");
-        let config = Config::for_slots(layout.slots);
-        let engine = Engine::open(found, cache, disk_blocks, config).expect("a new cache");
+        let (engine, ssd) = serve(&Settings::new(policy), slots() * 10, |_| {});
         Bed {
             engine,
             ssd,
-            disk: HashMap::new(),
+            disk: Held::new(),
             events: BinaryHeap::new(),
             under_way: HashMap::new(),
             numbers: 0,
             now: Nanos::ZERO,
             disk_free: Nanos::ZERO,
-            slots: layout.slots,
+            slots: slots(),
             random: 1,
         }
     }
@@ -105,12 +88,7 @@ impl Bed {
 
     fn end(&mut self, mut io: Io) {
         let pages = if io.device == Device::Ssd { &mut self.ssd } else { &mut self.disk };
-        for (buffer, at) in io.buffers.iter_mut().zip(io.page..) {
-            match io.kind {
-                Kind::Read => buffer.0 = pages.get(&at).copied().unwrap_or([0; PAGE_BYTES]),
-                _ => drop(pages.insert(at, buffer.0)),
-            }
-        }
+        carry_out(pages, &mut io);
         let bytes = io.buffers.len() * PAGE_BYTES;
         self.engine.done(io.id, Ok(bytes), io.buffers);
     }

@@ -1,11 +1,10 @@
 //! Whole bands, step by step: what the disk gets, in which order, and who waits for it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use shingle_core::registry::Registry;
 use shingle_core::service::{Limits, Mode};
 use shingle_core::units::{BLOCK_BYTES, Nanos};
-use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Page};
 use shingle_engine::recover::recover;
@@ -14,9 +13,8 @@ use shingle_engine::{
     Command, CommandOp, Config, Device, Engine, Failed, Io, Kind, NewSsd, Reply, SsdState,
 };
 
-use crate::memory::Memory;
+use crate::memory::{Held, Memory, carry_out, serve, slots, ssd_with, superblock};
 
-const SSD_BYTES: u64 = 32 << 20;
 /// Two pieces of 128 and a rest.
 const BAND: u64 = 300;
 /// What goes on where a write of a block has ended bypasses the cache.
@@ -25,8 +23,8 @@ const LONG: u64 = BLOCK_BYTES;
 /// An engine, devices that end I/O when they are told to, and what was asked of the disk.
 struct Bed {
     engine: Engine,
-    ssd: HashMap<u64, Page>,
-    disk: HashMap<u64, Page>,
+    ssd: Held,
+    disk: Held,
     pending: Vec<Io>,
     /// Of the disk: kind, first block, blocks.
     asked: Vec<(Kind, u64, u64)>,
@@ -44,14 +42,6 @@ fn page(block: u64, version: u8) -> Page {
     page
 }
 
-/// An SSD on which there is a new cache.
-fn empty(layout: Layout, edition: u64) -> HashMap<u64, Page> {
-    let disk_bytes = layout.slots * 10 * BLOCK_BYTES;
-    let new = Superblock::new(*b"a cache for test", layout, SSD_BYTES, disk_bytes);
-    let superblock = Superblock { edition, ..new };
-    Copy::BOTH.map(|copy| (copy.superblock_page(), superblock.encode())).into()
-}
-
 fn settings() -> Settings {
     let mut settings = Settings::new("most");
     let known = [format!("drive.bands={BAND}b"), "drive.band_pass_us=150000".to_owned()];
@@ -62,17 +52,12 @@ fn settings() -> Settings {
 
 impl Bed {
     fn new(change: impl FnOnce(&mut Config)) -> Bed {
-        let layout = Layout::for_ssd(SSD_BYTES).expect("large enough");
-        let disk_blocks = layout.slots * 10;
-        let ssd = empty(layout, 1);
-        let found = recover(&mut Memory(&ssd)).expect("a new cache");
-        let cache = settings().cache(&Registry::default(), layout.slots as u32, disk_blocks);
-        let mut config = Config::for_slots(layout.slots);
-        config.rules.sequential_bytes = Some(LONG);
-        change(&mut config);
-        let engine = Engine::open(found, cache.expect("all is known"), disk_blocks, config);
+        let (engine, ssd) = serve(&settings(), slots() * 10, |config| {
+            config.rules.sequential_bytes = Some(LONG);
+            change(config);
+        });
         let mut bed = Bed {
-            engine: engine.expect("a new cache"),
+            engine,
             ssd,
             disk: (0..2 * BAND).map(|block| (block, page(block, 1))).collect(),
             pending: Vec::new(),
@@ -102,20 +87,16 @@ impl Bed {
 
     fn end(&mut self, at: usize) {
         let mut io = self.pending.remove(at);
-        let pages = io.page..io.page + io.buffers.len() as u64;
+        let mut pages = io.page..io.page + io.buffers.len() as u64;
         let of_disk = io.device == Device::Disk;
         let bad = match io.kind {
             Kind::Read => &self.unreadable,
             _ => &self.unwritable,
         };
-        let fails = of_disk && pages.clone().any(|page| bad.contains(&page));
+        let fails = of_disk && pages.any(|page| bad.contains(&page));
         let device = if of_disk { &mut self.disk } else { &mut self.ssd };
-        for (page, buffer) in pages.zip(&mut io.buffers) {
-            match io.kind {
-                Kind::Read => buffer.0 = *device.get(&page).unwrap_or(&[0; PAGE_BYTES]),
-                _ if fails => {}
-                _ => drop(device.insert(page, buffer.0)),
-            }
+        if !fails {
+            carry_out(device, &mut io);
         }
         let bytes = io.buffers.len() * PAGE_BYTES;
         self.engine.done(io.id, if fails { Err(Failed) } else { Ok(bytes) }, io.buffers);
@@ -346,11 +327,10 @@ fn a_band_is_given_up_where_everything_has_to_go() {
             "end" => assert!(bed.engine.is_stopped() && bed.dirty() == 2),
             "SSD out" => {
                 assert_eq!((bed.engine.ssd_state(), bed.dirty()), (SsdState::Out, 0));
-                let layout = Layout::for_ssd(SSD_BYTES).expect("large enough");
-                bed.ssd = empty(layout, 9);
-                let found = recover(&mut Memory(&bed.ssd)).expect("a new cache");
                 let blocks = bed.engine.disk_blocks();
-                let cache = settings().cache(&Registry::default(), layout.slots as u32, blocks);
+                bed.ssd = ssd_with(&Superblock { edition: 9, ..superblock(blocks) });
+                let found = recover(&mut Memory(&bed.ssd)).expect("a new cache");
+                let cache = settings().cache(&Registry::default(), slots() as u32, blocks);
                 let cache = cache.expect("all is known");
                 bed.engine.put_ssd_in(NewSsd { found, cache, room_slots: 0 }).expect("it is out");
                 bed.settle();

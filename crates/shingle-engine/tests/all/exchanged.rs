@@ -1,47 +1,35 @@
 //! What an operator sets while SSDs are exchanged, and a disk that grows beyond what there can be.
 
-use std::collections::HashMap;
-
 use shingle_core::cache::CacheCore;
 use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos};
-use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::superblock::Superblock;
-use shingle_engine::format::{BLOCKS_MAX, PAGE_BYTES, Page};
+use shingle_engine::format::{BLOCKS_MAX, PAGE_BYTES};
 use shingle_engine::recover::{Recovered, recover};
 use shingle_engine::settings::Settings;
-use shingle_engine::{Command, CommandOp, Config, Device, Engine, Io, Kind, NewSsd, SsdState};
+use shingle_engine::{Command, CommandOp, Device, Engine, Io, Kind, NewSsd, SsdState};
 
-use crate::memory::Memory;
+use crate::memory::{Held, Memory, carry_out, serve, slots, ssd_with, superblock};
 
-const SSD_BYTES: u64 = 32 << 20;
 const DISK_BLOCKS: u64 = 10_000;
 
-type Ssd = HashMap<u64, Page>;
-
-fn new_ssd(edition: u64) -> Ssd {
-    let layout = Layout::for_ssd(SSD_BYTES).expect("large enough");
-    let superblock = Superblock {
-        edition,
-        settings: "from before".to_owned(),
-        ..Superblock::new(*b"a cache for test", layout, SSD_BYTES, DISK_BLOCKS * BLOCK_BYTES)
-    };
-    Copy::BOTH.map(|copy| (copy.superblock_page(), superblock.encode())).into()
+fn new_ssd(edition: u64) -> Held {
+    let settings = "from before".to_owned();
+    ssd_with(&Superblock { edition, settings, ..superblock(DISK_BLOCKS) })
 }
 
-fn found(ssd: &Ssd) -> Recovered {
+fn found(ssd: &Held) -> Recovered {
     recover(&mut Memory(ssd)).expect("it can be used")
 }
 
 fn cache(disk_blocks: u64) -> Box<dyn CacheCore> {
-    let slots = Layout::for_ssd(SSD_BYTES).expect("large enough").slots as u32;
-    Settings::new("lru").cache(&Registry::default(), slots, disk_blocks).expect("lru")
+    Settings::new("lru").cache(&Registry::default(), slots() as u32, disk_blocks).expect("lru")
 }
 
 /// Devices do everything at once, but for reads of the disk that are held.
 struct Bed {
     engine: Engine,
-    ssd: Ssd,
+    ssd: Held,
     holds: bool,
     held: Vec<Io>,
     now: Nanos,
@@ -49,25 +37,15 @@ struct Bed {
 
 impl Bed {
     fn new() -> Bed {
-        let ssd = new_ssd(1);
-        let found = found(&ssd);
-        let config = Config::for_slots(found.journal.layout().slots);
-        let engine = Engine::open(found, cache(DISK_BLOCKS), DISK_BLOCKS, config);
-        let engine = engine.expect("a new cache");
+        let (engine, ssd) = serve(&Settings::new("lru"), DISK_BLOCKS, |_| {});
         let mut bed = Bed { engine, ssd, holds: false, held: Vec::new(), now: Nanos::ZERO };
         bed.pass();
         bed
     }
 
     fn carry_out(&mut self, mut io: Io) {
-        for (buffer, at) in io.buffers.iter_mut().zip(io.page..) {
-            match (io.device, io.kind) {
-                (Device::Ssd, Kind::Write) => drop(self.ssd.insert(at, buffer.0)),
-                (Device::Ssd, _) => {
-                    buffer.0 = self.ssd.get(&at).copied().unwrap_or([0; PAGE_BYTES]);
-                }
-                (Device::Disk, _) => {}
-            }
+        if io.device == Device::Ssd {
+            carry_out(&mut self.ssd, &mut io);
         }
         self.engine.done(io.id, Ok(io.buffers.len() * PAGE_BYTES), io.buffers);
     }

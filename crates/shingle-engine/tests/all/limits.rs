@@ -1,46 +1,28 @@
 //! What an operator allows is kept to, in virtual time: destaging by rate and by hours, writes of the SSD by day.
 
-use std::collections::HashMap;
-
-use shingle_core::registry::Registry;
 use shingle_core::service::{Hours, Limits};
 use shingle_core::units::{BLOCK_BYTES, Nanos};
-use shingle_engine::format::layout::{Copy, Layout};
-use shingle_engine::format::superblock::Superblock;
-use shingle_engine::format::{PAGE_BYTES, Page};
-use shingle_engine::recover::recover;
+use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::settings::Settings;
-use shingle_engine::{Command, CommandOp, Config, Device, Engine, Kind};
+use shingle_engine::{Command, CommandOp, Device, Engine};
 
-use crate::memory::Memory;
-
-const SSD_BYTES: u64 = 32 << 20;
+use crate::memory::{Held, carry_out, serve, slots};
 
 /// A store whose devices do everything at once.
 struct Bed {
     engine: Engine,
-    ssd: HashMap<u64, Page>,
-    disk: HashMap<u64, Page>,
+    ssd: Held,
+    disk: Held,
     now: Nanos,
     commands: u64,
 }
 
 impl Bed {
     fn new(limits: Limits) -> Bed {
-        let layout = Layout::for_ssd(SSD_BYTES).expect("large enough");
-        let disk_blocks = layout.slots * 10;
-        let superblock =
-            Superblock::new(*b"a cache for test", layout, SSD_BYTES, disk_blocks * BLOCK_BYTES);
-        let ssd: HashMap<u64, Page> =
-            Copy::BOTH.map(|copy| (copy.superblock_page(), superblock.encode())).into();
-        let found = recover(&mut Memory(&ssd)).expect("a new cache");
-        let cache =
-            Settings::new("lru").cache(&Registry::default(), layout.slots as u32, disk_blocks);
-        let mut config = Config::for_slots(layout.slots);
-        config.rules.limits = limits;
-        let engine = Engine::open(found, cache.expect("lru"), disk_blocks, config);
-        let engine = engine.expect("a new cache");
-        Bed { engine, ssd, disk: HashMap::new(), now: Nanos::ZERO, commands: 0 }
+        let (engine, ssd) = serve(&Settings::new("lru"), slots() * 10, |config| {
+            config.rules.limits = limits;
+        });
+        Bed { engine, ssd, disk: Held::new(), now: Nanos::ZERO, commands: 0 }
     }
 
     fn settle(&mut self) {
@@ -51,12 +33,7 @@ impl Bed {
             }
             for mut io in effects.ios {
                 let device = if io.device == Device::Ssd { &mut self.ssd } else { &mut self.disk };
-                for (page, buffer) in (io.page..).zip(&mut io.buffers) {
-                    match io.kind {
-                        Kind::Read => buffer.0 = *device.get(&page).unwrap_or(&[0; PAGE_BYTES]),
-                        _ => drop(device.insert(page, buffer.0)),
-                    }
-                }
+                carry_out(device, &mut io);
                 let bytes = io.buffers.len() * PAGE_BYTES;
                 self.engine.done(io.id, Ok(bytes), io.buffers);
             }
@@ -111,7 +88,7 @@ fn no_more_is_destaged_in_a_second_than_is_allowed() {
 #[test]
 fn what_is_held_back_stays_dirty_at_the_end() {
     let mut bed = Bed::new(Limits { destage_blocks_per_s: Some(20), ..Limits::default() });
-    let slots = Layout::for_ssd(SSD_BYTES).expect("large enough").slots;
+    let slots = slots();
     // Room is made before it is needed.
     (0..slots - 10).for_each(|n| bed.write(n * 3));
     bed.wait(1_000);
@@ -127,7 +104,7 @@ fn what_is_held_back_stays_dirty_at_the_end() {
 fn who_waits_for_room_waits_for_what_is_allowed() {
     let limits = Limits { destage_blocks_per_s: Some(100), ..Limits::default() };
     let mut bed = Bed::new(limits);
-    let slots = Layout::for_ssd(SSD_BYTES).expect("large enough").slots;
+    let slots = slots();
     // Without pauses, so that idle time has no part in it.
     (0..slots + 200).for_each(|n| bed.write(n * 2));
     let asked = bed.commands;
@@ -159,7 +136,7 @@ fn the_ssd_is_written_no_more_than_its_budget_of_a_day() {
     // A thousand pages an hour.
     let limits = Limits { ssd_blocks_per_day: Some(24_000), ..Limits::default() };
     let mut bed = Bed::new(limits);
-    let blocks = Layout::for_ssd(SSD_BYTES).expect("large enough").slots * 10;
+    let blocks = slots() * 10;
     for n in 0..5_000 {
         bed.write(n * 7919 % blocks);
         if n.is_multiple_of(100) {

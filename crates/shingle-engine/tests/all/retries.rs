@@ -1,21 +1,14 @@
 //! A disk that takes nothing is asked less and less often, by destages and by flushes; who waits for room is
 //! told in time; and when the disk is well again everything gets there. In virtual time.
 
-use std::collections::HashMap;
-
-use shingle_core::registry::Registry;
 use shingle_core::service::Rules;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
-use shingle_engine::format::layout::{Copy, Layout};
-use shingle_engine::format::superblock::Superblock;
-use shingle_engine::format::{PAGE_BYTES, Page};
-use shingle_engine::recover::recover;
+use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::settings::Settings;
-use shingle_engine::{Command, CommandOp, Config, Device, Engine, Errno, Failed, Io, Kind, Reply};
+use shingle_engine::{Command, CommandOp, Device, Engine, Errno, Failed, Io, Kind, Reply};
 
-use crate::memory::Memory;
+use crate::memory::{Held, carry_out, serve, slots};
 
-const SSD_BYTES: u64 = 32 << 20;
 const TICK: Nanos = Nanos::from_millis(50);
 
 /// What the disk refuses.
@@ -30,7 +23,7 @@ enum Refuses {
 
 struct Bed {
     engine: Engine,
-    ssd: HashMap<u64, Page>,
+    ssd: Held,
     slots: u64,
     now: Nanos,
     refuses: Refuses,
@@ -43,22 +36,14 @@ struct Bed {
 impl Bed {
     /// A cache full of dirty data.
     fn full() -> Bed {
-        let layout = Layout::for_ssd(SSD_BYTES).expect("large enough");
-        let disk_bytes = layout.slots * 4 * BLOCK_BYTES;
-        let superblock = Superblock::new(*b"a cache for test", layout, SSD_BYTES, disk_bytes);
-        let ssd: HashMap<u64, Page> =
-            Copy::BOTH.map(|copy| (copy.superblock_page(), superblock.encode())).into();
-        let found = recover(&mut Memory(&ssd)).expect("a new cache");
-        let cache = Settings::new("lru")
-            .cache(&Registry::default(), layout.slots as u32, layout.slots * 4)
-            .expect("a policy for stores");
-        let rules = Rules { sequential_bytes: None, ..Rules::for_slots(layout.slots) };
-        let config = Config { rules, ..Config::for_slots(layout.slots) };
-        let engine = Engine::open(found, cache, layout.slots * 4, config).expect("a new cache");
+        let slots = slots();
+        let (engine, ssd) = serve(&Settings::new("lru"), slots * 4, |config| {
+            config.rules = Rules { sequential_bytes: None, ..Rules::for_slots(slots) };
+        });
         let mut bed = Bed {
             engine,
             ssd,
-            slots: layout.slots,
+            slots,
             now: Nanos::ZERO,
             refuses: Refuses::Nothing,
             refused: 0,
@@ -109,12 +94,7 @@ impl Bed {
             return self.engine.done(io.id, Err(Failed), io.buffers);
         }
         if io.device == Device::Ssd {
-            for (buffer, at) in io.buffers.iter_mut().zip(io.page..) {
-                match io.kind {
-                    Kind::Read => buffer.0 = self.ssd.get(&at).copied().unwrap_or([0; PAGE_BYTES]),
-                    _ => drop(self.ssd.insert(at, buffer.0)),
-                }
-            }
+            carry_out(&mut self.ssd, &mut io);
         }
         self.engine.done(io.id, Ok(io.buffers.len() * PAGE_BYTES), io.buffers);
     }

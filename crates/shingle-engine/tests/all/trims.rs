@@ -1,20 +1,13 @@
 //! A trim of everything: answered at once, told in pieces of 64 MiB with one under way at a time, and no request waits for more than
 //! that piece.
 
-use std::collections::HashMap;
-
-use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
-use shingle_engine::format::layout::{Copy, Layout};
-use shingle_engine::format::superblock::Superblock;
-use shingle_engine::format::{PAGE_BYTES, Page};
-use shingle_engine::recover::recover;
+use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::settings::Settings;
-use shingle_engine::{Command, CommandOp, Config, Device, Engine, Failed, Io, Kind};
+use shingle_engine::{Command, CommandOp, Device, Engine, Failed, Io, Kind};
 
-use crate::memory::Memory;
+use crate::memory::{Held, carry_out, serve};
 
-const SSD_BYTES: u64 = 32 << 20;
 const PIECE: u64 = 16_384;
 const PIECES: u64 = 10;
 const DISK_BLOCKS: u64 = PIECES * PIECE;
@@ -22,7 +15,7 @@ const DISK_BLOCKS: u64 = PIECES * PIECE;
 /// Devices answer at once, but for trims.
 struct Bed {
     engine: Engine,
-    ssd: HashMap<u64, Page>,
+    ssd: Held,
     /// Under way, and all that were.
     trim: Option<Io>,
     told: Vec<(u64, u64)>,
@@ -35,17 +28,9 @@ struct Bed {
 
 impl Bed {
     fn new() -> Bed {
-        let layout = Layout::for_ssd(SSD_BYTES).expect("large enough");
-        let disk_bytes = DISK_BLOCKS * BLOCK_BYTES;
-        let superblock = Superblock::new(*b"a cache for test", layout, SSD_BYTES, disk_bytes);
-        let ssd: HashMap<u64, Page> =
-            Copy::BOTH.map(|copy| (copy.superblock_page(), superblock.encode())).into();
-        let found = recover(&mut Memory(&ssd)).expect("a new cache");
-        let cache =
-            Settings::new("lru").cache(&Registry::default(), layout.slots as u32, DISK_BLOCKS);
-        let config = Config { tells_trims: true, ..Config::for_slots(layout.slots) };
-        let engine = Engine::open(found, cache.expect("lru"), DISK_BLOCKS, config);
-        let (engine, now) = (engine.expect("a new cache"), Nanos::ZERO);
+        let (engine, ssd) =
+            serve(&Settings::new("lru"), DISK_BLOCKS, |config| config.tells_trims = true);
+        let now = Nanos::ZERO;
         let (told, answered) = (Vec::new(), Vec::new());
         let mut bed = Bed { engine, ssd, trim: None, told, answered, no_flush: false, ids: 0, now };
         bed.pass();
@@ -85,18 +70,10 @@ impl Bed {
                     self.engine.done(io.id, Err(Failed), io.buffers);
                     continue;
                 }
-                for (buffer, at) in io.buffers.iter_mut().zip(io.page..) {
-                    match io.kind {
-                        Kind::Write if io.device == Device::Ssd => {
-                            self.ssd.insert(at, buffer.0);
-                        }
-                        Kind::Read => {
-                            let page = self.ssd.get(&at).filter(|_| io.device == Device::Ssd);
-                            buffer.0 = page.copied().unwrap_or([0; PAGE_BYTES]);
-                        }
-                        _ => {}
-                    }
-                }
+                // (Nothing that the disk has is looked at.)
+                let disk = &mut Held::new();
+                let device = if io.device == Device::Ssd { &mut self.ssd } else { disk };
+                carry_out(device, &mut io);
                 self.engine.done(io.id, Ok(io.buffers.len() * PAGE_BYTES), io.buffers);
             }
         }
