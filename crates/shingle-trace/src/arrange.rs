@@ -48,6 +48,20 @@ pub(crate) trait Records: Send {
     }
 }
 
+/// [`Records::fill`] of who makes one request after the other.
+#[inline]
+pub(crate) fn fill_from(
+    out: &mut Vec<Raw>,
+    mut next: impl FnMut() -> Result<Option<Raw>, TraceError>,
+) -> Result<bool, TraceError> {
+    let before = out.len();
+    while out.len() < out.capacity() {
+        let Some(raw) = next()? else { break };
+        out.push(raw);
+    }
+    Ok(out.len() > before)
+}
+
 /// More requests than this do not wait to be sorted: 320 MiB of them.
 const WAITING_MAX: usize = 8 << 20;
 

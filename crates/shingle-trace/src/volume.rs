@@ -151,6 +151,18 @@ pub(crate) struct Pairs {
     number: Option<u32>,
 }
 
+impl AsRef<Volumes> for Volumes {
+    fn as_ref(&self) -> &Volumes {
+        self
+    }
+}
+
+impl AsRef<Volumes> for Pairs {
+    fn as_ref(&self) -> &Volumes {
+        &self.volumes
+    }
+}
+
 impl Pairs {
     pub(crate) fn new(choice: &Choice, separator: u8) -> Self {
         Pairs { volumes: Volumes::new(choice), separator, name: Vec::new(), number: None }
@@ -182,11 +194,6 @@ impl Pairs {
             Err(_) => self.name.clear(),
         }
         number
-    }
-
-    /// The volumes themselves.
-    pub(crate) fn all(&self) -> &Volumes {
-        &self.volumes
     }
 }
 
@@ -247,7 +254,7 @@ mod tests {
         let numbers = [("8", "16"), ("8", "0"), ("8", "0"), ("81", "6"), ("8", "16")]
             .map(|(major, minor)| pairs.takes(major.as_bytes(), minor.as_bytes()).expect("valid"));
         assert_eq!(numbers, [Some(0), Some(1), Some(1), None, Some(0)]);
-        assert_eq!(pairs.all().names(), [&b"8:16"[..], b"8:0"]);
+        assert_eq!(pairs.as_ref().names(), [&b"8:16"[..], b"8:0"]);
     }
 
     #[test]

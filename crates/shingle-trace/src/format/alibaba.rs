@@ -8,8 +8,7 @@
 //! As github.com/alibaba/block-traces has it; there is no header. The sizes of the disks stand in a
 //! file of their own. Requests of all devices are mixed, so that a device has to be chosen.
 
-use super::text::{self, Decode, TextSource};
-use super::{Decoded, Format, Match, Options, fields, number};
+use super::{Decoded, Format, Match, Options, fields, number, text};
 use crate::error::{Problem, TraceError};
 use crate::input::Input;
 use crate::source::Raw;
@@ -41,32 +40,21 @@ fn sniff(head: &[u8]) -> Option<Match> {
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;
-    let decoder = Alibaba { volumes: Volumes::new(options.volume) };
-    Decoded::records(TextSource::new(input, decoder, options.reorder))
+    text::by_line(input, options, Volumes::new(options.volume), request)
 }
 
-struct Alibaba {
-    volumes: Volumes,
-}
-
-impl Decode for Alibaba {
-    #[inline]
-    fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem> {
-        let Some([device, op, offset, length, time]) = fields::commas(line) else {
-            return Err(text::too_few(line, "device,R|W,offset,length,microseconds"));
-        };
-        let Some(volume) = self.volumes.takes(text::bare(device))? else { return Ok(None) };
-        let op = text::op_of(op).ok_or_else(|| text::unknown_op(op, "here it is R or W"))?;
-        Ok(Some(Raw {
-            ns: text::time(time, NS_PER_US, "time (column 5)")?,
-            offset: text::whole(offset, "offset (column 3)")?,
-            bytes: text::whole(length, "length (column 4)")?,
-            op,
-            volume,
-        }))
-    }
-
-    fn volumes(&self) -> Option<&Volumes> {
-        Some(&self.volumes)
-    }
+#[inline]
+fn request(volumes: &mut Volumes, line: &[u8]) -> Result<Option<Raw>, Problem> {
+    let Some([device, op, offset, length, time]) = fields::commas(line) else {
+        return Err(text::too_few(line, "device,R|W,offset,length,microseconds"));
+    };
+    let Some(volume) = volumes.takes(text::bare(device))? else { return Ok(None) };
+    let op = text::op_of(op).ok_or_else(|| text::unknown_op(op, "here it is R or W"))?;
+    Ok(Some(Raw {
+        ns: text::time(time, NS_PER_US, "time (column 5)")?,
+        offset: text::whole(offset, "offset (column 3)")?,
+        bytes: text::whole(length, "length (column 4)")?,
+        op,
+        volume,
+    }))
 }

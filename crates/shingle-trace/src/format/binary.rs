@@ -1,6 +1,6 @@
 //! What formats of records of one size share: records in, checked requests out.
 
-use crate::arrange::Records;
+use crate::arrange::{Records, fill_from};
 use crate::error::{Kind, Place, Problem, TraceError};
 use crate::input::Input;
 use crate::reorder::Reorder;
@@ -73,14 +73,7 @@ impl<D: Decode> Fixed<D> {
 
 impl<D: Decode> Records for Fixed<D> {
     fn fill(&mut self, out: &mut Vec<Raw>) -> Result<bool, TraceError> {
-        let before = out.len();
-        while out.len() < out.capacity() {
-            match self.next()? {
-                Some(request) => out.push(request),
-                None => break,
-            }
-        }
-        Ok(out.len() > before)
+        fill_from(out, || self.next())
     }
 
     fn name(&self) -> &str {

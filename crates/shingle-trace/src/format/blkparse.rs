@@ -129,7 +129,7 @@ impl Decode for Blkparse {
     }
 
     fn volumes(&self) -> Option<&Volumes> {
-        Some(self.volumes.all())
+        Some(self.volumes.as_ref())
     }
 
     fn nothing(&self) -> Problem {

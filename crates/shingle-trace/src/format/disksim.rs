@@ -12,7 +12,7 @@
 //! The same columns with sizes in pages are `flashsim`; which of the two it is shows only in the
 //! numbers.
 
-use super::five::{self, Five, Units};
+use super::five::{self, Units};
 use super::{Decoded, Format, Options, Sample, Weight, units};
 use crate::error::TraceError;
 use crate::input::Input;
@@ -36,5 +36,5 @@ fn weigh(sample: &Sample) -> Weight {
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     const UNITS: Units = Units { time_ns: 1_000_000, size_bytes: 512, flags_max: u32::MAX };
-    Five::open(input, options, FORMAT.name, UNITS)
+    five::open(input, options, FORMAT.name, UNITS)
 }

@@ -12,12 +12,11 @@
 
 use shingle_core::units::{NS_PER_S, Op};
 
-use super::text::{self, Decode, TextSource};
-use super::{Decoded, Format, Match, Options, fields, number};
+use super::{Decoded, Format, Match, Options, fields, number, text};
 use crate::error::{Problem, TraceError, shown};
 use crate::input::Input;
 use crate::source::Raw;
-use crate::volume::{Pairs, Volumes};
+use crate::volume::Pairs;
 
 pub(super) const FORMAT: Format = Format {
     name: "fiu",
@@ -36,8 +35,7 @@ fn sniff(head: &[u8]) -> Option<Match> {
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;
-    let decoder = Fiu { volumes: Pairs::new(options.volume, b':') };
-    Decoded::records(TextSource::new(input, decoder, options.reorder))
+    text::by_line(input, options, Pairs::new(options.volume, b':'), request)
 }
 
 struct Columns<'a> {
@@ -75,31 +73,21 @@ fn columns(line: &[u8]) -> Option<Columns<'_>> {
     }
 }
 
-struct Fiu {
-    volumes: Pairs,
-}
-
-impl Decode for Fiu {
-    #[inline]
-    fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem> {
-        let Some(columns) = columns(line) else {
-            return Err(Problem::syntax(format!(
-                "a line is 'ns pid process sector sectors R|W major minor MD5', and this one is {}",
-                shown(line)
-            )));
-        };
-        let Columns { time, sector, sectors, op, major, minor } = columns;
-        let Some(volume) = self.volumes.takes(major, minor)? else { return Ok(None) };
-        let ns = match number::whole(time) {
-            Some(ns) => ns,
-            None => text::time(time, NS_PER_S, "time (column 1)")?,
-        };
-        let offset = text::of_sectors(sector)?;
-        let bytes = text::of_sectors(sectors)?;
-        Ok(Some(Raw { ns, offset, bytes, op, volume }))
-    }
-
-    fn volumes(&self) -> Option<&Volumes> {
-        Some(self.volumes.all())
-    }
+#[inline]
+fn request(volumes: &mut Pairs, line: &[u8]) -> Result<Option<Raw>, Problem> {
+    let Some(columns) = columns(line) else {
+        return Err(Problem::syntax(format!(
+            "a line is 'ns pid process sector sectors R|W major minor MD5', and this one is {}",
+            shown(line)
+        )));
+    };
+    let Columns { time, sector, sectors, op, major, minor } = columns;
+    let Some(volume) = volumes.takes(major, minor)? else { return Ok(None) };
+    let ns = match number::whole(time) {
+        Some(ns) => ns,
+        None => text::time(time, NS_PER_S, "time (column 1)")?,
+    };
+    let offset = text::of_sectors(sector)?;
+    let bytes = text::of_sectors(sectors)?;
+    Ok(Some(Raw { ns, offset, bytes, op, volume }))
 }

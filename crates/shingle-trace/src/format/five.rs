@@ -3,8 +3,7 @@
 
 use shingle_core::units::Op;
 
-use super::text::{self, Decode, TextSource};
-use super::{Decoded, Match, Options, fields, number};
+use super::{Decoded, Match, Options, fields, number, text};
 use crate::error::{Problem, TraceError};
 use crate::input::Input;
 use crate::source::Raw;
@@ -21,49 +20,36 @@ pub(super) struct Units {
     pub(super) flags_max: u32,
 }
 
-pub(super) struct Five {
+pub(super) fn open(
+    input: Input,
+    options: &Options<'_>,
+    format: &str,
     units: Units,
-    volumes: Volumes,
+) -> Result<Decoded, TraceError> {
+    options.without_map(format, &input)?;
+    let volumes = Volumes::new(options.volume);
+    text::by_line(input, options, volumes, move |volumes, line| request(units, volumes, line))
 }
 
-impl Five {
-    pub(super) fn open(
-        input: Input,
-        options: &Options<'_>,
-        format: &str,
-        units: Units,
-    ) -> Result<Decoded, TraceError> {
-        options.without_map(format, &input)?;
-        let decoder = Five { units, volumes: Volumes::new(options.volume) };
-        Decoded::records(TextSource::new(input, decoder, options.reorder))
-    }
-}
-
-impl Decode for Five {
-    #[inline]
-    fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem> {
-        let Some([time, device, sector, size, flags]) = fields::words(line) else {
-            return Err(text::too_few(line, "time device sector size flags"));
-        };
-        let Some(volume) = self.volumes.takes(device)? else { return Ok(None) };
-        let Some(flags) = hexadecimal(flags).filter(|flags| *flags <= self.units.flags_max) else {
-            return Err(text::unknown_op(flags, "here 0 writes and 1 reads"));
-        };
-        let bytes = text::whole(size, "size (column 4)")?
-            .checked_mul(self.units.size_bytes)
-            .ok_or_else(|| text::too_large(size, "size (column 4)"))?;
-        Ok(Some(Raw {
-            ns: text::time(time, self.units.time_ns, "time (column 1)")?,
-            offset: text::sectors(sector, "address (column 3)")?,
-            bytes,
-            op: if flags & 1 == 1 { Op::Read } else { Op::Write },
-            volume,
-        }))
-    }
-
-    fn volumes(&self) -> Option<&Volumes> {
-        Some(&self.volumes)
-    }
+#[inline]
+fn request(units: Units, volumes: &mut Volumes, line: &[u8]) -> Result<Option<Raw>, Problem> {
+    let Some([time, device, sector, size, flags]) = fields::words(line) else {
+        return Err(text::too_few(line, "time device sector size flags"));
+    };
+    let Some(volume) = volumes.takes(device)? else { return Ok(None) };
+    let Some(flags) = hexadecimal(flags).filter(|flags| *flags <= units.flags_max) else {
+        return Err(text::unknown_op(flags, "here 0 writes and 1 reads"));
+    };
+    let bytes = text::whole(size, "size (column 4)")?
+        .checked_mul(units.size_bytes)
+        .ok_or_else(|| text::too_large(size, "size (column 4)"))?;
+    Ok(Some(Raw {
+        ns: text::time(time, units.time_ns, "time (column 1)")?,
+        offset: text::sectors(sector, "address (column 3)")?,
+        bytes,
+        op: if flags & 1 == 1 { Op::Read } else { Op::Write },
+        volume,
+    }))
 }
 
 #[inline]

@@ -11,7 +11,7 @@
 
 use shingle_core::units::BLOCK_BYTES;
 
-use super::five::{self, Five, Units};
+use super::five::{self, Units};
 use super::{Decoded, Format, Options, Sample, Weight, units};
 use crate::error::TraceError;
 use crate::input::Input;
@@ -35,5 +35,5 @@ fn weigh(sample: &Sample) -> Weight {
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     const UNITS: Units = Units { time_ns: 1_000_000, size_bytes: BLOCK_BYTES, flags_max: u32::MAX };
-    Five::open(input, options, FORMAT.name, UNITS)
+    five::open(input, options, FORMAT.name, UNITS)
 }

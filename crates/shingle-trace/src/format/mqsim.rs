@@ -9,7 +9,7 @@
 //! numbers, and the type is the opposite of Tencent's. MQSim itself does not look at the device and
 //! lays all on one SSD; here a device is a volume, and `--volume '*'` reads all side by side.
 
-use super::five::{self, Five, Units};
+use super::five::{self, Units};
 use super::{Decoded, Format, Options, Sample, Weight, units};
 use crate::error::TraceError;
 use crate::input::Input;
@@ -29,5 +29,5 @@ fn weigh(sample: &Sample) -> Weight {
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     const UNITS: Units = Units { time_ns: 1, size_bytes: 512, flags_max: 1 };
-    Five::open(input, options, FORMAT.name, UNITS)
+    five::open(input, options, FORMAT.name, UNITS)
 }

@@ -8,12 +8,11 @@
 //! No header; offsets and sizes in bytes; one FILETIME tick is 100 ns since 1601. Disk numbers
 //! repeat across hosts, so a volume is `HOST.DISK`. Some copies put a header line in front.
 
-use super::text::{self, Decode, TextSource};
-use super::{Decoded, Evidence, Format, Match, Options, fields, number};
+use super::{Decoded, Evidence, Format, Match, Options, fields, number, text};
 use crate::error::{Problem, TraceError};
 use crate::input::{Input, PEEK_BYTES_MAX};
 use crate::source::Raw;
-use crate::volume::{Pairs, Volumes};
+use crate::volume::Pairs;
 
 pub(super) const FORMAT: Format = Format {
     name: "msr",
@@ -50,8 +49,7 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
     if text::lines(head).next().is_some_and(is_header) {
         text::consume_first(&mut input)?;
     }
-    let decoder = Msr { volumes: Pairs::new(options.volume, b'.') };
-    Decoded::records(TextSource::new(input, decoder, options.reorder))
+    text::by_line(input, options, Pairs::new(options.volume, b'.'), request)
 }
 
 fn is_header(line: &[u8]) -> bool {
@@ -59,32 +57,22 @@ fn is_header(line: &[u8]) -> bool {
     line.starts_with(b"timestamp,host")
 }
 
-struct Msr {
-    volumes: Pairs,
-}
-
-impl Decode for Msr {
-    #[inline]
-    fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem> {
-        let Some([time, host, disk, op, offset, size]) = fields::commas(line) else {
-            return Err(Problem::syntax(
-                "there are fewer than 6 columns; a line is time,host,disk,Read|Write,offset,size,\
-                 response; for others use --format csv:time=1/us,op=2,…",
-            ));
-        };
-        let (host, disk) = (text::bare(host), text::bare(disk));
-        let Some(volume) = self.volumes.takes(host, disk)? else { return Ok(None) };
-        let ticks = text::whole(time, "time (column 1)")?;
-        let op = text::op_of(op).ok_or_else(|| text::unknown_op(op, "here it is Read or Write"))?;
-        let offset = text::whole(offset, "offset (column 5)")?;
-        let bytes = text::whole(size, "size (column 6)")?;
-        let ns = ticks.checked_mul(TICK_NS).ok_or_else(|| {
-            Problem::range("the time is no FILETIME (100 ns); use --format csv:time=1/us,…")
-        })?;
-        Ok(Some(Raw { ns, offset, bytes, op, volume }))
-    }
-
-    fn volumes(&self) -> Option<&Volumes> {
-        Some(self.volumes.all())
-    }
+#[inline]
+fn request(volumes: &mut Pairs, line: &[u8]) -> Result<Option<Raw>, Problem> {
+    let Some([time, host, disk, op, offset, size]) = fields::commas(line) else {
+        return Err(Problem::syntax(
+            "there are fewer than 6 columns; a line is time,host,disk,Read|Write,offset,size,\
+             response; for others use --format csv:time=1/us,op=2,…",
+        ));
+    };
+    let (host, disk) = (text::bare(host), text::bare(disk));
+    let Some(volume) = volumes.takes(host, disk)? else { return Ok(None) };
+    let ticks = text::whole(time, "time (column 1)")?;
+    let op = text::op_of(op).ok_or_else(|| text::unknown_op(op, "here it is Read or Write"))?;
+    let offset = text::whole(offset, "offset (column 5)")?;
+    let bytes = text::whole(size, "size (column 6)")?;
+    let ns = ticks.checked_mul(TICK_NS).ok_or_else(|| {
+        Problem::range("the time is no FILETIME (100 ns); use --format csv:time=1/us,…")
+    })?;
+    Ok(Some(Raw { ns, offset, bytes, op, volume }))
 }

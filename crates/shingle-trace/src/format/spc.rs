@@ -12,9 +12,8 @@
 
 use shingle_core::units::NS_PER_S;
 
-use super::text::{self, Decode, TextSource};
 use super::units::Columns;
-use super::{Decoded, Format, Match, Options, Sample, Weight, fields, number};
+use super::{Decoded, Format, Match, Options, Sample, Weight, fields, number, text};
 use crate::error::{Problem, TraceError};
 use crate::input::Input;
 use crate::source::Raw;
@@ -73,32 +72,21 @@ fn weigh(sample: &Sample) -> Weight {
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;
-    let decoder = Spc { volumes: Volumes::new(options.volume) };
-    Decoded::records(TextSource::new(input, decoder, options.reorder))
+    text::by_line(input, options, Volumes::new(options.volume), request)
 }
 
-struct Spc {
-    volumes: Volumes,
-}
-
-impl Decode for Spc {
-    #[inline]
-    fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem> {
-        let Some([asu, sector, bytes, op, time]) = fields::commas(line) else {
-            return Err(text::too_few(line, "ASU,sector,bytes,r|w,seconds"));
-        };
-        let Some(volume) = self.volumes.takes(text::bare(asu))? else { return Ok(None) };
-        let op = text::op_of(op).ok_or_else(|| text::unknown_op(op, "here it is r or w"))?;
-        Ok(Some(Raw {
-            ns: text::time(time, NS_PER_S, "time (column 5)")?,
-            offset: text::sectors(sector, "address (column 2)")?,
-            bytes: text::whole(bytes, "size (column 3)")?,
-            op,
-            volume,
-        }))
-    }
-
-    fn volumes(&self) -> Option<&Volumes> {
-        Some(&self.volumes)
-    }
+#[inline]
+fn request(volumes: &mut Volumes, line: &[u8]) -> Result<Option<Raw>, Problem> {
+    let Some([asu, sector, bytes, op, time]) = fields::commas(line) else {
+        return Err(text::too_few(line, "ASU,sector,bytes,r|w,seconds"));
+    };
+    let Some(volume) = volumes.takes(text::bare(asu))? else { return Ok(None) };
+    let op = text::op_of(op).ok_or_else(|| text::unknown_op(op, "here it is r or w"))?;
+    Ok(Some(Raw {
+        ns: text::time(time, NS_PER_S, "time (column 5)")?,
+        offset: text::sectors(sector, "address (column 2)")?,
+        bytes: text::whole(bytes, "size (column 3)")?,
+        op,
+        volume,
+    }))
 }

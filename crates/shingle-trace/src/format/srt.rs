@@ -27,7 +27,7 @@ use shingle_core::units::{NS_PER_S, Op};
 
 use super::binary::{cut_short, part};
 use super::{Decoded, Format, Match, Options};
-use crate::arrange::Records;
+use crate::arrange::{Records, fill_from};
 use crate::error::{Kind, Place, Problem, TraceError, shown};
 use crate::input::{Input, PEEK_BYTES_MAX};
 use crate::source::{Gate, Raw};
@@ -272,14 +272,7 @@ fn record_of(record: &[u8]) -> Result<Record, Problem> {
 
 impl Records for Srt {
     fn fill(&mut self, out: &mut Vec<Raw>) -> Result<bool, TraceError> {
-        let before = out.len();
-        while out.len() < out.capacity() {
-            match self.next()? {
-                Some(request) => out.push(request),
-                None => break,
-            }
-        }
-        Ok(out.len() > before)
+        fill_from(out, || self.next())
     }
 
     fn name(&self) -> &str {

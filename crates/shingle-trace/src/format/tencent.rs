@@ -11,9 +11,8 @@
 
 use shingle_core::units::{NS_PER_S, Op};
 
-use super::text::{self, Decode, TextSource};
 use super::units::Columns;
-use super::{Decoded, Format, Match, Options, Sample, Weight, fields, number};
+use super::{Decoded, Format, Match, Options, Sample, Weight, fields, number, text};
 use crate::error::{Problem, TraceError};
 use crate::input::Input;
 use crate::source::Raw;
@@ -61,8 +60,7 @@ fn weigh(sample: &Sample) -> Weight {
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;
-    let decoder = Tencent { volumes: Volumes::new(options.volume) };
-    Decoded::records(TextSource::new(input, decoder, options.reorder))
+    text::by_line(input, options, Volumes::new(options.volume), request)
 }
 
 #[inline]
@@ -74,29 +72,19 @@ fn op_of(field: &[u8]) -> Option<Op> {
     }
 }
 
-struct Tencent {
-    volumes: Volumes,
-}
-
-impl Decode for Tencent {
-    #[inline]
-    fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem> {
-        let Some([time, offset, size, op, volume]) = fields::commas(line) else {
-            return Err(text::too_few(line, "seconds,offset,size,0|1,volume"));
-        };
-        let Some(volume) = self.volumes.takes(text::bare(volume))? else { return Ok(None) };
-        let op =
-            op_of(op).ok_or_else(|| text::unknown_op(op, "here it is 0, a read, or 1, a write"))?;
-        Ok(Some(Raw {
-            ns: text::time(time, NS_PER_S, "time (column 1)")?,
-            offset: text::sectors(offset, "offset (column 2)")?,
-            bytes: text::sectors(size, "size (column 3)")?,
-            op,
-            volume,
-        }))
-    }
-
-    fn volumes(&self) -> Option<&Volumes> {
-        Some(&self.volumes)
-    }
+#[inline]
+fn request(volumes: &mut Volumes, line: &[u8]) -> Result<Option<Raw>, Problem> {
+    let Some([time, offset, size, op, volume]) = fields::commas(line) else {
+        return Err(text::too_few(line, "seconds,offset,size,0|1,volume"));
+    };
+    let Some(volume) = volumes.takes(text::bare(volume))? else { return Ok(None) };
+    let op =
+        op_of(op).ok_or_else(|| text::unknown_op(op, "here it is 0, a read, or 1, a write"))?;
+    Ok(Some(Raw {
+        ns: text::time(time, NS_PER_S, "time (column 1)")?,
+        offset: text::sectors(offset, "offset (column 2)")?,
+        bytes: text::sectors(size, "size (column 3)")?,
+        op,
+        volume,
+    }))
 }

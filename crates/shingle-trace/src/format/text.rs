@@ -2,7 +2,7 @@
 
 use shingle_core::units::{Op, SECTOR_BYTES};
 
-use super::number;
+use super::{Decoded, Options, number};
 use crate::arrange::Records;
 use crate::error::{Kind, Place, Problem, TraceError, shown};
 use crate::input::{Input, PEEK_BYTES_MAX};
@@ -95,6 +95,41 @@ impl<D: Decode> Records for TextSource<D> {
 
     fn nothing(&self) -> Problem {
         self.decoder.nothing()
+    }
+}
+
+/// Opens a format that makes a request of a line and the volumes, and remembers nothing else.
+pub(super) fn by_line<V, F>(
+    input: Input,
+    options: &Options<'_>,
+    volumes: V,
+    request: F,
+) -> Result<Decoded, TraceError>
+where
+    V: AsRef<Volumes> + Send + 'static,
+    F: Fn(&mut V, &[u8]) -> Result<Option<Raw>, Problem> + Send + 'static,
+{
+    let decoder = ByLine { volumes, request };
+    Decoded::records(TextSource::new(input, decoder, options.reorder))
+}
+
+struct ByLine<V, F> {
+    volumes: V,
+    request: F,
+}
+
+impl<V, F> Decode for ByLine<V, F>
+where
+    V: AsRef<Volumes> + Send,
+    F: Fn(&mut V, &[u8]) -> Result<Option<Raw>, Problem> + Send,
+{
+    #[inline]
+    fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem> {
+        (self.request)(&mut self.volumes, line)
+    }
+
+    fn volumes(&self) -> Option<&Volumes> {
+        Some(self.volumes.as_ref())
     }
 }
 

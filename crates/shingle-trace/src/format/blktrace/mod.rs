@@ -14,7 +14,7 @@ pub(crate) use files::first_file;
 use shingle_core::units::{Op, SECTOR_BYTES};
 
 use super::{Decoded, Format, Match, Options};
-use crate::arrange::Records;
+use crate::arrange::{Records, fill_from};
 use crate::error::{Kind, Place, Problem, TraceError, shown};
 use crate::input::Input;
 use crate::source::{Gate, Raw};
@@ -169,12 +169,7 @@ impl Blktrace {
 
 impl Records for Blktrace {
     fn fill(&mut self, out: &mut Vec<Raw>) -> Result<bool, TraceError> {
-        let before = out.len();
-        while out.len() < out.capacity() {
-            let Some(raw) = self.next()? else { break };
-            out.push(raw);
-        }
-        Ok(out.len() > before)
+        fill_from(out, || self.next())
     }
 
     fn name(&self) -> &str {
