@@ -81,13 +81,13 @@ pub enum Source {
     Measured(fn(&Bench) -> Result<Measured, MeasureError>),
 }
 
-/// A picture.
+/// Pictures.
 #[derive(Debug)]
 pub enum Chart {
-    /// Groups of bars: a group a trace, a bar a system.
-    ByTrace(Metric),
-    /// Lines: a line a system, over the points.
-    ByPoint(Metric),
+    /// One of each metric. Groups of bars: a group a trace, a bar a system.
+    ByTrace(&'static [Metric]),
+    /// One of each metric. Lines: a line a system, over the points.
+    ByPoint(&'static [Metric]),
     /// Parts of a whole, stacked: a bar a system.
     Stacked(&'static str, &'static [Metric]),
     /// A picture that a [`Measured`] brings, by name.

@@ -55,8 +55,9 @@ fn metrics(figure: &Figure) -> Vec<Metric> {
     let mut all: Vec<Metric> = Vec::new();
     for chart in figure.charts {
         match chart {
-            Chart::ByTrace(metric) | Chart::ByPoint(metric) => all.push(*metric),
-            Chart::Stacked(_, parts) => all.extend_from_slice(parts),
+            Chart::ByTrace(metrics) | Chart::ByPoint(metrics) | Chart::Stacked(_, metrics) => {
+                all.extend_from_slice(metrics);
+            }
             Chart::Own(_) => {}
         }
     }
@@ -101,14 +102,20 @@ fn numbers(figure: &Figure, seeds: &[Cells]) -> Vec<Numbers> {
     all
 }
 
-/// The pictures of a chart: one for each grid of the figure of which there is something to see. (Without reads, what reads
+/// The pictures of a chart: of each metric, or of all that are stacked, one for each grid of the figure of which there is something to see. (Without reads, what reads
 /// take is no number.)
 fn draw(figure: &Figure, chart: &Chart, seeds: &[Cells]) -> Vec<Picture> {
-    if let Chart::Own(name) = chart {
-        let own = seeds.first().and_then(|cells| cells.measured.pictures.get(name));
-        return own.cloned().into_iter().collect();
-    }
-    let pictures = figure.grids().iter().filter_map(|grid| draw_grid(grid, chart, seeds));
+    let (metrics, in_one) = match chart {
+        Chart::ByTrace(metrics) | Chart::ByPoint(metrics) => (metrics, 1),
+        Chart::Stacked(_, parts) => (parts, parts.len()),
+        Chart::Own(name) => {
+            let own = seeds.first().and_then(|cells| cells.measured.pictures.get(name));
+            return own.cloned().into_iter().collect();
+        }
+    };
+    let pictures = metrics.chunks(in_one).flat_map(|metrics| {
+        figure.grids().iter().filter_map(|grid| draw_grid(grid, chart, metrics, seeds))
+    });
     pictures.filter(shows_something).collect()
 }
 
@@ -121,7 +128,7 @@ fn shows_something(picture: &Picture) -> bool {
     }
 }
 
-fn draw_grid(grid: &Grid, chart: &Chart, seeds: &[Cells]) -> Option<Picture> {
+fn draw_grid(grid: &Grid, chart: &Chart, metrics: &[Metric], seeds: &[Cells]) -> Option<Picture> {
     let value = |metric: Metric, trace: &str, system: &System, point: &Point| {
         let of_seeds = seeds.iter().map(|cells| cells.at(metric, trace, system.label, point.label));
         Value::over(&of_seeds.collect::<Vec<f64>>())
@@ -133,10 +140,11 @@ fn draw_grid(grid: &Grid, chart: &Chart, seeds: &[Cells]) -> Option<Picture> {
         Mode::Read => "reads only",
     };
     let (first_trace, first_point) = (*grid.traces.first()?, grid.points.first()?);
+    let metric = *metrics.first()?;
     match chart {
-        Chart::ByTrace(metric) => {
+        Chart::ByTrace(_) => {
             let series = grid.systems.iter().map(|system| {
-                let values = grid.traces.iter().map(|t| value(*metric, t, system, first_point));
+                let values = grid.traces.iter().map(|t| value(metric, t, system, first_point));
                 (system.label.to_owned(), values.collect())
             });
             let groups = names(grid.traces.to_vec());
@@ -145,12 +153,12 @@ fn draw_grid(grid: &Grid, chart: &Chart, seeds: &[Cells]) -> Option<Picture> {
                 kind: Kind::Bars { groups, series: series.collect(), stacked: false },
             })
         }
-        Chart::ByPoint(metric) => {
+        Chart::ByPoint(_) => {
             if grid.points.len() < 2 {
                 return None;
             }
             let series = grid.systems.iter().map(|system| {
-                let values = grid.points.iter().map(|p| value(*metric, first_trace, system, p));
+                let values = grid.points.iter().map(|p| value(metric, first_trace, system, p));
                 (system.label.to_owned(), values.collect())
             });
             let places = names(grid.points.iter().map(|point| point.label).collect());
@@ -159,9 +167,9 @@ fn draw_grid(grid: &Grid, chart: &Chart, seeds: &[Cells]) -> Option<Picture> {
                 kind: Kind::Steps { places, series: series.collect() },
             })
         }
-        Chart::Stacked(title, parts) => {
+        Chart::Stacked(title, _) => {
             let groups = names(grid.systems.iter().map(|system| system.label).collect());
-            let series = parts.iter().map(|metric| {
+            let series = metrics.iter().map(|metric| {
                 let values =
                     grid.systems.iter().map(|s| value(*metric, first_trace, s, first_point));
                 (metric.name.to_owned(), values.collect())

@@ -191,7 +191,7 @@ const FIGURES: &[Figure] = &[
         title: "Response times",
         how: "Not normalised: the numbers are milliseconds.",
         source: Source::Runs(&[MAIN]),
-        charts: &[Chart::ByTrace(RESPONSE), Chart::ByTrace(ABORTED)],
+        charts: &[Chart::ByTrace(&[RESPONSE, ABORTED])],
         rows: rows! {
             "abstract, Figure 12" {
                 percent 29.9: "saved against Fluid_loop on average (%)",
@@ -222,7 +222,7 @@ const FIGURES: &[Figure] = &[
         title: "Write hits in the buffer",
         how: "",
         source: Source::Runs(&[MAIN]),
-        charts: &[Chart::ByTrace(BUFFER_HITS), Chart::ByTrace(HOT_HITS), Chart::ByTrace(COLD_HITS)],
+        charts: &[Chart::ByTrace(&[BUFFER_HITS, HOT_HITS, COLD_HITS])],
         rows: rows! {
             "§6.2, Figure 13" {
                 order: "the write-hit rate of Amphisbaena is higher than that of its competitors in all traces",
@@ -242,7 +242,7 @@ const FIGURES: &[Figure] = &[
         title: "Write amplification",
         how: "Bytes written to the disk by bytes that the host wrote; not normalised.",
         source: Source::Runs(&[MAIN]),
-        charts: &[Chart::ByTrace(WAF)],
+        charts: &[Chart::ByTrace(&[WAF])],
         rows: rows! {
             "§6.2, Figure 14" {
                 order: "exhibits the lowest write amplification under all workloads",
@@ -259,7 +259,7 @@ const FIGURES: &[Figure] = &[
         title: "Write-backs",
         how: "",
         source: Source::Runs(&[MAIN]),
-        charts: &[Chart::ByTrace(RMW), Chart::ByTrace(RMW_FREE), Chart::ByTrace(WRITE_BACKS)],
+        charts: &[Chart::ByTrace(&[RMW, RMW_FREE, WRITE_BACKS])],
         rows: rows! {
             "§6.2, Figure 15" {
                 order: "has the lowest number of RMW operations",
@@ -280,7 +280,7 @@ const FIGURES: &[Figure] = &[
         title: "Padding",
         how: "Synthetic data in every write-back, the same gap counted again in each; and counted once.",
         source: Source::Runs(&[MAIN]),
-        charts: &[Chart::ByTrace(PADDED), Chart::ByTrace(PADDED_FIRST)],
+        charts: &[Chart::ByTrace(&[PADDED, PADDED_FIRST])],
         rows: rows! {
             "§6.2, Figure 16" {
                 order: "introduces the least amount of synthetic data among all the traces",
@@ -301,7 +301,7 @@ const FIGURES: &[Figure] = &[
         title: "Victim zones",
         how: "Buffered blocks that are written back, by zones written back.",
         source: Source::Runs(&[MAIN]),
-        charts: &[Chart::ByTrace(VICTIM)],
+        charts: &[Chart::ByTrace(&[VICTIM])],
         rows: rows! {
             "§6.2, Figure 17" {
                 order: "except for ts_0 and src2_0, the size of the victim zone in Amphisbaena is the largest",
@@ -316,7 +316,7 @@ const FIGURES: &[Figure] = &[
         title: "Response times by the size of chunks",
         how: "",
         source: Source::Runs(&[BY_CHUNK]),
-        charts: &[Chart::ByPoint(RESPONSE)],
+        charts: &[Chart::ByPoint(&[RESPONSE])],
         rows: rows! {
             "§6.3, Figure 18" {
                 order: "increases with the chunk size for most traces: from 64 to 1024 KB, but under src2_2",
@@ -344,7 +344,7 @@ const FIGURES: &[Figure] = &[
         title: "Write hits by the size of chunks",
         how: "",
         source: Source::Runs(&[BY_CHUNK]),
-        charts: &[Chart::ByPoint(BUFFER_HITS), Chart::ByPoint(HOT_HITS)],
+        charts: &[Chart::ByPoint(&[BUFFER_HITS, HOT_HITS])],
         rows: rows! {
             "§6.3, Figure 19" {
                 percent 0.0: "the write hit rate is not sensitive to the chunk size: points between least and most, on \
@@ -369,7 +369,7 @@ const FIGURES: &[Figure] = &[
         title: "Write amplification by the size of chunks",
         how: "",
         source: Source::Runs(&[BY_CHUNK]),
-        charts: &[Chart::ByPoint(WAF)],
+        charts: &[Chart::ByPoint(&[WAF])],
         rows: rows! {
             "§6.3, Figure 20" {
                 order: "increases with the chunk size, except for src2_2: from 64 to 1024 KB",
@@ -382,7 +382,7 @@ const FIGURES: &[Figure] = &[
         title: "Write-backs by the size of chunks",
         how: "",
         source: Source::Runs(&[BY_CHUNK]),
-        charts: &[Chart::ByPoint(RMW), Chart::ByPoint(RMW_FREE)],
+        charts: &[Chart::ByPoint(&[RMW, RMW_FREE])],
         rows: rows! {
             "§6.3, Figure 21" {
                 order: "the larger the chunk size, the higher the number of RMWs, but under src2_2: from 64 to \
@@ -398,7 +398,7 @@ const FIGURES: &[Figure] = &[
         title: "Padding by the size of chunks",
         how: "",
         source: Source::Runs(&[BY_CHUNK]),
-        charts: &[Chart::ByPoint(PADDED)],
+        charts: &[Chart::ByPoint(&[PADDED])],
         rows: rows! {
             "§6.3, Figure 22" {
                 order: "grows with the chunk size for workloads other than src2_2: from 64 to 1024 KB",
@@ -415,7 +415,7 @@ const FIGURES: &[Figure] = &[
         title: "Victim zones by the size of chunks",
         how: "",
         source: Source::Runs(&[BY_CHUNK]),
-        charts: &[Chart::ByPoint(VICTIM)],
+        charts: &[Chart::ByPoint(&[VICTIM])],
         rows: rows! {
             "§6.3, Figure 23" {
                 order: "the average victim zone decreases as the chunk size increases: from 64 to 1024 KB, but \
@@ -438,7 +438,7 @@ const FIGURES: &[Figure] = &[
         title: "Reallocation of the buffer",
         how: "",
         source: Source::Runs(&[BY_CHUNK]),
-        charts: &[Chart::ByPoint(TO_HOT), Chart::ByPoint(TO_COLD)],
+        charts: &[Chart::ByPoint(&[TO_HOT, TO_COLD])],
         rows: rows! {
             "§6.3, Figure 24" {
                 order: "the HFB is adjusted more than the LFB in most of the traces: in all together",
@@ -458,7 +458,7 @@ const FIGURES: &[Figure] = &[
         title: "By the part of the filter list",
         how: "",
         source: Source::Runs(&[BY_LAMBDA]),
-        charts: &[Chart::ByPoint(BUFFER_HITS), Chart::ByPoint(RESPONSE)],
+        charts: &[Chart::ByPoint(&[BUFFER_HITS, RESPONSE])],
         rows: rows! {
             "§6.4, Figure 25" {
                 percent 0.0: "the write hit rate is not sensitive to λ: points between least and most, on average",

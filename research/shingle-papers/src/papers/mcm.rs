@@ -111,7 +111,7 @@ const FIGURES: &[Figure] = &[
         title: "Erases of flash that takes all writes",
         how: "The paper does not say whose; these are FC's.",
         source: Source::Runs(&[grid(TWO, &[FC_COPIES, FC_WRITES_BACK])]),
-        charts: &[Chart::ByTrace(ERASES), Chart::ByTrace(WA_FLASH)],
+        charts: &[Chart::ByTrace(&[ERASES, WA_FLASH])],
         rows: rows! {
             "§II-C, Figure 3" {
                 order: "data needs to be flushed … through an erase operation: there are erases",
@@ -128,7 +128,7 @@ const FIGURES: &[Figure] = &[
         title: "Response times",
         how: "Not normalised: the numbers are milliseconds.",
         source: Source::Runs(&[MAIN]),
-        charts: &[Chart::ByTrace(RESPONSE), Chart::ByTrace(SLOWEST)],
+        charts: &[Chart::ByTrace(&[RESPONSE, SLOWEST])],
         rows: rows! {
             "abstract, §IV-B.a" {
                 percent 71.0: "saved against Skylight on average (%)",
@@ -156,12 +156,7 @@ const FIGURES: &[Figure] = &[
         title: "Write amplification",
         how: "Bytes written to the disk, to its persistent cache and to bands, by bytes the host wrote.",
         source: Source::Runs(&[MAIN]),
-        charts: &[
-            Chart::ByTrace(WAF),
-            Chart::ByTrace(RMW),
-            Chart::ByTrace(WRITTEN_BACK),
-            Chart::ByTrace(PAST_FLASH),
-        ],
+        charts: &[Chart::ByTrace(&[WAF, RMW, WRITTEN_BACK, PAST_FLASH])],
         rows: rows! {
             "§IV-B.b" {
                 factor 25.2: "that of Skylight ÷ that of MCM, on average",
@@ -186,7 +181,7 @@ const FIGURES: &[Figure] = &[
         title: "Erases",
         how: "Beside them how much of what the host writes passes the flash and costs it nothing.",
         source: Source::Runs(&[MAIN_FLASH]),
-        charts: &[Chart::ByTrace(ERASES), Chart::ByTrace(WA_FLASH), Chart::ByTrace(PAST_FLASH)],
+        charts: &[Chart::ByTrace(&[ERASES, WA_FLASH, PAST_FLASH])],
         rows: rows! {
             "abstract, §IV-B.c" {
                 percent 33.32: "fewer than FC, copying, on average (%)",
@@ -211,7 +206,7 @@ const FIGURES: &[Figure] = &[
         title: "Valid page copies",
         how: "FC that writes back copies nothing, so there is nothing to save against it.",
         source: Source::Runs(&[MAIN_FLASH]),
-        charts: &[Chart::ByTrace(VALID_COPIES)],
+        charts: &[Chart::ByTrace(&[VALID_COPIES])],
         rows: rows! {
             "§IV-B.c" {
                 percent 40.7: "fewer than FC, copying, on average (%)",

@@ -218,7 +218,7 @@ const FIGURES: &[Figure] = &[
         title: "Bands take most of the time of random writes",
         how: "Writes only, straight to the emulated disk.",
         source: Source::Runs(&[grid(Mode::Write, FOUR, &[SMR_ONLY])]),
-        charts: &[Chart::ByTrace(BUFFER), Chart::ByTrace(BANDS)],
+        charts: &[Chart::ByTrace(&[BUFFER, BANDS])],
         rows: rows! {
             "§II-C, Figure 4" {
                 order: "SMR bands indeed accounts for the majority of the consumed I/O time",
@@ -276,7 +276,7 @@ const FIGURES: &[Figure] = &[
         title: "Total I/O time of a read-write cache",
         how: "Cache of 2 % of the accessed range. The conventional disk is cmr7200.",
         source: Source::Runs(&[READ_WRITE_TIMED]),
-        charts: &[Chart::ByTrace(TOTAL), Chart::ByTrace(DISK_WRITE), Chart::ByTrace(DISK_READ)],
+        charts: &[Chart::ByTrace(&[TOTAL, DISK_WRITE, DISK_READ])],
         rows: rows! {
             "§V-C.1, Figure 11" {
                 factor 11.83: "against SMR-only 11.83 times", |c| times_over(c, "SMR-only"), READS;
@@ -310,7 +310,7 @@ const FIGURES: &[Figure] = &[
         title: "Hit rates and write amplification of a read-write cache",
         how: "Cache of 2 % of the accessed range.",
         source: Source::Runs(&[READ_WRITE]),
-        charts: &[Chart::ByTrace(READ_HIT), Chart::ByTrace(WRITE_HIT), Chart::ByTrace(WA)],
+        charts: &[Chart::ByTrace(&[READ_HIT, WRITE_HIT, WA])],
         rows: rows! {
             "§V-C.1, Figure 12 (a)" {
                 percent 16.15: "PORE's read hit rate reduction compared with LRU is 16.15% on average",
@@ -341,7 +341,7 @@ const FIGURES: &[Figure] = &[
         how: "Writes only; cache of 2 % of the written range. The conventional disk is cmr7200. \
               Times are of four traces, hit rates and write amplification of nine.",
         source: Source::Runs(&[WRITE_ONLY_TIMED, WRITE_ONLY]),
-        charts: &[Chart::ByTrace(TOTAL), Chart::ByTrace(HIT), Chart::ByTrace(WA)],
+        charts: &[Chart::ByTrace(&[TOTAL, HIT, WA])],
         rows: rows! {
             "§V-C.2, Figure 13 (a)" {
                 factor 34.9: "against SMR-only by a factor of 34.9",
@@ -390,7 +390,7 @@ const FIGURES: &[Figure] = &[
         title: "Schemes of selecting open zones",
         how: "Writes only; cache of 2 % of the written range.",
         source: Source::Runs(&[grid(Mode::Write, FOUR, SCHEMES)]),
-        charts: &[Chart::ByTrace(TOTAL), Chart::ByTrace(HIT), Chart::ByTrace(WA)],
+        charts: &[Chart::ByTrace(&[TOTAL, HIT, WA])],
         rows: rows! {
             "§V-D, Figure 14 (b)" {
                 order: "PF can achieve much higher SSD hit rates than the other two",
@@ -429,7 +429,7 @@ const FIGURES: &[Figure] = &[
             Grid { points: PERIODS, ..grid(Mode::Write, &["wdev"], &[CF, PF, BL]) },
             grid(Mode::Write, &["wdev"], &[LRU]),
         ]),
-        charts: &[Chart::ByPoint(TOTAL), Chart::ByPoint(HIT), Chart::ByPoint(WA)],
+        charts: &[Chart::ByPoint(&[TOTAL, HIT, WA])],
         rows: rows! {
             "§V-E, Figure 15 (b)" {
                 percent 0.0: "the zone size setting does not affect the cache hit rate much: spread of BL's, in \
@@ -465,7 +465,7 @@ const FIGURES: &[Figure] = &[
         title: "SSD cache sizes",
         how: "wdev, writes only; the cache is 1 to 5 % of the written range.",
         source: Source::Runs(&[CACHE_SIZES]),
-        charts: &[Chart::ByPoint(TOTAL), Chart::ByPoint(HIT), Chart::ByPoint(WA)],
+        charts: &[Chart::ByPoint(&[TOTAL, HIT, WA])],
         rows: rows! {
             "§V-F, Figure 16 (c)" {
                 factor 4.79: "the SMR write amplification rate reduction of PORE increases from 4.79 …",
@@ -527,7 +527,10 @@ const FIGURES: &[Figure] = &[
                 ],
             )
         }]),
-        charts: &[Chart::ByTrace(HOURS), Chart::Stacked("Seconds", &[SSD, DISK_READ, DISK_WRITE])],
+        charts: &[
+            Chart::ByTrace(&[HOURS]),
+            Chart::Stacked("Seconds", &[SSD, DISK_READ, DISK_WRITE]),
+        ],
         rows: rows! {
             "§V-G, Figure 17" {
                 factor 33.4: "CMR-only 33.4 hours", |c| c.of(HOURS, "CMR-only"), REAL;

@@ -161,7 +161,7 @@ const FIGURES: &[Figure] = &[
         title: "Reordering: what the drive receives",
         how: "",
         source: Source::Runs(&[REORDERING]),
-        charts: &[Chart::ByTrace(NON_SEQUENTIAL), Chart::ByTrace(SEQUENTIAL)],
+        charts: &[Chart::ByTrace(&[NON_SEQUENTIAL, SEQUENTIAL])],
         rows: by_volume! {
             "§4.2.1, Figure 7 (a)" NON_SEQUENTIAL "non-sequential data" "Cache-ZFIFO"
                 [5.27 27.17 80.45 6.3 14.2] LEFT;
@@ -194,7 +194,7 @@ const FIGURES: &[Figure] = &[
         title: "Reordering: what cleaning moves",
         how: "What cleaning reads is what it collects from the disk cache and what it reads of zones.",
         source: Source::Runs(&[REORDERING]),
-        charts: &[Chart::ByTrace(CLEAN_READ), Chart::ByTrace(SYNTHESIZED)],
+        charts: &[Chart::ByTrace(&[CLEAN_READ, SYNTHESIZED])],
         rows: by_volume! {
             "§4.2.1, Figure 8 (a)" CLEAN_READ "data read by cleaning" "Cache-ZFIFO"
                 [8.5 89.31 103.37 2.42 16.36] [CLEANED; 5];
@@ -220,13 +220,7 @@ const FIGURES: &[Figure] = &[
         title: "ROCO: what the drive receives",
         how: "HA is the drive without a cache.",
         source: Source::Runs(&[ALL]),
-        charts: &[
-            Chart::ByTrace(NON_SEQUENTIAL),
-            Chart::ByTrace(SEQUENTIAL),
-            Chart::ByTrace(HOST_DIRTY),
-            Chart::ByTrace(HOST_READ),
-            Chart::ByTrace(ABSORBED),
-        ],
+        charts: &[Chart::ByTrace(&[NON_SEQUENTIAL, SEQUENTIAL, HOST_DIRTY, HOST_READ, ABSORBED])],
         rows: by_volume! {
             "§4.2.2, Figure 9 (a)" NON_SEQUENTIAL "non-sequential data" "HA"
                 [99.68 96.48 99.2 98.97 99.72] [""; 5];
@@ -279,7 +273,7 @@ const FIGURES: &[Figure] = &[
         title: "ROCO: what cleaning moves",
         how: "As Figure 8.",
         source: Source::Runs(&[ALL]),
-        charts: &[Chart::ByTrace(CLEAN_READ), Chart::ByTrace(SYNTHESIZED)],
+        charts: &[Chart::ByTrace(&[CLEAN_READ, SYNTHESIZED])],
         rows: by_volume! {
             "§4.2.2, Figure 10 (a)" CLEAN_READ "data read by cleaning" "HA"
                 [24.72 82.58 109.18 55.8 32.69] [CLEANED; 5];
@@ -306,11 +300,7 @@ const FIGURES: &[Figure] = &[
         how: "Of the drive, as the caption has it, the time that an I/O waits for it included. Charts \
               and numbers also have the mean over all requests, which a cache answers.",
         source: Source::Runs(&[ALL]),
-        charts: &[
-            Chart::ByTrace(DISK_RESPONSE),
-            Chart::ByTrace(RESPONSE),
-            Chart::ByTrace(IDLE_CLEANED),
-        ],
+        charts: &[Chart::ByTrace(&[DISK_RESPONSE, RESPONSE, IDLE_CLEANED])],
         rows: slower! {
             "§4.2.2, Figure 11" DISK_RESPONSE:
             "HA" [52.89 5.36 26.41 18.42 37.91] [BUNCHED; 5];

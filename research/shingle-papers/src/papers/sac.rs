@@ -328,12 +328,7 @@ const FIGURES: &[Figure] = &[
         title: "What the I/O time correlates with",
         how: "Ten volumes under LRU over the emulator; Pearson's coefficient over the ten.",
         source: Source::Runs(&[volumes(&[LRU])]),
-        charts: &[
-            Chart::ByTrace(DISK),
-            Chart::ByTrace(MISS),
-            Chart::ByTrace(WA),
-            Chart::ByTrace(RMW),
-        ],
+        charts: &[Chart::ByTrace(&[DISK, MISS, WA, RMW])],
         rows: table_1! {
             "src" 673.0 86.1 4.4 1784.0;
             "wdev" 470.0 43.6 13.2 2403.0;
@@ -352,7 +347,7 @@ const FIGURES: &[Figure] = &[
         title: "Write amplification of SMR-only and of two cache algorithms",
         how: "Ten volumes over the emulator.",
         source: Source::Runs(&[FIGURE_3]),
-        charts: &[Chart::ByTrace(WA)],
+        charts: &[Chart::ByTrace(&[WA])],
         rows: rows! {
             "§2.2, Figure 3" {
                 factor 23.0: "SMR-only: write amplification rates between 23 …",
@@ -383,7 +378,7 @@ const FIGURES: &[Figure] = &[
         title: "MOST causes more cache misses",
         how: "Ten volumes over the emulator.",
         source: Source::Runs(&[volumes(&[LRU, MOST])]),
-        charts: &[Chart::ByTrace(MISS)],
+        charts: &[Chart::ByTrace(&[MISS])],
         rows: rows! {
             "§2.2, Figure 5" {
                 order: "MOST leads to much more cache misses than LRU",
@@ -422,7 +417,7 @@ const FIGURES: &[Figure] = &[
         source: Source::Runs(&[real(Mode::Write, &[LRU, MOST, SAC])]),
         charts: &[
             Chart::Stacked("Seconds", &[SSD, DISK_READ, DISK_WRITE]),
-            Chart::ByTrace(WRITE_RATE),
+            Chart::ByTrace(&[WRITE_RATE]),
         ],
         rows: rows! {
             "§6.2, Figure 13" {
@@ -453,7 +448,7 @@ const FIGURES: &[Figure] = &[
         title: "Misses, write amplification and RMWs over cache sizes",
         how: "long, writes only, over the emulator.",
         source: Source::Runs(&[FIGURE_14]),
-        charts: &[Chart::ByPoint(MISS), Chart::ByPoint(WA), Chart::ByPoint(RMW)],
+        charts: &[Chart::ByPoint(&[MISS, WA, RMW])],
         rows: rows! {
             "§6.2, Figure 14 (a)" {
                 order: "The cache miss rates of SAC under all kinds of cache size settings are between LRU \
@@ -489,10 +484,7 @@ const FIGURES: &[Figure] = &[
         source: Source::Runs(&[real(Mode::ReadWrite, &[SAC, LRU, MOST, MOST_CDC])]),
         charts: &[
             Chart::Stacked("Seconds", &[SSD, DISK_READ, DISK_WRITE]),
-            Chart::ByTrace(HIT),
-            Chart::ByTrace(BANDS),
-            Chart::ByTrace(READ_MS),
-            Chart::ByTrace(ONCE_FULL),
+            Chart::ByTrace(&[HIT, BANDS, READ_MS, ONCE_FULL]),
         ],
         rows: table_5! {
             "SAC": 60.7 29.9 77.7, 27.4 14.6, 40.8 2.8 34.8 3.2, READS DIFFERENT WRITTEN;
@@ -508,7 +500,7 @@ const FIGURES: &[Figure] = &[
               named, clean ones by LRU. The paper gives figures for MOST only, and says that LRU \
               gains too; ARC and SIEVE are additions.",
         source: Source::Runs(&[COMPARATOR]),
-        charts: &[Chart::Stacked("Seconds", &[SSD, DISK_READ, DISK_WRITE]), Chart::ByTrace(RMW)],
+        charts: &[Chart::Stacked("Seconds", &[SSD, DISK_READ, DISK_WRITE]), Chart::ByTrace(&[RMW])],
         rows: rows! {
             "§6.3" {
                 percent 17.0: "MOST+CDC helps the original MOST to reduce 17% total time cost",
@@ -536,7 +528,7 @@ const FIGURES: &[Figure] = &[
         title: "How target bands are selected",
         how: "long, writes only, over the emulator; cache of 32 GB.",
         source: Source::Runs(&[FIGURE_15]),
-        charts: &[Chart::ByTrace(MISS), Chart::ByTrace(WA), Chart::ByTrace(RMW)],
+        charts: &[Chart::ByTrace(&[MISS, WA, RMW])],
         rows: rows! {
             "§6.4, Figure 15" {
                 order: "PD achieves the lowest cache miss rates, AD is the opposite",
@@ -559,7 +551,7 @@ const FIGURES: &[Figure] = &[
               buffer. Its target zones are together no larger than the cycle is long (rule 1 as the \
               prototype has it), or than the buffer (as the paper has it).",
         source: Source::Runs(&[FIGURE_16]),
-        charts: &[Chart::ByPoint(MISS), Chart::ByPoint(WA), Chart::ByPoint(RMW)],
+        charts: &[Chart::ByPoint(&[MISS, WA, RMW])],
         rows: rows! {
             "§6.5, Figure 16 (b)" {
                 factor 1.0: "the write amplification rates are close for the 0.5x and 1x default cycle length",
@@ -590,7 +582,7 @@ const FIGURES: &[Figure] = &[
         how: "long, writes only, over the emulator, whose true bands are 20 to 40 MB; cache of 32 \
               GB.",
         source: Source::Runs(&[FIGURE_17]),
-        charts: &[Chart::ByPoint(MISS), Chart::ByPoint(WA), Chart::ByPoint(RMW)],
+        charts: &[Chart::ByPoint(&[MISS, WA, RMW])],
         rows: rows! {
             "§6.6, Figure 17" {
                 factor 1.0: "relatively flat in the range of 20 MB ~ 100 MB: greatest ÷ least RMWs",

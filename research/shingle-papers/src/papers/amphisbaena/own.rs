@@ -22,18 +22,18 @@ pub(super) const DECISIONS: Figure = Figure {
           or for none; an LFB that is full when its blocks are, not its chunks; a chunk that returns only if none of its blocks was updated in a period; a read for each \
           run of blocks of a chunk; no cleaning in idle time.",
     source: Source::Runs(&[OTHERWISE]),
-    charts: &[
-        Chart::ByTrace(RESPONSE),
-        Chart::ByTrace(RMW),
-        Chart::ByTrace(WAF),
-        Chart::ByTrace(BUFFER_HITS),
-        Chart::ByTrace(VICTIM),
-        Chart::ByTrace(PADDED),
-        Chart::ByTrace(ABORTED),
-        Chart::ByTrace(TO_HOT),
-        Chart::ByTrace(TO_COLD),
-        Chart::ByTrace(IDLE_CLEANED),
-    ],
+    charts: &[Chart::ByTrace(&[
+        RESPONSE,
+        RMW,
+        WAF,
+        BUFFER_HITS,
+        VICTIM,
+        PADDED,
+        ABORTED,
+        TO_HOT,
+        TO_COLD,
+        IDLE_CLEANED,
+    ])],
     rows: rows! {
         "§5.3, equation 4" {
             order: "victims weighed by chunks × FL need fewer RMWs than by chunks ÷ FL",
@@ -76,7 +76,7 @@ pub(super) const SMALL: Figure = Figure {
     title: "Smaller chunks than the paper has",
     how: "Fluid_loop, which has no chunks, is the same at each point.",
     source: Source::Runs(&[BY_SMALL_CHUNK]),
-    charts: &[Chart::ByPoint(RESPONSE), Chart::ByPoint(RMW), Chart::ByPoint(VICTIM)],
+    charts: &[Chart::ByPoint(&[RESPONSE, RMW, VICTIM])],
     rows: rows! {
         "§6.3" {
             order: "larger chunks lower the utilization of the LFB: more RMWs with 64 KB than with 8 KB",
@@ -90,7 +90,7 @@ pub(super) const HISTORY: Figure = Figure {
     title: "How many ghosts and shadows are remembered",
     how: "At most so many times the blocks of the HFB; the paper bounds them only by the last SUP block.",
     source: Source::Runs(&[BY_HISTORY]),
-    charts: &[Chart::ByPoint(BUFFER_HITS), Chart::ByPoint(RESPONSE), Chart::ByPoint(RMW)],
+    charts: &[Chart::ByPoint(&[BUFFER_HITS, RESPONSE, RMW])],
     rows: rows! {
         "§5.1.2" {
             percent 0.0: "ghosts and shadows beyond the bound matter: points of write hits between least and most, on average",
@@ -105,12 +105,7 @@ pub(super) const OTHERS: Figure = Figure {
     how: "The buffer is 10 % of the zones written, not 1 %: dm-zoned needs two zones at least. µCache is a \
           reconstruction.",
     source: Source::Runs(&[OTHER_TRANSLATIONS]),
-    charts: &[
-        Chart::ByTrace(RESPONSE),
-        Chart::ByTrace(RMW),
-        Chart::ByTrace(WRITE_BACKS),
-        Chart::ByTrace(WAF),
-    ],
+    charts: &[Chart::ByTrace(&[RESPONSE, RMW, WRITE_BACKS, WAF])],
     rows: rows! {
         "§2.2" {
             order: "coarse units trigger cleanup frequently: dm-zoned and µCache have more write-backs",

@@ -50,15 +50,8 @@ macro_rules! averages {
 }
 
 /// What explains the others.
-const EXPLAINING: &[Chart] = &[
-    Chart::ByTrace(RESPONSE),
-    Chart::ByTrace(RMW),
-    Chart::ByTrace(WAF),
-    Chart::ByTrace(ERASES),
-    Chart::ByTrace(VALID_COPIES),
-    Chart::ByTrace(WRITTEN_BACK),
-    Chart::ByTrace(PAST_FLASH),
-];
+const EXPLAINING: &[Chart] =
+    &[Chart::ByTrace(&[RESPONSE, RMW, WAF, ERASES, VALID_COPIES, WRITTEN_BACK, PAST_FLASH])];
 
 /// What each reading saves against FC, copying: three statements a line.
 macro_rules! readings {
@@ -169,14 +162,7 @@ pub(super) const SIZE: Figure = Figure {
         Grid { points: SIZES, ..grid(&["rsrch_0"], ALL) },
         Grid { points: SIZES, ..grid(&["src2_0"], ALL) },
     ]),
-    charts: &[
-        Chart::ByPoint(RESPONSE),
-        Chart::ByPoint(RMW),
-        Chart::ByPoint(WAF),
-        Chart::ByPoint(ERASES),
-        Chart::ByPoint(VALID_COPIES),
-        Chart::ByPoint(WRITTEN_BACK),
-    ],
+    charts: &[Chart::ByPoint(&[RESPONSE, RMW, WAF, ERASES, VALID_COPIES, WRITTEN_BACK])],
     rows: rows! {
         "§IV-B.a, Figure 8" {
             order: "we outperform Skylight and FC, whatever the size of the flash",
@@ -194,12 +180,7 @@ pub(super) const DISK: Figure = Figure {
         Grid { points: DISKS, ..grid(&["rsrch_0"], OTHERWISE) },
         Grid { points: DISKS, ..grid(&["src2_0"], OTHERWISE) },
     ]),
-    charts: &[
-        Chart::ByPoint(RESPONSE),
-        Chart::ByPoint(RMW),
-        Chart::ByPoint(WAF),
-        Chart::ByPoint(WRITTEN_BACK),
-    ],
+    charts: &[Chart::ByPoint(&[RESPONSE, RMW, WAF, WRITTEN_BACK])],
     rows: rows! {
         "§IV-B.a, Figure 8" {
             order: "we outperform Skylight and FC, whatever the disk",
@@ -215,14 +196,7 @@ pub(super) const WEAR: Figure = Figure {
           keeps its region. By equation 3 the block with the smallest temperature is the coldest; \
           reversed, that with the largest.",
     source: Source::Runs(&[grid(FIVE, systems::WEAR)]),
-    charts: &[
-        Chart::ByTrace(SPREAD),
-        Chart::ByTrace(WORST),
-        Chart::ByTrace(ERASES),
-        Chart::ByTrace(VALID_COPIES),
-        Chart::ByTrace(LIFETIME),
-        Chart::ByTrace(RESPONSE),
-    ],
+    charts: &[Chart::ByTrace(&[SPREAD, WORST, ERASES, VALID_COPIES, LIFETIME, RESPONSE])],
     rows: rows! {
         "abstract, §III-C" {
             order: "extend the lifetime by a region-aware wear-leveling strategy: erases are less uneven",

@@ -81,14 +81,7 @@ pub(super) const WRITTEN_ONCE: Figure = Figure {
         Grid { free: ONCE, points: WITH_ONCE, ..grid(Mode::Write, FOUR, SCHEMES) },
         Grid { free: ONCE, ..CACHE_SIZES },
     ]),
-    charts: &[
-        Chart::ByTrace(TOTAL),
-        Chart::ByTrace(HIT),
-        Chart::ByTrace(WA),
-        Chart::ByPoint(TOTAL),
-        Chart::ByPoint(HIT),
-        Chart::ByPoint(WA),
-    ],
+    charts: &[Chart::ByTrace(&[TOTAL, HIT, WA]), Chart::ByPoint(&[TOTAL, HIT, WA])],
     rows: rows! {
         "§V-C.2, Figure 13 (a)" {
             order: "PORE achieves higher performance than all: broad",
@@ -146,12 +139,7 @@ pub(super) const DIFFERENT: Figure = Figure {
             ..grid(Mode::ReadWrite, &["wdev"], &[LRU, LRU_BAND, PORE])
         },
     ]),
-    charts: &[
-        Chart::ByPoint(TOTAL),
-        Chart::ByPoint(HIT),
-        Chart::ByPoint(WA),
-        Chart::ByTrace(DISK_WRITE),
-    ],
+    charts: &[Chart::ByPoint(&[TOTAL, HIT, WA]), Chart::ByTrace(&[DISK_WRITE])],
     rows: rows! {
         "§V-F, Figure 16 (a)" {
             order: "In all the cases, PORE achieves better performance than LRU and LRU-band, with more different blocks",
@@ -195,7 +183,7 @@ pub(super) const READS_ELSEWHERE: Figure = Figure {
         Grid { points: SOME_OVERLAP, ..WDEV_READS },
         Grid { free: &[("overlap", "0.8")], points: MUCH_OVERLAP, ..WDEV_READS },
     ]),
-    charts: &[Chart::ByTrace(READ_HIT), Chart::ByTrace(WRITE_HIT)],
+    charts: &[Chart::ByTrace(&[READ_HIT, WRITE_HIT])],
     rows: rows! {
         "§V-C.1, Figure 12 (a)" {
             order: "For read cache hit rates, PORE achieves similar or a bit lower values than LRU, wherever reads go",
@@ -236,7 +224,7 @@ pub(super) const HISTORY: Figure = Figure {
               cached; those that the authors' prototype counts, which never resets a count and hands that of a \
               block that has left to another one. Writes only; cache of 2 % of the written range.",
     source: Source::Runs(&[grid(Mode::Write, FOUR, HISTORIES)]),
-    charts: &[Chart::ByTrace(TOTAL), Chart::ByTrace(HIT), Chart::ByTrace(WA)],
+    charts: &[Chart::ByTrace(&[TOTAL, HIT, WA])],
     rows: rows! {
         "§V-C.2, Figure 13 (c)" {
             order: "PORE achieves a much smaller write amplification rate than LRU and LRU-band",

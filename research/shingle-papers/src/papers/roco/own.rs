@@ -14,18 +14,18 @@ use crate::papers::metrics::{
 use crate::papers::rows::{by_volume, rows};
 
 /// What explains the others: shares, cleaning, response times.
-const EXPLAINING: &[Chart] = &[
-    Chart::ByTrace(NON_SEQUENTIAL),
-    Chart::ByTrace(SEQUENTIAL),
-    Chart::ByTrace(HOST_DIRTY),
-    Chart::ByTrace(HOST_READ),
-    Chart::ByTrace(ABSORBED),
-    Chart::ByTrace(CLEAN_READ),
-    Chart::ByTrace(SYNTHESIZED),
-    Chart::ByTrace(WRITE_BACKS),
-    Chart::ByTrace(DISK_RESPONSE),
-    Chart::ByTrace(RESPONSE),
-];
+const EXPLAINING: &[Chart] = &[Chart::ByTrace(&[
+    NON_SEQUENTIAL,
+    SEQUENTIAL,
+    HOST_DIRTY,
+    HOST_READ,
+    ABSORBED,
+    CLEAN_READ,
+    SYNTHESIZED,
+    WRITE_BACKS,
+    DISK_RESPONSE,
+    RESPONSE,
+])];
 
 const NEVER_IDLE: Grid = grid(&[HA, LRU, ZFIFO, REORDER, ROCO], &[("drive.idle_cleaning", "off")]);
 
@@ -89,7 +89,7 @@ pub(super) const TIMES: Figure = Figure {
     title: "Figure 11 again, of requests",
     how: "Of a request, from its arrival until the cache or the drive has served it.",
     source: Source::Runs(&[ALL]),
-    charts: &[Chart::ByTrace(RESPONSE)],
+    charts: &[Chart::ByTrace(&[RESPONSE])],
     rows: slower! {
         "§4.2.2, Figure 11" RESPONSE:
         "HA" [52.89 5.36 26.41 18.42 37.91] [BUNCHED; 5];

@@ -79,18 +79,9 @@ pub(super) const FURTHER: Figure = Figure {
           Here one copy of them, the first third of each, with an eighteenth of 32 GB: reads and writes over st8000as0002 with its own \
           buffer, writes over the emulator with a buffer of 60,000 blocks, which is an eighth of the cache.",
     source: Source::Runs(&[LONGER, LONGER_WRITES]),
-    charts: &[
-        Chart::ByTrace(TOTAL),
-        Chart::ByTrace(SSD),
-        Chart::ByTrace(DISK_READ),
-        Chart::ByTrace(DISK_WRITE),
-        Chart::ByTrace(BANDS),
-        Chart::ByTrace(READ_MS),
-        Chart::ByTrace(ONCE_FULL),
-        Chart::ByTrace(MISS),
-        Chart::ByTrace(WA),
-        Chart::ByTrace(RMW),
-    ],
+    charts: &[Chart::ByTrace(&[
+        TOTAL, SSD, DISK_READ, DISK_WRITE, BANDS, READ_MS, ONCE_FULL, MISS, WA, RMW,
+    ])],
     rows: hits! {
         "SAC" 60.7 29.9 77.7 READS;
         "LRU" 63.8 32.7 81.1 READS;
@@ -169,7 +160,7 @@ pub(super) const CACHES: Figure = Figure {
         Grid { traces: FIVE, points: LARGE, ..volumes(&[LRU, MOST]) },
         Grid { traces: FIVE, points: LARGE_ONCE, free: ONCE, ..volumes(&[SMR_ONLY, LRU, MOST]) },
     ]),
-    charts: &[Chart::ByTrace(MISS), Chart::ByTrace(WA), Chart::ByTrace(RMW)],
+    charts: &[Chart::ByTrace(&[MISS, WA, RMW])],
     rows: rows! {
         "§3, Table 1" {
             factor 5.0: "miss ratios of five volumes met with 5 %: their number",
