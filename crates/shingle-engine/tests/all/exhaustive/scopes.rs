@@ -2,7 +2,8 @@
 
 use shingle_core::service::Mode;
 
-use super::scope::{Fault, Scope, Want};
+use super::scope::Want::*;
+use super::scope::{Fault, Scope};
 
 /// One slot over one block, and one power cut.
 const ONE: Scope =
@@ -18,7 +19,7 @@ const BAND: Scope = Scope {
     crashes: 1,
     kills: false,
     tears: (false, false),
-    prelude: &[Want::WriteFua(0)],
+    prelude: &[WriteFua(0)],
     ..Scope::PLAIN
 };
 
@@ -27,18 +28,18 @@ pub(crate) const SCOPES: &[Scope] = &[
     Scope {
         name: "frames",
         frames: 2,
-        wants: &[Want::WriteFua(0)],
+        wants: &[WriteFua(0)],
         commands: 3,
         crashes: 2,
         tears: (false, false),
         kills: true,
         ..ONE
     },
-    Scope { name: "fua", wants: &[Want::WriteFua(0)], commands: 2, crashes: 2, kills: true, ..ONE },
-    Scope { name: "flush", wants: &[Want::Write(0), Want::Flush], commands: 3, kills: true, ..ONE },
+    Scope { name: "fua", wants: &[WriteFua(0)], commands: 2, crashes: 2, kills: true, ..ONE },
+    Scope { name: "flush", wants: &[Write(0), Flush], commands: 3, kills: true, ..ONE },
     Scope {
         name: "flush-2",
-        wants: &[Want::Write(0), Want::Flush],
+        wants: &[Write(0), Flush],
         commands: 2,
         crashes: 2,
         kills: true,
@@ -48,7 +49,7 @@ pub(crate) const SCOPES: &[Scope] = &[
         name: "rewritten",
         frames: 2,
         journal_pages: 2,
-        wants: &[Want::WriteFua(0)],
+        wants: &[WriteFua(0)],
         commands: 4,
         ..ONE
     },
@@ -56,20 +57,14 @@ pub(crate) const SCOPES: &[Scope] = &[
         name: "journal",
         frames: 2,
         journal_pages: 1,
-        wants: &[Want::WriteFua(0)],
+        wants: &[WriteFua(0)],
         commands: 4,
         ..ONE
     },
-    Scope {
-        name: "read",
-        wants: &[Want::Write(0), Want::Read(0), Want::Trim(0)],
-        commands: 3,
-        kills: true,
-        ..ONE
-    },
+    Scope { name: "read", wants: &[Write(0), Read(0), Trim(0)], commands: 3, kills: true, ..ONE },
     Scope {
         name: "parts",
-        wants: &[Want::WriteHalf(0), Want::Write(0), Want::ZeroesFua(0), Want::Read(0)],
+        wants: &[WriteHalf(0), Write(0), ZeroesFua(0), Read(0)],
         commands: 2,
         kills: true,
         ..ONE
@@ -79,17 +74,17 @@ pub(crate) const SCOPES: &[Scope] = &[
         slots: 1,
         frames: 3,
         blocks: 2,
-        wants: &[Want::Write(0), Want::Write(1), Want::Read(0)],
+        wants: &[Write(0), Write(1), Read(0)],
         commands: 3,
         crashes: 1,
         kills: false,
         ..TWO
     },
-    Scope { name: "idle", wants: &[Want::Write(0), Want::Flush], commands: 2, ticks: true, ..ONE },
+    Scope { name: "idle", wants: &[Write(0), Flush], commands: 2, ticks: true, ..ONE },
     Scope {
         name: "around",
         mode: Mode::WriteAround,
-        wants: &[Want::WriteFua(0), Want::Write(0), Want::Read(0), Want::Flush],
+        wants: &[WriteFua(0), Write(0), Read(0), Flush],
         commands: 3,
         kills: true,
         ..ONE
@@ -97,7 +92,7 @@ pub(crate) const SCOPES: &[Scope] = &[
     Scope {
         name: "around-killed",
         mode: Mode::WriteAround,
-        wants: &[Want::Write(0), Want::Read(0)],
+        wants: &[Write(0), Read(0)],
         commands: 2,
         crashes: 2,
         kills: true,
@@ -106,13 +101,13 @@ pub(crate) const SCOPES: &[Scope] = &[
     Scope {
         name: "around-trim",
         mode: Mode::WriteAround,
-        wants: &[Want::Write(0), Want::Read(0), Want::Trim(0)],
+        wants: &[Write(0), Read(0), Trim(0)],
         commands: 4,
         ..ONE
     },
     Scope {
         name: "told",
-        wants: &[Want::Write(1), Want::Read(1), Want::Trim(1)],
+        wants: &[Write(1), Read(1), Trim(1)],
         commands: 3,
         blocks: 2,
         tells_trims: true,
@@ -121,7 +116,7 @@ pub(crate) const SCOPES: &[Scope] = &[
     Scope {
         name: "around-told",
         mode: Mode::WriteAround,
-        wants: &[Want::Write(1), Want::Read(1), Want::Trim(1), Want::Flush],
+        wants: &[Write(1), Read(1), Trim(1), Flush],
         commands: 3,
         blocks: 2,
         tells_trims: true,
@@ -129,7 +124,7 @@ pub(crate) const SCOPES: &[Scope] = &[
     },
     Scope {
         name: "told-lost",
-        wants: &[Want::Read(1), Want::Trim(1)],
+        wants: &[Read(1), Trim(1)],
         commands: 2,
         tears: (false, false),
         blocks: 2,
@@ -140,7 +135,7 @@ pub(crate) const SCOPES: &[Scope] = &[
     Scope {
         name: "told-written",
         mode: Mode::WriteAround,
-        wants: &[Want::Trim(1), Want::Read(1), Want::Write(1)],
+        wants: &[Trim(1), Read(1), Write(1)],
         commands: 4,
         tears: (false, false),
         blocks: 2,
@@ -151,48 +146,42 @@ pub(crate) const SCOPES: &[Scope] = &[
     Scope {
         name: "through",
         mode: Mode::WriteThrough,
-        wants: &[Want::Write(0), Want::Flush],
+        wants: &[Write(0), Flush],
         commands: 3,
         ..ONE
     },
     Scope {
         name: "modes",
         wants: &[
-            Want::Write(0),
-            Want::Mode(Mode::WriteThrough),
-            Want::Mode(Mode::WriteAround),
-            Want::Mode(Mode::NoReadFill),
-            Want::Mode(Mode::PassThrough),
-            Want::Mode(Mode::WriteBack),
+            Write(0),
+            Mode(Mode::WriteThrough),
+            Mode(Mode::WriteAround),
+            Mode(Mode::NoReadFill),
+            Mode(Mode::PassThrough),
+            Mode(Mode::WriteBack),
         ],
         commands: 3,
         ..ONE
     },
     Scope {
         name: "stop",
-        wants: &[Want::Write(0), Want::Stop, Want::Mode(Mode::PassThrough)],
+        wants: &[Write(0), Stop, Mode(Mode::PassThrough)],
         commands: 3,
         kills: true,
         ..ONE
     },
     Scope {
         name: "stop-gone",
-        wants: &[Want::Stop, Want::WriteFua(0)],
+        wants: &[Stop, WriteFua(0)],
         commands: 2,
         faults: (1, &[Fault::SsdGone]),
         ..ONE
     },
-    Scope { name: "swap", wants: &[Want::Write(0), Want::Swap, Want::Drain], commands: 3, ..ONE },
-    Scope {
-        name: "clients",
-        connections: 2,
-        wants: &[Want::Write(0), Want::Flush],
-        commands: 3,
-        ..ONE
-    },
+    Scope { name: "swap", wants: &[Write(0), Swap, Drain], commands: 3, ..ONE },
+    Scope { name: "clients", connections: 2, wants: &[Write(0), Flush], commands: 3, ..ONE },
     Scope {
         name: "two-blocks",
-        wants: &[Want::Write(0), Want::Write(1), Want::WriteMany(0, 2), Want::Flush],
+        wants: &[Write(0), Write(1), WriteMany(0, 2), Flush],
         commands: 2,
         crashes: 1,
         ..TWO
@@ -201,7 +190,7 @@ pub(crate) const SCOPES: &[Scope] = &[
         name: "errors",
         blocks: 2,
         // (Of block 0 nothing but zeros is there at first, and a read that gives none would give the same.)
-        wants: &[Want::Write(1), Want::Read(1), Want::Flush],
+        wants: &[Write(1), Read(1), Flush],
         commands: 2,
         faults: (1, &[Fault::Io]),
         ..ONE
@@ -210,7 +199,7 @@ pub(crate) const SCOPES: &[Scope] = &[
         name: "lost",
         mode: Mode::WriteAround,
         connections: 2,
-        wants: &[Want::WriteFua(0), Want::Write(0), Want::Flush, Want::Read(0)],
+        wants: &[WriteFua(0), Write(0), Flush, Read(0)],
         commands: 3,
         faults: (1, &[Fault::Flush]),
         ..ONE
@@ -218,7 +207,7 @@ pub(crate) const SCOPES: &[Scope] = &[
     Scope {
         name: "opened",
         mode: Mode::WriteAround,
-        wants: &[Want::Write(0), Want::WriteFua(0), Want::Connect, Want::Flush],
+        wants: &[Write(0), WriteFua(0), Connect, Flush],
         commands: 4,
         crashes: 0,
         faults: (1, &[Fault::Flush]),
@@ -227,21 +216,21 @@ pub(crate) const SCOPES: &[Scope] = &[
     },
     Scope {
         name: "lost-back",
-        wants: &[Want::Write(0), Want::Flush],
+        wants: &[Write(0), Flush],
         commands: 3,
         faults: (1, &[Fault::Flush]),
         ..ONE
     },
     Scope {
         name: "gone",
-        wants: &[Want::Write(0), Want::Read(0), Want::Flush],
+        wants: &[Write(0), Read(0), Flush],
         commands: 3,
         faults: (1, &[Fault::SsdGone]),
         ..ONE
     },
     Scope {
         name: "gone-trim",
-        wants: &[Want::WriteFua(0), Want::Trim(0)],
+        wants: &[WriteFua(0), Trim(0)],
         commands: 3,
         tears: (false, false),
         faults: (1, &[Fault::SsdGone]),
@@ -249,29 +238,24 @@ pub(crate) const SCOPES: &[Scope] = &[
     },
     Scope {
         name: "flips",
-        wants: &[Want::Write(0), Want::Read(0)],
+        wants: &[Write(0), Read(0)],
         commands: 2,
         crashes: 0,
         faults: (1, &[Fault::Flip]),
         kills: true,
         ..ONE
     },
-    Scope {
-        name: "replaced",
-        wants: &[Want::Write(0), Want::Flush, Want::Replace],
-        commands: 3,
-        ..ONE
-    },
+    Scope { name: "replaced", wants: &[Write(0), Flush, Replace], commands: 3, ..ONE },
     Scope {
         name: "taken-out",
-        wants: &[Want::WriteFua(0), Want::Replace],
+        wants: &[WriteFua(0), Replace],
         commands: 3,
         tears: (false, false),
         ..ONE
     },
     Scope {
         name: "put-in",
-        wants: &[Want::WriteFua(0), Want::Read(0), Want::Replace],
+        wants: &[WriteFua(0), Read(0), Replace],
         commands: 3,
         crashes: 0,
         kills: true,
@@ -279,7 +263,7 @@ pub(crate) const SCOPES: &[Scope] = &[
     },
     Scope {
         name: "replaced-gone",
-        wants: &[Want::WriteFua(0), Want::Replace],
+        wants: &[WriteFua(0), Replace],
         commands: 3,
         tears: (false, false),
         faults: (1, &[Fault::SsdGone]),
@@ -287,53 +271,47 @@ pub(crate) const SCOPES: &[Scope] = &[
     },
     Scope {
         name: "put-in-read",
-        wants: &[Want::Read(1), Want::Replace],
+        wants: &[Read(1), Replace],
         commands: 3,
         tears: (false, false),
         faults: (1, &[Fault::SsdGone]),
         // (What is read before the first flush is not cached.)
-        prelude: &[Want::Flush, Want::Read(0)],
+        prelude: &[Flush, Read(0)],
         ..TWO
     },
-    Scope {
-        name: "grown",
-        wants: &[Want::Grow, Want::WriteFua(1)],
-        commands: 3,
-        tears: (false, false),
-        ..ONE
-    },
+    Scope { name: "grown", wants: &[Grow, WriteFua(1)], commands: 3, tears: (false, false), ..ONE },
     Scope {
         name: "band",
         slots: 2,
         frames: 4,
         blocks: 3,
-        wants: &[Want::Write(0), Want::Write(2), Want::Flush],
+        wants: &[Write(0), Write(2), Flush],
         commands: 3,
         ..BAND
     },
     Scope {
         name: "band-past",
-        wants: &[Want::Write(0), Want::Write(1), Want::WriteFua(1), Want::Read(1)],
+        wants: &[Write(0), Write(1), WriteFua(1), Read(1)],
         commands: 3,
         ..BAND
     },
     Scope {
         name: "band-told",
-        wants: &[Want::Write(0), Want::Trim(1), Want::Read(1)],
+        wants: &[Write(0), Trim(1), Read(1)],
         tells_trims: true,
         commands: 3,
         ..BAND
     },
     Scope {
         name: "band-errors",
-        wants: &[Want::Write(1), Want::Read(1)],
+        wants: &[Write(1), Read(1)],
         commands: 2,
         faults: (1, &[Fault::Io]),
         ..BAND
     },
     Scope {
         name: "band-lost",
-        wants: &[Want::Write(0), Want::WriteFua(1), Want::Flush],
+        wants: &[Write(0), WriteFua(1), Flush],
         commands: 3,
         faults: (1, &[Fault::Flush]),
         prelude: &[],
@@ -342,14 +320,14 @@ pub(crate) const SCOPES: &[Scope] = &[
     Scope {
         name: "band-rest",
         wants: &[
-            Want::Write(0),
-            Want::Write(1),
-            Want::Mode(Mode::PassThrough),
-            Want::Mode(Mode::WriteBack),
-            Want::Swap,
-            Want::Drain,
-            Want::Replace,
-            Want::Stop,
+            Write(0),
+            Write(1),
+            Mode(Mode::PassThrough),
+            Mode(Mode::WriteBack),
+            Swap,
+            Drain,
+            Replace,
+            Stop,
         ],
         commands: 3,
         ..BAND
@@ -360,7 +338,7 @@ pub(crate) const SCOPES: &[Scope] = &[
         slots: 253,
         frames: 256,
         blocks: 253,
-        wants: &[Want::WriteMany(0, 253), Want::Flush],
+        wants: &[WriteMany(0, 253), Flush],
         commands: 2,
         prelude: &[],
         ..TWO_TABLES
@@ -373,7 +351,7 @@ pub(crate) const SCOPES: &[Scope] = &[
         blocks: 4,
         journal_pages: 2,
         connections: 2,
-        wants: &[Want::Write(0), Want::WriteMany(1, 3), Want::Read(0), Want::Trim(1), Want::Flush],
+        wants: &[Write(0), WriteMany(1, 3), Read(0), Trim(1), Flush],
         commands: 5,
         crashes: 2,
         kills: false,
@@ -389,13 +367,13 @@ const TWO_TABLES: Scope = Scope {
     frames: 210,
     blocks: 206,
     journal_pages: 2,
-    wants: &[Want::WriteFua(0), Want::WriteFua(205)],
+    wants: &[WriteFua(0), WriteFua(205)],
     commands: 4,
     crashes: 1,
     kills: false,
     tears: (false, false),
     together: true,
-    prelude: &[Want::WriteMany(0, 206), Want::Drain, Want::Stop],
+    prelude: &[WriteMany(0, 206), Drain, Stop],
     ..Scope::PLAIN
 };
 
@@ -403,11 +381,11 @@ const TWO_TABLES: Scope = Scope {
 const FOR_BUGS: &[Scope] = &[
     Scope {
         name: "replaced-dirty",
-        wants: &[Want::WriteFua(0), Want::Replace],
+        wants: &[WriteFua(0), Replace],
         commands: 2,
         tears: (false, false),
         faults: (1, &[Fault::SsdGone]),
-        prelude: &[Want::WriteFua(0)],
+        prelude: &[WriteFua(0)],
         ..ONE
     },
     Scope {
@@ -416,23 +394,23 @@ const FOR_BUGS: &[Scope] = &[
         frames: 4,
         blocks: 3,
         // (It has the disk flushed.)
-        wants: &[Want::WriteFua(1)],
+        wants: &[WriteFua(1)],
         commands: 1,
-        prelude: &[Want::WriteFua(0), Want::WriteFua(2)],
+        prelude: &[WriteFua(0), WriteFua(2)],
         ..BAND
     },
     Scope {
         name: "band-lost-dirty",
-        wants: &[Want::WriteFua(1)],
+        wants: &[WriteFua(1)],
         commands: 1,
         faults: (1, &[Fault::Flush]),
-        prelude: &[Want::WriteFua(0)],
+        prelude: &[WriteFua(0)],
         ..BAND
     },
     Scope {
         name: "two-tables-empty",
         frames: 210,
-        wants: &[Want::WriteFua(0)],
+        wants: &[WriteFua(0)],
         commands: 2,
         tears: (false, false),
         ..ONE
@@ -454,34 +432,34 @@ pub(crate) const LARGE: Scope = Scope {
     connections: 2,
     room_slots: 1,
     wants: &[
-        Want::Write(0),
-        Want::Write(1),
-        Want::Write(2),
-        Want::WriteFua(3),
-        Want::WriteFua(4),
-        Want::WriteMany(0, 3),
-        Want::WriteMany(2, 4),
-        Want::WriteHalf(1),
-        Want::Zeroes(2),
-        Want::ZeroesFua(5),
-        Want::Trim(0),
-        Want::Trim(3),
-        Want::Read(0),
-        Want::Read(1),
-        Want::Read(3),
-        Want::Read(5),
-        Want::Flush,
-        Want::Flush,
-        Want::Flush,
-        Want::Mode(Mode::WriteBack),
-        Want::Mode(Mode::WriteThrough),
-        Want::Mode(Mode::WriteAround),
-        Want::Mode(Mode::NoReadFill),
-        Want::Drain,
-        Want::Swap,
-        Want::Stop,
-        Want::Connect,
-        Want::Leave,
+        Write(0),
+        Write(1),
+        Write(2),
+        WriteFua(3),
+        WriteFua(4),
+        WriteMany(0, 3),
+        WriteMany(2, 4),
+        WriteHalf(1),
+        Zeroes(2),
+        ZeroesFua(5),
+        Trim(0),
+        Trim(3),
+        Read(0),
+        Read(1),
+        Read(3),
+        Read(5),
+        Flush,
+        Flush,
+        Flush,
+        Mode(Mode::WriteBack),
+        Mode(Mode::WriteThrough),
+        Mode(Mode::WriteAround),
+        Mode(Mode::NoReadFill),
+        Drain,
+        Swap,
+        Stop,
+        Connect,
+        Leave,
     ],
     commands: 40,
     crashes: 3,
