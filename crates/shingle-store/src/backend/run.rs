@@ -381,6 +381,8 @@ impl Run {
             let path = disk.path().to_owned();
             return Err(DeviceError::Size { path, found: has, needed: wants }.into());
         }
+        // (A power cut may take back the new size of a file, and a cache whose disk is smaller than it says is refused.)
+        disk.device().map_or(Ok(()), Device::flush)?;
         self.engine.grow_disk(blocks, cache)?;
         disk.grow(wants);
         Ok(())

@@ -17,7 +17,7 @@ use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::superblock::SUCCESSOR_AHEAD;
 use shingle_engine::recover::{RecoverError, recover};
-use shingle_engine::settings::{Settings, SettingsError};
+use shingle_engine::settings::SettingsError;
 use shingle_engine::{NewSsd, SsdState, Status};
 use thiserror::Error;
 use uuid::Uuid;
@@ -270,28 +270,30 @@ impl Shared {
             path: new.path().to_owned(),
             found: new.bytes(),
         })?;
-        let settings = self.hold_settings().clone();
-        settings.cache(&self.registry, layout.slots as u32, self.disk_blocks())?;
+        self.settings_for(&layout)?;
         new.reserve()?;
         check_writable(&new)?;
         self.take_out(accept_lost, tell)?;
-        self.put_in(new, layout, &settings).map_err(|error| match error {
+        self.put_in(new, layout).map_err(|error| match error {
             ended @ (ChangeError::Store(StoreError::Ended) | ChangeError::EndedWith(_)) => ended,
             error => ChangeError::Out(Box::new(error)),
         })
     }
 
+    /// What is set now, as the superblock of an SSD of this layout says it, if they go together.
+    fn settings_for(&self, layout: &Layout) -> Result<String, SettingsError> {
+        let settings = self.hold_settings();
+        settings.cache(&self.registry, layout.slots as u32, self.disk_blocks())?;
+        settings.to_text()
+    }
+
     /// As there is no other one, `new` enters. Returns the one that has left.
-    fn put_in(
-        &self,
-        new: Device,
-        layout: Layout,
-        settings: &Settings,
-    ) -> Result<Device, ChangeError> {
+    fn put_in(&self, new: Device, layout: Layout) -> Result<Device, ChangeError> {
         let path = new.path().to_owned();
         let edition = self.edition_of_old()? + SUCCESSOR_AHEAD;
         let uuid = *self.uuid.as_bytes();
-        let settings = settings.to_text()?;
+        // (What was set while the old one left stands on that one only, and a crash may leave the new one.)
+        let settings = self.settings_for(&layout)?;
         let cache = NewCache { uuid, edition, fingerprint: [0; 32], settings };
         let disk = self.disk();
         let disk = (Path::new(&disk), self.handle.disk_bytes());

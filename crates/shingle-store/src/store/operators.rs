@@ -184,15 +184,14 @@ impl Shared {
         Ok(())
     }
 
-    /// Waits until the SSD has what was set. (One that enters gets it then.)
+    /// Waits until the SSD has what was set: the one that is used, or if that is about to leave the one that enters.
     fn keep_settings(&self) -> Result<(), &'static str> {
         let begun = Instant::now();
         loop {
             let status = self.handle.status_within(PATIENCE).ok_or(NOT_KEPT)?;
-            if status.ssd != SsdState::In {
-                return Ok(());
-            }
-            if status.errors.ssd_failed || begun.elapsed() > PATIENCE_WITH_SSD {
+            // (One that leaves counts as failed when it was told so, and one that enters takes it later.)
+            let failed = status.errors.ssd_failed && status.ssd == SsdState::In;
+            if failed || begun.elapsed() > PATIENCE_WITH_SSD {
                 return Err(NOT_KEPT);
             }
             if status.journal.has_settings {

@@ -91,6 +91,8 @@ pub fn look(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Result<Known, D
     let superblock = found.journal.superblock();
     let mark = disk.mark()?;
     match mark {
+        // (Where nothing is cached nothing is stale: the end of that cache may have been cut off.)
+        Some(mark) if mark.is_alone(disk.name()) && found.live().next().is_none() => {}
         Some(mark) if mark.is_alone(disk.name()) => {
             return Ok(Known::Doubtful(Doubt::Alone));
         }

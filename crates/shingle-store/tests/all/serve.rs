@@ -36,7 +36,7 @@ use shingle_store::store::serve::{CacheOptions, Extra, Notice, Options, ServeErr
 use shingle_store::store::status::{Recording, Status};
 use shingle_store::store::trust::{Distrusted, Doubt, Known};
 use shingle_store::store::unserved::{self, UnservedError};
-use shingle_testbed::{Loop, root_or_skip, run, text};
+use shingle_testbed::{Loop, Mount, root_or_skip, run, text};
 use shingle_translated::{Format, format};
 use shingle_zoned::Geometry;
 use uuid::Uuid;
@@ -554,6 +554,17 @@ fn what_would_go_with_a_deleted_zoned_disk_is_said_likewise() {
     bed.disk_is_deleted();
     stopper.stop();
     serving.join().expect("no panic").expect("in order");
+}
+
+/// The disk is told first. Should the SSD not take that, or the power go, it is an empty cache, and is ended once more.
+#[test]
+fn an_end_that_was_cut_off_is_done_once_more() {
+    let bed = Bed::over_zoned();
+    let (ssd, disk) = open_pair(&bed.path("ssd"), &bed.path("disk")).expect("opened");
+    disk.remove_mark().expect("removed");
+    drop((ssd, disk));
+    bed.detach(false).expect("ended");
+    assert!(unserved::superblock(&bed.path("ssd")).expect("read").is_none());
 }
 
 /// An SSD on which something else stands by now is not written any more.

@@ -87,6 +87,78 @@ fn an_ssd_is_replaced_and_devices_grow_under_a_client_that_verifies() {
     assert_eq!(bed.disk(95 * MIB, 6), b"beyond");
 }
 
+/// A crash leaves the old SSD or the new one, and each of them may be what the next start reads.
+#[test]
+fn what_is_set_while_an_ssd_is_exchanged_is_on_the_one_that_a_crash_leaves() {
+    if !root_or_skip("a disk that takes no writes") {
+        return;
+    }
+    let bed = Bed::new();
+    let disk = Loop::new(&bed.path("disk"), &[]).expect("made");
+    let writes = |how: &str| run("blockdev", &[how, text(disk.path())]).expect("it is a device");
+    writes("--setrw");
+    let mut options = bed.options(false);
+    options.caches[0].disk = disk.path().to_owned();
+    let serving = Serving::start(options, &Registry::default(), |_| {}).expect("it is served");
+    let serving = std::thread::spawn(|| serving.wait(|| ()));
+    bed.never_idle();
+    let mut client = bed.client();
+    write(&mut client, 0, b"dirty");
+    client.disconnect().expect("connected");
+    resize(&bed, "other", 24 * MIB);
+    writes("--setro");
+    let is_on = |ssd: &str, what: &str| {
+        let found = unserved::superblock(&bed.path(ssd)).ok().flatten();
+        found.map(|found| found.settings.lines().any(|line| line == what))
+    };
+    std::thread::scope(|scope| {
+        let exchange = scope.spawn(|| replace(&bed, "other"));
+        while bed.status().ssd_state != "leaving" {}
+        for batch in 2..20 {
+            let what = format!("cache.batch={batch}");
+            assert_eq!(bed.ask(&Request::Set { what: vec![what.clone()] }), Answer::Done(()));
+            assert_eq!(is_on("ssd", &what), Some(true), "{what}");
+        }
+        writes("--setrw");
+        while !exchange.is_finished() {
+            assert_ne!(is_on("other", "cache.batch=19"), Some(false), "it may be used by now");
+        }
+        assert!(matches!(exchange.join().expect("no panic"), Answer::Said(_)));
+    });
+    bed.stop(serving);
+}
+
+/// A size that a file system has in memory only is gone after a power cut.
+#[test]
+fn a_disk_that_has_grown_is_as_large_after_a_power_cut() {
+    if !root_or_skip("a file system that loses what was not flushed") {
+        return;
+    }
+    let bed = Bed::new();
+    resize(&bed, "image", 256 * MIB);
+    run("mkfs.ext4", &["-qF", text(&bed.path("image"))]).expect("made");
+    let mounted = |image: &str| {
+        std::fs::create_dir_all(bed.path("mounted")).expect("made");
+        Mount::new(&bed.path(image), &bed.path("mounted"), Some("loop")).expect("mounted")
+    };
+    let before = mounted("image");
+    resize(&bed, "mounted/disk", 64 * MIB);
+    run("sync", &["-f", text(&bed.path("mounted/disk"))]).expect("flushed");
+    let mut options = bed.options(false);
+    options.caches[0].disk = bed.path("mounted/disk");
+    let serving = Serving::start(options, &Registry::default(), |_| {}).expect("it is served");
+    let serving = std::thread::spawn(|| serving.wait(|| ()));
+    resize(&bed, "mounted/disk", 96 * MIB);
+    assert!(matches!(bed.ask(&Request::Grow), Answer::Said(_)));
+    std::fs::copy(bed.path("image"), bed.path("cut")).expect("copied");
+    bed.stop(serving);
+    before.unmount().expect("nobody uses it");
+    let after = mounted("cut");
+    let disk = std::fs::metadata(bed.path("mounted/disk")).expect("there");
+    assert_eq!(disk.len(), 96 * MIB);
+    after.unmount().expect("nobody uses it");
+}
+
 #[test]
 fn what_cannot_take_the_place_of_an_ssd_is_refused_and_nothing_changes() {
     let bed = Bed::new();
