@@ -129,6 +129,17 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
     one == other || place(one).is_some_and(|one| place(other) == Some(one))
 }
 
+/// The file behind a loop device or a partition of it, if somebody has that for himself: the loop device may have been made
+/// after he opened it.
+fn loop_file(number: u64) -> Option<PathBuf> {
+    let device = PathBuf::from(format!("/sys/dev/block/{}:{}", major(number), minor(number)));
+    let told = |place| std::fs::read_to_string(device.join(place)).ok();
+    let told = told("loop/backing_file").or_else(|| told("../loop/backing_file"))?;
+    let path = PathBuf::from(told.trim_end_matches('\n'));
+    let held = lock::open_to_look(&path).is_ok_and(|file| lock::is_held(&file));
+    held.then_some(path)
+}
+
 /// The loop device behind which a file is, as far as it can be seen from here.
 fn loop_device(path: &Path) -> Option<String> {
     let devices = std::fs::read_dir("/sys/block").ok()?.flatten();
@@ -207,6 +218,9 @@ impl Device {
             && let Some(device) = loop_device(path)
         {
             return Err(DeviceError::Behind { path: path.to_owned(), device });
+        }
+        if !regular && let Some(file) = loop_file(metadata.rdev()) {
+            return Err(DeviceError::Busy(file));
         }
         if !regular {
             let sector_bytes = ioctl_blksszget(&file).map_err(io::Error::from);

@@ -206,6 +206,13 @@ fn a_file_behind_a_loop_device_is_refused() {
         Device::open(device.path()).expect("it is the one to be named");
     }
     Device::pair(&files.path("ssd"), &files.path("disk")).expect("they are free again");
+    // Nor is one used a second time by a loop device that is made while it is used.
+    let used = Device::open(&files.path("disk")).expect("it is free");
+    let device = Loop::new(&files.path("disk"), &[]).expect("made");
+    let refused = Device::open(device.path()).expect_err("it is in use").to_string();
+    assert!(refused.contains("/disk is in use by another process"), "{refused}");
+    drop(used);
+    Device::open(device.path()).expect("nobody else uses it");
 }
 
 #[test]
