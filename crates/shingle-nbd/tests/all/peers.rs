@@ -14,7 +14,7 @@ use shingle_nbd::memory::Memory;
 use shingle_nbd::options::{OptionReply, OptionRequest, Query, Refusal};
 use shingle_nbd::requests::Request;
 use shingle_nbd::server::{Event, Limits};
-use shingle_nbd::wire::{Malformed, OPTION_MAGIC, command};
+use shingle_nbd::wire::{Malformed, OPTION_MAGIC, command, option as option_number};
 
 fn bed() -> Bed {
     Bed::new(Arc::new(Memory::new(1 << 20)))
@@ -70,6 +70,22 @@ fn a_wrong_handshake_is_cut_off() {
         reader.join().unwrap();
     }
     bed.client(true).disconnect().unwrap();
+}
+
+/// As clients do that were told that there is no such export.
+#[test]
+fn who_says_good_bye_need_not_wait_for_the_answer() {
+    let bed = bed();
+    let mut stream = bed.raw();
+    greet(&mut stream).unwrap();
+    stream.shutdown(std::net::Shutdown::Read).unwrap();
+    stream.write_all(&option(option_number::ABORT, 0)).unwrap();
+    let end = bed.event(|event| match event {
+        Event::Left(_, end) => Some(end),
+        Event::CutOff(..) => panic!("{event}"),
+        _ => None,
+    });
+    assert_eq!(end, End::Closed);
 }
 
 #[test]
