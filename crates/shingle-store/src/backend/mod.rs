@@ -17,6 +17,7 @@ pub use disk::{Disk, DiskName};
 pub(crate) use disk::{has_name, is_known};
 pub use errors::{FailedIo, LastError, Tell};
 pub use handle::Handle;
+pub(crate) use ready::must_be_whole;
 pub use ready::{Beside, Ready};
 pub use run::{ShutDown, Store};
 pub use store_error::StoreError;

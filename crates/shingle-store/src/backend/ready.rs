@@ -9,7 +9,10 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 use shingle_core::cache::CacheCore;
 use shingle_core::observer::{Observed, Shared};
+use shingle_core::units::Block;
 use shingle_device::{Device, DeviceError, Direct, Mark, Medium, MediumThreads, Ring};
+use shingle_engine::format::PAGE_BYTES;
+use shingle_engine::format::layout::{Copy, SUPERBLOCKS};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::journal::Write;
 use shingle_engine::recover::{Recovered, recover};
@@ -57,6 +60,7 @@ impl Ready {
     /// # Errors
     /// As [`Ready::open`].
     pub fn over(mut ssd: Device, mut disk: Box<dyn Disk>) -> Result<Ready, StoreError> {
+        must_be_whole(&ssd)?;
         let found = recover(&mut ssd.reader())
             .map_err(|error| StoreError::Recover { path: ssd.path().to_owned(), error })?;
         let superblock = found.journal.superblock();
@@ -170,6 +174,19 @@ impl Ready {
         let (handle, inbox) = Handle::new(doorbell, disk_blocks, errors.last());
         let run = Run::new(inbox, engine, ring, medium, errors, (ssd, disk));
         run.begin(handle).map_err(StoreError::Start)
+    }
+}
+
+/// What an SSD lacks that was cut short is not to be told as damage.
+pub(crate) fn must_be_whole(ssd: &Device) -> Result<(), DeviceError> {
+    let mut copies = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
+    // (What cannot be read, and what is no superblock, recovery tells.)
+    let read = ssd.read_blocks(Block(Copy::One.superblock_page()), &mut copies).ok();
+    match read.and_then(|()| Superblock::newer(&copies).ok()) {
+        Some(Superblock { ssd_bytes: needed, .. }) if ssd.bytes() < needed => {
+            Err(DeviceError::Size { path: ssd.path().to_owned(), found: ssd.bytes(), needed })
+        }
+        _ => Ok(()),
     }
 }
 

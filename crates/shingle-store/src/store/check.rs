@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::moved::Moved;
 use super::trust::{Known, look};
-use crate::backend::Disk;
+use crate::backend::{Disk, must_be_whole};
 
 /// What was found.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -96,17 +96,13 @@ pub fn check(
     disk: Option<&dyn Disk>,
     done: &mut dyn FnMut(u64, u64),
 ) -> Result<Findings, CheckError> {
+    must_be_whole(ssd)?;
     let mut pages = ssd;
     let found = match recover(&mut pages) {
         Err(error) => return Err(Moved::on(&mut pages).map_or(error.into(), CheckError::Moved)),
         Ok(found) => found,
     };
     let superblock: &Superblock = found.journal.superblock();
-    let (found_bytes, needed) = (ssd.bytes(), superblock.ssd_bytes);
-    if found_bytes < needed {
-        let path = ssd.path().to_owned();
-        return Err(DeviceError::Size { path, found: found_bytes, needed }.into());
-    }
     let layout = superblock.layout;
     let mut findings = Findings {
         uuid: Uuid::from_bytes(superblock.uuid),

@@ -20,6 +20,7 @@ use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::{Command, CommandOp, Config, Errno, Kind};
 use shingle_store::backend::{Beside, Handle, Ready, Store, StoreError, Tell};
+use shingle_store::store::check::check;
 use shingle_store::store::create::CreateError;
 use shingle_store::store::drain::drain;
 use shingle_store::store::format::{NewCache, format};
@@ -236,6 +237,15 @@ fn what_does_not_fit_is_refused() {
     assert!(refused(&beds, &beds.ssd, &other).contains("is it the right one?"));
     assert!(refused(&beds, &beds.disk, &other).contains("it holds no cache"));
     assert!(refused(&beds, &beds.ssd, &beds.ssd).contains("cache and disk at once"));
+    // Of an SSD that was cut short all is missing, not only what its metadata is read for.
+    let cut = beds.disk.with_file_name("cut");
+    std::fs::copy(&beds.ssd, &cut).expect("copied");
+    let file = std::fs::File::options().write(true).open(&cut).expect("there");
+    file.set_len(8192).expect("cut");
+    let told = "cut has 8192 bytes, but ";
+    assert!(refused(&beds, &cut, &beds.disk).contains(told));
+    let checked = check(&Device::open(&cut).expect("opened"), None, &mut |_, _| {});
+    assert!(checked.expect_err("cut").to_string().contains(told));
     let none = beds.disk.with_file_name("none");
     assert!(refused(&beds, &none, &beds.disk).contains("cannot open"));
     // A file that was cut.
