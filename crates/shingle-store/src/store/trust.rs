@@ -91,8 +91,8 @@ pub fn look(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Result<Known, D
     let superblock = found.journal.superblock();
     let mark = disk.mark()?;
     match mark {
-        // (Where nothing is cached nothing is stale: the end of that cache may have been cut off.)
-        Some(mark) if mark.is_alone(disk.name()) && found.live().next().is_none() => {}
+        // (The end of a cache that was emptied for it was cut off: where nothing is cached nothing is stale.)
+        Some(mark) if mark.is_alone(disk.name()) && was_emptied(found) => {}
         Some(mark) if mark.is_alone(disk.name()) => {
             return Ok(Known::Doubtful(Doubt::Alone));
         }
@@ -130,6 +130,11 @@ pub fn look(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Result<Known, D
         }
         known => known,
     })
+}
+
+/// Whether all that the SSD held was given up, and nothing came since.
+fn was_emptied(found: &Recovered) -> bool {
+    found.journal.superblock().dirty_from > 0 && found.live().next().is_none()
 }
 
 /// Compares some of the clean blocks with what the disk has. One that the disk does not give tells

@@ -556,11 +556,13 @@ fn what_would_go_with_a_deleted_zoned_disk_is_said_likewise() {
     serving.join().expect("no panic").expect("in order");
 }
 
-/// The disk is told first. Should the SSD not take that, or the power go, it is an empty cache, and is ended once more.
+/// The disk is told first. Should the SSD not take that, or the power go, it is an emptied cache, and is ended once more.
 #[test]
 fn an_end_that_was_cut_off_is_done_once_more() {
     let bed = Bed::over_zoned();
     let (ssd, disk) = open_pair(&bed.path("ssd"), &bed.path("disk")).expect("opened");
+    let (superblock, worse) = read_superblock(&ssd).expect("a cache");
+    write_superblock(&ssd, &superblock.emptied(), worse).expect("written");
     disk.remove_mark().expect("removed");
     drop((ssd, disk));
     bed.detach(false).expect("ended");
