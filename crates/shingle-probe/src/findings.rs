@@ -63,12 +63,14 @@ impl Findings {
     }
 }
 
+/// No arm moves as fast.
+const SOLID_US: f64 = 1000.0;
+
 /// What a disk is, by its random writes and reads.
 pub(crate) fn kind(look: &Fill, reads: &ReadTimes) -> Kind {
-    /// No arm moves as fast.
-    const SOLID_US: f64 = 1000.0;
     match look.end {
         End::Cliff | End::Full => Kind::DriveManaged,
+        End::SeekBound if written_through(look, reads) => Kind::Hidden,
         End::SeekBound if reads.random() >= SOLID_US => Kind::Conventional,
         _ if reads.random() < SOLID_US => Kind::SolidState,
         // (Where a few writes waited long the mean says nothing of the others.)
@@ -77,6 +79,13 @@ pub(crate) fn kind(look: &Fill, reads: &ReadTimes) -> Kind {
         }
         _ => Kind::Hidden,
     }
+}
+
+/// Whether each write waits for more than a conventional disk does: that writes a block as fast as it reads one, but for the
+/// settling of the head, and in a region it seeks no farther. A log without a write cache waits for rotations.
+pub(crate) fn written_through(look: &Fill, reads: &ReadTimes) -> bool {
+    let read = reads.random();
+    look.end == End::SeekBound && read >= SOLID_US && look.mean_us() > 1.2 * read
 }
 
 /// The longest that a write took, in microseconds, if that is as long as cleaning a band.

@@ -49,13 +49,14 @@ impl Trials {
     }
 }
 
-/// Tries whiles up to `longest_us`. The buffer must have room, and holds blocks of the region afterwards.
+/// Tries whiles up to `longest_us`. The buffer, which has `entries`, must be empty; it holds blocks of the region afterwards.
 pub(crate) fn idle(
     scratch: &mut Scratch,
+    entries: u64,
     longest_us: u64,
     seed: u64,
 ) -> Result<Trials, ProbeError> {
-    let mut host = Host::new(scratch, seed);
+    let mut host = Host::new(scratch, entries, seed);
     // Reads without a pause tell how long one takes at most.
     let mut sorted = (0..200).map(|_| host.read()).collect::<Result<Vec<u64>, _>>()?;
     sorted.sort_unstable();
@@ -79,16 +80,20 @@ struct Host<'a, 'b> {
     scratch: &'a mut Scratch<'b>,
     dirty: Permutation,
     written: u64,
+    /// Blocks in the buffer, and how many may be: one that is nearly full is cleaned in any pause.
+    held: u64,
+    room: u64,
     reads: Permutation,
     read: u64,
 }
 
 impl<'a, 'b> Host<'a, 'b> {
-    fn new(scratch: &'a mut Scratch<'b>, seed: u64) -> Host<'a, 'b> {
+    fn new(scratch: &'a mut Scratch<'b>, entries: u64, seed: u64) -> Host<'a, 'b> {
         let blocks = scratch.target.facts().blocks;
         let dirty = Permutation::new(scratch.region_blocks, seed);
         let reads = Permutation::new(blocks - scratch.region_blocks, seed);
-        Host { scratch, dirty, written: 0, reads, read: 0 }
+        let room = (entries / 2).max(1);
+        Host { scratch, dirty, written: 0, held: 0, room, reads, read: 0 }
     }
 
     /// The latency of a read of a block that is not in the buffer.
@@ -103,9 +108,15 @@ impl<'a, 'b> Host<'a, 'b> {
     fn attempt(&mut self, idle_us: u64, enough_us: u64) -> Result<Trial, ProbeError> {
         let mut read_us = 0;
         for _ in 0..TRIES {
+            let dirty = DIRTY.min(self.room);
+            if self.held + dirty > self.room {
+                self.scratch.sweep()?;
+                self.held = 0;
+            }
             let (from, bound) = (self.written, self.dirty.bound());
-            self.written += DIRTY;
-            let blocks = (from..from + DIRTY).map(|nth| write(self.dirty.get(nth % bound)));
+            self.written += dirty;
+            self.held += dirty;
+            let blocks = (from..from + dirty).map(|nth| write(self.dirty.get(nth % bound)));
             self.scratch.all(blocks)?;
             // The head leaves the log, as after any other read.
             self.read()?;

@@ -11,7 +11,7 @@ use crate::cliff::{End, Fill, Workload, fill, stall};
 use crate::cost::{Coverage, time, zones};
 use crate::distance::{Distances, distances};
 use crate::error::ProbeError;
-use crate::findings::{Capacity, Findings, kind, limits, stalled};
+use crate::findings::{Capacity, Findings, kind, limits, stalled, written_through};
 use crate::guard::BYTES_MIN;
 use crate::idle::idle;
 use crate::options::{COVERAGES_MIN, Options, Writes};
@@ -140,6 +140,14 @@ impl Probe<'_, '_> {
                 real(longest_us) / 1e6
             ));
         }
+        if found.kind == Kind::Hidden && written_through(&look, &found.reads) {
+            self.notes.push(format!(
+                "a random write takes {:.1} ms, longer than a random read ({:.1} ms): so is a shingled disk without a write \
+                 cache; turn the cache on (hdparm -W 1) and probe again",
+                look.mean_us() / 1e3,
+                found.reads.random() / 1e3
+            ));
+        }
         found.look = Some(look);
         if found.kind == Kind::DriveManaged {
             self.shingled(&mut found)?;
@@ -186,8 +194,9 @@ impl Probe<'_, '_> {
         self.bands(&full, found)?;
         self.costs(&full, found)?;
         let (longest, seed) = (self.options.idle_max().0 / 1000, self.options.seed);
-        let trials =
-            self.measure("idle", true, Holds::Region, |scratch| idle(scratch, longest, seed))?;
+        let trials = self.measure("idle", true, Holds::Region, |scratch| {
+            idle(scratch, full.entries, longest, seed)
+        })?;
         found.idle = Some(trials);
         Ok(())
     }

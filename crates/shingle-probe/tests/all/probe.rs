@@ -190,6 +190,33 @@ fn no_bands_are_told_where_the_buffer_is_too_small_to_show_them() {
     assert_eq!(told.count(), 1, "{:?}", found.notes);
 }
 
+/// A map that is all but full is cleaned in any pause: that is not how long the drive waits.
+#[test]
+fn a_small_buffer_is_not_filled_to_tell_when_idle_cleaning_begins() {
+    let mut settings = small();
+    for (name, value) in [("packets_max", "1000"), ("packets_trigger", "990")] {
+        settings.overrides.set(name, value);
+    }
+    settings.overrides.set("idle_cleaning", "on");
+    let found = of(&mut model("st8000as0002", &settings), &mut Session::in_memory());
+    let idle = found.profile(5000).idle.expect("found out");
+    let off = (idle.delay_ms - 1000.0).abs();
+    assert!(idle.cleaning && off <= idle.delay_ms_error + 1.0, "{idle:?}");
+}
+
+/// Each write is in the log when it is done, which takes longer than any write in place.
+#[test]
+fn a_shingled_disk_without_a_write_cache_is_not_taken_for_a_conventional_one() {
+    let mut settings = small();
+    settings.overrides.set("write_cache", "off");
+    settings.overrides.set("packets_max", "23000");
+    settings.overrides.set("packets_trigger", "22986");
+    let found = of(&mut model("st8000as0002", &settings), &mut Session::in_memory());
+    assert_eq!(found.kind, Kind::Hidden, "{found:?}");
+    let told = found.notes.iter().filter(|note| note.contains("without a write cache"));
+    assert_eq!(told.count(), 1, "{:?}", found.notes);
+}
+
 /// Where a band is as large as all that is written, a write in 16,000 waits for minutes: no conventional disk does that.
 #[test]
 fn bands_larger_than_what_is_written_are_not_taken_for_a_conventional_disk() {

@@ -6,7 +6,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_drive::profile::{CapacityFacts, Kind, Profile};
+use shingle_drive::profile::{BandFacts, CapacityFacts, Kind, Profile};
 use shingle_probe::findings::Findings;
 use shingle_probe::plan::Step;
 use shingle_probe::target::Facts;
@@ -95,9 +95,7 @@ pub(crate) fn kind(kind: Kind) -> &'static str {
         Kind::SolidState => {
             "solid-state, or a cache that holds all of it: nothing takes the time of a seek"
         }
-        Kind::Hidden => {
-            "not found out: writes are faster than seeks, and nothing shows a buffer for sure"
-        }
+        Kind::Hidden => "not found out: nothing shows for sure what writes go to",
     }
 }
 
@@ -225,16 +223,24 @@ fn near(profile: &Profile) -> String {
 }
 
 fn bands(profile: &Profile, places: usize) -> String {
+    let place = |band: &BandFacts| match band.first_block * BLOCK_BYTES {
+        at if at < profile.bytes / 20 => "the start".to_owned(),
+        at if at > profile.bytes / 20 * 19 => "the end".to_owned(),
+        at => bytes(at),
+    };
     let sizes: Vec<u64> = profile.bands.iter().map(|band| band.blocks * BLOCK_BYTES).collect();
     let (least, most) = (sizes.iter().min().copied(), sizes.iter().max().copied());
     let (first, last) = (sizes[0], sizes[sizes.len() - 1]);
     let (least, most) = (least.unwrap_or(0), most.unwrap_or(0));
     let found = format!("at {} of {places} places", sizes.len());
     let falls = sizes.windows(2).all(|pair| pair[1] <= pair[0] + pair[0] / 100);
-    if most - least <= most / 50 {
+    if let [only] = &profile.bands[..] {
+        format!("{} at {}, {found}", bytes(most), place(only))
+    } else if most - least <= most / 50 {
         format!("{} each, {found}", bytes(most))
     } else if falls {
-        format!("from {} at the start to {} at the end, {found}", bytes(first), bytes(last))
+        let [from, to] = [&profile.bands[0], &profile.bands[sizes.len() - 1]].map(place);
+        format!("from {} at {from} to {} at {to}, {found}", bytes(first), bytes(last))
     } else {
         format!("{} to {}, {found}", bytes(least), bytes(most))
     }
