@@ -288,36 +288,43 @@ fn every_policy_at(depth: usize) {
     assert!(policies.len() > 15, "the registry has more");
     // (What order they are served in at depth 32 is chance, which more of them even out.)
     let requests = trace(times(if depth == 1 { 10_000 } else { 20_000 }));
-    let mut apart = Vec::new();
-    for settings in &policies {
-        let folder = folder();
-        file(&folder.path().join("disk"), DISK_BLOCKS * BLOCK_BYTES);
-        let real = served(folder.path(), SSD_BYTES, settings, &requests, Depth::Requests(depth));
-        let by_the_moment = depth > 1 && BY_THE_MOMENT.contains(&settings.policy.as_str());
-        let others = if by_the_moment { &OTHER_CLIENTS_MICROS[..] } else { &[] };
-        let mut apart_by_all = Vec::new();
-        let mut told = Vec::new();
-        for &micros in [CLIENT_MICROS].iter().chain(others) {
-            let (disk, depth) = (Disk::from(fast_ssd()), Depth::Requests(depth));
-            let simulated = predicted(settings, &real, disk, &requests, depth, micros);
-            let (off_points, off, how) = apart_by(&real.result, &simulated);
-            apart_by_all.push((off_points, off));
-            told.push(how);
-        }
-        let off_points = from_0_to(apart_by_all.iter().map(|(points, _)| *points));
-        let off = from_0_to(apart_by_all.iter().map(|(_, off)| *off));
-        let told = told.join("; ");
-        let line = format!("{} at depth {depth}: {told}", settings.policy);
-        println!("{line}");
-        // What order requests are served in at depth 32, and who finds room, depends on how fast threads
-        // and devices are at that moment: two real runs are not alike either.
-        let exact = depth == 1 && settings.policy != BY_WHAT_IS_UNDER_WAY;
-        let (points_max, share_max) = if exact { (0.1, 0.01) } else { (1.5, 0.04) };
-        if off_points.abs() > points_max || off.abs() > share_max {
-            apart.push(line);
-        }
-    }
+    // A real run that the system holds up at depth 32 may be apart; a fault of the model is in each of them.
+    let tries = if depth == 1 { 1 } else { 3 };
+    let apart: Vec<String> = policies
+        .iter()
+        .filter_map(|settings| {
+            (0..tries).map_while(|_| apart(settings, &requests, depth)).nth(tries - 1)
+        })
+        .collect();
     assert!(apart.is_empty(), "{apart:#?}");
+}
+
+/// How far a real run of a policy and its simulation are apart, if that is too far.
+fn apart(settings: &Settings, requests: &[Request], depth: usize) -> Option<String> {
+    let folder = folder();
+    file(&folder.path().join("disk"), DISK_BLOCKS * BLOCK_BYTES);
+    let real = served(folder.path(), SSD_BYTES, settings, requests, Depth::Requests(depth));
+    let by_the_moment = depth > 1 && BY_THE_MOMENT.contains(&settings.policy.as_str());
+    let others = if by_the_moment { &OTHER_CLIENTS_MICROS[..] } else { &[] };
+    let mut apart_by_all = Vec::new();
+    let mut told = Vec::new();
+    for &micros in [CLIENT_MICROS].iter().chain(others) {
+        let (disk, depth) = (Disk::from(fast_ssd()), Depth::Requests(depth));
+        let simulated = predicted(settings, &real, disk, requests, depth, micros);
+        let (off_points, off, how) = apart_by(&real.result, &simulated);
+        apart_by_all.push((off_points, off));
+        told.push(how);
+    }
+    let off_points = from_0_to(apart_by_all.iter().map(|(points, _)| *points));
+    let off = from_0_to(apart_by_all.iter().map(|(_, off)| *off));
+    let told = told.join("; ");
+    let line = format!("{} at depth {depth}: {told}", settings.policy);
+    println!("{line}");
+    // What order requests are served in at depth 32, and who finds room, depends on how fast threads
+    // and devices are at that moment: two real runs are not alike either.
+    let exact = depth == 1 && settings.policy != BY_WHAT_IS_UNDER_WAY;
+    let (points_max, share_max) = if exact { (0.1, 0.01) } else { (1.5, 0.04) };
+    (off_points.abs() > points_max || off.abs() > share_max).then_some(line)
 }
 
 /// Bands of 256 blocks and, behind them, of 200.
