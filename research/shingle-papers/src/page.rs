@@ -27,6 +27,10 @@ pub fn page(result: &Reproduction, sensitivity: Option<&Sensitivity>, making: &M
     html
 }
 
+/// What a reason is to be taken with.
+pub const REASONS: &str = "Reasons, and figures in them, are of runs at the default scale over the made volumes; at another scale, or over other \
+                           traces, they may be others.";
+
 fn head(html: &mut String, result: &Reproduction) {
     let seeds: Vec<String> = result.seeds.iter().map(u64::to_string).collect();
     let _ = write!(
@@ -45,6 +49,7 @@ fn head(html: &mut String, result: &Reproduction) {
          factors, or within 5 points for percentages, for all seeds. Everything else \
          <em>disagrees</em>. Ranges run from the least to the most of the seeds.</p>",
     );
+    let _ = write!(html, "<p>{REASONS}</p>");
 }
 
 /// How many statements agree, figure by figure.

@@ -8,7 +8,7 @@ use shingle_papers::result::Reproduction;
 use shingle_papers::turned::Differences;
 use shingle_report::numbers::figure;
 
-use super::fit::table;
+use super::fit::{table, wrapped};
 use crate::cli::Color;
 
 /// The verdicts of `reproduce`, figure by figure.
@@ -36,6 +36,9 @@ pub(crate) fn reproduction(result: &Reproduction, color: Color) -> String {
             text += &format!("scale: {}\n", figure.scale.join("; "));
         }
         text += &format!("{table}\n\n");
+    }
+    if result.figures.iter().flat_map(|figure| &figure.rows).any(|row| !row.reason.is_empty()) {
+        text += &wrapped(&format!("{}\n", shingle_papers::page::REASONS));
     }
     text + &format!("{agree} of {statements} statements agree; seeds {:?}\n", result.seeds)
 }
