@@ -1,18 +1,23 @@
 //! Durations for people: `300 us`, `12.3 ms`, `76.7 s`, `9 min 16 s`, `3 h 12 min`, `6 d 16 h`.
 
+/// Below this many seconds, tenths of a second would show nothing.
+const TENTHS_FROM: f64 = 0.05;
 /// From this many seconds on, minutes come before seconds.
 const MINUTES_FROM: f64 = 120.0;
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// Seconds for people: tenths of a second below two minutes, then the two largest units that have
-/// something to say. `-` for what is no number, as a mean of nothing is.
+/// Seconds for people: what tenths of a second do not show in milliseconds or microseconds, tenths below two minutes, then
+/// the two largest units that have something to say. `-` for what is no number, as a mean of nothing is.
 #[must_use]
 #[allow(clippy::cast_sign_loss)] // negative and infinite durations are answered before
 pub fn show_duration(seconds: f64) -> String {
     if !seconds.is_finite() {
         return "-".into();
+    }
+    if 0.0 < seconds && seconds < TENTHS_FROM {
+        return show_micros(seconds * 1e6);
     }
     if seconds < MINUTES_FROM {
         return format!("{seconds:.1} s");
@@ -51,7 +56,10 @@ mod tests {
     fn the_two_largest_units_are_shown() {
         for (seconds, shown) in [
             (0.0, "0.0 s"),
-            (0.04, "0.0 s"),
+            (0.000_04, "40 us"),
+            (0.0425, "42.5 ms"),
+            (0.049_99, "50.0 ms"),
+            (0.06, "0.1 s"),
             (76.66, "76.7 s"),
             (119.9, "119.9 s"),
             (120.0, "2 min"),
