@@ -96,6 +96,33 @@ fn settings(
     Ok((settings, shown))
 }
 
+/// What is said of a setting that does nothing without another one.
+fn unused(
+    name: &str,
+    entry: &Known,
+    settings: &Settings,
+    set: &BTreeMap<String, String>,
+) -> Vec<String> {
+    let value = |of: &str| {
+        let of_sheet = || entry.parameters().into_iter().find(|param| param.name == of);
+        set.get(of).cloned().or_else(|| Some(of_sheet()?.value.to_string()))
+    };
+    let cleans = settings.idle_cleaning.or_else(|| Some(value(IDLE_CLEANING)? == "on"));
+    let equal_bands = value("tracks_per_band_min").is_some_and(|least| least == "0");
+    let without = [
+        (
+            "idle_delay_ms",
+            cleans == Some(false),
+            "idle cleaning, as of --pacing trace or drive.idle_cleaning=on",
+        ),
+        ("band_seed", equal_bands, "drive.tracks_per_band_min, as all bands have as many tracks"),
+    ];
+    let unused = without.iter().filter(|(key, unused, _)| *unused && set.contains_key(*key));
+    unused
+        .map(|(key, _, without)| format!("{name}: drive.{key} changes nothing without {without}"))
+        .collect()
+}
+
 /// Fails unless each drive takes what is set of it. Needs no trace: what hangs on one is a share of it.
 pub(super) fn check_values(options: &Options) -> Result<(), ExperimentError> {
     for name in &options.drives {
@@ -116,6 +143,7 @@ pub(super) fn drive_choice<R: RequestList>(
     let entry = drives::entry(name).map_err(usage)?;
     notes.extend(entry.unknown.iter().map(|unknown| format!("{name}: {unknown}")));
     let (mut settings, mut shown) = settings(name, &entry, options)?;
+    notes.extend(unused(name, &entry, &settings, &shown));
     let mut description = drives::make(name, &settings).map_err(usage)?.description().clone();
     let mut translator = None;
     if let Some(over) = translation {
