@@ -39,6 +39,8 @@ pub struct Counters {
     /// Bytes written straight to their native place on behalf of the host: sequential bands of a
     /// drive-managed disk, every write of a conventional disk.
     pub native_bytes_written: u64,
+    /// Bands that the host wrote in order from first block to last, so that they passed the buffer.
+    pub in_order_bands: u64,
     /// Bytes written to the buffer, headers, padding, journal and staging included.
     pub log_bytes_written: u64,
     /// Live blocks that the buffer's own garbage collection moved within it.
@@ -87,7 +89,7 @@ macro_rules! all_names {
         $each!(
             read_blocks written_blocks buffer_read_blocks native_read_blocks buffer_written_blocks
             buffer_write_hits buffer_evicted_blocks rmw rmw_free truncated
-            rmw_read_bytes band_bytes_written native_bytes_written log_bytes_written
+            rmw_read_bytes band_bytes_written native_bytes_written in_order_bands log_bytes_written
             buffer_moved_blocks synthesized_blocks beyond_pointer_blocks zone_resets zone_closes
             pages_programmed pages_copied flash_blocks_erased flash_written_blocks
             flash_read_blocks flash_evicted_blocks flash_blocks_migrated pages_migrated;

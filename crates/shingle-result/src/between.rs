@@ -68,6 +68,7 @@ impl Counts {
                 band_bytes_written: disk.band_bytes_written,
                 truncated: disk.truncated,
                 native_bytes_written: disk.native_bytes_written,
+                in_order_bands: disk.in_order_bands,
                 log_bytes_written: disk.log_bytes_written,
                 synthesized_blocks: disk.synthesized_blocks,
                 beyond_pointer_blocks: disk.beyond_pointer_blocks,

@@ -130,6 +130,10 @@ pub struct DriveIo {
     /// Bytes written straight to their native place.
     #[schemars(with = "Option<u64>")]
     pub native_bytes_written: u64,
+    /// Bands that were written in order from first block to last, past the buffer.
+    #[schemars(with = "Option<u64>")]
+    #[serde(default)]
+    pub in_order_bands: u64,
     /// Bytes written to the buffer, headers, padding and staging included.
     #[schemars(with = "Option<u64>")]
     pub log_bytes_written: u64,

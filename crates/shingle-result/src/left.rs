@@ -29,6 +29,10 @@ pub struct Left {
     /// Bands to be cleaned without that.
     #[schemars(with = "Option<u64>")]
     pub rmw_free: u64,
+    /// Bands to be written in order, past the buffer.
+    #[schemars(with = "Option<u64>")]
+    #[serde(default)]
+    pub in_order_bands: u64,
     /// Zones and bands that the host is to write back whole.
     #[schemars(with = "Option<u64>")]
     #[serde(default)]
@@ -50,6 +54,7 @@ impl Left {
             by_cause: done.seconds.by_cause,
             rmw: done.drive_io.rmw,
             rmw_free: done.drive_io.rmw_free,
+            in_order_bands: done.drive_io.in_order_bands,
             host_rmw_zones: done.host_rmw.zones,
             read_blocks: done.drive_io.read_blocks,
             written_blocks: done.drive_io.written_blocks,

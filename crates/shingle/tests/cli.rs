@@ -336,6 +336,16 @@ fn what_changes_nothing_is_told() {
     let args = ["compare", SMALL, "-p", "most", "--pacing", "trace", "--speed", "2"];
     let (_, err) = folder.done(&args);
     assert!(!err.contains("changes nothing"), "{err}");
+    let seldom = ["run", SMALL, "--set", "drive.idle_delay_ms=5", "--set", "drive.band_seed=2"];
+    let (_, err) = folder.done(&seldom);
+    assert!(err.contains("drive.idle_delay_ms changes nothing without idle cleaning"), "{err}");
+    assert!(
+        err.contains("drive.band_seed changes nothing without drive.tracks_per_band_min"),
+        "{err}"
+    );
+    let bands = ["--set", "drive.tracks_per_band_min=10", "--pacing", "trace"];
+    let (_, err) = folder.done(&[&seldom[..], &bands].concat());
+    assert!(!err.contains("changes nothing"), "{err}");
     for command in ["bound", "curve"] {
         let (out, err) =
             folder.done(&[command, SMALL, "-p", "lru", "-c", "5%", "--set", "most.zone=10M"]);
@@ -373,6 +383,32 @@ fn a_disk_that_refuses_reads_beyond_its_pointers_needs_a_translation() {
     let told = &["hm-tiny refuses reads beyond its write pointers", "with -t"];
     folder.refused(2, &[&run[..], &refuses, &["-p", "sac-plus"]].concat(), told);
     folder.done(&[&run[..], &refuses, &["-p", "lru", "-t", "log"]].concat());
+}
+
+/// A disk that takes bands in order past its buffer spares itself rewrites, which the bound counts all the same.
+#[test]
+fn no_policy_is_below_the_bound_where_bands_are_written_in_order() {
+    let folder = Folder::new();
+    let mut trace = "time_us,op,offset,size\n".to_owned();
+    for nth in 0..4_096_u64 {
+        trace += &format!("0,W,{},524288\n", nth * 524_288);
+        if nth % 100 == 0 {
+            trace += &format!("0,W,{},4096\n", nth * 40_503 % 524_288 * 4_096);
+        }
+    }
+    folder.write("t.csv", &trace);
+    let format = "csv:time=1/us,op=2,offset=3/bytes,size=4/bytes";
+    let command =
+        ["bound", "t.csv", "--format", format, "-p", "none,most,lru", "-c", "5%", "--json", "-"];
+    let (out, _) = folder.done(&command);
+    let bound: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    for found in bound["bounds"].as_array().expect("bounds") {
+        for held in found["policies"].as_array().expect("policies") {
+            for times in ["times_the_bound", "times_the_least_time"] {
+                assert!(held[times].as_f64().expect("a bound") >= 1.0, "{found}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -548,7 +584,9 @@ fn a_paper_is_reproduced_as_table_page_pictures_and_json() {
     let of = |more: &[&'static str]| [&base[..], &LITTLE, more].concat();
     let (out, err) = folder.done(&of(&["--json", "pore.json"]));
     assert!(
-        out.contains("Figure 16: SSD cache sizes") && out.contains("statements agree"),
+        out.contains("Figure 16: SSD cache sizes")
+            && out.contains("statements agree")
+            && out.contains("of runs at the default scale"),
         "{out}"
     );
     assert!(err.contains("reproduce-pore/index.html"), "{err}");

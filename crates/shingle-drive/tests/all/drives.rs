@@ -360,6 +360,8 @@ fn bands_written_in_order_go_straight_home() {
     }
     let counters = drive.counters();
     assert_eq!((counters.native_bytes_written, counters.rmw), (107 * BLOCK, 0));
+    let bands = drive.description().bands.as_ref().expect("it has bands").count();
+    assert_eq!(counters.in_order_bands, bands as u64);
     assert_eq!((drive.buffer().blocks, counters.buffer_released_blocks), (0, 3));
 }
 

@@ -27,6 +27,7 @@ mod room;
 mod search;
 
 pub use accesses::Accesses;
+pub use of_run::rewrites;
 pub use room::Room;
 
 /// What no policy can do with less.

@@ -18,6 +18,14 @@ impl Room {
     }
 }
 
+/// Bands that `run` has rewritten and left to rewrite, by what a bound counts. A disk that takes bands in order past its buffer
+/// spares a rewrite each; of a band that the host writes whole that is how it is written.
+#[must_use]
+pub fn rewrites(run: &RunResult) -> u64 {
+    let [disk, host] = verdict::rewrites(run);
+    disk + host.max(run.all.drive_io.in_order_bands + run.left.in_order_bands)
+}
+
 impl Prices {
     /// Those of the fastest of `runs`, what it left to do included.
     pub fn of_fastest<'a>(
@@ -36,11 +44,11 @@ impl Prices {
     #[allow(clippy::cast_precision_loss)] // counts below 2^53
     fn of(run: &RunResult, disk: &Description, whole_bands: bool) -> Option<Prices> {
         let (done, left) = (&run.all.seconds.by_cause, &run.left.by_cause);
-        let rewrites = verdict::rewrites(run).iter().sum::<u64>();
+        let rewrites = rewrites(run);
         if rewrites == 0 {
             return None;
         }
-        let rewrite = (done.clean + left.clean) / rewrites as f64;
+        let rewrite = (done.clean + left.clean + done.write + left.write) / rewrites as f64;
         let pass = disk.in_order.band_pass.filter(|_| whole_bands);
         let rewrite = pass.map_or(rewrite, |pass| rewrite.min(pass.0 as f64 / 1e9));
         let read_blocks = run.all.drive_io.read_blocks + run.left.read_blocks;

@@ -9,7 +9,7 @@ use shingle_core::duration::show_duration;
 use shingle_core::registry::Registry;
 use shingle_core::size::show_blocks;
 use shingle_result::{RunResult, verdict};
-use shingle_sim::bound::{Accesses, Prices, Room};
+use shingle_sim::bound::{self, Accesses, Prices, Room};
 use shingle_sim::experiment::{self, Job, Options, Trace};
 
 use super::setup::{assigned, unheard};
@@ -45,7 +45,7 @@ pub(crate) struct Bound {
 #[derive(Serialize)]
 struct Held {
     policy: String,
-    /// Bands rewritten by the disk and by the host, those left to do included.
+    /// Bands rewritten by the disk and by the host, or written in order past the buffer; those left to do included.
     rewrites: u64,
     /// `None` where the bound is none.
     times_the_bound: Option<f64>,
@@ -167,8 +167,7 @@ fn found(place: &[Ran], trace: &Trace, all: &[&RunResult]) -> anyhow::Result<Fou
         }
     });
     let held = |(_, run): &Ran| {
-        let (rewrites_done, seconds) =
-            (verdict::rewrites(run).iter().sum::<u64>(), verdict::done_and_left(run));
+        let (rewrites_done, seconds) = (bound::rewrites(run), verdict::done_and_left(run));
         #[allow(clippy::cast_precision_loss)]
         let times_the_bound = (rewrites > 0.0).then(|| rewrites_done as f64 / rewrites);
         let times_the_least_time = time.as_ref().map(|least| seconds / least.seconds);

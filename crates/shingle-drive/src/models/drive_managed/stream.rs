@@ -165,6 +165,7 @@ impl DriveManaged {
             served.done += cost;
         }
         self.counters.native_bytes_written += (end - first) * BLOCK_BYTES;
+        self.counters.in_order_bands += 1;
         self.release_band(self.band(first), &(first..end));
         self.release_packets();
         for block in first..end {

@@ -11,6 +11,7 @@ const UNMEASURED: &[&str] = &[
     "drive_io.band_bytes_written",
     "drive_io.truncated",
     "drive_io.native_bytes_written",
+    "drive_io.in_order_bands",
     "drive_io.log_bytes_written",
     "drive_io.synthesized_blocks",
     "drive_io.beyond_pointer_blocks",
