@@ -411,6 +411,18 @@ fn no_policy_is_below_the_bound_where_bands_are_written_in_order() {
     }
 }
 
+/// That the host writes a band whole, and the disk cleans none, does not make rewrites free.
+#[test]
+fn the_bound_has_the_time_of_bands_that_are_written_whole() {
+    let folder = Folder::new();
+    let whole = ["--set", "cache.bands=whole", "--set", "policy.zone=bands", "--json", "-"];
+    let command = ["bound", "synth:mixed?requests=10k", "-p", "most", "-c", "1%"];
+    let (out, _) = folder.done(&[&command[..], &whole].concat());
+    let bound: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let took = bound["bounds"][0]["time"]["rewrite_ms"].as_f64().expect("rewrites");
+    assert!(took > 100.0, "a pass over a band takes 0.2 s: {bound}");
+}
+
 #[test]
 fn a_bound_shows_times_as_other_tables_do() {
     let folder = Folder::new();
