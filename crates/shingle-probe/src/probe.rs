@@ -131,21 +131,20 @@ impl Probe<'_, '_> {
         found.distances = self.distances(&found.reads)?;
         let look = self.look(&found.reads)?;
         found.kind = kind(&look, &found.reads);
-        if found.kind == Kind::Hidden
+        if written_through(&look, &found.reads) {
+            self.notes.push(format!(
+                "a random write takes {:.1} ms, longer than a random read ({:.1} ms): so it does on a shingled disk without \
+                 a write cache; turn the cache on (hdparm -W 1) and probe again",
+                look.mean_us() / 1e3,
+                found.reads.random() / 1e3
+            ));
+        } else if found.kind == Kind::Hidden
             && let Some(longest_us) = stalled(&look, &found.reads)
         {
             self.notes.push(format!(
                 "a write waited for {:.1} s, and too few did to tell why: the buffer, or its bands, may be larger than \
                  --buffer-max has room for",
                 real(longest_us) / 1e6
-            ));
-        }
-        if found.kind == Kind::Hidden && written_through(&look, &found.reads) {
-            self.notes.push(format!(
-                "a random write takes {:.1} ms, longer than a random read ({:.1} ms): so is a shingled disk without a write \
-                 cache; turn the cache on (hdparm -W 1) and probe again",
-                look.mean_us() / 1e3,
-                found.reads.random() / 1e3
             ));
         }
         found.look = Some(look);

@@ -213,8 +213,8 @@ fn a_shingled_disk_without_a_write_cache_is_not_taken_for_a_conventional_one() {
     settings.overrides.set("packets_trigger", "22986");
     let found = of(&mut model("st8000as0002", &settings), &mut Session::in_memory());
     assert_eq!(found.kind, Kind::Hidden, "{found:?}");
-    let told = found.notes.iter().filter(|note| note.contains("without a write cache"));
-    assert_eq!(told.count(), 1, "{:?}", found.notes);
+    let [told] = &found.notes[..] else { panic!("{:?}", found.notes) };
+    assert!(told.contains("without a write cache"), "{told}");
 }
 
 /// Where a band is as large as all that is written, a write in 16,000 waits for minutes: no conventional disk does that.
