@@ -1,17 +1,44 @@
 //! What happens while caches are served, as lines of the log.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use shingle_core::units::BLOCK_BYTES;
 use shingle_nbd::server::Event;
 use shingle_store::store::serve::{Notice, Outcome};
 use tracing::{error, info, warn};
 
+/// Lines on clients in one [`WINDOW`]. Strangers who connect all the time, rights or not, are not to fill the log.
+const LINES_MAX: u64 = 100;
+const WINDOW: Duration = Duration::from_secs(10);
+
 /// What happens to no cache that is there to be asked, counted since the start of the process.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     refused: AtomicU64,
     failed: AtomicU64,
+    lines: Mutex<Lines>,
+}
+
+/// Lines on clients since a window began.
+#[derive(Debug, Default)]
+struct Lines {
+    since: Option<Instant>,
+    count: u64,
+}
+
+impl Lines {
+    /// Whether there is room for another line at `now`, and how many the window before had too many.
+    fn another(&mut self, now: Instant) -> (bool, u64) {
+        let mut left_out = 0;
+        if self.since.is_none_or(|since| now.duration_since(since) >= WINDOW) {
+            left_out = self.count.saturating_sub(LINES_MAX);
+            (self.since, self.count) = (Some(now), 0);
+        }
+        self.count += 1;
+        (self.count <= LINES_MAX, left_out)
+    }
 }
 
 impl Events {
@@ -24,6 +51,19 @@ impl Events {
         }
         if matches!(notice, Notice::Failed(..)) {
             self.failed.fetch_add(1, Ordering::Relaxed);
+        }
+        if matches!(notice, Notice::Client(event) if !matches!(event, Event::Panicked(_))) {
+            let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+            let (room, left_out) = lines.another(Instant::now());
+            drop(lines);
+            if left_out > 0 {
+                warn!(
+                    "{left_out} lines on clients were left out: there were more than {LINES_MAX} in {WINDOW:?}"
+                );
+            }
+            if !room {
+                return;
+            }
         }
         tell(notice);
     }
@@ -71,5 +111,22 @@ fn client(event: &Event) {
         Event::CutOff(client, _) | Event::GaveWay(client, _) => warn!(client, "{event}"),
         Event::Panicked(client) => error!(client, "{event}"),
         _ => warn!("{event}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_clients_do_not_fill_the_log() {
+        let mut lines = Lines::default();
+        let begun = Instant::now();
+        for nth in 1..=150 {
+            assert_eq!(lines.another(begun), (nth <= 100, 0), "line {nth}");
+        }
+        assert_eq!(lines.another(begun + WINDOW - Duration::from_nanos(1)), (false, 0));
+        assert_eq!(lines.another(begun + WINDOW), (true, 51));
+        assert_eq!(lines.another(begun + 2 * WINDOW), (true, 0));
     }
 }
