@@ -187,7 +187,12 @@ impl Loop {
     /// If there are no loop devices here.
     pub fn new(file: &Path, more: &[&str]) -> Result<Loop, String> {
         let device = run("losetup", &[&["-f", "--show"], more, &[text(file)]].concat())?;
-        Ok(Loop { device: device.into(), attached: true })
+        let made = Loop { device: device.into(), attached: true };
+        // (Such a device stays write-protected after its file is gone: somebody may have left it so.)
+        if !more.contains(&"--read-only") {
+            run("blockdev", &["--setrw", text(&made.device)])?;
+        }
+        Ok(made)
     }
 
     /// Its path.

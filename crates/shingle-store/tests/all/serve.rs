@@ -336,8 +336,6 @@ fn what_the_ssd_does_not_take_is_not_said_to_be_set() {
     let bed = Bed::new();
     let ssd = Loop::new(&bed.path("ssd"), &[]).expect("made");
     let writes = |how: &str| run("blockdev", &[how, text(ssd.path())]).expect("it is a device");
-    // (A loop device keeps what was said of the one before.)
-    writes("--setrw");
     let mut options = bed.options(false);
     options.caches[0].ssd = ssd.path().to_owned();
     let serving = Serving::start(options, &Registry::default(), |_| {}).expect("it is served");

@@ -96,7 +96,6 @@ fn what_is_set_while_an_ssd_is_exchanged_is_on_the_one_that_a_crash_leaves() {
     let bed = Bed::new();
     let disk = Loop::new(&bed.path("disk"), &[]).expect("made");
     let writes = |how: &str| run("blockdev", &[how, text(disk.path())]).expect("it is a device");
-    writes("--setrw");
     let mut options = bed.options(false);
     options.caches[0].disk = disk.path().to_owned();
     let serving = Serving::start(options, &Registry::default(), |_| {}).expect("it is served");
