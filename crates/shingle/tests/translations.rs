@@ -135,7 +135,7 @@ fn checked_runs_move_the_right_data() {
         let report = Folder::new().results(&[&args[..], &more].concat());
         for run in report["runs"].as_array().expect("runs") {
             assert!(run["checked_reads"].as_u64() > Some(0));
-            assert_eq!(run["left"].as_object().expect("fields").len(), 10);
+            assert_eq!(run["left"].as_object().expect("fields").len(), 11);
         }
     }
 }
