@@ -133,20 +133,22 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
 /// after he opened it.
 fn loop_file(number: u64) -> Option<PathBuf> {
     let device = PathBuf::from(format!("/sys/dev/block/{}:{}", major(number), minor(number)));
-    let told = |place| std::fs::read_to_string(device.join(place)).ok();
-    let told = told("loop/backing_file").or_else(|| told("../loop/backing_file"))?;
-    let path = PathBuf::from(told.trim_end_matches('\n'));
+    let path = backing_file(&device).or_else(|| backing_file(&device.join("..")))?;
     let held = lock::open_to_look(&path).is_ok_and(|file| lock::is_held(&file));
     held.then_some(path)
+}
+
+/// The file behind a loop device, by its folder in /sys.
+fn backing_file(device: &Path) -> Option<PathBuf> {
+    let told = std::fs::read_to_string(device.join("loop/backing_file")).ok()?;
+    Some(told.trim_end_matches('\n').into())
 }
 
 /// The loop device behind which a file is, as far as it can be seen from here.
 fn loop_device(path: &Path) -> Option<String> {
     let devices = std::fs::read_dir("/sys/block").ok()?.flatten();
-    let mut behind = devices.filter(|device| {
-        let file = std::fs::read_to_string(device.path().join("loop/backing_file"));
-        file.is_ok_and(|file| is_same(path, Path::new(file.trim_end_matches('\n'))))
-    });
+    let mut behind = devices
+        .filter(|device| backing_file(&device.path()).is_some_and(|file| is_same(path, &file)));
     Some(format!("/dev/{}", behind.next()?.file_name().display()))
 }
 
@@ -243,10 +245,19 @@ impl Device {
     /// # Errors
     /// If it is smaller.
     pub fn must_have(&mut self, needed: u64) -> Result<(), DeviceError> {
+        self.must_reach(needed)?;
+        self.bytes = needed;
+        Ok(())
+    }
+
+    /// It must be at least so large.
+    ///
+    /// # Errors
+    /// If it is smaller.
+    pub fn must_reach(&self, needed: u64) -> Result<(), DeviceError> {
         if self.bytes < needed {
             return Err(DeviceError::Size { path: self.path.clone(), found: self.bytes, needed });
         }
-        self.bytes = needed;
         Ok(())
     }
 

@@ -9,10 +9,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 use shingle_core::cache::CacheCore;
 use shingle_core::observer::{Observed, Shared};
-use shingle_core::units::Block;
 use shingle_device::{Device, DeviceError, Direct, Mark, Medium, MediumThreads, Ring};
-use shingle_engine::format::PAGE_BYTES;
-use shingle_engine::format::layout::{Copy, SUPERBLOCKS};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::journal::Write;
 use shingle_engine::recover::{Recovered, recover};
@@ -23,6 +20,7 @@ use super::errors::{Errors, Tell};
 use super::handle::Handle;
 use super::run::{Run, Store};
 use super::store_error::StoreError;
+use super::superblock::must_be_whole;
 use super::zoned::open_pair;
 
 /// What is beside a store at work, if anything is.
@@ -174,19 +172,6 @@ impl Ready {
         let (handle, inbox) = Handle::new(doorbell, disk_blocks, errors.last());
         let run = Run::new(inbox, engine, ring, medium, errors, (ssd, disk));
         run.begin(handle).map_err(StoreError::Start)
-    }
-}
-
-/// What an SSD lacks that was cut short is not to be told as damage.
-pub(crate) fn must_be_whole(ssd: &Device) -> Result<(), DeviceError> {
-    let mut copies = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
-    // (What cannot be read, and what is no superblock, recovery tells.)
-    let read = ssd.read_blocks(Block(Copy::One.superblock_page()), &mut copies).ok();
-    match read.and_then(|()| Superblock::newer(&copies).ok()) {
-        Some(Superblock { ssd_bytes: needed, .. }) if ssd.bytes() < needed => {
-            Err(DeviceError::Size { path: ssd.path().to_owned(), found: ssd.bytes(), needed })
-        }
-        _ => Ok(()),
     }
 }
 

@@ -13,7 +13,7 @@ use uuid::Uuid;
 pub use super::errors::{CreateError, EndError};
 use super::format::{NewCache, format, read_superblock, write_superblock};
 use super::moved::Moved;
-use super::occupant::superblock_pages;
+use super::occupant::superblocks_if_any;
 pub use super::occupant::{Occupant, occupant};
 use crate::backend::Disk;
 
@@ -97,7 +97,7 @@ fn is_data(ssd: &Device) -> Result<bool, CreateError> {
         return Ok(false);
     }
     let failed = |error| CreateError::Read { path: ssd.path().to_owned(), error };
-    let Some(first) = superblock_pages(ssd).map_err(failed)? else { return Ok(false) };
+    let Some(first) = superblocks_if_any(ssd).map_err(failed)? else { return Ok(false) };
     let is_none = matches!(Superblock::newer(&first), Err(Unusable::Foreign));
     // (Where a cache was ended these are zeros.)
     Ok(is_none && first.as_flattened().iter().any(|&byte| byte != 0))

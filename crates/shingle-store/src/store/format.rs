@@ -9,10 +9,10 @@ use shingle_engine::format::layout::{Copy, Layout, SUPERBLOCKS};
 use shingle_engine::format::superblock::{SETTINGS_BYTES_MAX, Superblock};
 use shingle_engine::format::table::TablePage;
 use shingle_engine::format::{BLOCKS_MAX, Frame, PAGE_BYTES};
-use shingle_engine::recover::{Pages, RecoverError};
+use shingle_engine::recover::RecoverError;
 
 use super::errors::CreateError;
-use crate::backend::Disk;
+use crate::backend::{Disk, superblock_pages};
 
 /// Pages that are written at a time.
 const PAGES_AT_ONCE: usize = 256;
@@ -117,10 +117,9 @@ fn write_table(ssd: &Device, superblock: &Superblock) -> Result<(), DeviceError>
 /// # Errors
 /// If the SSD cannot be read, or neither copy is good.
 pub fn read_superblock(ssd: &Device) -> Result<(Superblock, Copy), RecoverError<io::Error>> {
-    let mut copies = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
     let page = Copy::One.superblock_page();
-    Pages::read(&mut { ssd }, page, &mut copies)
-        .map_err(|error| RecoverError::Read { page, error })?;
+    let copies =
+        superblock_pages(&mut { ssd }).map_err(|error| RecoverError::Read { page, error })?;
     let superblock = Superblock::newer(&copies).map_err(RecoverError::Superblock)?;
     let worse = if copies[0] == superblock.encode() { Copy::Two } else { Copy::One };
     Ok((superblock, worse))

@@ -13,10 +13,11 @@
 use std::fmt;
 use std::path::Path;
 
-use shingle_engine::format::layout::{Copy, SUPERBLOCKS};
 use shingle_engine::format::{PAGE_BYTES, Page, checksum, seal};
 use shingle_engine::recover::Pages;
 use uuid::Uuid;
+
+use crate::backend::superblock_pages;
 
 const MAGIC: [u8; 8] = *b"SHMOVED\0";
 const VERSION: u32 = 1;
@@ -73,9 +74,7 @@ impl Moved {
 
     /// What stands on an SSD that holds no cache; `None` if it is nothing of this kind, or cannot be read.
     pub(super) fn on(ssd: &mut impl Pages) -> Option<Moved> {
-        let mut copies = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
-        ssd.read(Copy::One.superblock_page(), &mut copies).ok()?;
-        copies.iter().find_map(Moved::decode)
+        superblock_pages(ssd).ok()?.iter().find_map(Moved::decode)
     }
 }
 

@@ -4,11 +4,13 @@ use std::fmt;
 use std::io;
 
 use shingle_device::Device;
-use shingle_engine::format::layout::{Copy, SUPERBLOCKS};
+use shingle_engine::format::layout::SUPERBLOCKS;
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
-use shingle_engine::recover::{Pages, recover};
+use shingle_engine::recover::recover;
 use uuid::Uuid;
+
+use crate::backend::superblock_pages;
 
 /// The cache that is on an SSD.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,13 +34,9 @@ impl fmt::Display for Occupant {
 }
 
 /// Where the superblocks of a cache would be; `None` if it is too small for one.
-pub(super) fn superblock_pages(ssd: &Device) -> io::Result<Option<[Page; SUPERBLOCKS as usize]>> {
-    let mut copies: [Page; SUPERBLOCKS as usize] = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
-    if ssd.bytes() < size_of_val(&copies) as u64 {
-        return Ok(None);
-    }
-    Pages::read(&mut { ssd }, Copy::One.superblock_page(), &mut copies)?;
-    Ok(Some(copies))
+pub(super) fn superblocks_if_any(ssd: &Device) -> io::Result<Option<[Page; SUPERBLOCKS as usize]>> {
+    let room = ssd.bytes() >= SUPERBLOCKS * PAGE_BYTES as u64;
+    room.then(|| superblock_pages(&mut { ssd })).transpose()
 }
 
 /// What is on an SSD; `None` if it holds no cache.
@@ -46,7 +44,7 @@ pub(super) fn superblock_pages(ssd: &Device) -> io::Result<Option<[Page; SUPERBL
 /// # Errors
 /// If it cannot be read.
 pub fn occupant(ssd: &Device) -> io::Result<Option<Occupant>> {
-    let Some(copies) = superblock_pages(ssd)? else { return Ok(None) };
+    let Some(copies) = superblocks_if_any(ssd)? else { return Ok(None) };
     match Superblock::newer(&copies) {
         Ok(superblock) => {
             let dirty = recover(&mut { ssd }).ok().map(|found| found.dirty_blocks());

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use shingle_device::{is_held, open_to_look};
 use shingle_engine::ErrorCounts;
-use shingle_engine::format::layout::{Copy, SUPERBLOCKS};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
 use shingle_engine::recover::{Pages, RecoverError, recover};
@@ -18,7 +17,7 @@ use uuid::Uuid;
 
 pub use super::moved::Moved;
 use super::status::{Errors, SCHEMA, Status};
-use crate::backend::is_known;
+use crate::backend::{is_known, superblock_pages};
 
 /// Why nothing can be said.
 #[derive(Debug, Error)]
@@ -77,11 +76,10 @@ impl ReadOnly {
 
     /// `None` if there is no cache.
     fn superblock(&mut self) -> io::Result<Option<Superblock>> {
-        let mut copies: [Page; 2] = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
-        match self.read(Copy::One.superblock_page(), &mut copies) {
+        let copies = match superblock_pages(self) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-            other => other?,
-        }
+            copies => copies?,
+        };
         match Superblock::newer(&copies) {
             Ok(superblock) => Ok(Some(superblock)),
             Err(Unusable::Foreign) => Ok(None),

@@ -44,15 +44,22 @@ impl Lines {
 impl Events {
     /// A line of the log.
     pub(super) fn tell(&self, notice: &Notice) {
-        if let Notice::Client(event) = notice
-            && !matches!(event, Event::Connected(_) | Event::Left(..))
-        {
+        match notice {
+            Notice::Client(event) => self.tell_of_client(event),
+            Notice::Failed(..) => {
+                self.failed.fetch_add(1, Ordering::Relaxed);
+                tell(notice);
+            }
+            _ => tell(notice),
+        }
+    }
+
+    fn tell_of_client(&self, event: &Event) {
+        if !matches!(event, Event::Connected(_) | Event::Left(..)) {
             self.refused.fetch_add(1, Ordering::Relaxed);
         }
-        if matches!(notice, Notice::Failed(..)) {
-            self.failed.fetch_add(1, Ordering::Relaxed);
-        }
-        if matches!(notice, Notice::Client(event) if !matches!(event, Event::Panicked(_))) {
+        // (A panic is a fault of this program.)
+        if !matches!(event, Event::Panicked(_)) {
             let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
             let (room, left_out) = lines.another(Instant::now());
             drop(lines);
@@ -65,7 +72,7 @@ impl Events {
                 return;
             }
         }
-        tell(notice);
+        client(event);
     }
 
     /// Exports that were given up while others went on.
@@ -81,7 +88,6 @@ impl Events {
 
 fn tell(notice: &Notice) {
     match notice {
-        Notice::Client(event) => client(event),
         Notice::Device(export, failed) => {
             let operation = &failed.operation;
             let (device, kind) = (operation.device_name(), operation.name());
