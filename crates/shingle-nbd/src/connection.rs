@@ -113,9 +113,14 @@ pub(crate) fn shake_hands(
                     return Err(CutOff::Tls("bytes in plain text behind STARTTLS".to_owned()));
                 }
                 let begun = tls::begin(tls, watched.stream, deadline);
+                let wrong = |text: &str| {
+                    let expired =
+                        if tls.has_expired() { "; server-cert.pem has expired" } else { "" };
+                    CutOff::Tls(format!("{text}{expired}"))
+                };
                 let (channel, client) = begun.map_err(|error| match error.kind() {
-                    io::ErrorKind::InvalidData => CutOff::Tls(error.to_string()),
-                    io::ErrorKind::UnexpectedEof => CutOff::Tls("the client hung up".to_owned()),
+                    io::ErrorKind::InvalidData => wrong(&error.to_string()),
+                    io::ErrorKind::UnexpectedEof => wrong("the client hung up"),
                     _ => slow(error),
                 })?;
                 let rights = tls.rights();

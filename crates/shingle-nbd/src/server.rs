@@ -25,7 +25,7 @@ use crate::pool::Pool;
 pub use crate::served::{MINIMUM_BLOCK_MAX, Served};
 use crate::session::Session;
 use crate::stream::Stream;
-use crate::tls::Tls;
+use crate::tls::{Tls, TlsError};
 use crate::users::{Refused, Users};
 
 /// As long as the system gives no connections, that is told so often.
@@ -47,6 +47,8 @@ pub enum Event {
     Refused(Refused),
     /// One too many, while all others work.
     Full,
+    /// Files for TLS were replaced, and cannot be used.
+    NotRenewed(TlsError),
     /// The system cannot give us a connection or a thread; the server goes on.
     Starved(std::io::Error),
     /// The export panicked under this connection, which is closed.
@@ -68,6 +70,9 @@ impl fmt::Display for Event {
             ),
             Self::Refused(why) => write!(f, "{why}"),
             Self::Full => write!(f, "a client was refused: there are too many connections"),
+            Self::NotRenewed(error) => {
+                write!(f, "{error}; the files for TLS from before it was replaced are still used")
+            }
             Self::Starved(error) => write!(f, "a client could not be accepted: {error}"),
             Self::Panicked(id) => write!(f, "the export failed under client {id}: this is a bug"),
         }
@@ -312,6 +317,9 @@ impl Shared {
     }
 
     fn admit(self: &Arc<Self>, stream: Stream, security: Security) -> bool {
+        if let Some(Err(error)) = security.tls().map(Tls::renew) {
+            (self.tell)(Event::NotRenewed(error));
+        }
         let Limits { requests_in_flight, memory_bytes, .. } = self.limits;
         let room = Room { requests: requests_in_flight, memory_bytes };
         let make = |id| Connection {

@@ -12,17 +12,17 @@ mod names;
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
 use thiserror::Error;
+use webpki::{EndEntityCert, KeyUsage};
 
 pub(crate) use channel::{Channel, begin};
 pub(crate) use names::Identity;
@@ -68,11 +68,16 @@ pub struct Tls {
     loaded: Mutex<Loaded>,
 }
 
+/// In seconds and nanoseconds: when a file was written, renamed or given another mode.
+type Changed = (i64, i64);
+
 #[derive(Clone, Debug)]
 struct Loaded {
     config: Arc<ServerConfig>,
-    /// When the files were written.
-    times: [Option<SystemTime>; 3],
+    /// What the server shows.
+    certificate: CertificateDer<'static>,
+    /// When the files were changed.
+    times: [Option<Changed>; 3],
 }
 
 impl Tls {
@@ -114,24 +119,48 @@ impl Tls {
         Ok(())
     }
 
-    /// As of now: files that are newer are read, if they are whole.
-    pub(crate) fn config(&self) -> Arc<ServerConfig> {
+    /// Reads files that are newer.
+    ///
+    /// # Errors
+    /// If they are wrong: then those from before count. These are not read again, and this is not told again, before they change.
+    pub(crate) fn renew(&self) -> Result<(), TlsError> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         let times = times(&self.folder);
         if times != loaded.times {
-            // (Those that are wrong are not read again before they change.)
             loaded.times = times;
-            if let Ok(new) = load(&self.folder) {
-                *loaded = new;
-            }
+            *loaded = load(&self.folder)?;
         }
-        loaded.config.clone()
+        Ok(())
+    }
+
+    pub(crate) fn config(&self) -> Arc<ServerConfig> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).config.clone()
+    }
+
+    /// Whether clients refuse the certificate of the server because of its age: most of them just hang up then.
+    pub(crate) fn has_expired(&self) -> bool {
+        let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        // (The time is looked at before who has signed.)
+        let looked = EndEntityCert::try_from(&loaded.certificate).map(|end| {
+            end.verify_for_usage(
+                &[],
+                &[],
+                &[],
+                UnixTime::now(),
+                KeyUsage::server_auth(),
+                None,
+                None,
+            )
+            .err()
+        });
+        matches!(looked, Ok(Some(webpki::Error::CertExpired { .. })))
     }
 }
 
-fn times(folder: &Path) -> [Option<SystemTime>; 3] {
-    [CLIENTS, CERTIFICATE, KEY]
-        .map(|name| fs::metadata(folder.join(name)).and_then(|file| file.modified()).ok())
+fn times(folder: &Path) -> [Option<Changed>; 3] {
+    [CLIENTS, CERTIFICATE, KEY].map(|name| {
+        fs::metadata(folder.join(name)).ok().map(|file| (file.ctime(), file.ctime_nsec()))
+    })
 }
 
 fn load(folder: &Path) -> Result<Loaded, TlsError> {
@@ -155,17 +184,18 @@ fn load(folder: &Path) -> Result<Loaded, TlsError> {
     let pem = read(&key)?;
     let private = PrivateKeyDer::from_pem_slice(&pem)
         .map_err(|_| wrong(&key)(&"there is no private key in PEM"))?;
+    let shown = certificates(&certificate)?;
     let config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(rustls::ALL_VERSIONS)
         .map_err(|error| wrong(&certificate)(&error))?
         .with_client_cert_verifier(verifier)
-        .with_single_cert(certificates(&certificate)?, private);
+        .with_single_cert(shown.clone(), private);
     let mut config = config.map_err(|error| wrong(&certificate)(&error))?;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     // (What keeps keys of TLS 1.2 from being those of another connection, too.)
     config.require_ems = true;
-    Ok(Loaded { config: Arc::new(config), times })
+    Ok(Loaded { config: Arc::new(config), certificate: shown[0].clone(), times })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {

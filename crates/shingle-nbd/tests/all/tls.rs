@@ -1,5 +1,6 @@
 //! TLS: who is let in, who is not and what the server says of it, and that nobody waits for anybody.
 
+use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
@@ -365,6 +366,62 @@ fn a_new_certificate_counts_from_the_next_connection_on() {
     std::fs::write(authority.folder.path().join("server-cert.pem"), "none").unwrap();
     assert!(matches!(tls.reload(), Err(TlsError::Content { .. })));
     assert_eq!(shown(), second);
+}
+
+#[test]
+fn files_that_were_replaced_and_cannot_be_used_are_told_once() {
+    let (bed, authority) = (bed(), Authority::new());
+    let tls = authority.tls(Rights::default());
+    let config = authority.config(Some(&authority.client("a.example")));
+    let shown = || {
+        let mut client = Client::open(start_tls(raw(&bed, &tls), config.clone()), &WISHES).unwrap();
+        client.flush().unwrap().unwrap();
+        client.stream().conn.peer_certificates().unwrap()[0].clone().into_owned()
+    };
+    let first = shown();
+    authority.put(&authority.papers("localhost", ExtendedKeyUsagePurpose::ServerAuth, false));
+    let key = authority.folder.path().join("server-key.pem");
+    mode(&key, 0o644);
+    assert_eq!((shown(), shown()), (first.clone(), first.clone()));
+    mode(&key, 0o600);
+    assert_ne!(shown(), first);
+    let told = RefCell::new(Vec::new());
+    bed.event(|event| match event {
+        Event::NotRenewed(_) => {
+            told.borrow_mut().push(event.to_string());
+            None
+        }
+        Event::Connected(4) => Some(()),
+        _ => None,
+    });
+    let told = told.into_inner();
+    let [line] = &told[..] else { panic!("{told:?}") };
+    assert!(line.contains("server-key.pem: every user may read it"), "{line}");
+    assert!(line.contains("from before") && line.lines().count() == 1, "{line}");
+}
+
+#[test]
+fn a_client_that_hangs_up_on_an_expired_certificate_is_told_with_that() {
+    let (bed, authority) = (bed(), Authority::new());
+    authority.put(&authority.papers("localhost", ExtendedKeyUsagePurpose::ServerAuth, true));
+    let tls = authority.tls(Rights::default());
+    // Some say why they hang up, some do not.
+    let config = authority.config(Some(&authority.client("a.example")));
+    assert!(start_tls(raw(&bed, &tls), config.clone()).flush().is_err());
+    let line = cut_off(&bed);
+    assert!(line.contains("server-cert.pem has expired") && line.lines().count() == 1, "{line}");
+    let mut stream = raw(&bed, &tls);
+    greet(&mut stream).unwrap();
+    ask(&mut stream, &OptionRequest::StartTls, |_| ()).unwrap();
+    drop(stream);
+    assert_eq!(cut_off(&bed), "TLS: the client hung up; server-cert.pem has expired");
+    // With a good one nothing is said of it.
+    authority.put(&authority.papers("localhost", ExtendedKeyUsagePurpose::ServerAuth, false));
+    let mut stream = raw(&bed, &tls);
+    greet(&mut stream).unwrap();
+    ask(&mut stream, &OptionRequest::StartTls, |_| ()).unwrap();
+    drop(stream);
+    assert_eq!(cut_off(&bed), "TLS: the client hung up");
 }
 
 #[test]

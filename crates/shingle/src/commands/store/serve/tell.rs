@@ -55,11 +55,11 @@ impl Events {
     }
 
     fn tell_of_client(&self, event: &Event) {
-        if !matches!(event, Event::Connected(_) | Event::Left(..)) {
+        if !matches!(event, Event::Connected(_) | Event::Left(..) | Event::NotRenewed(_)) {
             self.refused.fetch_add(1, Ordering::Relaxed);
         }
-        // (A panic is a fault of this program.)
-        if !matches!(event, Event::Panicked(_)) {
+        // (A panic is a fault of this program, and files for TLS are the operator's.)
+        if !matches!(event, Event::Panicked(_) | Event::NotRenewed(_)) {
             let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
             let (room, left_out) = lines.another(Instant::now());
             drop(lines);
