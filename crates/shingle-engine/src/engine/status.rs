@@ -13,11 +13,11 @@ use super::ssd_state::SsdState;
 pub struct Counts {
     /// Accesses of blocks by reads that found them cached.
     pub read_hits: u64,
-    /// And those that did not.
+    /// And those that did not, also past the cache.
     pub read_misses: u64,
     /// Accesses by writes to blocks that were cached.
     pub write_hits: u64,
-    /// And to others.
+    /// And to others, also past the cache.
     pub write_misses: u64,
     /// Blocks that entered from the disk.
     pub fills: u64,

@@ -1,6 +1,6 @@
 //! What an operator allows is kept to, in virtual time: destaging by rate and by hours, writes of the SSD by day.
 
-use shingle_core::service::{Hours, Limits};
+use shingle_core::service::{Hours, Limits, Mode};
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::settings::Settings;
@@ -46,6 +46,13 @@ impl Bed {
         let data = vec![7; BLOCK_BYTES as usize];
         let command = Command::new(self.commands, CommandOp::Write, offset, BLOCK_BYTES);
         self.engine.submit(Command { data, ..command });
+        self.settle();
+    }
+
+    fn read(&mut self, block: u64) {
+        self.commands += 1;
+        let offset = block * BLOCK_BYTES;
+        self.engine.submit(Command::new(self.commands, CommandOp::Read, offset, BLOCK_BYTES));
         self.settle();
     }
 
@@ -116,6 +123,21 @@ fn who_waits_for_room_waits_for_what_is_allowed() {
         answered = asked - bed.engine.status().counts.write_misses;
     }
     assert_eq!(answered, 0, "all found room within ten seconds");
+}
+
+#[test]
+fn what_goes_past_the_cache_is_missed_there() {
+    let mut bed = Bed::new(Limits::default());
+    bed.write(0);
+    for (mode, hits) in [(Mode::NoReadFill, 1), (Mode::PassThrough, 2)] {
+        bed.engine.set_mode(mode);
+        (0..10).for_each(|n| bed.read(n * 3));
+        let counts = bed.engine.status().counts;
+        assert_eq!((counts.read_hits, counts.read_misses), (hits, 9 * hits), "{mode:?}");
+    }
+    (0..10).for_each(|n| bed.write(n * 3));
+    let counts = bed.engine.status().counts;
+    assert_eq!((counts.write_hits, counts.write_misses, counts.bypassed_blocks), (1, 10, 9));
 }
 
 #[test]

@@ -138,15 +138,16 @@ impl<D: Data> Engine<D> {
             self.carry_out();
         }
         let write = self.requests.op(key).is_write();
-        self.requests.count_outcome(write, outcome);
         match outcome {
             Outcome::Hit(slot) => {
+                self.requests.count_access(write, true);
                 self.contents.pin(slot);
                 self.contents.touch(slot, &mut self.durability);
                 self.requests.op_mut(key).enter(slot, was_dirty);
                 self.hit(key, slot);
             }
             Outcome::Miss(slot) => {
+                self.requests.count_access(write, false);
                 self.contents.pin(slot);
                 self.requests.op_mut(key).enter(slot, false);
                 let mapping = self.contents.mapping(slot);

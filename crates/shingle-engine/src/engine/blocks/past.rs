@@ -53,12 +53,14 @@ impl<D: Data> Engine<D> {
     /// The block is not cached and does not enter: the disk serves the client.
     pub(super) fn bypass(&mut self, key: OpKey) {
         let op = self.requests.op(key);
-        if op.is_write() && !op.is_partial() {
+        let (block, write, whole) = (op.block(), op.is_write(), !op.is_partial());
+        self.requests.count_access(write, false);
+        if write && whole {
             let mut buffer = self.port.buffer();
             self.requests.merge(key, &mut buffer);
             self.bypass_with(key, buffer);
         } else {
-            self.port.read(Device::Disk, op.block().0, Completion::DiskRead(key));
+            self.port.read(Device::Disk, block.0, Completion::DiskRead(key));
         }
     }
 

@@ -15,7 +15,6 @@ mod state;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use shingle_core::cache::Outcome;
 use shingle_core::observer::{Event, Shared};
 use shingle_core::policy::Access;
 use shingle_core::service::Service;
@@ -460,12 +459,9 @@ impl<D: Data> Requests<D> {
         }
     }
 
-    /// What the policy said to a block.
-    pub(super) fn count_outcome(&mut self, write: bool, outcome: Outcome) {
-        let hit = matches!(outcome, Outcome::Hit(_));
+    /// A block was found cached, or not: whether it enters, or the disk serves it. Of each access one is counted.
+    pub(super) fn count_access(&mut self, write: bool, hit: bool) {
         match (write, hit) {
-            // (It is asked again.)
-            _ if outcome == Outcome::NoRoom && write => {}
             (false, true) => self.counts.read_hits += 1,
             (false, false) => self.counts.read_misses += 1,
             (true, true) => self.counts.write_hits += 1,
