@@ -16,9 +16,13 @@ impl Roster {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Saves counters where they are kept.
-    pub fn save_counters(&self) {
-        self.lock().clone().iter().for_each(|shared| shared.save_counters());
+    /// Saves counters where they are kept, and tells of devices that hang.
+    pub fn look_after(&self) {
+        let caches = self.lock().clone();
+        for shared in caches {
+            shared.save_counters();
+            shared.tell_of_devices();
+        }
     }
 
     /// Whether each store answers within `patience`. All are asked at once: the time that slow ones take does not add up.

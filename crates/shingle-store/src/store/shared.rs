@@ -16,13 +16,16 @@ use uuid::Uuid;
 
 use super::control;
 use super::counters::Counters;
-use super::notice::TellNotice;
+use super::notice::{Notice, TellNotice};
 use super::status::{Recording, Status};
 use crate::backend::{Handle, Watch};
 use crate::measures::{DevicesNow, IosNow, Measures, Now};
 
 /// A store answers at once, unless it hangs.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A device that is busy answers sooner.
+const HANGS: Duration = Duration::from_secs(30);
 
 /// A cache that is served.
 pub(super) struct Shared {
@@ -179,6 +182,15 @@ impl Shared {
         )
     }
 
+    /// A device that hangs is told of, also if nobody asks. (That of a cache that ends is told by who waits for it.)
+    pub(super) fn tell_of_devices(&self) {
+        let asked = self.handle.asked_for_measures().recv_timeout(PATIENCE);
+        let hangs = asked.ok().and_then(|(_, devices)| hangs(devices.now));
+        if let Some(text) = hangs.filter(|_| !self.ending.load(Ordering::Relaxed)) {
+            (self.tell)(Notice::Remark(self.export(), text));
+        }
+    }
+
     /// Nobody has to ask for counters that are to go on.
     pub(super) fn save_counters(&self) {
         if self.counters.are_kept() {
@@ -210,6 +222,17 @@ impl Shared {
 }
 
 /// What SSD and disk are doing.
+/// What to say of devices of which one does not answer.
+fn hangs(devices: [IosNow; 2]) -> Option<String> {
+    let oldest = devices.iter().map(|ios| ios.oldest_ns).max().unwrap_or(0);
+    (u128::from(oldest) > HANGS.as_nanos()).then(|| {
+        format!(
+            "I/O has been under way for long ({}): a device hangs, see dmesg",
+            under_way(devices)
+        )
+    })
+}
+
 fn under_way([ssd, disk]: [IosNow; 2]) -> String {
     let of = |(name, ios): (&str, IosNow)| {
         let seconds = ios.oldest_ns / 1_000_000_000;
@@ -218,4 +241,20 @@ fn under_way([ssd, disk]: [IosNow; 2]) -> String {
     };
     let all: Vec<String> = [("SSD", ssd), ("disk", disk)].into_iter().filter_map(of).collect();
     if all.is_empty() { "none of its devices is busy".to_owned() } else { all.join("; ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_hangs_is_told_from_busy_ones() {
+        let ios =
+            |under_way, seconds: u64| IosNow { under_way, oldest_ns: seconds * 1_000_000_000 };
+        assert_eq!(hangs([ios(0, 0), ios(0, 0)]), None);
+        assert_eq!(hangs([ios(100, 2), ios(4, 30)]), None, "busy");
+        let text = hangs([ios(0, 0), ios(4, 41)]).expect("the disk hangs");
+        assert!(text.contains("(disk: 4, the oldest for 41 s)"), "{text}");
+        assert!(hangs([ios(1, 600), ios(0, 0)]).is_some(), "the SSD hangs");
+    }
 }

@@ -106,7 +106,9 @@ fn told(findings: &Findings, zoned: Option<&Seen>) -> String {
         format!("cache {}", findings.uuid),
         match findings.clean {
             true => "shut down in order".to_owned(),
-            false => format!("not shut down in order: {} pages to replay", findings.replayed_pages),
+            false => {
+                format!("not shut down in order; pages to replay: {}", findings.replayed_pages)
+            }
         },
         format!(
             "{} clean, {} dirty",
@@ -116,14 +118,14 @@ fn told(findings: &Findings, zoned: Option<&Seen>) -> String {
     ];
     if findings.mendable_pages > 0 {
         lines.push(format!(
-            "{} pages of metadata are damaged and stand elsewhere too: serving mends them",
+            "pages of metadata that are damaged and stand elsewhere too, so that serving mends them: {}",
             findings.mendable_pages
         ));
     }
     if findings.void_records > 0 {
         lines.push(format!(
-            "{} blocks that were written shortly before the crash are as they were before: their data \
-             was not flushed, or is damaged",
+            "blocks that were written shortly before the crash and are as they were before, as their data \
+             was not flushed, or is damaged: {}",
             findings.void_records
         ));
     }

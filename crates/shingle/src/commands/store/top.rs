@@ -163,11 +163,15 @@ fn time(seconds: f64) -> String {
 fn trouble(one: &Measures) -> Vec<String> {
     let (now, errors) = (&one.now, &one.totals.errors);
     let export = if one.export.is_empty() { &one.ssd } else { &one.export };
-    let stuck = |ns: u64| ns > 10_000_000_000;
+    let stuck = |device: usize| now.ios[device].oldest_ns > 10_000_000_000;
+    let silent = |device: usize, name: &str| {
+        let age = time(now.ios[device].oldest_ns as f64 / 1e9);
+        format!("the {name} has not answered for {age}")
+    };
     let told = [
         (!one.up, "its store does not answer; all else is as it was".to_owned()),
-        (stuck(now.ios[0].oldest_ns), "the SSD has not answered for 10 s".to_owned()),
-        (stuck(now.ios[1].oldest_ns), "the disk has not answered for 10 s".to_owned()),
+        (stuck(0), silent(0, "SSD")),
+        (stuck(1), silent(1, "disk")),
         (now.destage_pause_ns > 0, "the disk does not take what is destaged".to_owned()),
         (errors.ssd_failed, "the SSD takes no more writes".to_owned()),
         (now.lost_blocks > 0, format!("{} are lost", show_blocks(now.lost_blocks))),
@@ -190,7 +194,7 @@ mod tests {
         now.totals.counts.write_hits = 3;
         now.totals.counts.write_misses = 1;
         (now.now.dirty_blocks, now.now.oldest_dirty_ns) = (256, 3_600_000_000_000);
-        now.now.ios[1].oldest_ns = 11_000_000_000;
+        now.now.ios[1].oldest_ns = 41_000_000_000;
         let text = table(&[], &[now.clone()], 2.0);
         let lines: Vec<&str> = text.lines().collect();
         let words: Vec<&str> =
@@ -210,7 +214,7 @@ mod tests {
             "0.50",
         ];
         assert_eq!(words, expected, "{text}");
-        assert_eq!(lines[2], "home: the disk has not answered for 10 s");
+        assert_eq!(lines[2], "home: the disk has not answered for 41 s");
         let again = table(&[now.clone()], &[now], 2.0);
         assert!(again.lines().nth(1).is_some_and(|line| line.contains("–")), "{again}");
     }

@@ -211,7 +211,7 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     if let Some(listener) = metrics {
         metrics::serve(listener, serving.roster(), events)?;
     }
-    service::save_counters(serving.roster())?;
+    service::look_after(serving.roster())?;
     service::watch(serving.roster())?;
     service::ready(serving.exports().len());
     let ended = serving.wait(|| {

@@ -56,13 +56,13 @@ pub(super) fn stopping() {
     tell(&[NotifyState::Stopping]);
 }
 
-/// Counters are saved now and then, also if nobody fetches them.
-pub(super) fn save_counters(roster: Roster) -> std::io::Result<()> {
+/// Counters are saved now and then, and devices that hang are told of, also if nobody asks.
+pub(super) fn look_after(roster: Roster) -> std::io::Result<()> {
     const EVERY: Duration = Duration::from_secs(60);
-    start_thread("shingle-counters", move || {
+    start_thread("shingle-look", move || {
         loop {
             thread::sleep(EVERY);
-            roster.save_counters();
+            roster.look_after();
         }
     })?;
     Ok(())
