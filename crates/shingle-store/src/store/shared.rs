@@ -221,7 +221,6 @@ impl Shared {
     }
 }
 
-/// What SSD and disk are doing.
 /// What to say of devices of which one does not answer.
 fn hangs(devices: [IosNow; 2]) -> Option<String> {
     let oldest = devices.iter().map(|ios| ios.oldest_ns).max().unwrap_or(0);
@@ -233,6 +232,7 @@ fn hangs(devices: [IosNow; 2]) -> Option<String> {
     })
 }
 
+/// What SSD and disk are doing.
 fn under_way([ssd, disk]: [IosNow; 2]) -> String {
     let of = |(name, ios): (&str, IosNow)| {
         let seconds = ios.oldest_ns / 1_000_000_000;
