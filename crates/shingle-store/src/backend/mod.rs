@@ -24,4 +24,5 @@ pub use store_error::StoreError;
 pub(crate) use superblock::{must_be_whole, superblock_pages};
 pub(crate) use tap::Seen;
 pub use watch::Watch;
+pub(crate) use zoned::zoned_cache;
 pub use zoned::{look_at_pair, open_disk, open_pair};

@@ -347,7 +347,7 @@ impl Run {
             }
             Order::LeaveMark(mark, sender) => {
                 let left = self.devices.1.leave_mark(&mark);
-                drop(sender.send(left.map(drop).map_err(|error| StoreError::Mark { error })));
+                drop(sender.send(left.map(drop).map_err(StoreError::from)));
             }
             Order::Watch(to) => self.taps.push(Tap::new(to)),
             Order::Share(sender) => drop(sender.send(self.share())),

@@ -70,6 +70,15 @@ pub fn look_at_pair(ssd: &Path, disk: &Path) -> Result<(Device, Box<dyn Disk>), 
     Ok((ssd, Box::new(LookedAt { device: disk, bytes, name: uuid.into_bytes(), mark })))
 }
 
+/// The cache that a zoned disk belongs to, as far as its map can be read.
+pub(crate) fn zoned_cache(device: &Device) -> Option<Uuid> {
+    if !shingle_zoned::is_zoned(device).ok()? {
+        return None;
+    }
+    let found = inspect(&shingle_zoned::open_read_only(device.path()).ok()?).ok()?;
+    found.mark?.cache(Some(Uuid::parse_str(&found.uuid).ok()?.into_bytes()))
+}
+
 /// A zoned disk of which only the map is read.
 #[derive(Debug)]
 struct LookedAt {

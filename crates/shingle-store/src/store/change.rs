@@ -16,7 +16,7 @@ use shingle_device::{Device, DeviceError, Mark, is_same};
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::superblock::SUCCESSOR_AHEAD;
-use shingle_engine::recover::{RecoverError, recover};
+use shingle_engine::recover::{RecoverError, Recovered, recover};
 use shingle_engine::settings::SettingsError;
 use shingle_engine::{NewSsd, SsdState, Status};
 use thiserror::Error;
@@ -110,6 +110,14 @@ pub(super) enum ChangeError {
     /// The store has ended before it has used the new one, and nothing can go back to the one before.
     #[error("the store has ended meanwhile; the disk, which has everything, belongs to the new SSD: from now on serve {}", .0.display())]
     EndedWith(PathBuf),
+    /// A cache that is not used was made, and stands there still.
+    #[error("{error}; {second}: it may hold an empty cache by now, do not serve it")]
+    Left {
+        /// Why it is not used.
+        error: Box<ChangeError>,
+        /// Why it stands there.
+        second: DeviceError,
+    },
     /// The one before is used no longer, and the new one cannot be used.
     #[error(
         "{0}; the old SSD is out, and the disk, which has everything, is served without a cache until `shingle store replace` \
@@ -290,25 +298,12 @@ impl Shared {
     /// As there is no other one, `new` enters. Returns the one that has left.
     fn put_in(&self, new: Device, layout: Layout) -> Result<Device, ChangeError> {
         let path = new.path().to_owned();
-        let edition = self.edition_of_old()? + SUCCESSOR_AHEAD;
-        let uuid = *self.uuid.as_bytes();
-        // (What was set while the old one left stands on that one only, and a crash may leave the new one.)
-        let settings = self.settings_for(&layout)?;
-        let cache = NewCache { uuid, edition, fingerprint: [0; 32], settings };
-        let disk = self.disk();
-        let disk = (Path::new(&disk), self.handle.disk_bytes());
-        format_for(&new, disk, &cache)?;
-        let mut found = recover(&mut &new)
-            .map_err(|error| ChangeError::Recover { path: path.clone(), error })?;
-        for write in found.journal.put_into_use_over(self.fingerprint_in_use) {
-            new.write(write.page, &write.bytes[..])?;
-            new.flush()?;
-        }
-        let edition = found.journal.superblock().edition;
-        self.handle.leave_mark(Mark { uuid, edition })?;
+        let (found, edition) =
+            self.prepare(&new, layout).map_err(|error| self.unmade(&new, error))?;
         // (They may have changed meanwhile.)
         let held = self.hold_settings();
-        let cache = held.cache(&self.registry, layout.slots as u32, self.disk_blocks())?;
+        let cache = held.cache(&self.registry, layout.slots as u32, self.disk_blocks());
+        let cache = cache.map_err(|error| self.unmade(&new, error.into()))?;
         let room_slots = Rules::for_slots(layout.slots).room_slots;
         let old = self.handle.put_ssd_in(new, NewSsd { found, cache, room_slots });
         let old = old.map_err(|error| ended_with(&path, error))?;
@@ -317,6 +312,45 @@ impl Shared {
         drop(held);
         self.wait_for(SsdState::In).map_err(|error| ended_with(&path, error))?;
         Ok(old)
+    }
+
+    /// Makes a cache on `new`, to which the disk belongs then, and returns what it holds, and its edition.
+    fn prepare(&self, new: &Device, layout: Layout) -> Result<(Recovered, u64), ChangeError> {
+        let path = new.path().to_owned();
+        let edition = self.edition_of_old()? + SUCCESSOR_AHEAD;
+        let uuid = *self.uuid.as_bytes();
+        // (What was set while the old one left stands on that one only, and a crash may leave the new one.)
+        let settings = self.settings_for(&layout)?;
+        let cache = NewCache { uuid, edition, fingerprint: [0; 32], settings };
+        let disk = self.disk();
+        let disk = (Path::new(&disk), self.handle.disk_bytes());
+        format_for(new, disk, &cache)?;
+        let mut found =
+            recover(&mut { new }).map_err(|error| ChangeError::Recover { path, error })?;
+        for write in found.journal.put_into_use_over(self.fingerprint_in_use) {
+            new.write(write.page, &write.bytes[..])?;
+            new.flush()?;
+        }
+        let edition = found.journal.superblock().edition;
+        self.handle.leave_mark(Mark { uuid, edition })?;
+        Ok((found, edition))
+    }
+
+    /// `new` is not used because of `error`: it is no cache any more. The next one gets the same edition, and
+    /// somebody could take this one for that.
+    fn unmade(&self, new: &Device, error: ChangeError) -> ChangeError {
+        // (An SSD that has grown is the one before, too. After the end of the store each of the two may be used next.)
+        let ended = matches!(error, ChangeError::Store(StoreError::Ended));
+        if ended || is_same(&self.ssd(), new.path()) {
+            return error;
+        }
+        let zeros = [0; PAGE_BYTES];
+        let unmade =
+            Copy::BOTH.iter().try_for_each(|copy| new.write(copy.superblock_page(), &zeros));
+        match unmade.and_then(|()| new.flush()) {
+            Ok(()) => error,
+            Err(second) => ChangeError::Left { error: Box::new(error), second },
+        }
     }
 
     fn engine_status(&self) -> Result<Status, StoreError> {

@@ -15,7 +15,7 @@ use super::format::{NewCache, format, read_superblock, write_superblock};
 use super::moved::Moved;
 use super::occupant::superblocks_if_any;
 pub use super::occupant::{Occupant, occupant};
-use crate::backend::Disk;
+use crate::backend::{Disk, zoned_cache};
 
 /// What `create` may destroy.
 #[derive(Clone, Copy, Default, Debug)]
@@ -73,7 +73,8 @@ pub fn create(
 /// The cache of which `ssd` is the disk, as far as its mark tells. (Its blocks need not: what a file system leaves at its
 /// beginning may be on the SSD of that cache only.)
 fn disk_of(ssd: &Device) -> Result<Option<Uuid>, DeviceError> {
-    Ok(Mark::of(ssd)?.map(|mark| Uuid::from_bytes(mark.uuid)))
+    let mark = Mark::of(ssd)?.map(|mark| Uuid::from_bytes(mark.uuid));
+    Ok(mark.or_else(|| zoned_cache(ssd)))
 }
 
 fn check_signature(ssd: &Device, consent: Consent<'_>) -> Result<(), CreateError> {

@@ -556,6 +556,20 @@ fn what_would_go_with_a_deleted_zoned_disk_is_said_likewise() {
 
 /// The disk is told first. Should the SSD not take that, or the power go, it is an emptied cache, and is ended once more.
 #[test]
+fn a_zoned_disk_of_a_cache_does_not_become_an_ssd_by_mistake() {
+    let bed = Bed::over_zoned();
+    File::create(bed.path("other")).and_then(|file| file.set_len(MIB)).expect("made");
+    let (disk, other) = Device::pair(&bed.path("disk"), &bed.path("other")).expect("opened");
+    let make = |destroy: &[Uuid]| {
+        let consent = Consent { destroy, overwrite: true };
+        create(&disk, &other, &Settings::new("lru"), &Registry::default(), consent)
+    };
+    let error = make(&[]).expect_err("it is in the way").to_string();
+    assert!(error.contains(&format!("--destroy {}", bed.uuid)), "{error}");
+    make(&[bed.uuid]).expect("typed");
+}
+
+#[test]
 fn an_end_that_was_cut_off_is_done_once_more() {
     let bed = Bed::over_zoned();
     let (ssd, disk) = open_pair(&bed.path("ssd"), &bed.path("disk")).expect("opened");

@@ -332,3 +332,32 @@ fn a_disk_that_has_grown_is_told_though_the_ssd_has_not() {
     client.disconnect().expect("connected");
     bed.stop(serving);
 }
+
+/// The one that is used in its place has its edition: nothing else would tell them apart.
+#[test]
+fn an_ssd_that_was_made_and_not_used_is_no_cache() {
+    use rustix::fs::{XattrFlags, fremovexattr, fsetxattr};
+
+    let bed = Bed::new();
+    let serving = bed.serve();
+    let disk = File::open(bed.path("disk")).expect("there");
+    // Others take all the room that attributes have, if they have a limit.
+    if fremovexattr(&disk, "user.shingle").is_err() {
+        return println!("SKIPPED: this file system keeps no attributes of users");
+    }
+    let set = |name: &str, bytes| fsetxattr(&disk, name, &vec![1; bytes], XattrFlags::empty());
+    let name = |bytes, number| format!("user.f{bytes}.{number}");
+    let full = [1000, 100, 10, 0]
+        .map(|bytes| (0..100).any(|number| set(&name(bytes, number), bytes).is_err()));
+    if full != [true; 4] {
+        return println!("SKIPPED: attributes have no limit here");
+    }
+    resize(&bed, "first", 24 * MIB);
+    resize(&bed, "second", 24 * MIB);
+    let Answer::Failed(why) = replace(&bed, "first") else { panic!("the disk takes no mark") };
+    assert!(why.contains("cannot mark") && !why.contains("--trust-disk"), "{why}");
+    assert_eq!(unserved::superblock(&bed.path("first")).expect("read"), None);
+    let _ = fremovexattr(&disk, name(100, 0).as_str());
+    assert!(matches!(replace(&bed, "second"), Answer::Said(_)));
+    bed.stop(serving);
+}
