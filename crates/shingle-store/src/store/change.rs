@@ -321,7 +321,9 @@ impl Shared {
         let uuid = *self.uuid.as_bytes();
         // (What was set while the old one left stands on that one only, and a crash may leave the new one.)
         let settings = self.settings_for(&layout)?;
-        let cache = NewCache { uuid, edition, fingerprint: [0; 32], settings };
+        // (The name of a zoned disk, without which it would not be the one of the cache after a crash.)
+        let fingerprint = self.fingerprint_in_use;
+        let cache = NewCache { uuid, edition, fingerprint, settings };
         let disk = self.disk();
         let disk = (Path::new(&disk), self.handle.disk_bytes());
         format_for(new, disk, &cache)?;

@@ -127,6 +127,30 @@ fn what_is_set_while_an_ssd_is_exchanged_is_on_the_one_that_a_crash_leaves() {
     bed.stop(serving);
 }
 
+/// The one before is gone at the moment at which the one that has grown is there.
+#[test]
+fn an_ssd_that_grows_knows_its_zoned_disk_at_any_moment() {
+    let bed = Bed::over_zoned();
+    let serving = bed.serve();
+    let name = || {
+        let found = unserved::superblock(&bed.path("ssd")).ok().flatten();
+        found.map(|found| (found.edition, found.fingerprint[..16].to_vec()))
+    };
+    let (first, known) = name().expect("it is served");
+    assert_ne!(known, [0; 16]);
+    resize(&bed, "ssd", 256 * MIB);
+    std::thread::scope(|scope| {
+        let grown = scope.spawn(|| bed.ask(&Request::Grow));
+        while !grown.is_finished() {
+            // (A page may be read while it is written.)
+            let now = name().unwrap_or_else(|| (first, known.clone()));
+            assert_eq!(now.1, known, "edition {}, {first} was before", now.0);
+        }
+        assert!(matches!(grown.join().expect("no panic"), Answer::Said(_)));
+    });
+    bed.stop(serving);
+}
+
 /// A size that a file system has in memory only is gone after a power cut.
 #[test]
 fn a_disk_that_has_grown_is_as_large_after_a_power_cut() {
