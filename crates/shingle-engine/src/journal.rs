@@ -189,6 +189,12 @@ impl Journal {
         &self.superblock
     }
 
+    /// Whether the last session went beyond its beginning: it was ended in order, or wrote a page that was found.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.superblock.clean || self.last >= self.superblock.session_from
+    }
+
     /// The superblock of a cache that is used from now on: it says nothing of the disk's content, which
     /// is about to change, nor that it was shut down in order. It begins a session: no page of the journal
     /// behind the last that counts can come back from now on. Both copies are to be written, in this order

@@ -161,7 +161,7 @@ impl Ready {
         }
         match disk.leave_mark(&Mark { uuid, edition }) {
             Err(error) if !trusts_disk => return Err(StoreError::Mark { error }),
-            // A mark of an earlier start says less than could be known, and nothing false.
+            // With the mark of an earlier start the disk is trusted only if the operator says so once more.
             _ => {}
         }
         let doorbell = Arc::new(doorbell);

@@ -28,6 +28,13 @@ pub enum Doubt {
         /// And that of the cache.
         cache: u64,
     },
+    /// The cache was used later, and not with it.
+    Earlier {
+        /// Edition of the superblock that the disk knows.
+        disk: u64,
+        /// And that of the last start of the cache.
+        cache: u64,
+    },
     /// It was used with another cache last.
     Another(Uuid),
     /// It was served alone, as somebody wanted it who had no use for its SSD any more.
@@ -62,6 +69,10 @@ impl fmt::Display for Doubt {
             Doubt::Later { disk, cache } => write!(
                 f,
                 "was used with a newer copy of this cache, or with the SSD that takes its place (edition {disk}; this one has {cache})"
+            ),
+            Doubt::Earlier { disk, cache } => write!(
+                f,
+                "is an older copy of the disk of this cache: it knows edition {disk} of that, which was used since, as edition {cache}"
             ),
             Doubt::Alone => {
                 write!(

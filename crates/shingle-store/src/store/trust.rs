@@ -103,6 +103,11 @@ pub fn look(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Result<Known, D
             let doubt = Doubt::Later { disk: mark.edition, cache: superblock.edition };
             return Ok(Known::Doubtful(doubt));
         }
+        // (The disk is marked at the beginning of each session.)
+        Some(mark) if mark.edition < superblock.session && found.journal.has_begun() => {
+            let doubt = Doubt::Earlier { disk: mark.edition, cache: superblock.session };
+            return Ok(Known::Doubtful(doubt));
+        }
         _ => {}
     }
     if disk.name().is_some_and(|name| !has_name(&superblock.fingerprint, &name)) {

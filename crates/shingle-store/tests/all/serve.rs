@@ -793,6 +793,32 @@ fn an_older_copy_of_a_cache_is_noticed_where_the_disk_can_say_so() {
     assert_eq!(bed.disk(9 * MIB, 5), b"newer");
 }
 
+/// Where samples and blocks that are compared are alike it is not noticed otherwise.
+#[test]
+fn an_older_copy_of_the_disk_is_noticed_likewise() {
+    let bed = Bed::new();
+    bed.stop(bed.serve());
+    let Some(older) = Mark::of(&bed.devices().1).expect("told") else {
+        return println!("SKIPPED: this file system keeps no attributes of users");
+    };
+    let is_refused = || {
+        let (_, disk) = bed.devices();
+        let newer = Mark::of(&disk).expect("told").expect("it has one");
+        assert!(older.leave(&disk).expect("left"));
+        drop(disk);
+        for why in [refused(bed.try_serve(false)), refused(bed.export(false))] {
+            let Doubt::Earlier { disk, cache } = why.doubt else { panic!("{why}") };
+            assert_eq!((disk, cache), (older.edition, newer.edition));
+        }
+        newer.leave(&bed.devices().1).expect("left");
+    };
+    bed.stop(bed.serve());
+    is_refused();
+    killed(&bed);
+    is_refused();
+    bed.stop(bed.serve());
+}
+
 /// The server died when the old SSD was told and the new one made, but not used.
 #[test]
 fn an_ssd_that_was_to_take_the_place_of_one_that_is_used_is_noticed_likewise() {
