@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::FallocateFlags;
 use shingle_engine::buffer::Buffer;
 use shingle_engine::format::PAGE_BYTES;
@@ -72,6 +73,10 @@ impl RingFile {
         // (Of a block device this would be the file system of its name, and /dev lies in memory.)
         let regular = file.metadata()?.is_file();
         let at_once = regular && rustix::fs::fstatfs(&file)?.f_type == TMPFS;
+        // The ring asks this of a file of FUSE at its first I/O, and waits there for the answer, as the file system may
+        // hang by then. Asked once, the kernel knows.
+        let _ =
+            poll(&mut [PollFd::new(&file, PollFlags::IN)], Some(&rustix::fs::Timespec::default()));
         Ok(RingFile { file, at_once })
     }
 

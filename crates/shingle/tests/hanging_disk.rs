@@ -2,7 +2,7 @@
 //!
 //! SSD and disk are block devices, as they are for users. Behind the disk's loop device is a file of FUSE
 //! (`nbdfuse`), and behind that an export in this process, which holds writes back for as long as the
-//! test wants.
+//! test wants. Or that file is the disk, and `nbdfuse` is stopped.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -94,7 +94,7 @@ struct Bed {
 }
 
 impl Bed {
-    fn new() -> Bed {
+    fn new(looped: bool) -> Bed {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         let (state, changed) = (Mutex::new(State::Well), Condvar::new());
         let memory = Memory::new(usize::try_from(DISK_BYTES).expect("small"));
@@ -118,7 +118,9 @@ impl Bed {
         wait_for(|| pid.metadata().is_ok_and(|pid| pid.len() > 0));
         let cache = bed.path("cache");
         File::create(&cache).and_then(|file| file.set_len(24 * MIB)).expect("made");
-        bed.loops = [&cache, &file].map(|file| Loop::new(file, &[]).expect("made")).into();
+        let count = if looped { 2 } else { 1 };
+        let files = [&cache, &file].into_iter().take(count);
+        bed.loops = files.map(|file| Loop::new(file, &[]).expect("made")).collect();
         let made = bed.store("create").args(["--policy", "lru"]).status().expect("started");
         assert!(made.success(), "no cache was made");
         let mut nbd = std::ffi::OsString::from("unix:");
@@ -138,10 +140,16 @@ impl Bed {
         command.env("XDG_RUNTIME_DIR", self.folder.path()).args(["store", what, "--quiet"]);
         command.arg("--cache").arg(self.loops[0].path());
         if matches!(what, "create" | "serve") {
-            command.arg("--disk").arg(self.loops[1].path());
+            let file = self.path("file");
+            command.arg("--disk").arg(self.loops.get(1).map_or(&*file, Loop::path));
         }
         command.stderr(Stdio::null()).stdout(Stdio::null());
         command
+    }
+
+    fn signal_fuse(&self, signal: &str) {
+        let fuse = self.fuse.as_ref().expect("it runs").id().to_string();
+        run("kill", &[signal, &fuse]).expect("it runs");
     }
 
     fn client(&self) -> Client<UnixStream> {
@@ -155,6 +163,7 @@ impl Drop for Bed {
     fn drop(&mut self) {
         // Whatever waits for the disk would not end.
         self.disk.set(State::Well);
+        self.signal_fuse("-CONT");
         let end = |child: &mut Option<Child>| {
             if let Some(mut child) = child.take() {
                 let _ = child.kill().and_then(|()| child.wait());
@@ -197,13 +206,17 @@ fn read(client: &mut Client<UnixStream>, end: impl Fn() -> bool) -> (Duration, u
     (longest, reads)
 }
 
-/// The longest read of a cached block while a destage hangs.
-fn hang(bed: &Bed, client: &mut Client<UnixStream>) -> Duration {
-    // All of it is dirty.
+/// All of it is dirty then.
+fn write(client: &mut Client<UnixStream>) {
     for place in places() {
         let block = place.to_le_bytes().repeat(BLOCK as usize / 8);
         client.write(place, &block, 0).expect("connected").expect("written");
     }
+}
+
+/// The longest read of a cached block while a destage hangs.
+fn hang(bed: &Bed, client: &mut Client<UnixStream>) -> Duration {
+    write(client);
     let disk = Arc::clone(&bed.disk);
     disk.set(State::Hangs);
     let mut flush = bed.store("flush").spawn().expect("started");
@@ -261,20 +274,46 @@ fn stop_while_it_hangs(bed: &mut Bed, client: Client<UnixStream>) {
     let _ = flush.wait();
 }
 
-#[test]
-fn a_destage_that_hangs_delays_no_read_of_a_cached_block() {
-    let test = "a disk that hangs";
+fn can_hang() -> bool {
     let tools =
         run("nbdfuse", &["--version"]).and_then(|_| match Path::new("/dev/fuse").exists() {
             true => Ok(()),
             false => Err("no /dev/fuse".to_owned()),
         });
-    if !root_or_skip(test) || !skip_if(test, tools) {
+    root_or_skip("a disk that hangs") && skip_if("a disk that hangs", tools)
+}
+
+#[test]
+fn a_destage_that_hangs_delays_no_read_of_a_cached_block() {
+    if !can_hang() {
         return;
     }
-    let mut bed = Bed::new();
+    let mut bed = Bed::new(true);
     let mut client = bed.client();
     let longest = hang(&bed, &mut client);
     assert!(longest <= READ_MAX, "a read of a cached block waited for the disk: {longest:?}");
     stop_while_it_hangs(&mut bed, client);
+}
+
+/// A file system that hangs before the first I/O of the ring answers nothing, not even what the kernel asks at that.
+#[test]
+fn nor_does_a_file_system_that_hangs_from_the_start() {
+    if !can_hang() {
+        return;
+    }
+    let bed = Bed::new(false);
+    let mut client = bed.client();
+    bed.signal_fuse("-STOP");
+    write(&mut client);
+    let mut flush = bed.store("flush").spawn().expect("started");
+    let begun = Instant::now();
+    let (longest, _) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(HANG);
+            bed.signal_fuse("-CONT");
+        });
+        read(&mut client, || begun.elapsed() > HANG)
+    });
+    assert!(longest <= READ_MAX, "a read of a cached block waited for the disk: {longest:?}");
+    assert!(flush.wait().expect("ended").success(), "it is destaged in the end");
 }
