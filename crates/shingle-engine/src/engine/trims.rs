@@ -17,6 +17,8 @@ use crate::bugs::{Bug, Seeded};
 
 /// Blocks of a piece: no piece goes over a multiple of it.
 const PIECE_BLOCKS: u64 = 64 << 8;
+/// While the disk does not answer no more pieces than that wait, so that they do not take all memory; a trim is advice.
+const WAITING_MAX: usize = 1 << 20;
 /// So long the end waits for what is left to be told.
 const END_WITHIN: Nanos = Nanos::from_millis(10_000);
 
@@ -73,8 +75,10 @@ impl Trims {
 
     /// Nobody needs these blocks.
     pub(super) fn add(&mut self, blocks: Range<u64>) {
-        self.waiting.insert(blocks);
-        self.rests = false;
+        if self.waiting.len() < WAITING_MAX {
+            self.waiting.insert(blocks);
+            self.rests = false;
+        }
     }
 
     /// These are about to be written. (Of what is doubted that says nothing yet: reads may come before.)
@@ -243,6 +247,18 @@ mod tests {
         assert_eq!(first_without(&(3..9), &[]), Some(3..9));
         assert_eq!(first_without(&(3..9), &[1, 3, 4, 7, 20]), Some(5..7));
         assert_eq!(first_without(&(3..5), &[3, 4]), None);
+    }
+
+    #[test]
+    fn what_waits_has_a_bound() {
+        let mut trims = Trims::new(true, Seeded::default());
+        let count = WAITING_MAX as u64;
+        (0..count + 10).for_each(|at| trims.add(2 * at..2 * at + 1));
+        assert_eq!(trims.waiting_blocks(), count);
+        let piece = trims.next_piece().expect("one waits");
+        trims.begin(piece);
+        trims.add(2 * count..2 * count + 5);
+        assert_eq!(trims.waiting_blocks(), count + 4, "there is room again");
     }
 
     #[test]
