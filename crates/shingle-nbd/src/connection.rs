@@ -21,6 +21,9 @@ use crate::stream::Stream;
 use crate::tls::{self, Identity};
 use crate::wire::Malformed;
 
+/// Of a client that began TLS. Some say no more of a certificate that they do not take.
+const HUNG_UP: &str = "the client hung up: it may not trust the server's certificate (its authority, its name, its time)";
+
 /// Why a client was cut off.
 #[derive(Debug, Error)]
 pub enum CutOff {
@@ -120,7 +123,7 @@ pub(crate) fn shake_hands(
                 };
                 let (channel, client) = begun.map_err(|error| match error.kind() {
                     io::ErrorKind::InvalidData => wrong(&error.to_string()),
-                    io::ErrorKind::UnexpectedEof => wrong("the client hung up"),
+                    io::ErrorKind::UnexpectedEof => wrong(HUNG_UP),
                     _ => slow(error),
                 })?;
                 let rights = tls.rights();

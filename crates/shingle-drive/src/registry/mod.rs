@@ -455,7 +455,7 @@ mod tests {
             let made = make("st8000as0002", &Settings { overrides, ..Settings::default() });
             made.err().expect("refused").to_string()
         };
-        assert!(wrong("rmp", "7200").starts_with("No parameter `drive.rmp`; there are rpm, "));
+        assert!(wrong("rmp", "7200").starts_with("no parameter `drive.rmp`; there are rpm, "));
         let message = wrong("rpm", "fast");
         assert!(message.contains("not `fast`; for example drive.rpm=5980"), "{message}");
         assert!(wrong("write_cache", "7").contains("`on` or `off`"));

@@ -30,7 +30,7 @@ pub enum DriveError {
         nearest: String,
     },
     /// There is no such parameter.
-    #[error("No parameter `{name}`; there are {names}")]
+    #[error("no parameter `{name}`; there are {names}")]
     UnknownParameter {
         /// As asked for.
         name: String,

@@ -194,7 +194,7 @@ fn settings_of_the_user_go_before_the_profile() {
     let told = with("band_seed", "3").map(drop).expect_err("the bands are known");
     assert!(told.ends_with("take -d st8000as0002 to set drive.band_seed"), "{told}");
     assert!(
-        with("rmp", "3").map(drop).expect_err("no such").starts_with("No parameter `drive.rmp`")
+        with("rmp", "3").map(drop).expect_err("no such").starts_with("no parameter `drive.rmp`")
     );
     let settings = Settings { buffer: Buffer::Bytes(1 << 20), ..Settings::default() };
     let drive = made("set", &profile, &settings).expect("a drive");

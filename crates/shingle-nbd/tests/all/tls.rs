@@ -218,6 +218,15 @@ fn who_is_not_let_in_is_told_of_in_one_line() {
 }
 
 #[test]
+fn a_client_that_does_not_trust_the_server_may_just_hang_up() {
+    let (bed, authority) = (bed(), Authority::new());
+    let tls = authority.tls(Rights::default());
+    drop(start_tls(raw(&bed, &tls), authority.config(None)));
+    let line = cut_off(&bed);
+    assert!(line.contains("hung up") && line.contains("the server's certificate"), "{line}");
+}
+
+#[test]
 fn nothing_is_served_without_tls_where_it_has_to_be() {
     let (bed, authority) = (bed(), Authority::new());
     let tls = authority.tls(Rights::default());
