@@ -189,10 +189,10 @@ impl Journal {
         &self.superblock
     }
 
-    /// Whether the last session went beyond its beginning: it was ended in order, or wrote a page that was found.
+    /// Number of the page that was sealed last, or found to be the last that counts.
     #[must_use]
-    pub fn has_begun(&self) -> bool {
-        self.superblock.clean || self.last >= self.superblock.session_from
+    pub fn last_page(&self) -> u64 {
+        self.last
     }
 
     /// The superblock of a cache that is used from now on: it says nothing of the disk's content, which

@@ -103,8 +103,7 @@ pub fn look(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Result<Known, D
             let doubt = Doubt::Later { disk: mark.edition, cache: superblock.edition };
             return Ok(Known::Doubtful(doubt));
         }
-        // (The disk is marked at the beginning of each session.)
-        Some(mark) if mark.edition < superblock.session && found.journal.has_begun() => {
+        Some(mark) if mark.edition < superblock.session && has_marked(found) => {
             let doubt = Doubt::Earlier { disk: mark.edition, cache: superblock.session };
             return Ok(Known::Doubtful(doubt));
         }
@@ -140,6 +139,12 @@ pub fn look(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Result<Known, D
 /// Whether all that the SSD held was given up, and nothing came since.
 fn was_emptied(found: &Recovered) -> bool {
     found.journal.superblock().dirty_from > 0 && found.live().next().is_none()
+}
+
+/// Whether the last session came to mark the disk, which it does before its first page of the journal: it was ended in
+/// order, or such a page was found.
+fn has_marked(found: &Recovered) -> bool {
+    found.clean || found.journal.last_page() >= found.journal.superblock().session_from
 }
 
 /// Compares some of the clean blocks with what the disk has. One that the disk does not give tells
