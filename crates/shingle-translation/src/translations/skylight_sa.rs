@@ -47,7 +47,7 @@ impl SkylightSa {
         zone.index() % self.used.len()
     }
 
-    /// The slots of a bucket. The first buckets have a slot more if there are some to spare.
+    /// The slots of a bucket. Where they do not divide, some buckets have a slot more than others.
     fn slots(&self, bucket: usize) -> Range<u32> {
         let (slots, buckets) = (u64::from(self.buffered.slots()), self.used.len() as u64);
         let start = |bucket: u64| (bucket * slots).div_ceil(buckets) as u32;
