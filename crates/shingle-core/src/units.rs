@@ -82,10 +82,10 @@ impl Nanos {
         Nanos(us * 1_000)
     }
 
-    /// A span of whole milliseconds.
+    /// A span of whole milliseconds; of more than there are, the longest.
     #[must_use]
     pub const fn from_millis(ms: u64) -> Nanos {
-        Nanos(ms * 1_000_000)
+        Nanos(ms.saturating_mul(1_000_000))
     }
 
     /// For reports; never for decisions.
@@ -193,6 +193,12 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_span_that_is_too_long_is_the_longest() {
+        assert_eq!(Nanos::from_millis(18_446_744_073_709), Nanos(18_446_744_073_709_000_000));
+        assert_eq!(Nanos::from_millis(18_446_744_073_710), Nanos(u64::MAX));
+    }
 
     #[test]
     fn a_request_covers_the_blocks_it_touches() {

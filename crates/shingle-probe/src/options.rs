@@ -93,8 +93,11 @@ impl Options {
             value if value > most => Err(format!("{option} {value}: give at most {most}")),
             _ => Ok(()),
         };
+        let bytes_within = |option: &str, value: u64, least: u64, most: u64| {
+            within(option, value, least, most).map_err(|told| told + " bytes")
+        };
         within("blocks of the disk:", disk_blocks, 0, DISK_BYTES_MAX / BLOCK_BYTES)?;
-        within("--buffer-max", self.buffer_max_bytes, 16 << 20, u64::MAX)?;
+        bytes_within("--buffer-max", self.buffer_max_bytes, 16 << 20, u64::MAX)?;
         let one = Writes { blocks: 1, depth: 1 };
         if self.writes.first() != Some(&one) {
             return Err("--writes begins with 4KiB:1, on which the rest builds".to_owned());
@@ -106,8 +109,8 @@ impl Options {
         within("--sites", self.sites, 1, 10_000)?;
         // Two bands and a half are read around a place. (That a disk is too small by itself is told elsewhere.)
         let bands_max = (disk_blocks * BLOCK_BYTES).max(BYTES_MIN) / 5 * 2;
-        within("--band-max", self.band_max_bytes, 1 << 20, bands_max)?;
-        within("--step", self.step_bytes, 32 << 10, self.band_max_bytes)?;
+        bytes_within("--band-max", self.band_max_bytes, 1 << 20, bands_max)?;
+        bytes_within("--step", self.step_bytes, 32 << 10, self.band_max_bytes)?;
         within("--zone", self.zone_blocks, 1, 1 << 20)?;
         if self.coverages.iter().any(|blocks| !(1..=self.zone_blocks).contains(blocks)) {
             return Err("--coverages are from one block to all of the zone".to_owned());
@@ -152,7 +155,10 @@ mod tests {
         let one = Writes { blocks: 1, depth: 1 };
         let writes = |more: Writes| vec![one, more];
         for (options, told) in [
-            (Options { buffer_max_bytes: 4096, ..usual() }, "--buffer-max 4096: give at least"),
+            (
+                Options { buffer_max_bytes: 4096, ..usual() },
+                "--buffer-max 4096: give at least 16777216 bytes",
+            ),
             (Options { writes: Vec::new(), ..usual() }, "--writes begins with"),
             (Options { writes: writes(Writes { blocks: 0, depth: 1 }), ..usual() }, "--writes"),
             (Options { writes: writes(Writes { blocks: 1, depth: 0 }), ..usual() }, "--writes"),
