@@ -247,7 +247,7 @@ struct Run {
 /// Packs the touched zones of this size together, in the order of their addresses. Neighbours stay
 /// neighbours, so requests across zone borders stay whole.
 pub fn pack_zones(requests: &mut [Request], zone_bytes: u64) {
-    let runs = touched(requests, zone_bytes);
+    let runs = touched(requests.iter().copied(), zone_bytes);
     // Where each run begins once packed.
     let mut zones = 0;
     let places: Vec<u64> = runs
@@ -266,14 +266,20 @@ pub fn pack_zones(requests: &mut [Request], zone_bytes: u64) {
     }
 }
 
+/// Where requests end at most once [`pack_zones`] has packed them: what the zones take that they touch, trimmed ones too.
+pub fn packed_bytes(requests: impl Iterator<Item = Request>, zone_bytes: u64) -> u64 {
+    touched(requests, zone_bytes).iter().map(|run| run.last - run.first + 1).sum::<u64>()
+        * zone_bytes
+}
+
 /// The runs of zones that requests touch, in order, apart from each other.
-fn touched(requests: &[Request], zone_bytes: u64) -> Vec<Run> {
+fn touched(requests: impl Iterator<Item = Request>, zone_bytes: u64) -> Vec<Run> {
     // Joined whenever this many have come together since the last time, so memory stays bounded
     // by the runs there are.
     const LOOSE_RUNS_MAX: usize = 1 << 20;
     let mut runs: Vec<Run> = Vec::new();
     let mut joined = 0;
-    for request in requests.iter().filter(|request| request.op != Op::Flush) {
+    for request in requests.filter(|request| request.op != Op::Flush) {
         let first = request.offset / zone_bytes;
         let last = (request.offset + request.bytes - 1) / zone_bytes;
         if runs.last().is_some_and(|run| run.first <= first && last <= run.last) {
@@ -343,6 +349,14 @@ mod tests {
             shape.apply(four()).expect("fits").iter().map(|r| r.offset).collect();
         // Zones 0, 4 and 5, and 10 become 0, 1 and 2, and 3.
         assert_eq!(offsets, [0, 3 * ZONE + 512, 0, 2 * ZONE - 512]);
+    }
+
+    #[test]
+    fn packed_requests_end_where_the_zones_that_they_touch_do() {
+        let ends = |requests: &[Request]| packed_bytes(requests.iter().copied(), ZONE);
+        let far = request(0, 7 * ZONE, 1, Op::Read);
+        assert_eq!(ends(&[far, request(0, 0, 1, Op::Flush)]), ZONE);
+        assert_eq!(ends(&[far, request(0, 0, 3 * ZONE, Op::Trim)]), 4 * ZONE, "trimmed zones, too");
     }
 
     #[test]

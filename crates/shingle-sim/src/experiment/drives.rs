@@ -7,6 +7,8 @@ use shingle_core::policy::Zoning;
 use shingle_core::units::{BLOCK_BYTES, Request};
 use shingle_drive::{self as drives, Description, Known, Settings, Timing};
 use shingle_result::Pacing;
+use shingle_trace::shape::packed_bytes;
+use shingle_trace::zones::ZONE_BYTES;
 
 use super::buffer::{buffer, check_buffer};
 use super::options::{ExperimentError, Options, Trace, usage};
@@ -199,8 +201,9 @@ pub(super) fn check_capacity<R: RequestList>(
         Some((number, request)) => (format!("request {number}"), end(&request)),
         None => ("its last request by address".into(), trace.summary.end_bytes),
     };
-    // Packed, it ends where the zones that it touches do.
-    let packed = trace.summary.accessed_zone_bytes();
+    // The summary counts no zones that are only trimmed.
+    let packed = packed_bytes(all(&trace.requests), ZONE_BYTES);
+    let packed = packed.max(trace.summary.accessed_zone_bytes());
     let todo = if packed <= capacity {
         "--remap packs the touched zones together, or choose a larger drive with -d".to_owned()
     } else {
