@@ -1,6 +1,6 @@
 //! Where requests come from, and what every one of them is guaranteed to satisfy.
 
-use shingle_core::units::{Nanos, Op, Request};
+use shingle_core::units::{NS_PER_S, Nanos, Op, Request};
 
 use crate::error::{Kind, Problem, TraceError};
 use crate::reorder::{REORDER_NANOS_MAX, Reorder};
@@ -144,15 +144,19 @@ impl Gate {
 
 #[cold]
 fn out_of_order(back_ns: u64, window: Nanos) -> Problem {
-    let back = Nanos(back_ns).as_secs_f64();
+    let more = match back_ns.div_ceil(NS_PER_S) {
+        s if s <= REORDER_NANOS_MAX / NS_PER_S => {
+            format!("sort within more with --reorder {s}s (requests below may take more), or ")
+        }
+        _ => String::new(),
+    };
     Problem::new(
         Kind::Order,
         format!(
-            "the time is {back} s before that of a request above, and requests are sorted within \
-             {} s; sort within more with --reorder {}s (requests below may take more), or keep the order of the file \
-             with --reorder keep",
-            window.as_secs_f64(),
-            back.ceil()
+            "the time is {} s before that of a request above, and requests are sorted within {} s; {more}keep the \
+             order of the file with --reorder keep",
+            Nanos(back_ns).as_secs_f64(),
+            window.as_secs_f64()
         ),
     )
 }

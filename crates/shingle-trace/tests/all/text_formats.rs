@@ -273,7 +273,9 @@ fn bad_lines_are_named() {
         ("systor", "99999999999999,,R,2,0,512", Kind::Range, "the time (column 1)"),
         ("alibaba", "419,R,0,5x,1577808000000626", Kind::Syntax, "the length (column 4)"),
         ("tencent", "1538323200,0,8,2,1063", Kind::Syntax, "the operation '2'"),
-        ("tencent", "1538323150,0,8,1,1063", Kind::Order, "--reorder 50s"),
+        ("tencent", "1538323150,0,8,1,1063", Kind::Order, "within more with --reorder 50s"),
+        // More than --reorder takes.
+        ("tencent", "1438323150,0,8,1,1063", Kind::Order, "within 10 s; keep the order"),
         ("fiu", "1 2 gzip 16 8 X 6 0", Kind::Syntax, "line 2: a line is 'ns pid"),
         ("blkparse", "  8,0    3   2   0.5", Kind::Syntax, "line 2: an event is"),
         ("blkparse", "8,0 3 2 0.5 697 Q W 16 + x [k]", Kind::Syntax, "the length (behind the +)"),

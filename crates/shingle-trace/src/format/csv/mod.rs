@@ -272,8 +272,12 @@ impl Plan {
                     "the {what} is {field}, out of range; is the unit right (--format csv:…)?"
                 ))
             }
+            Some(text) if text.contains(['e', 'E']) => Problem::syntax(format!(
+                "the {what} is {field}, which may have been rounded; write it with all its digits and no exponent \
+                 (in R: options(scipen = 999)), or name another column (--format csv:…)"
+            )),
             Some(_) => Problem::syntax(format!(
-                "the {what} is {field}, and a number is read that is {}, in digits without a sign or an exponent; is \
+                "the {what} is {field}, and a number is read that is {}, in digits without a sign; is \
                  it the right column (--format csv:…)?",
                 if whole { "whole" } else { "0 or more" }
             )),
