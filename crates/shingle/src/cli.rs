@@ -59,7 +59,7 @@ pub(crate) struct SetupArgs {
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<usize>,
     /// With --as store: seconds between flushes of the client, besides those of the trace. [default: never]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) flush_every: Option<u64>,
     /// Send each block by itself, destages in the order the policy names them (`4k`, as the papers'
     /// prototypes do). [default: off]
@@ -240,6 +240,11 @@ pub(crate) fn copies(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| format!("give a whole number from 1 to {}", u32::MAX))
 }
 
+/// Seconds; none are refused later, wherever they come from.
+pub(crate) fn seconds(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "give whole seconds, at least 1".to_owned())
+}
+
 /// A factor above zero, in thousandths.
 pub(crate) fn factor(text: &str) -> Result<u64, String> {
     let value: f64 = text.parse().map_err(|_| format!("`{text}` is no factor such as 2 or 0.5"))?;
@@ -258,6 +263,8 @@ mod tests {
     fn numbers_and_factors() {
         assert_eq!(number("2M"), Ok(2_000_000));
         assert!(number("0").is_err() && number("x").is_err() && number("99999999999999G").is_err());
+        assert_eq!(seconds("5"), Ok(5));
+        assert_eq!(seconds("0.5"), Err("give whole seconds, at least 1".to_owned()));
         assert_eq!(factor("0.5"), Ok(500));
         assert!(factor("0").is_err() && factor("-1").is_err() && factor("NaN").is_err());
     }

@@ -372,6 +372,14 @@ fn packing_is_offered_where_it_helps() {
         let told = &["; the zones that it touches take ", " bytes: choose a larger drive with -d"];
         folder.refused(1, &[&run(wide)[..], more].concat(), told);
     }
+    // Zones that are only trimmed are packed as well.
+    let header = "time_us,op,offset_bytes,size_bytes";
+    folder.write("trim.csv", format!("{header}\n0,T,0,10000000000000\n1,W,0,4096\n"));
+    for more in [&[][..], &["--remap"]] {
+        let told =
+            &["request 1 ends", "; the zones that it touches take 100000", "choose a larger"];
+        folder.refused(1, &[&run("trim.csv")[..], more].concat(), told);
+    }
 }
 
 /// What reads of a trace would end in, at the first block that nobody wrote.
@@ -821,6 +829,10 @@ fn a_papers_orders_are_looked_for_on_any_trace() {
     let two = ["reproduce", "pore", "--on", "none.csv,own.csv", "-q"];
     let output = folder.command(&two).output().expect("started");
     let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(
+        out.contains("nothing to compare on any trace") && !out.contains("of 0 traces"),
+        "{out}"
+    );
     assert!(out.contains("of 1 traces") && output.status.code() == Some(1), "{out}{err}");
     assert!(err.contains("1 of 2 traces were not run") && err.contains("none.csv"), "{err}");
     let both = folder.command(&["reproduce", "pore", "--on", "own.csv", "--scale", "0.5"]).output();
@@ -871,6 +883,7 @@ fn a_paper_that_cannot_be_reproduced_so_says_why() {
     refused(&["sac", "--figure", "99"], &["no figure `99`", "table-5"]);
     refused(&["sac", "--scale", "0"], &["--scale 0", "above 0"]);
     refused(&["sac", "--seeds", "0"], &["--seeds 0"]);
+    refused(&["pore", "--figure", "16", "--threads", "0"], &["--threads 0: give at least 1"]);
     refused(&["pore", "--write"], &["--figure 10"]);
     refused(&["sac", "--figure", "10", "-d", "st800"], &["st8000as0002"]);
     refused(&["pore", "--figure", "16", "--free", "heat=2"], &["heat", "zone-skew"]);

@@ -99,13 +99,16 @@ pub(crate) fn on_traces(result: &OnTraces, color: Color) -> String {
         }
         let count = |outcome| claim.found.iter().filter(|found| found.outcome == outcome).count();
         let (holds, not) = (count(Outcome::Holds), count(Outcome::DoesNotHold));
+        let found = match holds + not {
+            0 => "nothing to compare on any trace".to_owned(),
+            compared => format!("holds on {holds} of {compared} traces"),
+        };
         text += &format!(
-            "{}: {}\n{}; to hold: {}\n{table}\nholds on {holds} of {} traces\n\n",
+            "{}: {}\n{}; to hold: {}\n{table}\n{found}\n\n",
             claim.at,
             claim.says,
             claim.metric,
             chains.join(", "),
-            holds + not,
         );
     }
     for trace in &result.traces {

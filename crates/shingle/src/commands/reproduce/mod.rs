@@ -22,7 +22,8 @@ use shingle_papers::traces::Traces;
 use shingle_papers::turned::Before;
 use shingle_trace::Choice;
 
-use crate::cli::{self, Global};
+use crate::cli::{self, Global, SetupArgs};
+use crate::commands::setup;
 use crate::output::{self, note, print};
 use crate::progress::Progress;
 use crate::{Usage, table};
@@ -243,7 +244,7 @@ fn kept(folder: &Path, fresh: bool) -> anyhow::Result<Kept> {
 }
 
 fn pool(args: &Reproduce) -> anyhow::Result<rayon::ThreadPool> {
-    Ok(rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?)
+    setup::pool(&SetupArgs { threads: args.threads, ..SetupArgs::default() })
 }
 
 /// The drive that Figure 10 of SAC measures.
