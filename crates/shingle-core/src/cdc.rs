@@ -16,7 +16,8 @@ pub mod held;
 pub mod recent;
 
 use crate::drive_view::Costs;
-use crate::params::{Kind, Param, Params};
+use crate::param;
+use crate::params::{Param, Params};
 use crate::parts::{Links, Recency};
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, Zoning};
 use crate::slots::Slots;
@@ -145,29 +146,17 @@ pub trait Pair: Clone + Send + 'static {
 }
 
 /// Parameters of the comparator.
-pub const WINDOW: Param = Param {
-    name: "window",
-    kind: Kind::Ratio,
-    default: "0.8",
-    about: "blocks not used within this many cache sizes of accesses are cold (prototype)",
-};
+pub const WINDOW: Param = param!("window": Ratio = "0.8",
+    "blocks not used within this many cache sizes of accesses are cold (prototype)");
 
 /// See [`WINDOW`].
-pub const CLEAN_PART: Param = Param {
-    name: "clean_part",
-    kind: Kind::Count,
-    default: "80",
-    about: "a clean group is one such part of the cache (prototype: 100,000 of 8 M blocks)",
-};
+pub const CLEAN_PART: Param = param!("clean_part": Count = "80",
+    "a clean group is one such part of the cache (prototype: 100,000 of 8 M blocks)");
 
 /// See [`WINDOW`].
-pub const COST: Param = Param {
-    name: "cost",
-    kind: Kind::Choice(&["drive", "paper"]),
-    default: "drive",
-    about: "costs to plan with: those of the drive, or R(x) = 0.728 x + 436 ms (SAC §4.4) and \
-            L_read = 14 ms (prototype) whatever the drive",
-};
+pub const COST: Param = param!("cost": Choice(&["drive", "paper"]) = "drive",
+    "costs to plan with: those of the drive, or R(x) = 0.728 x + 436 ms (SAC §4.4) and L_read = 14 ms \
+     (prototype) whatever the drive");
 
 /// Blocks in a group, of a cache of this size ([`CLEAN_PART`]).
 #[must_use]

@@ -17,6 +17,24 @@ pub struct Param {
     pub about: &'static str,
 }
 
+/// A [`Param`] in a line: its name, its [`Kind`], its default, what it does.
+///
+/// ```
+/// const BATCH: shingle_core::params::Param =
+///     shingle_core::param!("batch": Count = "1", "victims an eviction asks for");
+/// ```
+#[macro_export]
+macro_rules! param {
+    ($name:tt: $kind:ident $(($words:expr))? = $default:expr, $about:expr) => {
+        $crate::params::Param {
+            name: $name,
+            kind: $crate::params::Kind::$kind $(($words))?,
+            default: $default,
+            about: $about,
+        }
+    };
+}
+
 /// What values a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

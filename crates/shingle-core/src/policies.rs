@@ -3,7 +3,8 @@
 //! policies reads these two tables.
 
 use crate::order::{Order, Plain};
-use crate::params::{Kind, Param, Params};
+use crate::param;
+use crate::params::{Param, Params};
 use crate::policy::{Access, Memory};
 use crate::registry::{Entry, Registry};
 use crate::slots::Slots;
@@ -26,12 +27,8 @@ orders! {
 }
 
 /// The parameter by which a policy over [`AnyOrder`] is told its base.
-pub const BASE: Param = Param {
-    name: "base",
-    kind: Kind::Choice(ORDER_NAMES),
-    default: "lru",
-    about: "the order underneath: any policy that only orders",
-};
+pub const BASE: Param = param!("base": Choice(ORDER_NAMES) = "lru",
+    "the order underneath: any policy that only orders");
 
 /// Declares each policy's module and its entry: `file => type`, or `file => type | type` if a file
 /// has several.

@@ -2,7 +2,8 @@
 
 use crate::cache::{Cache, CacheCore};
 use crate::drive_view::{Costs, DriveView, InOrder, NO_POINTER};
-use crate::params::{Kind, Param, Params, nearest};
+use crate::param;
+use crate::params::{Param, Params, nearest};
 use crate::policy::{Idle, Policy, ZONE, Zoning};
 use crate::slots::Slots;
 use crate::whole_bands::Taken;
@@ -10,28 +11,15 @@ use crate::zones::ZoneMap;
 
 /// Parameters of the cache itself: `cache.NAME`.
 pub const CACHE_PARAMS: &[Param] = &[
-    Param {
-        name: "batch",
-        kind: Kind::Count,
-        default: "1",
-        about: "victims an eviction asks for; the papers' prototypes use 64. lirs names no more than \
-                its HIR blocks at a time: raise lirs.hirs with it",
-    },
-    Param {
-        name: "reads",
-        kind: Kind::Choice(&["policy", "bypass"]),
-        default: "policy",
-        about: "reads that miss: as the policy has it, or never into the cache, as in the write \
-                caches of ROCO",
-    },
-    Param {
-        name: "bands",
-        kind: Kind::Choice(&["policy", "whole"]),
-        default: "policy",
-        about: "what leaves dirty is written as the policy has it, or with all that is dirty of its band, \
-                in one pass over the whole band: of disks that take bands written in order past their \
-                buffer or are host-aware, and with POLICY.zone=bands",
-    },
+    param!("batch": Count = "1",
+        "victims an eviction asks for; the papers' prototypes use 64. lirs names no more than its HIR blocks \
+         at a time: raise lirs.hirs with it"),
+    param!("reads": Choice(&["policy", "bypass"]) = "policy",
+        "reads that miss: as the policy has it, or never into the cache, as in the write caches of ROCO"),
+    param!("bands": Choice(&["policy", "whole"]) = "policy",
+        "what leaves dirty is written as the policy has it, or with all that is dirty of its band, in one pass \
+         over the whole band: of disks that take bands written in order past their buffer or are host-aware, \
+         and with POLICY.zone=bands"),
 ];
 
 /// What a cache is made for.

@@ -15,7 +15,8 @@
 use crate::cdc::held::Held;
 use crate::cdc::{CLEAN_PART, COST, Cdc, Pair, WINDOW, group_blocks};
 use crate::order::Order;
-use crate::params::{Kind, Param, Params};
+use crate::param;
+use crate::params::{Param, Params};
 use crate::policies::lru::Lru;
 use crate::policies::{AnyOrder, ORDER_NAMES};
 use crate::policy::ZONE;
@@ -57,18 +58,8 @@ impl Pair for Any {
         WINDOW,
         CLEAN_PART,
         COST,
-        Param {
-            name: "dirty",
-            kind: Kind::Choice(ORDER_NAMES),
-            default: "lru",
-            about: "the order of the dirty blocks",
-        },
-        Param {
-            name: "clean",
-            kind: Kind::Choice(ORDER_NAMES),
-            default: "lru",
-            about: "the order of the clean blocks",
-        },
+        param!("dirty": Choice(ORDER_NAMES) = "lru", "the order of the dirty blocks"),
+        param!("clean": Choice(ORDER_NAMES) = "lru", "the order of the clean blocks"),
     ];
     type Clean = Held<AnyOrder>;
     type Dirty = Held<AnyOrder>;

@@ -13,7 +13,8 @@
 //! `cache.batch` would make LIRS an LRU. For larger batches raise `lirs.hirs`.
 
 use crate::order::Order;
-use crate::params::{Kind, Param, Params};
+use crate::param;
+use crate::params::{Param, Params};
 use crate::parts::{Ghosts, Links, List};
 use crate::policy::{Access, Memory};
 use crate::slots::Slots;
@@ -87,19 +88,11 @@ impl Order for Lirs {
     const NAME: &'static str = "lirs";
     const ABOUT: &'static str = "LIRS: low inter-reference recency stays (SIGMETRICS 2002)";
     const PARAMS: &'static [Param] = &[
-        Param {
-            name: "hirs",
-            kind: Kind::Ratio,
-            default: "0.01",
-            about: "part of the cache for resident HIR blocks (paper), at least a block; an eviction \
-                    names no more than these, whatever cache.batch asks for",
-        },
-        Param {
-            name: "ghosts",
-            kind: Kind::Ratio,
-            default: "0.5",
-            about: "HIR blocks remembered that are not cached, in cache sizes, at most 4 (own)",
-        },
+        param!("hirs": Ratio = "0.01",
+            "part of the cache for resident HIR blocks (paper), at least a block; an eviction names no more \
+             than these, whatever cache.batch asks for"),
+        param!("ghosts": Ratio = "0.5",
+            "HIR blocks remembered that are not cached, in cache sizes, at most 4 (own)"),
     ];
 
     fn new(params: &Params, slots: &Slots) -> Self {

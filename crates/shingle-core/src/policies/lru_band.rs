@@ -5,7 +5,8 @@
 //! are written, band by band.
 
 use crate::idle::{LOOKED_AT, Round};
-use crate::params::{Kind, Param, Params};
+use crate::param;
+use crate::params::{Param, Params};
 use crate::parts::{ByZone, Links, List};
 use crate::policy::{Access, Idle, Memory, Policy, Victims, Zoning};
 use crate::slots::Slots;
@@ -56,18 +57,10 @@ impl Policy for LruBand {
     const ZONING: Zoning = Zoning::Bands;
     const IDLE: Idle = Idle::Names;
     const PARAMS: &'static [Param] = &[
-        Param {
-            name: "clean",
-            kind: Kind::Choice(&["evict", "keep"]),
-            default: "evict",
-            about: "clean blocks of the victim's band leave too (paper), or stay",
-        },
-        Param {
-            name: "clean_victim",
-            kind: Kind::Choice(&["band", "alone"]),
-            default: "band",
-            about: "a clean victim takes its band along (paper), or leaves alone, as nothing is written for it",
-        },
+        param!("clean": Choice(&["evict", "keep"]) = "evict",
+            "clean blocks of the victim's band leave too (paper), or stay"),
+        param!("clean_victim": Choice(&["band", "alone"]) = "band",
+            "a clean victim takes its band along (paper), or leaves alone, as nothing is written for it"),
     ];
 
     fn new(params: &Params, slots: &Slots) -> Self {

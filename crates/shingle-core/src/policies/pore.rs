@@ -40,7 +40,8 @@ use core::marker::PhantomData;
 use crate::gated::Gated;
 use crate::idle::{LOOKED_AT, Round};
 use crate::order::Order;
-use crate::params::{Kind, Param, Params};
+use crate::param;
+use crate::params::{Param, Params};
 use crate::parts::ZoneIndex;
 use crate::policies::{AnyOrder, BASE};
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, ZONE, Zoning};
@@ -249,27 +250,14 @@ impl<S: Scheme, O: Order> Policy for Pore<S, O> {
     const PARAMS: &'static [Param] = &[
         BASE,
         Param { default: "20MiB", about: "size of a zone (PORE §V-E: 20 MB), or bands", ..ZONE },
-        Param {
-            name: "period",
-            kind: Kind::Ratio,
-            default: "1",
-            about: "dirty blocks written into the cache between two divisions, in buffer sizes \
-                    (PORE §IV-B.3)",
-        },
-        Param {
-            name: "history",
-            kind: Kind::Choice(&["cached", "period", "forever"]),
-            default: "cached",
-            about: "accesses that make a zone popular: those of each dirty block in the cache, those \
-                    since the last division, or of each block for as long as the prototype remembers it",
-        },
-        Param {
-            name: "division",
-            kind: Kind::Choice(&["paper", "prototype"]),
-            default: "paper",
-            about: "exact ranks, coldest open blocks first (paper), or ranks in whole thousandths, \
-                    and hottest first of those open when the period begins (prototype)",
-        },
+        param!("period": Ratio = "1",
+            "dirty blocks written into the cache between two divisions, in buffer sizes (PORE §IV-B.3)"),
+        param!("history": Choice(&["cached", "period", "forever"]) = "cached",
+            "accesses that make a zone popular: those of each dirty block in the cache, those since the last \
+             division, or of each block for as long as the prototype remembers it"),
+        param!("division": Choice(&["paper", "prototype"]) = "paper",
+            "exact ranks, coldest open blocks first (paper), or ranks in whole thousandths, and hottest first \
+             of those open when the period begins (prototype)"),
     ];
 
     fn new(params: &Params, slots: &Slots) -> Self {

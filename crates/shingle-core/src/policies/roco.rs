@@ -28,7 +28,8 @@
 
 mod heat;
 
-use crate::params::{Kind, Param, Params};
+use crate::param;
+use crate::params::{Param, Params};
 use crate::parts::{ByZone, Links, List, Tournament, ZoneIndex};
 use crate::plan::{Manner, WriteOrder};
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, Zoning};
@@ -311,27 +312,15 @@ impl Policy for Roco {
     const ZONING: Zoning = Zoning::Exposed;
     const IDLE: Idle = Idle::Names;
     const PARAMS: &'static [Param] = &[
-        Param {
-            name: "host-rmw",
-            kind: Kind::Ratio,
-            default: "0.8",
-            about: "cached part of a zone from which on the host reads the rest and rewrites it \
-                    (§2.2: such as 80 %); above 1: never",
-        },
-        Param {
-            name: "heat",
-            kind: Kind::Choice(&["recent", "count"]),
-            default: "recent",
-            about: "heat of a zone: accesses a cached block, half as much for each cache of accesses \
-                    since (§3.2: the access frequency), or all alike (equation 1 to the letter)",
-        },
-        Param {
-            name: "counted",
-            kind: Kind::Choice(&["writes", "accesses"]),
-            default: "writes",
-            about: "what counts towards the heat of a zone: blocks written (§3.2: data that arrive), \
-                    or read hits too",
-        },
+        param!("host-rmw": Ratio = "0.8",
+            "cached part of a zone from which on the host reads the rest and rewrites it (§2.2: such as 80 %); \
+             above 1: never"),
+        param!("heat": Choice(&["recent", "count"]) = "recent",
+            "heat of a zone: accesses a cached block, half as much for each cache of accesses since (§3.2: the \
+             access frequency), or all alike (equation 1 to the letter)"),
+        param!("counted": Choice(&["writes", "accesses"]) = "writes",
+            "what counts towards the heat of a zone: blocks written (§3.2: data that arrive), or read hits \
+             too"),
     ];
 
     fn new(params: &Params, slots: &Slots) -> Self {

@@ -12,7 +12,8 @@
 use prefetch_index::prefetch_index;
 
 use crate::order::Order;
-use crate::params::{Kind, Param, Params};
+use crate::param;
+use crate::params::{Param, Params};
 use crate::parts::{Ghosts, Links, List};
 use crate::policies::clock::second_chance;
 use crate::policy::{Access, Memory};
@@ -86,12 +87,8 @@ impl S3Fifo {
 impl Order for S3Fifo {
     const NAME: &'static str = "s3-fifo";
     const ABOUT: &'static str = "S3-FIFO: a small queue sifts, a main one keeps (SOSP 2023)";
-    const PARAMS: &'static [Param] = &[Param {
-        name: "small",
-        kind: Kind::Ratio,
-        default: "0.1",
-        about: "part of the cache for the small queue, at least a block (paper)",
-    }];
+    const PARAMS: &'static [Param] = &[param!("small": Ratio = "0.1",
+        "part of the cache for the small queue, at least a block (paper)")];
 
     fn new(params: &Params, slots: &Slots) -> Self {
         let capacity = slots.capacity();

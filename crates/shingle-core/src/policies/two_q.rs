@@ -7,7 +7,8 @@
 //! If the queue whose turn it is has nobody who may leave, the other one gives.
 
 use crate::order::Order;
-use crate::params::{Kind, Param, Params};
+use crate::param;
+use crate::params::{Param, Params};
 use crate::parts::{Ghosts, Links, List};
 use crate::policy::{Access, Memory};
 use crate::slots::Slots;
@@ -51,18 +52,8 @@ impl Order for TwoQ {
     const NAME: &'static str = "2q";
     const ABOUT: &'static str = "2Q: what comes back after it left a FIFO queue is hot (VLDB 1994)";
     const PARAMS: &'static [Param] = &[
-        Param {
-            name: "kin",
-            kind: Kind::Ratio,
-            default: "0.25",
-            about: "part of the cache for A1in (paper), at least a block",
-        },
-        Param {
-            name: "kout",
-            kind: Kind::Ratio,
-            default: "0.5",
-            about: "names in A1out, in cache sizes (paper), at most 4",
-        },
+        param!("kin": Ratio = "0.25", "part of the cache for A1in (paper), at least a block"),
+        param!("kout": Ratio = "0.5", "names in A1out, in cache sizes (paper), at most 4"),
     ];
 
     fn new(params: &Params, slots: &Slots) -> Self {

@@ -8,7 +8,8 @@
 //! takes room from the main part without a contest.
 
 use crate::order::Order;
-use crate::params::{Kind, Param, Params};
+use crate::param;
+use crate::params::{Param, Params};
 use crate::parts::{Links, List, Sketch};
 use crate::policy::{Access, Memory};
 use crate::slots::Slots;
@@ -55,24 +56,12 @@ impl Order for WTinyLfu {
     const NAME: &'static str = "w-tinylfu";
     const ABOUT: &'static str = "W-TinyLFU: who was used more often gets in (TOS 2017)";
     const PARAMS: &'static [Param] = &[
-        Param {
-            name: "window",
-            kind: Kind::Ratio,
-            default: "0.01",
-            about: "part of the cache for the window (paper), at least a block",
-        },
-        Param {
-            name: "protected",
-            kind: Kind::Ratio,
-            default: "0.8",
-            about: "part of the main part for protected blocks (paper), at most 1",
-        },
-        Param {
-            name: "sample",
-            kind: Kind::Count,
-            default: "10",
-            about: "counts are halved every so many cache sizes of uses (own choice)",
-        },
+        param!("window": Ratio = "0.01",
+            "part of the cache for the window (paper), at least a block"),
+        param!("protected": Ratio = "0.8",
+            "part of the main part for protected blocks (paper), at most 1"),
+        param!("sample": Count = "10",
+            "counts are halved every so many cache sizes of uses (own choice)"),
     ];
 
     fn new(params: &Params, slots: &Slots) -> Self {

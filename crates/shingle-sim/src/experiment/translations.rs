@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shingle_core::params::{Kind, Param, Params, nearest};
+use shingle_core::param;
+use shingle_core::params::{Param, Params, nearest};
 use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 use shingle_drive::{Description, Drive};
@@ -19,20 +20,12 @@ use crate::translated::{Translated, layout};
 
 /// Parameters that all translations share: `translation.NAME`.
 pub const PARAMS: &[Param] = &[
-    Param {
-        name: "idle_delay_ms",
-        kind: Kind::Count,
-        default: "1000",
-        about: "open loop: how long the drive is idle, in milliseconds, before a translation that can \
-            work in idle time does (design choice, as the host-aware drives have it)",
-    },
-    Param {
-        name: CACHE_ZONES,
-        kind: Kind::Count,
-        default: "0",
-        about: "zones of a cache device, an SSD of its own as --ssd has it, that are the buffer in place of \
-                conventional ones (dm-zoned with two devices, dmzadm --format SSD DISK); 0: none",
-    },
+    param!("idle_delay_ms": Count = "1000",
+        "open loop: how long the drive is idle, in milliseconds, before a translation that can work in idle \
+         time does (design choice, as the host-aware drives have it)"),
+    param!(CACHE_ZONES: Count = "0",
+        "zones of a cache device, an SSD of its own as --ssd has it, that are the buffer in place of \
+         conventional ones (dm-zoned with two devices, dmzadm --format SSD DISK); 0: none"),
 ];
 
 const CACHE_ZONES: &str = "cache_zones";

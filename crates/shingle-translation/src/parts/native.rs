@@ -2,17 +2,14 @@
 //! sequential zones, and is there if the write pointer has passed it.
 
 use crate::translation::{Layout, Piece, Place};
-use shingle_core::params::{Kind, Param};
+use shingle_core::param;
+use shingle_core::params::Param;
 use shingle_core::units::{Block, Zone};
 
 /// What becomes of data that could go to its zone at once: [`super::Buffered::append_fresh`].
-pub(crate) const FRESH: Param = Param {
-    name: "fresh",
-    kind: Kind::Choice(&["random", "sequential"]),
-    default: "random",
-    about: "where a write goes that goes on at the write pointer of a zone of which nothing is in the buffer: to the \
-            buffer (the papers'), or to the zone (own)",
-};
+pub(crate) const FRESH: Param = param!("fresh": Choice(&["random", "sequential"]) = "random",
+    "where a write goes that goes on at the write pointer of a zone of which nothing is in the buffer: to the \
+     buffer (the papers'), or to the zone (own)");
 
 /// The write pointer of each sequential zone.
 #[derive(Clone, Debug)]

@@ -16,7 +16,8 @@ use crate::translation::{
     Counters, Held, Layout, Make, Piece, Place, Queue, Saved, Step, Translation, Work,
 };
 use core::ops::Range;
-use shingle_core::params::{Kind, Param, Params};
+use shingle_core::param;
+use shingle_core::params::{Param, Params};
 use shingle_core::units::{Block, Zone};
 
 /// See the module.
@@ -209,12 +210,8 @@ impl Make for SkylightSa {
     const ABOUT: &'static str =
         "zones hashed to buckets that are appended to and cleaned whole (Skylight, FAST 2015)";
     const PARAMS: &'static [Param] = &[
-        Param {
-            name: "buckets",
-            kind: Kind::Count,
-            default: "8",
-            about: "least number of buckets, at least 4; more if they were larger than a zone",
-        },
+        param!("buckets": Count = "8",
+            "least number of buckets, at least 4; more if they were larger than a zone"),
         FRESH,
     ];
 

@@ -12,24 +12,17 @@
 
 use super::dm_zoned::{DmZoned, FRESH, HIGH, LOW, RESERVED};
 use crate::translation::{Layout, Make, Saved};
-use shingle_core::params::{Kind, Param, Params};
+use shingle_core::param;
+use shingle_core::params::{Param, Params};
 
 impl Make for DmZoned<true> {
     const NAME: &'static str = "ucache";
     const ABOUT: &'static str = "dm-zoned in small segments, well-filled zones kept in the buffer (µCache 2020, reconstructed)";
     const PARAMS: &'static [Param] = &[
-        Param {
-            name: "segment",
-            kind: Kind::Blocks,
-            default: "4MiB",
-            about: "unit in which the buffer is given out; a zone, or an eighth of it, at most",
-        },
-        Param {
-            name: "promote",
-            kind: Kind::Ratio,
-            default: "0.5",
-            about: "share of a zone in the buffer from which on the rest is brought there too",
-        },
+        param!("segment": Blocks = "4MiB",
+            "unit in which the buffer is given out; a zone, or an eighth of it, at most"),
+        param!("promote": Ratio = "0.5",
+            "share of a zone in the buffer from which on the rest is brought there too"),
         LOW,
         HIGH,
         RESERVED,

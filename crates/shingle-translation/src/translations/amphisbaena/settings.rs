@@ -8,102 +8,40 @@ use super::resize::{HOT_MAX, HOT_MIN};
 use super::roles::Sizes;
 use super::victim::Reading;
 use crate::translation::Layout;
-use shingle_core::params::{Kind, Param, Params};
+use shingle_core::param;
+use shingle_core::params::{Param, Params};
 
 pub(super) const PARAMS: &[Param] = &[
-    Param {
-        name: "lambda",
-        kind: Kind::Ratio,
-        default: "0.1",
-        about: "part of the HFB for LUP blocks, at least a block (paper §5.1.2, §6.4)",
-    },
-    Param {
-        name: "chunk",
-        kind: Kind::Blocks,
-        default: "64KiB",
-        about: "unit of the LFB and of reallocation (paper §6.2)",
-    },
-    Param {
-        name: "window",
-        kind: Kind::Count,
-        default: "1024",
-        about: "write requests over whose mean size hot is decided (paper §6.1)",
-    },
-    Param {
-        name: "period",
-        kind: Kind::Count,
-        default: "10000",
-        about: "write requests between reallocations, 0 for none (paper §6.1)",
-    },
-    Param {
-        name: "returns",
-        kind: Kind::Choice(&["any", "none"]),
-        default: "any",
-        about: "a chunk returns to the LFB if any of its blocks was not updated in a period in which the \
-                HFB does not grow (paper §5.2.3, to the letter), or if none was",
-    },
-    Param {
-        name: "hot_share",
-        kind: Kind::Ratio,
-        default: "0.25",
-        about: "part of the buffer that is HFB at first, 0.25 to 0.75 (paper §6.3)",
-    },
-    Param {
-        name: "weight",
-        kind: Kind::Choice(&["times", "over"]),
-        default: "times",
-        about: "victims by chunks times or over fragmentation level (paper, equation 4, read twice)",
-    },
-    Param {
-        name: "sup_demote",
-        kind: Kind::Choice(&["lru", "mru"]),
-        default: "lru",
-        about: "end of the filter list for SUP blocks that become LUP (paper: lru; LIRS: mru)",
-    },
-    Param {
-        name: "shadow_needs_hot",
-        kind: Kind::Switch,
-        default: "off",
-        about: "ghosts and shadows return by requests labelled hot only (paper unclear)",
-    },
-    Param {
-        name: "history",
-        kind: Kind::Ratio,
-        default: "2",
-        about: "ghosts and shadows remembered, in sizes of the HFB at first; 0 is no limit (own)",
-    },
-    Param {
-        name: "idle",
-        kind: Kind::Switch,
-        default: "on",
-        about: "clean the LFB in idle time (paper §5.3)",
-    },
-    Param {
-        name: "idle_free",
-        kind: Kind::Ratio,
-        default: "0.1",
-        about: "part of the LFB that idle time frees (own)",
-    },
-    Param {
-        name: "lfb",
-        kind: Kind::Choice(&["frames", "blocks"]),
-        default: "frames",
-        about: "what fills the LFB: chunks, however little is in them (paper §5.2.1), or the blocks in it",
-    },
-    Param {
-        name: "collect",
-        kind: Kind::Choice(&["span", "runs"]),
-        default: "span",
-        about: "a chunk is read at once from its first to its last live block (paper §6.3, figure 10b), \
-                or in a read for each run of them",
-    },
-    Param {
-        name: "abort",
-        kind: Kind::Choice(&["victim", "zone", "off"]),
-        default: "victim",
-        about: "stop collecting when a write waits for a chunk of the victim (paper §5.3), or for any \
-                block of its zone",
-    },
+    param!("lambda": Ratio = "0.1",
+        "part of the HFB for LUP blocks, at least a block (paper §5.1.2, §6.4)"),
+    param!("chunk": Blocks = "64KiB", "unit of the LFB and of reallocation (paper §6.2)"),
+    param!("window": Count = "1024",
+        "write requests over whose mean size hot is decided (paper §6.1)"),
+    param!("period": Count = "10000",
+        "write requests between reallocations, 0 for none (paper §6.1)"),
+    param!("returns": Choice(&["any", "none"]) = "any",
+        "a chunk returns to the LFB if any of its blocks was not updated in a period in which the HFB does not \
+         grow (paper §5.2.3, to the letter), or if none was"),
+    param!("hot_share": Ratio = "0.25",
+        "part of the buffer that is HFB at first, 0.25 to 0.75 (paper §6.3)"),
+    param!("weight": Choice(&["times", "over"]) = "times",
+        "victims by chunks times or over fragmentation level (paper, equation 4, read twice)"),
+    param!("sup_demote": Choice(&["lru", "mru"]) = "lru",
+        "end of the filter list for SUP blocks that become LUP (paper: lru; LIRS: mru)"),
+    param!("shadow_needs_hot": Switch = "off",
+        "ghosts and shadows return by requests labelled hot only (paper unclear)"),
+    param!("history": Ratio = "2",
+        "ghosts and shadows remembered, in sizes of the HFB at first; 0 is no limit (own)"),
+    param!("idle": Switch = "on", "clean the LFB in idle time (paper §5.3)"),
+    param!("idle_free": Ratio = "0.1", "part of the LFB that idle time frees (own)"),
+    param!("lfb": Choice(&["frames", "blocks"]) = "frames",
+        "what fills the LFB: chunks, however little is in them (paper §5.2.1), or the blocks in it"),
+    param!("collect": Choice(&["span", "runs"]) = "span",
+        "a chunk is read at once from its first to its last live block (paper §6.3, figure 10b), or in a read \
+         for each run of them"),
+    param!("abort": Choice(&["victim", "zone", "off"]) = "victim",
+        "stop collecting when a write waits for a chunk of the victim (paper §5.3), or for any block of its \
+         zone"),
 ];
 
 /// Which waiting writes end a collection (paper §5.3, "write requests for the current victim").

@@ -38,7 +38,8 @@ use crate::translation::{
 };
 use chunks::Chunks;
 use copy::{Copy, To};
-use shingle_core::params::{Kind, Param, Params};
+use shingle_core::param;
+use shingle_core::params::{Param, Params};
 use shingle_core::units::{Block, Zone};
 
 mod chunks;
@@ -298,46 +299,22 @@ impl<const PROMOTE: bool> Translation for DmZoned<PROMOTE> {
     }
 }
 
-pub(super) const LOW: Param = Param {
-    name: "low",
-    kind: Kind::Ratio,
-    default: "0.3",
-    about: "share of free segments at which reclaim begins (DMZ_RECLAIM_LOW_UNMAP_ZONES)",
-};
-pub(super) const HIGH: Param = Param {
-    name: "high",
-    kind: Kind::Ratio,
-    default: "0.5",
-    about: "share of free segments at which reclaim ends (DMZ_RECLAIM_HIGH_UNMAP_ZONES)",
-};
-pub(super) const RESERVED: Param = Param {
-    name: "reserved",
-    kind: Kind::Count,
-    default: "16",
-    about: "zones kept from the host (DMZ_NR_RESERVED_SEQ); an eighth of the zones at most",
-};
+pub(super) const LOW: Param = param!("low": Ratio = "0.3",
+    "share of free segments at which reclaim begins (DMZ_RECLAIM_LOW_UNMAP_ZONES)");
+pub(super) const HIGH: Param = param!("high": Ratio = "0.5",
+    "share of free segments at which reclaim ends (DMZ_RECLAIM_HIGH_UNMAP_ZONES)");
+pub(super) const RESERVED: Param = param!("reserved": Count = "16",
+    "zones kept from the host (DMZ_NR_RESERVED_SEQ); an eighth of the zones at most");
 
-pub(super) const FRESH: Param = Param {
-    name: "fresh",
-    kind: Kind::Choice(&["random", "sequential"]),
-    default: "random",
-    about: "where a chunk begins of which nothing is anywhere: in the buffer (the kernel's), or, if it is written \
-            from its first block on, in a zone (own)",
-};
+pub(super) const FRESH: Param = param!("fresh": Choice(&["random", "sequential"]) = "random",
+    "where a chunk begins of which nothing is anywhere: in the buffer (the kernel's), or, if it is written \
+     from its first block on, in a zone (own)");
 
-const KERNELS_HIGH: Param = Param {
-    name: "high",
-    kind: Kind::Ratio,
-    default: "0.3",
-    about: "share of free segments at which reclaim ends; the kernel's 0.5 (DMZ_RECLAIM_HIGH_UNMAP_ZONES) stops \
-            nothing that `low` has not",
-};
-const IDLE: Param = Param {
-    name: "idle",
-    kind: Kind::Ratio,
-    default: "1",
-    about: "share of free segments up to which idle time reclaims (dmz_should_reclaim: all)",
-};
+const KERNELS_HIGH: Param = param!("high": Ratio = "0.3",
+    "share of free segments at which reclaim ends; the kernel's 0.5 (DMZ_RECLAIM_HIGH_UNMAP_ZONES) stops \
+     nothing that `low` has not");
+const IDLE: Param = param!("idle": Ratio = "1",
+    "share of free segments up to which idle time reclaims (dmz_should_reclaim: all)");
 
 impl Make for DmZoned<false> {
     const NAME: &'static str = "dm-zoned";

@@ -23,7 +23,8 @@ use crate::translation::{
     Counters, Held, Layout, Make, Piece, Queue, Saved, Step, Translation, Work,
 };
 use requeue::Requeue;
-use shingle_core::params::{Kind, Param, Params};
+use shingle_core::param;
+use shingle_core::params::{Param, Params};
 use shingle_core::units::{Block, Zone};
 
 mod heat;
@@ -272,24 +273,11 @@ impl Make for Fluid<true> {
     const ABOUT: &'static str =
         "the log of fluid, blocks of hot zones re-queued instead of written back (FluidSMR 2021)";
     const PARAMS: &'static [Param] = &[
-        Param {
-            name: "sigma",
-            kind: Kind::Ratio,
-            default: "1",
-            about: "standard deviations above the mean of written blocks that make a zone hot",
-        },
-        Param {
-            name: "requeued",
-            kind: Kind::Ratio,
-            default: "0.75",
-            about: "most of the log that re-queued blocks may take",
-        },
-        Param {
-            name: "batch",
-            kind: Kind::Blocks,
-            default: "64b",
-            about: "blocks re-queued together, and kept free for it; an eighth of the log at most",
-        },
+        param!("sigma": Ratio = "1",
+            "standard deviations above the mean of written blocks that make a zone hot"),
+        param!("requeued": Ratio = "0.75", "most of the log that re-queued blocks may take"),
+        param!("batch": Blocks = "64b",
+            "blocks re-queued together, and kept free for it; an eighth of the log at most"),
         FRESH,
     ];
 

@@ -9,7 +9,8 @@ use super::zones::{Keeps, Zones};
 use super::{GROUPS_MAX, Log};
 use crate::parts::countable;
 use crate::translation::{Counters, Layout, Make, Saved, Work};
-use shingle_core::params::{Kind, Param, Params};
+use shingle_core::param;
+use shingle_core::params::{Param, Params};
 
 /// In thousandths, and in zones.
 #[derive(Clone, Copy, Debug)]
@@ -25,51 +26,23 @@ impl Make for Log {
     const NAME: &'static str = "log";
     const ABOUT: &'static str = "everything appended, a map of blocks, zones cleaned for room (LFS 1991, as SMRSTORE 2023 and CSAL)";
     const PARAMS: &'static [Param] = &[
-        Param {
-            name: "victim",
-            kind: Kind::Choice(&["greedy", "cost-benefit", "price"]),
-            default: "greedy",
-            about: "the zone cleaned next: fewest live blocks, or most of (1-u)*age/(1+u) (LFS §3.5), \
-                    or by the price of the policy disk-time (this project)",
-        },
-        Param {
-            name: "group",
-            kind: Kind::Choice(&["none", "moved", "sepbit"]),
-            default: "moved",
-            about: "blocks that go to a zone together: all, those written and those moved by cleaning, or \
-                    six classes by how long they are expected to live (SepBIT, FAST 2022, §3)",
-        },
-        Param {
-            name: "spare",
-            kind: Kind::Ratio,
-            default: "0.2",
-            about: "share of the zones kept from the host, less than 1 (the default of SPDK's FTL, which is CSAL's)",
-        },
-        Param {
-            name: "garbage",
-            kind: Kind::Ratio,
-            default: "0.15",
-            about: "share of what is written beyond which garbage is cleaned as fast as it is made (SepBIT's \
-                    experiments); 1: only when room runs out",
-        },
-        Param {
-            name: "reserve",
-            kind: Kind::Count,
-            default: "5",
-            about: "free zones at which the same begins (SPDK's FTL); half of those to spare at most",
-        },
-        Param {
-            name: "idle",
-            kind: Kind::Ratio,
-            default: "0.1",
-            about: "share of garbage down to which idle time cleans (design choice); 1: never",
-        },
-        Param {
-            name: "open",
-            kind: Kind::Count,
-            default: "6",
-            about: "zones open at a time at most; the last groups share one if there are more",
-        },
+        param!("victim": Choice(&["greedy", "cost-benefit", "price"]) = "greedy",
+            "the zone cleaned next: fewest live blocks, or most of (1-u)*age/(1+u) (LFS §3.5), or by the price \
+             of the policy disk-time (this project)"),
+        param!("group": Choice(&["none", "moved", "sepbit"]) = "moved",
+            "blocks that go to a zone together: all, those written and those moved by cleaning, or six classes \
+             by how long they are expected to live (SepBIT, FAST 2022, §3)"),
+        param!("spare": Ratio = "0.2",
+            "share of the zones kept from the host, less than 1 (the default of SPDK's FTL, which is CSAL's)"),
+        param!("garbage": Ratio = "0.15",
+            "share of what is written beyond which garbage is cleaned as fast as it is made (SepBIT's \
+             experiments); 1: only when room runs out"),
+        param!("reserve": Count = "5",
+            "free zones at which the same begins (SPDK's FTL); half of those to spare at most"),
+        param!("idle": Ratio = "0.1",
+            "share of garbage down to which idle time cleans (design choice); 1: never"),
+        param!("open": Count = "6",
+            "zones open at a time at most; the last groups share one if there are more"),
     ];
     const SURVIVES_POWER_CUTS: bool = true;
     const HAS_BUFFER: bool = false;
