@@ -1,30 +1,20 @@
 //! The command as a user meets it: results on stdout, talk on stderr, exit codes, and errors of one
 //! line that say where and what to do.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+mod common;
+
+use std::io::{PipeReader, Write};
+use std::path::Path;
 use std::process::{Output, Stdio};
 
-use assert_cmd::Command;
+use common::{Folder, text, without_wall};
 use serde_json::Value;
 use shingle_core::registry::Registry;
-use tempfile::TempDir;
 
 /// A trace that is there without a file, small enough for a test.
 const SMALL: &str = "synth:mixed?requests=2k";
 
-/// A folder of its own for each test: what a command writes is seen.
-struct Folder(TempDir);
-
 impl Folder {
-    fn new() -> Folder {
-        Folder(tempfile::tempdir().expect("a folder for the test"))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
     fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         std::fs::write(self.path(name), content).expect("written");
     }
@@ -39,24 +29,10 @@ impl Folder {
         names
     }
 
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
-        command.current_dir(self.0.path()).env_remove("NO_COLOR").env_remove("COLUMNS").args(args);
-        command
-    }
-
-    /// Runs to success, and returns stdout and stderr.
-    fn done(&self, args: &[&str]) -> (String, String) {
-        let output = self.command(args).output().expect("started");
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(0), "{args:?}: {err}");
-        (out, err)
-    }
-
     /// Is refused with `code` and one line, and leaves nothing behind.
-    fn refused(&self, code: i32, args: &[&str], told: &[&str]) {
+    fn refuses(&self, code: i32, args: &[&str], told: &[&str]) {
         let before = self.names();
-        self.is_one_line(code, args, told, &self.command(args).output().expect("started"));
+        self.is_one_line(code, args, told, &self.command("").args(args).output().expect("started"));
         assert_eq!(self.names(), before, "{args:?}: a file was left");
     }
 
@@ -75,8 +51,8 @@ impl Folder {
     }
 
     /// The JSON of a run or comparison, as bytes, without the parts that tell real time and the command.
-    fn json(&self, args: &[&str]) -> String {
-        let (out, _) = self.done(&[args, &["--json", "-"]].concat());
+    fn timeless(&self, args: &[&str]) -> String {
+        let (out, _) = self.said(&[args, &["--json", "-"]].concat());
         let mut in_wall = false;
         let timeless = out.lines().filter(|line| {
             let begins = ["\"wall\": {", "\"shingle\": {"];
@@ -88,16 +64,8 @@ impl Folder {
     }
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("text")
-}
-
 fn value(json: &str) -> Value {
     serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {json}"))
-}
-
-fn parsed(folder: &Folder, args: &[&str]) -> Value {
-    value(&folder.done(&[args, &["--json", "-", "--quiet"]].concat()).0)
 }
 
 /// Five writes and reads in the MSR format.
@@ -165,16 +133,16 @@ fn bad_data_is_told_with_its_place_and_a_way_out() {
     ] {
         folder.write(name, content);
         let told = [told, &[name]].concat();
-        folder.refused(1, &["compare", name, "--json", "out.json"], &told);
-        folder.refused(1, &["run", name, "--json", "out.json"], &told);
-        folder.refused(1, &["trace", "info", name], &told);
+        folder.refuses(1, &["compare", name, "--json", "out.json"], &told);
+        folder.refuses(1, &["run", name, "--json", "out.json"], &told);
+        folder.refuses(1, &["trace", "info", name], &told);
     }
     folder.write("binary.csv", &records);
     let told = ["binary.csv", "line 1", "binary"];
-    folder.refused(1, &["compare", "binary.csv", "--format", "msr"], &told);
-    folder.refused(1, &["compare", "missing.csv"], &["missing.csv", "No such file", "synth:NAME"]);
+    folder.refuses(1, &["compare", "binary.csv", "--format", "msr"], &told);
+    folder.refuses(1, &["compare", "missing.csv"], &["missing.csv", "No such file", "synth:NAME"]);
     std::fs::create_dir(folder.path("traces")).expect("made");
-    folder.refused(1, &["compare", "traces"], &["traces", "directory", "name a trace file"]);
+    folder.refuses(1, &["compare", "traces"], &["traces", "directory", "name a trace file"]);
 }
 
 #[test]
@@ -183,8 +151,8 @@ fn a_request_beyond_the_drive_is_told_and_can_be_packed() {
     let far = format!("{}128166372013061629,hm,1,Write,9000000000000000,4096,1\n", msr());
     folder.write("far.csv", far);
     let args = ["compare", "far.csv", "-p", "lru", "-c", "10b", "--json", "out.json"];
-    folder.refused(1, &args, &["far.csv", "request 6", "st8000as0002", "--remap"]);
-    let (out, _) = folder.done(&["compare", "far.csv", "-p", "lru", "-c", "10b", "--remap"]);
+    folder.refuses(1, &args, &["far.csv", "request 6", "st8000as0002", "--remap"]);
+    let (out, _) = folder.said(&["compare", "far.csv", "-p", "lru", "-c", "10b", "--remap"]);
     assert!(out.contains("6 requests"), "{out}");
 }
 
@@ -197,7 +165,7 @@ fn a_terminal_does_not_obey_the_name_of_a_file() {
     folder.write(name, msr());
     let page = ["trace", "info", name, "--html", "page.html"];
     for args in [&["compare", name, "-p", "none"][..], &["run", name, "-p", "lru"], &page] {
-        let (out, err) = folder.done(args);
+        let (out, err) = folder.said(args);
         for text in [&out, &err] {
             assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{args:?}: {text}");
         }
@@ -205,9 +173,9 @@ fn a_terminal_does_not_obey_the_name_of_a_file() {
     }
     let html = std::fs::read_to_string(folder.path("page.html")).unwrap();
     assert!(!html.contains(|c: char| c.is_control() && c != '\n'));
-    folder.refused(1, &["compare", "not\x1bhere.csv"], &["not\\u{1b}here.csv"]);
+    folder.refuses(1, &["compare", "not\x1bhere.csv"], &["not\\u{1b}here.csv"]);
     let wrong = ["compare", SMALL, "-p", "none", "--json", "not\x1bhere/out.json"];
-    folder.refused(1, &wrong, &["not\u{fffd}here/out.json"]);
+    folder.refuses(1, &wrong, &["not\u{fffd}here/out.json"]);
 }
 
 #[test]
@@ -248,7 +216,7 @@ fn a_wrong_name_lists_the_right_ones_nearest_first() {
         (&["--set", "cache.batch=-1"], "give a whole number from 0 to"),
     ] {
         let args = [&["compare", SMALL, "--quiet", "--json", "out.json"], args].concat();
-        folder.refused(2, &args, &[told]);
+        folder.refuses(2, &args, &[told]);
     }
     for (args, told) in [
         (&["compare", "good.csv", "--format", "mrs"][..], "'mrs'; --format takes msr, "),
@@ -261,11 +229,11 @@ fn a_wrong_name_lists_the_right_ones_nearest_first() {
         (&["list", "policies", "sak"], "`sak`; there are sac, "),
         (&["list", "drives", "cmr590"], "`cmr590`; there are cmr5900, "),
     ] {
-        folder.refused(2, args, &[told]);
+        folder.refuses(2, args, &[told]);
     }
     for args in [&["compare", "--pace", "closed"][..], &["compare", "--pacing", "fast"], &["lits"]]
     {
-        let output = folder.command(args).output().expect("started");
+        let output = folder.command("").args(args).output().expect("started");
         assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(2), ""));
         assert!(text(&output.stderr).contains("tip:") || text(&output.stderr).contains("possible"));
     }
@@ -291,7 +259,7 @@ fn a_wrong_name_is_told_before_the_trace_is_read() {
         (both, &["--as", "store", "--depth", "0"], "--depth 0: give at least 1"),
     ] {
         for command in commands {
-            folder.refused(2, &[&[command, "there-is-none.csv"][..], args].concat(), &[told]);
+            folder.refuses(2, &[&[command, "there-is-none.csv"][..], args].concat(), &[told]);
         }
     }
     let replay = ["replay", "there-is-none.csv", "--cache", "a", "--disk", "b"];
@@ -303,7 +271,7 @@ fn a_wrong_name_is_told_before_the_trace_is_read() {
         (&["--emulate", "st8000as0002", "--set", "drive.rpm=fast"], "for example drive.rpm="),
         (&["--predict", "st8000as0002", "--ssd", "pcie-sdd"], "`pcie-sdd`; there are pcie-ssd"),
     ] {
-        folder.refused(2, &[&replay[..], args].concat(), &[told]);
+        folder.refuses(2, &[&replay[..], args].concat(), &[told]);
     }
 }
 
@@ -319,8 +287,7 @@ fn nobody_who_reads_stderr_changes_the_exit_code() {
     ] {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_shingle"));
-        let output = command.current_dir(folder.0.path()).args(args).stderr(writer).output();
+        let output = folder.command("").args(args).stderr(writer).output();
         assert_eq!(output.expect("started").status.code(), Some(code), "{args:?}");
     }
 }
@@ -330,31 +297,31 @@ fn what_changes_nothing_is_told() {
     let folder = Folder::new();
     let set = ["--set", "most.zone=10M", "--set", "sac.zone=10M", "--set", "drive.pb=1M"];
     let args = [&["run", SMALL, "-p", "sac"][..], &set].concat();
-    let (_, err) = folder.done(&args);
+    let (_, err) = folder.said(&args);
     assert!(err.contains("--set most.zone changes nothing: most is not run"), "{err}");
     assert_eq!(err.matches("changes nothing").count(), 1, "{err}");
     let args = ["compare", SMALL, "-p", "most", "--pacing", "trace", "--speed", "2"];
-    let (_, err) = folder.done(&args);
+    let (_, err) = folder.said(&args);
     assert!(!err.contains("changes nothing"), "{err}");
     let seldom = ["run", SMALL, "--set", "drive.idle_delay_ms=5", "--set", "drive.band_seed=2"];
-    let (_, err) = folder.done(&seldom);
+    let (_, err) = folder.said(&seldom);
     assert!(err.contains("drive.idle_delay_ms changes nothing without idle cleaning"), "{err}");
     assert!(
         err.contains("drive.band_seed changes nothing without drive.tracks_per_band_min"),
         "{err}"
     );
     let bands = ["--set", "drive.tracks_per_band_min=10", "--pacing", "trace"];
-    let (_, err) = folder.done(&[&seldom[..], &bands].concat());
+    let (_, err) = folder.said(&[&seldom[..], &bands].concat());
     assert!(!err.contains("changes nothing"), "{err}");
     for command in ["bound", "curve"] {
         let (out, err) =
-            folder.done(&[command, SMALL, "-p", "lru", "-c", "5%", "--set", "most.zone=10M"]);
+            folder.said(&[command, SMALL, "-p", "lru", "-c", "5%", "--set", "most.zone=10M"]);
         assert_eq!(err.matches("--set most.zone changes nothing").count(), 1, "{command}: {err}");
         assert!(out.lines().all(|line| line.chars().count() <= 100), "{command}: {out}");
     }
     let vary = "sac.window=0.5,0.8,most.zone=10M,20M";
     let (_, err) =
-        folder.done(&["sweep", SMALL, "-p", "sac", "--vary", vary, "--set", "pore.zone=1M"]);
+        folder.said(&["sweep", SMALL, "-p", "sac", "--vary", vary, "--set", "pore.zone=1M"]);
     assert!(err.contains("--vary most.zone changes nothing: most is not run"), "{err}");
     assert!(err.contains("--set pore.zone changes nothing: pore is not run"), "{err}");
     assert_eq!(err.matches("changes nothing").count(), 2, "{err}");
@@ -365,12 +332,12 @@ fn packing_is_offered_where_it_helps() {
     let folder = Folder::new();
     let run = |trace| ["run", trace, "-p", "none", "-d", "hm-tiny", "-t", "log"];
     let far = "synth:zipf?requests=1&range=40GB";
-    folder.refused(1, &run(far), &["; --remap packs the touched zones together, or choose"]);
-    folder.done(&[&run(far)[..], &["--remap"]].concat());
+    folder.refuses(1, &run(far), &["; --remap packs the touched zones together, or choose"]);
+    folder.said(&[&run(far)[..], &["--remap"]].concat());
     let wide = "synth:uniform?requests=500&range=40GB";
     for more in [&[][..], &["--remap"]] {
         let told = &["; the zones that it touches take ", " bytes: choose a larger drive with -d"];
-        folder.refused(1, &[&run(wide)[..], more].concat(), told);
+        folder.refuses(1, &[&run(wide)[..], more].concat(), told);
     }
     // Zones that are only trimmed are packed as well.
     let header = "time_us,op,offset_bytes,size_bytes";
@@ -389,8 +356,8 @@ fn a_disk_that_refuses_reads_beyond_its_pointers_needs_a_translation() {
     let run = ["run", "synth:zipf?requests=200&range=100MB", "-d", "hm-tiny", "-c", "5%"];
     let refuses = ["--set", "drive.reads_beyond_pointer=off"];
     let told = &["hm-tiny refuses reads beyond its write pointers", "with -t"];
-    folder.refused(2, &[&run[..], &refuses, &["-p", "sac-plus"]].concat(), told);
-    folder.done(&[&run[..], &refuses, &["-p", "lru", "-t", "log"]].concat());
+    folder.refuses(2, &[&run[..], &refuses, &["-p", "sac-plus"]].concat(), told);
+    folder.said(&[&run[..], &refuses, &["-p", "lru", "-t", "log"]].concat());
 }
 
 /// A disk that takes bands in order past its buffer spares itself rewrites, which the bound counts all the same.
@@ -408,7 +375,7 @@ fn no_policy_is_below_the_bound_where_bands_are_written_in_order() {
     let format = "csv:time=1/us,op=2,offset=3/bytes,size=4/bytes";
     let command =
         ["bound", "t.csv", "--format", format, "-p", "none,most,lru", "-c", "5%", "--json", "-"];
-    let (out, _) = folder.done(&command);
+    let (out, _) = folder.said(&command);
     let bound: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     for found in bound["bounds"].as_array().expect("bounds") {
         for held in found["policies"].as_array().expect("policies") {
@@ -425,7 +392,7 @@ fn the_bound_has_the_time_of_bands_that_are_written_whole() {
     let folder = Folder::new();
     let whole = ["--set", "cache.bands=whole", "--set", "policy.zone=bands", "--json", "-"];
     let command = ["bound", "synth:mixed?requests=10k", "-p", "most", "-c", "1%"];
-    let (out, _) = folder.done(&[&command[..], &whole].concat());
+    let (out, _) = folder.said(&[&command[..], &whole].concat());
     let bound: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     let took = bound["bounds"][0]["time"]["rewrite_ms"].as_f64().expect("rewrites");
     assert!(took > 100.0, "a pass over a band takes 0.2 s: {bound}");
@@ -434,7 +401,7 @@ fn the_bound_has_the_time_of_bands_that_are_written_whole() {
 #[test]
 fn a_bound_shows_times_as_other_tables_do() {
     let folder = Folder::new();
-    let (out, _) = folder.done(&["bound", "synth:mixed?requests=5k", "-p", "none"]);
+    let (out, _) = folder.said(&["bound", "synth:mixed?requests=5k", "-p", "none"]);
     let header = out.lines().find(|line| line.contains("│ policy")).expect("a table");
     assert!(header.contains(" done + left ") && out.contains(" min "), "{out}");
 }
@@ -443,7 +410,7 @@ fn a_bound_shows_times_as_other_tables_do() {
 #[test]
 fn a_negative_size_is_a_wrong_size_and_no_wrong_option() {
     let folder = Folder::new();
-    folder.refused(2, &["compare", SMALL, "-c", "-5%"], &["-c -5%: give a share above 0%"]);
+    folder.refuses(2, &["compare", SMALL, "-c", "-5%"], &["-c -5%: give a share above 0%"]);
 }
 
 #[test]
@@ -454,7 +421,7 @@ fn a_number_out_of_range_is_told_the_range() {
         (["--copies", "99999999999"], "give a whole number from 1 to 4294967295"),
         (["--offset", "99999999T"], "is too large: give less than 16777216T"),
     ] {
-        let output = folder.command(&[&["compare", SMALL], &args[..]].concat()).output();
+        let output = folder.command("").args([&["compare", SMALL], &args[..]].concat()).output();
         let output = output.expect("started");
         let err = text(&output.stderr);
         assert!(output.status.code() == Some(2) && err.contains(told), "{err}");
@@ -471,7 +438,7 @@ fn an_unknown_drive_is_wrong_usage_whoever_is_asked() {
         &["probe", "--model", "st8000dm999", "--dry-run"],
         &["reproduce", "sac", "--figure", "10", "-d", "st8000dm999"],
     ] {
-        folder.refused(2, args, &["there is no ", "`st8000dm999`; there are st"]);
+        folder.refuses(2, args, &["there is no ", "`st8000dm999`; there are st"]);
     }
 }
 
@@ -486,25 +453,25 @@ fn a_makers_number_is_answered_with_what_is_known_of_the_disk() {
         &["probe", "--model", "st4000dm004", "--dry-run"],
         &["reproduce", "sac", "--figure", "10", "-d", "ST4000DM004"],
     ] {
-        folder.refused(2, args, &known);
+        folder.refuses(2, args, &known);
     }
-    folder.refused(2, &["list", "disks", "ST4000XX"], &["`ST4000XX`", "shingle list disks"]);
+    folder.refuses(2, &["list", "disks", "ST4000XX"], &["`ST4000XX`", "shingle list disks"]);
 }
 
 #[test]
 fn disks_are_listed_by_what_their_numbers_begin_with() {
     let folder = Folder::new();
-    let (out, _) = folder.done(&["list", "disks", "ST4000DM004"]);
+    let (out, _) = folder.said(&["list", "disks", "ST4000DM004"]);
     assert!(out.contains("DM") && out.contains("smartmontools drivedb.h"), "{out}");
     assert!(!out.contains("WD40EFAX"), "{out}");
-    let all = value(&folder.done(&["list", "disks", "--json"]).0);
+    let all = value(&folder.said(&["list", "disks", "--json"]).0);
     let all = all.as_array().expect("a list");
-    let (out, _) = folder.done(&["list", "disks"]);
+    let (out, _) = folder.said(&["list", "disks"]);
     for disk in all {
         let text = |key: &str| disk[key].as_str().unwrap_or_else(|| panic!("{key}: {disk}"));
         assert!(out.contains(text("number")) && !text("source").is_empty(), "{disk}");
         assert_eq!(disk["shingled"] == true, text("kind") != "CMR", "{disk}");
-        let begun = value(&folder.done(&["list", "disks", text("number"), "--json"]).0);
+        let begun = value(&folder.said(&["list", "disks", text("number"), "--json"]).0);
         assert!(begun.as_array().expect("a list").contains(disk), "{disk}");
     }
 }
@@ -512,7 +479,7 @@ fn disks_are_listed_by_what_their_numbers_begin_with() {
 #[test]
 fn no_name_is_offered_twice() {
     let folder = Folder::new();
-    let output = folder.command(&["compare", SMALL, "--set", "drive.x=1"]).output();
+    let output = folder.command("").args(["compare", SMALL, "--set", "drive.x=1"]).output();
     let err = text(&output.expect("started").stderr);
     let (_, names) = err.trim_end().split_once("there are ").expect("a list");
     let mut names: Vec<&str> = names.split(", ").collect();
@@ -535,10 +502,10 @@ fn a_wrong_configuration_is_told_with_its_line() {
         ("type.toml", &["line 1"]),
     ] {
         let told = [told, &[name]].concat();
-        folder.refused(2, &["compare", SMALL, "--config", name, "--json", "out.json"], &told);
+        folder.refuses(2, &["compare", SMALL, "--config", name, "--json", "out.json"], &told);
     }
-    folder.refused(2, &["compare", SMALL, "--config", "value.toml"], &["give on or off"]);
-    folder.refused(1, &["compare", SMALL, "--config", "none.toml"], &["none.toml", "No such file"]);
+    folder.refuses(2, &["compare", SMALL, "--config", "value.toml"], &["give on or off"]);
+    folder.refuses(1, &["compare", SMALL, "--config", "none.toml"], &["none.toml", "No such file"]);
 }
 
 #[test]
@@ -546,7 +513,7 @@ fn results_that_cannot_be_written_are_told() {
     let folder = Folder::new();
     let args = ["compare", SMALL, "-p", "lru", "--quiet", "--json"];
     for path in ["no/such/folder/out.json", "."] {
-        folder.refused(1, &[&args[..], &[path]].concat(), &[path, "cannot write"]);
+        folder.refuses(1, &[&args[..], &[path]].concat(), &[path, "cannot write"]);
     }
 }
 
@@ -563,9 +530,9 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     ] {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_shingle"))
+        let output = folder
+            .command("")
             .args(args)
-            .current_dir(folder.0.path())
             .stdout(writer)
             .stderr(Stdio::piped())
             .output()
@@ -581,15 +548,15 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 #[test]
 fn targets_stand_beside_published_figures() {
     let folder = Folder::new();
-    let (out, _) = folder.done(&["trace", "targets", "wdev_0", "-q"]);
+    let (out, _) = folder.said(&["trace", "targets", "wdev_0", "-q"]);
     assert!(out.contains("2,654,824") && out.contains("PORE Table I"), "{out}");
     assert!(out.contains("80 % of reuses within") && out.contains("reuse_stats"), "{out}");
     assert!(out.ends_with("Within tolerance: 13 of 13 figures that are aimed at.\n"), "{out}");
-    let rows = value(&folder.done(&["trace", "targets", "msr-wdev_0", "--json"]).0);
+    let rows = value(&folder.said(&["trace", "targets", "msr-wdev_0", "--json"]).0);
     let rows = rows.as_array().expect("a list");
     assert_eq!(rows.len(), 14);
     assert_eq!((&rows[0]["published"], &rows[0]["holds"]), (&2_654_824.0.into(), &true.into()));
-    folder.refused(2, &["trace", "targets", "wdev"], &["'wdev'", "wdev_0"]);
+    folder.refuses(2, &["trace", "targets", "wdev"], &["'wdev'", "wdev_0"]);
 }
 
 // ── Papers ───────────────────────────────────────────────────────────────────────────────────
@@ -602,7 +569,7 @@ fn a_paper_is_reproduced_as_table_page_pictures_and_json() {
     let folder = Folder::new();
     let base = ["reproduce", "pore", "--figure", "16"];
     let of = |more: &[&'static str]| [&base[..], &LITTLE, more].concat();
-    let (out, err) = folder.done(&of(&["--json", "pore.json"]));
+    let (out, err) = folder.said(&of(&["--json", "pore.json"]));
     assert!(
         out.contains("Figure 16: SSD cache sizes")
             && out.contains("statements agree")
@@ -632,16 +599,16 @@ fn a_paper_is_reproduced_as_table_page_pictures_and_json() {
     let kept = std::fs::read(folder.path("reproduce-pore/runs.jsonl")).expect("a journal");
     let torn = &kept[..kept.len() - 9];
     std::fs::write(folder.path("reproduce-pore/runs.jsonl"), torn).expect("as a kill leaves it");
-    let (out, err) = folder.done(&of(&["--json", "-"]));
+    let (out, err) = folder.said(&of(&["--json", "-"]));
     assert!(err.contains(" runs are done already"), "{err}");
     assert_eq!(value(&out)["result"], json["result"]);
     let again = ["--json", "-", "-q", "--fresh"];
-    let once = value(&folder.done(&of(&again)).0);
+    let once = value(&folder.said(&of(&again)).0);
     assert_eq!(once["result"], json["result"]);
 
     // Beside an earlier one: itself, and one in which a verdict was another.
     let beside = ["-q", "--before", "pore.json"];
-    let (out, _) = folder.done(&of(&beside));
+    let (out, _) = folder.said(&of(&beside));
     assert!(
         out.contains("of 9 statements that are in both") && out.contains("0 more, 0 fewer"),
         "{out}"
@@ -651,16 +618,16 @@ fn a_paper_is_reproduced_as_table_page_pictures_and_json() {
     let agreed = *verdict != "disagrees";
     *verdict = if agreed { "disagrees" } else { "agrees-in-size" }.into();
     folder.write("pore.json", other.to_string());
-    let (out, _) = folder.done(&of(&beside));
+    let (out, _) = folder.said(&of(&beside));
     let told = if agreed { "1 more, 0 fewer" } else { "0 more, 1 fewer" };
     assert!(out.contains(told) && out.contains("before, and "), "{out}");
     folder.write("roco.json", other.to_string().replace("\"pore\"", "\"roco\""));
-    folder.refused(
+    folder.refuses(
         1,
         &[&base[..], &["--before", "roco.json"]].concat(),
         &["roco.json", "of `roco`"],
     );
-    folder.refused(1, &[&base[..], &["--before", "none.json"]].concat(), &["none.json"]);
+    folder.refuses(1, &[&base[..], &["--before", "none.json"]].concat(), &["none.json"]);
 }
 
 /// As it is, and each free parameter halved and doubled.
@@ -669,7 +636,7 @@ fn a_paper_is_reproduced_as_table_page_pictures_and_json() {
 fn a_paper_is_reproduced_with_other_free_parameters() {
     let folder = Folder::new();
     let one = ["reproduce", "pore", "--figure", "16", "--scale", "0.002", "--seeds", "1"];
-    let varied = value(&folder.done(&[&one[..], &["--sensitivity", "--json", "-"]].concat()).0);
+    let varied = value(&folder.said(&[&one[..], &["--sensitivity", "--json", "-"]].concat()).0);
     let page = std::fs::read_to_string(folder.path("reproduce-pore/index.html")).expect("a page");
     assert!(page.contains("zone-skew 64"), "{page}");
     let variants = varied["sensitivity"]["variants"].as_array().expect("variants");
@@ -687,10 +654,10 @@ fn a_paper_is_reproduced_over_the_traces_themselves() {
     std::fs::create_dir(folder.path("msr")).expect("a folder");
     folder.write("msr/wdev_0.csv", (0..20_000).map(line).collect::<String>());
     let args = ["reproduce", "pore", "--figure", "16", "--seeds", "1", "--traces", "msr"];
-    let (out, _) = folder.done(&args);
+    let (out, _) = folder.said(&args);
     assert!(out.contains("scale: the paper's scale"), "{out}");
     let all = ["reproduce", "pore", "--figure", "13", "--fresh", "--traces", "msr"];
-    folder.refused(1, &all, &["msr", "mds_0"]);
+    folder.refuses(1, &all, &["msr", "mds_0"]);
 }
 
 /// The volumes that ROCO replays, as short traces in the folder `msr`: workloads are made whole, however little is run of
@@ -715,7 +682,7 @@ fn a_paper_is_reproduced_at_the_times_of_its_requests() {
     let folder = Folder::new();
     roco_traces(&folder);
     let base = ["reproduce", "roco", "--seeds", "1", "--threads", "2", "--traces", "msr"];
-    let (out, _) = folder.done(&[&base[..], &["--json", "a.json"]].concat());
+    let (out, _) = folder.said(&[&base[..], &["--json", "a.json"]].concat());
     assert!(out.contains("Figure 11: Response times"), "{out}");
     assert!(out.contains("scale: the paper's scale"), "{out}");
     assert!(out.contains("16.0"), "the mean write: {out}");
@@ -739,7 +706,7 @@ fn a_paper_is_reproduced_at_the_times_of_its_requests() {
     }
     assert_eq!(traces, 5);
     let again = [&base[..], &["--fresh", "--json", "-", "-q", "--figure", "9"]].concat();
-    let once = value(&folder.done(&again).0);
+    let once = value(&folder.said(&again).0);
     assert_eq!(&once["result"]["figures"][0], nine);
 }
 
@@ -762,7 +729,7 @@ fn flash_inside_disks_is_compared_over_the_traces_themselves() {
     // All but `unscaled`: to fill 16 GB of flash takes its time.
     let figures = "table-1,3-left,3-right,8,9,10,11,foreground,size,disk,wear";
     let base = ["reproduce", "mcm", "--seeds", "1", "--traces", "msr", "--json", "a.json"];
-    let (out, _) = folder.done(&[&base[..], &["--figure", figures]].concat());
+    let (out, _) = folder.said(&[&base[..], &["--figure", figures]].concat());
     assert!(out.contains("Figure 8: Response times"), "{out}");
     let result =
         &value(&std::fs::read_to_string(folder.path("a.json")).expect("results"))["result"];
@@ -801,7 +768,7 @@ fn a_papers_orders_are_looked_for_on_any_trace() {
     };
     folder.write("own.csv", (0..4000).map(line).collect::<String>());
     let on = ["reproduce", "pore", "--on", "own.csv,synth:zipf?requests=3k", "--json", "on.json"];
-    let (out, err) = folder.done(&on);
+    let (out, err) = folder.said(&on);
     assert!(out.contains("PORE < LRU-band") && out.contains("of 2 traces"), "{out}");
     assert!(err.contains("reproduce-pore/index.html"), "{err}");
     let page = std::fs::read_to_string(folder.path("reproduce-pore/index.html")).expect("a page");
@@ -827,7 +794,7 @@ fn a_papers_orders_are_looked_for_on_any_trace() {
 
     // One that cannot be read does not take the others along, and is an error.
     let two = ["reproduce", "pore", "--on", "none.csv,own.csv", "-q"];
-    let output = folder.command(&two).output().expect("started");
+    let output = folder.command("").args(two).output().expect("started");
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(
         out.contains("nothing to compare on any trace") && !out.contains("of 0 traces"),
@@ -835,7 +802,10 @@ fn a_papers_orders_are_looked_for_on_any_trace() {
     );
     assert!(out.contains("of 1 traces") && output.status.code() == Some(1), "{out}{err}");
     assert!(err.contains("1 of 2 traces were not run") && err.contains("none.csv"), "{err}");
-    let both = folder.command(&["reproduce", "pore", "--on", "own.csv", "--scale", "0.5"]).output();
+    let both = folder
+        .command("")
+        .args(["reproduce", "pore", "--on", "own.csv", "--scale", "0.5"])
+        .output();
     let both = both.expect("started");
     assert!(text(&both.stderr).contains("cannot be used with"), "{both:?}");
     assert_eq!(both.status.code(), Some(2));
@@ -852,7 +822,7 @@ fn the_policy_of_this_project_is_held_against_the_published_ones_over_any_traces
     folder.write("rsrch_1.csv", (0..2500).map(line).collect::<String>());
     let own = ["reproduce", "own", "--figure", "emulator", "--volume", "*", "--scale", "0.002"];
     let of = |args: &[&str]| {
-        let (out, _) = folder.done(&[&own[..], args, &["--json", "own.json"]].concat());
+        let (out, _) = folder.said(&[&own[..], args, &["--json", "own.json"]].concat());
         (out, value(&std::fs::read_to_string(folder.path("own.json")).expect("results")))
     };
     let (out, json) = of(&["--on", "rsrch_1.csv,synth:mixed", "--seeds", "2"]);
@@ -870,14 +840,14 @@ fn the_policy_of_this_project_is_held_against_the_published_ones_over_any_traces
     assert!(out.contains("zones of 1,250 blocks"), "{out}");
     let varied = json["sensitivity"].as_array().expect("conditions");
     assert_eq!((varied.len(), &varied[0]["of"]), (20, &"as it is".into()));
-    folder.refused(2, &["reproduce", "own", "--free", "cold=0.1"], &["reproduce own takes"]);
+    folder.refuses(2, &["reproduce", "own", "--free", "cold=0.1"], &["reproduce own takes"]);
 }
 
 #[test]
 fn a_paper_that_cannot_be_reproduced_so_says_why() {
     let folder = Folder::new();
     let refused = |args: &[&str], told: &[&str]| {
-        folder.refused(2, &[&["reproduce"][..], args].concat(), told);
+        folder.refuses(2, &[&["reproduce"][..], args].concat(), told);
     };
     refused(&["sca"], &["no paper `sca`", "sac"]);
     refused(&["sac", "--figure", "99"], &["no figure `99`", "table-5"]);
@@ -890,7 +860,7 @@ fn a_paper_that_cannot_be_reproduced_so_says_why() {
     refused(&["roco", "--figure", "9", "--every-zone", "2"], &["--every-zone 2", "--scale"]);
     // Half the zones of a buffer of 30.
     let halved = ["reproduce", "sac", "--figure", "15", "--scale", "0.01", "--every-zone", "2"];
-    folder.refused(2, &halved, &["15 zones", "at least 30"]);
+    folder.refuses(2, &halved, &["15 zones", "at least 30"]);
 }
 
 // ── Drives of one's own ──────────────────────────────────────────────────────────────────────
@@ -899,7 +869,7 @@ fn a_paper_that_cannot_be_reproduced_so_says_why() {
 fn a_copy_of_a_sheet_is_that_drive_but_for_its_name() {
     let folder = Folder::new();
     for (drive, policy) in [("st8000as0002", "sac"), ("exos-x18z", "none")] {
-        let (sheet, _) = folder.done(&["list", "drives", drive, "--toml"]);
+        let (sheet, _) = folder.said(&["list", "drives", drive, "--toml"]);
         folder.write("own.toml", sheet);
         let result = |drive: &str| {
             let translation = if policy == "none" { "fluid" } else { "none" };
@@ -917,7 +887,7 @@ fn a_copy_of_a_sheet_is_that_drive_but_for_its_name() {
                 "--json",
                 "-",
             ];
-            let mut json = value(&folder.done(&args).0);
+            let mut json = value(&folder.said(&args).0);
             for run in json["runs"].as_array_mut().expect("runs") {
                 run["wall"] = Value::Null;
                 assert_eq!(run["drive"].take(), drive);
@@ -931,25 +901,25 @@ fn a_copy_of_a_sheet_is_that_drive_but_for_its_name() {
 #[test]
 fn a_sheet_is_listed_like_any_drive_and_refused_in_a_line() {
     let folder = Folder::new();
-    let (sheet, _) = folder.done(&["list", "drives", "cmr7200", "--toml"]);
+    let (sheet, _) = folder.said(&["list", "drives", "cmr7200", "--toml"]);
     assert!(sheet.starts_with("model = \"conventional\"\n"), "{sheet}");
     folder.write("own.toml", sheet.replacen('\n', "\nabout = \"mine\"\n", 1));
-    let listed = |name: &str| folder.done(&["list", "drives", name]).0;
+    let listed = |name: &str| folder.said(&["list", "drives", name]).0;
     let (own, built_in) = (listed("sheet:own.toml"), listed("cmr7200"));
     assert_eq!(own.lines().next(), Some("sheet:own.toml: mine"));
     assert!(own.lines().skip(1).eq(built_in.lines().skip(1)), "{own}");
-    let json = value(&folder.done(&["list", "drives", "sheet:own.toml", "--json"]).0);
+    let json = value(&folder.said(&["list", "drives", "sheet:own.toml", "--json"]).0);
     assert_eq!(json["parameters"].as_array().map(Vec::len), Some(27));
     folder.write("bad.toml", sheet.replacen("value = 7200", "value = 72", 1));
     let told = ["bad.toml: line 13: rpm: ", "from 100 to 100000"];
-    folder.refused(2, &["list", "drives", "sheet:bad.toml"], &told);
-    folder.refused(2, &["run", SMALL, "-d", "sheet:bad.toml"], &told);
-    folder.refused(2, &["compare", SMALL, "-d", "sheet:none.toml"], &["none.toml", "no such file"]);
-    folder.refused(2, &["run", SMALL, "--ssd", "sheet:own.toml"], &["it is the sheet of a disk"]);
-    folder.refused(2, &["probe", "--model", "sheet:bad.toml"], &told);
-    folder.refused(2, &["sweep", SMALL, "-d", "sheet:bad.toml", "--out", "out"], &told);
-    folder.refused(2, &["list", "policies", "--toml"], &["only drives and ssds"]);
-    folder.refused(2, &["list", "drives", "cmr72", "--toml"], &["cmr7200"]);
+    folder.refuses(2, &["list", "drives", "sheet:bad.toml"], &told);
+    folder.refuses(2, &["run", SMALL, "-d", "sheet:bad.toml"], &told);
+    folder.refuses(2, &["compare", SMALL, "-d", "sheet:none.toml"], &["none.toml", "no such file"]);
+    folder.refuses(2, &["run", SMALL, "--ssd", "sheet:own.toml"], &["it is the sheet of a disk"]);
+    folder.refuses(2, &["probe", "--model", "sheet:bad.toml"], &told);
+    folder.refuses(2, &["sweep", SMALL, "-d", "sheet:bad.toml", "--out", "out"], &told);
+    folder.refuses(2, &["list", "policies", "--toml"], &["only drives and ssds"]);
+    folder.refuses(2, &["list", "drives", "cmr72", "--toml"], &["cmr7200"]);
 }
 
 // ── Lists and help ───────────────────────────────────────────────────────────────────────────
@@ -957,7 +927,7 @@ fn a_sheet_is_listed_like_any_drive_and_refused_in_a_line() {
 #[test]
 fn lists_show_all_there_is() {
     let folder = Folder::new();
-    let (out, _) = folder.done(&["list"]);
+    let (out, _) = folder.said(&["list"]);
     for what in
         ["policies", "drives", "disks", "translations", "ssds", "formats", "workloads", "anchors"]
     {
@@ -978,18 +948,18 @@ fn lists_show_all_there_is() {
         ("workloads", workloads),
     ];
     for (what, names) in all {
-        let (out, err) = folder.done(&["list", what]);
+        let (out, err) = folder.said(&["list", what]);
         let listed: Vec<&str> =
             out.lines().filter_map(|line| line.split_whitespace().next()).collect();
         assert!(names.iter().all(|name| listed.contains(name)) && err.is_empty(), "{out}{err}");
-        let json = value(&folder.done(&["list", what, "--json"]).0);
+        let json = value(&folder.said(&["list", what, "--json"]).0);
         let items = json.as_array().expect("a list");
         let named: Vec<&str> = items.iter().filter_map(|item| item["name"].as_str()).collect();
         assert_eq!(named, names, "in the order of the registry");
         for item in items {
             let name = item["name"].as_str().expect("a name");
             assert!(item["about"].as_str().is_some_and(|about| !about.is_empty()), "{name}");
-            let (out, _) = folder.done(&["list", what, name]);
+            let (out, _) = folder.said(&["list", what, name]);
             assert!(out.starts_with(&format!("{name}: ")), "{out}");
             let idle = item["idle"].as_str();
             assert_eq!(idle.is_some(), what == "policies", "{name} does something with idle time");
@@ -999,7 +969,7 @@ fn lists_show_all_there_is() {
                 assert!(out.contains(parameter["name"].as_str().expect("a name")), "{out}");
                 assert!(parameter["default"].is_string() && parameter["about"].is_string());
             }
-            assert_eq!(value(&folder.done(&["list", what, name, "--json"]).0), *item);
+            assert_eq!(value(&folder.said(&["list", what, name, "--json"]).0), *item);
         }
     }
 }
@@ -1010,7 +980,7 @@ fn measured_disks_are_replayed() {
     let Some(set) = shingle_testbed::trace("disksim") else { return };
     let folder = Folder::new();
     let set = set.to_str().expect("text");
-    let (out, _) = folder.done(&["list", "anchors", "--disksim", set, "--json", "--quiet"]);
+    let (out, _) = folder.said(&["list", "anchors", "--disksim", set, "--json", "--quiet"]);
     let rows = value(&out);
     let rows = rows.as_array().expect("a list").iter();
     let rows: Vec<&Value> = rows.filter(|row| row["drive"].as_str().is_some_and(known)).collect();
@@ -1035,17 +1005,17 @@ fn known(disk: &str) -> bool {
 #[test]
 fn a_folder_without_measured_disks_is_told() {
     let folder = Folder::new();
-    folder.refused(1, &["list", "anchors", "--disksim", "none"], &["none", "No such file"]);
-    folder.refused(1, &["list", "anchors", "--disksim", "."], &["NAME.diskspecs"]);
+    folder.refuses(1, &["list", "anchors", "--disksim", "none"], &["none", "No such file"]);
+    folder.refuses(1, &["list", "anchors", "--disksim", "."], &["NAME.diskspecs"]);
     folder.write("a.diskspecs", "disk A {");
     let quiet = ["list", "anchors", "--quiet", "--disksim", "."];
-    folder.refused(1, &quiet, &["a.model", "No such file"]);
-    folder.refused(2, &["list", "drives", "--disksim", "."], &["--disksim", "anchors"]);
+    folder.refuses(1, &quiet, &["a.model", "No such file"]);
+    folder.refuses(2, &["list", "drives", "--disksim", "."], &["--disksim", "anchors"]);
 }
 
 /// Walks the commands as `--help` lists them, so that new ones are found.
 fn check_help(folder: &Folder, command: &[&str]) {
-    let (help, _) = folder.done(&[command, &["--help"]].concat());
+    let (help, _) = folder.said(&[command, &["--help"]].concat());
     assert!(help.contains("Usage: shingle"), "{command:?}: {help}");
     let Some((_, listed)) = help.split_once("\nCommands:\n") else {
         assert!(help.contains("Example: shingle"), "{command:?} shows no example: {help}");
@@ -1065,7 +1035,7 @@ fn check_help(folder: &Folder, command: &[&str]) {
 fn every_command_has_help_with_an_example() {
     let folder = Folder::new();
     check_help(&folder, &[]);
-    assert!(folder.done(&["--version"]).0.starts_with("shingle "));
+    assert!(folder.said(&["--version"]).0.starts_with("shingle "));
 }
 
 // ── Results ──────────────────────────────────────────────────────────────────────────────────
@@ -1073,18 +1043,18 @@ fn every_command_has_help_with_an_example() {
 #[test]
 fn a_comparison_and_a_run_are_printed() {
     let folder = Folder::new();
-    let (out, _) = folder.done(&["compare", SMALL, "-p", "most,sac"]);
+    let (out, _) = folder.said(&["compare", SMALL, "-p", "most,sac"]);
     for told in ["2,000 requests", "seed 1", "most", "sac", "lru", "RMWs", "needs the least I/O"] {
         assert!(out.contains(told), "{told}: {out}");
     }
-    let (out, _) = folder.done(&["run", SMALL, "-p", "sac", "--check"]);
+    let (out, _) = folder.said(&["run", SMALL, "-p", "sac", "--check"]);
     for told in ["RMWs", "left undone", "response times", "requests so far", "were checked"] {
         assert!(out.contains(told), "{told}: {out}");
     }
-    let (out, _) = folder.done(&["trace", "info", SMALL]);
+    let (out, _) = folder.said(&["trace", "info", SMALL]);
     assert!(out.contains("2,000"), "{out}");
-    let info = value(&folder.done(&["trace", "info", SMALL, "--json", "-"]).0);
-    let run = parsed(&folder, &["run", SMALL, "-p", "lru"]);
+    let info = value(&folder.said(&["trace", "info", SMALL, "--json", "-"]).0);
+    let run = folder.results(&["run", SMALL, "-p", "lru"]);
     for name in ["blocks", "read_blocks", "write_blocks", "distinct_blocks", "written_zone_bytes"] {
         assert_eq!(info[name], run["trace"][name], "{name}");
     }
@@ -1111,7 +1081,8 @@ fn tables_and_sentences_fit_the_line() {
     ];
     for command in commands {
         for (columns, most) in [(Some("80"), 80), (Some("200"), 200), (None, 100)] {
-            let mut program = folder.command(command);
+            let mut program = folder.command("");
+            program.args(command);
             columns.map(|columns| program.env("COLUMNS", columns));
             let out = text(&program.output().expect("started").stdout);
             assert!((40..=most).contains(&widest(&out)), "{command:?}, {columns:?}:\n{out}");
@@ -1119,7 +1090,8 @@ fn tables_and_sentences_fit_the_line() {
     }
     // What is left out is named, with room it is there, and figures are never cut in two.
     let at = |columns: &str| {
-        let output = folder.command(&compare).env("COLUMNS", columns).output().expect("started");
+        let output =
+            folder.command("").args(compare).env("COLUMNS", columns).output().expect("started");
         text(&output.stdout)
     };
     let (narrow, wide) = (at("60"), at("200"));
@@ -1138,7 +1110,7 @@ fn warnings_reach_whoever_has_the_result_read_by_a_program() {
     let folder = Folder::new();
     // A cache as large as all data never fills.
     let args = ["compare", SMALL, "-p", "lru,sac", "-c", "2G", "--json", "-"];
-    let (out, err) = folder.done(&args);
+    let (out, err) = folder.said(&args);
     let said = value(&out)["said"].as_array().expect("there is something to say").clone();
     let warnings: Vec<&str> = said
         .iter()
@@ -1149,7 +1121,7 @@ fn warnings_reach_whoever_has_the_result_read_by_a_program() {
     for warning in warnings {
         assert!(err.contains(warning), "{warning}: {err}");
     }
-    let (_, err) = folder.done(&[&args[..], &["--quiet"]].concat());
+    let (_, err) = folder.said(&[&args[..], &["--quiet"]].concat());
     assert_eq!(err, "");
 }
 
@@ -1214,11 +1186,11 @@ fn the_json_has_the_names_of_the_contract() {
     let folder = Folder::new();
     let args = ["compare", SMALL, "-p", "lru,most,sac", "-c", "500b", "--set", "drive.pb=300b"];
     for command in [&args[..], &[&args[..], &["--pacing", "trace"]].concat()] {
-        let found = parsed(&folder, command);
+        let found = folder.results(command);
         fits(&contract(), &found, "");
         assert_eq!(found["schema"], "shingle.result/1");
     }
-    let run = parsed(&folder, &["run", SMALL, "-p", "sac", "-c", "500b"]);
+    let run = folder.results(&["run", SMALL, "-p", "sac", "-c", "500b"]);
     fits(&contract(), &run, "");
     assert_eq!(run["runs"].as_array().map(Vec::len), Some(1));
     assert!(run["runs"][0]["series"].as_array().is_some_and(|series| !series.is_empty()));
@@ -1229,7 +1201,7 @@ fn the_json_has_the_names_of_the_contract() {
 fn nothing_divided_by_nothing_is_null() {
     let folder = Folder::new();
     let args = ["compare", SMALL, "-p", "none", "--baseline", "none", "-d", "cmr5900"];
-    let found = parsed(&folder, &[&args[..], &["--mode", "r"]].concat());
+    let found = folder.results(&[&args[..], &["--mode", "r"]].concat());
     let run = &found["runs"][0];
     assert_eq!(run["mode"], "r");
     for name in ["wa_band", "wa_drive", "wa_host"] {
@@ -1239,7 +1211,7 @@ fn nothing_divided_by_nothing_is_null() {
     assert!(run["warm_from"].is_null(), "no cache, no buffer");
     assert_eq!(run["warm"]["requests"]["write"], 0, "nothing counts");
     assert!(run["warm"]["hits"]["ratio"].is_null());
-    let written = &parsed(&folder, &args)["runs"][0]["all"];
+    let written = &folder.results(&args)["runs"][0]["all"];
     assert_eq!((&written["wa_drive"], written["wa_band"].is_null()), (&Value::from(1.0), true));
 }
 
@@ -1250,16 +1222,16 @@ fn equal_runs_give_equal_bytes_on_any_number_of_threads() {
         let args = ["compare", SMALL, "--pacing", pacing, "-d", "st8000as0002,cmr7200", "-c"];
         let args = [&args[..], &["1%,300b", "-p", "none,lru,lru-band,most,sac"]].concat();
         // What needs bands does not go with a disk that has none.
-        folder.refused(2, &args, &["lru-band", "bands"]);
+        folder.refuses(2, &args, &["lru-band", "bands"]);
         let args: Vec<&str> = args
             .iter()
             .map(|&arg| if arg.contains("band") { "none,lru,most,sac" } else { arg })
             .collect();
-        let first = folder.json(&args);
+        let first = folder.timeless(&args);
         assert!(first.contains("\"runs\"") && !first.contains("blocks_per_second"));
-        assert_eq!(first, folder.json(&args), "{pacing}");
+        assert_eq!(first, folder.timeless(&args), "{pacing}");
         for threads in ["1", "2", "7"] {
-            let again = folder.json(&[&args[..], &["--threads", threads]].concat());
+            let again = folder.timeless(&[&args[..], &["--threads", threads]].concat());
             assert_eq!(first, again, "{pacing}, {threads} threads");
         }
     }
@@ -1269,25 +1241,32 @@ fn equal_runs_give_equal_bytes_on_any_number_of_threads() {
 fn emulators_run_at_the_traces_pace_too() {
     let folder = Folder::new();
     let args = ["compare", SMALL, "-p", "lru", "-d", "sac-emulator,pore-emulator"];
-    let found = parsed(&folder, &[&args[..], &["--pacing", "trace"]].concat());
+    let found = folder.results(&[&args[..], &["--pacing", "trace"]].concat());
     assert_eq!(found["runs"][1]["all"]["seconds"]["by_cause"]["idle_clean"], 0.0);
     let args = [&args[..], &["--set", "drive.idle_cleaning=on"]].concat();
-    folder.refused(2, &args, &["sac-emulator has no parameter"]);
+    folder.refuses(2, &args, &["sac-emulator has no parameter"]);
 }
 
 #[test]
 fn the_seed_counts_and_is_shown() {
     let folder = Folder::new();
     let args = ["compare", SMALL, "-p", "lru"];
-    let seeded = |seed: &str| parsed(&folder, &[&args[..], &["--seed", seed]].concat());
-    let (one, two, plain) = (seeded("1"), seeded("2"), parsed(&folder, &args));
+    let seeded = |seed: &str| folder.results(&[&args[..], &["--seed", seed]].concat());
+    let (one, two, plain) = (seeded("1"), seeded("2"), folder.results(&args));
     assert_eq!((&one["seed"], &two["seed"]), (&Value::from(1), &Value::from(2)));
     assert_ne!(one["runs"][0]["all"], two["runs"][0]["all"]);
     assert_eq!(one["runs"][0]["all"], plain["runs"][0]["all"], "1 is the default");
     for command in ["compare", "run"] {
-        let (out, _) = folder.done(&[command, SMALL, "--seed", "77"]);
+        let (out, _) = folder.said(&[command, SMALL, "--seed", "77"]);
         assert!(out.contains("seed 77"), "{out}");
     }
+}
+
+/// What another program has written and no more.
+fn piped(bytes: &[u8]) -> PipeReader {
+    let (reader, mut writer) = std::io::pipe().expect("a pipe");
+    writer.write_all(bytes).expect("it fits into the pipe");
+    reader
 }
 
 #[test]
@@ -1296,21 +1275,17 @@ fn stdin_is_a_trace() {
     let packed = gzip(msr().as_bytes());
     folder.write("stdin", &packed);
     let args = ["-p", "lru,sac", "-c", "3b", "--json", "-", "--quiet"];
-    let mut piped = folder.command(&[&["compare", "-"], &args[..]].concat());
-    let output = piped.write_stdin(packed).output().expect("started");
+    let mut command = folder.command("compare -");
+    let output = command.args(args).stdin(piped(&packed)).output().expect("started");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let (mut piped, mut read) = (
-        value(&text(&output.stdout)),
-        parsed(&folder, &["compare", "stdin", "-p", "lru,sac", "-c", "3b"]),
+    let read = folder.results(&["compare", "stdin", "-p", "lru,sac", "-c", "3b"]);
+    let piped_in = value(&text(&output.stdout));
+    assert_eq!(
+        without_wall(piped_in),
+        without_wall(read),
+        "the name is stdin, the rest the file's"
     );
-    for report in [&mut piped, &mut read] {
-        report.as_object_mut().expect("a report").remove("shingle");
-        for run in report["runs"].as_array_mut().expect("runs") {
-            run.as_object_mut().expect("a run").remove("wall");
-        }
-    }
-    assert_eq!(piped, read, "the name is stdin, the rest the file's");
-    let output = folder.command(&["compare", "-"]).write_stdin("").output().expect("started");
+    let output = folder.command("compare -").stdin(piped(b"")).output().expect("started");
     folder.is_one_line(1, &["compare", "-"], &["empty"], &output);
 }
 
@@ -1361,12 +1336,12 @@ fn a_configuration_stands_for_options() {
         "drive.pb=200b",
     ];
     let configured = ["compare", "--config", "options.toml"];
-    assert_eq!(folder.json(&given), folder.json(&configured));
+    assert_eq!(folder.timeless(&given), folder.timeless(&configured));
     // The command line comes first: of settings the last counts, so it can be given at the end.
     let batch = ["--set", "cache.batch=1"];
-    let of_both = folder.json(&[&configured[..], &batch].concat());
-    assert_eq!(folder.json(&[&given[..], &batch].concat()), of_both);
-    assert_eq!(parsed(&folder, &[&configured[..], &["--seed", "6"]].concat())["seed"], 6);
+    let of_both = folder.timeless(&[&configured[..], &batch].concat());
+    assert_eq!(folder.timeless(&[&given[..], &batch].concat()), of_both);
+    assert_eq!(folder.results(&[&configured[..], &["--seed", "6"]].concat())["seed"], 6);
 }
 
 #[test]
@@ -1376,11 +1351,11 @@ fn a_configuration_paces_and_shifts() {
     let args = ["compare", SMALL, "-p", "lru"];
     let given = [&args[..], &["--pacing", "trace", "--speed", "2.5", "--offset", "1GiB"]].concat();
     let configured = [&args[..], &["--config", "paced.toml"]].concat();
-    assert_eq!(folder.json(&given), folder.json(&configured));
-    assert_ne!(folder.json(&given), folder.json(&args));
+    assert_eq!(folder.timeless(&given), folder.timeless(&configured));
+    assert_ne!(folder.timeless(&given), folder.timeless(&args));
     for wrong in ["speed = 0", "offset = \"far\""] {
         folder.write("wrong.toml", wrong);
-        folder.refused(2, &["compare", SMALL, "--config", "wrong.toml"], &["wrong.toml: line 1: "]);
+        folder.refuses(2, &["compare", SMALL, "--config", "wrong.toml"], &["wrong.toml: line 1: "]);
     }
 }
 
@@ -1388,9 +1363,9 @@ fn a_configuration_paces_and_shifts() {
 fn quiet_silences_the_talk() {
     let folder = Folder::new();
     let args = ["compare", SMALL, "-p", "lru", "--json", "out.json"];
-    let (loud, talk) = folder.done(&args);
+    let (loud, talk) = folder.said(&args);
     assert!(talk.contains("the drive's buffer is scaled"), "{talk}");
-    let (quiet, silence) = folder.done(&[&args[..], &["--quiet"]].concat());
+    let (quiet, silence) = folder.said(&[&args[..], &["--quiet"]].concat());
     assert_eq!((quiet, silence.as_str()), (loud, ""));
     assert_eq!(folder.names(), ["out.json"], "written whole, nothing beside it");
     let written = std::fs::read_to_string(Path::new(&folder.path("out.json"))).expect("written");
@@ -1401,11 +1376,11 @@ fn quiet_silences_the_talk() {
 fn csv_has_the_figures_of_the_json() {
     let folder = Folder::new();
     let args = ["compare", SMALL, "-p", "none,lru"];
-    let (written, _) = folder.done(&[&args[..], &["--csv", "-"]].concat());
+    let (written, _) = folder.said(&[&args[..], &["--csv", "-"]].concat());
     let lines: Vec<Vec<&str>> = written.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(lines.len(), 3, "a header and a line a run");
     assert_eq!(lines[0][..4], ["trace.name", "trace.hash", "seed", "policy"]);
-    let runs = &parsed(&folder, &args)["runs"];
+    let runs = &folder.results(&args)["runs"];
     for (run, line) in lines[1..].iter().enumerate() {
         let figure = |name: &str| {
             let column = lines[0].iter().position(|column| *column == name);
@@ -1418,40 +1393,40 @@ fn csv_has_the_figures_of_the_json() {
             runs[run]["all"]["seconds"]["by_cause"]["clean"].to_string()
         );
     }
-    folder.refused(2, &[&args[..], &["--csv", "-", "--json", "-"]].concat(), &["stdout takes one"]);
+    folder.refuses(2, &[&args[..], &["--csv", "-", "--json", "-"]].concat(), &["stdout takes one"]);
 }
 
 #[test]
 fn several_seeds_show_least_and_most() {
     let folder = Folder::new();
     let args = ["compare", SMALL, "-p", "lru", "--seed", "5"];
-    let together = parsed(&folder, &[&args[..], &["--seeds", "3"]].concat());
+    let together = folder.results(&[&args[..], &["--seeds", "3"]].concat());
     let runs = together["runs"].as_array().expect("a list");
     assert_eq!(together["seed"], 5);
     for (number, run) in runs.iter().enumerate() {
         let seed = (5 + number).to_string();
-        let alone = parsed(&folder, &[&args[..4], &["--seed", &seed]].concat());
+        let alone = folder.results(&[&args[..4], &["--seed", &seed]].concat());
         assert_eq!(run["seed"], 5 + number as u64);
         assert_eq!(run["all"], alone["runs"][0]["all"], "as that seed alone");
     }
     assert_eq!(runs.len(), 3);
     assert_ne!(runs[0]["all"], runs[1]["all"], "seeds differ");
-    let (table, _) = folder.done(&[&args[..], &["--seeds", "3"]].concat());
+    let (table, _) = folder.said(&[&args[..], &["--seeds", "3"]].concat());
     assert!(table.contains(" – "), "{table}");
     folder.write("trace.csv", msr());
-    folder.refused(2, &["compare", "trace.csv", "--seeds", "3"], &["no synthetic trace"]);
-    folder.refused(2, &["compare", SMALL, "--seeds", "0"], &["--seeds 0"]);
+    folder.refuses(2, &["compare", "trace.csv", "--seeds", "3"], &["no synthetic trace"]);
+    folder.refuses(2, &["compare", SMALL, "--seeds", "0"], &["--seeds 0"]);
     // With one of the seeds both sizes are the same.
-    let first = parsed(&folder, &["compare", SMALL, "-p", "lru"]);
+    let first = folder.results(&["compare", SMALL, "-p", "lru"]);
     let sizes = format!("15%,{}b", first["runs"][0]["cache_blocks"]);
-    folder.refused(
+    folder.refuses(
         2,
         &["compare", SMALL, "-c", &sizes, "--seeds", "2", "-q"],
         &["two sizes of -c"],
     );
     // A share is one size over all seeds, in words and in pictures.
     let (table, _) =
-        folder.done(&["compare", SMALL, "--seeds", "2", "-c", "2%", "--svg", "pictures"]);
+        folder.said(&["compare", SMALL, "--seeds", "2", "-c", "2%", "--svg", "pictures"]);
     assert!(table.contains("Best of 2 seeds: "), "{table}");
     assert!(!folder.path("pictures/hits-by-cache.svg").exists(), "there is one size");
 }
@@ -1461,8 +1436,8 @@ fn checking_changes_no_figure() {
     let folder = Folder::new();
     for pacing in ["closed", "trace"] {
         let args = ["compare", SMALL, "--pacing", pacing];
-        let plain = parsed(&folder, &args);
-        let checked = parsed(&folder, &[&args[..], &["--check"]].concat());
+        let plain = folder.results(&args);
+        let checked = folder.results(&[&args[..], &["--check"]].concat());
         for (plain, checked) in plain["runs"]
             .as_array()
             .expect("runs")

@@ -1,58 +1,31 @@
 //! `shingle sweep`, `compare --target`, `completions` and `man`, as a user meets them.
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+mod common;
+
+use std::path::Path;
+use std::process::Child;
 use std::time::{Duration, Instant};
 
+use common::{Folder, without_wall};
 use serde_json::Value;
-use tempfile::TempDir;
 
 /// Small, and yet large enough that a cache of 1 % is filled.
 const SMALL: &str = "synth:mixed?requests=20k";
 
-struct Folder(TempDir);
-
 impl Folder {
-    fn new() -> Folder {
-        Folder(tempfile::tempdir().expect("a folder for the test"))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
     fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    fn json(&self, name: &str) -> Value {
+    /// The JSON of a file.
+    fn kept(&self, name: &str) -> Value {
         serde_json::from_str(&self.read(name)).expect("JSON")
     }
 
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
-        command.current_dir(self.0.path()).args(args);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        self.command(args).output().expect("started")
-    }
-
-    /// Runs to success, and returns stdout and stderr.
-    fn done(&self, args: &[&str]) -> (String, String) {
-        let output = self.run(args);
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(0), "{args:?}: {err}");
-        (out, err)
-    }
-
     /// Is refused with `code` and one line.
-    fn refused(&self, code: i32, args: &[&str], told: &[&str]) {
-        let output = self.run(args);
-        let err = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{args:?}: {err}");
+    fn refuses(&self, code: i32, args: &[&str], told: &[&str]) {
+        let (found, _, err) = self.run(args);
+        assert_eq!(found, code, "{args:?}: {err}");
         let last = err.lines().last().unwrap_or_default();
         for told in told {
             assert!(last.contains(told), "{args:?}: `{told}` is not in {err}");
@@ -60,8 +33,8 @@ impl Folder {
     }
 
     /// Results without the time that runs took.
-    fn results(&self, folder: &str) -> Value {
-        without_wall(self.json(&format!("{folder}/results.json")))
+    fn swept(&self, folder: &str) -> Value {
+        without_wall(self.kept(&format!("{folder}/results.json")))
     }
 
     fn journal(&self, folder: &str) -> Vec<String> {
@@ -69,18 +42,6 @@ impl Folder {
             std::fs::read_to_string(self.path(folder).join("cells.jsonl")).unwrap_or_default();
         text.split_inclusive('\n').filter(|l| l.ends_with('\n')).map(str::to_owned).collect()
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("text")
-}
-
-fn without_wall(mut report: Value) -> Value {
-    report.as_object_mut().expect("a report").remove("shingle").expect("it names its program");
-    for run in report["runs"].as_array_mut().expect("runs") {
-        run.as_object_mut().expect("a run").remove("wall").expect("each run has a wall");
-    }
-    report
 }
 
 /// Waits until `ready`, and fails if that takes a minute.
@@ -114,25 +75,25 @@ fn a_killed_sweep_goes_on_where_it_was_and_ends_as_if_nothing_had_been() {
             out,
         ]
     };
-    folder.done(&sweep("whole"));
-    let child = folder.command(&sweep("killed")).spawn().expect("started");
+    folder.said(&sweep("whole"));
+    let child = folder.command("").args(sweep("killed")).spawn().expect("started");
     wait(|| folder.journal("killed").len() >= 2, "the journal");
     // The folder is taken.
-    folder.refused(1, &sweep("killed"), &["killed", "another process is at work"]);
+    folder.refuses(1, &sweep("killed"), &["killed", "another process is at work"]);
     ended(child); // SIGKILL
     let before = folder.journal("killed");
     assert!((2..8).contains(&before.len()), "{} cells before the kill", before.len());
     assert!(!folder.path("killed/results.json").exists());
 
-    let (_, err) = folder.done(&sweep("killed"));
+    let (_, err) = folder.said(&sweep("killed"));
     assert!(err.contains(&format!("{} of 8 cells are done already", before.len())), "{err}");
     // What was done is there byte for byte, real times included: it was not done again.
     let after = folder.journal("killed");
     assert_eq!(after.len(), 8);
     assert_eq!(after[..before.len()], before);
-    assert_eq!(folder.results("killed"), folder.results("whole"));
+    assert_eq!(folder.swept("killed"), folder.swept("whole"));
     // Once more, nothing is left to do.
-    let (_, err) = folder.done(&sweep("killed"));
+    let (_, err) = folder.said(&sweep("killed"));
     assert!(err.contains("8 of 8 cells"), "{err}");
     assert_eq!(folder.journal("killed"), after);
 }
@@ -143,7 +104,7 @@ fn shares_put_together_are_the_whole() {
     let sweep = |more: &[&str]| {
         let all =
             ["sweep", SMALL, "-p", "none,lru,most", "--vary", "cache=1%,3%,most.score=dirty,all"];
-        folder.done(&[&all[..], more].concat())
+        folder.said(&[&all[..], more].concat())
     };
     sweep(&["--out", "whole", "--csv", "whole.csv"]);
     let shares = ["1/3", "2/3", "3/3"].map(|share| {
@@ -155,9 +116,9 @@ fn shares_put_together_are_the_whole() {
     });
     let [one, two, three] = shares.each_ref().map(String::as_str);
     let incomplete = ["sweep", "merge", one, three, "--out", "merged"];
-    folder.refused(1, &incomplete, &["cells are missing", "shards not given: 2/3"]);
-    folder.done(&["sweep", "merge", three, one, two, "--out", "merged", "--csv", "merged.csv"]);
-    assert_eq!(folder.results("merged"), folder.results("whole"));
+    folder.refuses(1, &incomplete, &["cells are missing", "shards not given: 2/3"]);
+    folder.said(&["sweep", "merge", three, one, two, "--out", "merged", "--csv", "merged.csv"]);
+    assert_eq!(folder.swept("merged"), folder.swept("whole"));
     // Apart from the times that runs took and the commands, the files are the same byte for byte.
     let bytes = |name: &str| {
         let text = folder.read(name);
@@ -173,8 +134,8 @@ fn shares_put_together_are_the_whole() {
     let sizes = shares.each_ref().map(|share| folder.journal(share).len());
     assert_eq!((sizes.iter().sum::<usize>(), sizes.iter().max()), (7, Some(&3)));
     let elsewhere = ["sweep", SMALL, "-p", "lru", "--out", "other"];
-    folder.done(&elsewhere);
-    folder.refused(2, &["sweep", "merge", one, "other", "--out", "m"], &["not of one sweep"]);
+    folder.said(&elsewhere);
+    folder.refuses(2, &["sweep", "merge", one, "other", "--out", "m"], &["not of one sweep"]);
 }
 
 /// `wall.seconds`, the only figure of that name that is six spaces in and no counter.
@@ -186,7 +147,7 @@ fn is_wall_seconds(line: &str) -> bool {
 fn threads_change_nothing_and_cells_are_what_compare_computes() {
     let folder = Folder::new();
     for threads in ["1", "4"] {
-        folder.done(&[
+        folder.said(&[
             "sweep",
             SMALL,
             "-p",
@@ -199,11 +160,11 @@ fn threads_change_nothing_and_cells_are_what_compare_computes() {
             threads,
         ]);
     }
-    assert_eq!(folder.results("1"), folder.results("4"));
+    assert_eq!(folder.swept("1"), folder.swept("4"));
     let (compared, _) =
-        folder.done(&["compare", SMALL, "-p", "lru,sac", "-c", "1%,5%", "--json", "-"]);
+        folder.said(&["compare", SMALL, "-p", "lru,sac", "-c", "1%,5%", "--json", "-"]);
     let compared = without_wall(serde_json::from_str(&compared).expect("JSON"));
-    assert_eq!(folder.results("1")["runs"], compared["runs"]);
+    assert_eq!(folder.swept("1")["runs"], compared["runs"]);
 }
 
 #[test]
@@ -212,24 +173,24 @@ fn another_sweep_is_refused_with_what_differs_unless_it_starts_over() {
     let sweep = |cache, more: &[&'static str]| {
         [&["sweep", SMALL, "-p", "lru", "--out", "o", "--vary", cache], more].concat()
     };
-    folder.done(&sweep("cache=1%,2%", &[]));
+    folder.said(&sweep("cache=1%,2%", &[]));
     let differs =
         ["o: it holds another sweep", "values is 1%,2% there and 1%,2%,4% here", "--fresh"];
-    folder.refused(2, &sweep("cache=1%..4%", &[]), &differs);
-    folder.refused(
+    folder.refuses(2, &sweep("cache=1%..4%", &[]), &differs);
+    folder.refuses(
         2,
         &sweep("cache=1%,2%", &["--drain"]),
         &["rules.drain is false there and true"],
     );
-    folder.refused(2, &sweep("cache=1%,2%", &["--mode", "w"]), &["another sweep"]);
-    folder.refused(2, &sweep("cache=1%,2%", &["--requests", "2k"]), &["hash is "]);
-    let (_, err) = folder.done(&sweep("cache=1%..4%", &["--fresh"]));
+    folder.refuses(2, &sweep("cache=1%,2%", &["--mode", "w"]), &["another sweep"]);
+    folder.refuses(2, &sweep("cache=1%,2%", &["--requests", "2k"]), &["hash is "]);
+    let (_, err) = folder.said(&sweep("cache=1%..4%", &["--fresh"]));
     assert!(!err.contains("done already"), "{err}");
     assert_eq!(folder.journal("o").len(), 3);
     // A journal of which nobody knows what it is of.
     std::fs::remove_file(folder.path("o/sweep.json")).expect("there");
-    folder.refused(2, &sweep("cache=1%..4%", &[]), &["cells.jsonl is there, and no sweep.json"]);
-    folder.done(&sweep("cache=1%..4%", &["--fresh"]));
+    folder.refuses(2, &sweep("cache=1%..4%", &[]), &["cells.jsonl is there, and no sweep.json"]);
+    folder.said(&sweep("cache=1%..4%", &["--fresh"]));
 }
 
 #[test]
@@ -237,28 +198,28 @@ fn a_torn_line_is_dropped_and_a_damaged_one_is_named() {
     let folder = Folder::new();
     let sweep =
         ["sweep", SMALL, "-p", "lru", "--vary", "cache=1%..4%", "--out", "o", "--threads", "1"];
-    folder.done(&sweep);
-    let (whole, results) = (folder.journal("o"), folder.results("o"));
+    folder.said(&sweep);
+    let (whole, results) = (folder.journal("o"), folder.swept("o"));
     let journal = folder.path("o/cells.jsonl");
     // The last line breaks off, at any place.
     for torn in [1, 20, whole[2].len() / 2, whole[2].len() - 1] {
         let text = whole[..2].concat() + &whole[2][..torn];
         std::fs::write(&journal, text).expect("written");
-        let (_, err) = folder.done(&sweep);
+        let (_, err) = folder.said(&sweep);
         assert!(err.contains("2 of 3 cells"), "{err}");
-        assert_eq!(folder.results("o"), results);
+        assert_eq!(folder.swept("o"), results);
         assert_eq!(folder.journal("o")[..2], whole[..2]);
     }
     // A figure in the midst changes: the checksum knows.
     let damaged = whole[0].replacen("\"cell\":0", "\"cell\":1", 1) + &whole[1] + &whole[2];
     std::fs::write(&journal, damaged).expect("written");
-    folder.refused(1, &sweep, &["cells.jsonl", "line 1 is damaged"]);
+    folder.refuses(1, &sweep, &["cells.jsonl", "line 1 is damaged"]);
 }
 
 #[test]
 fn what_makes_no_difference_is_run_once_and_what_goes_with_nothing_is_refused() {
     let folder = Folder::new();
-    let (shown, _) = folder.done(&[
+    let (shown, _) = folder.said(&[
         "sweep",
         SMALL,
         "-p",
@@ -269,7 +230,7 @@ fn what_makes_no_difference_is_run_once_and_what_goes_with_nothing_is_refused() 
         "cache=1%,3%,policy.zone=10M..40M",
     ]);
     // most has 2 · 3 cells, lru 2 and none 1.
-    let sweep = folder.json("o/results.json")["sweep"].clone();
+    let sweep = folder.kept("o/results.json")["sweep"].clone();
     let places = sweep["cells"].as_array().expect("cells");
     let of = |policy: &str| {
         let at = places.iter().map(|place| &place["at"]);
@@ -281,9 +242,9 @@ fn what_makes_no_difference_is_run_once_and_what_goes_with_nothing_is_refused() 
     assert!(shown.contains("Best of 6 places"), "{shown}");
 
     let two = "drive=st8000as0002,ha-roco";
-    let (_, err) = folder.done(&["sweep", SMALL, "-p", "lru,roco", "--out", "d", "--vary", two]);
+    let (_, err) = folder.said(&["sweep", SMALL, "-p", "lru,roco", "--out", "d", "--vary", two]);
     assert!(err.contains("left out: 1 cell at drive=st8000as0002 policy=roco"), "{err}");
-    assert_eq!(folder.json("d/results.json")["runs"].as_array().map(Vec::len), Some(3));
+    assert_eq!(folder.kept("d/results.json")["runs"].as_array().map(Vec::len), Some(3));
 
     // Wrong names are found before the trace is read, which there is not.
     for (vary, told) in [
@@ -293,19 +254,19 @@ fn what_makes_no_difference_is_run_once_and_what_goes_with_nothing_is_refused() 
         ("sac.windw=0.5..0.9/3", "window"),
         ("cache=10%..1%", "A..B"),
     ] {
-        folder.refused(2, &["sweep", "none.csv", "--vary", vary, "--out", "x"], &[told]);
+        folder.refuses(2, &["sweep", "none.csv", "--vary", vary, "--out", "x"], &[told]);
     }
     for (vary, told) in [("cache=1%,many", "many"), ("drive.pb=1%,many", "many")] {
-        folder.refused(2, &["sweep", SMALL, "--vary", vary, "--out", "x"], &[told]);
+        folder.refuses(2, &["sweep", SMALL, "--vary", vary, "--out", "x"], &[told]);
     }
     assert!(!folder.path("x").exists(), "a folder was left");
-    folder.refused(
+    folder.refuses(
         2,
         &["sweep", SMALL, "-c", "1%", "--vary", "cache=2%"],
         &["-c is given as well"],
     );
-    folder.refused(2, &["sweep", SMALL, "--shard", "3/2"], &["--shard", "I/N"]);
-    folder.refused(2, &["sweep", SMALL, "--shard", "1/2", "--json", "-"], &["merge"]);
+    folder.refuses(2, &["sweep", SMALL, "--shard", "3/2"], &["--shard", "I/N"]);
+    folder.refuses(2, &["sweep", SMALL, "--shard", "1/2", "--json", "-"], &["merge"]);
 }
 
 #[test]
@@ -314,10 +275,10 @@ fn traces_seeds_and_pacings_are_axes_too() {
     std::fs::write(folder.path("a.csv"), "time_us,op,offset,size\n1,W,0,4096\n2,R,8192,4096\n")
         .unwrap();
     let vary = "trace=synth:zipf?requests=1k,a.csv,seed=1..2,pacing=closed,trace";
-    folder.done(&[
+    folder.said(&[
         "sweep", "-p", "lru", "-c", "1000b", "--vary", vary, "--out", "o", "--csv", "o.csv",
     ]);
-    let report = folder.json("o/results.json");
+    let report = folder.kept("o/results.json");
     // The file is the same with each seed.
     let traces = report["sweep"]["traces"].as_array().expect("traces");
     let names: Vec<&Value> = traces.iter().map(|trace| &trace["name"]).collect();
@@ -342,10 +303,10 @@ fn compare_ends_with_the_smallest_cache_that_meets_the_target() {
     let folder = Folder::new();
     let compare = |targets: &str| {
         let base = ["compare", SMALL, "-p", "lru,most", "--baseline", "none", "-c", "1%,4%,16%"];
-        folder.done(&[&base[..], &["--target", targets, "--json", "r.json"]].concat())
+        folder.said(&[&base[..], &["--target", targets, "--json", "r.json"]].concat())
     };
     let (_, _) = compare("hits=0%");
-    let report = folder.json("r.json");
+    let report = folder.kept("r.json");
     let hits = |policy: &str| -> Vec<(u64, f64)> {
         let runs = report["runs"].as_array().expect("runs").iter();
         let runs = runs.filter(|run| run["policy"] == policy);
@@ -359,7 +320,7 @@ fn compare_ends_with_the_smallest_cache_that_meets_the_target() {
     // Between the first two sizes: the second is the smallest for lru.
     let limit = format!("hits={}%", 100.0 * (lru[0].1 + lru[1].1) / 2.0);
     let (shown, err) = compare(&format!("{limit},hits=100%,p99=1000s"));
-    let targets = folder.json("r.json")["targets"].clone();
+    let targets = folder.kept("r.json")["targets"].clone();
     assert_eq!(targets.as_array().map(Vec::len), Some(6), "three targets, two policies");
     assert_eq!(targets[0]["policy"], "lru");
     assert_eq!(targets[0]["cache_blocks"], lru[1].0);
@@ -375,13 +336,13 @@ fn compare_ends_with_the_smallest_cache_that_meets_the_target() {
     let fast = "synth:zipf?requests=3000&iops=20000";
     let line =
         ["compare", fast, "-p", "lru", "--baseline", "none", "--pacing", "trace", "-c", "1%"];
-    folder.done(&[&line[..], &["--target", "mean=1000s,hits=0%", "--json", "r.json"]].concat());
-    let report = folder.json("r.json");
+    folder.said(&[&line[..], &["--target", "mean=1000s,hits=0%", "--json", "r.json"]].concat());
+    let report = folder.kept("r.json");
     assert_eq!(report["runs"][0]["queue"]["overloaded"], true);
     assert_eq!(report["targets"][0]["cache_blocks"], Value::Null);
     assert!(report["targets"][1]["cache_blocks"].is_u64(), "hits do not queue");
     for (target, told) in [("p98=1ms", "p99"), ("p99=5", "50ms"), ("hits", "NAME=VALUE")] {
-        folder.refused(2, &["compare", SMALL, "--target", target], &["--target", told]);
+        folder.refuses(2, &["compare", SMALL, "--target", target], &["--target", told]);
     }
 }
 
@@ -389,14 +350,14 @@ fn compare_ends_with_the_smallest_cache_that_meets_the_target() {
 fn completions_and_manual_pages_know_every_command() {
     let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let (script, _) = folder.done(&["completions", shell]);
+        let (script, _) = folder.said(&["completions", shell]);
         for word in ["compare", "sweep", "merge", "reproduce", "shard"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }
-    let (page, _) = folder.done(&["man"]);
+    let (page, _) = folder.said(&["man"]);
     assert!(page.contains(".TH shingle 1") && page.contains("compare"), "{page}");
-    folder.done(&["man", "--out", "man1"]);
+    folder.said(&["man", "--out", "man1"]);
     let pages =
         ["shingle-compare.1", "shingle-sweep.1", "shingle-sweep-merge.1", "shingle-trace-info.1"];
     for page in pages.map(|page| Path::new("man1").join(page)) {

@@ -15,13 +15,6 @@ fn write(folder: &Folder, name: &str, lines: &[&str]) {
     std::fs::write(folder.path(name), text).expect("written");
 }
 
-/// Runs to success, and returns stdout and stderr.
-fn done(folder: &Folder, args: &[&str]) -> (String, String) {
-    let (code, out, err) = folder.run(args);
-    assert_eq!(code, 0, "{args:?}: {err}");
-    (out, err)
-}
-
 /// Is refused with this code and a line that says `told`.
 fn refused(folder: &Folder, code: i32, args: &[&str], told: &str) {
     let (found, _, err) = folder.run(args);
@@ -31,7 +24,7 @@ fn refused(folder: &Folder, code: i32, args: &[&str], told: &str) {
 
 fn info(folder: &Folder, args: &[&str]) -> Value {
     let args = [&["trace", "info", "--json", "-", "--quiet"], args].concat();
-    serde_json::from_str(&done(folder, &args).0).expect("JSON")
+    serde_json::from_str(&folder.said(&args).0).expect("JSON")
 }
 
 /// The requests of a CSV on stdout.
@@ -87,7 +80,7 @@ fn a_trace_by_hand() {
     assert_eq!(longer[1]["seconds"], 1.0);
     assert_eq!(found["load"]["step_seconds"], 0.1);
     assert_eq!(found["load"]["steps"].as_array().map(Vec::len), Some(14));
-    let (table, _) = done(&folder, &["trace", "info", "hand.csv"]);
+    let (table, _) = folder.said(&["trace", "info", "hand.csv"]);
     // One of four writes continues another.
     for told in
         ["25.0 % of requests", "updated over twice", "LRU cache", "from 4 KiB", "time in pauses"]
@@ -115,7 +108,7 @@ fn the_curve_of_lru_is_that_of_the_policy() {
         let cache = format!("{blocks}b");
         let args =
             ["run", trace, "-p", "lru", "-c", &cache, "--split", "4k", "--partial", "ignore"];
-        let (out, _) = done(&folder, &[&args[..], &["--json", "-", "--quiet"]].concat());
+        let (out, _) = folder.said(&[&args[..], &["--json", "-", "--quiet"]].concat());
         let run: Value = serde_json::from_str(&out).expect("JSON");
         let hits = run["runs"][0]["all"]["hits"]["ratio"].as_f64().expect("a ratio");
         let misses = point["miss_ratio"].as_f64().expect("a ratio");
@@ -130,7 +123,7 @@ fn pictures_stand_alone() {
     let folder = Folder::new();
     let args =
         ["trace", "info", "synth:mixed?requests=2k", "--html", "page.html", "--svg", "pictures"];
-    done(&folder, &args);
+    folder.said(&args);
     let read = |path: &Path| std::fs::read_to_string(path).expect("written");
     let page = read(&folder.path("page.html"));
     assert!(page.starts_with("<!DOCTYPE html>") && page.matches("<svg").count() == 7, "{page}");
@@ -153,7 +146,7 @@ fn the_format_is_told() {
     let folder = Folder::new();
     write(&folder, "hand.csv", &["0,W,0,8192", "1000,R,8192,4096"]);
     let told = "csv, text columns (by its header; 2 of the first 2 lines fit)";
-    let (table, _) = done(&folder, &["trace", "info", "hand.csv", "--html", "page.html"]);
+    let (table, _) = folder.said(&["trace", "info", "hand.csv", "--html", "page.html"]);
     let page = std::fs::read_to_string(folder.path("page.html")).expect("written");
     // The table breaks what is longer than its line.
     let table = table.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -161,14 +154,14 @@ fn the_format_is_told() {
     let format = &info(&folder, &["hand.csv"])["format"];
     assert_eq!((&format["name"], &format["by"]), (&json!("csv"), &json!("header")));
     let args = ["run", "hand.csv", "-p", "none", "--json", "-"];
-    let (out, err) = done(&folder, &args);
+    let (out, err) = folder.said(&args);
     assert!(err.contains(&format!("hand.csv: read as {told}")), "{err}");
     let run: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(&run["trace"]["format"], format);
     let map = "csv:time=1/ns,op=2,offset=3,size=4";
-    let (_, err) = done(&folder, &[&args[..], &["--format", map]].concat());
+    let (_, err) = folder.said(&[&args[..], &["--format", map]].concat());
     assert!(err.contains("(as --format says)"), "{err}");
-    let (_, err) = done(&folder, &["run", "synth:uniform?requests=100", "-p", "none"]);
+    let (_, err) = folder.said(&["run", "synth:uniform?requests=100", "-p", "none"]);
     assert!(!err.contains("read as"), "{err}");
 }
 
@@ -181,7 +174,7 @@ fn the_table_fits_a_narrow_terminal_and_its_times_read_well() {
         .collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     write(&folder, "week.csv", &lines);
-    let (table, _) = done(&folder, &["trace", "info", "week.csv"]);
+    let (table, _) = folder.said(&["trace", "info", "week.csv"]);
     assert!(table.contains("9 d 18 h") && table.contains("longest pause"), "{table}");
     assert!(table.contains("each tenth of the writes touches"), "{table}");
     for line in table.lines().filter(|line| line.contains(['│', '┌', '└', '╞'])) {
@@ -195,7 +188,7 @@ fn a_trace_behind_json_is_not_written_over() {
     let folder = Folder::new();
     write(&folder, "hand.csv", &["0,W,0,8192"]);
     refused(&folder, 2, &["trace", "info", "--json", "hand.csv"], "--json - hand.csv");
-    let (out, _) = done(&folder, &["trace", "info", "hand.csv", "--json", "info.json"]);
+    let (out, _) = folder.said(&["trace", "info", "hand.csv", "--json", "info.json"]);
     assert!(out.contains("LRU cache"), "the table is printed, too: {out}");
     let text = std::fs::read_to_string(folder.path("info.json")).expect("written");
     let value: Value = serde_json::from_str(&text).expect("JSON");
@@ -211,11 +204,11 @@ fn volumes_are_listed_with_what_they_hold() {
                 1538323205,16,8,1,7\n\
                 1538323209,16,8,1,1063\n";
     std::fs::write(folder.path("cloud.csv"), text).expect("written");
-    let (table, _) = done(&folder, &["trace", "volumes", "cloud.csv", "--top", "1"]);
+    let (table, _) = folder.said(&["trace", "volumes", "cloud.csv", "--top", "1"]);
     assert!(table.contains("requests: 5, volumes: 3") && table.contains("60.0 %"), "{table}");
     assert!(table.contains("1063") && !table.contains("1058"), "{table}");
     assert!(table.contains("and 2 more"), "{table}");
-    let (out, _) = done(&folder, &["trace", "volumes", "cloud.csv", "--json", "-"]);
+    let (out, _) = folder.said(&["trace", "volumes", "cloud.csv", "--json", "-"]);
     let value: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(
         value["volumes"][0],
@@ -227,7 +220,7 @@ fn volumes_are_listed_with_what_they_hold() {
     let told = "3 volumes, by requests 1063 (3), 1058 (1), 7 (1)";
     refused(&folder, 1, &["compare", "cloud.csv"], told);
     refused(&folder, 1, &["compare", "cloud.csv", "--requests", "2"], "--volume 1063");
-    let (table, _) = done(&folder, &["trace", "volumes", "synth:uniform?requests=100"]);
+    let (table, _) = folder.said(&["trace", "volumes", "synth:uniform?requests=100"]);
     assert!(table.contains("requests: 100, volumes: 1"), "{table}");
 }
 
@@ -236,7 +229,7 @@ fn volumes_are_listed_with_what_they_hold() {
 fn a_trace_of_one_flush_is_told() {
     let folder = Folder::new();
     write(&folder, "flush.csv", &["5,F,0,0"]);
-    let (table, _) = done(&folder, &["trace", "info", "flush.csv", "--html", "page.html"]);
+    let (table, _) = folder.said(&["trace", "info", "flush.csv", "--html", "page.html"]);
     assert!(!table.contains("NaN") && !table.contains("inf"), "{table}");
     let found = info(&folder, &["flush.csv"]);
     assert_eq!(found["lru"], json!({ "all": [], "writes": [] }));
@@ -256,7 +249,7 @@ fn traces_are_mixed_by_time() {
     two(&folder);
     let args = ["trace", "mix", "a.csv", "b.csv", "--copies", "2", "--time-scale", "10"];
     let out = ["--to", "csv", "-o", "-"];
-    let (text, told) = done(&folder, &[&args[..], &out].concat());
+    let (text, told) = folder.said(&[&args[..], &out].concat());
     let at = |zones: u64| zones * ZONE;
     let expected = [
         "0,W,0,512".to_owned(),
@@ -273,7 +266,7 @@ fn traces_are_mixed_by_time() {
     assert_eq!(requests(&text), expected);
     assert!(told.contains("b.csv: begins at byte 40960000"), "{told}");
     let (text, _) =
-        done(&folder, &[&["trace", "mix", "a.csv", "b.csv", "--shift", "0"][..], &out].concat());
+        folder.said(&[&["trace", "mix", "a.csv", "b.csv", "--shift", "0"][..], &out].concat());
     assert_eq!(requests(&text)[1], "0,W,512,512", "on top of each other");
 }
 
@@ -282,7 +275,7 @@ fn a_seed_shuffles() {
     let folder = Folder::new();
     let shuffled = |seed: &str, name: &str| {
         let args = ["trace", "mix", "synth:uniform?requests=500", "--copies", "3", "--shuffle"];
-        done(&folder, &[&args[..], &["--seed", seed, "-o", name]].concat());
+        folder.said(&[&args[..], &["--seed", seed, "-o", name]].concat());
         std::fs::read(folder.path(name)).expect("written")
     };
     let one = shuffled("1", "one.csv");
@@ -324,7 +317,7 @@ fn a_part_of_a_trace() {
     );
     let cut = |args: &[&str]| {
         let all = [&["trace", "cut", "trace.csv"], args, &["-o", "-", "--to", "csv"]].concat();
-        let (text, told) = done(&folder, &all);
+        let (text, told) = folder.said(&all);
         (requests(&text).iter().map(|line| (*line).to_owned()).collect::<Vec<_>>(), told)
     };
     let (kept, _) = cut(&["--from", "5s"]);
@@ -354,7 +347,7 @@ fn one_zone_in_some() {
     let folder = Folder::new();
     let trace = "synth:uniform?requests=5k";
     let all = info(&folder, &[trace]);
-    done(&folder, &["trace", "cut", trace, "--every-zone", "4", "-o", "cut.csv"]);
+    folder.said(&["trace", "cut", trace, "--every-zone", "4", "-o", "cut.csv"]);
     let cut = info(&folder, &["cut.csv"]);
     let figure = |info: &Value, name: &str| info[name].as_u64().expect("a number") as f64;
     for name in ["accessed_zone_bytes", "distinct_blocks", "blocks"] {
@@ -375,7 +368,7 @@ fn a_trace_is_written_as_it_comes() {
         &["5,R,8192,512", "7,W,4096,512", "9,F,0,0", "12,W,0,1024", "20,W,0,512"],
     );
     let shaped = ["--mode", "w", "--requests", "3", "--offset", "1MiB", "-o", "-", "--to", "csv"];
-    let (out, told) = done(&folder, &[&["trace", "convert", "a.csv"], &shaped[..]].concat());
+    let (out, told) = folder.said(&[&["trace", "convert", "a.csv"], &shaped[..]].concat());
     assert_eq!(requests(&out), ["0,W,1052672,512", "2,F,0,0", "5,W,1048576,1024"]);
     assert!(told.contains("a.csv: read as"), "{told}");
     // What ends in a fault is not there, and neither is the half of it.
@@ -393,7 +386,7 @@ fn a_trace_is_written_as_it_comes() {
 /// All that a run says but what differs from run to run.
 fn results(folder: &Folder, line: &str) -> (Value, String) {
     let args: Vec<&str> = line.split(' ').collect();
-    let (out, err) = done(folder, &[&args[..], &["--json", "-"]].concat());
+    let (out, err) = folder.said(&[&args[..], &["--json", "-"]].concat());
     let mut found: Value = serde_json::from_str(&out).expect("JSON");
     found["shingle"] = Value::Null;
     for run in found["runs"].as_array_mut().expect("runs") {
@@ -435,11 +428,11 @@ fn no_command_writes_over_what_it_reads() {
     // Results may be written again.
     for _ in 0..2 {
         let line = ["run", "synth:mixed?requests=500", "--csv", "r.csv", "--json", "r.json", "-q"];
-        done(&folder, &line);
+        folder.said(&line);
     }
     for option in ["--csv", "--json"] {
         let file = format!("r.{}", &option[2..]);
-        done(&folder, &["run", "-p", "none", "--requests", "500", option, &file, "-q"]);
+        folder.said(&["run", "-p", "none", "--requests", "500", option, &file, "-q"]);
     }
 }
 
@@ -448,7 +441,7 @@ fn a_trace_that_stays_in_its_file_gives_the_same_results() {
     const STAYS: &str = "stays in its file";
     let folder = Folder::new();
     let made = ["trace", "convert", "synth:mixed?requests=20000", "-o", "a.shingle"];
-    done(&folder, &made);
+    folder.said(&made);
     for line in [
         "compare a.shingle -p lru,most,sac -c 5%",
         "compare a.shingle -p belady,none -d st8000as0002 --mode w --requests 9000 --offset 1MiB",

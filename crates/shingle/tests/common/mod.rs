@@ -30,6 +30,7 @@ impl Folder {
     pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
         command.current_dir(self.0.path()).env("XDG_RUNTIME_DIR", self.0.path()).env("TZ", "UTC");
+        command.env_remove("NO_COLOR").env_remove("COLUMNS");
         command.args(line.split_whitespace());
         command
     }
@@ -55,10 +56,16 @@ impl Folder {
         (output.status.code().expect("an exit code"), text(&output.stdout), text(&output.stderr))
     }
 
+    /// Runs so to success, and returns stdout and stderr.
+    pub(crate) fn said(&self, args: &[&str]) -> (String, String) {
+        let (code, out, err) = self.run(args);
+        assert_eq!(code, 0, "{args:?}: {err}");
+        (out, err)
+    }
+
     /// The results of a run or comparison.
     pub(crate) fn results(&self, args: &[&str]) -> Value {
-        let (code, out, err) = self.run(&[args, &["--json", "-", "--quiet"]].concat());
-        assert_eq!(code, 0, "{args:?}: {err}");
+        let (out, _) = self.said(&[args, &["--json", "-", "--quiet"]].concat());
         serde_json::from_str(&out).expect("JSON")
     }
 
@@ -146,6 +153,15 @@ pub(crate) fn never_idle() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
     let hour = (now.as_secs() / 3_600 + 12) % 24;
     format!("limit.hours={hour}-{}", hour + 1)
+}
+
+/// A report without what differs from run to run: the program, and the time that runs took.
+pub(crate) fn without_wall(mut report: Value) -> Value {
+    report.as_object_mut().expect("a report").remove("shingle").expect("it names its program");
+    for run in report["runs"].as_array_mut().expect("runs") {
+        run.as_object_mut().expect("a run").remove("wall").expect("each run has a wall");
+    }
+    report
 }
 
 pub(crate) fn text(bytes: &[u8]) -> String {
