@@ -136,6 +136,11 @@ pub struct Metric {
     pub of: fn(&RunResult) -> f64,
 }
 
+/// One of this name.
+pub(crate) const fn metric(name: &'static str, of: fn(&RunResult) -> f64) -> Metric {
+    Metric { name, of }
+}
+
 impl std::fmt::Debug for Metric {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)

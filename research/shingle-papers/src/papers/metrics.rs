@@ -2,7 +2,7 @@
 
 use shingle_result::{Counts, Flash, RunResult, Translating};
 
-use crate::grid::Metric;
+use crate::grid::{Metric, metric};
 
 /// From when the cache (without one: the buffer) was full, as SAC counts; from the start, if it
 /// never was.
@@ -23,92 +23,76 @@ fn percent(part: f64, whole: f64) -> f64 {
 }
 
 /// Misses in per cent of accesses, once warm.
-pub const MISS: Metric = Metric {
-    name: "miss ratio (%)",
-    of: |run| {
-        let (counts, both) = (warm(run), |(a, b): (f64, f64)| a + b);
-        100.0 - percent(both(hits(counts)), both(accesses(counts)))
-    },
-};
+pub const MISS: Metric = metric("miss ratio (%)", |run| {
+    let (counts, both) = (warm(run), |(a, b): (f64, f64)| a + b);
+    100.0 - percent(both(hits(counts)), both(accesses(counts)))
+});
 
 /// Hits in per cent of accesses, once warm.
-pub const HIT: Metric = Metric { name: "hit ratio (%)", of: |run| 100.0 - (MISS.of)(run) };
+pub const HIT: Metric = metric("hit ratio (%)", |run| 100.0 - (MISS.of)(run));
 
 /// Of reads, once warm.
 pub const READ_HIT: Metric =
-    Metric { name: "read hits (%)", of: |run| percent(hits(warm(run)).0, accesses(warm(run)).0) };
+    metric("read hits (%)", |run| percent(hits(warm(run)).0, accesses(warm(run)).0));
 
 /// Of writes, once warm.
 pub const WRITE_HIT: Metric =
-    Metric { name: "write hits (%)", of: |run| percent(hits(warm(run)).1, accesses(warm(run)).1) };
+    metric("write hits (%)", |run| percent(hits(warm(run)).1, accesses(warm(run)).1));
 
 /// Write amplification, as PORE defines it (§V-B). SAC does not say what its own is.
-pub const WA: Metric =
-    Metric { name: "write amplification", of: |run| run.all.wa_band.unwrap_or(f64::NAN) };
+pub const WA: Metric = metric("write amplification", |run| run.all.wa_band.unwrap_or(f64::NAN));
 
 /// Bands cleaned.
-pub const RMW: Metric = Metric { name: "RMWs", of: |run| run.all.drive_io.rmw as f64 };
+pub const RMW: Metric = metric("RMWs", |run| run.all.drive_io.rmw as f64);
 
 /// All I/O time.
-pub const TOTAL: Metric = Metric { name: "total I/O time (s)", of: |run| run.all.seconds.total };
+pub const TOTAL: Metric = metric("total I/O time (s)", |run| run.all.seconds.total);
 
 /// Charged to reads from the disk.
-pub const DISK_READ: Metric =
-    Metric { name: "disk reads (s)", of: |run| run.all.seconds.by_call.drive_read };
+pub const DISK_READ: Metric = metric("disk reads (s)", |run| run.all.seconds.by_call.drive_read);
 
 /// Charged to writes to the disk, the cleaning that they wait for included.
-pub const DISK_WRITE: Metric =
-    Metric { name: "disk writes (s)", of: |run| run.all.seconds.by_call.drive_write };
+pub const DISK_WRITE: Metric = metric("disk writes (s)", |run| run.all.seconds.by_call.drive_write);
 
 /// Both.
 pub const DISK: Metric =
-    Metric { name: "disk I/O time (s)", of: |run| (DISK_READ.of)(run) + (DISK_WRITE.of)(run) };
+    metric("disk I/O time (s)", |run| (DISK_READ.of)(run) + (DISK_WRITE.of)(run));
 
 /// The SSD.
-pub const SSD: Metric = Metric { name: "SSD (s)", of: |run| run.all.seconds.by_cause.ssd };
+pub const SSD: Metric = metric("SSD (s)", |run| run.all.seconds.by_cause.ssd);
 
 /// Cleaning: the bands.
-pub const BANDS: Metric = Metric { name: "bands (s)", of: |run| run.all.seconds.by_cause.clean };
+pub const BANDS: Metric = metric("bands (s)", |run| run.all.seconds.by_cause.clean);
 
 /// Writing to the buffer.
-pub const BUFFER: Metric = Metric { name: "buffer (s)", of: |run| run.all.seconds.by_cause.log };
+pub const BUFFER: Metric = metric("buffer (s)", |run| run.all.seconds.by_cause.log);
 
 /// Clean blocks dropped, reads that were never cached included (SAC's prototype counts them so), in
 /// millions.
-pub const CLEAN_EVICTED: Metric = Metric {
-    name: "clean blocks evicted (M)",
-    of: |run| (run.all.evictions.clean_blocks + run.all.bypass.read_blocks) as f64 / 1e6,
-};
+pub const CLEAN_EVICTED: Metric = metric("clean blocks evicted (M)", |run| {
+    (run.all.evictions.clean_blocks + run.all.bypass.read_blocks) as f64 / 1e6
+});
 
 /// Dirty blocks destaged, in millions.
-pub const DIRTY_EVICTED: Metric = Metric {
-    name: "dirty blocks evicted (M)",
-    of: |run| run.all.evictions.dirty_blocks as f64 / 1e6,
-};
+pub const DIRTY_EVICTED: Metric =
+    metric("dirty blocks evicted (M)", |run| run.all.evictions.dirty_blocks as f64 / 1e6);
 
 /// Accesses that came once the cache was full, in millions; none if it never was.
-pub const ONCE_FULL: Metric = Metric {
-    name: "accesses once the cache was full (M)",
-    of: |run| {
-        let (reads, writes) = accesses(&run.warm);
-        if run.warm_from.is_some() { (reads + writes) / 1e6 } else { 0.0 }
-    },
-};
+pub const ONCE_FULL: Metric = metric("accesses once the cache was full (M)", |run| {
+    let (reads, writes) = accesses(&run.warm);
+    if run.warm_from.is_some() { (reads + writes) / 1e6 } else { 0.0 }
+});
 
 /// What a read from the disk took, cleaning left out.
-pub const READ_MS: Metric = Metric {
-    name: "a block read from the disk (ms)",
-    of: |run| run.all.seconds.by_cause.read * 1e3 / run.all.drive_io.read_blocks as f64,
-};
+pub const READ_MS: Metric = metric("a block read from the disk (ms)", |run| {
+    run.all.seconds.by_cause.read * 1e3 / run.all.drive_io.read_blocks as f64
+});
 
 /// Bytes that the disk took in a second of its time for writes.
-pub const WRITE_RATE: Metric = Metric {
-    name: "disk write rate (MB/s)",
-    of: |run| {
-        let bytes = run.all.drive_io.written_blocks as f64 * 4096.0;
-        bytes / 1e6 / (DISK_WRITE.of)(run)
-    },
-};
+pub const WRITE_RATE: Metric = metric("disk write rate (MB/s)", |run| {
+    let bytes = run.all.drive_io.written_blocks as f64 * 4096.0;
+    bytes / 1e6 / (DISK_WRITE.of)(run)
+});
 
 // ROCO measures in per cent of what the host writes (§4.2, Trace_WSize). All counts from the start.
 
@@ -117,142 +101,108 @@ fn of_written(run: &RunResult, blocks: u64) -> f64 {
 }
 
 /// Written to the drive's disk cache, as it did not begin at a write pointer.
-pub const NON_SEQUENTIAL: Metric = Metric {
-    name: "non-sequential data (% of written)",
-    of: |run| of_written(run, run.all.pb.written_blocks),
-};
+pub const NON_SEQUENTIAL: Metric =
+    metric("non-sequential data (% of written)", |run| of_written(run, run.all.pb.written_blocks));
 
 /// Written at write pointers, or to a zone that is cached whole. Not by host-side RMWs: whether the paper
 /// counts what they write as sequential it does not say.
-pub const SEQUENTIAL: Metric = Metric {
-    name: "sequential data (% of written)",
-    of: |run| {
-        let by_rmws = of_written(run, run.all.host_rmw.written_blocks);
-        of_written(run, run.all.drive_io.native_bytes_written / 4096) - by_rmws
-    },
-};
+pub const SEQUENTIAL: Metric = metric("sequential data (% of written)", |run| {
+    let by_rmws = of_written(run, run.all.host_rmw.written_blocks);
+    of_written(run, run.all.drive_io.native_bytes_written / 4096) - by_rmws
+});
 
 /// Dirty blocks that the cache gave to host-side RMWs. What these read and write back beside them is
 /// [`HOST_READ`].
-pub const HOST_DIRTY: Metric = Metric {
-    name: "dirty blocks of host RMWs (% of written)",
-    of: |run| {
-        let rmws = &run.all.host_rmw;
-        of_written(run, rmws.written_blocks - rmws.read_blocks)
-    },
-};
+pub const HOST_DIRTY: Metric = metric("dirty blocks of host RMWs (% of written)", |run| {
+    let rmws = &run.all.host_rmw;
+    of_written(run, rmws.written_blocks - rmws.read_blocks)
+});
 
 /// None of these: it was overwritten in the cache, or is still there.
-pub const ABSORBED: Metric = Metric {
-    name: "absorbed by the cache (% of written)",
-    of: |run| {
-        let reached = [NON_SEQUENTIAL, SEQUENTIAL, HOST_DIRTY].map(|part| (part.of)(run));
-        100.0 - reached.iter().sum::<f64>()
-    },
-};
+pub const ABSORBED: Metric = metric("absorbed by the cache (% of written)", |run| {
+    let reached = [NON_SEQUENTIAL, SEQUENTIAL, HOST_DIRTY].map(|part| (part.of)(run));
+    100.0 - reached.iter().sum::<f64>()
+});
 
 /// Read by cleaning, from the disk cache and from zones.
-pub const CLEAN_READ: Metric = Metric {
-    name: "read by cleaning (% of written)",
-    of: |run| of_written(run, run.all.pb.evicted_blocks + run.all.drive_io.rmw_read_bytes / 4096),
-};
+pub const CLEAN_READ: Metric = metric("read by cleaning (% of written)", |run| {
+    of_written(run, run.all.pb.evicted_blocks + run.all.drive_io.rmw_read_bytes / 4096)
+});
 
 /// Made up by cleaning.
-pub const SYNTHESIZED: Metric = Metric {
-    name: "synthesized data (% of written)",
-    of: |run| of_written(run, run.all.drive_io.synthesized_blocks),
-};
+pub const SYNTHESIZED: Metric = metric("synthesized data (% of written)", |run| {
+    of_written(run, run.all.drive_io.synthesized_blocks)
+});
 
 /// Read by the host to write a zone anew.
-pub const HOST_READ: Metric = Metric {
-    name: "read for host RMWs (% of written)",
-    of: |run| of_written(run, run.all.host_rmw.read_blocks),
-};
+pub const HOST_READ: Metric = metric("read for host RMWs (% of written)", |run| {
+    of_written(run, run.all.host_rmw.read_blocks)
+});
 
 /// Of an I/O at the disk.
-pub const DISK_RESPONSE: Metric = Metric {
-    name: "mean response of the disk (ms)",
-    of: |run| run.drive_latency.mean_us.map_or(f64::NAN, |us| us / 1e3),
-};
+pub const DISK_RESPONSE: Metric = metric("mean response of the disk (ms)", |run| {
+    run.drive_latency.mean_us.map_or(f64::NAN, |us| us / 1e3)
+});
 
 /// Of a request.
 pub const RESPONSE: Metric =
-    Metric { name: "mean response of a request (ms)", of: |run| run.latency.mean_us / 1e3 };
+    metric("mean response of a request (ms)", |run| run.latency.mean_us / 1e3);
 
 /// How much of the cleaning no I/O waited for.
-pub const IDLE_CLEANED: Metric = Metric {
-    name: "cleaning in idle time (% of cleaning time)",
-    of: |run| {
-        let causes = run.all.seconds.by_cause;
-        percent(causes.idle_clean, causes.idle_clean + causes.clean)
-    },
-};
+pub const IDLE_CLEANED: Metric = metric("cleaning in idle time (% of cleaning time)", |run| {
+    let causes = run.all.seconds.by_cause;
+    percent(causes.idle_clean, causes.idle_clean + causes.clean)
+});
 
 // MCM measures what flash inside the disk does. All counts from the start.
 
 /// Of the slowest request.
-pub const SLOWEST: Metric =
-    Metric { name: "slowest request (s)", of: |run| run.latency.max_us / 1e6 };
+pub const SLOWEST: Metric = metric("slowest request (s)", |run| run.latency.max_us / 1e6);
 
 /// Bytes written to the disk, to its persistent cache and its bands, by bytes the host wrote.
-pub const WAF: Metric = Metric {
-    name: "write amplification of the disk",
-    of: |run| run.all.wa_host.unwrap_or(f64::NAN),
-};
+pub const WAF: Metric =
+    metric("write amplification of the disk", |run| run.all.wa_host.unwrap_or(f64::NAN));
 
 fn of_flash(run: &RunResult, of: impl Fn(&Flash) -> f64) -> f64 {
     run.flash.as_ref().map_or(f64::NAN, of)
 }
 
 /// Of erase blocks.
-pub const ERASES: Metric =
-    Metric { name: "erases", of: |run| of_flash(run, |flash| flash.erases as f64) };
+pub const ERASES: Metric = metric("erases", |run| of_flash(run, |flash| flash.erases as f64));
 
 /// Valid pages copied within the flash.
-pub const VALID_COPIES: Metric = Metric {
-    name: "valid page copies",
-    of: |run| of_flash(run, |flash| flash.copied_blocks as f64),
-};
+pub const VALID_COPIES: Metric =
+    metric("valid page copies", |run| of_flash(run, |flash| flash.copied_blocks as f64));
 
 /// Programmed pages by those that the host's writes took.
-pub const WA_FLASH: Metric = Metric {
-    name: "write amplification of the flash",
-    of: |run| of_flash(run, |flash| flash.wa_flash.unwrap_or(f64::NAN)),
-};
+pub const WA_FLASH: Metric = metric("write amplification of the flash", |run| {
+    of_flash(run, |flash| flash.wa_flash.unwrap_or(f64::NAN))
+});
 
 /// Written back to the disk, in per cent of what the host wrote.
-pub const WRITTEN_BACK: Metric = Metric {
-    name: "written back (% of written)",
-    of: |run| of_flash(run, |flash| of_written(run, flash.evicted_blocks)),
-};
+pub const WRITTEN_BACK: Metric = metric("written back (% of written)", |run| {
+    of_flash(run, |flash| of_written(run, flash.evicted_blocks))
+});
 
 /// Written by the host past the flash, in per cent of what it wrote.
-pub const PAST_FLASH: Metric = Metric {
-    name: "past the flash (% of written)",
-    of: |run| of_flash(run, |flash| 100.0 - of_written(run, flash.written_blocks)),
-};
+pub const PAST_FLASH: Metric = metric("past the flash (% of written)", |run| {
+    of_flash(run, |flash| 100.0 - of_written(run, flash.written_blocks))
+});
 
 /// How uneven erases are spread over erase blocks.
-pub const SPREAD: Metric = Metric {
-    name: "deviation of erases (% of the mean)",
-    of: |run| of_flash(run, |flash| 100.0 * flash.all.variation().unwrap_or(f64::NAN)),
-};
+pub const SPREAD: Metric = metric("deviation of erases (% of the mean)", |run| {
+    of_flash(run, |flash| 100.0 * flash.all.variation().unwrap_or(f64::NAN))
+});
 
 /// Of the block erased most, above the mean.
-pub const WORST: Metric = Metric {
-    name: "erases of the worst block ÷ mean",
-    of: |run| of_flash(run, |flash| f64::from(flash.all.max) / flash.all.mean),
-};
+pub const WORST: Metric = metric("erases of the worst block ÷ mean", |run| {
+    of_flash(run, |flash| f64::from(flash.all.max) / flash.all.mean)
+});
 
 /// What the host can write until the first block is worn.
-pub const LIFETIME: Metric = Metric {
-    name: "written until the first block is worn (TB)",
-    of: |run| {
-        of_flash(run, |flash| {
-            flash.lifetime.map_or(f64::NAN, |lifetime| lifetime.worst_bytes / 1e12)
-        })
-    },
-};
+pub const LIFETIME: Metric = metric("written until the first block is worn (TB)", |run| {
+    of_flash(run, |flash| flash.lifetime.map_or(f64::NAN, |lifetime| lifetime.worst_bytes / 1e12))
+});
 
 // Amphisbaena measures what a translation does. All counts from the start.
 
@@ -261,63 +211,49 @@ fn of_translation(run: &RunResult, of: impl Fn(&Translating) -> f64) -> f64 {
 }
 
 /// Updates of buffered blocks, of all blocks written (Amphisbaena §6.2).
-pub const BUFFER_HITS: Metric = Metric {
-    name: "write hits in the buffer (%)",
-    of: |run| of_translation(run, |t| percent(t.write_hits as f64, t.written_blocks as f64)),
-};
+pub const BUFFER_HITS: Metric = metric("write hits in the buffer (%)", |run| {
+    of_translation(run, |t| percent(t.write_hits as f64, t.written_blocks as f64))
+});
 
 /// Of these, those in the buffer for hot blocks.
-pub const HOT_HITS: Metric = Metric {
-    name: "write hits in the HFB (%)",
-    of: |run| of_translation(run, |t| percent(t.hot_hits as f64, t.written_blocks as f64)),
-};
+pub const HOT_HITS: Metric = metric("write hits in the HFB (%)", |run| {
+    of_translation(run, |t| percent(t.hot_hits as f64, t.written_blocks as f64))
+});
 
 /// The others.
-pub const COLD_HITS: Metric = Metric {
-    name: "write hits in the LFB (%)",
-    of: |run| (BUFFER_HITS.of)(run) - (HOT_HITS.of)(run),
-};
+pub const COLD_HITS: Metric =
+    metric("write hits in the LFB (%)", |run| (BUFFER_HITS.of)(run) - (HOT_HITS.of)(run));
 
 /// Zones written back by appending.
-pub const RMW_FREE: Metric =
-    Metric { name: "RMW-free write-backs", of: |run| run.all.drive_io.rmw_free as f64 };
+pub const RMW_FREE: Metric = metric("RMW-free write-backs", |run| run.all.drive_io.rmw_free as f64);
 
 /// Zones written back.
-pub const WRITE_BACKS: Metric =
-    Metric { name: "write-backs", of: |run| (RMW.of)(run) + (RMW_FREE.of)(run) };
+pub const WRITE_BACKS: Metric = metric("write-backs", |run| (RMW.of)(run) + (RMW_FREE.of)(run));
 
 /// Synthetic data, counted in each write-back.
-pub const PADDED: Metric = Metric {
-    name: "padded in all write-backs (GB)",
-    of: |run| of_translation(run, |t| t.padded_blocks as f64 * 4096.0 / 1e9),
-};
+pub const PADDED: Metric = metric("padded in all write-backs (GB)", |run| {
+    of_translation(run, |t| t.padded_blocks as f64 * 4096.0 / 1e9)
+});
 
 /// Synthetic data, counted once.
-pub const PADDED_FIRST: Metric = Metric {
-    name: "padded for the first time (GB)",
-    of: |run| of_translation(run, |t| t.padded_first_blocks as f64 * 4096.0 / 1e9),
-};
+pub const PADDED_FIRST: Metric = metric("padded for the first time (GB)", |run| {
+    of_translation(run, |t| t.padded_first_blocks as f64 * 4096.0 / 1e9)
+});
 
 /// Buffered blocks that a zone has when it is written back.
-pub const VICTIM: Metric = Metric {
-    name: "average victim zone (blocks)",
-    of: |run| of_translation(run, |t| t.evicted_blocks as f64 / t.victims as f64),
-};
+pub const VICTIM: Metric = metric("average victim zone (blocks)", |run| {
+    of_translation(run, |t| t.evicted_blocks as f64 / t.victims as f64)
+});
 
 /// Chunks that the buffer for hot blocks gained.
-pub const TO_HOT: Metric = Metric {
-    name: "chunks reallocated to the HFB",
-    of: |run| of_translation(run, |t| t.chunks_to_hot as f64),
-};
+pub const TO_HOT: Metric =
+    metric("chunks reallocated to the HFB", |run| of_translation(run, |t| t.chunks_to_hot as f64));
 
 /// Chunks that it gave back.
-pub const TO_COLD: Metric = Metric {
-    name: "chunks given back to the LFB",
-    of: |run| of_translation(run, |t| t.chunks_to_cold as f64),
-};
+pub const TO_COLD: Metric =
+    metric("chunks given back to the LFB", |run| of_translation(run, |t| t.chunks_to_cold as f64));
 
 /// Victims whose collection was broken off.
-pub const ABORTED: Metric = Metric {
-    name: "collections aborted (% of victims)",
-    of: |run| of_translation(run, |t| percent(t.aborted as f64, t.victims as f64)),
-};
+pub const ABORTED: Metric = metric("collections aborted (% of victims)", |run| {
+    of_translation(run, |t| percent(t.aborted as f64, t.victims as f64))
+});

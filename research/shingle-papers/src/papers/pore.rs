@@ -24,7 +24,7 @@ use super::metrics::{
 use super::rows::{rows, volumes_table};
 use crate::cells::{Cells, Chain};
 use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Source};
-use crate::grid::{Grid, Metric, Point, Size, System, point};
+use crate::grid::{Grid, Metric, Point, Size, System, metric, point};
 
 /// PORE.
 pub(super) static PAPER: Paper = Paper {
@@ -171,13 +171,10 @@ const CACHE_SIZES: Grid =
 const SCHEMES: &[System] = &[LRU, CF, PF, BL];
 
 /// Hours that 50 million writes take, at the rate once the cache was full.
-const HOURS: Metric = Metric {
-    name: "hours for 50 million writes",
-    of: |run| {
-        let counts = if run.warm_from.is_some() { &run.warm } else { &run.all };
-        counts.seconds.total / counts.requests.write as f64 * 50e6 / 3600.0
-    },
-};
+const HOURS: Metric = metric("hours for 50 million writes", |run| {
+    let counts = if run.warm_from.is_some() { &run.warm } else { &run.all };
+    counts.seconds.total / counts.requests.write as f64 * 50e6 / 3600.0
+});
 
 const FIGURES: &[Figure] = &[
     Figure {
