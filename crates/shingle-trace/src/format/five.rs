@@ -1,26 +1,99 @@
-//! Time, device, sector, size and flags in five columns: what DiskSim's, FlashSim's and MQSim's
-//! traces have in common. `units.rs` tells them apart by their numbers.
+//! Time, device, sector, size and flags in five columns: the traces of DiskSim, FlashSim and MQSim.
+//! Which of them it is shows only in the numbers.
 
-use shingle_core::units::Op;
+use shingle_core::units::{BLOCK_BYTES, Op, SECTOR_BYTES};
 
-use super::{Decoded, Match, Options, fields, number, text};
+use super::units::{Seen, of_five};
+use super::{Decoded, Format, Match, Options, Sample, Weight, fields, number, text};
 use crate::error::{Problem, TraceError};
 use crate::input::Input;
 use crate::source::Raw;
 use crate::volume::Volumes;
 
+/// DiskSim ASCII: what DiskSim 2 to 4 reads by default, and many tools write.
+///
+/// ```text
+/// 5265.313 0 6357144 8 0
+/// time (ms) device address (sectors of 512 bytes) size (sectors) flags (hexadecimal)
+/// ```
+///
+/// From the DiskSim 4.0 reference manual (Bucy, Schindler, Schlosser, Ganger 2008):
+/// bit 0 of the flags says that the request reads. Further bits are of how urgent it is, and are
+/// not read.
+pub(super) const DISKSIM: Format = Format {
+    name: "disksim",
+    about: "DiskSim ASCII: milliseconds device sector sectors flags; 1 reads",
+    sniff,
+    weigh: Some(|sample| {
+        unless(sample, |seen| seen.nanoseconds == Some(true) || seen.pages == Some(true))
+    }),
+    open: |input, options| {
+        let units = Units { time_ns: 1_000_000, size_bytes: SECTOR_BYTES, flags_max: u32::MAX };
+        open(input, options, "disksim", units)
+    },
+};
+
+/// FlashSim: the columns of DiskSim, with sizes in pages of 4 KiB.
+///
+/// ```text
+/// 26.214000 0 303574 1 0
+/// time (ms) device address (sectors of 512 bytes) size (pages of 4 KiB) flags: 1 reads
+/// ```
+///
+/// This is how the UMass traces come with FlashSim (Gupta, Kim, Urgaonkar: DFTL, ASPLOS 2009).
+/// Their sizes were rounded up to pages while addresses stayed sectors, and the column of the ASU
+/// was dropped, which lays all volumes on top of each other.
+pub(super) const FLASHSIM: Format = Format {
+    name: "flashsim",
+    about: "FlashSim text: milliseconds device sector pages flags; 1 reads",
+    sniff,
+    weigh: Some(|sample| {
+        unless(sample, |seen| seen.nanoseconds == Some(true) || seen.pages == Some(false))
+    }),
+    open: |input, options| {
+        let units = Units { time_ns: 1_000_000, size_bytes: BLOCK_BYTES, flags_max: u32::MAX };
+        open(input, options, "flashsim", units)
+    },
+};
+
+/// MQSim ASCII: the columns of DiskSim, with times in nanoseconds.
+///
+/// ```text
+/// 938513000 4 264719034 16 0
+/// time (ns) device address (sectors of 512 bytes) size (sectors) type: 0 writes, 1 reads
+/// ```
+///
+/// From the README and the trace reader of MQSim (Tavakkol and others, FAST 2018). Times are whole
+/// numbers, and the type is the opposite of Tencent's. MQSim itself does not look at the device and
+/// lays all on one SSD; here a device is a volume, and `--volume '*'` reads all side by side.
+pub(super) const MQSIM: Format = Format {
+    name: "mqsim",
+    about: "MQSim ASCII: nanoseconds device sector sectors type; 0 writes, 1 reads",
+    sniff,
+    weigh: Some(|sample| unless(sample, |seen| seen.nanoseconds == Some(false))),
+    open: |input, options| {
+        let units = Units { time_ns: 1, size_bytes: SECTOR_BYTES, flags_max: 1 };
+        open(input, options, "mqsim", units)
+    },
+};
+
 /// What a column's numbers count.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Units {
+struct Units {
     /// Nanoseconds of a unit of time.
-    pub(super) time_ns: u64,
+    time_ns: u64,
     /// Bytes of a unit of size.
-    pub(super) size_bytes: u64,
+    size_bytes: u64,
     /// The largest value of the flags.
-    pub(super) flags_max: u32,
+    flags_max: u32,
 }
 
-pub(super) fn open(
+/// The numbers fit unless they are `others`.
+fn unless(sample: &Sample, others: fn(Seen) -> bool) -> Weight {
+    if others(of_five(sample)) { Weight::Excluded } else { Weight::Fits }
+}
+
+fn open(
     input: Input,
     options: &Options<'_>,
     format: &str,
@@ -84,8 +157,8 @@ pub(super) fn numbers(line: &[u8]) -> Option<Numbers<'_>> {
     })
 }
 
-/// Whether the beginning has these columns. Which of the formats it is, their units tell.
-pub(super) fn sniff(head: &[u8]) -> Option<Match> {
+/// Whether the beginning has these columns.
+fn sniff(head: &[u8]) -> Option<Match> {
     Match::lines(Match::LIKELY, text::most(text::lines(head), |line| numbers(line).is_some()))
 }
 

@@ -1,4 +1,4 @@
-//! Trace formats: one file each, and one line in [`FORMATS`].
+//! Trace formats: a file each, or for those of the same columns, and a line in [`FORMATS`].
 //!
 //! The format is found from the content; `--format NAME` forces it. After a colon comes what only
 //! that format understands, such as the columns of a CSV: `csv:time=1/us,op=2,…`. Where the content
@@ -9,16 +9,13 @@ mod binary;
 mod blkparse;
 pub(crate) mod blktrace;
 mod csv;
-mod disksim;
 mod emmc;
 pub mod evidence;
 mod fields;
 mod fiu;
 mod five;
-mod flashsim;
 mod iolog;
 mod lcs;
-mod mqsim;
 mod msr;
 mod native;
 pub(crate) mod number;
@@ -61,9 +58,9 @@ pub static FORMATS: &[Format] = &[
     tencent::FORMAT,
     fiu::FORMAT,
     blkparse::FORMAT,
-    disksim::FORMAT,
-    flashsim::FORMAT,
-    mqsim::FORMAT,
+    five::DISKSIM,
+    five::FLASHSIM,
+    five::MQSIM,
     emmc::FORMAT,
     req::FORMAT,
     csv::FORMAT,

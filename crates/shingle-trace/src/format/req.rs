@@ -6,7 +6,7 @@
 //!
 //! There are no timestamps: all requests arrive at 0, so only closed-loop pacing makes sense.
 
-use shingle_core::units::{BLOCK_BYTES, Op};
+use shingle_core::units::BLOCK_BYTES;
 
 use super::text::{self, Decode, TextSource};
 use super::{Decoded, Format, Match, Options, number};
@@ -25,7 +25,7 @@ pub(super) const FORMAT: Format = Format {
 fn sniff(head: &[u8]) -> Option<Match> {
     let good = text::most(text::lines(head), |line| {
         fields(line).is_some_and(|[op, ignored, block]| {
-            op_of(op).is_some()
+            text::op_of_digit(op).is_some()
                 && number::whole(ignored).is_some()
                 && number::whole(block).is_some()
         })
@@ -49,8 +49,8 @@ impl Decode for Req {
                  --format csv:op=1,offset=2/blocks,…",
             ));
         };
-        let op =
-            op_of(op).ok_or_else(|| text::unknown_op(op, "here it is 0, a read, or 1, a write"))?;
+        let op = text::op_of_digit(op)
+            .ok_or_else(|| text::unknown_op(op, "here it is 0, a read, or 1, a write"))?;
         let block = text::whole(block, "block (column 3)")?;
         let offset = block.checked_mul(BLOCK_BYTES).ok_or_else(|| {
             Problem::range(format!("block {block} is past 64 PiB, the largest disk"))
@@ -60,14 +60,6 @@ impl Decode for Req {
 
     fn warning(&self) -> Option<String> {
         Some("the req format has no times: every request arrives at 0".to_owned())
-    }
-}
-
-fn op_of(field: &[u8]) -> Option<Op> {
-    match field {
-        b"0" => Some(Op::Read),
-        b"1" => Some(Op::Write),
-        _ => None,
     }
 }
 

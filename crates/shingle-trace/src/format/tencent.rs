@@ -9,7 +9,7 @@
 //! happened within one arrives at once; requests of a second keep the order of the file. Lines go
 //! back and forth by a second. A file holds thousands of volumes.
 
-use shingle_core::units::{NS_PER_S, Op};
+use shingle_core::units::NS_PER_S;
 
 use super::units::Columns;
 use super::{Decoded, Format, Match, Options, Sample, Weight, fields, number, text};
@@ -34,7 +34,7 @@ fn sniff(head: &[u8]) -> Option<Match> {
     let good = text::most(text::lines(head), |line| {
         fields::commas(line).is_some_and(|[time, offset, size, op, volume]| {
             time.len() == TIME_DIGITS
-                && op_of(op).is_some()
+                && text::op_of_digit(text::bare(op)).is_some()
                 && [time, offset, size, volume].iter().all(|f| number::whole(f).is_some())
         })
     });
@@ -64,22 +64,13 @@ fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
 }
 
 #[inline]
-fn op_of(field: &[u8]) -> Option<Op> {
-    match text::bare(field) {
-        b"0" => Some(Op::Read),
-        b"1" => Some(Op::Write),
-        _ => None,
-    }
-}
-
-#[inline]
 fn request(volumes: &mut Volumes, line: &[u8]) -> Result<Option<Raw>, Problem> {
     let Some([time, offset, size, op, volume]) = fields::commas(line) else {
         return Err(text::too_few(line, "seconds,offset,size,0|1,volume"));
     };
     let Some(volume) = volumes.takes(text::bare(volume))? else { return Ok(None) };
-    let op =
-        op_of(op).ok_or_else(|| text::unknown_op(op, "here it is 0, a read, or 1, a write"))?;
+    let op = text::op_of_digit(text::bare(op))
+        .ok_or_else(|| text::unknown_op(op, "here it is 0, a read, or 1, a write"))?;
     Ok(Some(Raw {
         ns: text::time(time, NS_PER_S, "time (column 1)")?,
         offset: text::sectors(offset, "offset (column 2)")?,

@@ -295,6 +295,16 @@ pub(super) fn op_of(field: &[u8]) -> Option<Op> {
     }
 }
 
+/// Of a column of 0, a read, and 1, a write.
+#[inline]
+pub(super) fn op_of_digit(field: &[u8]) -> Option<Op> {
+    match field {
+        b"0" => Some(Op::Read),
+        b"1" => Some(Op::Write),
+        _ => None,
+    }
+}
+
 #[cold]
 fn op_of_any_case(word: &[u8]) -> Option<Op> {
     let is = |known: &[u8]| word.eq_ignore_ascii_case(known);

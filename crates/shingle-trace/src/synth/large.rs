@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use shingle_core::units::{BLOCK_BYTES, Op};
 
-use super::parameters::{Kind, Parameter, Values};
+use super::parameters::{Kind, Parameter, Values, iops, requests};
 use super::rng::Seed;
 use super::workload::{Access, Pattern, Workload};
 use crate::error::Problem;
@@ -43,18 +43,8 @@ fn own(trace: Trace, copies: &'static str) -> Vec<Parameter> {
             about: "copies of every volume",
             kind: Kind::Count(1, 1_000),
         },
-        Parameter {
-            name: "requests",
-            default: "10M",
-            about: "how many requests of one block, at most all; the papers run 50M to 250M",
-            kind: Kind::Count(1, 10_000_000_000),
-        },
-        Parameter {
-            name: "iops",
-            default: "2000",
-            about: "requests a second, on average, idle time included; all in about a week",
-            kind: Kind::Number(0.001, 1e7),
-        },
+        requests("10M", "how many requests of one block, at most all; the papers run 50M to 250M"),
+        iops("2000", "requests a second, on average, idle time included; all in about a week"),
     ]);
     own
 }

@@ -49,18 +49,8 @@ impl Kind {
 
 /// What every workload takes.
 pub(super) const COMMON: &[Parameter] = &[
-    Parameter {
-        name: "requests",
-        default: "500k",
-        about: "how many requests",
-        kind: Kind::Count(1, 10_000_000_000),
-    },
-    Parameter {
-        name: "iops",
-        default: "50",
-        about: "requests a second, on average, idle time included",
-        kind: Kind::Number(0.001, 1e7),
-    },
+    requests("500k", "how many requests"),
+    iops("50", "requests a second, on average, idle time included"),
     IDLE,
 ];
 
@@ -71,6 +61,16 @@ pub(crate) const IDLE: Parameter = Parameter {
     about: "share of the time in long gaps without requests",
     kind: Kind::Share,
 };
+
+/// How many requests.
+pub(super) const fn requests(default: &'static str, about: &'static str) -> Parameter {
+    Parameter { name: "requests", default, about, kind: Kind::Count(1, 10_000_000_000) }
+}
+
+/// How many a second.
+pub(super) const fn iops(default: &'static str, about: &'static str) -> Parameter {
+    Parameter { name: "iops", default, about, kind: Kind::Number(0.001, 1e7) }
+}
 
 /// The address range, for those workloads that have it.
 pub(super) const fn range(default: &'static str) -> Parameter {

@@ -12,7 +12,7 @@ mod recency;
 
 use std::sync::LazyLock;
 
-use super::parameters::{Kind, Parameter, Values};
+use super::parameters::{Parameter, Values, iops, requests};
 use super::rng::Seed;
 use super::workload::{Pattern, Workload};
 use crate::error::Problem;
@@ -46,20 +46,13 @@ pub(crate) fn workload(volume: &Volume) -> Workload {
 }
 
 fn own(volume: &'static Volume) -> Vec<Parameter> {
-    let requests = Counts::of(volume, &Free::of_volume(volume)).requests();
-    let iops = format!("{:.3}", requests as f64 / WEEK_SECONDS).leak();
-    let length = Parameter {
-        name: "requests",
-        default: requests.to_string().leak(),
-        about: "how many requests; the default is the whole trace",
-        kind: Kind::Count(1, 10_000_000_000),
-    };
-    let rate = Parameter {
-        name: "iops",
-        default: iops,
-        about: "requests a second, on average, idle time included; the default makes a week of all",
-        kind: Kind::Number(0.001, 1e7),
-    };
+    let all = Counts::of(volume, &Free::of_volume(volume)).requests();
+    let length =
+        requests(all.to_string().leak(), "how many requests; the default is the whole trace");
+    let rate = iops(
+        format!("{:.3}", all as f64 / WEEK_SECONDS).leak(),
+        "requests a second, on average, idle time included; the default makes a week of all",
+    );
     parameters(&[volume]).into_iter().chain([length, rate]).collect()
 }
 
