@@ -30,7 +30,7 @@ use crate::volume::Volumes;
 pub(super) const FORMAT: Format = Format {
     name: "lcs",
     about: "libCacheSim's lcs, binary, versions 1 to 8",
-    sniff,
+    sniff: |head| Match::magic(head.starts_with(&MAGIC)),
     weigh: None,
     open,
 };
@@ -41,10 +41,6 @@ const HEADER_BYTES: usize = 8192;
 
 /// By version, from 1.
 const RECORD_BYTES: [usize; 8] = [24, 28, 36, 40, 44, 52, 68, 100];
-
-fn sniff(head: &[u8]) -> Option<Match> {
-    Match::magic(head.starts_with(&MAGIC))
-}
 
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     let opened = version(input.next_record(HEADER_BYTES)?).and_then(|version| {

@@ -14,14 +14,10 @@ use crate::summary::PerOp;
 pub(super) const FORMAT: Format = Format {
     name: "native",
     about: "shingle's own: compact, with checksums, an index and a summary",
-    sniff,
+    sniff: |head| Match::magic(head.starts_with(&MAGIC)),
     weigh: None,
     open,
 };
-
-fn sniff(head: &[u8]) -> Option<Match> {
-    Match::magic(head.starts_with(&MAGIC))
-}
 
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;

@@ -36,7 +36,7 @@ use crate::volume::Volumes;
 pub(super) const FORMAT: Format = Format {
     name: "srt",
     about: "HP-UX disk traces of Hewlett-Packard Laboratories, binary; disks are volumes",
-    sniff,
+    sniff: |head| Match::magic(head.starts_with(MAGIC)),
     weigh: None,
     open,
 };
@@ -47,10 +47,6 @@ const HEADER_ENDS: u8 = 0x0c;
 const FIELDS: usize = 13;
 const REQUEST: u16 = 1;
 const DOUBTED: u16 = 4;
-
-fn sniff(head: &[u8]) -> Option<Match> {
-    Match::magic(head.starts_with(MAGIC))
-}
 
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     let wrong =

@@ -23,14 +23,12 @@ use crate::volume::Volumes;
 pub(super) const FORMAT: Format = Format {
     name: "blktrace",
     about: "binary files of blktrace, version 7, of all CPUs; blktrace:D or :C for other events",
-    sniff,
+    sniff: |head| {
+        Match::magic(head.len() >= event::RECORD_BYTES && event::order_of(head).is_some())
+    },
     weigh: None,
     open,
 };
-
-fn sniff(head: &[u8]) -> Option<Match> {
-    Match::magic(head.len() >= event::RECORD_BYTES && event::order_of(head).is_some())
-}
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     let letter = options.map.unwrap_or("Q");

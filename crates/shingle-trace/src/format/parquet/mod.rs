@@ -30,16 +30,12 @@ use crate::volume::{Choice, Volumes};
 pub(super) const FORMAT: Format = Format {
     name: "parquet",
     about: "columns by name: time_us (or _ns, _s), op, offset_bytes, size_bytes, volume",
-    sniff,
+    sniff: |head| Match::magic(head.starts_with(MAGIC)),
     weigh: None,
     open,
 };
 
 const MAGIC: &[u8] = b"PAR1";
-
-fn sniff(head: &[u8]) -> Option<Match> {
-    Match::magic(head.starts_with(MAGIC))
-}
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;
