@@ -11,7 +11,7 @@ const DAY: u64 = 24 * HOUR;
 /// Seconds for people: what tenths of a second do not show in milliseconds or microseconds, tenths below two minutes, then
 /// the two largest units that have something to say. `-` for what is no number, as a mean of nothing is.
 #[must_use]
-#[allow(clippy::cast_sign_loss)] // negative and infinite durations are answered before
+// Negative and infinite durations are answered before.
 pub fn show_duration(seconds: f64) -> String {
     if !seconds.is_finite() {
         return "-".into();

@@ -255,7 +255,6 @@ fn show_exactly(blocks: u64) -> String {
     format!("{}{name}", bytes >> power)
 }
 
-#[allow(clippy::cast_precision_loss)]
 fn show(param: &Param, value: u64) -> String {
     match param.kind {
         Kind::Count | Kind::Micros => value.to_string(),

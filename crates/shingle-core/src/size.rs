@@ -94,7 +94,6 @@ pub fn parse_count(text: &str) -> Option<u64> {
 
 /// Bytes for people: the largest binary unit that leaves a number of at least one.
 #[must_use]
-#[allow(clippy::cast_precision_loss)]
 pub fn show_bytes(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let power = (bytes.max(1).ilog2() / 10).min(4);

@@ -90,7 +90,6 @@ impl Nanos {
 
     /// For reports; never for decisions.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }

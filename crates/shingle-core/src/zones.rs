@@ -86,7 +86,7 @@ impl ZoneMap {
 
     /// The zone that holds `block`.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation)] // bounded by the assertions of the constructors
+    // (Zones fit into 32 bits: the constructors assert it.)
     pub fn zone(&self, block: Block) -> Zone {
         match self {
             ZoneMap::Fixed { zone_blocks, .. } => Zone((block.0 / zone_blocks) as u32),

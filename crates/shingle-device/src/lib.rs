@@ -31,7 +31,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#![allow(clippy::cast_possible_truncation)] // places in memory
+// Casts lose nothing: places in memory.
 
 mod alike;
 mod device;

@@ -74,7 +74,6 @@ fn main() {
         let slow = if case.drive.starts_with("cmr") { 20 } else { 1 };
         let ios = if bench { 5_000_000 } else { 2_000 } / slow / case.count;
         let least = (0..3).map(|_| run(case, ios)).fold(f64::INFINITY, f64::min);
-        #[allow(clippy::cast_precision_loss)]
         let each = least * 1e9 / (ios * case.count) as f64;
         println!("{:14} {:26} {each:8.1} ns a block", case.drive, case.name);
     }

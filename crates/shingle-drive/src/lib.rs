@@ -30,6 +30,9 @@
 //! | `profile/` | what probing a disk found out, as a file, and the model made of it |
 //! | `measure/` | what hosts plan with, measured; the papers' experiments on bare drives; published measurements against the models |
 
+// Casts lose nothing: a log has at most 2^27 slots, a disk 2^32 blocks, and what is counted lies in memory. Reals that
+// become counts are within the ranges of sheets and profiles.
+
 mod counters;
 pub mod disks;
 mod drive;

@@ -53,14 +53,12 @@ impl RegionWear {
 
     /// Erases a block; 0 without blocks.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)] // below 2^53
     pub fn mean(&self) -> f64 {
         self.erases() as f64 / self.blocks().max(1) as f64
     }
 
     /// Standard deviation of the erases of all blocks of the region.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)] // below 2^53
     pub fn stddev(&self) -> f64 {
         let mean = self.mean();
         let square = |(&erases, &blocks): (&u32, &u32)| {
@@ -83,7 +81,6 @@ impl Wear {
 
     /// Pages programmed for each that the host's writes took; `None` without any.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)] // below 2^53
     pub fn wa_flash(&self) -> Option<f64> {
         (self.written_pages > 0).then(|| self.programmed_pages as f64 / self.written_pages as f64)
     }
@@ -91,7 +88,6 @@ impl Wear {
     /// Bytes the host can write, as it has done so far, until the flash is worn: all of it, if
     /// erases were spread evenly, and the block worn most. `None` as long as nothing was erased.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)] // a projection
     pub fn lifetime_bytes(&self) -> Option<(f64, f64)> {
         let all = self.all();
         let bytes = (self.host_blocks * shingle_core::units::BLOCK_BYTES) as f64;
@@ -105,7 +101,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[allow(clippy::float_cmp)] // halves
     fn spread_and_lifetime_by_hand() {
         let region = |region, blocks: &[(u32, u32)]| RegionWear {
             region,

@@ -73,7 +73,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#![allow(clippy::cast_possible_truncation)] // frames, slots and places in a block are small
+// Casts lose nothing: frames, slots and places in a block are small.
 
 pub mod buffer;
 mod bugs;

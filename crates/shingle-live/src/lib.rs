@@ -26,7 +26,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#![allow(clippy::cast_possible_truncation)] // lengths of requests, places in memory
+// Casts lose nothing: lengths of requests, places in memory.
 
 mod emulate;
 mod model;

@@ -90,7 +90,7 @@
 //!
 //! A message without its magic number ends the connection.
 
-#![allow(clippy::cast_possible_truncation)] // lengths are u32 in the protocol, and limited
+// Casts lose nothing: lengths are u32 in the protocol, and limited.
 
 mod activity;
 mod answer;

@@ -61,7 +61,6 @@ fn part(slow: u64, count: u64) -> f64 {
 }
 
 /// For statistics only.
-#[allow(clippy::cast_precision_loss)]
 pub(crate) fn real(count: u64) -> f64 {
     count as f64
 }

@@ -20,7 +20,7 @@
 //! | `findings.rs`, `profile.rs` | what was found out, in words and numbers; the same as a drive profile |
 //! | `blind.rs` | drives drawn by a seed, and what was found out beside the truth |
 
-#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // counts that lie in memory; microseconds
+// Casts lose nothing: counts that lie in memory; microseconds.
 
 pub mod bands;
 pub mod blind;

@@ -65,7 +65,6 @@ impl Model {
     }
 
     /// The latency as the clock shows it.
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn shown(&mut self, begun: Nanos) -> Nanos {
         let latency = self.now.since(begun);
         if self.noise.jitter <= 0.0 {

@@ -97,7 +97,6 @@ impl Times {
         self.max = self.max.max(other.max);
     }
 
-    #[allow(clippy::cast_precision_loss)]
     fn latency(&self) -> Latency {
         let us = |ns: u64| ns as f64 / 1000.0;
         let count = self.histogram.len();
@@ -111,7 +110,6 @@ impl Times {
         }
     }
 
-    #[allow(clippy::cast_precision_loss)]
     fn bars(&self) -> Vec<Bar> {
         let doublings = self.histogram.iter_log(1_000, 2.0);
         doublings
@@ -157,7 +155,6 @@ pub struct DriveLatency {
 impl DriveLatency {
     /// What `responses` come to.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub fn of(responses: Responses) -> DriveLatency {
         let mean = responses.sum as f64 / responses.count as f64;
         DriveLatency {

@@ -228,7 +228,6 @@ impl Meter {
 
     /// What it all came to.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub fn result(&self, run: &RealRun<'_>) -> RunResult {
         let end = self.snapshot();
         let warm = self.warm.as_ref();

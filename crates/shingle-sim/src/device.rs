@@ -221,7 +221,6 @@ impl Device {
     }
 
     /// The part of the time up to `end` that its servers were at work.
-    #[allow(clippy::cast_precision_loss)]
     pub(crate) fn utilisation(&self, end: Nanos) -> f64 {
         let channels = self.drive().description().channels.filter(|_| self.queues);
         match end.as_secs_f64() {

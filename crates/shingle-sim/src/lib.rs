@@ -1,7 +1,7 @@
 //! The simulator: it runs a trace through a cache over a drive model. A run is a pure function of trace,
 //! configuration and seed; only [`shingle_result::Wall`] is real time.
 
-#![allow(clippy::cast_possible_truncation)] // slots are u32 by construction, places in a request too
+// Casts lose nothing: slots are u32 by construction, places in a request too.
 
 mod backlog;
 pub mod bound;

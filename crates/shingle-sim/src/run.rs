@@ -174,7 +174,6 @@ fn serve_all(
     let all = Counts::between(&Snapshot::default(), &end);
     let warm = system.warm();
     let memory = system.cache().memory();
-    #[allow(clippy::cast_precision_loss)]
     let mut result = RunResult {
         all,
         warm: Counts::between(warm.map_or(&end, |(_, before)| before), &end),

@@ -106,7 +106,6 @@ impl Way<'_> {
 
 /// Number `at` of `last` equal factors from `from` to `to`, rounded to three digits, or to whole
 /// numbers.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
 fn between(from: u64, to: u64, at: usize, last: usize, whole: bool) -> u64 {
     let part = at as f64 / last as f64;
     let exact = from as f64 * libm::pow(to as f64 / from as f64, part);

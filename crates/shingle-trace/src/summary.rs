@@ -251,7 +251,6 @@ impl Summary {
 }
 
 /// A part of a whole, for reports; 0/0 is nothing.
-#[allow(clippy::cast_precision_loss)]
 #[must_use]
 pub fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)

@@ -44,7 +44,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#![allow(clippy::cast_possible_truncation)] // zones and places in them have 32 bits: see `Geometry::check`
+// Casts lose nothing: zones and places in them have 32 bits: see `Geometry::check`.
 
 // (Without the feature nobody makes mistakes.)
 #[cfg_attr(not(feature = "bugs"), allow(dead_code, unreachable_pub))]

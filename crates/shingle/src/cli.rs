@@ -251,7 +251,6 @@ pub(crate) fn factor(text: &str) -> Result<u64, String> {
     if !(0.001..=1_000_000.0).contains(&value) {
         return Err("a factor lies between 0.001 and 1000000".into());
     }
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     Ok((value * 1000.0).round() as u64)
 }
 

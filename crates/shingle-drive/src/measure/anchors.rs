@@ -6,7 +6,7 @@
 
 use crate::measure::experiments::pore;
 use crate::measure::experiments::sac::{self, Start};
-use crate::measure::load::{Load, real};
+use crate::measure::load::Load;
 use crate::sheet::DriveError;
 use shingle_core::units::{Nanos, Op};
 use std::fmt;
@@ -172,7 +172,7 @@ fn table_3(published: &Table3, rows: &mut Vec<Row>) {
         WITHIN_25,
         FIXED_NOTE,
     );
-    let bytes = real(model.buffer_bytes) / 1e6;
+    let bytes = model.buffer_bytes as f64 / 1e6;
     let limit = if published.taken_over { "log_bytes is this row" } else { EXTENTS_NOTE };
     row("buffer capacity", "MB", published.capacity_mb, bytes, capacity, WITHIN_10, limit);
     row(
@@ -231,7 +231,7 @@ fn raw_run(published: &Raw, rows: &mut Vec<Row>) {
         rows.push(Row { anchor, drive, quantity, unit, measured, model, role, aim, note });
     };
     let fast = published.segments_before_cliff();
-    let mean = |seconds: &[f64]| seconds.iter().sum::<f64>() / real(seconds.len() as u64);
+    let mean = |seconds: &[f64]| seconds.iter().sum::<f64>() / seconds.len() as f64;
     let measured: Vec<f64> = published.seconds.iter().map(|&seconds| f64::from(seconds)).collect();
     let (before, model_before) = (mean(&measured[..fast]), mean(&model.seconds[..fast]));
     let quantity = "50 K before the cliff";
@@ -239,7 +239,7 @@ fn raw_run(published: &Raw, rows: &mut Vec<Row>) {
     if published.onset == 0 {
         return;
     }
-    let (onset, model_onset) = (real(published.onset), real(model.onset));
+    let (onset, model_onset) = (published.onset as f64, model.onset as f64);
     row("onset of the cliff", "writes", onset, model_onset, Role::Prediction, WITHIN_5, "");
     let role = if published.fitted { Role::Fit } else { Role::Prediction };
     let segments = measured.iter().zip(&model.seconds).enumerate().skip(fast + 1);

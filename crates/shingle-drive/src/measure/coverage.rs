@@ -14,7 +14,7 @@
 
 use crate::drive::Drive;
 use crate::io::Io;
-use crate::measure::load::{nanos, real, write_zones};
+use crate::measure::load::{nanos, write_zones};
 use crate::parts::rng::Rng;
 use serde::Serialize;
 use shingle_core::units::{Block, Nanos, Op};
@@ -126,7 +126,7 @@ impl Coverage {
     /// Drive time of a zone, in milliseconds: a point of SAC's Figure 10 (b).
     #[must_use]
     pub fn zone_ms(&self) -> f64 {
-        self.time.as_secs_f64() * 1e3 / real(self.zones.max(1))
+        self.time.as_secs_f64() * 1e3 / self.zones.max(1) as f64
     }
 
     /// The peaks as clusters: those of neighbouring writes are one.
@@ -141,12 +141,12 @@ impl Coverage {
         let gap: Nanos = between.clone().map(|(last, next)| next.at.since(end(last))).sum();
         let gap_writes: u64 = between.map(|(last, next)| next.write - last.write - 1).sum();
         let count = clusters.len() as u64;
-        let gaps = real(count.saturating_sub(1).max(1));
+        let gaps = count.saturating_sub(1).max(1) as f64;
         Clusters {
             count,
-            length_s: length.as_secs_f64() / real(count.max(1)),
+            length_s: length.as_secs_f64() / count.max(1) as f64,
             gap_s: gap.as_secs_f64() / gaps,
-            gap_writes: real(gap_writes) / gaps,
+            gap_writes: gap_writes as f64 / gaps,
         }
     }
 }
@@ -221,7 +221,7 @@ impl Writer<'_> {
     /// Opens zones and writes all there is to write of them. Tells `seen` of each write when it
     /// began, when it was done, and how long it waited for cleaning.
     fn round(&mut self, seen: &mut dyn FnMut(Nanos, Nanos, Nanos)) {
-        let coverage = index(self.coverage);
+        let coverage = self.coverage as usize;
         self.blocks.clear();
         for _ in 0..self.plan.open_zones {
             let first = u64::from(self.zones[self.next_zone]) * self.plan.zone_blocks;
@@ -232,7 +232,7 @@ impl Writer<'_> {
             }
             self.blocks.extend(self.inside[..coverage].iter().map(|inside| first + inside));
         }
-        let grain = index(self.plan.grain_blocks);
+        let grain = self.plan.grain_blocks as usize;
         for from in (0..coverage).step_by(grain) {
             for zone in self.blocks.chunks(coverage) {
                 for &block in &zone[from..coverage.min(from + grain)] {
@@ -249,14 +249,9 @@ impl Writer<'_> {
 /// Moves `count` items, drawn at random, to the front (Fisher and Yates).
 fn draw<T>(items: &mut [T], count: usize, rng: &mut Rng) {
     for at in 0..count {
-        let other = at + index(rng.below((items.len() - at) as u64));
+        let other = at + rng.below((items.len() - at) as u64) as usize;
         items.swap(at, other);
     }
-}
-
-/// A count of things in memory as an index.
-fn index(count: u64) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ impl Load {
             self.one(op);
             ios += 1;
         }
-        (ios, real(self.bytes(ios)) / self.now.since(start).as_secs_f64())
+        (ios, self.bytes(ios) as f64 / self.now.since(start).as_secs_f64())
     }
 
     /// Goes on for `seconds` whole seconds. Bytes count in the second in which their I/O is done.
@@ -129,9 +129,9 @@ impl Series {
     /// Mean and spread of the seconds; zeros if there are none.
     #[must_use]
     pub fn bandwidth(&self) -> Bandwidth {
-        let count = real(self.bytes.len().max(1) as u64);
-        let mean = real(self.bytes.iter().sum()) / count;
-        let squares: f64 = self.bytes.iter().map(|&bytes| (real(bytes) - mean).powi(2)).sum();
+        let count = self.bytes.len().max(1) as f64;
+        let mean = self.bytes.iter().sum::<u64>() as f64 / count;
+        let squares: f64 = self.bytes.iter().map(|&bytes| (bytes as f64 - mean).powi(2)).sum();
         Bandwidth {
             mean,
             stdev: (squares / count).sqrt(),
@@ -141,14 +141,7 @@ impl Series {
     }
 }
 
-/// For reports only.
-#[allow(clippy::cast_precision_loss)]
-pub(crate) fn real(count: u64) -> f64 {
-    count as f64
-}
-
 /// A span of time in reports: a count of nanoseconds.
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde hands over a reference
 pub(crate) fn nanos<S: Serializer>(span: &Nanos, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u64(span.0)
 }

@@ -20,7 +20,7 @@ pub use into_sheet::{SheetError, rewrite, rewrite_file};
 use crate::registry::{entry, make};
 use crate::sheet::{DriveError, Settings};
 use coverage::coverage;
-use load::{Load, real};
+use load::Load;
 use serde::Serialize;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
@@ -118,7 +118,7 @@ pub fn rmw(name: &str, settings: &Settings, plan: &Plan) -> Result<Rmw, DriveErr
     };
     let points = plan.coverages.iter().map(point).collect::<Result<Vec<Coverage>, DriveError>>()?;
     let places: Vec<(f64, f64)> =
-        points.iter().map(|point| (real(point.blocks), point.zone_ms())).collect();
+        points.iter().map(|point| (point.blocks as f64, point.zone_ms())).collect();
     let line = line(&places).ok_or_else(|| refuse("a line needs two different coverages"))?;
     Ok(Rmw { points, line })
 }
@@ -135,7 +135,6 @@ pub(crate) fn mean_read(name: &str) -> Result<Nanos, DriveError> {
 }
 
 /// Rounded; a time below zero, which a line can have, is none.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // microseconds of one drive
 fn round(us: f64) -> u64 {
     us.round().max(0.0) as u64
 }

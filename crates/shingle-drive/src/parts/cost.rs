@@ -66,7 +66,6 @@ fn micros<'de, D: Deserializer<'de>>(sheet: D) -> Result<Nanos, D::Error> {
     })
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // sheets have ranges
 fn nanos(span: f64) -> Nanos {
     Nanos(span.round() as u64)
 }

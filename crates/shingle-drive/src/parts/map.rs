@@ -280,7 +280,7 @@ impl Map {
     /// First place of `block` in the table. Multiplying by 2^64 divided by the golden ratio spreads
     /// neighbouring blocks evenly (Knuth, TAOCP 3, §6.4).
     #[inline]
-    #[allow(clippy::cast_possible_truncation)] // shifted down to the size of the table
+    // Shifted down to the size of the table.
     fn home(&self, block: u64) -> usize {
         (block.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
@@ -331,7 +331,6 @@ impl Map {
 
 /// The slot of an entry of the table.
 #[inline]
-#[allow(clippy::cast_possible_truncation)] // the lower half
 fn slot_of(entry: u64) -> u32 {
     entry as u32 - 1
 }

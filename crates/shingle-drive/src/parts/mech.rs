@@ -193,7 +193,6 @@ impl Mech {
 
     /// Time of a seek over `distance` tracks.
     #[inline]
-    #[allow(clippy::cast_possible_truncation)] // a table's index
     pub(crate) fn seek(&self, distance: u64) -> Nanos {
         if let Some(&time) = self.near.get(distance as usize) {
             return Nanos(time);

@@ -92,7 +92,6 @@ impl Ring {
 
     /// What the host's counter, now at `written`, was when the oldest live block arrived. Only the low
     /// half is kept: a buffer turns over within 2^32 blocks.
-    #[allow(clippy::cast_possible_truncation)]
     fn oldest_arrived(&self, written: u64) -> Option<u64> {
         let slot = self.oldest()?;
         let since = (written as u32).wrapping_sub(self.arrived[slot as usize]);
@@ -126,7 +125,7 @@ impl Ring {
     /// Fills the slot at the end with `block` of `band`; an older copy becomes a hole. `starts`: it
     /// is the first block of a host write. Returns the slot, and whether there was an older copy.
     #[inline]
-    #[allow(clippy::cast_possible_truncation)] // the low half of the counter is what is kept
+    // The low half of the counter is what is kept.
     pub(crate) fn append(
         &mut self,
         block: u64,

@@ -23,7 +23,7 @@ impl Rng {
     ///
     /// # Panics
     /// If `bound` is 0.
-    #[allow(clippy::cast_possible_truncation)] // the high half of a product of 64 bits has 64 bits
+    // The high half of a product of 64 bits has 64 bits.
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "no number is below 0");
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64

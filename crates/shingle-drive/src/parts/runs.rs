@@ -34,7 +34,7 @@ pub(crate) struct Place {
 impl Run {
     /// `blocks / unit_blocks`, by multiplication.
     #[inline]
-    #[allow(clippy::cast_possible_truncation)] // the high half of a product of 64 bits has 64 bits
+    // The high half of a product of 64 bits has 64 bits.
     pub(crate) fn units_in(&self, blocks: u64) -> u64 {
         ((u128::from(blocks) * u128::from(self.magic)) >> 64) as u64
     }

@@ -24,7 +24,6 @@ pub(crate) enum SeekValues {
 impl SeekValues {
     /// Time of a seek over `distance` of all `tracks`, in nanoseconds. `switch_us` is the time of a
     /// head switch.
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub(crate) fn time(&self, distance: u64, tracks: u64, switch_us: u64) -> u64 {
         if distance == 0 {
             return 0;
@@ -58,7 +57,6 @@ impl SeekValues {
 
     /// Time of going from a track to the next while data streams, in nanoseconds. With cylinders,
     /// the mean over the tracks of one: head switches, and one seek to the next cylinder.
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub(crate) fn next_track(&self, tracks: u64, switch_us: u64) -> u64 {
         let switch = switch_us * 1000;
         match self {
@@ -73,7 +71,6 @@ impl SeekValues {
 }
 
 /// The line through the two points around `x`, or through the first or last two beyond them.
-#[allow(clippy::cast_precision_loss)]
 fn between(points: &[(u64, f64)], x: f64) -> f64 {
     let Some(last) = points.len().checked_sub(2) else {
         return points.first().map_or(0.0, |point| point.1);

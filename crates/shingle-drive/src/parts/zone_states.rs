@@ -60,7 +60,6 @@ impl Zones {
 
     /// The zone of a block, and its offset there.
     #[inline]
-    #[allow(clippy::cast_possible_truncation)] // 64-bit machines
     pub(crate) fn place(&self, block: u64) -> (usize, u64) {
         let zone = block / self.zone_blocks;
         (zone as usize, block - zone * self.zone_blocks)

@@ -1,6 +1,6 @@
 //! Bands over a whole disk, from those that were measured.
 
-use super::{BandFacts, real};
+use super::BandFacts;
 use crate::parts::fit::line;
 use crate::parts::rng::Rng;
 
@@ -24,7 +24,7 @@ pub(super) fn laid_out(samples: &[BandFacts], disk_blocks: u64) -> Vec<(u64, u64
     let mut sizes: Vec<u64> = samples.iter().map(|band| band.blocks).collect();
     sizes.sort_unstable();
     let (least, most) = (sizes[0], sizes[sizes.len() - 1]);
-    if real(most) <= real(least) * (1.0 + ALIKE) {
+    if (most as f64) <= least as f64 * (1.0 + ALIKE) {
         let size = sizes[sizes.len() / 2].min(disk_blocks);
         return vec![(size, disk_blocks.div_ceil(size))];
     }
@@ -53,7 +53,7 @@ fn filled(disk_blocks: u64, mut size: impl FnMut(u64) -> f64) -> Vec<(u64, u64)>
 fn goes_evenly(samples: &[BandFacts]) -> bool {
     let expected = |three: &[BandFacts]| {
         let size = between(&[three[0], three[2]], three[1].first_block);
-        (real(three[1].blocks) - size).abs() <= ALIKE * size
+        (three[1].blocks as f64 - size).abs() <= ALIKE * size
     };
     let even = samples.windows(3).filter(|three| expected(three)).count();
     2 * even >= samples.len().saturating_sub(2)
@@ -64,10 +64,11 @@ fn between(samples: &[BandFacts], block: u64) -> f64 {
     let right = samples.partition_point(|band| band.first_block <= block);
     let (Some(right), Some(left)) = (samples.get(right), samples[..right].last()) else {
         let nearest = if right == 0 { samples.first() } else { samples.last() };
-        return real(nearest.expect("at least one").blocks);
+        return nearest.expect("at least one").blocks as f64;
     };
-    let part = real(block - left.first_block) / real((right.first_block - left.first_block).max(1));
-    let square = |band: &BandFacts| real(band.blocks) * real(band.blocks);
+    let part =
+        (block - left.first_block) as f64 / (right.first_block - left.first_block).max(1) as f64;
+    let square = |band: &BandFacts| band.blocks as f64 * band.blocks as f64;
     (square(left) * (1.0 - part) + square(right) * part).sqrt()
 }
 
@@ -85,10 +86,10 @@ struct Drawn {
 
 impl Drawn {
     fn new(samples: &[BandFacts]) -> Drawn {
-        let sizes = || samples.iter().map(|band| real(band.blocks));
-        let mean = sizes().sum::<f64>() / real(samples.len() as u64);
+        let sizes = || samples.iter().map(|band| band.blocks as f64);
+        let mean = sizes().sum::<f64>() / samples.len() as f64;
         let points: Vec<(f64, f64)> =
-            samples.iter().map(|band| (real(band.first_block), real(band.blocks))).collect();
+            samples.iter().map(|band| (band.first_block as f64, band.blocks as f64)).collect();
         let trend = line(&points)
             .filter(|_| samples.len() >= TREND_BANDS_MIN)
             .map_or((mean, 0.0), |line| (line.intercept, line.slope));
@@ -96,7 +97,7 @@ impl Drawn {
         let mut drawn = Drawn { trend, bounds, ratios: vec![], ends: vec![], rng: Rng::new(SEED) };
         let mut end = 0;
         for band in samples {
-            let ratio = real(band.blocks) / drawn.expected(band.first_block);
+            let ratio = band.blocks as f64 / drawn.expected(band.first_block);
             // The band around a given place is large rather than small: it is found as often as it
             // is large. So it is drawn the less.
             end += whole((1e6 / ratio).min(1e9));
@@ -107,7 +108,7 @@ impl Drawn {
     }
 
     fn expected(&self, block: u64) -> f64 {
-        (self.trend.0 + self.trend.1 * real(block)).clamp(self.bounds.0, self.bounds.1)
+        (self.trend.0 + self.trend.1 * block as f64).clamp(self.bounds.0, self.bounds.1)
     }
 
     fn size(&mut self, block: u64) -> f64 {
@@ -119,7 +120,6 @@ impl Drawn {
 }
 
 /// The nearest size that a band can have.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // in range, and saturating
 fn whole(size: f64) -> u64 {
     (size.round() as u64).max(2)
 }

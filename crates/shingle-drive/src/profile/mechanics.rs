@@ -4,7 +4,7 @@
 //! was measured to. Distances in blocks become distances in tracks, which get shorter towards the end of
 //! the disk. A read that far away takes a command, the seek, half a rotation on average, and a block.
 
-use super::{MechanicsFacts, Reads, real};
+use super::{MechanicsFacts, Reads};
 
 /// The far part of the disk's first quarter: where pairs of reads at most that far apart lie (blocks).
 const NEAR_PART: u64 = 4;
@@ -62,8 +62,8 @@ pub(super) fn seeks(
     let mut points: Vec<(u64, f64)> = Vec::new();
     for read in &mechanics.reads {
         // The pairs lie around the middle of where they were drawn.
-        let middle = real(pairs_below(disk_blocks, read.blocks)) / 2.0;
-        let half = real(read.blocks) / 2.0;
+        let middle = pairs_below(disk_blocks, read.blocks) as f64 / 2.0;
+        let half = read.blocks as f64 / 2.0;
         let over = tracks.before(middle + half) - tracks.before((middle - half).max(0.0));
         let ms = ((read.us - still) / 1e3).max(SEEK_MIN_MS);
         let at = whole(over);
@@ -80,11 +80,10 @@ const SEEK_MIN_MS: f64 = 0.05;
 /// The time of a seek over so many tracks, in microseconds: the last point that is not beyond, or the
 /// first.
 pub(super) fn seek_us(points: &[(u64, f64)], over: f64) -> f64 {
-    let behind = points.partition_point(|point| real(point.0) <= over);
+    let behind = points.partition_point(|point| (point.0 as f64) <= over);
     points.get(behind.saturating_sub(1)).map_or(0.0, |point| point.1 * 1e3)
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturating
 fn whole(number: f64) -> u64 {
     (number.round() as u64).max(1)
 }

@@ -17,11 +17,6 @@ pub use text::{ProfileError, parse, read};
 
 use serde::{Deserialize, Serialize};
 
-#[allow(clippy::cast_precision_loss)] // blocks of a disk are below 2^53
-fn real(count: u64) -> f64 {
-    count as f64
-}
-
 /// What the first line of a profile says.
 pub const FORMAT: &str = "shingle.profile/1";
 

@@ -26,7 +26,7 @@ impl Profile {
         let blocks = |bytes: u64| bytes / BLOCK_BYTES;
         let limits =
             self.buffer.as_ref().map(|buffer| [buffer.extents, buffer.log_bytes.map(blocks)]);
-        let (rmw, us) = (self.rmw.as_ref(), |us: f64| whole(us));
+        let (rmw, us) = (self.rmw.as_ref(), |us: f64| us.round() as u64);
         Plan {
             buffer_blocks: limits.and_then(|limits| limits.into_iter().flatten().min()),
             zone_blocks: rmw.map(|rmw| rmw.zone_blocks),
@@ -66,9 +66,4 @@ impl Plan {
         ];
         all.into_iter().filter_map(|(name, value)| Some((name, value?)))
     }
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a profile is checked
-fn whole(number: f64) -> u64 {
-    number.round() as u64
 }

@@ -4,7 +4,6 @@
 //! Zones are put at places that are spread evenly over where they may lie to the borders of bands, and
 //! their blocks drawn in random order, as the probe does to measure `R(x)`.
 
-use super::real;
 use crate::parts::rng::Rng;
 
 /// Zones that are looked at.
@@ -41,14 +40,14 @@ pub(super) fn work(shape: &Shape, blocks: u64) -> Work {
         let first = shape.band * nth / ZONES;
         for at in 0..blocks {
             let other = at + rng.below(shape.zone - at);
-            inside.swap(index(at), index(other));
+            inside.swap(at as usize, other as usize);
         }
         // The blocks of each band, with their number in the log.
         let bands = (first + shape.zone).div_ceil(shape.band);
-        let mut parts: Vec<Vec<(u64, u64)>> = vec![Vec::new(); index(bands)];
-        for (number, block) in (0..).zip(&inside[..index(blocks)]) {
+        let mut parts: Vec<Vec<(u64, u64)>> = vec![Vec::new(); bands as usize];
+        for (number, block) in (0..).zip(&inside[..blocks as usize]) {
             let block = first + block;
-            parts[index(block / shape.band)].push((number, block % shape.band));
+            parts[(block / shape.band) as usize].push((number, block % shape.band));
         }
         for mut part in parts {
             // Ends: each cleaning takes one block at least.
@@ -59,14 +58,14 @@ pub(super) fn work(shape: &Shape, blocks: u64) -> Work {
             }
         }
     }
-    let mean = |sum: f64| sum / real(ZONES);
+    let mean = |sum: f64| sum / ZONES as f64;
     Work { tracks: mean(sum.tracks), phases: mean(sum.phases), reads: mean(sum.reads) }
 }
 
 /// How many blocks a cleaning takes: those of so many runs of the log.
 fn collected(part: &[(u64, u64)], reads_max: u64) -> usize {
     let begins = |at: &usize| *at == 0 || part[*at - 1].0 + 1 != part[*at].0;
-    let next = (0..part.len()).filter(begins).nth(index(reads_max));
+    let next = (0..part.len()).filter(begins).nth(reads_max as usize);
     next.filter(|_| reads_max > 0).unwrap_or(part.len())
 }
 
@@ -83,13 +82,8 @@ fn clean(shape: &Shape, taken: &[(u64, u64)], sum: &mut Work) {
         sum.reads += if before == Some((number, phase)) { 0.0 } else { 1.0 };
         before = Some((number + 1, phase));
     }
-    sum.tracks += real(tracks);
-    sum.phases += real((shape.band - first).div_ceil(phase_blocks));
-}
-
-#[allow(clippy::cast_possible_truncation)] // blocks of a zone lie in memory
-fn index(count: u64) -> usize {
-    count as usize
+    sum.tracks += tracks as f64;
+    sum.phases += (shape.band - first).div_ceil(phase_blocks) as f64;
 }
 
 #[cfg(test)]

@@ -189,7 +189,6 @@ impl Sheet {
     ///
     /// # Panics
     /// As [`Sheet::put`].
-    #[allow(clippy::cast_precision_loss)] // facts are nowhere near 2^53
     pub(crate) fn fix(&mut self, name: &str, value: Value, source: &str) {
         self.put(name, value, source);
         let parameter = self.parameters.iter_mut().find(|parameter| parameter.name == name);
@@ -264,7 +263,6 @@ impl Parameter {
     ///
     /// # Errors
     /// What is wrong, in words.
-    #[allow(clippy::cast_precision_loss)] // a border is nowhere near 2^53
     pub(crate) fn written(&self, new: Written) -> Result<Parameter, String> {
         let Written { value, unit, source, about, min, max } = new;
         let plain = |text: &str| !text.contains(char::is_control);
@@ -310,7 +308,6 @@ impl Parameter {
         })
     }
 
-    #[allow(clippy::cast_precision_loss)] // a border is nowhere near 2^53
     fn allows_value(&self, value: &Value) -> bool {
         match value {
             Value::Switch(_) => true,

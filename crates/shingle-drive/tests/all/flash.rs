@@ -156,7 +156,6 @@ proptest! {
 }
 
 /// Pages programmed for each page written, after what was before.
-#[allow(clippy::cast_precision_loss)]
 fn write_amplification(
     drive: &mut dyn Drive,
     writes: u64,
@@ -194,7 +193,6 @@ fn uniform_writes_amplify_as_analysed() {
         write_amplification(drive.as_mut(), 4 * blocks, |_| rng.below(blocks));
         let found = write_amplification(drive.as_mut(), 4 * blocks, |_| rng.below(blocks));
         // Blocks that are kept erased are no spare pages: 5 % of 256, rounded up, are 13.
-        #[allow(clippy::cast_precision_loss)]
         let a = (2 * (256 - 13) * 64) as f64 / blocks as f64;
         let valid = (0..10_000).fold(0.0, |valid: f64, _| (-a * (1.0 - valid)).exp());
         let analysed = 1.0 / (1.0 - valid);

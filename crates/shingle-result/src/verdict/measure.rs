@@ -78,7 +78,6 @@ pub fn hardly_cleaned(run: &RunResult) -> bool {
 pub(super) const UNWRITTEN_PART: f64 = 0.05;
 
 /// Of the blocks read from the disk, the part that was never written, so that there was nothing to read.
-#[allow(clippy::cast_precision_loss)]
 pub(super) fn unwritten_part(run: &RunResult) -> f64 {
     let io = &run.all.drive_io;
     io.beyond_pointer_blocks as f64 / io.read_blocks.max(1) as f64

@@ -104,7 +104,6 @@ impl Taking<'_> {
 impl Accesses {
     /// Those of `requests`, over a disk with these bands, which holds up to `run_max` neighbours as one in its buffer.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)] // counts below 2^53
     pub fn new(requests: &[Request], zones: &ZoneMap, run_max: u64) -> Accesses {
         let mut taking = Taking {
             zones,
@@ -148,7 +147,6 @@ impl Accesses {
 
     /// The bound for so much room.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub fn bound(&self, room: &Room, prices: &Prices) -> Bound {
         let kept = |band: &&Band| band.writes.iter().any(|write| write.until == NEVER);
         let once_each = self.bands.iter().filter(kept).count() as f64;
@@ -167,7 +165,6 @@ impl Accesses {
     }
 
     /// Makes the bound that of `form` if that is higher.
-    #[allow(clippy::cast_precision_loss)]
     fn raise(&self, bound: &mut Bound, room: &Room, prices: &Prices, form: Form) -> bool {
         let all_room = room.at(form) * self.count as f64;
         let by_run: Vec<f64> = (0..=room.run_max).map(|run| form.of_run(run.max(1))).collect();
@@ -193,7 +190,6 @@ impl Accesses {
     }
 
     /// What reads cost: each that comes soon enough holds a slot until then, the others are read from the disk.
-    #[allow(clippy::cast_precision_loss)]
     fn reads(&self, price: f64, read: f64) -> f64 {
         if read == 0.0 {
             return 0.0;

@@ -26,7 +26,6 @@ pub(super) struct Band {
 }
 
 impl Band {
-    #[allow(clippy::cast_possible_truncation)] // numbers of writes
     pub(super) fn new(writes: Vec<Write>) -> Band {
         let sorted = |key: fn(&Write) -> u64| {
             let mut numbers: Vec<u32> = (0..writes.len() as u32).collect();
@@ -59,7 +58,6 @@ impl Costs {
     }
 
     /// What the data of a write costs that is held as long as it counts.
-    #[allow(clippy::cast_precision_loss)] // counts below 2^53
     pub(super) fn held(&self, write: &Write) -> f64 {
         self.price * self.places(write) * (write.until - self.from(write)) as f64
     }

@@ -26,7 +26,6 @@ struct Held {
     begun: f64,
 }
 
-#[allow(clippy::cast_precision_loss)] // counts below 2^53
 impl Held {
     /// So many places are taken from `now` on, or given back if there are less than none.
     fn takes(&mut self, places: f64, now: u64) {
@@ -145,7 +144,6 @@ impl Begins<'_> {
     }
 
     /// Notes when `begin` costs as much as the next.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
     fn foresee(&mut self, begin: usize, now: u64) {
         let Begin { spent, held, next, .. } = self.begins[begin];
         let Some(next) = self.begins.get(next) else { return };

@@ -41,7 +41,6 @@ impl Prices {
     /// What a rewrite and a block read took on average in `run`, in seconds, what it left to do included. A disk that takes
     /// bands in order past its buffer lets a host rewrite one with a single pass, if all of it is cached. `None` if
     /// nothing was rewritten.
-    #[allow(clippy::cast_precision_loss)] // counts below 2^53
     fn of(run: &RunResult, disk: &Description, whole_bands: bool) -> Option<Prices> {
         let (done, left) = (&run.all.seconds.by_cause, &run.left.by_cause);
         let rewrites = rewrites(run);

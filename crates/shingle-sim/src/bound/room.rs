@@ -33,7 +33,6 @@ impl Room {
     }
 
     /// All there is, in slots of the cache.
-    #[allow(clippy::cast_precision_loss)] // counts below 2^53
     pub(super) fn at(&self, form: Form) -> f64 {
         self.cache as f64 + form.entry * self.entries as f64 + form.block * self.log as f64
     }
@@ -63,7 +62,6 @@ impl Form {
 
     /// What a block takes at least that can be in a run of so many, in slots of the cache: it is in the cache, or in the
     /// buffer with a part of an entry.
-    #[allow(clippy::cast_precision_loss)]
     pub(super) fn of_run(self, run: u64) -> f64 {
         (self.entry / run as f64 + self.block).min(1.0)
     }

@@ -169,7 +169,6 @@ fn serve_all(
         if course.drain { (Left::default(), Some(undone)) } else { (undone, None) };
     let all = Counts::between(&start, &end);
     let wall = begun.elapsed().as_secs_f64().max(1e-9);
-    #[allow(clippy::cast_precision_loss)]
     let blocks_per_second = (all.accesses.read_blocks + all.accesses.write_blocks) as f64 / wall;
     Ok(RunResult {
         all,

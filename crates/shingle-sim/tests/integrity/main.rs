@@ -527,7 +527,6 @@ impl Run {
     }
 }
 
-#[allow(clippy::float_cmp, clippy::cast_precision_loss)] // the same division of the same numbers
 fn ratios_are_null_or_right(counts: &Counts) {
     let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
     let io = &counts.drive_io;

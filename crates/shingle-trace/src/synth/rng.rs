@@ -46,7 +46,6 @@ impl Share {
     const ONE: u64 = 1 << 32;
 
     /// From 0 to 1.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub(crate) fn of(share: f64) -> Share {
         // A product with a power of two is exact, so this is the same on every machine.
         Share((share.clamp(0.0, 1.0) * 4_294_967_296.0) as u64)

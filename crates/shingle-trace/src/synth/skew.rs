@@ -14,7 +14,6 @@ impl Skew {
     /// More ranks would cost more memory than they show.
     pub(super) const RANKS_MAX: u64 = 1 << 23;
 
-    #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)]
     pub(super) fn new(ranks: u64, theta: f64) -> Skew {
         // The heaviest weight; 2^23 of them still fit 64 bits.
         const WEIGHT: f64 = (1_u64 << 40) as f64;

@@ -263,7 +263,6 @@ impl Totals {
         }
     }
 
-    #[allow(clippy::cast_precision_loss)] // counts are far below 2^53
     fn of(&self, quantity: Quantity) -> f64 {
         const GIB: f64 = (1_u64 << 30) as f64;
         let percent = |part: u64, whole: u64| 100.0 * part as f64 / whole as f64;

@@ -168,7 +168,6 @@ fn found(place: &[Ran], trace: &Trace, all: &[&RunResult]) -> anyhow::Result<Fou
     });
     let held = |(_, run): &Ran| {
         let (rewrites_done, seconds) = (bound::rewrites(run), verdict::done_and_left(run));
-        #[allow(clippy::cast_precision_loss)]
         let times_the_bound = (rewrites > 0.0).then(|| rewrites_done as f64 / rewrites);
         let times_the_least_time = time.as_ref().map(|least| seconds / least.seconds);
         let policy = verdict::name(run, all);

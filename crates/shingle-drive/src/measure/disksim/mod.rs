@@ -13,7 +13,6 @@ mod text;
 
 use crate::drive::Drive;
 use crate::io::Io;
-use crate::measure::load::real;
 use crate::models::conventional::Conventional;
 use crate::parts::mech::{Mech, Parts};
 use crate::parts::runs::Runs;
@@ -269,7 +268,7 @@ impl Times {
         let ms = |time: Nanos| time.as_secs_f64() * 1e3;
         let (mut measured, mut model): (Vec<f64>, Vec<f64>) =
             pairs.into_iter().map(|&(_, measured, model)| (ms(measured), ms(model))).unzip();
-        let mean = |times: &[f64]| times.iter().sum::<f64>() / real(times.len() as u64);
+        let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
         let (measured_ms, model_ms) = (mean(&measured), mean(&model));
         let demerit_ms = demerit(&mut measured, &mut model)?;
         Some(Times { requests: measured.len() as u64, measured_ms, model_ms, demerit_ms })
@@ -302,7 +301,7 @@ fn demerit(a: &mut [f64], b: &mut [f64]) -> Option<f64> {
     a.sort_by(f64::total_cmp);
     b.sort_by(f64::total_cmp);
     let squares: f64 = a.iter().zip(&*b).map(|(a, b)| (a - b) * (a - b)).sum();
-    Some((squares / real(a.len() as u64)).sqrt())
+    Some((squares / a.len() as f64).sqrt())
 }
 
 /// The demerit figure of DiskSim 4.0 itself, in milliseconds, as its validation script states it.
@@ -313,7 +312,6 @@ pub fn of_disksim(disk: &str) -> Option<f64> {
     stated_us.into_iter().find(|(name, _)| *name == disk).map(|(_, us)| us / 1e3)
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // in its range
 fn nanos(ms: f64) -> Nanos {
     Nanos((ms * 1e6).round() as u64)
 }

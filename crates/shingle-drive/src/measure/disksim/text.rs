@@ -59,7 +59,6 @@ impl Block {
     }
 
     /// A whole number from `least` to `most`.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
     pub(super) fn count(&self, key: &str, least: u64, most: u64) -> Result<u64, Wrong> {
         let number = self.number(key, least as f64, most as f64)?;
         if number.fract() == 0.0 {

@@ -92,7 +92,6 @@ mod tests {
     }
 
     fn shares(name: &str, found: FalsePositives) -> (f64, f64) {
-        #[allow(clippy::cast_precision_loss)]
         let percent = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
         let shares = (percent(found.known, found.absent), percent(found.hot, found.cold));
         println!("{name}: known {:.2} %, hot {:.2} %  {found:?}", shares.0, shares.1);

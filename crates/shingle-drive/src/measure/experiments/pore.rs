@@ -1,6 +1,6 @@
 //! PORE (Wang et al., MSST 2017): Figure 3, and the analysis of Figure 6.
 
-use crate::measure::load::{Load, real};
+use crate::measure::load::Load;
 use crate::parts::rng::Rng;
 use crate::sheet::DriveError;
 use serde::Serialize;
@@ -54,7 +54,7 @@ pub fn figure_3_shingled(drive: &str, range_bytes: u64, seed: u64) -> Result<Shi
 
 fn bandwidth(load: &mut Load, ios: u64) -> f64 {
     let seconds = load.run(Op::Write, ios);
-    real(load.bytes(ios)) / seconds
+    load.bytes(ios) as f64 / seconds
 }
 
 /// Figure 6 (§III-A): the write amplification of a stream of written blocks, estimated from the
@@ -88,7 +88,7 @@ pub fn batch_wa(
     }
     let full = queue - 1;
     let taken = full * queue_blocks;
-    (taken > 0).then(|| real(rewritten) / real(taken))
+    (taken > 0).then(|| rewritten as f64 / taken as f64)
 }
 
 /// Bands of 17 to 36 MiB, whole MiB, each size as likely (§III-A), over a disk of `disk_blocks`.
@@ -134,7 +134,7 @@ mod tests {
             let covered: BTreeSet<_> = queue.iter().map(|&block| bands.zone(block).0).collect();
             covered.iter().map(|&band| bands.blocks(shingle_core::units::Zone(band))).sum::<u64>()
         });
-        let expected = real(sizes.sum()) / (37.0 * (5000 / 37) as f64);
+        let expected = sizes.sum::<u64>() as f64 / (37.0 * (5000 / 37) as f64);
         let wa = batch_wa(blocks.into_iter(), &bands, 37).expect("filled");
         assert!((wa - expected).abs() < 1e-9, "{wa} {expected}");
     }

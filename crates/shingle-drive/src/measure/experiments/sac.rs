@@ -1,7 +1,7 @@
 //! SAC (Sun and Chai, ASPLOS 2020): Figure 1, Tables 2 and 3, Figure 10.
 
 use super::{Bandwidth, Series};
-use crate::measure::load::{Load, real};
+use crate::measure::load::Load;
 use crate::measure::{Plan, Rmw, rmw};
 use crate::sheet::{DriveError, Settings};
 use serde::Serialize;
@@ -112,7 +112,7 @@ pub fn table_3(drive: &str, write_bytes: u64, seed: u64) -> Result<Detected, Dri
     let iops_after = 20_000.0 / load.run(Op::Write, 20_000);
     Ok(Detected {
         write_bytes,
-        iops_before: real(ios) / seconds,
+        iops_before: ios as f64 / seconds,
         seconds,
         buffer_bytes,
         iops_after,

@@ -7,7 +7,7 @@
 //! over what is collected. A cleaning collects the band's oldest extents, at most `collect_reads_max`
 //! separate reads of the log; what is left waits for the next one.
 
-use super::{DriveManaged, SCALE_BITS, index, narrow};
+use super::{DriveManaged, SCALE_BITS};
 use crate::sheet::Timing;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 
@@ -74,7 +74,7 @@ impl DriveManaged {
     fn plan(&mut self) -> Option<Job> {
         let oldest = self.ring.oldest()?;
         let place = self.bands.place(self.ring.block(oldest));
-        let band = index(place.unit);
+        let band = place.unit as usize;
         let (before, lowest, collected) = self.collectable(band, oldest);
         let job = self.job_of(band, before, lowest, collected);
         self.share_out(&job);
@@ -94,7 +94,7 @@ impl DriveManaged {
             Timing::Cost => 1,
         };
         let phase_blocks = tracks.div_ceil(phases) * track_blocks;
-        let phases = index((end - first).div_ceil(phase_blocks));
+        let phases = (end - first).div_ceil(phase_blocks) as usize;
         let free = collected == end - first;
         Job {
             band,
@@ -138,8 +138,8 @@ impl DriveManaged {
         let mut next = self.ring.first_of(job.band);
         while let Some(slot) = next.filter(|&slot| self.ring.number(slot) < job.before) {
             // A band has less than 2^32 blocks, and the narrow division is much the faster.
-            let inside = narrow(self.ring.block(slot) - job.first);
-            let phase = (inside / narrow(job.phase_blocks)) as usize;
+            let inside = (self.ring.block(slot) - job.first) as u32;
+            let phase = (inside / job.phase_blocks as u32) as usize;
             let share = &mut self.shares[phase];
             share.reads += u64::from(expected != Some((slot, phase)));
             share.blocks += 1;
@@ -191,7 +191,7 @@ impl DriveManaged {
     }
 
     /// The time of going over a band, on a disk of which that was measured.
-    #[allow(clippy::cast_possible_truncation)] // a scale is at most 1000
+    // A scale is at most 1000.
     fn as_measured(&self, time: Nanos) -> Nanos {
         let scaled = u128::from(time.0) * u128::from(self.times.clean_scale);
         Nanos((scaled >> SCALE_BITS) as u64)

@@ -3,7 +3,7 @@
 //! Flash before the disk (`flash_inside/`) knows the bands and can have one rewritten with what it
 //! holds of it, write where nothing lies yet, and drop copies that it has newer ones of.
 
-use super::{DriveManaged, index};
+use super::DriveManaged;
 use crate::io::{Io, Served, Stamp};
 use crate::parts::runs::Runs;
 use crate::sheet::Timing;
@@ -83,7 +83,7 @@ impl DriveManaged {
     pub(crate) fn write_gathered(&mut self, now: Nanos, blocks: &[(u64, Stamp)]) -> Nanos {
         let mut served = Served { done: now, ..Served::default() };
         let most = (self.values.extent_max_bytes / BLOCK_BYTES).min(u64::from(self.limits.slots));
-        let most = index(most).min(EXTENT_MAX);
+        let most = (most as usize).min(EXTENT_MAX);
         let gathers = !self.values.write_cache && self.timing == Timing::Mechanics;
         let mut stamps = [0; EXTENT_MAX];
         for packet in blocks.chunks(most) {
@@ -144,7 +144,7 @@ impl DriveManaged {
         for at in 0..io.count {
             let block = io.block.0 + at;
             self.discard(block);
-            if let Some(&stamp) = data.get(index(at)).filter(|_| self.contents.on()) {
+            if let Some(&stamp) = data.get(at as usize).filter(|_| self.contents.on()) {
                 self.contents.put_native(block, stamp);
             }
         }

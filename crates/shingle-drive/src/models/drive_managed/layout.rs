@@ -3,7 +3,6 @@
 //! How many tracks a band of a real disk has, nobody publishes; what looks for bands must not rely
 //! on their being alike.
 
-use super::index;
 use super::values::Values;
 use crate::parts::mech::MechValues;
 use crate::parts::rng::Rng;
@@ -77,7 +76,7 @@ fn drawn(
 fn divided(tracks: u64, (least, most): (u64, u64), rng: &mut Rng) -> Vec<u64> {
     // As many as fit at the mean, and so many that all of the greatest size are enough.
     let count = (2 * tracks / (least + most)).max(tracks / most);
-    let mut bands = vec![0; index(count)];
+    let mut bands = vec![0; count as usize];
     bands.iter_mut().for_each(|band| *band = least + rng.below(most - least + 1));
     let mut sum: u64 = bands.iter().sum();
     // What is too much or too little goes to the bands one by one. Ends: `count` bands of the least

@@ -1,6 +1,6 @@
 //! The log: what is written goes there in extents, gathered in packets.
 
-use super::{DriveManaged, index};
+use super::DriveManaged;
 use crate::io::{Served, Stamp};
 use crate::sheet::Timing;
 use shingle_core::units::BLOCK_BYTES;
@@ -14,7 +14,7 @@ impl DriveManaged {
             let blocks = most.min(count - done);
             self.make_room(served, blocks);
             self.open_packet();
-            self.append(first + done, blocks, stamps.get(index(done)..).unwrap_or(&[]));
+            self.append(first + done, blocks, stamps.get((done as usize)..).unwrap_or(&[]));
             self.time_extent(served, blocks);
             done += blocks;
         }
@@ -47,17 +47,17 @@ impl DriveManaged {
     #[inline]
     pub(super) fn append(&mut self, first: u64, blocks: u64, stamps: &[Stamp]) {
         let mut at = self.bands.place(first);
-        let mut band = index(at.unit);
+        let mut band = at.unit as usize;
         for block in first..first + blocks {
             if at.offset == self.bands.run(at.run).unit_blocks {
                 at = self.bands.place(block);
-                band = index(at.unit);
+                band = at.unit as usize;
             }
             at.offset += 1;
             let written = self.counters.written_blocks;
             let (slot, again) = self.ring.append(block, band, block == first, written);
             self.counters.buffer_write_hits += u64::from(again);
-            if let Some(&stamp) = stamps.get(index(block - first)) {
+            if let Some(&stamp) = stamps.get((block - first) as usize) {
                 self.contents.put_slot(slot, stamp);
             }
         }
@@ -89,7 +89,7 @@ impl DriveManaged {
             served.command += self.times.log_fixed;
             served.done += self.times.log_fixed;
             self.mech.bus(served, blocks);
-            let media = self.times.log_media[index(blocks)];
+            let media = self.times.log_media[blocks as usize];
             served.transfer += media;
             served.done += media;
             if self.gathered == 0 {

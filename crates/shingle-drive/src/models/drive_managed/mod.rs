@@ -134,7 +134,7 @@ impl DriveManaged {
         let limits = values.limits(recipe)?;
         let disk_blocks = mech_values.capacity_bytes / BLOCK_BYTES;
         let bands = layout::bands(recipe, &values, &mut mech_values)?;
-        let count = index(bands.units());
+        let count = bands.units() as usize;
         let reserved = values.reserved_tracks(&mech_values, &limits);
         let native = reserved * (mech_values.track_od_bytes / BLOCK_BYTES);
         let mech = Mech::new(&mech_values, reserved, native + disk_blocks);
@@ -342,18 +342,4 @@ impl Drive for DriveManaged {
         }
         self.stream.check(&self.bands);
     }
-}
-
-/// A count as an index.
-#[inline]
-#[allow(clippy::cast_possible_truncation)] // 64-bit machines; what is counted lies in memory
-fn index(count: u64) -> usize {
-    count as usize
-}
-
-/// A count within the log or a band, narrow.
-#[inline]
-#[allow(clippy::cast_possible_truncation)] // a log has at most 2^27 slots, a disk 2^32 blocks
-fn narrow(count: u64) -> u32 {
-    count as u32
 }

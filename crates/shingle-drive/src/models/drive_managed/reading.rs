@@ -1,6 +1,6 @@
 //! Reads: each piece from where its newest copy is.
 
-use super::{DriveManaged, index, narrow};
+use super::DriveManaged;
 use crate::io::{Io, Served, Stamp};
 use crate::sheet::Timing;
 use crate::steps::Place;
@@ -28,12 +28,12 @@ impl DriveManaged {
             if mechanics {
                 self.time_read(served, source, first, count);
             }
-            let end = index(done + count).min(data.len());
-            for (block, stamp) in (first..).zip(&mut data[index(done).min(end)..end]) {
+            let end = ((done + count) as usize).min(data.len());
+            for (block, stamp) in (first..).zip(&mut data[(done as usize).min(end)..end]) {
                 self.contents.read_from(source.place(block - first), block);
                 *stamp = match source {
                     Source::Memory => self.contents.held(block),
-                    Source::Slot(slot) => self.contents.slot(slot + narrow(block - first)),
+                    Source::Slot(slot) => self.contents.slot(slot + (block - first) as u32),
                     Source::Native => self.contents.native(block),
                 };
             }
@@ -48,7 +48,7 @@ impl DriveManaged {
             return (Source::Memory, most.min(held));
         }
         let slot = self.ring.find(first);
-        let after = |count: u64| slot.map(|slot| slot + narrow(count));
+        let after = |count: u64| slot.map(|slot| slot + count as u32);
         while count < most
             && self.ring.find(first + count) == after(count)
             && self.stream.holds(first + count).is_none()
@@ -86,7 +86,7 @@ impl Source {
     fn place(self, behind: u64) -> Place {
         match self {
             Source::Memory => Place::Memory,
-            Source::Slot(slot) => Place::Slot(slot + narrow(behind)),
+            Source::Slot(slot) => Place::Slot(slot + behind as u32),
             Source::Native => Place::Native,
         }
     }

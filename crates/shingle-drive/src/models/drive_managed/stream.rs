@@ -5,8 +5,8 @@
 //! (SAC §5.1 empties the buffer this way). If it breaks off, or a FLUSH comes, what is held goes to
 //! the log. Only with the write cache on: without it a write must be on the medium when it is done.
 
+use super::DriveManaged;
 use super::values::Values;
-use super::{DriveManaged, index};
 use crate::io::{Io, Served, Stamp};
 use crate::parts::runs::Runs;
 use crate::sheet::Timing;
@@ -86,7 +86,7 @@ impl DriveManaged {
         let end = io.block.0 + io.count;
         let mut block = io.block.0;
         while block < end {
-            let stamps = data.get(index(block - io.block.0)..).unwrap_or(&[]);
+            let stamps = data.get(((block - io.block.0) as usize)..).unwrap_or(&[]);
             let place = self.bands.place(block);
             let holding = self.stream.first < self.stream.end;
             let band_end = block - place.offset + self.bands.run(place.run).unit_blocks;

@@ -104,7 +104,6 @@ impl Values {
 }
 
 /// `count · factor`, rounded; for constants made once.
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub(super) fn scaled(count: u64, factor: f64) -> u64 {
     (count as f64 * factor).round() as u64
 }

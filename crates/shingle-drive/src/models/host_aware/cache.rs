@@ -157,7 +157,7 @@ impl DiskCache {
         self.logs[(slot / self.zone_blocks) as usize].live -= 1;
     }
 
-    #[allow(clippy::cast_possible_truncation)] // all slots have numbers of 32 bits
+    // All slots have numbers of 32 bits.
     fn first(&self, log: usize) -> u32 {
         log as u32 * self.zone_blocks
     }

@@ -51,7 +51,6 @@ impl Marks {
 
 /// The word of an offset.
 #[inline]
-#[allow(clippy::cast_possible_truncation)] // 64-bit machines
 fn index(offset: u64) -> usize {
     (offset / BITS) as usize
 }

@@ -252,17 +252,3 @@ impl Drive for HostAware {
         }
     }
 }
-
-/// A count as an index.
-#[inline]
-#[allow(clippy::cast_possible_truncation)] // 64-bit machines; what is counted lies in memory
-fn index(count: u64) -> usize {
-    count as usize
-}
-
-/// A count within the disk cache, narrow.
-#[inline]
-#[allow(clippy::cast_possible_truncation)] // a log has at most 2^27 slots
-fn narrow(count: u64) -> u32 {
-    count as u32
-}

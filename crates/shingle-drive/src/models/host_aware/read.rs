@@ -1,6 +1,6 @@
 //! Reads: each piece from where its newest copy is.
 
-use super::{HostAware, index, narrow};
+use super::HostAware;
 use crate::io::{Io, Served, Stamp};
 use crate::sheet::Timing;
 
@@ -29,10 +29,10 @@ impl HostAware {
                 }
             }
             from_medium += if source == Source::Nowhere { 0 } else { count };
-            let end = index(done + count).min(data.len());
-            for (block, stamp) in (first..).zip(&mut data[index(done).min(end)..end]) {
+            let end = ((done + count) as usize).min(data.len());
+            for (block, stamp) in (first..).zip(&mut data[(done as usize).min(end)..end]) {
                 *stamp = match source {
-                    Source::Slot(slot) => self.contents.slot(slot + narrow(block - first)),
+                    Source::Slot(slot) => self.contents.slot(slot + (block - first) as u32),
                     Source::Native => self.contents.native(block),
                     Source::Nowhere => 0,
                 };
@@ -54,7 +54,7 @@ impl HostAware {
     fn piece(&self, first: u64, most: u64) -> (Source, u64) {
         let source = self.source(first);
         let after = |count: u64| match source {
-            Source::Slot(slot) => Source::Slot(slot + narrow(count)),
+            Source::Slot(slot) => Source::Slot(slot + count as u32),
             other => other,
         };
         let mut count = 1;

@@ -1,6 +1,6 @@
 //! Writes: to their zones, to the disk cache, and the room that takes.
 
-use super::{HostAware, index};
+use super::HostAware;
 use crate::io::{Io, Served, Stamp};
 use crate::sheet::Timing;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
@@ -19,7 +19,7 @@ impl HostAware {
         while done < io.count {
             let (zone, offset) = self.zones.place(io.block.0 + done);
             let count = (io.count - done).min(self.zones.blocks() - offset);
-            let stamps = data.get(index(done)..).unwrap_or(&[]);
+            let stamps = data.get((done as usize)..).unwrap_or(&[]);
             let conventional = self.zones.is_conventional(zone);
             let waited = served.clean;
             let sequential = conventional || offset == self.zones.pointer(zone);
@@ -95,7 +95,7 @@ impl HostAware {
                 let (slot, again) = self.cache.append(first + at, zone, at == done);
                 self.counters.buffer_write_hits += u64::from(again);
                 start = start.or(Some(slot));
-                if let Some(&stamp) = stamps.get(index(at)) {
+                if let Some(&stamp) = stamps.get(at as usize) {
                     self.contents.put_slot(slot, stamp);
                 }
             }

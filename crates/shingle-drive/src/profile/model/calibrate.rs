@@ -4,7 +4,7 @@
 use super::super::mechanics::{Tracks, seek_us, seeks};
 use super::super::work::{Shape, work};
 use super::super::{BufferFacts, MechanicsFacts, Profile, RmwFacts};
-use super::{Model, real, whole};
+use super::Model;
 use crate::sheet::{DriveError, Parameter, Value};
 use shingle_core::units::BLOCK_BYTES;
 
@@ -48,7 +48,7 @@ impl Model {
         let block_us = reads.sequential_us_per_block_first;
         let rotation_us = mechanics.rotation_us;
         let switch_us = self.decimal("head_switch_us");
-        let tracks = Tracks::new(reads, rotation_us, switch_us, real(disk_blocks));
+        let tracks = Tracks::new(reads, rotation_us, switch_us, disk_blocks as f64);
         let seeks = seeks(mechanics, &tracks, disk_blocks, block_us);
         if seeks.len() < 2 {
             return Err(
@@ -56,11 +56,11 @@ impl Model {
             );
         }
         let rate_zones = self.decimal("rate_zones").max(1.0);
-        self.put("rpm", Value::Count(whole(60e6 / rotation_us)))?;
-        self.put("track_od_bytes", Value::Count(whole(tracks.first) * BLOCK_BYTES))?;
-        self.put("track_id_bytes", Value::Count(whole(tracks.last) * BLOCK_BYTES))?;
-        self.put("zone_tracks", Value::Count(whole((tracks.count / rate_zones).ceil())))?;
-        self.put("command_us", Value::Count(whole(mechanics.command_us)))?;
+        self.put("rpm", Value::Count((60e6 / rotation_us).round() as u64))?;
+        self.put("track_od_bytes", Value::Count(tracks.first.round() as u64 * BLOCK_BYTES))?;
+        self.put("track_id_bytes", Value::Count(tracks.last.round() as u64 * BLOCK_BYTES))?;
+        self.put("zone_tracks", Value::Count((tracks.count / rate_zones).ceil().round() as u64))?;
+        self.put("command_us", Value::Count(mechanics.command_us.round() as u64))?;
         self.put("read_ahead_bytes", Value::Count(mechanics.read_ahead_bytes))?;
         let like = self.sheet.get("seek_base_ms").clone();
         self.sheet.remove(&SEEKS);
@@ -78,7 +78,7 @@ impl Model {
             "Seek over a distance in tracks, linear between these points",
             &like.unit,
         );
-        let count = Value::Count(whole(tracks.count));
+        let count = Value::Count(tracks.count.round() as u64);
         let cylinders = parameter("cylinders", count, "Tracks of the whole disk", "");
         self.sheet.add(points);
         self.sheet.add(cylinders);
@@ -91,11 +91,14 @@ impl Model {
     pub(super) fn log_writes(&mut self, arm: &Arm, buffer: &BufferFacts) -> Result<(), DriveError> {
         let bus_us = buffer.write_us_per_further_block - arm.block_us;
         if bus_us >= BUS_US_MIN {
-            self.put("bus_bytes_per_us", Value::Count(whole(real(BLOCK_BYTES) / bus_us).max(1)))?;
+            self.put(
+                "bus_bytes_per_us",
+                Value::Count(((BLOCK_BYTES as f64 / bus_us).round() as u64).max(1)),
+            )?;
         }
-        let bus_us = real(BLOCK_BYTES) / self.decimal("bus_bytes_per_us").max(1.0);
+        let bus_us = BLOCK_BYTES as f64 / self.decimal("bus_bytes_per_us").max(1.0);
         let fixed = (buffer.write_us - bus_us - 2.0 * arm.block_us).max(0.0);
-        self.put("log_write_fixed_us", Value::Count(whole(fixed)))?;
+        self.put("log_write_fixed_us", Value::Count(fixed.round() as u64))?;
         // Writes under way at once take longer, each, than one at a time.
         let single =
             buffer.measured.iter().find(|row| row.write_bytes == BLOCK_BYTES && row.depth == 1);
@@ -106,7 +109,7 @@ impl Model {
             && queued.iops_before > 0.0
         {
             let more = (1e6 / queued.iops_before - 1e6 / single.iops_before).clamp(0.0, 1e4);
-            self.put("queued_command_us", Value::Count(whole(more)))?;
+            self.put("queued_command_us", Value::Count(more.round() as u64))?;
         }
         Ok(())
     }
@@ -121,20 +124,20 @@ impl Model {
     ) -> Result<(), DriveError> {
         let shape = Shape {
             zone: rmw.zone_blocks.min(ZONE_MAX),
-            band: whole(band_blocks).max(2),
-            track: whole(arm.tracks.mean()),
-            merge: whole(self.decimal("merge_bytes")) / BLOCK_BYTES,
-            reads_max: whole(reads_max),
+            band: (band_blocks.round() as u64).max(2),
+            track: arm.tracks.mean().round() as u64,
+            merge: self.decimal("merge_bytes").round() as u64 / BLOCK_BYTES,
+            reads_max: reads_max.round() as u64,
         };
         let rotations = self.decimal("collect_rotations");
         let seek_us = seek_us(&arm.seeks, arm.tracks.count / 2.0);
         // Of a zone: going over bands, collecting, and what is left of R(x) for both.
         let of = |part: f64| {
-            let blocks = whole(real(shape.zone) * part).max(1);
+            let blocks = ((shape.zone as f64 * part).round() as u64).max(1);
             let work = work(&shape, blocks);
             let over = 3.0 * work.tracks * arm.rotation_us + 4.0 * work.phases * seek_us;
             let collect = work.reads * rotations * arm.rotation_us;
-            let blocks = real(blocks);
+            let blocks = blocks as f64;
             let known = blocks * (write_us + arm.block_us);
             (over, collect, rmw.base_us + rmw.us_per_block * blocks - known)
         };

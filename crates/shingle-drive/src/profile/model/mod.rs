@@ -23,7 +23,7 @@ mod calibrate;
 use self::calibrate::Arm;
 use super::cleanings::cleanings;
 use super::layout::laid_out;
-use super::{BufferFacts, Kind, Profile, RmwFacts, read, real};
+use super::{BufferFacts, Kind, Profile, RmwFacts, read};
 use crate::drive::Drive;
 use crate::sheet::{DriveError, Parameter, Recipe, Settings, Sheet, Timing, Value};
 use shingle_core::units::BLOCK_BYTES;
@@ -150,7 +150,7 @@ impl Model {
         let count: u64 = bands.iter().map(|pair| pair.1).sum();
         self.bands = Some(bands);
         let buffer_blocks = self.buffer(buffer)?;
-        self.cleaning(&rmw, buffer.write_us, real(disk_blocks) / real(count))?;
+        self.cleaning(&rmw, buffer.write_us, disk_blocks as f64 / count as f64)?;
         let facts = [
             Value::Decimal(rmw.r_squared),
             Value::Count(rmw.zone_blocks),
@@ -161,7 +161,6 @@ impl Model {
         }
         if let Some(idle) = profile.idle {
             self.put("idle_cleaning", Value::Switch(idle.cleaning))?;
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked
             self.put("idle_delay_ms", Value::Count(idle.delay_ms.round() as u64))?;
         }
         Ok(())
@@ -186,7 +185,8 @@ impl Model {
         };
         // A packet of the log holds as many extents as on the sheet, and more where that is too little.
         let per_packet = match self.arm {
-            Some(_) => whole(self.decimal("extents_per_packet")).max(extents.div_ceil(PACKETS_MAX)),
+            Some(_) => (self.decimal("extents_per_packet").round() as u64)
+                .max(extents.div_ceil(PACKETS_MAX)),
             None => extents.div_ceil(PACKETS_MAX),
         };
         let packets = extents.div_ceil(per_packet);
@@ -221,13 +221,13 @@ impl Model {
         band_blocks: f64,
     ) -> Result<(), DriveError> {
         let reads_max = match self.sheet.get("collect_reads_max").value {
-            Value::Count(count) => real(count),
+            Value::Count(count) => count as f64,
             _ => 0.0,
         };
         if let Some(arm) = self.arm.clone() {
             self.as_measured(&arm, rmw, write_us, (band_blocks, reads_max))?;
         }
-        let line = cleanings(real(rmw.zone_blocks), band_blocks, reads_max);
+        let line = cleanings(rmw.zone_blocks as f64, band_blocks, reads_max);
         let base_us = rmw.base_us / line.intercept.max(1.0);
         let per_block = (rmw.us_per_block - write_us - line.slope * base_us).max(0.0);
         self.put("cost_rmw_base_us", Value::Decimal(base_us))?;
@@ -239,7 +239,7 @@ impl Model {
     /// A number of the sheet.
     fn decimal(&self, name: &str) -> f64 {
         match self.sheet.get(name).value {
-            Value::Count(count) => real(count),
+            Value::Count(count) => count as f64,
             Value::Decimal(number) => number,
             _ => 0.0,
         }
@@ -315,9 +315,4 @@ fn unknown(profile: &Profile) -> Vec<String> {
             .into());
     }
     unknown
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturating; ranges are checked
-fn whole(number: f64) -> u64 {
-    number.round() as u64
 }

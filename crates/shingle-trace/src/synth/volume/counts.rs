@@ -171,7 +171,6 @@ impl Counts {
 }
 
 /// Rounded; figures are far below 2^53.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn whole(number: f64) -> u64 {
     number.round() as u64
 }

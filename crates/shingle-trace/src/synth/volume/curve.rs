@@ -270,7 +270,6 @@ fn solved((mut holds, mut ends): (f64, f64), condition: impl Fn(f64) -> bool) ->
 }
 
 /// Rounded; figures are far below 2^53.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn whole(number: f64) -> u64 {
     number.round().max(0.0) as u64
 }

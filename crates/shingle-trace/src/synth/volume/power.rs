@@ -19,7 +19,6 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub(super) fn new() -> Lengths {
         let quantile = |step| -libm::log(1.0 - (step as f64 + 0.5) / STEPS as f64) * 65_536.0;
         Lengths { quantiles: (0..STEPS).map(|step| quantile(step) as u32).collect() }

@@ -47,7 +47,6 @@ pub(super) struct Case {
 impl Case {
     /// But for what is the same of all zones. A zone that is quiet is taken to lose one block more: of two such the one
     /// with more garbage goes.
-    #[allow(clippy::cast_precision_loss)]
     fn price(self) -> f32 {
         let garbage = (self.blocks - self.live) as f32;
         (self.blocks + self.live) as f32 * (self.deaths + 1.0) / (garbage * garbage)

@@ -268,7 +268,6 @@ impl Zones {
     }
 
     /// [`Zone::deaths`] as of now.
-    #[allow(clippy::cast_precision_loss)]
     fn deaths(&self, zone: &Zone, now: u64) -> f32 {
         halved(zone.deaths, now - zone.died, self.used.max(1) as f32)
     }

@@ -40,7 +40,6 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// For `samples` with a probability `p` of a false positive, over so many bands.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
     pub(crate) fn new(samples: u64, p: f64, bands: u64) -> Shape {
         let ln2 = std::f64::consts::LN_2;
         let counters_needed = (-(samples as f64) * p.ln() / (ln2 * ln2)).ceil() as u64;
