@@ -345,7 +345,7 @@ fn packing_is_offered_where_it_helps() {
     for more in [&[][..], &["--remap"]] {
         let told =
             &["request 1 ends", "; the zones that it touches take 100000", "choose a larger"];
-        folder.refused(1, &[&run("trim.csv")[..], more].concat(), told);
+        folder.refuses(1, &[&run("trim.csv")[..], more].concat(), told);
     }
 }
 

@@ -52,7 +52,8 @@ mod zones;
 
 use prefetch_index::prefetch_index;
 
-use crate::params::{Kind, Param, Params};
+use crate::param;
+use crate::params::{Param, Params};
 use crate::parts::{Bits, Links, List, SentZones, Worth, ZoneIndex};
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, ZONE, Zoning};
 use crate::slots::Slots;
@@ -239,38 +240,17 @@ impl Policy for DiskTime {
     const IDLE: Idle = Idle::Names;
     const PARAMS: &'static [Param] = &[
         ZONE,
-        Param {
-            name: "whole_bands",
-            kind: Kind::Choice(&["auto", "always", "never"]),
-            default: "auto",
-            about: "write bands whole where the disk takes them past its buffer, and zones are its bands or have \
-                    write pointers: where that takes less than its buffer and cleaning, always, or never",
-        },
-        Param {
-            name: "stay",
-            kind: Kind::Switch,
-            default: "on",
-            about: "what is written stays if a read of it is worth it",
-        },
-        Param {
-            name: "admit",
-            kind: Kind::Choice(&["worth", "all"]),
-            default: "worth",
-            about: "which reads that miss enter: those worth what slots go for, or all",
-        },
-        Param {
-            name: "half_life",
-            kind: Kind::Ratio,
-            default: "2",
-            about: "accesses, in cache sizes, in which half of a zone's writes are forgotten",
-        },
-        Param {
-            name: "reads_first",
-            kind: Kind::Ratio,
-            default: "1",
-            about: "reads do not wait for a zone that is written until so much is lost by it, in times that writing a \
-                    zone takes; 0: they wait",
-        },
+        param!("whole_bands": Choice(&["auto", "always", "never"]) = "auto",
+            "write bands whole where the disk takes them past its buffer, and zones are its bands or \
+             have write pointers: where that takes less than its buffer and cleaning, always, or never"),
+        param!("stay": Switch = "on", "what is written stays if a read of it is worth it"),
+        param!("admit": Choice(&["worth", "all"]) = "worth",
+            "which reads that miss enter: those worth what slots go for, or all"),
+        param!("half_life": Ratio = "2",
+            "accesses, in cache sizes, in which half of a zone's writes are forgotten"),
+        param!("reads_first": Ratio = "1",
+            "reads do not wait for a zone that is written until so much is lost by it, in times that \
+             writing a zone takes; 0: they wait"),
     ];
 
     fn new(params: &Params, slots: &Slots) -> Self {

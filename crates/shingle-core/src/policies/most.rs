@@ -11,7 +11,8 @@
 //! from the zones, and leave first, at no cost. If reads do fill, a clean block stays with its zone,
 //! which counts for less then (`score=dirty`) and leaves later, as the prototype treats what was read.
 
-use crate::params::{Kind, Param, Params};
+use crate::param;
+use crate::params::{Param, Params};
 use crate::parts::{Buckets, ByZone, Links, List, ZoneIndex};
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, ZONE, Zoning};
 use crate::slots::Slots;
@@ -151,25 +152,12 @@ impl Policy for Most {
     const IDLE: Idle = Idle::Names;
     const PARAMS: &'static [Param] = &[
         ZONE,
-        Param {
-            name: "score",
-            kind: Kind::Choice(&["dirty", "all"]),
-            default: "dirty",
-            about: "count the dirty blocks of a zone (paper) or all its cached blocks (prototype)",
-        },
-        Param {
-            name: "clean",
-            kind: Kind::Choice(&["bypass", "evict"]),
-            default: "bypass",
-            about: "reads do not fill (paper), or fill, and clean blocks leave with their zone \
-                    (prototype)",
-        },
-        Param {
-            name: "step",
-            kind: Kind::Choice(&["zone", "batch"]),
-            default: "zone",
-            about: "a zone leaves at once (paper), or a batch at a time (prototype, 64 blocks)",
-        },
+        param!("score": Choice(&["dirty", "all"]) = "dirty",
+            "count the dirty blocks of a zone (paper) or all its cached blocks (prototype)"),
+        param!("clean": Choice(&["bypass", "evict"]) = "bypass",
+            "reads do not fill (paper), or fill, and clean blocks leave with their zone (prototype)"),
+        param!("step": Choice(&["zone", "batch"]) = "zone",
+            "a zone leaves at once (paper), or a batch at a time (prototype, 64 blocks)"),
     ];
 
     fn new(params: &Params, slots: &Slots) -> Self {

@@ -34,7 +34,8 @@ use std::marker::PhantomData;
 use crate::cdc::recent::Recent;
 use crate::cdc::{CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, coming, group_blocks};
 use crate::drive_view::Costs;
-use crate::params::{Kind, Param, Params};
+use crate::param;
+use crate::params::{Param, Params};
 use crate::parts::{Buckets, ByZone, List, ZoneIndex};
 use crate::policy::{Access, Memory, Victims, ZONE};
 use crate::size::show_bytes;
@@ -65,41 +66,25 @@ impl<T: Target> Pair for T {
 const PARAMS: &[Param] = &[ZONE, WINDOW, CLEAN_PART, COST, CYCLE, RULE1, RULE2, RULE4];
 
 /// Parameters of cycles.
-pub(crate) const CYCLE: Param = Param {
-    name: "cycle",
-    kind: Kind::Ratio,
-    default: "1",
-    about: "cycle length in buffer sizes (SAC §6.5, Fig 16)",
-};
+pub(crate) const CYCLE: Param = param!("cycle": Ratio = "1",
+    "cycle length in buffer sizes (SAC §6.5, Fig 16)");
 
 /// What bounds the target zones of a cycle. The paper has the buffer, and varies the length of cycles
 /// (§6.5). But targets no larger than the buffer hold no more blocks than fit into it, so a cycle ends by
 /// rule 3 after a buffer of them, whatever longer length rule 2 allows, and the steep rise of write
 /// amplification at twice the buffer (Fig 16 b) could not be. In the prototype the length bounds both.
-pub(crate) const RULE1: Param = Param {
-    name: "rule1",
-    kind: Kind::Choice(&["cycle", "buffer"]),
-    default: "cycle",
-    about: "target zones are together no larger than the cycle is long (prototype), or than the buffer \
-            (SAC §4.2, rule 1); the same unless cycle is set",
-};
+pub(crate) const RULE1: Param = param!("rule1": Choice(&["cycle", "buffer"]) = "cycle",
+    "target zones are together no larger than the cycle is long (prototype), or than the buffer (SAC \
+     §4.2, rule 1); the same unless cycle is set");
 
 /// See [`CYCLE`].
-pub(crate) const RULE2: Param = Param {
-    name: "rule2",
-    kind: Kind::Switch,
-    default: "on",
-    about: "a cycle ends when its length has been written (paper); off in the prototype",
-};
+pub(crate) const RULE2: Param = param!("rule2": Switch = "on",
+    "a cycle ends when its length has been written (paper); off in the prototype");
 
 /// See [`CYCLE`].
-pub(crate) const RULE4: Param = Param {
-    name: "rule4",
-    kind: Kind::Choice(&["destaged", "exact", "skip"]),
-    default: "destaged",
-    about: "a zone waits until a buffer of blocks was destaged after its cycle, until the drive has \
-            cleaned it (simulator only), or one cycle (prototype)",
-};
+pub(crate) const RULE4: Param = param!("rule4": Choice(&["destaged", "exact", "skip"]) = "destaged",
+    "a zone waits until a buffer of blocks was destaged after its cycle, until the drive has cleaned it \
+     (simulator only), or one cycle (prototype)");
 
 /// How a zone is kept from being chosen again while the buffer holds blocks of it (rule 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -36,7 +36,8 @@ pub mod partial;
 use crate::cdc::recent::Recent;
 use crate::cdc::{CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, group_blocks};
 use crate::drive_view::Costs;
-use crate::params::{Kind, Param, Params};
+use crate::param;
+use crate::params::{Param, Params};
 use crate::policies::sac::target::Ars;
 use crate::policies::sac::{CYCLE, Cycles, RULE1, RULE2, RULE4};
 use crate::policy::{Access, Memory, Victims, ZONE, Zoning};
@@ -60,21 +61,13 @@ impl Pair for Sides {
         ZONE,
         Param { default: "2", ..WINDOW },
         CLEAN_PART,
-        Param {
-            name: "clean_max",
-            kind: Kind::Count,
-            default: "1024",
-            about: "clean blocks that leave before costs are compared again, if clean_part are not \
-                    fewer (prototype)",
-        },
+        param!("clean_max": Count = "1024",
+            "clean blocks that leave before costs are compared again, if clean_part are not fewer \
+             (prototype)"),
         COST,
-        Param {
-            name: "partial",
-            kind: Kind::Switch,
-            default: "on",
-            about: "exposed zones: a zone is taken to be rewritten from its lowest cold block on \
-                    (paper), or whole",
-        },
+        param!("partial": Switch = "on",
+            "exposed zones: a zone is taken to be rewritten from its lowest cold block on (paper), or \
+             whole"),
         CYCLE,
         RULE1,
         RULE2,
