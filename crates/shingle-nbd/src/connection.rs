@@ -23,6 +23,7 @@ use crate::wire::Malformed;
 
 /// Of a client that began TLS. Some say no more of a certificate that they do not take.
 const HUNG_UP: &str = "the client hung up: it may not trust the server's certificate (its authority, its name, its time)";
+const EXPIRED: &str = "server-cert.pem has expired";
 
 /// Why a client was cut off.
 #[derive(Debug, Error)]
@@ -116,14 +117,16 @@ pub(crate) fn shake_hands(
                     return Err(CutOff::Tls("bytes in plain text behind STARTTLS".to_owned()));
                 }
                 let begun = tls::begin(tls, watched.stream, deadline);
-                let wrong = |text: &str| {
-                    let expired =
-                        if tls.has_expired() { "; server-cert.pem has expired" } else { "" };
-                    CutOff::Tls(format!("{text}{expired}"))
-                };
+                let expired = || tls.has_expired();
                 let (channel, client) = begun.map_err(|error| match error.kind() {
-                    io::ErrorKind::InvalidData => wrong(&error.to_string()),
-                    io::ErrorKind::UnexpectedEof => wrong(HUNG_UP),
+                    io::ErrorKind::InvalidData if expired() => {
+                        CutOff::Tls(format!("{error}; {EXPIRED}"))
+                    }
+                    io::ErrorKind::InvalidData => CutOff::Tls(error.to_string()),
+                    io::ErrorKind::UnexpectedEof if expired() => {
+                        CutOff::Tls(format!("the client hung up; {EXPIRED}"))
+                    }
+                    io::ErrorKind::UnexpectedEof => CutOff::Tls(HUNG_UP.to_owned()),
                     _ => slow(error),
                 })?;
                 let rights = tls.rights();

@@ -430,7 +430,8 @@ fn a_client_that_hangs_up_on_an_expired_certificate_is_told_with_that() {
     greet(&mut stream).unwrap();
     ask(&mut stream, &OptionRequest::StartTls, |_| ()).unwrap();
     drop(stream);
-    assert_eq!(cut_off(&bed), "TLS: the client hung up");
+    let line = cut_off(&bed);
+    assert!(line.contains("it may not trust") && !line.contains("expired"), "{line}");
 }
 
 #[test]

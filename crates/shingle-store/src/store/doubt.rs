@@ -72,7 +72,8 @@ impl fmt::Display for Doubt {
             ),
             Doubt::Earlier { disk, cache } => write!(
                 f,
-                "is an older copy of the disk of this cache: it knows edition {disk} of that, which was used since, as edition {cache}"
+                "is an older copy of the disk, or not the one that this cache was used with last: it knows edition {disk} of the cache, which \
+                 was used since as edition {cache}"
             ),
             Doubt::Alone => {
                 write!(
