@@ -160,6 +160,7 @@ impl Drop for FlushOnDrop {
 #[cfg(test)]
 mod tests {
     use std::io::{BufRead, BufReader};
+    use std::net::Shutdown;
     use std::os::unix::net::UnixStream;
 
     use super::*;
@@ -200,7 +201,8 @@ mod tests {
     fn a_reader_who_has_gone_keeps_nobody_busy() {
         let (reader, writer) = UnixStream::pair().expect("two sockets");
         let lines = Lines::of(10, writer, tell).expect("a thread");
-        drop(reader);
+        // (A process that another test begins may have it, too, for a moment.)
+        reader.shutdown(Shutdown::Both).expect("gone");
         lines.say("to nobody");
         assert!(lines.flush(PATIENCE));
         let state = lines.lock();
