@@ -37,11 +37,10 @@
 //! themselves: 1 to 3 % less time where runs are short, a fifth more on `synth:msr-src2_2`. And sending only the long runs of a zone to the buffer, and writing its band whole when it has none. What is
 //! not cached of a band has to be read, in part from the log, which takes two to four times what writing it takes:
 //! `synth:msr-hm_0` took a quarter longer.
-//! On disks whose map limits their buffer: reading the short gaps between a zone's dirty blocks, and writing all in one run. With half
-//! the entries of the map it took 8 % less time if reads cost nothing, and 4 to 10 % more with them. Counting that a read
-//! of what lies in the disk's log takes a way there and back: 5 % less on all of `synth:read-mostly` with 1 % of cache, nothing
-//! elsewhere. Leaving out of a kind's figures the time after its blocks were forgotten, and counting the reads that dirty blocks
-//! serve: 1 % less or more.
+//! On disks whose map limits their buffer: reading the short gaps between a zone's dirty blocks, and writing all in one run. The
+//! reads took longer than the entries of the map were worth. Counting that a read of what lies in the disk's log takes a way
+//! there and back: better on `synth:read-mostly`, worse on `synth:msr-prn_0`. Leaving out of a kind's figures the time after
+//! its blocks were forgotten, and counting the reads that dirty blocks serve: much the same.
 
 mod asked;
 mod left;
