@@ -353,17 +353,19 @@ fn a_slow_handshake_holds_its_own_connection_only() {
     dripping.join().unwrap();
 }
 
+/// The certificate that a client is shown now.
+fn shown(bed: &Bed, tls: &Arc<Tls>, config: &Arc<ClientConfig>) -> CertificateDer<'static> {
+    let mut client = Client::open(start_tls(raw(bed, tls), config.clone()), &WISHES).unwrap();
+    client.flush().unwrap().unwrap();
+    client.stream().conn.peer_certificates().unwrap()[0].clone().into_owned()
+}
+
 #[test]
 fn a_new_certificate_counts_from_the_next_connection_on() {
     let (bed, authority) = (bed(), Authority::new());
     let tls = authority.tls(Rights::default());
     let config = authority.config(Some(&authority.client("a.example")));
-    let shown = || {
-        let mut client = Client::open(start_tls(raw(&bed, &tls), config.clone()), &WISHES).unwrap();
-        client.flush().unwrap().unwrap();
-        let stream = client.stream();
-        stream.conn.peer_certificates().unwrap()[0].clone().into_owned()
-    };
+    let shown = || shown(&bed, &tls, &config);
     let first = shown();
     assert_eq!(shown(), first);
     let new = authority.papers("localhost", ExtendedKeyUsagePurpose::ServerAuth, false);
@@ -382,11 +384,7 @@ fn files_that_were_replaced_and_cannot_be_used_are_told_once() {
     let (bed, authority) = (bed(), Authority::new());
     let tls = authority.tls(Rights::default());
     let config = authority.config(Some(&authority.client("a.example")));
-    let shown = || {
-        let mut client = Client::open(start_tls(raw(&bed, &tls), config.clone()), &WISHES).unwrap();
-        client.flush().unwrap().unwrap();
-        client.stream().conn.peer_certificates().unwrap()[0].clone().into_owned()
-    };
+    let shown = || shown(&bed, &tls, &config);
     let first = shown();
     authority.put(&authority.papers("localhost", ExtendedKeyUsagePurpose::ServerAuth, false));
     let key = authority.folder.path().join("server-key.pem");

@@ -21,7 +21,7 @@ pub use handle::Handle;
 pub use ready::{Beside, Ready};
 pub use run::{ShutDown, Store};
 pub use store_error::StoreError;
-pub(crate) use superblock::{must_be_whole, superblock_pages};
+pub(crate) use superblock::{must_be_whole, superblock_pages, write_over_superblocks};
 pub(crate) use tap::Seen;
 pub use watch::Watch;
 pub(crate) use zoned::zoned_cache;

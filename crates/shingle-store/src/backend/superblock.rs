@@ -15,6 +15,14 @@ pub(crate) fn superblock_pages<P: Pages>(
     Ok(copies)
 }
 
+/// Writes `page` where the superblocks of a cache are: none stands there any more.
+pub(crate) fn write_over_superblocks(ssd: &Device, page: &Page) -> Result<(), DeviceError> {
+    for copy in Copy::BOTH {
+        ssd.write(copy.superblock_page(), page)?;
+    }
+    ssd.flush()
+}
+
 /// What an SSD lacks that was cut short is not to be told as damage.
 pub(crate) fn must_be_whole(ssd: &Device) -> Result<(), DeviceError> {
     // (What cannot be read, and what is no superblock, recovery tells.)

@@ -14,7 +14,7 @@ use shingle_core::size::show_bytes;
 use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_device::{Device, DeviceError, Mark, is_same};
 use shingle_engine::format::PAGE_BYTES;
-use shingle_engine::format::layout::{Copy, Layout};
+use shingle_engine::format::layout::Layout;
 use shingle_engine::format::superblock::SUCCESSOR_AHEAD;
 use shingle_engine::recover::{RecoverError, Recovered, recover};
 use shingle_engine::settings::SettingsError;
@@ -27,7 +27,7 @@ use super::drain::{Tell, Waiting};
 use super::format::{NewCache, format_for, read_superblock};
 use super::moved::Moved;
 use super::shared::Shared;
-use crate::backend::StoreError;
+use crate::backend::{StoreError, write_over_superblocks};
 
 /// Why nothing was changed, or not all of it.
 #[derive(Debug, Error)]
@@ -181,10 +181,8 @@ impl Shared {
         // It is not to be mistaken for a cache that is used. One that failed may not take that.
         let (path, new) = (old.path().to_owned(), self.ssd());
         let moved = Moved::new(self.uuid, &new).encode();
-        let told = Copy::BOTH.iter().try_for_each(|copy| old.write(copy.superblock_page(), &moved));
-        let told = told.and_then(|()| old.flush());
         let mut said = format!("from now on name {}, also in the file of --config", new.display());
-        if let Err(error) = told {
+        if let Err(error) = write_over_superblocks(&old, &moved) {
             said += &format!(
                 "; {error}; it holds an old state of the cache still: do not serve {}",
                 path.display()
@@ -346,10 +344,7 @@ impl Shared {
         if ended || is_same(&self.ssd(), new.path()) {
             return error;
         }
-        let zeros = [0; PAGE_BYTES];
-        let unmade =
-            Copy::BOTH.iter().try_for_each(|copy| new.write(copy.superblock_page(), &zeros));
-        match unmade.and_then(|()| new.flush()) {
+        match write_over_superblocks(new, &[0; PAGE_BYTES]) {
             Ok(()) => error,
             Err(second) => ChangeError::Left { error: Box::new(error), second },
         }

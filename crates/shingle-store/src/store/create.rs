@@ -4,7 +4,7 @@ use std::path::Path;
 
 use shingle_core::registry::Registry;
 use shingle_device::{Device, DeviceError, Mark, signature};
-use shingle_engine::format::layout::{Copy, Layout};
+use shingle_engine::format::layout::Layout;
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Unusable};
 use shingle_engine::settings::Settings;
@@ -15,7 +15,7 @@ use super::format::{NewCache, format, read_superblock, write_superblock};
 use super::moved::Moved;
 use super::occupant::superblocks_if_any;
 pub use super::occupant::{Occupant, occupant};
-use crate::backend::{Disk, zoned_cache};
+use crate::backend::{Disk, write_over_superblocks, zoned_cache};
 
 /// What `create` may destroy.
 #[derive(Clone, Copy, Default, Debug)]
@@ -149,8 +149,5 @@ pub fn destroy(ssd: &Device, disk: &dyn Disk, uuid: Uuid) -> Result<(), EndError
     // has none there is a cache: whoever was cut off ends it once more.
     write_superblock(ssd, &superblock.emptied(), worse)?;
     disk.remove_mark()?;
-    for copy in Copy::BOTH {
-        ssd.write(copy.superblock_page(), &[0; PAGE_BYTES])?;
-    }
-    Ok(ssd.flush()?)
+    Ok(write_over_superblocks(ssd, &[0; PAGE_BYTES])?)
 }

@@ -12,7 +12,7 @@ use shingle_engine::format::{BLOCKS_MAX, Frame, PAGE_BYTES};
 use shingle_engine::recover::RecoverError;
 
 use super::errors::CreateError;
-use crate::backend::{Disk, superblock_pages};
+use crate::backend::{Disk, superblock_pages, write_over_superblocks};
 
 /// Pages that are written at a time.
 const PAGES_AT_ONCE: usize = 256;
@@ -71,13 +71,7 @@ pub(super) fn format_for(
             superblock.table_written = false;
             write_superblock(ssd, &emptied, worse)?;
         }
-        None => {
-            let none = [0; PAGE_BYTES];
-            for copy in Copy::BOTH {
-                ssd.write(copy.superblock_page(), &none)?;
-            }
-            ssd.flush()?;
-        }
+        None => write_over_superblocks(ssd, &[0; PAGE_BYTES])?,
     }
     let zeros = vec![0; PAGES_AT_ONCE * PAGE_BYTES];
     let (table, end) = (layout.table_page(0, Copy::One), layout.frame_page(Frame(0)));

@@ -11,7 +11,7 @@ use shingle_sim::sample::curve::{About, Choice, sample};
 use super::setup::{assigned, check_written, pool, unheard};
 use super::traces::{mode, read_trace, seed};
 use crate::Usage;
-use crate::cli::{self, Global, SetupArgs, TraceArgs};
+use crate::cli::{self, Global, TraceArgs};
 use crate::output::{self, Tried, note};
 use crate::progress::Progress;
 use crate::report::CurveArgs;
@@ -80,7 +80,7 @@ pub(crate) fn execute(args: &Curve, global: &Global, registry: &Registry) -> any
     args.pictures.check()?;
     let options = options(args)?;
     experiment::check_options(&options, registry)?;
-    let threads = pool(&SetupArgs { threads: args.threads, ..SetupArgs::default() })?;
+    let threads = pool(args.threads)?;
     let trace = read_trace(&args.trace, global)?;
     let mut curves = Vec::new();
     for drive in &options.drives {

@@ -139,18 +139,18 @@ pub(crate) fn run_jobs<R: RequestList>(
     let total = (trace.requests.len() * jobs.len()) as u64;
     let progress = listener.begin("running", total);
     let add = |done| progress.add(done);
-    Ok(pool(args)?.install(|| experiment::run_all(jobs, trace, &add))?)
+    Ok(pool(args.threads)?.install(|| experiment::run_all(jobs, trace, &add))?)
 }
 
 const THREADS_MAX: usize = 1024;
 
 /// The threads that runs are spread over.
-pub(crate) fn pool(args: &SetupArgs) -> anyhow::Result<rayon::ThreadPool> {
-    if args.threads == Some(0) {
+pub(crate) fn pool(threads: Option<usize>) -> anyhow::Result<rayon::ThreadPool> {
+    if threads == Some(0) {
         return Err(Usage("--threads 0: give at least 1".into()).into());
     }
     // (More take long to start, and do nothing faster.)
-    let threads = args.threads.unwrap_or(0).min(THREADS_MAX);
+    let threads = threads.unwrap_or(0).min(THREADS_MAX);
     Ok(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?)
 }
 

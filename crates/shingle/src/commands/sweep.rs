@@ -100,7 +100,7 @@ pub(crate) fn execute(args: &Sweep, global: &Global, registry: &Registry) -> any
         grid.plan(registry, global, &mut |setup| Traces::Named.for_runs(setup, global))?;
     let plan = Arc::new(plan);
     let out = args.out.clone().unwrap_or_else(|| default_folder(&plan, shard));
-    let pool = pool(setup)?;
+    let pool = pool(setup.threads)?;
     let mut sweep = shingle_sweep::Sweep::open(plan.clone(), &options, shard, &out, args.fresh)?;
     let folder = out.display();
     if sweep.done() > 0 {

@@ -59,7 +59,7 @@ impl Model {
         self.put("rpm", Value::Count((60e6 / rotation_us).round() as u64))?;
         self.put("track_od_bytes", Value::Count(tracks.first.round() as u64 * BLOCK_BYTES))?;
         self.put("track_id_bytes", Value::Count(tracks.last.round() as u64 * BLOCK_BYTES))?;
-        self.put("zone_tracks", Value::Count((tracks.count / rate_zones).ceil().round() as u64))?;
+        self.put("zone_tracks", Value::Count((tracks.count / rate_zones).ceil() as u64))?;
         self.put("command_us", Value::Count(mechanics.command_us.round() as u64))?;
         self.put("read_ahead_bytes", Value::Count(mechanics.read_ahead_bytes))?;
         let like = self.sheet.get("seek_base_ms").clone();

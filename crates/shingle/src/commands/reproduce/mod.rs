@@ -22,8 +22,8 @@ use shingle_papers::traces::Traces;
 use shingle_papers::turned::Before;
 use shingle_trace::Choice;
 
-use crate::cli::{self, Global, SetupArgs};
-use crate::commands::setup;
+use crate::cli::{self, Global};
+use crate::commands::setup::pool;
 use crate::output::{self, note, print};
 use crate::progress::Progress;
 use crate::{Usage, table};
@@ -164,7 +164,7 @@ fn run(
         }
     }
     let order = Order { kept: Some(&kept), ..order };
-    let pool = pool(args)?;
+    let pool = pool(args.threads)?;
     let result = {
         let progress = Progress::new("running", 0, global.quiet);
         let (total, add) = (|total| progress.set(0, total), |done| progress.add(done));
@@ -241,10 +241,6 @@ fn kept(folder: &Path, fresh: bool) -> anyhow::Result<Kept> {
     let changed = changed.unwrap_or_default().as_nanos();
     let build = format!("{} {} {changed}", env!("CARGO_PKG_VERSION"), program.len());
     Ok(Kept::open(&path, build)?)
-}
-
-fn pool(args: &Reproduce) -> anyhow::Result<rayon::ThreadPool> {
-    setup::pool(&SetupArgs { threads: args.threads, ..SetupArgs::default() })
 }
 
 /// The drive that Figure 10 of SAC measures.

@@ -11,6 +11,7 @@ use shingle_trace::{OpenOptions, Shape};
 
 use super::Reproduce;
 use crate::cli::Global;
+use crate::commands::setup::pool;
 use crate::commands::traces;
 use crate::output::{self, note, print};
 use crate::progress::Progress;
@@ -31,7 +32,7 @@ pub(super) fn run(
         ));
     }
     super::prepare(args, folder)?;
-    let (pool, seed) = (super::pool(args)?, args.seed.unwrap_or(1));
+    let (pool, seed) = (pool(args.threads)?, args.seed.unwrap_or(1));
     let (mut done, mut failed) = (Vec::new(), Vec::new());
     // One after the other: a trace may be large.
     for trace in &args.on {

@@ -8,6 +8,7 @@ use shingle_papers::own::{self, Order, page};
 
 use super::Reproduce;
 use crate::cli::Global;
+use crate::commands::setup::pool;
 use crate::output::{self, note, print};
 use crate::progress::Progress;
 use crate::{Usage, table};
@@ -60,7 +61,7 @@ pub(super) fn run(
     super::prepare(args, folder)?;
     let result = {
         let progress = Progress::new("comparing", own::work(&order), global.quiet);
-        super::pool(args)?.install(|| own::run(&order, &|cells| progress.add(cells)))?
+        pool(args.threads)?.install(|| own::run(&order, &|cells| progress.add(cells)))?
     };
     let index = folder.join("index.html");
     output::text(&page::page(&result, &crate::report::making()), &index)?;
