@@ -1,10 +1,14 @@
 //! Time, device, sector, size and flags in five columns: the traces of DiskSim, FlashSim and MQSim.
 //! Which of them it is shows only in the numbers.
 
+mod line;
+mod units;
+
 use shingle_core::units::{BLOCK_BYTES, Op, SECTOR_BYTES};
 
-use super::units::{Seen, of_five};
-use super::{Decoded, Format, Match, Options, Sample, Weight, fields, number, text};
+use self::line::{hexadecimal, numbers};
+use self::units::Seen;
+use super::{Decoded, Format, Match, Options, Sample, Weight, fields, text};
 use crate::error::{Problem, TraceError};
 use crate::input::Input;
 use crate::source::Raw;
@@ -90,7 +94,7 @@ struct Units {
 
 /// The numbers fit unless they are `others`.
 fn unless(sample: &Sample, others: fn(Seen) -> bool) -> Weight {
-    if others(of_five(sample)) { Weight::Excluded } else { Weight::Fits }
+    if others(Seen::of(sample)) { Weight::Excluded } else { Weight::Fits }
 }
 
 fn open(
@@ -125,50 +129,7 @@ fn request(units: Units, volumes: &mut Volumes, line: &[u8]) -> Result<Option<Ra
     }))
 }
 
-#[inline]
-fn hexadecimal(field: &[u8]) -> Option<u32> {
-    const DIGITS_MAX: usize = 8;
-    if field.is_empty() || field.len() > DIGITS_MAX {
-        return None;
-    }
-    field
-        .iter()
-        .try_fold(0, |value, &byte| char::from(byte).to_digit(16).map(|digit| value << 4 | digit))
-}
-
-/// A line's time, sector and size, and whether its flags are but 0 or 1.
-pub(super) struct Numbers<'a> {
-    pub(super) time: &'a [u8],
-    pub(super) sector: u64,
-    pub(super) size: u64,
-    pub(super) flag: bool,
-}
-
-/// The numbers of a line that has these five columns and nothing else.
-pub(super) fn numbers(line: &[u8]) -> Option<Numbers<'_>> {
-    let ([time, device, sector, size, flags], rest) = fields::words_and_rest::<5>(line)?;
-    let is_whole = number::whole(device).is_some() && rest.trim_ascii().is_empty();
-    number::scaled(time, 1).filter(|_| is_whole)?;
-    Some(Numbers {
-        time,
-        sector: number::whole(sector)?,
-        size: number::whole(size)?,
-        flag: hexadecimal(flags)? <= 1,
-    })
-}
-
 /// Whether the beginning has these columns.
 fn sniff(head: &[u8]) -> Option<Match> {
     Match::lines(Match::LIKELY, text::most(text::lines(head), |line| numbers(line).is_some()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn flags_are_hexadecimal() {
-        assert_eq!([&b"0"[..], b"1", b"8F"].map(hexadecimal), [Some(0), Some(1), Some(0x8f)]);
-        assert_eq!([&b""[..], b"-1", b"123456789"].map(hexadecimal), [None; 3]);
-    }
 }

@@ -1,0 +1,278 @@
+//! What the numbers of five columns say about their units.
+//!
+//! Times, addresses and sizes are held against what disks and hosts do: how often requests come, and
+//! that one often goes on where another ended. What is not clearly one thing is left open.
+
+use super::line::numbers;
+use crate::format::evidence::Sample;
+use crate::format::number;
+use crate::format::units::{LINES_MIN, remember};
+
+/// Sectors of a page of 4 KiB.
+const PAGE_SECTORS: u64 = 8;
+
+/// What the numbers tell; nothing where they leave it open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Seen {
+    /// Times are in nanoseconds rather than in milliseconds.
+    pub(super) nanoseconds: Option<bool>,
+    /// Sizes are in pages of 4 KiB rather than in sectors.
+    pub(super) pages: Option<bool>,
+}
+
+impl Seen {
+    /// Looks at a text of five columns.
+    pub(super) fn of(sample: &Sample) -> Self {
+        let (mut pace, mut sizes) = (Pace::default(), Sizes::default());
+        for lines in sample.pieces() {
+            pace.begin();
+            sizes.begin();
+            for numbers in lines.filter_map(numbers) {
+                pace.add(numbers.time, numbers.flag);
+                sizes.add(numbers.sector, numbers.size);
+            }
+        }
+        Self { nanoseconds: pace.nanoseconds(), pages: sizes.pages() }
+    }
+}
+
+/// How times go on.
+#[derive(Default)]
+struct Pace {
+    /// A time has a point, or flags are more than one bit: nanoseconds have neither.
+    excludes_ns: bool,
+    first: Option<u64>,
+    before: Option<u64>,
+    /// Times that are later than the one before: how many, by how much in all, and how many by so
+    /// little that two requests are hardly so close in nanoseconds.
+    later: u64,
+    later_by: u64,
+    close: u64,
+    /// Times that are the one before.
+    same: u64,
+    /// The longest way from the first.
+    span: u64,
+}
+
+impl Pace {
+    /// The times of two pieces do not follow each other.
+    fn begin(&mut self) {
+        self.before = None;
+    }
+
+    fn add(&mut self, time: &[u8], flag: bool) {
+        /// A host does not send requests 100 ns after each other.
+        const CLOSE_MAX: u64 = 100;
+        let Some(time) = number::whole(time).filter(|_| flag) else {
+            self.excludes_ns = true;
+            return;
+        };
+        let first = *self.first.get_or_insert(time);
+        self.span = self.span.max(time.abs_diff(first));
+        let Some(gap) = self.before.replace(time).and_then(|before| time.checked_sub(before))
+        else {
+            return;
+        };
+        if gap == 0 {
+            self.same += 1;
+        } else {
+            self.later += 1;
+            self.later_by = self.later_by.saturating_add(gap);
+            self.close += u64::from(gap <= CLOSE_MAX);
+        }
+    }
+
+    /// Nanoseconds are whole numbers. If all are whole, the pace tells: a request in ten
+    /// microseconds is fast for nanoseconds, and one in ten seconds slow for milliseconds. But a disk
+    /// at rest has that, too. Then its requests come in bursts, which a part of its trace may be too
+    /// short, or too thin, to have; a time longer than any trace is sure.
+    fn nanoseconds(&self) -> Option<bool> {
+        const NS_PACE_MIN: u64 = 10_000;
+        const MS_PACE_MAX: u64 = 100;
+        /// So many requests without a burst are hours of a disk at rest.
+        const NS_GAPS_MIN: u64 = 1_000;
+        /// A year of milliseconds, which is half a minute of nanoseconds.
+        const MS_SPAN_MAX: u64 = 365 * 24 * 3_600_000;
+        if self.excludes_ns {
+            return Some(false);
+        }
+        if self.span > MS_SPAN_MAX {
+            return Some(true);
+        }
+        let gaps = self.later + self.same;
+        if gaps < LINES_MIN || self.later == 0 {
+            return None;
+        }
+        let pace = self.later_by / gaps;
+        let bursts = self.same + self.close;
+        if pace <= MS_PACE_MAX || (pace >= NS_PACE_MIN && self.close * 10 >= self.later) {
+            Some(false)
+        } else if pace >= NS_PACE_MIN && gaps >= NS_GAPS_MIN && bursts * 20 <= gaps {
+            Some(true)
+        } else {
+            None
+        }
+    }
+}
+
+/// How far back a request that goes on where another ended may look for it: fewer requests than a
+/// page has sectors, or a run of whole requests would look like one of pages.
+const BACK_MAX: usize = 4;
+
+/// How sizes go with addresses.
+#[derive(Default)]
+struct Sizes {
+    /// The requests before, the newest last.
+    before: [Option<(u64, u64)>; BACK_MAX],
+    lines: u64,
+    /// Addresses or sizes that are no whole pages, were they sectors.
+    unaligned: u64,
+    largest: u64,
+    /// Different sizes, the first few; and ways in which addresses are off 32 KiB, eight pages.
+    different: Vec<u64>,
+    offs: Vec<u64>,
+    /// Requests that go on where one before ended, if sizes are sectors and not if they are pages;
+    /// and the other way round, with the distances and sizes by which they do.
+    as_sectors: u64,
+    as_pages: u64,
+    ways: Vec<(u64, u64)>,
+}
+
+impl Sizes {
+    fn begin(&mut self) {
+        self.before = [None; BACK_MAX];
+    }
+
+    fn add(&mut self, sector: u64, size: u64) {
+        self.lines += 1;
+        self.largest = self.largest.max(size);
+        let aligned = sector.is_multiple_of(PAGE_SECTORS) && size.is_multiple_of(PAGE_SECTORS);
+        self.unaligned += u64::from(!aligned);
+        remember(&mut self.different, size);
+        remember(&mut self.offs, sector % (PAGE_SECTORS * PAGE_SECTORS));
+        let gaps = self.before.iter().flatten().filter_map(|&(from, size)| {
+            sector.checked_sub(from).filter(|&gap| gap > 0 && size > 0).map(|gap| (gap, size))
+        });
+        let (mut in_sectors, mut in_pages) = (false, None);
+        for (gap, size) in gaps {
+            in_sectors |= gap == size;
+            // Sizes in pages were rounded up, so the next request begins in the last page, or behind
+            // it.
+            if gap.div_ceil(PAGE_SECTORS) == size {
+                in_pages = Some((gap, size));
+            }
+        }
+        match (in_sectors, in_pages) {
+            (true, None) => self.as_sectors += 1,
+            (false, Some(way)) => {
+                self.as_pages += 1;
+                // One page is gone by in anything up to eight sectors.
+                if way.1 > 1 {
+                    remember(&mut self.ways, way);
+                }
+            }
+            (false, None) | (true, Some(_)) => {}
+        }
+        self.before.rotate_left(1);
+        self.before[BACK_MAX - 1] = Some((sector, size));
+    }
+
+    /// Requests that go on where another ended tell how long that was. Where all addresses and sizes
+    /// come in eights, and sizes differ, sizes are sectors: as pages they would all be of 32 KiB and
+    /// more, at addresses that know nothing of that.
+    fn pages(&self) -> Option<bool> {
+        const FOLLOWING_MIN: u64 = 8;
+        /// Requests that come at equal distances, of which some were left out, look like pages of one
+        /// size by chance.
+        const WAYS_MIN: usize = 3;
+        const DIFFERENT_MIN: usize = 4;
+        const OFFS_MIN: usize = 4;
+        /// 16 MiB in pages.
+        const PAGES_MAX: u64 = 4_096;
+        if self.largest > PAGES_MAX {
+            return Some(false);
+        }
+        if self.as_sectors >= FOLLOWING_MIN && self.as_sectors > 2 * self.as_pages {
+            return Some(false);
+        }
+        if self.unaligned == 0 {
+            let sectors = self.lines >= LINES_MIN
+                && self.different.len() >= DIFFERENT_MIN
+                && self.offs.len() >= OFFS_MIN;
+            return sectors.then_some(false);
+        }
+        let pages = self.as_pages >= FOLLOWING_MIN
+            && self.as_pages > 4 * self.as_sectors
+            && self.ways.len() >= WAYS_MIN;
+        pages.then_some(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Seen {
+        Seen::of(&Sample::of_bytes(text.as_bytes()))
+    }
+
+    fn times_of(count: u64, time: impl Fn(u64) -> u64) -> Option<bool> {
+        of(&(0..count).map(|n| format!("{} 0 0 8 1\n", time(n))).collect::<String>()).nanoseconds
+    }
+
+    fn times(time: impl Fn(u64) -> u64) -> Option<bool> {
+        times_of(80, time)
+    }
+
+    #[test]
+    fn the_pace_tells_the_unit_of_time() {
+        assert_eq!(of("1 0 0 8 1\n2.5 0 0 8 1\n").nanoseconds, Some(false));
+        assert_eq!(of("1 0 0 8 1\n2 0 0 8 8f\n").nanoseconds, Some(false));
+        assert_eq!(times_of(1_001, |n| 938_513_000 + n * 315_000), Some(true));
+        assert_eq!(times(|n| 938_513_000 + n * 315_000), None, "25 ms, or 7 hours");
+        assert_eq!(times(|n| 938_513_000 + n * 600_000_000), Some(true), "48 s, or 18 months");
+        assert_eq!(times(|n| n * 20), Some(false));
+        assert_eq!(times(|n| n * 1_000), None);
+        assert_eq!(times(|_| 938_513_000), None);
+        assert_eq!(of("938513000 0 0 8 1\n938828000 0 0 8 1\n").nanoseconds, None, "two lines");
+    }
+
+    #[test]
+    fn a_disk_at_rest_is_not_taken_for_nanoseconds() {
+        // An hour between bursts of four, in milliseconds.
+        let at_rest = |within: u64| times(|n| n / 4 * 3_600_000 + n % 4 * within);
+        assert_eq!(at_rest(5), Some(false));
+        assert_eq!(at_rest(0), None);
+        assert_eq!(times(|n| n * 40_000), None, "one request in 40 s, without a burst");
+    }
+
+    #[test]
+    fn what_follows_tells_the_unit_of_size() {
+        let lines = |text: &mut dyn FnMut(u64) -> (u64, u64)| {
+            let line = |n| {
+                let (sector, size) = text(n);
+                format!("{n}.5 0 {sector} {size} 0\n")
+            };
+            of(&(0..40).map(line).collect::<String>()).pages
+        };
+        assert_eq!(lines(&mut |n| (3 + n * 7, 7)), Some(false));
+        assert_eq!(lines(&mut |n| (n * 8, 8)), Some(false));
+        let mut next = 3;
+        // In sectors 5, 12, 19, 26, and so on from the beginning.
+        let pages = lines(&mut |n| {
+            let (from, sectors) = (next, 5 + n % 4 * 7);
+            next += sectors;
+            (from, sectors.div_ceil(8))
+        });
+        assert_eq!(pages, Some(true));
+        assert_eq!(lines(&mut |n| (3 + n * 1_000, 2)), None, "nothing goes on");
+        assert_eq!(lines(&mut |n| (n * 1_000, 8)), None, "32 KiB or 4 KiB");
+        assert_eq!(lines(&mut |n| (n * 1_000, 8 + n % 4 * 8)), Some(false));
+        assert_eq!(lines(&mut |n| (n * 6_400, 8 + n % 4 * 8)), None, "aligned to 32 KiB");
+        assert_eq!(lines(&mut |n| (3 + n * 1_000, 5_000)), Some(false), "20 MiB are too long");
+        // Every second of a run was left out.
+        assert_eq!(lines(&mut |n| (n * 16, 8)), None);
+        assert_eq!(lines(&mut |n| (3 + n * 6, 3)), None);
+        assert_eq!(of("1.5 0 16 8 0\n").pages, None, "one line is no evidence");
+    }
+}
