@@ -68,6 +68,17 @@ impl Coming<'_> {
     }
 }
 
+/// What is read lies where what was read before says: the steps in which the memory is asked for it, ahead of time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ahead {
+    /// What is known of a slot.
+    First,
+    /// Where that leads.
+    Second,
+    /// And where that leads.
+    Third,
+}
+
 /// A cache of blocks, managed by policy `P`. Pure: it decides, an executor does and reports back.
 #[derive(Clone, Debug)]
 pub struct Cache<P> {
@@ -240,6 +251,10 @@ pub trait CacheCore: Send {
     /// requests. `tell` is told what is likely to become of the first of them. It changes nothing; only an executor
     /// that knows the future can call it.
     fn expect(&self, requests: &[Request], tell: &mut dyn FnMut(Coming));
+
+    /// The destage of `slot` is soon [reported](CacheCore::destaged): has the memory bring what that will read, a step at a
+    /// time, while others are worked on. It changes nothing.
+    fn expect_destaged(&self, slot: Slot, step: Ahead);
 
     /// The slot that holds `block`.
     fn lookup(&self, block: Block) -> Option<Slot>;
@@ -425,6 +440,15 @@ impl<P: Policy> CacheCore for Cache<P> {
             if self.slots.full() {
                 self.expect_victims(count.min(VICTIMS_MAX), tell);
             }
+        }
+    }
+
+    fn expect_destaged(&self, slot: Slot, step: Ahead) {
+        let slot = std::iter::once(slot);
+        match step {
+            Ahead::First => self.slots.expect_slots(slot),
+            Ahead::Second => self.slots.expect_to_leave(slot),
+            Ahead::Third => self.slots.expect_leaving(slot),
         }
     }
 

@@ -7,7 +7,7 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::cache::{CacheCore, Coming, Outcome};
+use crate::cache::{Ahead, CacheCore, Coming, Outcome};
 use crate::plan::Plan;
 use crate::policy::{Access, Cost, Memory};
 use crate::slots::Slots;
@@ -315,6 +315,10 @@ impl<O: Observer + 'static> CacheCore for Observed<O> {
 
     fn expect(&self, requests: &[Request], tell: &mut dyn FnMut(Coming)) {
         self.cache.expect(requests, tell);
+    }
+
+    fn expect_destaged(&self, slot: Slot, step: Ahead) {
+        self.cache.expect_destaged(slot, step);
     }
 
     fn lookup(&self, block: Block) -> Option<Slot> {

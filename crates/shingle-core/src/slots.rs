@@ -23,8 +23,8 @@ struct Record {
 
 const BLOCK_BITS: u64 = (1 << 48) - 1;
 
-/// Blocks looked ahead to at a time.
-pub(crate) const EXPECTED_MAX: usize = 64;
+/// Blocks looked ahead to at a time, at most.
+pub const EXPECTED_MAX: usize = 64;
 
 /// Victims likewise.
 pub(crate) const VICTIMS_MAX: usize = 16;

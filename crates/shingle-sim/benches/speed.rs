@@ -130,7 +130,7 @@ fn measure(spec: &str, cache: &str, repeats: usize) -> Result<(), Box<dyn std::e
         ratios.sort_by(f64::total_cmp);
         let speed = |seconds: f64| trace.summary.blocks() as f64 / seconds / 1e6;
         println!(
-            "{what:24} {policy:13} {:>10.1} M {:>7.2} {aim:>7.2} {hash:>10x}  (reference {:.1} M)",
+            "{what:24} {policy:13} {:>10.2} M {:>7.3} {aim:>7.2} {hash:>10x}  (reference {:.1} M)",
             speed(fastest),
             ratios[ratios.len() / 2],
             speed(reference_fastest),

@@ -172,7 +172,9 @@ impl Emulator {
         self.medium.read_band(&mut served, extent);
         self.contents.rewrite(extent.0, extent.1, true);
         let mut collected = 0;
+        let mut later = self.ring.expect_emptied(band);
         while let Some(slot) = self.ring.first_of(band) {
+            later = later.and_then(|slot| self.ring.expect_removed(band, slot));
             self.contents.slot_to_native(slot, self.ring.block(slot));
             self.ring.remove(slot, band);
             self.medium.collect(&mut served, slot);

@@ -207,6 +207,23 @@ impl Map {
         (next != self.heads[band]).then(|| next - 1)
     }
 
+    /// Before the slots of `band` are removed, the oldest first: has the memory bring what removing the first few will read.
+    /// Returns the one to [go on](Map::expect_removed) with, for each that is removed.
+    pub(crate) fn expect_emptied(&self, band: usize) -> Option<u32> {
+        const STEPS: usize = 4;
+        (0..STEPS).try_fold(self.first_of(band)?, |slot, _| self.expect_removed(band, slot))
+    }
+
+    /// Has the memory bring what removing `slot` will read, and what is known of the one after it, which it returns.
+    #[inline]
+    pub(crate) fn expect_removed(&self, band: usize, slot: u32) -> Option<u32> {
+        self.expect(self.block(slot));
+        let next = self.next_of(band, slot)?;
+        prefetch_index(&self.words, next as usize);
+        prefetch_index(&self.links, next as usize);
+        Some(next)
+    }
+
     /// Marks all live slots of `band`. What is filled later is not marked, so that the marked ones
     /// stay the first in the list.
     pub(crate) fn mark(&mut self, band: usize) {

@@ -148,6 +148,17 @@ impl Ring {
         self.release();
     }
 
+    /// As [`Map::expect_emptied`].
+    pub(crate) fn expect_emptied(&self, band: usize) -> Option<u32> {
+        self.map.expect_emptied(band)
+    }
+
+    /// As [`Map::expect_removed`].
+    #[inline]
+    pub(crate) fn expect_removed(&self, band: usize, slot: u32) -> Option<u32> {
+        self.map.expect_removed(band, slot)
+    }
+
     /// Oldest live slot of `band`.
     pub(crate) fn first_of(&self, band: usize) -> Option<u32> {
         self.map.first_of(band)

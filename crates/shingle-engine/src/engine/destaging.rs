@@ -1,6 +1,7 @@
 //! From a policy's plan to a record that says clean: what is destaged, when the disk is flushed, and what
 //! follows.
 
+use shingle_core::cache::Ahead;
 use shingle_core::observer::Event;
 
 use super::destage::Read;
@@ -205,10 +206,21 @@ impl<D: Data> Engine<D> {
         match done {
             Ok(()) => {
                 while let Some(job) = self.disk.next_kept() {
+                    self.expect_kept();
                     self.destage_kept(job);
                 }
             }
             Err(failed) => self.disk_flush_failed(failed),
+        }
+    }
+
+    /// Slots of one destage after the other lie anywhere: those that come are asked of the memory ahead.
+    fn expect_kept(&self) {
+        for (later, step) in [(12, Ahead::First), (8, Ahead::Second), (4, Ahead::Third)] {
+            if let Some(job) = self.disk.later_kept(later) {
+                let slot = self.destages.slot(job);
+                self.contents.expect_destaged(slot, step, &self.durability);
+            }
         }
     }
 

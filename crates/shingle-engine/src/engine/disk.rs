@@ -320,6 +320,11 @@ impl Disk {
         Some(job)
     }
 
+    /// The one that comes so many later.
+    pub(super) fn later_kept(&self, later: usize) -> Option<JobKey> {
+        self.destaged.get(later).map(|&(_, job)| job)
+    }
+
     /// The next destage of those that were not flushed.
     pub(super) fn next_destaged(&mut self) -> Option<JobKey> {
         self.destaged.pop_front().map(|(_, job)| job)

@@ -95,6 +95,8 @@ impl World {
         }
         if !ios.is_empty() {
             let mut begun = std::mem::take(ios);
+            let on_disk = begun.iter().filter(|io| io.device == engine::Device::Disk);
+            on_disk.for_each(|io| self.disk.drive().expect(Block(io.page)));
             begun.iter_mut().for_each(|io| self.begin(io));
             begun.clear();
             self.effects.ios = begun;

@@ -15,9 +15,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use prefetch_index::prefetch_index;
-use shingle_core::cache::{CacheCore, Coming, Outcome};
+use shingle_core::cache::{Ahead, CacheCore, Coming, Outcome};
 use shingle_core::plan::{Destage, Plan};
 use shingle_core::policy::{Access, Cost};
+use shingle_core::slots::EXPECTED_MAX;
 use shingle_core::units::{Block, Nanos, Request, Slot, Zone};
 
 use super::durability::Durability;
@@ -74,22 +75,49 @@ impl Contents {
         durability: &Durability,
         disk: &dyn Fn(Block),
     ) {
+        let mut found = [Slot::NONE; EXPECTED_MAX];
         self.cache.expect(requests, &mut |coming| {
             if let Coming::Hits(slots) = coming {
-                slots.iter().for_each(|slot| prefetch_index(&self.mappings, slot.index()));
-                let frames = slots.iter().filter_map(|&slot| self.mapping(slot).frame);
-                frames.for_each(|frame| durability.expect(frame));
+                slots.iter().for_each(|&slot| self.expect_mapping(slot));
+                found.iter_mut().zip(slots).for_each(|(found, &slot)| *found = slot);
             }
             coming.on_disk(self.cache.slots(), disk);
         });
+        // What that leads to, once it is there.
+        let found = found.iter().take_while(|&&slot| slot != Slot::NONE);
+        let frames = found.filter_map(|&slot| self.mapping(slot).frame);
+        frames.for_each(|frame| durability.expect(frame));
     }
 
     /// Has the memory bring what [`Contents::map`] will write to.
     #[inline]
     pub(super) fn expect_map(&self, slot: Slot, frame: Frame, durability: &Durability) {
-        prefetch_index(&self.mappings, slot.index());
+        self.expect_mapping(slot);
         self.ages.expect(slot);
         durability.expect(frame);
+    }
+
+    /// Likewise what is read when the disk has the block of `slot` for good.
+    pub(super) fn expect_destaged(&self, slot: Slot, step: Ahead, durability: &Durability) {
+        match step {
+            Ahead::First => {
+                self.expect_mapping(slot);
+                self.ages.expect(slot);
+            }
+            Ahead::Second => {
+                if let Some(frame) = self.mapping(slot).frame {
+                    durability.expect(frame);
+                }
+            }
+            Ahead::Third => {}
+        }
+        self.cache.expect_destaged(slot, step);
+    }
+
+    /// Likewise what is read when its destage is planned.
+    #[inline]
+    pub(super) fn expect_mapping(&self, slot: Slot) {
+        prefetch_index(&self.mappings, slot.index());
     }
 
     #[inline]

@@ -69,6 +69,8 @@ const WRITING_MAX: usize = 512;
 
 /// So many empty lists are kept.
 const LISTS_MAX: usize = 1024;
+/// So many destages later is one whose slot the memory is asked for.
+const EXPECTED: usize = 8;
 
 /// All destages.
 #[derive(Clone)]
@@ -215,7 +217,10 @@ impl<D: Data> Destages<D> {
             group.sort_unstable_by_key(|destage| destage.block);
         }
         let mut before: Option<Block> = None;
-        for &Destage { slot, block, leaves } in &*group {
+        for (place, &Destage { slot, block, leaves }) in group.iter().enumerate() {
+            if let Some(later) = group.get(place + EXPECTED) {
+                contents.expect_mapping(later.slot);
+            }
             let joins = before.is_some_and(|before| before.after(1) == block)
                 && self.runs.back().is_some_and(|run| run.jobs.len() < IO_PAGES_MAX);
             before = Some(block);
@@ -266,6 +271,11 @@ impl<D: Data> Destages<D> {
     /// A request waits until `slot`, which is being destaged, is not any more.
     pub(super) fn wait(&mut self, slot: Slot, op: OpKey) {
         self.through_waiting.push((slot, op));
+    }
+
+    /// The slot whose block it destages.
+    pub(super) fn slot(&self, key: JobKey) -> Slot {
+        self.jobs[key].slot
     }
 
     /// The next of those whose waiting has ended, and whether it goes on or fails.
