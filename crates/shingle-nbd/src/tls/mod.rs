@@ -15,6 +15,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
@@ -27,6 +28,8 @@ use webpki::{EndEntityCert, KeyUsage};
 pub(crate) use channel::{Channel, begin};
 pub(crate) use names::Identity;
 pub use names::{ClientName, NotAName, Rights};
+
+use crate::server::Event;
 
 /// Who signs certificates of clients.
 const CLIENTS: &str = "ca-cert.pem";
@@ -139,21 +142,47 @@ impl Tls {
 
     /// Whether clients refuse the certificate of the server because of its age: most of them just hang up then.
     pub(crate) fn has_expired(&self) -> bool {
+        self.expires().is_some_and(|end| end < SystemTime::now())
+    }
+
+    /// When the certificate of the server expires, if it says so.
+    pub fn expires(&self) -> Option<SystemTime> {
+        // Nothing is valid so late, and the error says until when it was. (The time is looked at before who has signed.)
+        const LATE: UnixTime = UnixTime::since_unix_epoch(Duration::from_secs(u64::MAX));
         let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        // (The time is looked at before who has signed.)
-        let looked = EndEntityCert::try_from(&loaded.certificate).map(|end| {
-            end.verify_for_usage(
-                &[],
-                &[],
-                &[],
-                UnixTime::now(),
-                KeyUsage::server_auth(),
-                None,
-                None,
-            )
-            .err()
-        });
-        matches!(looked, Ok(Some(webpki::Error::CertExpired { .. })))
+        let end = EndEntityCert::try_from(&loaded.certificate).ok()?;
+        match end
+            .verify_for_usage(&[], &[], &[], LATE, KeyUsage::server_auth(), None, None)
+            .err()?
+        {
+            webpki::Error::CertExpired { not_after, .. } => {
+                SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(not_after.as_secs()))
+            }
+            _ => None,
+        }
+    }
+
+    /// What an operator should know at the time `now`: that the certificate of the server has expired or soon will, or that
+    /// newer files cannot be used.
+    pub fn warning(&self, now: SystemTime) -> Option<String> {
+        const NOTICE: Duration = Duration::from_secs(14 * DAY_S);
+        const DAY_S: u64 = 86_400;
+        if let Err(error) = self.renew() {
+            return Some(Event::NotRenewed(error).to_string());
+        }
+        let left = self.expires()?.duration_since(now);
+        if left.as_ref().is_ok_and(|left| *left > NOTICE) {
+            return None;
+        }
+        let (folder, name) = (self.folder.display(), CERTIFICATE);
+        Some(match left.map(|left| left.as_secs() / DAY_S) {
+            Err(_) => {
+                format!("{folder}/{name} has expired: clients refuse it; put a new one there")
+            }
+            Ok(0) => format!("{folder}/{name} expires within a day; put a new one there"),
+            Ok(1) => format!("{folder}/{name} expires within two days; put a new one there"),
+            Ok(days) => format!("{folder}/{name} expires in {days} days; put a new one there"),
+        })
     }
 }
 

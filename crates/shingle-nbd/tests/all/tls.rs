@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -430,6 +430,34 @@ fn a_client_that_hangs_up_on_an_expired_certificate_is_told_with_that() {
     drop(stream);
     let line = cut_off(&bed);
     assert!(line.contains("it may not trust") && !line.contains("expired"), "{line}");
+}
+
+#[test]
+fn before_a_certificate_expires_a_warning_says_so() {
+    const DAY: Duration = Duration::from_secs(86_400);
+    let authority = Authority::new();
+    authority.put(&authority.papers("localhost", ExtendedKeyUsagePurpose::ServerAuth, true));
+    let tls = authority.tls(Rights::default());
+    // The first day of 2021.
+    let end = SystemTime::UNIX_EPOCH + 18_628 * DAY;
+    assert_eq!(tls.expires(), Some(end));
+    let said = |before_end: Duration| {
+        let text = tls.warning(end - before_end)?;
+        Some(text.rsplit('/').next().unwrap_or_default().to_owned())
+    };
+    assert_eq!([said(400 * DAY), said(14 * DAY + Duration::from_secs(1))], [None, None]);
+    let expires = |when: &str| Some(format!("server-cert.pem expires {when}; put a new one there"));
+    assert_eq!(said(14 * DAY), expires("in 14 days"));
+    assert_eq!(said(2 * DAY - Duration::from_secs(1)), expires("within two days"));
+    assert_eq!(said(Duration::from_secs(1)), expires("within a day"));
+    let past = tls.warning(end + DAY).unwrap();
+    assert!(past.contains("server-cert.pem has expired"), "{past}");
+    // A new one counts though no client has come since, and nonsense is told.
+    authority.put(&authority.papers("localhost", ExtendedKeyUsagePurpose::ServerAuth, false));
+    assert_eq!(tls.warning(end + DAY), None);
+    std::fs::write(authority.folder.path().join("server-cert.pem"), "none").unwrap();
+    let nonsense = tls.warning(end + DAY).unwrap();
+    assert!(nonsense.contains("there is no certificate in PEM"), "{nonsense}");
 }
 
 #[test]

@@ -4,8 +4,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
+use shingle_device::start_thread;
 use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::tls::{ClientName, Rights, Tls};
 use shingle_nbd::users::Users;
@@ -70,6 +73,23 @@ pub(crate) fn tls(folder: &Path, allow: &[String], exports: &[&str]) -> anyhow::
         return Err(Usage(format!("--tls-allow: there is no export `{unknown}`; {there}")).into());
     }
     Ok(Arc::new(Tls::new(folder, rights)?))
+}
+
+/// Warns before the certificate of the server expires and afterwards, at once and then once a day.
+pub(crate) fn look_after(
+    tls: Arc<Tls>,
+    warn: impl Fn(&str) + Send + 'static,
+) -> std::io::Result<()> {
+    const EVERY: Duration = Duration::from_secs(3600);
+    const AGAIN: Duration = Duration::from_secs(24 * 3600);
+    start_thread("shingle-tls", move || {
+        loop {
+            let warning = tls.warning(SystemTime::now());
+            warning.iter().for_each(|text| warn(text));
+            thread::sleep(if warning.is_some() { AGAIN } else { EVERY });
+        }
+    })
+    .map(drop)
 }
 
 /// Which of `exports` whoever has a good certificate may open, though others are for some only.

@@ -74,7 +74,7 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     })?;
     let _lines = FlushOnDrop(lines.clone());
     // (Whoever wants no remarks wants to know of a disk that fails.)
-    let (of_disk, of_end) = (lines.clone(), lines.clone());
+    let (of_disk, of_tls, of_end) = (lines.clone(), lines.clone(), lines.clone());
     let failed = move |line: String| of_disk.say(&line);
     let say = move |text: &str| {
         if !quiet {
@@ -108,6 +108,9 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     }
     for remark in listening::remarks(&server.addresses(), &users, tls.is_some()) {
         say(&remark.to_string());
+    }
+    if let Some(tls) = tls {
+        listening::look_after(tls, move |text| of_tls.say(&format!("warning: {text}")))?;
     }
     let asker = wait.recv().unwrap_or(None);
     server.stop(GRACE);

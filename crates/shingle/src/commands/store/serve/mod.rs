@@ -170,7 +170,7 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
         Ok(Shared::new(recorder))
     };
     let record = path.as_ref().map(|_| &record as Record<'_>);
-    let (users, encrypted) = (options.users.clone(), options.tls.is_some());
+    let (users, tls) = (options.users.clone(), options.tls.clone());
     let open = open_to_all(&options);
     // (An address that is taken is found before a cache is put into use.)
     let metrics = metrics.map(|address| Listener::bind(&address)).transpose()?;
@@ -201,15 +201,18 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     for (export, device) in serving.block_devices() {
         info!(export, "served as {}", device.display());
     }
-    for remark in listening::remarks(&serving.addresses(), &users, encrypted) {
+    for remark in listening::remarks(&serving.addresses(), &users, tls.is_some()) {
         match remark {
             Remark::Warning(text) => warn!("{text}"),
             Remark::Note(text) => info!("{text}"),
         }
     }
     warn_of(&open);
+    if let Some(tls) = tls.clone() {
+        listening::look_after(tls, |text| warn!("{text}"))?;
+    }
     if let Some(listener) = metrics {
-        metrics::serve(listener, serving.roster(), events)?;
+        metrics::serve(listener, serving.roster(), events, tls)?;
     }
     service::look_after(serving.roster())?;
     service::watch(serving.roster())?;

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use shingle_device::start_thread;
 use shingle_nbd::listen::{Address, Listener};
+use shingle_nbd::tls::Tls;
 use shingle_store::store::serve::Roster;
 use tracing::{info, warn};
 
@@ -25,7 +26,12 @@ const TIME_MAX: Duration = Duration::from_secs(5);
 
 /// Answers whoever fetches, until the process ends. Every user of the machine may over TCP: what is told is neither
 /// secret nor changed by that.
-pub(super) fn serve(listener: Listener, roster: Roster, events: Arc<Events>) -> anyhow::Result<()> {
+pub(super) fn serve(
+    listener: Listener,
+    roster: Roster,
+    events: Arc<Events>,
+    tls: Option<Arc<Tls>>,
+) -> anyhow::Result<()> {
     let address: Option<Address> = listener.address().ok();
     start_thread("shingle-metrics", move || {
         let working = Arc::new(AtomicUsize::new(0));
@@ -40,10 +46,12 @@ pub(super) fn serve(listener: Listener, roster: Roster, events: Arc<Events>) -> 
             }
             working.fetch_add(1, Ordering::Relaxed);
             let (roster, events, done) = (roster.clone(), events.clone(), working.clone());
+            let expires = tls.as_ref().and_then(|tls| tls.expires());
             let thread = thread::Builder::new().name("shingle-fetch".to_owned());
             let spawned = thread.spawn(move || {
                 // (Whoever breaks off has seen enough.)
-                let _ = http::answer(&stream, TIME_MAX, || text::of(&roster.measures(), &events));
+                let told = || text::of(&roster.measures(), &events, expires);
+                let _ = http::answer(&stream, TIME_MAX, told);
                 done.fetch_sub(1, Ordering::Relaxed);
             });
             if let Err(error) = spawned {

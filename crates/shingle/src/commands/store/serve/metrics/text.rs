@@ -1,6 +1,7 @@
 //! What is measured as OpenMetrics text. Names say the unit; sums end in `_total`.
 
 use std::fmt;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{
@@ -13,11 +14,12 @@ use shingle_store::measures::{BOUNDS_US, Histogram, KINDS, Measures};
 
 use crate::commands::store::serve::tell::Events;
 
-/// The text.
-pub(super) fn of(measures: &[Measures], events: &Events) -> String {
+/// The text; with the time when the certificate of the server expires, if it has one.
+pub(super) fn of(measures: &[Measures], events: &Events, expires: Option<SystemTime>) -> String {
     let mut registry = Registry::with_prefix("shingle");
     let (refused, failed) = (events.refused(), events.failed());
-    registry.register_collector(Box::new(All { measures: measures.to_vec(), refused, failed }));
+    let measures = measures.to_vec();
+    registry.register_collector(Box::new(All { measures, refused, failed, expires }));
     let mut out = String::new();
     // (A String takes everything.)
     let _ = text::encode(&mut out, &registry);
@@ -29,6 +31,7 @@ struct All {
     measures: Vec<Measures>,
     refused: u64,
     failed: u64,
+    expires: Option<SystemTime>,
 }
 
 type Labels = Vec<(&'static str, String)>;
@@ -154,6 +157,12 @@ impl All {
         let help = "Exports that failed while others went on, since the start of the process";
         to.encode_descriptor("exports_failed", help, None, MetricType::Counter)?
             .encode_counter::<NoLabelSet, _, u64>(&self.failed, None)?;
+        if let Some(at) = self.expires {
+            let help = "When the certificate of the server expires, as a time of Unix";
+            let at = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+            to.encode_descriptor("certificate_expires_seconds", help, None, MetricType::Gauge)?
+                .encode_gauge(&at)?;
+        }
         let help = "Caches that are served, by what they are made of";
         self.family(to, (MetricType::Gauge, "cache", help), |family, one| {
             let (cache, ssd, disk) = (&*one.uuid, &*one.ssd, &*one.disk);
@@ -377,7 +386,8 @@ mod tests {
         one.totals.bands.given_up = 2;
         one.zoned = Some(shingle_translated::Status::default());
         let nameless = Measures::default();
-        let text = of(&[one, nameless], &Events::default());
+        let expires = UNIX_EPOCH + std::time::Duration::from_secs(1_800_000_000);
+        let text = of(&[one, nameless], &Events::default(), Some(expires));
         for line in [
             "# TYPE shingle_request_seconds histogram",
             "shingle_request_seconds_bucket{le=\"0.0001\",export=\"a \\\"b\\\"\",kind=\"write\"} 0",
@@ -388,6 +398,7 @@ mod tests {
             "shingle_whole_bands_total{export=\"a \\\"b\\\"\",done=\"given_up\"} 2",
             "shingle_up{export=\"default\"} 0",
             "shingle_clients_refused_total 0",
+            "shingle_certificate_expires_seconds 1800000000.0",
             "shingle_zones{export=\"a \\\"b\\\"\",state=\"full\"} 0",
             "# EOF",
         ] {
@@ -396,5 +407,6 @@ mod tests {
         assert!(!text.contains("shingle_zones{export=\"default\""), "it has no zoned disk");
         // One that knows no rate says none.
         assert!(!text.contains("shingle_drain_seconds{"), "{text}");
+        assert!(!of(&[], &Events::default(), None).contains("certificate"), "it has none");
     }
 }
