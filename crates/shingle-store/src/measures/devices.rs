@@ -47,6 +47,18 @@ pub struct IosNow {
     pub oldest_ns: u64,
 }
 
+impl IosNow {
+    /// A device that is busy answers sooner.
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    /// For how long it has not answered, if that is long.
+    #[must_use]
+    pub fn silent_for(&self) -> Option<Duration> {
+        let oldest = Duration::from_nanos(self.oldest_ns);
+        (oldest > IosNow::PATIENCE).then_some(oldest)
+    }
+}
+
 /// What both are doing.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct DevicesNow {

@@ -200,8 +200,8 @@ impl Shared {
 
     /// How things are. Nobody waits for a store that hangs: each who asked would have a thread and a connection.
     pub(super) fn status(&self) -> Result<Status, &'static str> {
-        let said = self.handle.asked_for_status().recv_timeout(PATIENCE);
-        let said = said.map_err(|error| match error {
+        let said = self.handle.asked_for_measures().recv_timeout(PATIENCE);
+        let (said, devices) = said.map_err(|error| match error {
             RecvTimeoutError::Timeout => {
                 "its store does not answer: a device hangs, or this is a bug"
             }
@@ -217,6 +217,7 @@ impl Shared {
         status.recording = self.recording_now();
         status.put_settings(&self.settings());
         status.put_engine(&said, &self.handle.last_errors());
+        status.put_devices(devices.now);
         Ok(status)
     }
 }

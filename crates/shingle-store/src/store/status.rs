@@ -7,6 +7,7 @@ use shingle_engine::settings::{Settings, SettingsError};
 use shingle_engine::{self as engine, BandCounts, Counts, ErrorCounts};
 
 use crate::backend;
+use crate::measures::IosNow;
 
 /// The name of the schema of `status --json`.
 pub const SCHEMA: &str = "shingle.store-status/1";
@@ -65,6 +66,8 @@ pub struct Status {
     pub ssd_written_bytes: u64,
     /// `in`, or how far the SSD is that is exchanged: `leaving`, `untold`, `out`, `entering`.
     pub ssd_state: String,
+    /// Devices that have not answered for long.
+    pub silent: Vec<Silent>,
     /// What is recorded, if anything is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recording: Option<Recording>,
@@ -73,6 +76,18 @@ pub struct Status {
     /// How the disk is doing, or was when it told last, if it is a zoned one and somebody serves the cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zoned: Option<shingle_translated::Status>,
+}
+
+/// A device that has not answered for long.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Silent {
+    /// `SSD` or `disk`.
+    pub device: String,
+    /// For how long its oldest I/O is under way.
+    pub seconds: u64,
+    /// I/Os under way.
+    pub ios: u64,
 }
 
 /// A recording of what clients ask for and the cache decides.
@@ -152,6 +167,15 @@ impl Status {
         Ok(settings)
     }
 
+    /// Fills in what the devices are doing.
+    pub(crate) fn put_devices(&mut self, [ssd, disk]: [IosNow; 2]) {
+        let silent = |(device, ios): (&str, IosNow)| {
+            let seconds = ios.silent_for()?.as_secs();
+            Some(Silent { device: device.to_owned(), seconds, ios: ios.under_way })
+        };
+        self.silent = [("SSD", ssd), ("disk", disk)].into_iter().filter_map(silent).collect();
+    }
+
     /// Fills in what the engine says.
     pub(crate) fn put_engine(&mut self, said: &engine::Status, last_errors: &[backend::LastError]) {
         self.dirty_blocks = said.dirty_blocks;
@@ -187,6 +211,20 @@ fn ranges(blocks: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_that_does_not_answer_is_told_with_its_time() {
+        let ios = |under_way, oldest_ns| IosNow { under_way, oldest_ns };
+        let told = |devices| {
+            let mut status = Status::default();
+            status.put_devices(devices);
+            status.silent
+        };
+        assert_eq!(told([ios(0, 0), ios(64, 10_000_000_000)]), [], "busy");
+        let disk = Silent { device: "disk".to_owned(), seconds: 41, ios: 4 };
+        assert_eq!(told([ios(1, 5_000_000), ios(4, 41_900_000_000)]), [disk]);
+        assert_eq!(told([ios(1, 11_000_000_000), ios(0, 0)])[0].device, "SSD");
+    }
 
     #[test]
     fn neighbours_are_one_range() {

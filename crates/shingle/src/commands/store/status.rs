@@ -13,7 +13,7 @@ use shingle_core::size::{show_blocks, show_bytes};
 use shingle_engine::BandCounts;
 use shingle_engine::settings::{Setting, Settings};
 use shingle_store::store::control::{self, Answer, ControlError, Request};
-use shingle_store::store::status::{Errors, LastError, Recording, Status};
+use shingle_store::store::status::{Errors, LastError, Recording, Silent, Status};
 use shingle_store::store::unserved;
 
 use super::{Ask, name, socket};
@@ -118,6 +118,7 @@ fn table(status: &Status, registry: &Registry) -> anyhow::Result<String> {
         let after = lines.iter().position(|(name, _)| *name == "policy").map_or(0, |at| at + 1);
         lines.insert(after, ("parameters", set.join(" ")));
     }
+    lines.extend(status.silent.iter().map(silent));
     lines.extend(status.zoned.iter().flat_map(crate::commands::zoned::lines));
     lines.extend(errors(&status.errors, exchange(&status.ssd_state)));
     Ok(lines.iter().map(|(name, value)| format!("{name:20}{value}\n")).collect())
@@ -200,6 +201,12 @@ fn exchange(state: &str) -> Option<&'static str> {
         "entering" => "is exchanged: the new one is about to be used",
         _ => return None,
     })
+}
+
+fn silent(silent: &Silent) -> Line {
+    let Silent { device, seconds, ios } = silent;
+    let name = if device == "SSD" { "SSD hangs" } else { "disk hangs" };
+    (name, format!("no answer for {seconds} s, I/Os under way: {ios}; see dmesg"))
 }
 
 fn errors(errors: &Errors, ssd_state: Option<&str>) -> Vec<Line> {

@@ -163,15 +163,14 @@ fn time(seconds: f64) -> String {
 fn trouble(one: &Measures) -> Vec<String> {
     let (now, errors) = (&one.now, &one.totals.errors);
     let export = if one.export.is_empty() { &one.ssd } else { &one.export };
-    let stuck = |device: usize| now.ios[device].oldest_ns > 10_000_000_000;
     let silent = |device: usize, name: &str| {
-        let age = time(now.ios[device].oldest_ns as f64 / 1e9);
-        format!("the {name} has not answered for {age}")
+        let age = now.ios[device].silent_for().unwrap_or_default();
+        (!age.is_zero(), format!("the {name} has not answered for {}", time(age.as_secs_f64())))
     };
     let told = [
         (!one.up, "its store does not answer; all else is as it was".to_owned()),
-        (stuck(0), silent(0, "SSD")),
-        (stuck(1), silent(1, "disk")),
+        silent(0, "SSD"),
+        silent(1, "disk"),
         (now.destage_pause_ns > 0, "the disk does not take what is destaged".to_owned()),
         (errors.ssd_failed, "the SSD takes no more writes".to_owned()),
         (now.lost_blocks > 0, format!("{} are lost", show_blocks(now.lost_blocks))),
