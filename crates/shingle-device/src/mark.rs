@@ -29,17 +29,17 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Of a disk of this name that was served without the SSD that belonged before it: no SSD has what it lacks from
-    /// then on.
+    /// Of a disk of this name, if it has one, from which its cache was detached, or that was served without it: no SSD
+    /// has what it lacks from then on.
     #[must_use]
-    pub fn alone(disk: [u8; 16]) -> Mark {
-        Mark { uuid: disk, edition: 0 }
+    pub fn alone(disk: Option<[u8; 16]>) -> Mark {
+        Mark { uuid: disk.unwrap_or_default(), edition: 0 }
     }
 
     /// Whether it is that of a disk of this name, if it has one.
     #[must_use]
     pub fn is_alone(&self, disk: Option<[u8; 16]>) -> bool {
-        disk.is_some_and(|disk| *self == Mark::alone(disk))
+        *self == Mark::alone(disk)
     }
 
     /// The cache that a disk of this name belongs to, by its UUID, unless the mark is the disk's own.
@@ -81,7 +81,7 @@ impl Mark {
         put(disk.direct(), disk.path(), self)
     }
 
-    /// The disk belongs to no cache any more, whatever stood there.
+    /// Nothing tells what the disk belongs to any more.
     ///
     /// # Errors
     /// If the system fails.

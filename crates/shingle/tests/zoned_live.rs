@@ -338,7 +338,7 @@ fn a_lost_ssd_loses_what_was_dirty_and_no_more() {
         // It was said once. The SSD that was lost is found, and too late.
         bed.serve_disk().terminate();
         let late = "store serve --cache lost --disk disk.zoned --nbd unix:nbd.sock";
-        bed.refused(1, late, "was served without its SSD since");
+        bed.refused(1, late, "belongs to no cache any more");
         // Another one takes its place, and nothing is formatted.
         bed.cache();
         let served = bed.serve_store();
@@ -524,7 +524,7 @@ fn the_wrong_disk_is_refused() {
     write(&mut client, 0, b"mounted elsewhere");
     flush(&mut client);
     served.terminate();
-    bed.refused(1, &format!("{serve} disk.zoned"), "was served without its SSD since");
+    bed.refused(1, &format!("{serve} disk.zoned"), "belongs to no cache any more");
 }
 
 #[test]

@@ -96,7 +96,8 @@ pub trait Disk: Debug + Send {
     /// If it cannot be written.
     fn leave_mark(&self, mark: &Mark) -> Result<bool, DeviceError>;
 
-    /// It belongs to no cache any more.
+    /// It belongs to no cache any more. An older copy of the SSD may turn up, and what it has that is dirty is older than
+    /// what will be written here: where there is a place for it, a mark says so.
     ///
     /// # Errors
     /// If that cannot be written.
@@ -178,7 +179,7 @@ impl Disk for Device {
     }
 
     fn remove_mark(&self) -> Result<(), DeviceError> {
-        Mark::remove(self)
+        Mark::alone(None).leave(self).map(drop)
     }
 
     fn device(&self) -> Option<&Device> {

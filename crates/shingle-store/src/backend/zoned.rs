@@ -205,8 +205,7 @@ impl Disk for TranslatedDisk {
         if self.live.mark().is_none() {
             return Ok(());
         }
-        // An older copy of the SSD may turn up, and what it has that is dirty is older than what will be written here.
-        self.set_mark("clear the mark of", Some(Mark::alone(self.live.uuid())))
+        self.set_mark("clear the mark of", Some(Mark::alone(self.name())))
     }
 
     fn device(&self) -> Option<&Device> {

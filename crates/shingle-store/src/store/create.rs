@@ -73,7 +73,7 @@ pub fn create(
 /// The cache of which `ssd` is the disk, as far as its mark tells. (Its blocks need not: what a file system leaves at its
 /// beginning may be on the SSD of that cache only.)
 fn disk_of(ssd: &Device) -> Result<Option<Uuid>, DeviceError> {
-    let mark = Mark::of(ssd)?.map(|mark| Uuid::from_bytes(mark.uuid));
+    let mark = Mark::of(ssd)?.and_then(|mark| mark.cache(None));
     Ok(mark.or_else(|| zoned_cache(ssd)))
 }
 
@@ -145,8 +145,8 @@ pub fn destroy(ssd: &Device, disk: &dyn Disk, uuid: Uuid) -> Result<(), EndError
     if superblock.uuid != *uuid.as_bytes() {
         return Err(EndError::Another { path: path(), uuid });
     }
-    // A disk without a mark may be given to another cache, so nothing may be in this one by then. But until the disk
-    // has none there is a cache: whoever was cut off ends it once more.
+    // A disk that belongs to none may be given to another cache, so nothing may be in this one by then. But until then
+    // there is a cache: whoever was cut off ends it once more.
     write_superblock(ssd, &superblock.emptied(), worse)?;
     disk.remove_mark()?;
     Ok(write_over_superblocks(ssd, &[0; PAGE_BYTES])?)

@@ -37,7 +37,7 @@ pub enum Doubt {
     },
     /// It was used with another cache last.
     Another(Uuid),
-    /// It was served alone, as somebody wanted it who had no use for its SSD any more.
+    /// A cache was detached from it, or it was served alone, as somebody wanted it who had no use for its SSD any more.
     Alone,
 }
 
@@ -78,7 +78,8 @@ impl fmt::Display for Doubt {
             Doubt::Alone => {
                 write!(
                     f,
-                    "was served without its SSD since (`zoned serve --without-ssd`), or this cache was detached from it"
+                    "belongs to no cache any more: one was detached from it since, or it was served without its SSD (`zoned serve \
+                     --without-ssd`)"
                 )
             }
             Doubt::Another(uuid) => write!(f, "was last used with another cache, {uuid}"),

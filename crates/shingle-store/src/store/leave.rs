@@ -5,7 +5,7 @@ use std::path::Path;
 
 use shingle_core::registry::Registry;
 use shingle_core::service::Mode;
-use shingle_device::deleted;
+use shingle_device::{Mark, deleted};
 use shingle_engine::settings::Settings;
 use shingle_engine::{Config, SsdState};
 use uuid::Uuid;
@@ -43,6 +43,11 @@ pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(Left, Vec<String>),
                 superblock.edition += 1;
                 superblock.fingerprint = fingerprint;
                 write_superblock(&ssd, &superblock, worse)?;
+                // So a copy of the SSD that was made while it was served is told from this one.
+                let mark = Mark { uuid: superblock.uuid, edition: superblock.edition };
+                if let Err(error) = disk.leave_mark(&mark) {
+                    warnings.push(format!("{error}; an older copy of the SSD may not be noticed"));
+                }
             }
             // (The fingerprint that stands there is that of a disk in use, which is not known.)
             Err(error) => {

@@ -571,14 +571,18 @@ fn a_zoned_disk_of_a_cache_does_not_become_an_ssd_by_mistake() {
 
 #[test]
 fn an_end_that_was_cut_off_is_done_once_more() {
-    let bed = Bed::over_zoned();
+    for bed in [Bed::new(), Bed::over_zoned()] {
+        cut_off_at_the_end(&bed);
+        bed.detach(false).expect("ended");
+        assert!(unserved::superblock(&bed.path("ssd")).expect("read").is_none());
+    }
+}
+
+fn cut_off_at_the_end(bed: &Bed) {
     let (ssd, disk) = open_pair(&bed.path("ssd"), &bed.path("disk")).expect("opened");
     let (superblock, worse) = read_superblock(&ssd).expect("a cache");
     write_superblock(&ssd, &superblock.emptied(), worse).expect("written");
     disk.remove_mark().expect("removed");
-    drop((ssd, disk));
-    bed.detach(false).expect("ended");
-    assert!(unserved::superblock(&bed.path("ssd")).expect("read").is_none());
 }
 
 /// An SSD on which something else stands by now is not written any more.
@@ -696,7 +700,8 @@ fn no_command_writes_to_a_disk_that_is_not_the_one_of_the_cache() {
     bed.detach(false).expect("the right one");
     assert_eq!(bed.disk(9 * MIB, 17), b"only in the cache");
     assert_eq!(unserved::superblock(&bed.path("ssd")).expect("read"), None);
-    assert_eq!(Mark::of(&bed.devices().1).expect("told"), None, "the disk belongs to no cache");
+    let mark = Mark::of(&bed.devices().1).expect("told");
+    assert_eq!(mark.and_then(|mark| mark.cache(None)), None, "the disk belongs to no cache");
 }
 
 #[test]
@@ -793,6 +798,63 @@ fn an_older_copy_of_a_cache_is_noticed_where_the_disk_can_say_so() {
     assert_eq!(bed.disk(9 * MIB, 5), b"newer");
 }
 
+/// What it has as dirty has been destaged since, and is older than what the disk has.
+#[test]
+fn a_copy_of_a_cache_that_was_made_while_it_was_served_is_noticed_after_its_end() {
+    for bed in [Bed::new(), Bed::over_zoned()] {
+        let serving = bed.serve();
+        let mut client = bed.client();
+        write(&mut client, 9 * MIB, b"older");
+        client.flush().expect("connected").expect("flushed");
+        let copy = std::fs::read(bed.path("ssd")).expect("read");
+        write(&mut client, 9 * MIB, b"newer");
+        client.disconnect().expect("connected");
+        assert!(matches!(bed.ask(&Request::Flush), Answer::Done(())));
+        bed.stop(serving);
+        let (ssd, disk) = open_pair(&bed.path("ssd"), &bed.path("disk")).expect("opened");
+        if disk.mark().expect("told").is_none() {
+            return println!("SKIPPED: this file system keeps no attributes of users");
+        }
+        drop((ssd, disk));
+        let newer = std::fs::read(bed.path("ssd")).expect("read");
+        std::fs::write(bed.path("ssd"), copy).expect("written");
+        for outcome in [bed.try_serve(false).map(drop), bed.export(false), bed.detach(false)] {
+            let why = refused(outcome);
+            assert!(matches!(why.doubt, Doubt::Later { disk, cache } if disk > cache), "{why}");
+        }
+        std::fs::write(bed.path("ssd"), newer).expect("written");
+        let serving = bed.serve();
+        assert_eq!(read(&mut bed.client(), 9 * MIB, 5), b"newer");
+        bed.stop(serving);
+    }
+}
+
+/// The disk has everything, and may have been written alone since.
+#[test]
+fn a_copy_of_a_cache_that_was_detached_is_noticed() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    write(&mut bed.client(), 9 * MIB, b"newest");
+    bed.stop(serving);
+    let copy = std::fs::read(bed.path("ssd")).expect("read");
+    bed.detach(false).expect("nothing is in the way");
+    let (ssd, disk) = bed.devices();
+    if Mark::of(&disk).expect("told").is_none() {
+        return println!("SKIPPED: this file system keeps no attributes of users");
+    }
+    drop((ssd, disk));
+    std::fs::write(bed.path("ssd"), copy).expect("written");
+    for outcome in [bed.try_serve(false).map(drop), bed.export(false), bed.detach(false)] {
+        assert_eq!(refused(outcome).doubt, Doubt::Alone);
+    }
+    assert_eq!(bed.disk(9 * MIB, 6), b"newest");
+    // A cache is made for it without more ado.
+    File::create(bed.path("ssd")).and_then(|file| file.set_len(24 * MIB)).expect("made");
+    let (ssd, disk) = bed.devices();
+    let (registry, consent) = (Registry::default(), Consent::default());
+    create(&ssd, &disk, &Settings::new("lru"), &registry, consent).expect("it belongs to none");
+}
+
 /// Where samples and blocks that are compared are alike it is not noticed otherwise.
 #[test]
 fn an_older_copy_of_the_disk_is_noticed_likewise() {
@@ -802,13 +864,14 @@ fn an_older_copy_of_the_disk_is_noticed_likewise() {
         return println!("SKIPPED: this file system keeps no attributes of users");
     };
     let is_refused = || {
-        let (_, disk) = bed.devices();
+        let (ssd, disk) = bed.devices();
         let newer = Mark::of(&disk).expect("told").expect("it has one");
+        let (superblock, _) = read_superblock(&ssd).expect("a cache");
         assert!(older.leave(&disk).expect("left"));
-        drop(disk);
+        drop((ssd, disk));
         for why in [refused(bed.try_serve(false)), refused(bed.export(false))] {
             let Doubt::Earlier { disk, cache } = why.doubt else { panic!("{why}") };
-            assert_eq!((disk, cache), (older.edition, newer.edition));
+            assert_eq!((disk, cache), (older.edition, superblock.session));
         }
         newer.leave(&bed.devices().1).expect("left");
     };

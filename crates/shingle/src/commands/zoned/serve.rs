@@ -144,7 +144,7 @@ fn belongs_to_nobody(live: &LiveDisk, disk: &Path, without_ssd: bool) -> anyhow:
             disk.display()
         );
     }
-    live.set_mark(Some(Mark::alone(uuid)))?;
+    live.set_mark(Some(Mark::alone(Some(uuid))))?;
     note(&format!("what only the SSD of cache {cache} had is given up"), false);
     Ok(())
 }
