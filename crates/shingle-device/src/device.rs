@@ -14,8 +14,8 @@ use shingle_engine::recover::Pages;
 use thiserror::Error;
 
 use crate::direct::{Direct, PAGES_AT_ONCE};
-use crate::lock;
 use crate::page_reader::PageReader;
+use crate::{lock, loops};
 
 /// Tells that a file [has no name](Device::is_deleted), and what comes of it.
 #[must_use]
@@ -46,12 +46,13 @@ pub enum DeviceError {
     /// Another process has it open.
     #[error("{0} is in use by another process, or mounted; `fuser -v {0}` shows by which")]
     Busy(PathBuf),
-    /// A file that is written as a device, too: what is mounted there and what is served would destroy each other.
+    /// A file that is written as a device, too, or a loop device of which there is another one: what is mounted there and what
+    /// is served would destroy each other.
     #[error("{path} is in use as {device}: name that one, or give it up by `losetup -d {device}`")]
     Behind {
-        /// The file.
+        /// The file or loop device.
         path: PathBuf,
-        /// The loop device.
+        /// The other loop device.
         device: String,
     },
     /// It is smaller than when the cache was made.
@@ -129,29 +130,6 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
     one == other || place(one).is_some_and(|one| place(other) == Some(one))
 }
 
-/// The file behind a loop device or a partition of it, if somebody has that for himself: the loop device may have been made
-/// after he opened it.
-fn loop_file(number: u64) -> Option<PathBuf> {
-    let device = PathBuf::from(format!("/sys/dev/block/{}:{}", major(number), minor(number)));
-    let path = backing_file(&device).or_else(|| backing_file(&device.join("..")))?;
-    let held = lock::open_to_look(&path).is_ok_and(|file| lock::is_held(&file));
-    held.then_some(path)
-}
-
-/// The file behind a loop device, by its folder in /sys.
-fn backing_file(device: &Path) -> Option<PathBuf> {
-    let told = std::fs::read_to_string(device.join("loop/backing_file")).ok()?;
-    Some(told.trim_end_matches('\n').into())
-}
-
-/// The loop device behind which a file is, as far as it can be seen from here.
-fn loop_device(path: &Path) -> Option<String> {
-    let devices = std::fs::read_dir("/sys/block").ok()?.flatten();
-    let mut behind = devices
-        .filter(|device| backing_file(&device.path()).is_some_and(|file| is_same(path, &file)));
-    Some(format!("/dev/{}", behind.next()?.file_name().display()))
-}
-
 impl Device {
     /// Opens SSD and disk of a cache.
     ///
@@ -217,12 +195,18 @@ impl Device {
         })?;
         if regular
             && write
-            && let Some(device) = loop_device(path)
+            && let Some(device) = loops::of_file(path)
         {
             return Err(DeviceError::Behind { path: path.to_owned(), device });
         }
-        if !regular && let Some(file) = loop_file(metadata.rdev()) {
+        if !regular && let Some(file) = loops::file_in_use(metadata.rdev()) {
             return Err(DeviceError::Busy(file));
+        }
+        if !regular
+            && write
+            && let Some(device) = loops::beside(metadata.rdev())
+        {
+            return Err(DeviceError::Behind { path: path.to_owned(), device });
         }
         if !regular {
             let sector_bytes = ioctl_blksszget(&file).map_err(io::Error::from);

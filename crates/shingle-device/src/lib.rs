@@ -40,6 +40,7 @@ mod error;
 mod fingerprint;
 mod lanes;
 mod lock;
+mod loops;
 mod mark;
 mod medium;
 mod page_reader;

@@ -220,6 +220,28 @@ fn a_file_behind_a_loop_device_is_refused() {
     Device::open(device.path()).expect("nobody else uses it");
 }
 
+/// Each has a lock of its own, so a cache that is served as one could be ended, or made anew, as the other.
+#[test]
+fn two_loop_devices_of_one_file_are_refused() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    if !root_or_skip("two loop devices") {
+        return;
+    }
+    let [one, two] = [(); 2].map(|()| Loop::new(&files.path("ssd"), &[]).expect("made"));
+    for (named, other) in [(&one, &two), (&two, &one)] {
+        let refused = Device::open(named.path()).expect_err("there are two").to_string();
+        let told = format!("is in use as {}", other.path().display());
+        assert!(refused.contains(&told), "{refused}");
+        Device::open_to_look(named.path()).expect("it is only looked at");
+    }
+    two.detach().expect("nobody uses it");
+    Device::open(one.path()).expect("it is the only one");
+    // Parts of a file are devices beside each other.
+    let [first, second] = [["--sizelimit", "16777216"], ["--offset", "16777216"]]
+        .map(|part| Loop::new(&files.path("disk"), &part).expect("made"));
+    Device::pair(first.path(), second.path()).expect("they have no byte together");
+}
+
 #[test]
 fn a_cache_that_its_file_system_cannot_hold_is_not_made() {
     let files = Files::new(32 * MIB, 100 * MIB);
