@@ -392,8 +392,9 @@ impl Journal {
         } else {
             self.table.needs_from()
         };
-        let needed = needed.unwrap_or(self.durable + 1);
-        let from = needed.min(self.durable + 1);
+        // (Not the one behind the last that is committed: a crash can leave pages there that do not count and are in the way.)
+        let uncommitted = self.sealed.front().map_or(self.next, |page| page.number);
+        let from = needed.unwrap_or(uncommitted).min(uncommitted);
         let due = self.uneven.is_some() || self.has_news() || from > self.superblock.journal_from;
         due.then(|| self.supersede(from, false)).flatten()
     }

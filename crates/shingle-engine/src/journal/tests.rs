@@ -3,7 +3,7 @@
 
 use shingle_core::units::Block;
 
-use super::{Covered, Journal, PageKind, Write};
+use super::{Covered, Full, Journal, PageKind, Write};
 use crate::format::journal::{JournalPage, Record};
 use crate::format::layout::{Copy, Layout};
 use crate::format::superblock::{SUCCESSOR_AHEAD, Superblock};
@@ -187,6 +187,21 @@ fn a_frame_is_free_when_the_page_that_gives_it_up_is_known_to_be_flushed() {
     assert_eq!(flush(&mut journal).0, [Frame(0)]);
     assert_eq!(journal.given_up(), 0);
     assert!(journal.seal().expect("there is room").is_none());
+}
+
+/// All of them were on their way in one commit, and the first did not arrive.
+#[test]
+fn pages_that_a_crash_has_left_do_not_fill_the_journal_for_ever() {
+    let layout = Layout::for_slots(64);
+    let superblock_found = Superblock::new(*b"a cache for test", layout, 1 << 30, 1 << 40);
+    let next = 1 + layout.journal_pages;
+    let mut journal = Journal::new(superblock_found, None, Table::new(&layout, None), 0, next);
+    journal.add(record(0, 5, State::Dirty));
+    assert!(matches!(journal.seal(), Err(Full)));
+    let write = journal.write_superblock().expect("they are not needed");
+    assert_eq!(superblock(&write).journal_from, next);
+    twice(&mut journal, &write);
+    assert_eq!(seal(&mut journal).number, next);
 }
 
 #[test]

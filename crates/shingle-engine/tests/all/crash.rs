@@ -39,6 +39,12 @@ fn no_crash_loses_what_was_durable() {
     assert_eq!(bands, (0, 0), "no store writes whole bands that was told of none");
 }
 
+/// As above, where each slot, frame and page of the journal is waited for.
+#[test]
+fn the_smallest_cache_keeps_the_promises() {
+    let _ = run(Theme::Tiny, 1_000);
+}
+
 #[test]
 fn bands_are_written_whole_and_nothing_is_lost() {
     // The policy is changed while what the one before has named waits, which then is in a group with blocks of a band.

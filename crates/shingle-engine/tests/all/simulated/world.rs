@@ -36,11 +36,14 @@ pub(crate) enum Theme {
     Changes,
     /// Bands are written whole, with power cuts and kills, and with or without I/O errors.
     Bands,
+    /// A few slots and pages of journal, and many trims, flushes and FUA, with power cuts and kills, and with or without I/O
+    /// errors.
+    Tiny,
 }
 
 impl Theme {
-    pub(crate) const ALL: [Theme; 5] =
-        [Theme::Crashes, Theme::Faults, Theme::Flips, Theme::Changes, Theme::Bands];
+    pub(crate) const ALL: [Theme; 6] =
+        [Theme::Crashes, Theme::Faults, Theme::Flips, Theme::Changes, Theme::Bands, Theme::Tiny];
 }
 
 /// Everything.
@@ -165,12 +168,16 @@ impl World {
     ) -> World {
         let mut rng = Rng::new(seed);
         // Some are so large that the table has several pages, and a page of the journal can be full.
-        let large = policy.is_none() && rng.one_in(LARGE_ONE_IN);
-        let disk_blocks = if large { rng.range(280, 420) } else { rng.range(24, 96) };
-        let slots = if large { rng.range(190, 260) } else { rng.range(4, 40) };
-        let frames = slots + rng.range(6, 40) + if large { 20 } else { 0 };
+        let large = policy.is_none() && theme != Theme::Tiny && rng.one_in(LARGE_ONE_IN);
+        let (disk_blocks, slots, spare_frames, journal_pages) = match theme {
+            Theme::Tiny => (rng.range(2, 12), rng.range(1, 4), rng.range(1, 5), rng.range(1, 4)),
+            _ if large => {
+                (rng.range(280, 420), rng.range(190, 260), rng.range(26, 60), rng.range(6, 12))
+            }
+            _ => (rng.range(24, 96), rng.range(4, 40), rng.range(6, 40), rng.range(6, 24)),
+        };
+        let frames = slots + spare_frames;
         let table_pages = frames.div_ceil(ENTRIES as u64);
-        let journal_pages = if large { rng.range(6, 12) } else { rng.range(6, 24) };
         let layout = Layout { journal_pages, table_pages, frames, slots };
         // (Of other themes nothing is drawn that was not before there were bands.)
         let band_blocks = (theme == Theme::Bands).then(|| rng.range(3, 14));
@@ -188,7 +195,7 @@ impl World {
         let mut oracle = Oracle::new(disk_blocks);
         let faulty = match theme {
             Theme::Faults => true,
-            Theme::Changes | Theme::Bands => rng.one_in(2),
+            Theme::Changes | Theme::Bands | Theme::Tiny => rng.one_in(2),
             Theme::Crashes | Theme::Flips => false,
         };
         oracle.may_fail = faulty || theme == Theme::Flips;
@@ -217,6 +224,10 @@ impl World {
             config.rules.sequential_bytes = Some(*rng.pick(&[1, 1, 5_000]));
             config.piece_blocks = rng.range(1, 6) as usize;
             // (Where time passes with each I/O, many bands take longer than a real client waits.)
+            config.rules.room_timeout = Nanos::from_millis(3_600_000);
+        }
+        if theme == Theme::Tiny {
+            // (A write of many blocks waits for the one slot again and again, and time passes with each I/O.)
             config.rules.room_timeout = Nanos::from_millis(3_600_000);
         }
         config.bug = bug;
@@ -476,6 +487,7 @@ impl World {
     fn ask(&mut self) {
         let rng = &mut self.rng;
         let mut op = match rng.below(64) {
+            0..12 if self.theme == Theme::Tiny => CommandOp::Trim,
             0..24 => CommandOp::Read,
             24..52 => CommandOp::Write,
             52..55 => CommandOp::WriteZeroes,
@@ -509,7 +521,7 @@ impl World {
         } else if !self.lost.is_empty() && rng.one_in(8) {
             self.next = Some((CommandOp::Read, *rng.pick(&self.lost), 1));
         }
-        let fua = rng.one_in(8);
+        let fua = rng.one_in(if self.theme == Theme::Tiny { 2 } else { 8 });
         if self.tells {
             println!("{} {op:?} {offset} +{bytes} fua {fua}", self.commands + 1);
         }
