@@ -43,9 +43,11 @@ pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(Left, Vec<String>),
                 superblock.edition += 1;
                 superblock.fingerprint = fingerprint;
                 write_superblock(&ssd, &superblock, worse)?;
-                // So a copy of the SSD that was made while it was served is told from this one.
+                // So a copy of the SSD that was made while it was served is told from this one. (The mark may be that of the one
+                // that was to take its place.)
                 let mark = Mark { uuid: superblock.uuid, edition: superblock.edition };
-                if let Err(error) = disk.leave_mark(&mark) {
+                let left = if exchanging { Ok(true) } else { disk.leave_mark(&mark) };
+                if let Err(error) = left {
                     warnings.push(format!("{error}; an older copy of the SSD may not be noticed"));
                 }
             }
