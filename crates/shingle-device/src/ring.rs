@@ -65,19 +65,26 @@ struct RingFile {
     /// It lies in memory: the ring would give each I/O to a thread of the kernel, which takes longer than
     /// to do it here.
     at_once: bool,
+    /// It lies in a file system of FUSE: the kernel asks that for the size of the file before it reads, and whoever begins the
+    /// I/O waits for the answer. So a thread of the kernel does.
+    flags: squeue::Flags,
 }
 
 impl RingFile {
     fn new(file: File) -> io::Result<RingFile> {
         const TMPFS: rustix::fs::FsWord = 0x0102_1994;
+        const FUSE: rustix::fs::FsWord = 0x6573_5546;
         // (Of a block device this would be the file system of its name, and /dev lies in memory.)
         let regular = file.metadata()?.is_file();
-        let at_once = regular && rustix::fs::fstatfs(&file)?.f_type == TMPFS;
+        let system = rustix::fs::fstatfs(&file)?.f_type;
+        let at_once = regular && system == TMPFS;
+        let by_thread = regular && system == FUSE;
+        let flags = if by_thread { squeue::Flags::ASYNC } else { squeue::Flags::empty() };
         // The ring asks this of a file of FUSE at its first I/O, and waits there for the answer, as the file system may
         // hang by then. Asked once, the kernel knows.
         let _ =
             poll(&mut [PollFd::new(&file, PollFlags::IN)], Some(&rustix::fs::Timespec::default()));
-        Ok(RingFile { file, at_once })
+        Ok(RingFile { file, at_once, flags })
     }
 
     /// The one that is meant.
@@ -192,7 +199,7 @@ impl Ring {
                 .build(),
         };
         let place = self.under_way.vacant_entry();
-        self.waiting.push_back(entry.user_data(place.key() as u64));
+        self.waiting.push_back(entry.flags(of.flags).user_data(place.key() as u64));
         place.insert(UnderWay { id, operation, buffers, _parts: parts });
     }
 

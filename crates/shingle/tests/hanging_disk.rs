@@ -317,3 +317,29 @@ fn nor_does_a_file_system_that_hangs_from_the_start() {
     assert!(longest <= READ_MAX, "a read of a cached block waited for the disk: {longest:?}");
     assert!(flush.wait().expect("ended").success(), "it is destaged in the end");
 }
+
+/// The kernel asks the file system for the size of the file before it reads, if what it knows of that is old.
+#[test]
+fn nor_does_a_read_that_a_file_system_does_not_answer() {
+    if !can_hang() {
+        return;
+    }
+    let bed = Bed::new(false);
+    let mut client = bed.client();
+    write(&mut client);
+    std::thread::sleep(Duration::from_millis(1500));
+    bed.signal_fuse("-STOP");
+    let mut other = bed.client();
+    let begun = Instant::now();
+    let (longest, _) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(HANG);
+            bed.signal_fuse("-CONT");
+        });
+        let not_cached = scope.spawn(move || other.read(DISK_BYTES - BLOCK, BLOCK as u32));
+        let read = read(&mut client, || begun.elapsed() > HANG);
+        not_cached.join().expect("no panic").expect("connected").expect("it is read in the end");
+        read
+    });
+    assert!(longest <= READ_MAX, "a read of a cached block waited for the disk: {longest:?}");
+}

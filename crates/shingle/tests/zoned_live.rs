@@ -393,11 +393,11 @@ fn a_copy_of_a_detached_ssd_is_refused() {
         bed.done("store detach --cache ssd");
         drop(served);
         let late = "store serve --cache before --disk disk.zoned --nbd unix:nbd.sock";
-        bed.refused(1, late, "or this cache was detached from it");
+        bed.refused(1, late, "one was detached from it since");
         let served = bed.serve_disk();
         scatter(&mut bed.client(), 3);
         served.terminate();
-        bed.refused(1, late, "or this cache was detached from it");
+        bed.refused(1, late, "one was detached from it since");
         // Another one may come.
         bed.cache();
         let served = bed.serve_store();
