@@ -22,7 +22,7 @@ pub struct Inspected {
     pub params: Vec<(String, String)>,
     /// Blocks that the host may address.
     pub blocks: u64,
-    /// Of the buffer.
+    /// Of the buffer; 0 if the translation has none.
     pub buffer_blocks: u64,
     /// The translation's sequential zones.
     pub zones: u32,
@@ -150,7 +150,7 @@ fn about(superblock: &Superblock) -> Inspected {
         translation: superblock.translation.clone(),
         params: superblock.params.clone(),
         blocks: superblock.blocks,
-        buffer_blocks: superblock.buffer_blocks,
+        buffer_blocks: superblock.told_buffer_blocks(),
         zones: superblock.logical_zones,
         spare_zones: sequential - superblock.logical_zones,
         generation: superblock.generation,

@@ -140,6 +140,27 @@ fn what_was_flushed_survives_a_kill_without_an_ssd() {
 }
 
 #[test]
+fn a_buffer_is_told_of_a_translation_that_has_one_only() {
+    for (translation, buffered) in [("log", false), ("fluid", true)] {
+        let bed = Bed(Folder::new());
+        bed.done("zoned create disk.zoned --zones 64 --zone-size 1M --conventional 8 -q");
+        let made = bed.output(&format!("zoned format disk.zoned -t {translation}"));
+        assert!(made.status.success());
+        let mut told = vec![text(&made.stderr)];
+        let of_map = bed.json("zoned check disk.zoned --json")["buffer_blocks"].as_u64();
+        told.extend(["check", "status"].map(|what| bed.done(&format!("zoned {what} disk.zoned"))));
+        let served = bed.serve_disk();
+        let blocks = bed.json("zoned status disk.zoned --json")["buffer"]["blocks"].as_u64();
+        told.push(bed.done("zoned status disk.zoned"));
+        served.terminate();
+        for told in told {
+            assert_eq!(told.contains("buffer"), buffered, "{translation}: {told}");
+        }
+        assert_eq!((of_map > Some(0), blocks > Some(0)), (buffered, buffered), "{translation}");
+    }
+}
+
+#[test]
 fn status_tells_of_zones_and_of_what_was_written() {
     let bed = Bed::new("log");
     let unserved = bed.json("zoned status disk.zoned --json");
@@ -534,9 +555,10 @@ fn what_cannot_be_is_told() {
     bed.refused(2, "zoned format disk.zoned -t nonsense --force", "nonsense");
     bed.refused(2, "zoned format disk.zoned -t log --force --set none=1", "none");
     for buffer in ["0", "4095", "5000"] {
-        let line = format!("zoned format disk.zoned -t log --force --buffer {buffer}");
+        let line = format!("zoned format disk.zoned -t fluid --force --buffer {buffer}");
         bed.refused(2, &line, &format!("--buffer {buffer}: it is a multiple of 4096 bytes"));
     }
+    bed.refused(2, "zoned format disk.zoned -t log --force --buffer 1M", "log has no buffer");
     assert_eq!(
         bed.output("zoned format disk.zoned -t log --force --spare-zones 0").status.code(),
         Some(2)

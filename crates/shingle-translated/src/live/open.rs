@@ -166,7 +166,7 @@ pub(crate) fn open(
         conventional_zones: superblock.conventional_zones,
         conventional_blocks: superblock.areas.conventional_blocks,
         buffer_first: Block(superblock.areas.between().start),
-        buffer_blocks: superblock.buffer_blocks,
+        buffer_blocks: superblock.told_buffer_blocks(),
         zone_blocks: superblock.zone_blocks,
         capacity: superblock.zone_capacity_blocks,
         max_active: disk.geometry().max_active,

@@ -23,6 +23,7 @@
 
 use shingle_device::Mark;
 use shingle_engine::format::{Page, checksum, seal};
+use shingle_translation::translations;
 use shingle_zoned::Geometry;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -118,6 +119,14 @@ impl Superblock {
     /// Of two of one map the one that counts is higher.
     pub(crate) fn age(&self) -> (u64, u64) {
         (self.epoch, self.generation)
+    }
+
+    /// Blocks of the buffer, as people are told: a translation that has none leaves its place alone.
+    pub(crate) fn told_buffer_blocks(&self) -> u64 {
+        match translations::get(&self.translation) {
+            Ok(entry) if !entry.has_buffer => 0,
+            _ => self.buffer_blocks,
+        }
     }
 
     fn text(&self) -> String {

@@ -167,6 +167,14 @@ pub(super) fn merge(to: &mut serde_json::Value, more: serde_json::Value) {
     }
 }
 
+/// A buffer of so many blocks, at the end of a list of what there is; nothing where there is none.
+pub(super) fn a_buffer(blocks: u64) -> String {
+    match blocks {
+        0 => String::new(),
+        _ => format!(", a buffer of {}", show_blocks(blocks)),
+    }
+}
+
 /// What a map says, in lines.
 pub(super) fn told(found: &Inspected) -> Vec<String> {
     let set = found.params.iter().map(|(name, value)| format!(" {name}={value}"));
@@ -177,10 +185,10 @@ pub(super) fn told(found: &Inspected) -> Vec<String> {
             format!("disk {}, {}", found.uuid, show_blocks(found.blocks)),
             format!("{}{}", found.translation, set.collect::<String>()),
             format!(
-                "{} zones and {} spare ones, a buffer of {}",
+                "{} zones and {} spare ones{}",
                 found.zones,
                 found.spare_zones,
-                show_blocks(found.buffer_blocks)
+                a_buffer(found.buffer_blocks)
             ),
         ]);
     }

@@ -9,9 +9,11 @@ use shingle_core::units::{BLOCK_BYTES, Block, Zone};
 use shingle_device::{SIGNATURE_PAGES, signature_in};
 use shingle_engine::buffer::{Buffer, zeroed};
 use shingle_translated::{self as translated, FormatError, OpenError};
+use shingle_translation::translations;
 use shingle_zoned::{Condition, ZonedDisk};
 use uuid::Uuid;
 
+use super::check::a_buffer;
 use crate::Usage;
 use crate::cli::{self, Global};
 use crate::output::{note, print};
@@ -27,7 +29,7 @@ pub(crate) struct Format {
     /// Set one of its parameters, as in amphisbaena.idle_free=0.2, or idle_free=0.2.
     #[arg(long, value_name = "NAME=VALUE", value_parser = cli::assignment)]
     set: Vec<(String, String)>,
-    /// How much of the conventional zones is its buffer. [default: all that the map leaves]
+    /// How much of the conventional zones is its buffer; `log` has none. [default: all that the map leaves]
     #[arg(long, value_name = "SIZE", value_parser = cli::bytes)]
     buffer: Option<u64>,
     /// Sequential zones kept from the translation: zones are rewritten into them, and they replace zones that
@@ -47,6 +49,10 @@ pub(super) fn execute(args: &Format, global: &Global) -> anyhow::Result<()> {
     let set = |(name, value): &(String, String)| {
         (name.strip_prefix(&own).unwrap_or(name).to_owned(), value.clone())
     };
+    let has_buffer = translations::get(&args.translation).map_err(Usage)?.has_buffer;
+    if args.buffer.is_some() && !has_buffer {
+        bail!(Usage(format!("--buffer: {} has no buffer; leave the option out", args.translation)));
+    }
     let format = translated::Format {
         translation: args.translation.clone(),
         params: args.set.iter().map(set).collect(),
@@ -78,12 +84,12 @@ pub(super) fn execute(args: &Format, global: &Global) -> anyhow::Result<()> {
     })?;
     print(&Uuid::from_bytes(made.uuid).to_string())?;
     let text = format!(
-        "a disk of {} under {}: {} zones and {} spare ones, a buffer of {}, a map of {}",
+        "a disk of {} under {}: {} zones and {} spare ones{}, a map of {}",
         show_blocks(made.blocks),
         args.translation,
         made.zones,
         made.spare_zones,
-        show_blocks(made.buffer_blocks),
+        a_buffer(if has_buffer { made.buffer_blocks } else { 0 }),
         show_blocks(made.map_blocks),
     );
     note(&text, global.quiet);

@@ -123,15 +123,14 @@ pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
     let mut lines = vec![
         ("translation", format!("{}, {}", status.translation, show_blocks(status.blocks))),
         ("zones", states.join(", ")),
-        (
-            "buffer",
-            format!(
-                "{} of {} in use, {} live",
-                show_blocks(buffer.used),
-                show_blocks(buffer.blocks),
-                show_blocks(buffer.live)
-            ),
-        ),
+    ];
+    let mut written_there = String::new();
+    if buffer.blocks > 0 {
+        let [used, all, live] = [buffer.used, buffer.blocks, buffer.live].map(show_blocks);
+        lines.push(("buffer", format!("{used} of {all} in use, {live} live")));
+        written_there = format!("buffer {}, ", show_blocks(written.buffer_blocks));
+    }
+    lines.extend([
         (
             "cleaning",
             format!(
@@ -145,10 +144,9 @@ pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
         (
             "written",
             format!(
-                "{} by the host; on the disk {}{ratio}: buffer {}, zones {}, map {}",
+                "{} by the host; on the disk {}{ratio}: {written_there}zones {}, map {}",
                 show_blocks(written.host_blocks),
                 show_blocks(on_disk),
-                show_blocks(written.buffer_blocks),
                 show_blocks(written.zone_blocks),
                 show_blocks(written.map_blocks)
             ),
@@ -160,7 +158,7 @@ pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
                 map.runs, map.runs_max, map.log_pages, map.log_pages_max, map.commits
             ),
         ),
-    ];
+    ]);
     if status.lacks_spares() {
         lines.push(("NO SPARE ZONE", NO_SPARE.to_owned()));
     }
