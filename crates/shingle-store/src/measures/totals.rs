@@ -110,8 +110,8 @@ pub struct Now {
     pub dirty_older: [u64; 3],
     /// Blocks on their way to the disk, or about to be.
     pub destaging_blocks: u64,
-    /// The disk did not take what it got last: how long it is left alone.
-    pub destage_pause_ns: u64,
+    /// The disk did not take what was destaged last.
+    pub destages_refused: bool,
     /// How long it takes to write all that is dirty, at the pace of the last minute of writing; nothing if that is
     /// not known.
     pub drain_seconds: Option<f64>,

@@ -154,7 +154,7 @@ fn now(engine: &Status, devices: &DevicesNow, slots: u64) -> Now {
         oldest_dirty_ns: oldest.0,
         dirty_older: older,
         destaging_blocks: engine.destaging_blocks,
-        destage_pause_ns: engine.destage_pause.map_or(0, |pause| pause.0),
+        destages_refused: engine.destage_pause.is_some(),
         drain_seconds,
         ios: devices.now,
         journal_used_pages: used_pages,

@@ -171,7 +171,7 @@ fn trouble(one: &Measures) -> Vec<String> {
         (!one.up, "its store does not answer; all else is as it was".to_owned()),
         silent(0, "SSD"),
         silent(1, "disk"),
-        (now.destage_pause_ns > 0, "the disk does not take what is destaged".to_owned()),
+        (now.destages_refused, "the disk does not take what is destaged".to_owned()),
         (errors.ssd_failed, "the SSD takes no more writes".to_owned()),
         (now.lost_blocks > 0, format!("{} are lost", show_blocks(now.lost_blocks))),
     ];

@@ -284,10 +284,8 @@ impl All {
         self.gauge(to, "destaging_bytes", help, |one| {
             Some(one.now.destaging_blocks * BLOCK_BYTES)
         })?;
-        let help = "Time for which the disk is left alone, as it did not take what it got last";
-        self.gauge(to, "destage_pause_seconds", help, |one| {
-            Some(one.now.destage_pause_ns as f64 * SECONDS)
-        })?;
+        let help = "Whether the disk did not take what was destaged last";
+        self.gauge(to, "destages_refused", help, |one| Some(i64::from(one.now.destages_refused)))?;
         let help = "Records given to the journal";
         self.counter(to, "journal_records", help, |one| one.totals.journal_records)?;
         let help = "Commits of the journal: one flush of the SSD each";
@@ -345,8 +343,10 @@ impl All {
         })?;
         let help = "Bytes of the buffer of a host-managed disk";
         self.gauges(to, ("zoned_buffer_bytes", "state"), help, |one| {
-            let Some(zoned) = &one.zoned else { return Vec::new() };
-            let buffer = &zoned.buffer;
+            let of_zoned = one.zoned.as_ref().map(|zoned| &zoned.buffer);
+            let Some(buffer) = of_zoned.filter(|buffer| buffer.blocks > 0) else {
+                return Vec::new();
+            };
             let states = [("all", buffer.blocks), ("used", buffer.used), ("live", buffer.live)];
             states.map(|(state, blocks)| (state, blocks * BLOCK_BYTES)).into()
         })?;
