@@ -7,14 +7,17 @@ use clap::{Args, ValueEnum};
 use crate::parquet::ParquetArgs;
 use crate::report::PictureArgs;
 
+/// In `--help`, behind the options of a command. (Those that clap adds are at 999.)
+const LAST: usize = 998;
+
 /// What every command has.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Global {
     /// Print results only: no notes, no progress.
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, display_order = LAST)]
     pub(crate) quiet: bool,
     /// Colour in tables.
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
+    #[arg(long, global = true, display_order = LAST, value_enum, default_value_t = Color::Auto)]
     pub(crate) color: Color,
 }
 
