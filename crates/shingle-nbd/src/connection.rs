@@ -32,7 +32,7 @@ pub enum CutOff {
     #[error(transparent)]
     Malformed(#[from] Malformed),
     /// It has not finished the handshake in time.
-    #[error("no end of the handshake within {0:?}")]
+    #[error("the handshake did not end within {0:?}")]
     Slow(Duration),
     /// TLS has to be begun, and was not.
     #[error("it did not begin TLS, and nothing is served without")]

@@ -113,7 +113,10 @@ impl Options {
         bytes_within("--step", self.step_bytes, 32 << 10, self.band_max_bytes)?;
         within("--zone", self.zone_blocks, 1, 1 << 20)?;
         if self.coverages.iter().any(|blocks| !(1..=self.zone_blocks).contains(blocks)) {
-            return Err("--coverages are from one block to all of the zone".to_owned());
+            return Err(format!(
+                "--coverages: give from 1 to {} blocks, as many as a zone has (--zone)",
+                self.zone_blocks
+            ));
         }
         within("--zones", self.zones, 0, 1_000_000)?;
         within("--idle-max", self.idle_max, 0, 86_400)
@@ -169,7 +172,7 @@ mod tests {
             (Options { step_bytes: 4096, ..usual() }, "--step"),
             (Options { step_bytes: 1 << 30, ..usual() }, "--step"),
             (Options { zone_blocks: u64::MAX, ..usual() }, "--zone"),
-            (Options { coverages: vec![0, 1, 2], ..usual() }, "--coverages are from one block"),
+            (Options { coverages: vec![0, 1, 2], ..usual() }, "--coverages: give from 1 to"),
             (
                 Options { coverages: vec![500, 2500], ..usual() },
                 "--coverages: 2 of them are different",

@@ -14,12 +14,9 @@ use crate::Usage;
 /// Prints a result.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        out.write_all(b"\n")?;
-    }
-    out.flush()?;
-    Ok(())
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes()));
+    written.and_then(|()| out.flush()).context("stdout: cannot write the results")
 }
 
 /// Prints a remark, unless `quiet`.

@@ -24,8 +24,8 @@ fn what_no_store_does_is_refused() {
             "how old its buffer is, which no store",
         ),
         (&["--as", "store", "-c", "1M"], "a store has 1024 at least"),
-        (&["--depth", "4"], "of a store only, --as store"),
-        (&["--as", "papers", "--flush-every", "5"], "of a store only, --as store"),
+        (&["--depth", "4"], "--depth is for --as store only"),
+        (&["--as", "papers", "--flush-every", "5"], "--flush-every is for --as store only"),
         (&["--as", "store", "-c", "16M", "--depth", "4", "--pacing", "trace"], "--depth: with"),
         (&["--speed", "2"], "--speed: in closed loop"),
     ];

@@ -60,7 +60,7 @@ fn figures_of_few_cleanings_are_marked() {
 fn what_was_sampled_is_told() {
     let folder = Folder::new();
     let table = folder.done(&format!("curve {SMALL} -p lru -c 10%"));
-    assert!(table.contains("run in full, 5,000 requests; a sample tells enough with"), "{table}");
+    assert!(table.contains("run in full, 5,000 requests; a sample needs"), "{table}");
     let table = folder.done(&format!("curve {SMALL} -p lru -c 10%..40% --sample 50"));
     let told = table.replace('\n', " ");
     assert!(

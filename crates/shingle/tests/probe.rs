@@ -143,7 +143,7 @@ fn what_somebody_would_miss_is_refused() {
         ("probe --model st9000", "st8000as0002"),
         ("probe", "name a disk"),
         ("probe --model st8000as0002 --writes 8KiB:1", "4KiB:1"),
-        ("probe --model st8000as0002 --coverages 6000", "--coverages are from one block"),
+        ("probe --model st8000as0002 --coverages 6000", "--coverages: give from 1 to 5000 blocks"),
         ("probe --model st8000as0002 --coverages 500,2500", "--coverages: 2 of them are different"),
         ("probe --model st8000as0002 --buffer-max 4K", "--buffer-max"),
         ("probe force-clean --model st8000as0002 --buffer-max 0", "--buffer-max"),

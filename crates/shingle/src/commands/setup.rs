@@ -80,7 +80,9 @@ pub(crate) fn check_store(args: &SetupArgs) -> anyhow::Result<()> {
     let said = [("--depth", args.depth.is_some()), ("--flush-every", args.flush_every.is_some())];
     let said = said.into_iter().find(|(_, is_said)| *is_said);
     if let (Some((option, _)), None | Some(cli::Executor::Papers)) = (said, args.executor) {
-        return Err(Usage(format!("{option}: of a store only, --as store")).into());
+        return Err(
+            Usage(format!("{option} is for --as store only; add that, or leave it out")).into()
+        );
     }
     Ok(())
 }

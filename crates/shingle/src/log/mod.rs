@@ -82,7 +82,8 @@ impl Log {
         let (filter, handle) = reload::Layer::new(level.filter());
         let levels = Levels(handle);
         if format == Format::Journal {
-            let journal = tracing_journald::layer().context("--log journal: no journal here")?;
+            let journal = tracing_journald::layer()
+                .context("--log journal: there is no journal here; say --log text or json")?;
             let layer = journal.with_field_prefix(Some("SHINGLE".to_owned()));
             tracing_subscriber::registry().with(filter).with(layer).try_init()?;
             return Ok(Log { levels, _lines: None });

@@ -6,7 +6,7 @@ use shingle_core::size::show_blocks;
 use shingle_result::verdict::{self, Group, count};
 use shingle_result::{Report, RunResult};
 
-use super::fit::Figures;
+use super::fit::{Figures, wrapped};
 use super::words::{heading, ratio, said, title};
 use crate::cli::Color;
 
@@ -47,6 +47,8 @@ fn one_group(report: &Report, group: &Group, baselines: &[bool], color: Color) -
         Some(depth) => format!(", {depth} requests at a time\n"),
         None => ", one request after another\n".to_owned(),
     };
+
+    text = wrapped(&text);
 
     let mut table = Figures::new(color, DISPENSABLE);
     let mut header = vec!["policy"];

@@ -45,14 +45,14 @@ pub(crate) fn curves(all: &Curves, color: Color) -> String {
 fn said(sample: &CurveSample) -> String {
     let why = match sample.wanted_for {
         "bands" => format!(
-            "because the bands are asked for as unevenly as if there were {}",
+            "as they count for no more than {} equally busy ones",
             count(sample.alike_bands)
         ),
-        "cache" => format!("for {} blocks of the smallest cache", count(CACHE_BLOCKS_MIN)),
-        _ => format!("for {} blocks of the disk's buffer", count(BUFFER_BLOCKS_MIN)),
+        "cache" => format!("to have {} blocks of the smallest cache", count(CACHE_BLOCKS_MIN)),
+        _ => format!("to have {} blocks of the disk's buffer", count(BUFFER_BLOCKS_MIN)),
     };
     let wanted = format!(
-        "a sample tells enough with {:.0} % of the {} bands, {why}",
+        "a sample needs {:.0} % of the {} bands, {why}",
         sample.wanted_percent.ceil(),
         count(sample.bands),
     );

@@ -150,7 +150,7 @@ fn writes(text: &str) -> Result<Writes, String> {
         return Err("a write is of whole blocks of 4096 bytes, up to 16 MiB".into());
     }
     if !(1..=256).contains(&depth) {
-        return Err("1 to 256 writes are under way at once".into());
+        return Err("give a depth of 1 to 256: so many writes are under way at once".into());
     }
     Ok(Writes { blocks: bytes / BLOCK_BYTES, depth })
 }

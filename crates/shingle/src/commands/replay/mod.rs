@@ -421,7 +421,7 @@ fn replayed(
     emulation: Option<Emulation>,
 ) -> anyhow::Result<RunResult> {
     let utf8 = |path: &'_ Path| {
-        path.to_str().context("--record: a name that is no UTF-8").map(str::to_owned)
+        path.to_str().context("--record: the name is not UTF-8; give another").map(str::to_owned)
     };
     let record = args.record.as_deref().map(utf8).transpose()?;
     // (Whoever wants no remarks wants to know of these.)

@@ -180,8 +180,8 @@ fn unserved(status: &Status) -> Vec<Line> {
         _ => "it was not shut down in order",
     };
     let disk = match status.fingerprint_known {
-        Some(true) => "what it was like then is known",
-        _ => "what it was like then is not known",
+        Some(true) => "a fingerprint of it is kept",
+        _ => "no fingerprint of it is kept",
     };
     let mut lines = vec![
         ("cache", format!("{} on {}", status.uuid, status.ssd)),
