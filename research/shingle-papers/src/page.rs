@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use shingle_report::chart::escaped;
-use shingle_report::numbers::{figure, spread};
+use shingle_report::numbers::spread;
 use shingle_report::page::{self, Making};
 
 use crate::result::{FigureResult, Reproduction, RowResult};
@@ -119,7 +119,7 @@ fn rows(html: &mut String, rows: &[RowResult]) {
              <td class=\"{class}\">{}{}</td></tr>",
             escaped(row.says),
             escaped(row.at),
-            row.published.map(figure).unwrap_or_default(),
+            row.theirs(),
             escaped(&row.shown),
             row.verdict.words(),
             if row.reason.is_empty() {

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::verdict::Verdict;
+use crate::verdict::{Verdict, in_unit};
+use shingle_report::numbers::figure;
 
 /// What came out.
 #[derive(Clone, Debug, Serialize)]
@@ -65,6 +66,8 @@ pub struct RowResult {
     pub says: &'static str,
     /// The published figure, if it is one.
     pub published: Option<f64>,
+    /// Of it, and of ours: `%`, or nothing.
+    pub unit: &'static str,
     /// Ours, for each seed.
     pub ours: Vec<f64>,
     /// Ours in words.
@@ -73,6 +76,14 @@ pub struct RowResult {
     pub verdict: Verdict,
     /// Why it disagrees; empty if it does not.
     pub reason: &'static str,
+}
+
+impl RowResult {
+    /// The published figure in words; nothing if it is none.
+    #[must_use]
+    pub fn theirs(&self) -> String {
+        self.published.map_or_else(String::new, |value| in_unit(figure(value), self.unit))
+    }
 }
 
 /// Name and version of the format of [`Reproduction`].

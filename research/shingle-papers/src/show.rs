@@ -18,9 +18,9 @@ pub(crate) fn judge(
     scale: Option<Scale>,
 ) -> Result<FigureResult, DrawError> {
     let rows = figure.rows.iter().map(|row| {
-        let Finding { verdict, published, ours, shown } = row.check.judge(seeds);
+        let Finding { verdict, published, unit, ours, shown } = row.check.judge(seeds);
         let reason = if verdict.agrees() { "" } else { row.reason };
-        RowResult { at: row.at, says: row.says, published, ours, shown, verdict, reason }
+        RowResult { at: row.at, says: row.says, published, unit, ours, shown, verdict, reason }
     });
     let mut scales: Vec<String> = match figure.source {
         Source::Measured(_) => vec!["as described".into()],

@@ -131,6 +131,7 @@ mod tests {
             at: "§1",
             says,
             published: None,
+            unit: "",
             ours: Vec::new(),
             shown: format!("{says} came out"),
             verdict,

@@ -54,6 +54,8 @@ pub struct Finding {
     pub verdict: Verdict,
     /// What was published, as far as it is a figure.
     pub published: Option<f64>,
+    /// Of it, and of ours: `%`, or nothing.
+    pub unit: &'static str,
     /// Ours, for each seed; empty for an order.
     pub ours: Vec<f64>,
     /// What came out, in words.
@@ -77,19 +79,29 @@ impl Check {
             Check::Percent { published, ours } => {
                 let ours: Vec<f64> = seeds.iter().map(ours).collect();
                 let near = |value: f64| (value - published).abs() <= POINTS;
-                in_size(ours, *published, near, " %")
+                in_size(ours, *published, near, "%")
             }
         }
     }
 }
 
-fn in_size(ours: Vec<f64>, published: f64, near: impl Fn(f64) -> bool, unit: &str) -> Finding {
+fn in_size(
+    ours: Vec<f64>,
+    published: f64,
+    near: impl Fn(f64) -> bool,
+    unit: &'static str,
+) -> Finding {
     let all = !ours.is_empty() && ours.iter().all(|&value| near(value));
     // 0/0 has no unit.
-    let unit = if ours.iter().any(|value| value.is_finite()) { unit } else { "" };
-    let shown = spread(&ours) + unit;
+    let any = ours.iter().any(|value| value.is_finite());
+    let shown = in_unit(spread(&ours), if any { unit } else { "" });
     let verdict = if all { Verdict::AgreesInSize } else { Verdict::Disagrees };
-    Finding { verdict, published: Some(published), ours, shown }
+    Finding { verdict, published: Some(published), unit, ours, shown }
+}
+
+/// A figure in words, with its unit.
+pub(crate) fn in_unit(figure: String, unit: &str) -> String {
+    if unit.is_empty() { figure } else { format!("{figure} {unit}") }
 }
 
 fn judge_order(seeds: Vec<Vec<Chain>>) -> Finding {
@@ -107,7 +119,7 @@ fn judge_order(seeds: Vec<Vec<Chain>>) -> Finding {
     };
     let holds = broken.is_empty() && total > 0;
     let verdict = if holds { Verdict::AgreesInOrder } else { Verdict::Disagrees };
-    Finding { verdict, published: None, ours: Vec::new(), shown }
+    Finding { verdict, published: None, unit: "", ours: Vec::new(), shown }
 }
 
 /// A chain in words.
@@ -175,5 +187,8 @@ mod tests {
         assert_eq!(percent.judge(&[seed(65.0), seed(55.0)]).verdict, Verdict::AgreesInSize);
         let far = percent.judge(&[seed(60.0), seed(65.1)]);
         assert_eq!((far.verdict, far.shown.as_str()), (Verdict::Disagrees, "60.0 to 65.1 %"));
+        assert_eq!(far.unit, "%");
+        let nothing = in_size(vec![f64::NAN], 6.0, |_| false, "%");
+        assert_eq!((nothing.unit, nothing.shown.as_str()), ("%", "none"));
     }
 }

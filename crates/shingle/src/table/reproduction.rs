@@ -20,13 +20,12 @@ pub(crate) fn reproduction(result: &Reproduction, color: Color) -> String {
         table.load_style(UTF8_FULL_CONDENSED);
         table.set_header(["published", "theirs", "ours", "verdict"]);
         for row in &figure.rows {
-            let theirs = row.published.map(shingle_report::numbers::figure).unwrap_or_default();
             let mut verdict = row.verdict.words().to_owned();
             if !row.reason.is_empty() {
                 verdict += &format!(": {}", row.reason);
             }
             let attribute = if row.verdict.agrees() { Attribute::Reset } else { Attribute::Bold };
-            let cells = [row.says.to_owned(), theirs, row.shown.clone()].map(Cell::new);
+            let cells = [row.says.to_owned(), row.theirs(), row.shown.clone()].map(Cell::new);
             table.add_row(cells.into_iter().chain([Cell::new(verdict).add_attribute(attribute)]));
         }
         statements += figure.rows.len();
