@@ -12,7 +12,6 @@ use shingle_store::backend::look_at_pair;
 use shingle_store::store::check::{CheckError, Findings, check};
 use shingle_store::store::trust::Known;
 
-use super::Ask;
 use crate::cli::Global;
 use crate::commands::zoned::check::{Seen, look};
 use crate::output::print;
@@ -20,8 +19,9 @@ use crate::progress::Progress;
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    #[command(flatten)]
-    ask: Ask,
+    /// The SSD: a file or block device.
+    #[arg(long, value_name = "FILE|DEV")]
+    cache: PathBuf,
     /// The disk, to see whether it was written without its cache.
     #[arg(long, value_name = "FILE|DEV")]
     disk: Option<PathBuf>,
@@ -33,17 +33,17 @@ pub(crate) struct Check {
 pub(super) fn execute(args: &Check, global: &Global) -> anyhow::Result<()> {
     let (ssd, disk) = match &args.disk {
         Some(disk) => {
-            let (ssd, disk) = look_at_pair(&args.ask.cache, disk)?;
+            let (ssd, disk) = look_at_pair(&args.cache, disk)?;
             (ssd, Some(disk))
         }
-        None => (Device::open_to_look(&args.ask.cache)?, None),
+        None => (Device::open_to_look(&args.cache)?, None),
     };
     let progress = Progress::new("checking", 0, global.quiet);
     let findings = check(&ssd, disk.as_deref(), &mut |done, all| progress.set(done, all)).map_err(
         |error| match error {
             // (Which names its device.)
             CheckError::Device(error) => anyhow!(error),
-            error => anyhow!(error).context(args.ask.cache.display().to_string()),
+            error => anyhow!(error).context(args.cache.display().to_string()),
         },
     )?;
     drop(progress);
@@ -59,7 +59,7 @@ pub(super) fn execute(args: &Check, global: &Global) -> anyhow::Result<()> {
     } else {
         print(&told(&findings, zoned.as_ref()))?;
     }
-    let cache = args.ask.cache.display();
+    let cache = args.cache.display();
     if !findings.is_sound() {
         bail!("{cache}: something is wrong, see above");
     }
