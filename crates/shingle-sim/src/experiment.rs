@@ -33,7 +33,7 @@ use drives::{DriveChoice, check_capacity, drive_choice, unused_zones};
 pub use job::{Job, run_all, unheard};
 pub use names::{check_names, check_options, takes};
 use options::{ALL, usage};
-pub use options::{DEFAULT_CACHE, ExperimentError, Options, StoreOptions, Trace};
+pub use options::{DEFAULT_CACHE, DEFAULT_POLICIES, ExperimentError, Options, StoreOptions, Trace};
 use owners::check_owners;
 use policies::{Chosen, cache_params};
 pub use sizes::{check_size, share};
@@ -51,6 +51,7 @@ pub fn plan<R: RequestList>(
     trace: &Trace<R>,
 ) -> Result<(Vec<Job>, Notes), ExperimentError> {
     let mut notes = Notes::default();
+    let mut first_left_out = None;
     served::check(options)?;
     check_owners(options, registry)?;
     let policies = policies::chosen(options, registry)?;
@@ -76,6 +77,7 @@ pub fn plan<R: RequestList>(
         let drive = match drive_choice(name, translation, &ssd, options, trace, &mut of_drive) {
             Err(ExperimentError::Usage(why)) if all => {
                 notes.add(left_out(&why), []);
+                first_left_out.get_or_insert(why);
                 continue;
             }
             drive => drive?,
@@ -116,9 +118,10 @@ pub fn plan<R: RequestList>(
                 };
                 match job.check_makes() {
                     Err(ExperimentError::Usage(why))
-                        if policy.baseline || options.policies.iter().any(|name| name == ALL) =>
+                        if policy.baseline || options.takes_what_goes() =>
                     {
                         notes.add(left_out(&why), []);
+                        first_left_out.get_or_insert(why);
                     }
                     made => {
                         if let Some(remark) = made? {
@@ -133,12 +136,12 @@ pub fn plan<R: RequestList>(
         of_drive.into_iter().for_each(|text| notes.add(text, first..jobs.len()));
     }
     if jobs.is_empty() {
-        return Err(usage("nothing of what was chosen goes together; choose by name to see why"));
+        return Err(usage(first_left_out.expect("what is not there was left out")));
     }
     Ok((jobs, notes))
 }
 
-/// Why one of `all`, or the baseline, is not there.
+/// Why one that nobody named, or the baseline, is not there.
 fn left_out(why: &str) -> String {
     format!("left out: {why}")
 }

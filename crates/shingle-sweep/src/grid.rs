@@ -3,7 +3,7 @@
 use shingle_core::params::nearest;
 use shingle_core::registry::Registry;
 use shingle_result::{Axis, Pacing};
-use shingle_sim::experiment::{Assignment, Options, check_names};
+use shingle_sim::experiment::{Assignment, DEFAULT_POLICIES, Options, check_names};
 use shingle_translation::translations;
 
 use crate::SweepError;
@@ -21,6 +21,8 @@ const MOST_CELLS: usize = 100_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
     pub(crate) axes: Vec<Axis>,
+    /// For each whether nobody named its values, but `all` of them or none: those that go with nothing are left out.
+    pub(crate) unnamed: Vec<bool>,
 }
 
 impl Grid {
@@ -34,7 +36,7 @@ impl Grid {
         let varied = parse(vary).map_err(SweepError::Usage)?;
         let settings = varied.iter().map(|axis| axis.name.as_str()).filter(|n| is_setting(n));
         let names: Vec<&str> = OUTER.into_iter().chain(settings).chain(INNER).collect();
-        let mut axes = Vec::new();
+        let (mut axes, mut unnamed) = (Vec::new(), Vec::new());
         for name in names {
             let given = match name {
                 "trace" => vec![trace.to_owned()],
@@ -49,15 +51,19 @@ impl Grid {
             };
             let varied = varied.iter().find(|axis| axis.name == name);
             let mut values = varied.map_or(given, |axis| axis.values.clone());
-            match name {
+            unnamed.push(match name {
+                "policy" if values.is_empty() => {
+                    values = DEFAULT_POLICIES.map(str::to_owned).to_vec();
+                    true
+                }
                 "policy" => spell_out(&mut values, registry.entries().iter().map(|e| e.name)),
                 "translation" => spell_out(&mut values, translations::ALL.iter().map(|e| e.name)),
-                _ => {}
-            }
+                _ => false,
+            });
             dedup(&mut values);
             axes.push(Axis { name: name.into(), values });
         }
-        let grid = Grid { axes };
+        let grid = Grid { axes, unnamed };
         let cells = grid.axes.iter().try_fold(1usize, |n, axis| n.checked_mul(axis.values.len()));
         if cells.is_none_or(|cells| cells > MOST_CELLS) {
             let why = format!("the grid has more than {MOST_CELLS} cells: vary less at a time");
@@ -147,11 +153,13 @@ fn is_setting(axis: &str) -> bool {
     axis.contains('.')
 }
 
-/// `all` stands for `names`.
-fn spell_out<'a>(values: &mut Vec<String>, names: impl Iterator<Item = &'a str>) {
-    if let Some(at) = values.iter().position(|value| value == "all") {
+/// `all` stands for `names`. Returns whether it is there.
+fn spell_out<'a>(values: &mut Vec<String>, names: impl Iterator<Item = &'a str>) -> bool {
+    let all = values.iter().position(|value| value == "all");
+    if let Some(at) = all {
         values.splice(at..=at, names.map(str::to_owned));
     }
+    all.is_some()
 }
 
 fn dedup(values: &mut Vec<String>) {

@@ -276,10 +276,11 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// A value of which no cell is left is a mistake, not something to pass over.
+    /// A value of which no cell is left is a mistake, not something to pass over, if it was named.
     fn refuse_what_goes_with_nothing(&self) -> Result<(), SweepError> {
         for (&(axis, value), why) in &self.reasons {
-            if !self.values.iter().any(|values| values[axis].contains(&value)) {
+            let was_named = !self.grid.unnamed[axis] || self.cells.is_empty();
+            if was_named && !self.values.iter().any(|values| values[axis].contains(&value)) {
                 return Err(why.clone().into());
             }
         }

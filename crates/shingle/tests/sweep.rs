@@ -246,6 +246,17 @@ fn what_makes_no_difference_is_run_once_and_what_goes_with_nothing_is_refused() 
     assert!(err.contains("left out: 1 cell at drive=st8000as0002 policy=roco"), "{err}");
     assert_eq!(folder.kept("d/results.json")["runs"].as_array().map(Vec::len), Some(3));
 
+    // What nobody named is left out, even if it goes with nothing.
+    let (_, err) = folder.said(&["sweep", SMALL, "-d", "cmr7200", "--out", "e"]);
+    assert!(err.contains("left out: 1 cell at policy=lru-band"), "{err}");
+    assert_eq!(folder.kept("e/results.json")["runs"].as_array().map(Vec::len), Some(4));
+    let (_, err) = folder.said(&["sweep", SMALL, "-p", "all", "--out", "f"]);
+    assert!(err.contains("left out: 1 cell at policy=roco"), "{err}");
+    let hm = ["-p", "none", "-t", "all", "-d", "exos-x18z"];
+    let (_, err) = folder.said(&[&["sweep", SMALL, "--out", "g"], &hm[..]].concat());
+    assert!(err.contains("left out: 1 cell at translation=dm-zoned"), "{err}");
+    folder.refuses(2, &["sweep", SMALL, "-d", "exos-x18z", "--out", "x"], &["policy `none`"]);
+
     // Wrong names are found before the trace is read, which there is not.
     for (vary, told) in [
         ("policy=lru,sca", "sac"),

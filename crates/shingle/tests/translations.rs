@@ -222,6 +222,24 @@ fn a_baseline_that_does_not_go_with_the_drive_is_left_out() {
     assert!(err.contains("left out: policy `lru` writes anywhere"), "{err}");
 }
 
+#[test]
+fn no_buffer_is_told_of_a_translation_that_has_none() {
+    for (translation, buffered) in [("log", false), ("fluid", true)] {
+        let args = ["compare", SMALL, "-d", "hm-tiny", "-t", translation, "-p", "lru,sac", "-q"];
+        let (shown, _) = done(&args);
+        assert_eq!(shown.contains(", buffer "), buffered, "{shown}");
+    }
+}
+
+#[test]
+fn policies_that_nobody_named_and_that_do_not_go_with_the_drive_are_left_out() {
+    let (out, err) = done(&["compare", SMALL, "-d", "cmr7200", "--json", "-"]);
+    let result: Value = serde_json::from_str(&out).expect("JSON");
+    let run = result["runs"].as_array().expect("runs").iter().map(|run| &run["policy"]);
+    assert_eq!(run.collect::<Vec<_>>(), ["none", "lru", "most", "sac"]);
+    assert!(err.contains("left out: policy `lru-band` works with the bands"), "{err}");
+}
+
 /// All but `others`: dm-zoned needs a larger buffer than such traces get.
 const FIGURES: &str =
     "table-3,2,3,12,13,14,15,16,17,18,19,20,21,22,23,24,25,small,decisions,history";

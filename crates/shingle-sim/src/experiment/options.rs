@@ -26,12 +26,15 @@ pub struct Trace<R = Vec<Request>> {
 /// however thinly the trace is spread over the disk.
 pub const DEFAULT_CACHE: &str = "15%";
 
+/// The policies if none are named.
+pub const DEFAULT_POLICIES: [&str; 5] = ["none", "lru", "lru-band", "most", "sac"];
+
 /// What the user asked for. Names are checked by [`super::plan`].
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Seed of a synthetic trace, for the result.
     pub seed: u64,
-    /// Policies.
+    /// Policies; those of [`DEFAULT_POLICIES`] that go with the rest, if none are named.
     pub policies: Vec<String>,
     /// Policy to run along for comparison.
     pub baseline: Option<String>,
@@ -69,7 +72,7 @@ pub struct Options {
     pub timing: Option<Timing>,
 }
 
-/// What is done if nothing is asked for, but for the policies, of which there are none.
+/// What is done if nothing is asked for.
 impl Default for Options {
     fn default() -> Options {
         Options {
@@ -124,6 +127,13 @@ pub enum ExperimentError {
     /// A run failed.
     #[error(transparent)]
     Run(#[from] RunError),
+}
+
+impl Options {
+    /// Whether nobody named each policy: then those that do not go with the rest are left out.
+    pub(super) fn takes_what_goes(&self) -> bool {
+        self.policies.is_empty() || self.policies.iter().any(|name| name == ALL)
+    }
 }
 
 pub(super) fn usage(error: impl ToString) -> ExperimentError {

@@ -3,7 +3,7 @@
 use shingle_core::params::Params;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Registry};
 
-use super::options::{ALL, ExperimentError, Options, usage};
+use super::options::{ALL, DEFAULT_POLICIES, ExperimentError, Options, usage};
 
 /// A policy with its parameters.
 #[derive(Clone)]
@@ -31,12 +31,13 @@ pub(super) fn entries(
     registry: &Registry,
 ) -> Result<Vec<(Entry, bool)>, ExperimentError> {
     let mut chosen: Vec<(Entry, bool)> = Vec::new();
-    let named = options.policies.iter().filter(|name| *name != ALL);
+    let named = options.policies.iter().map(String::as_str).filter(|name| *name != ALL);
+    let by_default = if options.policies.is_empty() { &DEFAULT_POLICIES[..] } else { &[] };
     let mut entries: Vec<&Entry> = Vec::new();
     if options.policies.iter().any(|name| name == ALL) {
         entries.extend(registry.entries());
     }
-    for name in named {
+    for name in named.chain(by_default.iter().copied()) {
         entries.push(registry.get(name).map_err(usage)?);
     }
     for entry in entries {

@@ -12,21 +12,15 @@ use super::setup::{
 };
 use super::traces::{DEFAULT_TRACE, Traces, seed};
 use crate::Usage;
-use crate::cli::{Executor, Global, SetupArgs};
+use crate::cli::{Global, SetupArgs};
 use crate::config::Config;
 use crate::{output, table};
-
-/// Policies compared when none are named.
-pub(super) const DEFAULT_POLICIES: [&str; 5] = ["none", "lru", "lru-band", "most", "sac"];
-
-/// Of these, those that know more than a store can.
-const ONLY_SIMULATED: [&str; 1] = ["lru-band"];
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) setup: SetupArgs,
-    /// Policies; `all` for all that go with the drive. [default: none,lru,lru-band,most,sac]
+    /// Policies; `all` for all that go with the drive. [default: those of none,lru,lru-band,most,sac that do]
     #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) policies: Vec<String>,
     /// Repeat a synthetic trace with so many seeds, from --seed on, and show least and most.
@@ -92,12 +86,6 @@ impl Comparison {
             }
             baseline = baseline.or_else(|| config.baseline.clone());
             seeds = seeds.or(config.seeds);
-        }
-        if policies.is_empty() {
-            policies = DEFAULT_POLICIES.map(str::to_owned).to_vec();
-            if setup.executor == Some(Executor::Store) {
-                policies.retain(|name| !ONLY_SIMULATED.contains(&name.as_str()));
-            }
         }
         // Translations alone are compared with each other.
         let alone = policies == ["none"] && setup.translations.len() > 1;

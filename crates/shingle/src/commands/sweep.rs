@@ -10,7 +10,6 @@ use shingle_result::Report;
 use shingle_sim::experiment::Options;
 use shingle_sweep::{Order, Plan, PlanTrace, Shard, merge};
 
-use super::compare::DEFAULT_POLICIES;
 use super::setup::{check_files, check_pacing, check_store, deliver, options, pool};
 use super::traces::{DEFAULT_TRACE, Traces};
 use crate::Usage;
@@ -29,7 +28,7 @@ pub(crate) struct Sweep {
     command: Option<SweepCommand>,
     #[command(flatten)]
     setup: SetupArgs,
-    /// Policies; `all` for all that go with the drives. [default: none,lru,lru-band,most,sac]
+    /// Policies; `all` for all that go with the drives. [default: those of none,lru,lru-band,most,sac that do]
     #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
     policies: Vec<String>,
     /// What else is varied: trace, seed, pacing, drive, translation, ssd, cache, policy, or OWNER.NAME
@@ -153,9 +152,6 @@ impl Grid {
             }
         }
         check_given(&args.vary, &policies, &setup)?;
-        if policies.is_empty() {
-            policies = DEFAULT_POLICIES.map(str::to_owned).to_vec();
-        }
         Ok(Grid { setup, policies, vary: args.vary.clone() })
     }
 
