@@ -4,8 +4,9 @@
 //! What is in use is refused whatever the user says. What holds something is refused unless its
 //! serial is given. A disk holds something if a file system, a partition table or a cache of
 //! `shingle store` has left its mark there, or if of blocks spread over it one is neither zero nor
-//! written by a probe. The disk *behind* a store has no mark of its own: while it is served it is in
-//! use, and at other times it is known by what it holds, as any disk is.
+//! written by a probe. So does the disk *behind* a store, be it empty: what clients wrote may be on the
+//! SSD only. While it is served it is in use; at other times a file says so by its mark. A block
+//! device has none, and is known by what it holds, as any disk is.
 
 use std::fs;
 use std::io;
@@ -13,7 +14,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use shingle_core::units::BLOCK_BYTES;
-use shingle_device::{Device, DeviceError, SIGNATURE_PAGES, sampled_blocks, signature_in};
+use shingle_device::{Device, DeviceError, Mark, SIGNATURE_PAGES, sampled_blocks, signature_in};
 use shingle_engine::format::layout::{Copy, SUPERBLOCKS};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
@@ -148,6 +149,13 @@ pub fn allow(path: &Path, destroy: Option<&str>) -> Result<Allowed, Refusal> {
         blocks: device.blocks(),
         zones: folder.as_deref().and_then(sysfs::zones),
     };
+    let mark = Mark::of(&device).map_err(|error| open(io::Error::other(error)))?;
+    if let (None, Some(cache)) = (destroy, mark.and_then(|mark| mark.cache(None))) {
+        let what = format!(
+            "the data of cache {cache} of `shingle store`, which its SSD may have a part of: detach that first"
+        );
+        return Err(Refusal::Occupied { name: facts.name, what, serial: facts.serial });
+    }
     may_go(&facts, &mut &device, destroy)?;
     Ok(Allowed { device, facts })
 }

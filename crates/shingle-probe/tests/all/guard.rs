@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::common::content;
 use shingle_core::registry::Registry;
-use shingle_device::Device;
+use shingle_device::{Device, Mark};
 use shingle_engine::settings::Settings;
 use shingle_probe::guard::{Allowed, BYTES_MIN, Refusal, allow};
 use shingle_store::store::create::{Consent, create};
@@ -119,6 +119,8 @@ fn a_cache_is_occupied_and_what_holds_unmarked_data_too() {
     let made =
         create(&cache, &behind, &Settings::new("lru"), &Registry::default(), Consent::default());
     let name = uuid::Uuid::from_bytes(made.expect("made").uuid).to_string();
+    // (Not where the file system keeps no attributes.)
+    let is_marked = Mark::of(&behind).expect("told").is_some();
     // Whoever serves a store has both of them open.
     for path in [&ssd, &disk] {
         let refusal = refused(path, Some("disk.img"), "in use");
@@ -126,7 +128,17 @@ fn a_cache_is_occupied_and_what_holds_unmarked_data_too() {
     }
     drop((cache, behind));
     is_occupied(&ssd, &format!("{name}, a cache of `shingle store`"));
-    is_occupied(&disk, "data, at byte 0");
+    is_occupied(&disk, if is_marked { &name } else { "data, at byte 0" });
+    // What clients wrote may be on the SSD only.
+    File::options()
+        .write(true)
+        .open(&disk)
+        .expect("opened")
+        .write_all_at(&[0; 64 << 10], 0)
+        .expect("emptied");
+    if is_marked {
+        is_occupied(&disk, &format!("the data of cache {name}"));
+    }
     // One superblock is damaged: it is a cache all the same. Both: still nothing that may go.
     let file = File::options().write(true).open(&ssd).expect("opened");
     file.write_all_at(&[1], 100).expect("damaged");
