@@ -32,7 +32,6 @@ use super::shared::{Devices, Shared};
 use super::status::{Recording, SCHEMA, Status};
 use super::trust;
 use crate::backend::{Beside, Ready, Store, Tell};
-use crate::measures::saved::Place;
 use crate::ublk;
 
 /// Makes who is told of everything that happens, of a cache with these settings, so many slots and a
@@ -141,7 +140,7 @@ impl Cache {
         let told = move |path: &Path, error: &io::Error| {
             all(Notice::Counters(export.clone(), path.to_owned(), error.to_string()));
         };
-        let place = common.counters.as_deref().map(|folder| Place::new(folder, uuid));
+        let kept_in = common.counters.as_deref().map(|folder| (folder, uuid));
         let shared = Arc::new(Shared {
             handle: store.handle().clone(),
             server: common.server.clone(),
@@ -152,7 +151,7 @@ impl Cache {
             watch,
             frees_trimmed,
             fixed: Mutex::new(fixed),
-            counters: Counters::begin(place, told)?,
+            counters: Counters::begin(kept_in, told),
             uuid,
             devices: Mutex::new(Devices {
                 ssd: options.ssd.display().to_string(),

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use shingle_engine::{DirtyAges, JournalStatus, Status};
+use uuid::Uuid;
 
 use crate::measures::saved::Place;
 use crate::measures::{DevicesNow, Now, Requests, Totals, ZonedTotals};
@@ -31,11 +32,11 @@ struct Kept {
 }
 
 impl Counters {
-    /// `tell` is told of a place that is of no use, once.
+    /// Kept in this folder for this cache; `tell` is told of a place that is of no use, once.
     pub(super) fn begin(
-        place: Option<io::Result<Place>>,
+        kept_in: Option<(&Path, Uuid)>,
         tell: impl Fn(&Path, &io::Error) + Send + Sync + 'static,
-    ) -> io::Result<Counters> {
+    ) -> Counters {
         let mut kept = Kept {
             place: None,
             earlier: Totals::default(),
@@ -43,18 +44,20 @@ impl Counters {
             zoned: ZonedTotals::default(),
             own: Totals::default(),
         };
-        match place.map(|place| place.map(|place| (place.read(), place))) {
+        match kept_in.map(|(folder, cache)| (folder, Place::new(folder, cache))) {
             None => {}
-            Some(Err(error)) => tell(Path::new("the folder of counters"), &error),
-            Some(Ok((Ok(earlier), place))) => (kept.earlier, kept.place) = (earlier, Some(place)),
-            // (What is damaged is written anew, and says so this once.)
-            Some(Ok((Err(error), place))) => {
-                tell(place.path(), &error);
+            Some((folder, Err(error))) => tell(folder, &error),
+            Some((_, Ok(place))) => {
+                match place.read() {
+                    Ok(earlier) => kept.earlier = earlier,
+                    // (What is damaged is written anew, and says so this once.)
+                    Err(error) => tell(place.path(), &error),
+                }
                 kept.place = Some(place);
             }
         }
         kept.last.0 = kept.earlier.clone();
-        Ok(Counters { requests: Arc::default(), kept: Mutex::new(kept), tell: Box::new(tell) })
+        Counters { requests: Arc::default(), kept: Mutex::new(kept), tell: Box::new(tell) }
     }
 
     pub(super) fn requests(&self) -> Arc<Requests> {
@@ -182,8 +185,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_folder_that_cannot_be_is_told_by_its_name() {
+        let file = tempfile::NamedTempFile::new().expect("made");
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let tell = told.clone();
+        let counters = Counters::begin(Some((file.path(), Uuid::nil())), move |path, _| {
+            tell.lock().expect("had").push(path.to_owned());
+        });
+        assert!(!counters.are_kept());
+        assert_eq!(*told.lock().expect("had"), [file.path()]);
+    }
+
+    #[test]
     fn an_engine_that_counts_anew_makes_no_sum_smaller() {
-        let counters = Counters::begin(None, |_, _| {}).expect("no place is needed");
+        let counters = Counters::begin(None, |_, _| {});
         let told = |records, commits| {
             let mut status = Status::default();
             (status.journal.records, status.journal.commits) = (records, commits);
