@@ -1,32 +1,12 @@
 //! What formats of records of one size share: records in, checked requests out.
 
+use super::decode::Decode;
 use crate::arrange::{Records, fill_from};
 use crate::error::{Kind, Place, Problem, TraceError};
 use crate::input::Input;
 use crate::reorder::Reorder;
 use crate::source::{Gate, Raw};
 use crate::volume::Volumes;
-
-/// Makes a request of a record.
-pub(super) trait Decode: Send {
-    /// `None` if the record is of no concern.
-    fn decode(&mut self, record: &[u8]) -> Result<Option<Raw>, Problem>;
-
-    /// The volumes, if the format knows some.
-    fn volumes(&self) -> Option<&Volumes> {
-        None
-    }
-
-    /// Why there was not a single request.
-    fn nothing(&self) -> Problem {
-        Problem::new(Kind::Empty, "holds no request")
-    }
-
-    /// What the user should know.
-    fn warning(&self) -> Option<String> {
-        None
-    }
-}
 
 /// A source of records of one size.
 pub(super) struct Fixed<D> {

@@ -14,7 +14,8 @@
 
 use shingle_core::units::Op;
 
-use super::text::{Decode, TextSource};
+use super::decode::Decode;
+use super::text::TextSource;
 use super::{Decoded, Format, Match, Options};
 use crate::error::{Kind, Place, Problem, TraceError, shown};
 use crate::input::Input;

@@ -19,7 +19,8 @@
 
 use shingle_core::units::Op;
 
-use super::binary::{Decode, Fixed, part};
+use super::binary::{Fixed, part};
+use super::decode::Decode;
 use super::oracle_general::{assumed_op, request, unit};
 use super::{Decoded, Format, Match, Options};
 use crate::error::{Kind, Place, Problem, TraceError};
@@ -149,6 +150,10 @@ impl Decode for Lcs {
 
     fn volumes(&self) -> Option<&Volumes> {
         self.volumes.as_ref()
+    }
+
+    fn nothing(&self) -> Problem {
+        Problem::new(Kind::Empty, "holds no request")
     }
 
     fn warning(&self) -> Option<String> {

@@ -9,6 +9,7 @@ mod binary;
 mod blkparse;
 pub(crate) mod blktrace;
 mod csv;
+mod decode;
 mod emmc;
 pub mod evidence;
 mod fields;

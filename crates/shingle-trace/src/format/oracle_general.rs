@@ -19,10 +19,11 @@
 
 use shingle_core::units::{NS_PER_S, Op, SECTOR_BYTES};
 
-use super::binary::{Decode, Fixed, part};
+use super::binary::{Fixed, part};
+use super::decode::Decode;
 use super::text::is_binary;
 use super::{Decoded, Evidence, Format, Match, Options, csv};
-use crate::error::{Place, Problem, TraceError, shown};
+use crate::error::{Kind, Place, Problem, TraceError, shown};
 use crate::input::Input;
 use crate::source::Raw;
 
@@ -121,6 +122,10 @@ impl Decode for OracleGeneral {
         let (id, bytes) =
             (u64::from_le_bytes(part(record, 4)), u32::from_le_bytes(part(record, 12)));
         request(seconds, id, u64::from(bytes), self.op, self.unit).map(Some)
+    }
+
+    fn nothing(&self) -> Problem {
+        Problem::new(Kind::Empty, "holds no request")
     }
 
     fn warning(&self) -> Option<String> {

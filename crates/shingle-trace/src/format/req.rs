@@ -8,7 +8,8 @@
 
 use shingle_core::units::BLOCK_BYTES;
 
-use super::text::{self, Decode, TextSource};
+use super::decode::Decode;
+use super::text::{self, TextSource};
 use super::{Decoded, Format, Match, Options, number};
 use crate::error::{Problem, TraceError};
 use crate::input::Input;

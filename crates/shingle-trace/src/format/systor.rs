@@ -13,7 +13,8 @@
 
 use shingle_core::units::{NS_PER_S, Op};
 
-use super::text::{self, Decode, TextSource};
+use super::decode::Decode;
+use super::text::{self, TextSource};
 use super::{Decoded, Evidence, Format, Match, Options, fields, number};
 use crate::error::{Problem, TraceError};
 use crate::input::{Input, PEEK_BYTES_MAX};

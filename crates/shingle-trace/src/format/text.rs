@@ -2,6 +2,7 @@
 
 use shingle_core::units::{Op, SECTOR_BYTES};
 
+use super::decode::Decode;
 use super::{Decoded, Options, number};
 use crate::arrange::Records;
 use crate::error::{Kind, Place, Problem, TraceError, shown};
@@ -9,32 +10,6 @@ use crate::input::{Input, PEEK_BYTES_MAX};
 use crate::reorder::Reorder;
 use crate::source::{Gate, Raw};
 use crate::volume::Volumes;
-
-/// Makes a request of a line.
-pub(super) trait Decode: Send {
-    /// `None` if the line is of no concern (another volume).
-    fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem>;
-
-    /// A second request of the line decoded last, to be asked for until there is none.
-    fn owed(&mut self) -> Option<Raw> {
-        None
-    }
-
-    /// The volumes, if the format knows some.
-    fn volumes(&self) -> Option<&Volumes> {
-        None
-    }
-
-    /// Why there was not a single request.
-    fn nothing(&self) -> Problem {
-        Problem::new(Kind::Empty, "holds no request: only blank lines, comments or a header")
-    }
-
-    /// What the user should know.
-    fn warning(&self) -> Option<String> {
-        None
-    }
-}
 
 /// A source of lines.
 pub(super) struct TextSource<D> {

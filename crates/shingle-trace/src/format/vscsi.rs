@@ -18,7 +18,8 @@
 
 use shingle_core::units::{Op, SECTOR_BYTES};
 
-use super::binary::{Decode, Fixed, part};
+use super::binary::{Fixed, part};
+use super::decode::Decode;
 use super::{Decoded, Evidence, Format, Match, Options};
 use crate::error::{Kind, Place, Problem, TraceError};
 use crate::input::Input;

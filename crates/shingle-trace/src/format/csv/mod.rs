@@ -45,7 +45,8 @@ use map::{Column, Device, Header, Map, ROLES, Size, Sized, Time};
 pub(super) use map::{Role, size_unit};
 use shingle_core::units::{Op, SECTOR_BYTES};
 
-use super::text::{self, Decode, TextSource};
+use super::decode::Decode;
+use super::text::{self, TextSource};
 use super::units::Columns;
 use super::{Decoded, Evidence, Format, Match, Options, number};
 use crate::error::{Kind, Place, Problem, TraceError, shown};
