@@ -17,6 +17,7 @@ use shingle_core::units::Block;
 use shingle_translation::{Piece, Place};
 use shingle_zoned::{Condition, ZoneReport};
 
+use crate::saved::Record;
 use crate::whereabouts::Whereabouts;
 
 /// See the module.
@@ -48,6 +49,13 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// What the map says of a logical zone.
+    pub(crate) fn record(&self, logical: u32) -> Record {
+        let (physical, pointer) =
+            (self.physical[logical as usize], self.pointers[logical as usize]);
+        Record::Zone { logical, physical, pointer }
+    }
+
     /// The logical zone is another physical one now.
     pub(crate) fn move_to(&mut self, logical: u32, physical: u32, pointer: u32) {
         let old = std::mem::replace(&mut self.physical[logical as usize], physical);

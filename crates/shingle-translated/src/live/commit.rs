@@ -83,9 +83,8 @@ impl Works {
         {
             let map = shared.map();
             if !self.bugs.has(Bug::ZonesNotLogged) {
-                records.extend(
-                    self.table.unlogged.iter().map(|&logical| zone_record(&self.table, logical)),
-                );
+                records
+                    .extend(self.table.unlogged.iter().map(|&logical| self.table.record(logical)));
             }
             for range in self.unlogged.iter() {
                 let pieces = map.whereabouts.pieces(range);
@@ -130,8 +129,7 @@ impl Works {
         if records_of(&map.whereabouts, &self.table, &map.lost) > room {
             return Err(Stop::MapFull { runs, room });
         }
-        let zones =
-            (0..self.table.physical.len() as u32).map(|logical| zone_record(&self.table, logical));
+        let zones = (0..self.table.physical.len() as u32).map(|logical| self.table.record(logical));
         let runs = map.whereabouts.all().flat_map(|(block, piece)| run_records(block, piece));
         let lost =
             if self.bugs.has(Bug::LossForgotten) { Ranges::default() } else { map.lost.clone() };
@@ -145,6 +143,42 @@ impl Works {
         Ok(())
     }
 
+    /// A commit took so many pages of the log, and the map is durable: writes some of it anew, if it is time.
+    fn rewrite_some(&mut self, shared: &Shared, log_pages: u32) -> Result<(), Stop> {
+        if self.rewriting.is_none() {
+            if !self.saver.is_half_full() {
+                return Ok(());
+            }
+            self.saver.begin_next();
+        }
+        let mut rewriting = self.rewriting.take().unwrap_or_default();
+        let records = self.saver.portions().for_a_page * log_pages as usize;
+        // (Without room, the whole map is written when the log is full.)
+        if rewriting.go_on(shared, &self.table, &mut self.saver, records)? {
+            self.rewriting = Some(rewriting);
+        }
+        Ok(())
+    }
+
+    /// The commit under way goes into the log of the new checkpoint, which counts from then on. False if it has no room there.
+    fn end_rewriting(&mut self, shared: &Shared, records: &[Record]) -> Result<bool, Stop> {
+        let mut all = match self.rewriting.take() {
+            Some(rewriting) if !self.bugs.has(Bug::ChangesForgotten) => {
+                rewriting.behind(&self.table, &shared.map())
+            }
+            _ => Vec::new(),
+        };
+        all.extend_from_slice(records);
+        if !self.saver.catch_up(&shared.disk, &all)? {
+            return Ok(false);
+        }
+        self.saver.name_next(&shared.disk)?;
+        self.commits += 1;
+        self.checkpoints += 1;
+        self.beside_works += 1;
+        Ok(true)
+    }
+
     fn committed(&mut self) {
         self.points += 1;
         self.table.committed();
@@ -155,11 +189,6 @@ impl Works {
         self.hosts.insert(self.writing.clone());
         self.loss_unlogged = false;
     }
-}
-
-pub(super) fn zone_record(table: &Table, logical: u32) -> Record {
-    let (physical, pointer) = (table.physical[logical as usize], table.pointers[logical as usize]);
-    Record::Zone { logical, physical, pointer }
 }
 
 /// Records of a checkpoint, at most.

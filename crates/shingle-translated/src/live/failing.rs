@@ -13,24 +13,8 @@
 //! If the way on fails, too, it is tried again by the next work. Readers go on.
 
 use super::Shared;
-use super::works::{Stop, Works};
+use super::works::{Failure, Since, Stop, Works};
 use crate::bugs::Bug;
-
-/// From where works can go on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Since {
-    /// From what readers know.
-    Published,
-    /// From the durable map.
-    Durable,
-}
-
-/// What failed and is not put right.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Failure {
-    pub(super) what: String,
-    pub(super) since: Since,
-}
 
 impl Works {
     /// Something has failed.

@@ -14,12 +14,10 @@ use shingle_translation::{
 use shingle_zoned::{ZoneReport, ZonedDisk};
 
 use super::commit::records_of;
-use super::failing::Since;
 use super::reading::Map;
-use super::source::Source;
 use super::telling::sum;
 use super::watched::Watched;
-use super::works::{Stop, Works};
+use super::works::{Since, Source, Stop, Works};
 use super::{LiveDisk, Plan, Shared, Waiting};
 use crate::bugs::{Bug, Seeded};
 use crate::error::OpenError;

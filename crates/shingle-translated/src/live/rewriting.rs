@@ -7,12 +7,12 @@
 use std::collections::BTreeSet;
 
 use shingle_core::ranges::Ranges;
+use shingle_zoned::ZonedError;
 
 use super::Shared;
-use super::commit::zone_record;
-use super::works::{Stop, Works};
-use crate::bugs::Bug;
+use super::reading::Map;
 use crate::saved::{RECORDS, Record, Saver, lost_records, run_records};
+use crate::zones::Table;
 
 /// Records that are put together at a time.
 const AT_A_TIME: usize = 128 * RECORDS as usize;
@@ -46,16 +46,12 @@ impl Rewriting {
     pub(super) fn is_nearly_done(&self, saver: &Saver) -> bool {
         self.written && self.zones_behind.len() + self.behind.len() <= saver.portions().few
     }
-}
 
-impl Works {
     /// What the log of the new checkpoint lacks, without what the commit under way says.
-    pub(super) fn behind(&self, shared: &Shared) -> Vec<Record> {
-        let Some(rewriting) = &self.rewriting else { return Vec::new() };
-        let zones = rewriting.zones_behind.iter().map(|&logical| zone_record(&self.table, logical));
+    pub(super) fn behind(&self, table: &Table, map: &Map) -> Vec<Record> {
+        let zones = self.zones_behind.iter().map(|&logical| table.record(logical));
         let mut records: Vec<Record> = zones.collect();
-        let map = shared.map();
-        for range in rewriting.behind.iter() {
+        for range in self.behind.iter() {
             let pieces = map.whereabouts.pieces(range);
             records.extend(pieces.flat_map(|(block, piece)| run_records(block, piece)));
         }
@@ -64,63 +60,59 @@ impl Works {
         records
     }
 
-    /// A commit took so many pages of the log, and the map is durable: writes some of it anew, if it is time.
-    pub(super) fn rewrite_some(&mut self, shared: &Shared, log_pages: u32) -> Result<(), Stop> {
-        if self.rewriting.is_none() {
-            if !self.saver.is_half_full() {
-                return Ok(());
-            }
-            self.saver.begin_next();
-            self.rewriting = Some(Rewriting::default());
-        }
-        let Some(mut rewriting) = self.rewriting.take() else { return Ok(()) };
-        let mut left = self.saver.portions().for_a_page * log_pages as usize;
-        while left > 0 && !rewriting.is_nearly_done(&self.saver) {
-            let count = left.min(AT_A_TIME);
-            left -= count;
-            let goes_on = match rewriting.written {
-                false => self.write_more(shared, &mut rewriting, count)?,
-                true => self.catch_up(shared, &mut rewriting, count)?,
+    /// The map is durable: writes some more of it, about so many records. False if there is no room for it.
+    pub(super) fn go_on(
+        &mut self,
+        shared: &Shared,
+        table: &Table,
+        saver: &mut Saver,
+        mut records: usize,
+    ) -> Result<bool, ZonedError> {
+        while records > 0 && !self.is_nearly_done(saver) {
+            let count = records.min(AT_A_TIME);
+            records -= count;
+            let goes_on = match self.written {
+                false => self.write_more(shared, table, saver, count)?,
+                true => self.catch_up(shared, table, saver, count)?,
             };
             if !goes_on {
-                // There is no room for it: the whole map is written when the log is full.
-                return Ok(());
+                return Ok(false);
             }
         }
-        self.rewriting = Some(rewriting);
-        Ok(())
+        Ok(true)
     }
 
     fn write_more(
         &mut self,
         shared: &Shared,
-        rewriting: &mut Rewriting,
+        table: &Table,
+        saver: &mut Saver,
         count: usize,
-    ) -> Result<bool, Stop> {
+    ) -> Result<bool, ZonedError> {
         let map = shared.map();
-        let mut records = std::mem::take(&mut rewriting.rest);
+        let mut records = std::mem::take(&mut self.rest);
         let count = records.len() + count;
-        if !std::mem::replace(&mut rewriting.begun, true) {
+        if !std::mem::replace(&mut self.begun, true) {
             records.extend(lost_records(&map.lost));
         }
-        let zones = self.table.physical.len() as u32;
-        while records.len() < count && rewriting.zone < zones {
-            records.push(zone_record(&self.table, rewriting.zone));
-            rewriting.zone += 1;
+        let zones = table.physical.len() as u32;
+        while records.len() < count && self.zone < zones {
+            records.push(table.record(self.zone));
+            self.zone += 1;
         }
-        if rewriting.zone == zones {
-            for (block, piece) in map.whereabouts.from(rewriting.block) {
+        if self.zone == zones {
+            for (block, piece) in map.whereabouts.from(self.block) {
                 if records.len() >= count {
                     break;
                 }
                 records.extend(run_records(block, piece));
-                rewriting.block = block.0 + piece.count;
+                self.block = block.0 + piece.count;
             }
         }
         let last = records.len() < count;
         if last {
-            rewriting.block = map.whereabouts.blocks();
-            rewriting.written = true;
+            self.block = map.whereabouts.blocks();
+            self.written = true;
             records.extend(lost_records(&map.lost));
             if records.is_empty() {
                 // The last page says that it is.
@@ -130,58 +122,39 @@ impl Works {
             }
         } else {
             let whole = records.len() / RECORDS as usize * RECORDS as usize;
-            rewriting.rest = records.split_off(whole);
+            self.rest = records.split_off(whole);
         }
         drop(map);
-        Ok(self.saver.go_on_with_next(&shared.disk, &records, last)?)
+        saver.go_on_with_next(&shared.disk, &records, last)
     }
 
     fn catch_up(
         &mut self,
         shared: &Shared,
-        rewriting: &mut Rewriting,
+        table: &Table,
+        saver: &mut Saver,
         count: usize,
-    ) -> Result<bool, Stop> {
+    ) -> Result<bool, ZonedError> {
         let map = shared.map();
         let mut records = Vec::new();
         while records.len() < count
-            && let Some(logical) = rewriting.zones_behind.pop_first()
+            && let Some(logical) = self.zones_behind.pop_first()
         {
-            records.push(zone_record(&self.table, logical));
+            records.push(table.record(logical));
         }
         while records.len() < count
-            && let Some(range) = rewriting.behind.pop_first()
+            && let Some(range) = self.behind.pop_first()
         {
             for (block, piece) in map.whereabouts.pieces(range) {
                 records.extend(run_records(block, piece));
             }
         }
         drop(map);
-        for records in records.chunks(self.saver.portions().of_a_commit) {
-            if !self.saver.catch_up(&shared.disk, records)? {
+        for records in records.chunks(saver.portions().of_a_commit) {
+            if !saver.catch_up(&shared.disk, records)? {
                 return Ok(false);
             }
         }
-        Ok(true)
-    }
-
-    /// The commit under way goes into the log of the new checkpoint, which counts from then on. False if it has no room there.
-    pub(super) fn end_rewriting(
-        &mut self,
-        shared: &Shared,
-        records: &[Record],
-    ) -> Result<bool, Stop> {
-        let behind =
-            if self.bugs.has(Bug::ChangesForgotten) { Vec::new() } else { self.behind(shared) };
-        let all: Vec<Record> = behind.into_iter().chain(records.iter().copied()).collect();
-        self.rewriting = None;
-        if !self.saver.catch_up(&shared.disk, &all)? {
-            return Ok(false);
-        }
-        self.saver.name_next(&shared.disk)?;
-        self.commits += 1;
-        self.checkpoints += 1;
-        self.beside_works += 1;
         Ok(true)
     }
 }

@@ -12,23 +12,9 @@ use shingle_translation::{Place, Step};
 use shingle_zoned::{Reason, ZonedDisk as _};
 
 use super::Shared;
-use super::works::{Stop, Works};
+use super::works::{Source, Stop, Works};
 use crate::bugs::Bug;
 use crate::saved::Areas;
-
-/// What the memory of the executor holds of a block: where its data are, as long as the work lasts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum Source {
-    /// Nothing: zeros.
-    #[default]
-    Zeros,
-    /// What a zone that has failed did not have. It was lost then.
-    Gone,
-    /// So many blocks into what the host writes.
-    Host(u32),
-    /// A block of the disk, what place of the translation's that was, and how often the map had become durable then.
-    Disk { at: Block, place: Place, point: u64 },
-}
 
 /// What becomes of blocks that are in memory. Some of them, counted from the first, are gone: these are zeros.
 pub(super) type Writes<'a> =

@@ -5,12 +5,10 @@ use std::ops::Range;
 use shingle_core::ranges::Ranges;
 use shingle_core::units::{Block, Zone};
 use shingle_engine::{Buffer, IO_PAGES_MAX};
-use shingle_translation::{Action, Counters, Executor, Queue, Work};
+use shingle_translation::{Action, Counters, Executor, Place, Queue, Work};
 use shingle_zoned::{Condition, Operation, Reason, ZonedDisk as _, ZonedError};
 
-use super::failing::Failure;
 use super::rewriting::Rewriting;
-use super::source::Source;
 use super::{Plan, Shared};
 use crate::bugs::{Bug, Seeded};
 use crate::saved::Saver;
@@ -67,6 +65,20 @@ pub(super) struct Works {
     pub(super) bugs: Seeded,
 }
 
+/// What the memory of the executor holds of a block: where its data are, as long as the work lasts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Source {
+    /// Nothing: zeros.
+    #[default]
+    Zeros,
+    /// What a zone that has failed did not have. It was lost then.
+    Gone,
+    /// So many blocks into what the host writes.
+    Host(u32),
+    /// A block of the disk, what place of the translation's that was, and how often the map had become durable then.
+    Disk { at: Block, place: Place, point: u64 },
+}
+
 /// Why a work cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Stop {
@@ -91,6 +103,22 @@ impl Stop {
     pub(super) fn forgets(&self) -> bool {
         matches!(self, Stop::Disk(error) if error.operation == Operation::Flush)
     }
+}
+
+/// From where works can go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Since {
+    /// From what readers know.
+    Published,
+    /// From the durable map.
+    Durable,
+}
+
+/// What failed and is not put right.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Failure {
+    pub(super) what: String,
+    pub(super) since: Since,
 }
 
 impl Works {
