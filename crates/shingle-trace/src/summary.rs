@@ -98,12 +98,12 @@ pub struct Summary {
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) requests: PerOp,
-    pub(crate) bytes: PerOp,
-    pub(crate) read_blocks: u64,
-    pub(crate) write_blocks: u64,
-    pub(crate) end_bytes: u64,
-    pub(crate) last: Nanos,
-    pub(crate) touched: Touched,
+    bytes: PerOp,
+    read_blocks: u64,
+    write_blocks: u64,
+    end_bytes: u64,
+    last: Nanos,
+    touched: Touched,
 }
 
 impl Tally {
@@ -118,6 +118,23 @@ impl Tally {
             Op::Trim | Op::Flush => return,
         }
         self.touched.access(request.first().0, request.blocks(), request.op == Op::Write);
+    }
+
+    /// Of it a summary has this; what [`Counted`] finds out besides is left out.
+    pub(crate) fn summary(&self) -> Summary {
+        Summary {
+            requests: self.requests,
+            bytes: self.bytes,
+            read_blocks: self.read_blocks,
+            write_blocks: self.write_blocks,
+            distinct_blocks: self.touched.blocks(),
+            distinct_written_blocks: self.touched.written_blocks(),
+            accessed_zones: self.touched.zones(),
+            written_zones: self.touched.written_zones(),
+            end_bytes: self.end_bytes,
+            last: self.last,
+            ..Summary::default()
+        }
     }
 }
 
@@ -169,24 +186,13 @@ impl Counted {
     #[must_use]
     pub fn summary(mut self) -> Summary {
         *self.sizes.entry(self.size.0).or_default() += self.size.1;
-        let Tally { requests, bytes, read_blocks, write_blocks, end_bytes, last, touched } =
-            self.tally;
         Summary {
-            requests,
-            bytes,
-            read_blocks,
-            write_blocks,
-            distinct_blocks: touched.blocks(),
-            distinct_written_blocks: touched.written_blocks(),
-            accessed_zones: touched.zones(),
-            written_zones: touched.written_zones(),
             written_large_zones: self.large.len() as u64,
-            end_bytes,
             first: self.first.unwrap_or(Nanos::ZERO),
-            last,
             longest_idle: self.longest_idle,
             unaligned_requests: self.unaligned_requests,
             sizes: quantiles(self.sizes),
+            ..self.tally.summary()
         }
     }
 }

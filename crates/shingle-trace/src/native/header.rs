@@ -21,27 +21,16 @@ const UNCHECKED_BYTES: usize = 16;
 /// Of each name.
 const NAME_BYTES_MAX: usize = 4096;
 
+/// Sums that a header has beside the requests.
+const SUMS: usize = 10;
+
 /// The summary that a file records of itself, and where it came from.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Recorded {
     /// Requests.
     pub requests: PerOp,
-    /// Their bytes.
-    pub bytes: PerOp,
-    /// Blocks (4 KiB) that reads access.
-    pub read_blocks: u64,
-    /// Blocks that writes access.
-    pub write_blocks: u64,
-    /// Different blocks among both.
-    pub distinct_blocks: u64,
-    /// Different blocks that are written.
-    pub distinct_written_blocks: u64,
-    /// 5,000-block zones in which any block is read or written.
-    pub accessed_zones: u64,
-    /// 5,000-block zones in which any block is written.
-    pub written_zones: u64,
-    /// One past the highest byte of any request.
-    pub end_bytes: u64,
+    /// What else adds up of them.
+    sums: [u64; SUMS],
     /// Arrival of the last request, in nanoseconds.
     pub last_ns: u64,
     /// The trace that was converted, if it was said.
@@ -52,34 +41,32 @@ pub struct Recorded {
 
 impl Recorded {
     pub(crate) fn of(tally: &Tally, source: String, tool: String) -> Recorded {
-        Recorded {
-            requests: tally.requests,
-            bytes: tally.bytes,
-            read_blocks: tally.read_blocks,
-            write_blocks: tally.write_blocks,
-            distinct_blocks: tally.touched.blocks(),
-            distinct_written_blocks: tally.touched.written_blocks(),
-            accessed_zones: tally.touched.zones(),
-            written_zones: tally.touched.written_zones(),
-            end_bytes: tally.end_bytes,
-            last_ns: tally.last.0,
-            source,
-            tool,
-        }
+        let summary = tally.summary();
+        let (requests, last_ns) = (summary.requests, summary.last.0);
+        Recorded { requests, sums: sums(&summary), last_ns, source, tool }
     }
 
     /// Whether the counts are those of `summary`.
     #[must_use]
     pub fn agrees(&self, summary: &Summary) -> bool {
-        self.requests == summary.requests
-            && self.bytes == summary.bytes
-            && (self.read_blocks, self.write_blocks) == (summary.read_blocks, summary.write_blocks)
-            && self.distinct_blocks == summary.distinct_blocks
-            && self.distinct_written_blocks == summary.distinct_written_blocks
-            && self.accessed_zones == summary.accessed_zones
-            && self.written_zones == summary.written_zones
-            && self.end_bytes == summary.end_bytes
+        self.requests == summary.requests && self.sums == sums(summary)
     }
+}
+
+/// In the order of the header.
+fn sums(summary: &Summary) -> [u64; SUMS] {
+    [
+        summary.bytes.read,
+        summary.bytes.write,
+        summary.bytes.trim,
+        summary.read_blocks,
+        summary.write_blocks,
+        summary.distinct_blocks,
+        summary.distinct_written_blocks,
+        summary.accessed_zones,
+        summary.written_zones,
+        summary.end_bytes,
+    ]
 }
 
 /// Where things are.
@@ -166,13 +153,13 @@ pub(crate) fn encode(
     let tool = cut(&recorded.tool);
     let names_bytes = (source.len() + tool.len()).next_multiple_of(8);
     let header_bytes = (FIXED_BYTES + names_bytes + index.len() * ENTRY_BYTES) as u64;
-    let Recorded { requests, bytes, .. } = recorded;
+    let requests = &recorded.requests;
     let mut out = Vec::with_capacity(header_bytes as usize);
     out.extend_from_slice(&MAGIC);
     let version = if events_bytes == 0 { VERSION } else { VERSION_WITH_EVENTS };
     out.extend_from_slice(&version.to_le_bytes());
     out.extend_from_slice(&[0; 4]);
-    for number in [
+    let begin = [
         header_bytes,
         header_bytes + blocks_bytes + events_bytes,
         BLOCK_REQUESTS as u64,
@@ -181,18 +168,8 @@ pub(crate) fn encode(
         requests.write,
         requests.trim,
         requests.flush,
-        bytes.read,
-        bytes.write,
-        bytes.trim,
-        recorded.read_blocks,
-        recorded.write_blocks,
-        recorded.distinct_blocks,
-        recorded.distinct_written_blocks,
-        recorded.accessed_zones,
-        recorded.written_zones,
-        recorded.end_bytes,
-        recorded.last_ns,
-    ] {
+    ];
+    for number in begin.into_iter().chain(recorded.sums).chain([recorded.last_ns]) {
         out.extend_from_slice(&number.to_le_bytes());
     }
     out.extend_from_slice(&(source.len() as u32).to_le_bytes());
@@ -237,25 +214,11 @@ pub(crate) fn decode(fixed: &[u8]) -> Result<(Recorded, Layout), Problem> {
         ));
     }
     let number = |index: usize| u64_at(fixed, UNCHECKED_BYTES + 8 * index);
-    let per_op = |from: usize, flush: u64| PerOp {
-        read: number(from),
-        write: number(from + 1),
-        trim: number(from + 2),
-        flush,
-    };
     let recorded = Recorded {
-        requests: per_op(4, number(7)),
-        bytes: per_op(8, 0),
-        read_blocks: number(11),
-        write_blocks: number(12),
-        distinct_blocks: number(13),
-        distinct_written_blocks: number(14),
-        accessed_zones: number(15),
-        written_zones: number(16),
-        end_bytes: number(17),
-        last_ns: number(18),
-        source: String::new(),
-        tool: String::new(),
+        requests: PerOp { read: number(4), write: number(5), trim: number(6), flush: number(7) },
+        sums: std::array::from_fn(|sum| number(8 + sum)),
+        last_ns: number(8 + SUMS),
+        ..Recorded::default()
     };
     let (source, tool) = (u32_at(fixed, 168) as usize, u32_at(fixed, 172) as usize);
     if source > NAME_BYTES_MAX || tool > NAME_BYTES_MAX {
