@@ -129,7 +129,7 @@ impl Emulator {
     /// The band of a block.
     #[inline]
     fn band(&self, block: u64) -> usize {
-        usize::try_from(self.bands.place(block).unit).unwrap_or(usize::MAX)
+        self.bands.index(block)
     }
 
     /// Writes one block.
@@ -231,32 +231,6 @@ impl Emulator {
             self.medium.read(served, place, count);
         }
     }
-
-    /// Drops the buffered blocks among `blocks`.
-    fn trim(&mut self, io: &Io) {
-        let end = io.block.0 + io.count;
-        if io.count <= u64::from(self.ring.used()) {
-            for block in io.block.0..end {
-                if let Some(slot) = self.ring.find(block) {
-                    self.ring.remove(slot, self.band(block));
-                    self.counters.buffer_released_blocks += 1;
-                }
-            }
-            return;
-        }
-        // A large range: rather each band that has live blocks in it.
-        let bands = self.band(io.block.0)..=self.band(end - 1);
-        for band in bands {
-            let mut next = self.ring.first_of(band);
-            while let Some(slot) = next {
-                next = self.ring.next_of(band, slot);
-                if (io.block.0..end).contains(&self.ring.block(slot)) {
-                    self.ring.remove(slot, band);
-                    self.counters.buffer_released_blocks += 1;
-                }
-            }
-        }
-    }
 }
 
 impl Drive for Emulator {
@@ -278,7 +252,11 @@ impl Drive for Emulator {
                 self.counters.log_time += served.done.since(now).since(served.clean);
                 self.counters.clean_time += served.clean;
             }
-            Op::Trim if io.count > 0 => self.trim(io),
+            Op::Trim if io.count > 0 => {
+                let (blocks, bands) = (io.block.0..io.block.0 + io.count, &self.bands);
+                self.counters.buffer_released_blocks +=
+                    self.ring.discard(blocks, |block| bands.index(block));
+            }
             Op::Trim => {}
             Op::Flush => {
                 self.medium.flush(&mut served);

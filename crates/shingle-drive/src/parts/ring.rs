@@ -11,6 +11,7 @@ use crate::drive::BufferState;
 use crate::parts::map::Map;
 pub(crate) use crate::parts::map::{BLOCKS_MAX, SLOTS_MAX};
 use shingle_core::units::BLOCK_BYTES;
+use std::ops::Range;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -167,6 +168,36 @@ impl Ring {
     /// The live slot of `band` that follows `slot` in the log.
     pub(crate) fn next_of(&self, band: usize, slot: u32) -> Option<u32> {
         self.map.next_of(band, slot)
+    }
+
+    /// Makes holes of what is live of `blocks`, which lie in the bands that `band_of` says. Returns how many there were.
+    pub(crate) fn discard(&mut self, blocks: Range<u64>, band_of: impl Fn(u64) -> usize) -> u64 {
+        if blocks.end - blocks.start > u64::from(self.used) {
+            // A large range: rather each band in it.
+            let bands = band_of(blocks.start)..=band_of(blocks.end - 1);
+            return bands.map(|band| self.discard_of(band, &blocks)).sum();
+        }
+        let mut discarded = 0;
+        for block in blocks {
+            if let Some(slot) = self.find(block) {
+                self.remove(slot, band_of(block));
+                discarded += 1;
+            }
+        }
+        discarded
+    }
+
+    /// Makes holes of the live slots of `band` whose blocks are among `blocks`. Returns how many there were.
+    pub(crate) fn discard_of(&mut self, band: usize, blocks: &Range<u64>) -> u64 {
+        let (mut next, mut discarded) = (self.first_of(band), 0);
+        while let Some(slot) = next {
+            next = self.next_of(band, slot);
+            if blocks.contains(&self.block(slot)) {
+                self.remove(slot, band);
+                discarded += 1;
+            }
+        }
+        discarded
     }
 
     /// Moves the tail over holes. Each slot is passed once for each time it was filled.

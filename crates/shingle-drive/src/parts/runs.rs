@@ -84,6 +84,12 @@ impl Runs {
         Place { run, unit: this.first_unit + units, offset: inside - units * this.unit_blocks }
     }
 
+    /// The number of the unit of `block`, to index by.
+    #[inline]
+    pub(crate) fn index(&self, block: u64) -> usize {
+        usize::try_from(self.place(block).unit).unwrap_or(usize::MAX)
+    }
+
     /// The run with number `run`.
     #[inline]
     pub(crate) fn run(&self, run: usize) -> &Run {

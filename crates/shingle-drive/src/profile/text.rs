@@ -6,7 +6,7 @@ use super::{
     RmwFacts,
 };
 use crate::sheet::DriveError;
-use crate::sheet::text::{self, TEXT_BYTES_MAX, load};
+use crate::sheet::text::{self, TEXT_BYTES_MAX, load, quoted};
 use serde::Deserialize;
 use shingle_core::units::{BLOCK_BYTES, DISK_BYTES_MAX};
 use std::io;
@@ -61,7 +61,7 @@ pub fn parse(text: &str) -> Result<Profile, ProfileError> {
     match head.format.as_deref() {
         Some(FORMAT) => {}
         Some(other) => {
-            let other: String = other.chars().filter(|c| !c.is_control()).take(40).collect();
+            let other = quoted(other);
             return Err(wrong(format!(
                 "its format is `{other}`, and this version reads `{FORMAT}`: probe the disk again"
             )));

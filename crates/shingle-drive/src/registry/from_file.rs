@@ -5,7 +5,7 @@
 //! to a model that was not tried there. What was measured on a drive may be missing; the papers' costs stand in.
 
 use super::{DRIVES, DriveEntry, Model, SSDS};
-use crate::sheet::text::{TEXT_BYTES_MAX, in_line, line_of, load};
+use crate::sheet::text::{TEXT_BYTES_MAX, in_line, line_of, load, quoted};
 use crate::sheet::{DriveError, Parameter, Sheet, Value, Written};
 use serde::Deserialize as _;
 use serde::de::IntoDeserializer;
@@ -126,8 +126,7 @@ fn find(name: Option<&str>) -> Result<&'static Model, String> {
         match name {
             None => format!("no sheet: it does not say model = \"NAME\" first; there are {names}"),
             Some(name) => {
-                let name: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
-                format!("there is no model `{name}`; there are {names}")
+                format!("there is no model `{}`; there are {names}", quoted(name))
             }
         }
     })

@@ -29,3 +29,8 @@ pub(crate) fn in_line(text: &str, message: &str, span: Option<Range<usize>>) -> 
         None => message,
     }
 }
+
+/// A word of the text as an error may quote it: short, and nothing that moves on or commands a terminal.
+pub(crate) fn quoted(word: &str) -> String {
+    word.chars().filter(|c| !c.is_control()).take(40).collect()
+}

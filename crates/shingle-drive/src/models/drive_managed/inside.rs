@@ -46,10 +46,7 @@ impl DriveManaged {
 
     /// Drops the buffered copy of a block: there is a newer one elsewhere in the drive.
     pub(crate) fn discard(&mut self, block: u64) {
-        if let Some(slot) = self.ring.find(block) {
-            self.release(slot, self.band(block));
-            self.release_packets();
-        }
+        self.discard_all(block..block + 1);
     }
 
     /// Reads a band from the first of `blocks` on, merges them, and writes it back (RMW), as cleaning

@@ -42,6 +42,7 @@ use clean::{Job, Share};
 use shingle_core::drive_view::InOrder;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op};
 use std::collections::VecDeque;
+use std::ops::Range;
 use stream::Stream;
 use values::{Limits, Values, scaled};
 
@@ -198,41 +199,15 @@ impl DriveManaged {
     /// The band of a block.
     #[inline]
     fn band(&self, block: u64) -> usize {
-        usize::try_from(self.bands.place(block).unit).unwrap_or(usize::MAX)
+        self.bands.index(block)
     }
 
-    /// Drops the buffered copies of trimmed blocks.
-    fn trim(&mut self, io: &Io) {
-        let blocks = io.block.0..io.block.0 + io.count;
-        if io.count <= u64::from(self.ring.used()) {
-            for block in blocks {
-                if let Some(slot) = self.ring.find(block) {
-                    self.release(slot, self.band(block));
-                }
-            }
-        } else {
-            // A large range: rather each band in it.
-            for band in self.band(blocks.start)..=self.band(blocks.end - 1) {
-                self.release_band(band, &blocks);
-            }
-        }
+    /// Drops the buffered copies of `blocks`.
+    fn discard_all(&mut self, blocks: Range<u64>) {
+        let bands = &self.bands;
+        self.counters.buffer_released_blocks +=
+            self.ring.discard(blocks, |block| bands.index(block));
         self.release_packets();
-    }
-
-    /// Drops the buffered copies of those blocks of a band that are in `blocks`.
-    fn release_band(&mut self, band: usize, blocks: &std::ops::Range<u64>) {
-        let mut next = self.ring.first_of(band);
-        while let Some(slot) = next {
-            next = self.ring.next_of(band, slot);
-            if blocks.contains(&self.ring.block(slot)) {
-                self.release(slot, band);
-            }
-        }
-    }
-
-    fn release(&mut self, slot: u32, band: usize) {
-        self.ring.remove(slot, band);
-        self.counters.buffer_released_blocks += 1;
     }
 }
 
@@ -254,7 +229,7 @@ impl Drive for DriveManaged {
                 if self.stream.touches(io) {
                     self.spill(&mut served);
                 }
-                self.trim(io);
+                self.discard_all(io.block.0..io.block.0 + io.count);
             }
             Op::Trim => {}
             Op::Flush => {

@@ -166,7 +166,8 @@ impl DriveManaged {
         }
         self.counters.native_bytes_written += (end - first) * BLOCK_BYTES;
         self.counters.in_order_bands += 1;
-        self.release_band(self.band(first), &(first..end));
+        let released = self.ring.discard_of(self.band(first), &(first..end));
+        self.counters.buffer_released_blocks += released;
         self.release_packets();
         for block in first..end {
             if !self.contents.on() {
