@@ -2,12 +2,10 @@
 //! told in time; and when the disk is well again everything gets there. In virtual time.
 
 use shingle_core::service::Rules;
-use shingle_core::units::{BLOCK_BYTES, Nanos};
-use shingle_engine::format::PAGE_BYTES;
-use shingle_engine::settings::Settings;
-use shingle_engine::{Command, CommandOp, Device, Engine, Errno, Failed, Io, Kind, Reply};
+use shingle_core::units::Nanos;
+use shingle_engine::{CommandOp, Device, Errno, Kind};
 
-use crate::memory::{Held, carry_out, serve, slots};
+use crate::memory::{Fate, Store, slots};
 
 const TICK: Nanos = Nanos::from_millis(50);
 
@@ -22,89 +20,52 @@ enum Refuses {
 }
 
 struct Bed {
-    engine: Engine,
-    ssd: Held,
+    store: Store,
     slots: u64,
-    now: Nanos,
     refuses: Refuses,
     /// Writes and flushes that the disk has refused.
     refused: u64,
-    ids: u64,
-    replies: Vec<Reply>,
 }
 
 impl Bed {
     /// A cache full of dirty data.
     fn full() -> Bed {
         let slots = slots();
-        let (engine, ssd) = serve(&Settings::new("lru"), slots * 4, |config| {
+        let store = Store::new(slots * 4, |config| {
             config.rules = Rules { sequential_bytes: None, ..Rules::for_slots(slots) };
         });
-        let mut bed = Bed {
-            engine,
-            ssd,
-            slots,
-            now: Nanos::ZERO,
-            refuses: Refuses::Nothing,
-            refused: 0,
-            ids: 0,
-            replies: Vec::new(),
-        };
+        let mut bed = Bed { store, slots, refuses: Refuses::Nothing, refused: 0 };
         bed.pass(Nanos::from_millis(200));
         bed.refuses = Refuses::Writes;
         // Every other block: no two are neighbours, and each is tried by itself.
         for block in 0..bed.slots {
-            bed.write(block * 2);
+            bed.store.ask(CommandOp::Write, block * 2, 1);
             bed.work();
         }
         bed.refuses = Refuses::Nothing;
         bed
     }
 
-    fn write(&mut self, block: u64) -> u64 {
-        self.ids += 1;
-        let (op, data) = (CommandOp::Write, vec![1; PAGE_BYTES]);
-        let command = Command::new(self.ids, op, block * BLOCK_BYTES, BLOCK_BYTES);
-        self.engine.submit(Command { data, ..command });
-        self.ids
-    }
-
-    /// Devices answer at once.
     fn work(&mut self) {
-        loop {
-            let effects = self.engine.take();
-            self.replies.extend(effects.replies);
-            if effects.ios.is_empty() {
-                return;
-            }
-            effects.ios.into_iter().for_each(|io| self.serve(io));
-        }
-    }
-
-    fn serve(&mut self, mut io: Io) {
-        let refused = io.device == Device::Disk
-            && match self.refuses {
-                Refuses::Nothing => false,
-                Refuses::Writes => io.kind == Kind::Write,
-                Refuses::Flushes => io.kind == Kind::Flush,
-                Refuses::Below(end) => io.kind == Kind::Write && io.page < end,
-            };
-        if refused {
-            self.refused += 1;
-            return self.engine.done(io.id, Err(Failed), io.buffers);
-        }
-        if io.device == Device::Ssd {
-            carry_out(&mut self.ssd, &mut io);
-        }
-        self.engine.done(io.id, Ok(io.buffers.len() * PAGE_BYTES), io.buffers);
+        let (refuses, refused) = (self.refuses, &mut self.refused);
+        self.store.work(|io| {
+            let refuses = io.device == Device::Disk
+                && match refuses {
+                    Refuses::Nothing => false,
+                    Refuses::Writes => io.kind == Kind::Write,
+                    Refuses::Flushes => io.kind == Kind::Flush,
+                    Refuses::Below(end) => io.kind == Kind::Write && io.page < end,
+                };
+            *refused += u64::from(refuses);
+            if refuses { Fate::Failed } else { Fate::Done }
+        });
     }
 
     /// Time passes; returns how much the disk refused meanwhile.
     fn pass(&mut self, time: Nanos) -> u64 {
-        let (before, end) = (self.refused, self.now + time);
-        while self.now < end {
-            self.now += TICK;
-            self.engine.tick(self.now);
+        let (before, end) = (self.refused, self.store.now + time);
+        while self.store.now < end {
+            self.store.tick(TICK);
             self.work();
         }
         self.refused - before
@@ -128,29 +89,29 @@ fn are_few(refused: &[u64]) {
 fn a_disk_that_takes_no_writes_is_asked_less_and_less_often() {
     let mut bed = Bed::full();
     bed.refuses = Refuses::Writes;
-    bed.engine.drain();
-    let waits = bed.write(1);
+    bed.store.engine.drain();
+    let waits = bed.store.ask(CommandOp::Write, 1, 1);
     are_few(&bed.seconds(59));
-    assert!(bed.replies.iter().all(|reply| reply.id != waits), "not before its time");
+    assert!(bed.store.replies.iter().all(|reply| reply.id != waits), "not before its time");
     bed.seconds(3);
-    let told = bed.replies.iter().find(|reply| reply.id == waits).expect("it is told");
+    let told = bed.store.replies.iter().find(|reply| reply.id == waits).expect("it is told");
     assert_eq!(told.result, Err(Errno::TIMED_OUT));
     bed.refuses = Refuses::Nothing;
     bed.seconds(12);
-    assert_eq!(bed.engine.status().dirty_blocks, 0, "all is there in the end");
+    assert_eq!(bed.store.engine.status().dirty_blocks, 0, "all is there in the end");
 }
 
 #[test]
 fn a_disk_that_does_not_flush_is_asked_less_and_less_often() {
     let mut bed = Bed::full();
     bed.refuses = Refuses::Flushes;
-    bed.engine.drain();
+    bed.store.engine.drain();
     are_few(&bed.seconds(60));
-    let dirty = bed.engine.status().dirty_blocks;
+    let dirty = bed.store.engine.status().dirty_blocks;
     assert_eq!(dirty, bed.slots, "what is not flushed stays dirty");
     bed.refuses = Refuses::Nothing;
     bed.seconds(12);
-    assert_eq!(bed.engine.status().dirty_blocks, 0, "all is there in the end");
+    assert_eq!(bed.store.engine.status().dirty_blocks, 0, "all is there in the end");
 }
 
 /// Bad places do not keep the rest waiting, nor are they tried all the time.
@@ -159,10 +120,10 @@ fn a_disk_that_is_bad_in_part_gets_the_rest() {
     let mut bed = Bed::full();
     let bad = 400;
     bed.refuses = Refuses::Below(bad * 2);
-    bed.engine.drain();
+    bed.store.engine.drain();
     let refused = bed.seconds(120);
     println!("refused in each second: {refused:?}");
-    assert_eq!(bed.engine.status().dirty_blocks, bad);
+    assert_eq!(bed.store.engine.status().dirty_blocks, bad);
     let last: u64 = refused[60..].iter().sum();
     assert!(last <= 60 * bad / 5 + bad, "each once in 5 s: {last}");
     assert!(last > 0, "they are tried");

@@ -1,12 +1,10 @@
 //! A trim of everything: answered at once, told in pieces of 64 MiB with one under way at a time, and no request waits for more than
 //! that piece.
 
-use shingle_core::units::{BLOCK_BYTES, Nanos};
-use shingle_engine::format::PAGE_BYTES;
-use shingle_engine::settings::Settings;
-use shingle_engine::{Command, CommandOp, Device, Engine, Failed, Io, Kind};
+use shingle_core::units::Nanos;
+use shingle_engine::{CommandOp, Device, Failed, Io, Kind};
 
-use crate::memory::{Held, carry_out, serve};
+use crate::memory::{Fate, Store};
 
 const PIECE: u64 = 16_384;
 const PIECES: u64 = 10;
@@ -14,81 +12,57 @@ const DISK_BLOCKS: u64 = PIECES * PIECE;
 
 /// Devices answer at once, but for trims.
 struct Bed {
-    engine: Engine,
-    ssd: Held,
+    store: Store,
     /// Under way, and all that were.
     trim: Option<Io>,
     told: Vec<(u64, u64)>,
-    answered: Vec<u64>,
     /// Flushes of the disk are errors.
     no_flush: bool,
-    ids: u64,
-    now: Nanos,
 }
 
 impl Bed {
     fn new() -> Bed {
-        let (engine, ssd) =
-            serve(&Settings::new("lru"), DISK_BLOCKS, |config| config.tells_trims = true);
-        let now = Nanos::ZERO;
-        let (told, answered) = (Vec::new(), Vec::new());
-        let mut bed = Bed { engine, ssd, trim: None, told, answered, no_flush: false, ids: 0, now };
+        let store = Store::new(DISK_BLOCKS, |config| config.tells_trims = true);
+        let mut bed = Bed { store, trim: None, told: Vec::new(), no_flush: false };
         bed.pass();
         bed
     }
 
     fn ask(&mut self, op: CommandOp, block: u64, blocks: u64) -> u64 {
-        self.ids += 1;
-        let mut command = Command::new(self.ids, op, block * BLOCK_BYTES, blocks * BLOCK_BYTES);
-        if op == CommandOp::Write {
-            command.data = vec![1; (blocks * BLOCK_BYTES) as usize];
-        }
-        self.engine.submit(command);
+        let number = self.store.ask(op, block, blocks);
         self.work();
-        self.ids
+        number
     }
 
     /// All that needs no trim to be done.
     fn work(&mut self) {
-        loop {
-            let effects = self.engine.take();
-            self.answered.extend(effects.replies.iter().map(|reply| {
-                assert!(reply.result.is_ok(), "{:?}", reply.result);
-                reply.id
-            }));
-            if effects.ios.is_empty() && !self.engine.has_more_to_do() {
-                return;
+        let (told, no_flush) = (&mut self.told, self.no_flush);
+        let trims = self.store.work(|io| match (io.device, io.kind) {
+            (_, Kind::Trim(pages)) => {
+                told.push((io.page, pages));
+                Fate::Stays
             }
-            for mut io in effects.ios {
-                if let Kind::Trim(pages) = io.kind {
-                    assert!(self.trim.is_none() && pages <= PIECE, "one piece at a time");
-                    self.told.push((io.page, pages));
-                    self.trim = Some(io);
-                    continue;
-                }
-                if (io.device, io.kind, self.no_flush) == (Device::Disk, Kind::Flush, true) {
-                    self.engine.done(io.id, Err(Failed), io.buffers);
-                    continue;
-                }
-                // (Nothing that the disk has is looked at.)
-                let disk = &mut Held::new();
-                let device = if io.device == Device::Ssd { &mut self.ssd } else { disk };
-                carry_out(device, &mut io);
-                self.engine.done(io.id, Ok(io.buffers.len() * PAGE_BYTES), io.buffers);
-            }
+            (Device::Disk, Kind::Flush) if no_flush => Fate::Failed,
+            _ => Fate::Done,
+        });
+        for trim in trims {
+            let Kind::Trim(pages) = trim.kind else { unreachable!("nothing else stays") };
+            assert!(self.trim.is_none() && pages <= PIECE, "one piece at a time");
+            self.trim = Some(trim);
         }
+        let replies = self.store.replies.iter();
+        replies.for_each(|reply| assert!(reply.result.is_ok(), "{:?}", reply.result));
     }
 
     /// The trim under way is done, or refused.
     fn end_trim(&mut self, result: Result<usize, Failed>) {
         let io = self.trim.take().expect("one is under way");
-        self.engine.done(io.id, result, io.buffers);
+        self.store.engine.done(io.id, result, io.buffers);
         self.work();
     }
 
     fn pass(&mut self) {
-        self.now += Nanos::from_millis(1_100);
-        self.engine.tick(self.now);
+        self.store.tick(Nanos::from_millis(1_100));
         self.work();
     }
 }
@@ -100,16 +74,16 @@ fn a_trim_of_everything_holds_up_nothing_but_its_piece() {
     bed.ask(CommandOp::Write, 2 * PIECE + 5, 3);
     bed.pass();
     let trim = bed.ask(CommandOp::Trim, 0, DISK_BLOCKS);
-    assert!(bed.answered.contains(&trim), "at once");
+    assert!(bed.store.is_answered(trim), "at once");
     assert_eq!(bed.told, [(0, PIECE)]);
     // The disk is slow: whoever wants another piece does not notice.
     let (within, elsewhere) =
         (bed.ask(CommandOp::Write, 7, 1), bed.ask(CommandOp::Write, PIECE, 1));
     let reads = bed.ask(CommandOp::Read, 5 * PIECE, 8);
-    assert!(bed.answered.contains(&elsewhere) && bed.answered.contains(&reads));
-    assert!(!bed.answered.contains(&within));
+    assert!(bed.store.is_answered(elsewhere) && bed.store.is_answered(reads));
+    assert!(!bed.store.is_answered(within));
     bed.end_trim(Ok(0));
-    assert!(bed.answered.contains(&within), "it waited for one piece");
+    assert!(bed.store.is_answered(within), "it waited for one piece");
     // What was written is not told: of the second piece all but its first block.
     assert_eq!(bed.told[1], (PIECE + 1, PIECE - 1));
     while bed.trim.is_some() {
@@ -121,7 +95,7 @@ fn a_trim_of_everything_holds_up_nothing_but_its_piece() {
     }
     assert_eq!(bed.told.iter().map(|(_, pages)| pages).sum::<u64>(), DISK_BLOCKS - 1);
     assert_eq!(bed.told.len() as u64, PIECES, "what had been cached is told with its piece");
-    let status = bed.engine.status();
+    let status = bed.store.engine.status();
     let cached = status.dirty_blocks + status.clean_blocks;
     assert_eq!((status.trimming_blocks, cached), (0, 2), "{status:?}");
 }
@@ -132,15 +106,15 @@ fn a_disk_that_takes_no_trim_is_not_asked_for_ever() {
     bed.ask(CommandOp::Trim, 0, DISK_BLOCKS);
     bed.end_trim(Err(Failed));
     (0..5).for_each(|_| bed.pass());
-    let errors = bed.engine.status().errors;
+    let errors = bed.store.engine.status().errors;
     assert_eq!((bed.told.len(), errors.disk_trims, errors.disk_writes), (1, 1, 0));
     // The next one is tried again; what fails is no reason not to end.
     bed.ask(CommandOp::Trim, 0, PIECE);
     assert_eq!(bed.told.len(), 2);
-    bed.engine.shut_down();
+    bed.store.engine.shut_down();
     bed.end_trim(Err(Failed));
     bed.pass();
-    assert!(bed.engine.is_stopped());
+    assert!(bed.store.engine.is_stopped());
 }
 
 /// The end waits for what is left to be told, for a while.
@@ -148,12 +122,12 @@ fn a_disk_that_takes_no_trim_is_not_asked_for_ever() {
 fn what_waits_at_the_end_is_told_within_ten_seconds() {
     let mut bed = Bed::new();
     bed.ask(CommandOp::Trim, 0, DISK_BLOCKS);
-    bed.engine.shut_down();
+    bed.store.engine.shut_down();
     bed.end_trim(Ok(0));
-    assert!(!bed.engine.is_stopped() && bed.trim.is_some());
+    assert!(!bed.store.engine.is_stopped() && bed.trim.is_some());
     (0..10).for_each(|_| bed.pass());
     bed.end_trim(Ok(0));
-    assert!(bed.trim.is_none() && bed.engine.is_stopped(), "what is left is not told");
+    assert!(bed.trim.is_none() && bed.store.engine.is_stopped(), "what is left is not told");
     assert_eq!(bed.told.len(), 2);
 }
 
@@ -163,9 +137,9 @@ fn what_is_read_of_trimmed_blocks_is_cached_after_a_flush_and_not_before() {
     for flushes in [true, false] {
         let mut bed = Bed::new();
         let fills = |bed: &mut Bed, block| {
-            let before = bed.engine.status().counts.fills;
+            let before = bed.store.engine.status().counts.fills;
             bed.ask(CommandOp::Read, block, 1);
-            bed.engine.status().counts.fills - before
+            bed.store.engine.status().counts.fills - before
         };
         assert_eq!(fills(&mut bed, 1), 1);
         bed.no_flush = !flushes;
@@ -177,7 +151,7 @@ fn what_is_read_of_trimmed_blocks_is_cached_after_a_flush_and_not_before() {
         (0..3).for_each(|_| bed.pass());
         assert_eq!(fills(&mut bed, 7), 0, "it is cached, or in doubt");
         bed.ask(CommandOp::Write, 7, 1);
-        let written = bed.engine.status().counts.write_hits;
+        let written = bed.store.engine.status().counts.write_hits;
         assert_eq!(written, u64::from(flushes));
     }
 }

@@ -1,5 +1,7 @@
 //! An SSD in memory with a new cache on it, and an engine over that.
 
+mod store;
+
 use std::collections::HashMap;
 
 use shingle_core::registry::Registry;
@@ -10,6 +12,8 @@ use shingle_engine::format::{PAGE_BYTES, Page};
 use shingle_engine::recover::{Pages, recover};
 use shingle_engine::settings::Settings;
 use shingle_engine::{Config, Engine, Io, Kind};
+
+pub(crate) use store::{Fate, Store};
 
 const SSD_BYTES: u64 = 32 << 20;
 
