@@ -23,342 +23,87 @@ const BAND: Scope = Scope {
     ..Scope::PLAIN
 };
 
+/// A scope a line: its name, which other one it is like, and what is not as there.
+macro_rules! scopes {
+    ($($name:literal: $like:ident $(, $field:ident: $value:expr)*;)*) => {
+        &[$(Scope { name: $name, $($field: $value,)* ..$like }),*]
+    };
+}
+
 /// What is explored.
-pub(crate) const SCOPES: &[Scope] = &[
-    Scope {
-        name: "frames",
-        frames: 2,
-        wants: &[WriteFua(0)],
-        commands: 3,
-        crashes: 2,
-        tears: (false, false),
-        kills: true,
-        ..ONE
-    },
-    Scope { name: "fua", wants: &[WriteFua(0)], commands: 2, crashes: 2, kills: true, ..ONE },
-    Scope { name: "flush", wants: &[Write(0), Flush], commands: 3, kills: true, ..ONE },
-    Scope {
-        name: "flush-2",
-        wants: &[Write(0), Flush],
-        commands: 2,
-        crashes: 2,
-        kills: true,
-        ..ONE
-    },
-    Scope {
-        name: "rewritten",
-        frames: 2,
-        journal_pages: 2,
-        wants: &[WriteFua(0)],
-        commands: 4,
-        ..ONE
-    },
-    Scope {
-        name: "journal",
-        frames: 2,
-        journal_pages: 1,
-        wants: &[WriteFua(0)],
-        commands: 4,
-        ..ONE
-    },
-    Scope { name: "read", wants: &[Write(0), Read(0), Trim(0)], commands: 3, kills: true, ..ONE },
-    Scope {
-        name: "parts",
-        wants: &[WriteHalf(0), Write(0), ZeroesFua(0), Read(0)],
-        commands: 2,
-        kills: true,
-        ..ONE
-    },
-    Scope {
-        name: "room",
-        slots: 1,
-        frames: 3,
-        blocks: 2,
-        wants: &[Write(0), Write(1), Read(0)],
-        commands: 3,
-        crashes: 1,
-        kills: false,
-        ..TWO
-    },
-    Scope { name: "idle", wants: &[Write(0), Flush], commands: 2, ticks: true, ..ONE },
-    Scope {
-        name: "around",
-        mode: Mode::WriteAround,
-        wants: &[WriteFua(0), Write(0), Read(0), Flush],
-        commands: 3,
-        kills: true,
-        ..ONE
-    },
-    Scope {
-        name: "around-killed",
-        mode: Mode::WriteAround,
-        wants: &[Write(0), Read(0)],
-        commands: 2,
-        crashes: 2,
-        kills: true,
-        ..ONE
-    },
-    Scope {
-        name: "around-trim",
-        mode: Mode::WriteAround,
-        wants: &[Write(0), Read(0), Trim(0)],
-        commands: 4,
-        ..ONE
-    },
-    Scope {
-        name: "told",
-        wants: &[Write(1), Read(1), Trim(1)],
-        commands: 3,
-        blocks: 2,
-        tells_trims: true,
-        ..ONE
-    },
-    Scope {
-        name: "around-told",
-        mode: Mode::WriteAround,
-        wants: &[Write(1), Read(1), Trim(1), Flush],
-        commands: 3,
-        blocks: 2,
-        tells_trims: true,
-        ..ONE
-    },
-    Scope {
-        name: "told-lost",
-        wants: &[Read(1), Trim(1)],
-        commands: 2,
-        tears: (false, false),
-        blocks: 2,
-        tells_trims: true,
-        faults: (1, &[Fault::Flush]),
-        ..ONE
-    },
-    Scope {
-        name: "told-written",
-        mode: Mode::WriteAround,
-        wants: &[Trim(1), Read(1), Write(1)],
-        commands: 4,
-        tears: (false, false),
-        blocks: 2,
-        tells_trims: true,
-        faults: (1, &[Fault::Flush]),
-        ..ONE
-    },
-    Scope {
-        name: "through",
-        mode: Mode::WriteThrough,
-        wants: &[Write(0), Flush],
-        commands: 3,
-        ..ONE
-    },
-    Scope {
-        name: "modes",
-        wants: &[
-            Write(0),
-            Mode(Mode::WriteThrough),
-            Mode(Mode::WriteAround),
-            Mode(Mode::NoReadFill),
-            Mode(Mode::PassThrough),
-            Mode(Mode::WriteBack),
-        ],
-        commands: 3,
-        ..ONE
-    },
-    Scope {
-        name: "stop",
-        wants: &[Write(0), Stop, Mode(Mode::PassThrough)],
-        commands: 3,
-        kills: true,
-        ..ONE
-    },
-    Scope {
-        name: "stop-gone",
-        wants: &[Stop, WriteFua(0)],
-        commands: 2,
-        faults: (1, &[Fault::SsdGone]),
-        ..ONE
-    },
-    Scope { name: "swap", wants: &[Write(0), Swap, Drain], commands: 3, ..ONE },
-    Scope { name: "clients", connections: 2, wants: &[Write(0), Flush], commands: 3, ..ONE },
-    Scope {
-        name: "two-blocks",
-        wants: &[Write(0), Write(1), WriteMany(0, 2), Flush],
-        commands: 2,
-        crashes: 1,
-        ..TWO
-    },
-    Scope {
-        name: "errors",
-        blocks: 2,
-        // (Of block 0 nothing but zeros is there at first, and a read that gives none would give the same.)
-        wants: &[Write(1), Read(1), Flush],
-        commands: 2,
-        faults: (1, &[Fault::Io]),
-        ..ONE
-    },
-    Scope {
-        name: "lost",
-        mode: Mode::WriteAround,
-        connections: 2,
-        wants: &[WriteFua(0), Write(0), Flush, Read(0)],
-        commands: 3,
-        faults: (1, &[Fault::Flush]),
-        ..ONE
-    },
-    Scope {
-        name: "opened",
-        mode: Mode::WriteAround,
-        wants: &[Write(0), WriteFua(0), Connect, Flush],
-        commands: 4,
-        crashes: 0,
-        faults: (1, &[Fault::Flush]),
-        kills: true,
-        ..ONE
-    },
-    Scope {
-        name: "lost-back",
-        wants: &[Write(0), Flush],
-        commands: 3,
-        faults: (1, &[Fault::Flush]),
-        ..ONE
-    },
-    Scope {
-        name: "gone",
-        wants: &[Write(0), Read(0), Flush],
-        commands: 3,
-        faults: (1, &[Fault::SsdGone]),
-        ..ONE
-    },
-    Scope {
-        name: "gone-trim",
-        wants: &[WriteFua(0), Trim(0)],
-        commands: 3,
-        tears: (false, false),
-        faults: (1, &[Fault::SsdGone]),
-        ..ONE
-    },
-    Scope {
-        name: "flips",
-        wants: &[Write(0), Read(0)],
-        commands: 2,
-        crashes: 0,
-        faults: (1, &[Fault::Flip]),
-        kills: true,
-        ..ONE
-    },
-    Scope { name: "replaced", wants: &[Write(0), Flush, Replace], commands: 3, ..ONE },
-    Scope {
-        name: "taken-out",
-        wants: &[WriteFua(0), Replace],
-        commands: 3,
-        tears: (false, false),
-        ..ONE
-    },
-    Scope {
-        name: "put-in",
-        wants: &[WriteFua(0), Read(0), Replace],
-        commands: 3,
-        crashes: 0,
-        kills: true,
-        ..ONE
-    },
-    Scope {
-        name: "replaced-gone",
-        wants: &[WriteFua(0), Replace],
-        commands: 3,
-        tears: (false, false),
-        faults: (1, &[Fault::SsdGone]),
-        ..ONE
-    },
-    Scope {
-        name: "put-in-read",
-        wants: &[Read(1), Replace],
-        commands: 3,
-        tears: (false, false),
-        faults: (1, &[Fault::SsdGone]),
-        // (What is read before the first flush is not cached.)
-        prelude: &[Flush, Read(0)],
-        ..TWO
-    },
-    Scope { name: "grown", wants: &[Grow, WriteFua(1)], commands: 3, tears: (false, false), ..ONE },
-    Scope {
-        name: "band",
-        slots: 2,
-        frames: 4,
-        blocks: 3,
-        wants: &[Write(0), Write(2), Flush],
-        commands: 3,
-        ..BAND
-    },
-    Scope {
-        name: "band-past",
-        wants: &[Write(0), Write(1), WriteFua(1), Read(1)],
-        commands: 3,
-        ..BAND
-    },
-    Scope {
-        name: "band-told",
-        wants: &[Write(0), Trim(1), Read(1)],
-        tells_trims: true,
-        commands: 3,
-        ..BAND
-    },
-    Scope {
-        name: "band-errors",
-        wants: &[Write(1), Read(1)],
-        commands: 2,
-        faults: (1, &[Fault::Io]),
-        ..BAND
-    },
-    Scope {
-        name: "band-lost",
-        wants: &[Write(0), WriteFua(1), Flush],
-        commands: 3,
-        faults: (1, &[Fault::Flush]),
-        prelude: &[],
-        ..BAND
-    },
-    Scope {
-        name: "band-rest",
-        wants: &[
-            Write(0),
-            Write(1),
-            Mode(Mode::PassThrough),
-            Mode(Mode::WriteBack),
-            Swap,
-            Drain,
-            Replace,
-            Stop,
-        ],
-        commands: 3,
-        ..BAND
-    },
-    TWO_TABLES,
-    Scope {
-        name: "full-page",
-        slots: 253,
-        frames: 256,
-        blocks: 253,
-        wants: &[WriteMany(0, 253), Flush],
-        commands: 2,
-        prelude: &[],
-        ..TWO_TABLES
-    },
+pub(crate) const SCOPES: &[Scope] = scopes! {
+    "frames": ONE, frames: 2, wants: &[WriteFua(0)], commands: 3, crashes: 2, tears: (false, false),
+        kills: true;
+    "fua": ONE, wants: &[WriteFua(0)], commands: 2, crashes: 2, kills: true;
+    "flush": ONE, wants: &[Write(0), Flush], commands: 3, kills: true;
+    "flush-2": ONE, wants: &[Write(0), Flush], commands: 2, crashes: 2, kills: true;
+    "rewritten": ONE, frames: 2, journal_pages: 2, wants: &[WriteFua(0)], commands: 4;
+    "journal": ONE, frames: 2, journal_pages: 1, wants: &[WriteFua(0)], commands: 4;
+    "read": ONE, wants: &[Write(0), Read(0), Trim(0)], commands: 3, kills: true;
+    "parts": ONE, wants: &[WriteHalf(0), Write(0), ZeroesFua(0), Read(0)], commands: 2, kills: true;
+    "room": TWO, slots: 1, frames: 3, blocks: 2, wants: &[Write(0), Write(1), Read(0)], commands: 3,
+        crashes: 1, kills: false;
+    "idle": ONE, wants: &[Write(0), Flush], commands: 2, ticks: true;
+    "around": ONE, mode: Mode::WriteAround, wants: &[WriteFua(0), Write(0), Read(0), Flush], commands: 3,
+        kills: true;
+    "around-killed": ONE, mode: Mode::WriteAround, wants: &[Write(0), Read(0)], commands: 2, crashes: 2,
+        kills: true;
+    "around-trim": ONE, mode: Mode::WriteAround, wants: &[Write(0), Read(0), Trim(0)], commands: 4;
+    "told": ONE, wants: &[Write(1), Read(1), Trim(1)], commands: 3, blocks: 2, tells_trims: true;
+    "around-told": ONE, mode: Mode::WriteAround, wants: &[Write(1), Read(1), Trim(1), Flush], commands: 3,
+        blocks: 2, tells_trims: true;
+    "told-lost": ONE, wants: &[Read(1), Trim(1)], commands: 2, tears: (false, false), blocks: 2,
+        tells_trims: true, faults: (1, &[Fault::Flush]);
+    "told-written": ONE, mode: Mode::WriteAround, wants: &[Trim(1), Read(1), Write(1)], commands: 4,
+        tears: (false, false), blocks: 2, tells_trims: true, faults: (1, &[Fault::Flush]);
+    "through": ONE, mode: Mode::WriteThrough, wants: &[Write(0), Flush], commands: 3;
+    "modes": ONE,
+        wants: &[Write(0), Mode(Mode::WriteThrough), Mode(Mode::WriteAround), Mode(Mode::NoReadFill),
+            Mode(Mode::PassThrough), Mode(Mode::WriteBack)],
+        commands: 3;
+    "stop": ONE, wants: &[Write(0), Stop, Mode(Mode::PassThrough)], commands: 3, kills: true;
+    "stop-gone": ONE, wants: &[Stop, WriteFua(0)], commands: 2, faults: (1, &[Fault::SsdGone]);
+    "swap": ONE, wants: &[Write(0), Swap, Drain], commands: 3;
+    "clients": ONE, connections: 2, wants: &[Write(0), Flush], commands: 3;
+    "two-blocks": TWO, wants: &[Write(0), Write(1), WriteMany(0, 2), Flush], commands: 2, crashes: 1;
+    // (Of block 0 nothing but zeros is there at first, and a read that gives none would give the same.)
+    "errors": ONE, blocks: 2, wants: &[Write(1), Read(1), Flush], commands: 2, faults: (1, &[Fault::Io]);
+    "lost": ONE, mode: Mode::WriteAround, connections: 2, wants: &[WriteFua(0), Write(0), Flush, Read(0)],
+        commands: 3, faults: (1, &[Fault::Flush]);
+    "opened": ONE, mode: Mode::WriteAround, wants: &[Write(0), WriteFua(0), Connect, Flush], commands: 4,
+        crashes: 0, faults: (1, &[Fault::Flush]), kills: true;
+    "lost-back": ONE, wants: &[Write(0), Flush], commands: 3, faults: (1, &[Fault::Flush]);
+    "gone": ONE, wants: &[Write(0), Read(0), Flush], commands: 3, faults: (1, &[Fault::SsdGone]);
+    "gone-trim": ONE, wants: &[WriteFua(0), Trim(0)], commands: 3, tears: (false, false),
+        faults: (1, &[Fault::SsdGone]);
+    "flips": ONE, wants: &[Write(0), Read(0)], commands: 2, crashes: 0, faults: (1, &[Fault::Flip]),
+        kills: true;
+    "replaced": ONE, wants: &[Write(0), Flush, Replace], commands: 3;
+    "taken-out": ONE, wants: &[WriteFua(0), Replace], commands: 3, tears: (false, false);
+    "put-in": ONE, wants: &[WriteFua(0), Read(0), Replace], commands: 3, crashes: 0, kills: true;
+    "replaced-gone": ONE, wants: &[WriteFua(0), Replace], commands: 3, tears: (false, false),
+        faults: (1, &[Fault::SsdGone]);
+    // (What is read before the first flush is not cached.)
+    "put-in-read": TWO, wants: &[Read(1), Replace], commands: 3, tears: (false, false),
+        faults: (1, &[Fault::SsdGone]), prelude: &[Flush, Read(0)];
+    "grown": ONE, wants: &[Grow, WriteFua(1)], commands: 3, tears: (false, false);
+    "band": BAND, slots: 2, frames: 4, blocks: 3, wants: &[Write(0), Write(2), Flush], commands: 3;
+    "band-past": BAND, wants: &[Write(0), Write(1), WriteFua(1), Read(1)], commands: 3;
+    "band-told": BAND, wants: &[Write(0), Trim(1), Read(1)], tells_trims: true, commands: 3;
+    "band-errors": BAND, wants: &[Write(1), Read(1)], commands: 2, faults: (1, &[Fault::Io]);
+    "band-lost": BAND, wants: &[Write(0), WriteFua(1), Flush], commands: 3, faults: (1, &[Fault::Flush]),
+        prelude: &[];
+    "band-rest": BAND,
+        wants: &[Write(0), Write(1), Mode(Mode::PassThrough), Mode(Mode::WriteBack), Swap, Drain, Replace, Stop],
+        commands: 3;
+    "two-tables": TWO_TABLES;
+    "full-page": TWO_TABLES, slots: 253, frames: 256, blocks: 253, wants: &[WriteMany(0, 253), Flush],
+        commands: 2, prelude: &[];
     // (Last: with its five commands it takes what states others leave.)
-    Scope {
-        name: "three",
-        slots: 3,
-        frames: 5,
-        blocks: 4,
-        journal_pages: 2,
-        connections: 2,
-        wants: &[Write(0), WriteMany(1, 3), Read(0), Trim(1), Flush],
-        commands: 5,
-        crashes: 2,
-        kills: false,
-        tears: (false, false),
-        ..Scope::PLAIN
-    },
-];
+    "three": TWO, slots: 3, frames: 5, blocks: 4, journal_pages: 2, connections: 2,
+        wants: &[Write(0), WriteMany(1, 3), Read(0), Trim(1), Flush], commands: 5, crashes: 2, kills: false,
+        tears: (false, false);
+};
 
 /// The table has two pages, of which the first is full; what is new goes to the second.
 const TWO_TABLES: Scope = Scope {
@@ -378,44 +123,16 @@ const TWO_TABLES: Scope = Scope {
 };
 
 /// Where seeded bugs are looked for that only larger ones of those have: what leads there is done before.
-const FOR_BUGS: &[Scope] = &[
-    Scope {
-        name: "replaced-dirty",
-        wants: &[WriteFua(0), Replace],
-        commands: 2,
-        tears: (false, false),
-        faults: (1, &[Fault::SsdGone]),
-        prelude: &[WriteFua(0)],
-        ..ONE
-    },
-    Scope {
-        name: "band-dirty",
-        slots: 2,
-        frames: 4,
-        blocks: 3,
-        // (It has the disk flushed.)
-        wants: &[WriteFua(1)],
-        commands: 1,
-        prelude: &[WriteFua(0), WriteFua(2)],
-        ..BAND
-    },
-    Scope {
-        name: "band-lost-dirty",
-        wants: &[WriteFua(1)],
-        commands: 1,
-        faults: (1, &[Fault::Flush]),
-        prelude: &[WriteFua(0)],
-        ..BAND
-    },
-    Scope {
-        name: "two-tables-empty",
-        frames: 210,
-        wants: &[WriteFua(0)],
-        commands: 2,
-        tears: (false, false),
-        ..ONE
-    },
-];
+const FOR_BUGS: &[Scope] = scopes! {
+    "replaced-dirty": ONE, wants: &[WriteFua(0), Replace], commands: 2, tears: (false, false),
+        faults: (1, &[Fault::SsdGone]), prelude: &[WriteFua(0)];
+    // (It has the disk flushed.)
+    "band-dirty": BAND, slots: 2, frames: 4, blocks: 3, wants: &[WriteFua(1)], commands: 1,
+        prelude: &[WriteFua(0), WriteFua(2)];
+    "band-lost-dirty": BAND, wants: &[WriteFua(1)], commands: 1, faults: (1, &[Fault::Flush]),
+        prelude: &[WriteFua(0)];
+    "two-tables-empty": ONE, frames: 210, wants: &[WriteFua(0)], commands: 2, tears: (false, false);
+};
 
 /// By name.
 pub(crate) fn named(name: &str) -> Scope {
