@@ -12,22 +12,12 @@
 //! ```
 //! use shingle_core::{cache::Outcome, params::Params, plan::Plan, policy::Access};
 //! use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
-//! use shingle_core::{drive_view::{Costs, InOrder}, units::{Block, Op}};
+//! use shingle_core::units::{Block, Op};
 //!
 //! let registry = Registry::default();
 //! let lru = registry.get("lru").expect("a built-in policy");
 //! let cache = Params::new(CACHE_PARAMS);
-//! let setup = Setup {
-//!     cache_blocks: 2,
-//!     disk_blocks: 100,
-//!     bands: None,
-//!     conventional_zones: None,
-//!     sequential_required: false,
-//!     buffer_blocks: 0,
-//!     costs: Costs::PAPER,
-//!     in_order: InOrder::default(),
-//!     cache: &cache,
-//! };
+//! let setup = Setup::new(2, 100, &cache);
 //! let mut cache = lru.make(&Params::new(lru.params), &setup).expect("it needs nothing else");
 //!
 //! let mut plan = Plan::default();

@@ -46,6 +46,24 @@ pub struct Setup<'a> {
     pub cache: &'a Params,
 }
 
+impl<'a> Setup<'a> {
+    /// Over a disk of which nothing is known but its size: costs are the papers'.
+    #[must_use]
+    pub fn new(cache_blocks: u32, disk_blocks: u64, cache: &'a Params) -> Setup<'a> {
+        Setup {
+            cache_blocks,
+            disk_blocks,
+            bands: None,
+            conventional_zones: None,
+            sequential_required: false,
+            buffer_blocks: 0,
+            costs: Costs::PAPER,
+            in_order: InOrder::default(),
+            cache,
+        }
+    }
+}
+
 /// A policy as the registry knows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {

@@ -277,15 +277,11 @@ impl Settings {
         let bands = checked.bands.as_ref().map(|bands| bands.over(disk_blocks)).transpose();
         let bands = bands.map_err(|why| error(format!("drive.{BANDS}={}: {why}", self.bands())))?;
         let setup = Setup {
-            cache_blocks: slots,
-            disk_blocks,
             bands: bands.as_ref(),
-            conventional_zones: None,
-            sequential_required: false,
             buffer_blocks: checked.drive.count("buffer_blocks"),
             in_order: InOrder { band_pass: checked.band_pass(), ..InOrder::default() },
             costs: checked.costs(),
-            cache: &checked.cache,
+            ..Setup::new(slots, disk_blocks, &checked.cache)
         };
         let own = &checked.own;
         let cache = entry.make(own, &setup).map_err(|why| not_in_a_store(entry, own, why))?;

@@ -10,7 +10,7 @@
 
 use rustix::time::{ClockId, clock_gettime};
 use shingle_core::cache::{Cache, CacheCore, LOOKED_AHEAD, Outcome, SHOWN};
-use shingle_core::drive_view::{Costs, InOrder};
+use shingle_core::drive_view::Costs;
 use shingle_core::order::Plain;
 use shingle_core::params::Params;
 use shingle_core::plan::Plan;
@@ -148,17 +148,7 @@ fn processor_seconds() -> f64 {
 fn lru(slots: u32) -> Cache<Plain<Lru>> {
     let cache = Params::new(CACHE_PARAMS);
     let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };
-    let setup = Setup {
-        cache_blocks: slots,
-        disk_blocks: 1 << 31,
-        bands: None,
-        conventional_zones: None,
-        sequential_required: false,
-        buffer_blocks: 150_000,
-        in_order: InOrder::default(),
-        costs,
-        cache: &cache,
-    };
+    let setup = Setup { buffer_blocks: 150_000, costs, ..Setup::new(slots, 1 << 31, &cache) };
     build(&Params::new(&[]), &setup).expect("LRU needs no bands")
 }
 

@@ -70,11 +70,6 @@ fn try_make(
     // A policy that takes either gets zones that show, unless it is told what zones to take.
     let either = entry.zoning(&Params::new(entry.params)) == Zoning::ExposedOrFixed;
     let fixed = either && params.iter().any(|(name, zone)| name == "zone" && zone != "8b");
-    let costs = Costs {
-        read: Nanos::from_millis(14),
-        rmw_base: Nanos::from_millis(436),
-        rmw_per_block: Nanos::from_micros(728),
-    };
     let setup = Setup {
         cache_blocks,
         disk_blocks: DISK_BLOCKS,
@@ -83,7 +78,7 @@ fn try_make(
         sequential_required: false,
         buffer_blocks: 20,
         in_order: InOrder { log_blocks: 40, band_pass: Some(Nanos::from_millis(150)) },
-        costs,
+        costs: Costs::PAPER,
         cache: &cache,
     };
     entry.make(params, &setup).map_err(|error| error.to_string())

@@ -1,7 +1,7 @@
 //! disk-time by hand: who leaves, what is written with it, what it remembers.
 
 use shingle_core::cache::{CacheCore, Outcome};
-use shingle_core::drive_view::{Costs, InOrder};
+use shingle_core::drive_view::InOrder;
 use shingle_core::params::Params;
 use shingle_core::plan::{Manner, Plan, WriteOrder};
 use shingle_core::policy::Access;
@@ -62,15 +62,11 @@ impl Run {
         cache_sets.iter().for_each(|(name, value)| cache.set(name, value).expect("a value"));
         let bands = ZoneMap::fixed(10, 1_000);
         let setup = Setup {
-            cache_blocks: slots,
-            disk_blocks: 1_000,
             bands: Some(&bands),
             conventional_zones,
-            sequential_required: false,
             buffer_blocks,
-            costs: Costs::PAPER,
             in_order,
-            cache: &cache,
+            ..Setup::new(slots, 1_000, &cache)
         };
         Run { cache: entry.make(&params, &setup).expect("a cache"), number: 0 }
     }
@@ -292,17 +288,9 @@ fn it_takes_less_than_96_bytes_a_block() {
     let registry = Registry::default();
     let entry = registry.get("disk-time").expect("a policy");
     for cache_blocks in [100_000, 131_072, 131_073] {
-        let setup = Setup {
-            cache_blocks,
-            disk_blocks: 1 << 30,
-            bands: None,
-            conventional_zones: None,
-            sequential_required: false,
-            buffer_blocks: 184_000,
-            costs: Costs::PAPER,
-            in_order: InOrder::default(),
-            cache: &Params::new(CACHE_PARAMS),
-        };
+        let defaults = Params::new(CACHE_PARAMS);
+        let setup =
+            Setup { buffer_blocks: 184_000, ..Setup::new(cache_blocks, 1 << 30, &defaults) };
         let cache = entry.make(&Params::new(entry.params), &setup).expect("a cache");
         let each = cache.memory().by_slots as f64 / f64::from(cache_blocks);
         assert!(each <= 96.0, "{each} bytes a block with {cache_blocks} blocks");

@@ -2,23 +2,15 @@
 
 use shingle_core::plan::{Manner, Plan, WriteOrder};
 use shingle_core::policies;
-use shingle_core::registry::Registry;
 use shingle_core::units::{Op, Zone};
-use shingle_testkit::{DISK_BLOCKS, Rng, make, make_with};
+use shingle_testkit::{DISK_BLOCKS, Rng, make};
 
-use crate::run::{Run, Written, params};
+use crate::run::{Run, Written, made};
 
 const READ: Op = Op::Read;
 const WRITE: Op = Op::Write;
 const BY_ADDRESS: Manner = Manner::Write(WriteOrder::ByAddress);
 const AS_GIVEN: Manner = Manner::Write(WriteOrder::AsGiven);
-
-/// Over zones of 8 blocks.
-fn made(policy: &str, sets: &[(&str, &str)], slots: u32) -> Run {
-    let registry = Registry::default();
-    let entry = registry.get(policy).expect("a policy");
-    Run::of(make_with(entry, &params(entry, Some("8b"), sets), slots, 1))
-}
 
 fn by_address(blocks: &[u64]) -> Written {
     vec![(BY_ADDRESS, blocks.to_vec())]

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::cdc::held::Held;
 use shingle_core::cdc::{CLEAN_PART, COST, Cdc, Pair, WINDOW, group_blocks};
-use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::order::Order;
 use shingle_core::params::{Param, Params};
 use shingle_core::plan::Plan;
@@ -133,15 +132,9 @@ fn work<P: Policy>(sets: &[(&str, &str)], slots: u32, seed: u64) {
     let cache_params = Params::new(CACHE_PARAMS);
     let bands = ZoneMap::fixed(8, DISK_BLOCKS);
     let setup = Setup {
-        cache_blocks: slots,
-        disk_blocks: DISK_BLOCKS,
         bands: Some(&bands),
-        conventional_zones: None,
-        sequential_required: false,
         buffer_blocks: 20,
-        in_order: InOrder::default(),
-        costs: Costs::PAPER,
-        cache: &cache_params,
+        ..Setup::new(slots, DISK_BLOCKS, &cache_params)
     };
     let mut cache = build::<P>(&params, &setup).expect("zones of 8 blocks");
     let (mut rng, mut plan, mut under_way) = (Rng(seed), Plan::default(), Vec::new());

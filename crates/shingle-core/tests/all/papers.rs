@@ -3,24 +3,16 @@
 
 use proptest::prelude::*;
 use shingle_core::plan::Plan;
-use shingle_core::registry::Registry;
 use shingle_core::units::{Block, Op};
-use shingle_testkit::{DISK_BLOCKS, make_with};
+use shingle_testkit::DISK_BLOCKS;
 
-use crate::run::{Run, params};
+use crate::run::{Run, made};
 
 const ZONE: u64 = 8;
 /// Of the disk of `common`.
 const BUFFER: u64 = 20;
 const READ: Op = Op::Read;
 const WRITE: Op = Op::Write;
-
-/// The bands of the disk are as large as the zones.
-fn made(policy: &str, sets: &[(&str, &str)], slots: u32) -> Run {
-    let registry = Registry::default();
-    let entry = registry.get(policy).expect("a policy");
-    Run::of(make_with(entry, &params(entry, Some("8b"), sets), slots, 1))
-}
 
 impl Run {
     /// Accesses a block; returns what left the cache for it, in order of address.

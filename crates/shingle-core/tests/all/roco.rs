@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use shingle_core::cache::Outcome;
-use shingle_core::drive_view::{Costs, InOrder};
+use shingle_core::drive_view::Costs;
 use shingle_core::params::Params;
 use shingle_core::plan::{Manner, Plan, WriteOrder};
 use shingle_core::policy::Access;
@@ -30,16 +30,13 @@ fn make_with(
 ) -> Result<Run, MakeError> {
     let zones = ZoneMap::fixed(ZONE, ZONE * ZONES);
     let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };
+    let defaults = Params::new(CACHE_PARAMS);
     let setup = Setup {
-        cache_blocks: slots,
-        disk_blocks: ZONE * ZONES,
         bands: Some(&zones),
         conventional_zones,
-        sequential_required: false,
         buffer_blocks: 20,
-        in_order: InOrder::default(),
         costs,
-        cache: &Params::new(CACHE_PARAMS),
+        ..Setup::new(slots, ZONE * ZONES, &defaults)
     };
     let registry = Registry::default();
     let entry = registry.get(policy).expect("a policy");
@@ -196,17 +193,7 @@ fn a_cache_of_writes_fills_no_reads() {
         let mut params = Params::new(CACHE_PARAMS);
         params.set("reads", reads).expect("a choice");
         let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };
-        let setup = Setup {
-            cache_blocks: 4,
-            disk_blocks: 100,
-            bands: None,
-            conventional_zones: None,
-            sequential_required: false,
-            buffer_blocks: 0,
-            in_order: InOrder::default(),
-            costs,
-            cache: &params,
-        };
+        let setup = Setup { costs, ..Setup::new(4, 100, &params) };
         let mut cache = lru.make(&Params::new(lru.params), &setup).expect("LRU needs no zones");
         for (number, op) in [(0, Op::Read), (1, Op::Write)] {
             let mut access = Access::whole(number, Block(number), op);

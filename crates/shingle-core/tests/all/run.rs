@@ -4,9 +4,9 @@ use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::params::Params;
 use shingle_core::plan::{Manner, Plan, WriteOrder};
 use shingle_core::policy::Access;
-use shingle_core::registry::Entry;
+use shingle_core::registry::{Entry, Registry};
 use shingle_core::units::{Block, Op};
-use shingle_testkit::DISK_BLOCKS;
+use shingle_testkit::{DISK_BLOCKS, make_with};
 
 /// Groups of blocks, in the order in which they are written.
 pub(crate) type Written = Vec<(Manner, Vec<u64>)>;
@@ -81,6 +81,13 @@ impl Run {
     pub(crate) fn cached(&self) -> Vec<u64> {
         (0..DISK_BLOCKS).filter(|&block| self.has(block)).collect()
     }
+}
+
+/// Over zones of 8 blocks, which the bands of the disk are, too.
+pub(crate) fn made(policy: &str, sets: &[(&str, &str)], slots: u32) -> Run {
+    let registry = Registry::default();
+    let entry = registry.get(policy).expect("a policy");
+    Run::of(make_with(entry, &params(entry, Some("8b"), sets), slots, 1))
 }
 
 /// The parameters of a policy, of which these are set; its zones, if it has any, are of this size otherwise.

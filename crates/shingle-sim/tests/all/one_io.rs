@@ -55,15 +55,10 @@ impl Bench {
         cache.set("batch", batch).expect("a count");
         let description = disk.description().clone();
         let setup = Setup {
-            cache_blocks,
-            disk_blocks: description.disk_blocks,
             bands: description.bands.as_ref(),
-            conventional_zones: None,
-            sequential_required: false,
             buffer_blocks: description.buffer_blocks,
-            in_order: shingle_core::drive_view::InOrder::default(),
             costs: description.costs,
-            cache: &cache,
+            ..Setup::new(cache_blocks, description.disk_blocks, &cache)
         };
         let cache = entry.make(&Params::new(entry.params), &setup).expect("a cache");
         let ssd = make_ssd("pcie-ssd", &Settings::default()).expect("an SSD");

@@ -11,17 +11,9 @@ fn system(ssd: &str) -> System {
     let disk = make("cmr7200", &Settings::default()).expect("a disk");
     let ssd = make_ssd(ssd, &Settings::default()).expect("an SSD");
     let description = disk.description().clone();
-    let setup = Setup {
-        cache_blocks: 1000,
-        disk_blocks: description.disk_blocks,
-        bands: None,
-        conventional_zones: None,
-        sequential_required: false,
-        buffer_blocks: 0,
-        in_order: shingle_core::drive_view::InOrder::default(),
-        costs: description.costs,
-        cache: &Params::new(CACHE_PARAMS),
-    };
+    let defaults = Params::new(CACHE_PARAMS);
+    let setup =
+        Setup { costs: description.costs, ..Setup::new(1000, description.disk_blocks, &defaults) };
     let registry = Registry::default();
     let lru = registry.get("lru").expect("a policy");
     let cache = lru.make(&Params::new(lru.params), &setup).expect("a cache");

@@ -330,16 +330,11 @@ fn system(script: Scripted, pacing: Pacing) -> System {
     let drive = script.over_a_drive(None);
     let description = drive.description().clone();
     let none = Registry::default().get("none").copied().expect("a policy");
+    let defaults = Params::new(CACHE_PARAMS);
     let setup = Setup {
-        cache_blocks: 0,
-        disk_blocks: description.disk_blocks,
-        bands: None,
-        conventional_zones: None,
-        sequential_required: false,
         buffer_blocks: description.buffer_blocks,
-        in_order: shingle_core::drive_view::InOrder::default(),
         costs: description.costs,
-        cache: &Params::new(CACHE_PARAMS),
+        ..Setup::new(0, description.disk_blocks, &defaults)
     };
     let cache = none.make(&Params::new(none.params), &setup).expect("no cache");
     let ssd = make_ssd("pcie-ssd", &Settings::default()).expect("an SSD");

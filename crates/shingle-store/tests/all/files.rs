@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use shingle_core::cache::CacheCore;
-use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::params::Params;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::service::Mode;
@@ -71,17 +70,8 @@ fn stamp(block: u64, version: u64) -> Vec<u8> {
 fn cache(name: &str, slots: u64) -> Box<dyn CacheCore> {
     let registry = Registry::default();
     let entry = registry.get(name).expect("there is one");
-    let setup = Setup {
-        cache_blocks: slots as u32,
-        disk_blocks: DISK_BYTES / BLOCK_BYTES,
-        bands: None,
-        conventional_zones: None,
-        sequential_required: false,
-        buffer_blocks: 0,
-        in_order: InOrder::default(),
-        costs: Costs::PAPER,
-        cache: &Params::new(CACHE_PARAMS),
-    };
+    let defaults = Params::new(CACHE_PARAMS);
+    let setup = Setup::new(slots as u32, DISK_BYTES / BLOCK_BYTES, &defaults);
     entry.make(&Params::new(entry.params), &setup).expect("it fits")
 }
 

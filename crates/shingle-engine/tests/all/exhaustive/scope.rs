@@ -1,7 +1,7 @@
 //! How large a world is, and what may happen in it.
 
 use shingle_core::cache::CacheCore;
-use shingle_core::drive_view::{Costs, InOrder};
+use shingle_core::drive_view::InOrder;
 use shingle_core::params::Params;
 use shingle_core::policy::{Access, Admission, Idle, Memory, Policy, Victims, Zoning};
 use shingle_core::registry::{CACHE_PARAMS, Setup, build};
@@ -138,15 +138,9 @@ impl Scope {
             in_order.band_pass = Some(Nanos::from_millis(150));
         }
         let setup = Setup {
-            cache_blocks: self.slots as u32,
-            disk_blocks,
             bands: bands.as_ref(),
-            conventional_zones: None,
-            sequential_required: false,
-            buffer_blocks: 0,
             in_order,
-            costs: Costs::PAPER,
-            cache: &cache,
+            ..Setup::new(self.slots as u32, disk_blocks, &cache)
         };
         let params = Params::new(&[]);
         match (self.highest, self.band) {

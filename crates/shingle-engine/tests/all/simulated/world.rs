@@ -1,7 +1,7 @@
 //! The store, its devices, its client and its clock.
 
 use shingle_core::cache::CacheCore;
-use shingle_core::drive_view::{Costs, InOrder};
+use shingle_core::drive_view::InOrder;
 use shingle_core::params::Params;
 use shingle_core::policies;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Setup};
@@ -123,15 +123,10 @@ pub(super) fn cache(
         in_order.band_pass = Some(Nanos::from_millis(150));
     }
     let setup = Setup {
-        cache_blocks: slots as u32,
-        disk_blocks,
         bands: bands.as_ref(),
-        conventional_zones: None,
-        sequential_required: false,
         buffer_blocks: 20,
         in_order,
-        costs: Costs::PAPER,
-        cache: &cache,
+        ..Setup::new(slots as u32, disk_blocks, &cache)
     };
     entry.make(&params, &setup).ok().filter(|cache| !cache.wants_future())
 }
