@@ -70,6 +70,24 @@ pub struct Description {
     pub queued_command: Nanos,
 }
 
+impl Description {
+    /// Of a disk that writes in place: without bands and without a buffer.
+    #[must_use]
+    pub fn new(disk_blocks: u64, costs: Costs) -> Description {
+        Description {
+            disk_blocks,
+            bands: None,
+            buffer_blocks: 0,
+            exposed: None,
+            costs,
+            in_order: InOrder::default(),
+            uniform: false,
+            channels: None,
+            queued_command: Nanos::ZERO,
+        }
+    }
+}
+
 /// Serves one I/O at a time, in virtual time, and tells how long it took and why.
 ///
 /// The caller guarantees that `now` never goes back and is not before the last completion (neither

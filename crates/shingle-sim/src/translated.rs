@@ -111,15 +111,10 @@ impl Translated {
     #[must_use]
     pub fn describe(beneath: &Description, layout: &Layout, disk_blocks: u64) -> Description {
         Description {
-            disk_blocks,
             bands: Some(ZoneMap::fixed(layout.zone_blocks, disk_blocks)),
             buffer_blocks: layout.buffer_blocks,
-            exposed: None,
-            costs: beneath.costs,
-            in_order: shingle_core::drive_view::InOrder::default(),
-            uniform: false,
-            channels: None,
             queued_command: beneath.queued_command,
+            ..Description::new(disk_blocks, beneath.costs)
         }
     }
 

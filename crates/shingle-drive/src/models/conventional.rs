@@ -16,7 +16,6 @@ use crate::parts::cost::{CostValues, MeasuredValues};
 use crate::parts::mech::{Mech, MechValues};
 use crate::sheet::{Buffer, DriveError, Recipe, Timing};
 use serde::Deserialize;
-use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
 #[derive(Deserialize)]
@@ -51,20 +50,6 @@ pub(crate) struct Conventional {
     contents: Contents,
 }
 
-fn description(disk_blocks: u64, costs: Costs) -> Description {
-    Description {
-        disk_blocks,
-        bands: None,
-        buffer_blocks: 0,
-        exposed: None,
-        costs,
-        in_order: InOrder::default(),
-        uniform: false,
-        channels: None,
-        queued_command: Nanos::ZERO,
-    }
-}
-
 impl Conventional {
     pub(crate) fn make(recipe: &Recipe) -> Result<Box<dyn Drive>, DriveError> {
         if recipe.settings.buffer != Buffer::Real {
@@ -75,7 +60,7 @@ impl Conventional {
             (recipe.sheet.values(), recipe.sheet.values());
         let timing = recipe.settings.timing.unwrap_or(Timing::Mechanics);
         let disk_blocks = mech.capacity_bytes / BLOCK_BYTES;
-        let description = description(disk_blocks, measured.plan(costs.plan(), timing));
+        let description = Description::new(disk_blocks, measured.plan(costs.plan(), timing));
         let entries = if values.write_cache { values.write_cache_entries } else { 0 };
         let queue_max = usize::try_from(entries).unwrap_or(usize::MAX);
         Ok(Box::new(Conventional {
@@ -104,7 +89,7 @@ impl Conventional {
             entry_blocks: entry_places,
             free: Nanos::ZERO,
             doing: Served::default(),
-            description: description(places, CostValues::default().plan()),
+            description: Description::new(places, CostValues::default().plan()),
             counters: Counters::default(),
             contents: Contents::default(),
         }

@@ -22,7 +22,6 @@ use crate::parts::turnover::Turnover;
 use crate::sheet::{Buffer, DriveError, Recipe, Timing};
 use crate::steps::{self, StepLog};
 use serde::Deserialize;
-use shingle_core::drive_view::InOrder;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op};
 
 /// What becomes of a block that is written while the buffer holds it.
@@ -103,15 +102,9 @@ impl Emulator {
         let bands = Runs::new(&classes, disk_blocks);
         let count = usize::try_from(bands.units()).expect("at most 2^28");
         let description = Description {
-            disk_blocks,
             bands: Some(bands.zone_map()),
             buffer_blocks: u64::from(slots),
-            exposed: None,
-            costs: costs.plan(),
-            in_order: InOrder::default(),
-            uniform: false,
-            channels: None,
-            queued_command: Nanos::ZERO,
+            ..Description::new(disk_blocks, costs.plan())
         };
         Ok(Box::new(Emulator {
             rewrite,

@@ -13,7 +13,7 @@ use crate::parts::flash::{Ftl, Geometry, Times};
 use crate::parts::schedule::Schedule;
 use crate::sheet::{DriveError, Recipe};
 use serde::Deserialize;
-use shingle_core::drive_view::{Costs, InOrder};
+use shingle_core::drive_view::Costs;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
 #[derive(Deserialize)]
@@ -71,17 +71,7 @@ impl FlashSsd {
             rmw_base: Nanos::ZERO,
             rmw_per_block: times.program + times.transfer,
         };
-        let description = Description {
-            disk_blocks: logical,
-            bands: None,
-            buffer_blocks: 0,
-            exposed: None,
-            costs,
-            in_order: InOrder::default(),
-            uniform: false,
-            channels: Some(units),
-            queued_command: Nanos::ZERO,
-        };
+        let description = Description { channels: Some(units), ..Description::new(logical, costs) };
         let (schedule, counters) = (Schedule::new(units), Counters::default());
         Ok(Box::new(FlashSsd { ftl, schedule, times, description, counters, stamped: false }))
     }

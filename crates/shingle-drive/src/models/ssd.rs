@@ -11,7 +11,7 @@ use crate::parts::contents::Contents;
 use crate::parts::schedule::Schedule;
 use crate::sheet::{DriveError, Recipe};
 use serde::Deserialize;
-use shingle_core::drive_view::{Costs, InOrder};
+use shingle_core::drive_view::Costs;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
 #[derive(Deserialize)]
@@ -50,15 +50,9 @@ impl Ssd {
         let (channels, block) = values.share();
         let costs = Costs { read: block, rmw_base: Nanos::ZERO, rmw_per_block: block };
         let description = Description {
-            disk_blocks: values.capacity_bytes / BLOCK_BYTES,
-            bands: None,
-            buffer_blocks: 0,
-            exposed: None,
-            costs,
-            in_order: InOrder::default(),
             uniform: true,
             channels: Some(channels),
-            queued_command: Nanos::ZERO,
+            ..Description::new(values.capacity_bytes / BLOCK_BYTES, costs)
         };
         let channels = Schedule::new(channels);
         let (counters, contents) = (Counters::default(), Contents::default());

@@ -149,20 +149,16 @@ impl DriveManaged {
             None => measured.plan(costs.plan(), timing),
         };
         let description = Description {
-            disk_blocks,
             bands: Some(bands.zone_map()),
             buffer_blocks,
-            exposed: None,
-            costs: planned,
             in_order: InOrder {
                 log_blocks: u64::from(limits.slots),
                 band_pass: values
                     .write_cache
                     .then(|| values.band_pass(&mech, &planned, &costs, timing)),
             },
-            uniform: false,
-            channels: None,
             queued_command: Nanos::from_micros(values.queued_command_us),
+            ..Description::new(disk_blocks, planned)
         };
         let largest =
             bands.all().iter().map(|run| run.unit_blocks * BLOCK_BYTES).max().unwrap_or(0);

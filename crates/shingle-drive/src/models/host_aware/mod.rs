@@ -95,7 +95,6 @@ impl HostAware {
             Timing::Cost => costs.stream(layout.zone_blocks),
         };
         let description = Description {
-            disk_blocks,
             bands: Some(ZoneMap::fixed(layout.zone_blocks, disk_blocks)),
             buffer_blocks,
             exposed: Some(Exposed {
@@ -105,11 +104,8 @@ impl HostAware {
                 open_zones: layout.open_max,
                 non_sequential_zones_advised: layout.non_sequential_advised,
             }),
-            costs: planned,
             in_order: InOrder { band_pass: Some(planned.read + pass), ..InOrder::default() },
-            uniform: false,
-            channels: None,
-            queued_command: Nanos::ZERO,
+            ..Description::new(disk_blocks, planned)
         };
         let (conventional, open_max) = (layout.conventional as usize, layout.open_max as usize);
         let mut states = Zones::new(zones, layout.zone_blocks, conventional, open_max);

@@ -33,7 +33,6 @@ use crate::parts::mech::{Mech, MechValues};
 use crate::parts::zone_states::Zones;
 use crate::sheet::{Buffer, DriveError, Recipe, Timing};
 use crate::zone::Exposed;
-use shingle_core::drive_view::InOrder;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 use shingle_core::zones::ZoneMap;
 use values::{CostValues, Values};
@@ -65,9 +64,7 @@ impl HostManaged {
         let timing = recipe.settings.timing.unwrap_or(Timing::Mechanics);
         let disk_blocks = layout.zones as u64 * layout.zone_blocks;
         let description = Description {
-            disk_blocks,
             bands: Some(ZoneMap::fixed(layout.zone_blocks, disk_blocks)),
-            buffer_blocks: 0,
             exposed: Some(Exposed {
                 conventional_zones: layout.conventional,
                 sequential_required: true,
@@ -75,11 +72,7 @@ impl HostManaged {
                 open_zones: layout.open_max,
                 non_sequential_zones_advised: 0,
             }),
-            costs: measured.plan(costs.plan(), timing),
-            in_order: InOrder::default(),
-            uniform: false,
-            channels: None,
-            queued_command: Nanos::ZERO,
+            ..Description::new(disk_blocks, measured.plan(costs.plan(), timing))
         };
         let (conventional, open_max) = (layout.conventional as usize, layout.open_max as usize);
         Ok(Box::new(HostManaged {
