@@ -3,7 +3,7 @@
 use shingle_core::units::{Block, Zone};
 use shingle_engine::Buffer;
 
-use crate::error::ZonedError;
+use crate::error::{Operation, ZonedError};
 use crate::geometry::Geometry;
 use crate::zone::ZoneReport;
 
@@ -66,35 +66,43 @@ pub trait ZonedDisk: Send + Sync {
     /// See above.
     fn append(&self, zone: Zone, buffers: &[Buffer]) -> Result<Block, ZonedError>;
 
-    /// Opens a zone by command: it stays open until it is closed, full or reset.
+    /// Carries out a command on a zone.
     ///
     /// # Errors
     /// See above.
-    fn open(&self, zone: Zone) -> Result<(), ZonedError>;
+    fn command(&self, command: ZoneCommand, zone: Zone) -> Result<(), ZonedError>;
 
-    /// Closes a zone.
+    /// As [`ZoneCommand::Open`].
     ///
     /// # Errors
     /// See above.
-    fn close(&self, zone: Zone) -> Result<(), ZonedError>;
+    fn open(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.command(ZoneCommand::Open, zone)
+    }
 
-    /// Moves the write pointer of a zone to its end. What was not written may read as anything.
+    /// As [`ZoneCommand::Close`].
     ///
     /// # Errors
     /// See above.
-    fn finish(&self, zone: Zone) -> Result<(), ZonedError>;
+    fn close(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.command(ZoneCommand::Close, zone)
+    }
 
-    /// Moves the write pointer of a zone back to its start. What was in it is lost.
+    /// As [`ZoneCommand::Finish`].
     ///
     /// # Errors
     /// See above.
-    fn reset(&self, zone: Zone) -> Result<(), ZonedError>;
+    fn finish(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.command(ZoneCommand::Finish, zone)
+    }
 
-    /// Resets all zones that can be.
+    /// As [`ZoneCommand::Reset`].
     ///
     /// # Errors
-    /// If the device fails; some zones may have been reset.
-    fn reset_all(&self) -> Result<(), ZonedError>;
+    /// See above.
+    fn reset(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.command(ZoneCommand::Reset, zone)
+    }
 
     /// Makes durable what was written.
     ///
@@ -103,10 +111,34 @@ pub trait ZonedDisk: Send + Sync {
     fn flush(&self) -> Result<(), ZonedError>;
 }
 
+/// A command on a zone. It moves no data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ZoneCommand {
+    /// The zone stays open until it is closed, full or reset.
+    Open,
+    /// It is no longer open.
+    Close,
+    /// The write pointer moves to the end. What was not written may read as anything.
+    Finish,
+    /// The write pointer moves back to the start. What was in the zone is lost.
+    Reset,
+}
+
+impl From<ZoneCommand> for Operation {
+    fn from(command: ZoneCommand) -> Operation {
+        match command {
+            ZoneCommand::Open => Operation::Open,
+            ZoneCommand::Close => Operation::Close,
+            ZoneCommand::Finish => Operation::Finish,
+            ZoneCommand::Reset => Operation::Reset,
+        }
+    }
+}
+
 /// What a call asks for, for its error.
 #[derive(Clone, Copy)]
 pub(crate) struct Call {
-    pub(crate) operation: crate::Operation,
+    pub(crate) operation: Operation,
     pub(crate) block: Block,
     pub(crate) blocks: u64,
     pub(crate) zone: Option<Zone>,
@@ -114,12 +146,12 @@ pub(crate) struct Call {
 
 impl Call {
     /// One that moves blocks.
-    pub(crate) fn at(operation: crate::Operation, block: Block, blocks: usize) -> Call {
+    pub(crate) fn at(operation: Operation, block: Block, blocks: usize) -> Call {
         Call { operation, block, blocks: blocks as u64, zone: None }
     }
 
     /// One that names a zone, or none.
-    pub(crate) fn of(operation: crate::Operation, zone: Option<Zone>, geometry: &Geometry) -> Call {
+    pub(crate) fn of(operation: Operation, zone: Option<Zone>, geometry: &Geometry) -> Call {
         let block = zone.map_or(Block(0), |zone| geometry.first(zone));
         Call { operation, block, blocks: 0, zone }
     }

@@ -27,8 +27,6 @@ pub enum Operation {
     Finish,
     /// Reset a zone.
     Reset,
-    /// Reset all zones.
-    ResetAll,
     /// Make durable what was written.
     Flush,
 }
@@ -46,7 +44,6 @@ impl Operation {
             Operation::Close => "close",
             Operation::Finish => "finish",
             Operation::Reset => "reset",
-            Operation::ResetAll => "reset of all zones",
             Operation::Flush => "flush",
         }
     }

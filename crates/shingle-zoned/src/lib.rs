@@ -57,7 +57,7 @@ mod zone;
 mod zones;
 
 pub use cut::after_power_cut;
-pub use disk::ZonedDisk;
+pub use disk::{ZoneCommand, ZonedDisk};
 pub use error::{Operation, Reason, Refused, ZonedError};
 pub use faults::{Fault, Faults};
 pub use file::{FileDisk, OpenError, create, create_failed};

@@ -10,7 +10,7 @@ use shingle_core::units::{BLOCK_BYTES, Block, Zone};
 use shingle_engine::Buffer;
 
 use crate::cut::after_power_cut;
-use crate::disk::{Call, ZonedDisk};
+use crate::disk::{Call, ZoneCommand, ZonedDisk};
 use crate::error::{Operation, Reason, Refused, ZonedError};
 use crate::faults::{Draw, Fault, Faults};
 use crate::geometry::Geometry;
@@ -63,25 +63,17 @@ enum Command {
     Report,
     Read(Block, u64),
     Write(Block, Vec<Arc<Page>>),
-    Open(Zone),
-    Close(Zone),
-    Finish(Zone),
-    Reset(Zone),
-    ResetAll,
+    Zone(ZoneCommand, Zone),
     Flush,
 }
 
 impl Command {
     fn operation(&self) -> Operation {
-        match self {
+        match *self {
             Command::Report => Operation::Report,
             Command::Read(..) => Operation::Read,
             Command::Write(..) => Operation::Write,
-            Command::Open(_) => Operation::Open,
-            Command::Close(_) => Operation::Close,
-            Command::Finish(_) => Operation::Finish,
-            Command::Reset(_) => Operation::Reset,
-            Command::ResetAll => Operation::ResetAll,
+            Command::Zone(command, _) => command.into(),
             Command::Flush => Operation::Flush,
         }
     }
@@ -89,9 +81,8 @@ impl Command {
     fn zone(&self, geometry: &Geometry) -> Option<Zone> {
         match *self {
             Command::Read(block, _) | Command::Write(block, _) => Some(geometry.place(block)?.0),
-            Command::Open(zone) | Command::Close(zone) => Some(zone),
-            Command::Finish(zone) | Command::Reset(zone) => Some(zone),
-            Command::Report | Command::ResetAll | Command::Flush => None,
+            Command::Zone(_, zone) => Some(zone),
+            Command::Report | Command::Flush => None,
         }
     }
 }
@@ -171,11 +162,6 @@ impl MemoryDisk {
             Err(refused) => Err(call.refused(self.name(), refused)),
         }
     }
-
-    fn command(&self, command: &Command) -> Result<(), ZonedError> {
-        let zone = command.zone(&self.geometry);
-        self.call(Call::of(command.operation(), zone, &self.geometry), command).map(drop)
-    }
 }
 
 impl ZonedDisk for MemoryDisk {
@@ -229,28 +215,13 @@ impl ZonedDisk for MemoryDisk {
         })
     }
 
-    fn open(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.command(&Command::Open(zone))
-    }
-
-    fn close(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.command(&Command::Close(zone))
-    }
-
-    fn finish(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.command(&Command::Finish(zone))
-    }
-
-    fn reset(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.command(&Command::Reset(zone))
-    }
-
-    fn reset_all(&self) -> Result<(), ZonedError> {
-        self.command(&Command::ResetAll)
+    fn command(&self, command: ZoneCommand, zone: Zone) -> Result<(), ZonedError> {
+        let call = Call::of(command.into(), Some(zone), &self.geometry);
+        self.call(call, &Command::Zone(command, zone)).map(drop)
     }
 
     fn flush(&self) -> Result<(), ZonedError> {
-        self.command(&Command::Flush)
+        self.call(Call::of(Operation::Flush, None, &self.geometry), &Command::Flush).map(drop)
     }
 }
 
@@ -350,16 +321,13 @@ impl Inside {
             Command::Report => Ok(()),
             Command::Read(block, count) => self.zones.may_read(block, count),
             Command::Write(block, ref pages) => self.write(block, pages, most),
-            Command::Open(zone) => self.zones.open(zone),
-            Command::Close(zone) => self.zones.close(zone),
-            Command::Finish(zone) => {
-                self.zones.finish(zone)?;
-                self.unflushed.insert(zone);
+            Command::Zone(ZoneCommand::Reset, zone) => self.reset(zone),
+            Command::Zone(command, zone) => {
+                self.zones.command(command, zone)?;
+                if command == ZoneCommand::Finish {
+                    self.unflushed.insert(zone);
+                }
                 Ok(())
-            }
-            Command::Reset(zone) => self.reset(zone),
-            Command::ResetAll => {
-                self.zones.to_reset().into_iter().try_for_each(|zone| self.reset(zone))
             }
             Command::Flush => {
                 for zone in std::mem::take(&mut self.unflushed) {
@@ -399,7 +367,7 @@ impl Inside {
 
     fn reset(&mut self, zone: Zone) -> Result<(), Refused> {
         let before = self.zones.may_name(zone).map(|()| self.zones.state(zone).settled())?;
-        self.zones.reset(zone)?;
+        self.zones.command(ZoneCommand::Reset, zone)?;
         let content = &mut self.contents[zone.index()];
         content.before_resets.push((before, std::mem::take(&mut content.blocks)));
         self.unflushed.insert(zone);

@@ -9,7 +9,7 @@ use shingle_core::units::{Block, Zone};
 use shingle_device::{Device, Direct};
 use shingle_engine::Buffer;
 
-use crate::disk::{Call, ZonedDisk};
+use crate::disk::{Call, ZoneCommand, ZonedDisk};
 use crate::error::{Operation, Reason, Refused, ZonedError};
 use crate::geometry::Geometry;
 use crate::zone::{Condition, ZoneReport};
@@ -17,7 +17,7 @@ use crate::zones::{ZoneState, Zones, report};
 
 /// What a device does beside reading and writing.
 pub trait Backing: Send + Sync {
-    /// Carries a command on zones out. It is allowed, and nobody writes to these zones meanwhile.
+    /// Carries a command on a zone out. It is allowed, and nobody writes to the zone meanwhile.
     ///
     /// # Errors
     /// If it fails.
@@ -25,8 +25,8 @@ pub trait Backing: Send + Sync {
         &self,
         device: &Device,
         direct: &Direct,
-        operation: Operation,
-        zones: &[Zone],
+        command: ZoneCommand,
+        zone: Zone,
     ) -> io::Result<()>;
 
     /// Makes durable what was written, and where write pointers are.
@@ -132,32 +132,6 @@ impl<B: Backing> OnDevice<B> {
             },
         };
         call.refused(&self.name, Refused { zone: Some(zone), reason })
-    }
-
-    /// Carries out a command on one zone that `act` makes known here.
-    fn command(
-        &self,
-        operation: Operation,
-        zone: Zone,
-        act: fn(&mut Zones, Zone) -> Result<(), Refused>,
-    ) -> Result<(), ZonedError> {
-        let call = Call::of(operation, Some(zone), &self.geometry);
-        let _turn = self.turn(zone);
-        let (before, after) = {
-            let mut zones = self.zones();
-            zones.may_name(zone).map_err(self.refused(call))?;
-            let before = zones.state(zone);
-            act(&mut zones, zone).map_err(self.refused(call))?;
-            (before, zones.state(zone))
-        };
-        // Some devices take it for an error to be asked for what is so already. (Which zone was closed for another is up
-        // to the device: what is closed here may be open there.)
-        let closed = after.condition == Condition::Closed || operation == Operation::Reset;
-        if before == after && !closed {
-            return Ok(());
-        }
-        let done = self.backing.command(&self.device, &self.direct, operation, &[zone]);
-        done.map_err(|error| self.failed(call, zone, before, error))
     }
 
     /// Writes while the zone is ours.
@@ -267,47 +241,24 @@ impl<B: Backing> ZonedDisk for OnDevice<B> {
         self.write_now(Call { block, ..call }, buffers).map(|()| block)
     }
 
-    fn open(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.command(Operation::Open, zone, Zones::open)
-    }
-
-    fn close(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.command(Operation::Close, zone, Zones::close)
-    }
-
-    fn finish(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.command(Operation::Finish, zone, Zones::finish)
-    }
-
-    fn reset(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.command(Operation::Reset, zone, Zones::reset)
-    }
-
-    fn reset_all(&self) -> Result<(), ZonedError> {
-        let call = Call::of(Operation::ResetAll, None, &self.geometry);
-        let _turns: Vec<_> = self.turns.iter().map(locked).collect();
-        // Known here first: a flush meanwhile would record the old pointers behind the resets.
-        let (resets, before): (Vec<Zone>, Vec<ZoneState>) = {
+    fn command(&self, command: ZoneCommand, zone: Zone) -> Result<(), ZonedError> {
+        let call = Call::of(command.into(), Some(zone), &self.geometry);
+        let _turn = self.turn(zone);
+        let (before, after) = {
             let mut zones = self.zones();
-            let resets = zones.to_reset();
-            let before = resets.iter().map(|&zone| zones.state(zone)).collect();
-            resets.iter().for_each(|&zone| zones.put(zone, ZoneState::EMPTY));
-            (resets, before)
+            zones.may_name(zone).map_err(self.refused(call))?;
+            let before = zones.state(zone);
+            zones.command(command, zone).map_err(self.refused(call))?;
+            (before, zones.state(zone))
         };
-        let done = self.backing.command(&self.device, &self.direct, Operation::ResetAll, &resets);
-        done.map_err(|error| {
-            // Some may be reset, and some not.
-            let looked = self.backing.look(&self.device, Zone(0), self.geometry.zones);
-            let mut zones = self.zones();
-            match looked {
-                Ok(Some(states)) => {
-                    (0..).zip(states).for_each(|(zone, state)| zones.put(Zone(zone), state));
-                }
-                _ => resets.iter().zip(before).for_each(|(&zone, state)| zones.put(zone, state)),
-            }
-            drop(zones);
-            call.failed(&self.name, &self.geometry, error)
-        })
+        // Some devices take it for an error to be asked for what is so already. (Which zone was closed for another is up
+        // to the device: what is closed here may be open there.)
+        let closed = after.condition == Condition::Closed || command == ZoneCommand::Reset;
+        if before == after && !closed {
+            return Ok(());
+        }
+        let done = self.backing.command(&self.device, &self.direct, command, zone);
+        done.map_err(|error| self.failed(call, zone, before, error))
     }
 
     fn flush(&self) -> Result<(), ZonedError> {

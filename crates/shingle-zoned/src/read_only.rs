@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use shingle_core::units::{BLOCK_BYTES, Block, Zone};
 use shingle_engine::Buffer;
 
-use crate::disk::{Call, ZonedDisk};
+use crate::disk::{Call, ZoneCommand, ZonedDisk};
 use crate::error::{Operation, ZonedError};
 use crate::geometry::Geometry;
 use crate::zone::ZoneReport;
@@ -41,10 +41,6 @@ impl ReadOnlyDisk {
 
     fn refused<T>(&self, call: Call) -> Result<T, ZonedError> {
         Err(call.failed(&self.name, self.geometry(), Errno::ROFS.into()))
-    }
-
-    fn command(&self, operation: Operation, zone: Option<Zone>) -> Result<(), ZonedError> {
-        self.refused(Call::of(operation, zone, self.geometry()))
     }
 
     fn read_one(&self, page: u64, buffer: &mut Buffer) -> io::Result<()> {
@@ -101,27 +97,11 @@ impl ZonedDisk for ReadOnlyDisk {
         self.refused(Call::of(Operation::Append, Some(zone), self.geometry()))
     }
 
-    fn open(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.command(Operation::Open, Some(zone))
-    }
-
-    fn close(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.command(Operation::Close, Some(zone))
-    }
-
-    fn finish(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.command(Operation::Finish, Some(zone))
-    }
-
-    fn reset(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.command(Operation::Reset, Some(zone))
-    }
-
-    fn reset_all(&self) -> Result<(), ZonedError> {
-        self.command(Operation::ResetAll, None)
+    fn command(&self, command: ZoneCommand, zone: Zone) -> Result<(), ZonedError> {
+        self.refused(Call::of(command.into(), Some(zone), self.geometry()))
     }
 
     fn flush(&self) -> Result<(), ZonedError> {
-        self.command(Operation::Flush, None)
+        self.refused(Call::of(Operation::Flush, None, self.geometry()))
     }
 }

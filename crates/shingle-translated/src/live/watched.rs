@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use shingle_core::units::{Block, Zone};
 use shingle_engine::Buffer;
-use shingle_zoned::{Geometry, ZoneReport, ZonedDisk, ZonedError};
+use shingle_zoned::{Geometry, ZoneCommand, ZoneReport, ZonedDisk, ZonedError};
 
 /// See the module.
 pub(super) struct Watched {
@@ -66,24 +66,8 @@ impl ZonedDisk for Watched {
         self.counted(|disk| disk.append(zone, buffers))
     }
 
-    fn open(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.counted(|disk| disk.open(zone))
-    }
-
-    fn close(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.counted(|disk| disk.close(zone))
-    }
-
-    fn finish(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.counted(|disk| disk.finish(zone))
-    }
-
-    fn reset(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.counted(|disk| disk.reset(zone))
-    }
-
-    fn reset_all(&self) -> Result<(), ZonedError> {
-        self.counted(|disk| disk.reset_all())
+    fn command(&self, command: ZoneCommand, zone: Zone) -> Result<(), ZonedError> {
+        self.counted(|disk| disk.command(command, zone))
     }
 
     fn flush(&self) -> Result<(), ZonedError> {

@@ -17,7 +17,7 @@ use shingle_testbed::explore::{Digest, Model, Quiet, explore, shortest};
 use shingle_testbed::number;
 use shingle_translated::{Bug, LiveDisk, LiveError, format};
 use shingle_translation::translations::ALL;
-use shingle_zoned::{Faults, Geometry, MemoryDisk, ZoneReport, ZonedDisk, ZonedError};
+use shingle_zoned::{Faults, Geometry, MemoryDisk, ZoneCommand, ZoneReport, ZonedDisk, ZonedError};
 
 /// A disk that counts calls, and is off before one of them.
 #[derive(Clone)]
@@ -78,20 +78,8 @@ impl ZonedDisk for Counted {
     fn append(&self, zone: Zone, buffers: &[Buffer]) -> Result<Block, ZonedError> {
         self.called().append(zone, buffers)
     }
-    fn open(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.called().open(zone)
-    }
-    fn close(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.called().close(zone)
-    }
-    fn finish(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.called().finish(zone)
-    }
-    fn reset(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.called().reset(zone)
-    }
-    fn reset_all(&self) -> Result<(), ZonedError> {
-        self.called().reset_all()
+    fn command(&self, command: ZoneCommand, zone: Zone) -> Result<(), ZonedError> {
+        self.called().command(command, zone)
     }
     fn flush(&self) -> Result<(), ZonedError> {
         self.called().flush()

@@ -28,7 +28,7 @@ use uuid::Uuid;
 use self::format::{HEADERS, Header, Page, TablePage, Unusable};
 use self::table::{Found, Table};
 use crate::cut::after_power_cut;
-use crate::error::Operation;
+use crate::disk::ZoneCommand;
 use crate::faults::Draw;
 use crate::geometry::{Geometry, GeometryError, ReadsBeyond};
 use crate::on_device::{Backing, OnDevice, locked};
@@ -323,17 +323,12 @@ impl InFile {
         settled
     }
 
-    /// Gives the room of zones that are empty back to the file system, if that can be.
-    fn make_holes(&self, device: &Device, zones: &[Zone]) {
+    /// Gives the room of a zone that is empty back to the file system, if that can be.
+    fn make_hole(&self, device: &Device, zone: Zone) {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         let zone_bytes = self.zone_blocks * BLOCK_BYTES;
-        for run in zones.chunk_by(|zone, next| zone.0 + 1 == next.0) {
-            let at = self.first_page * BLOCK_BYTES + u64::from(run[0].0) * zone_bytes;
-            let bytes = run.len() as u64 * zone_bytes;
-            if rustix::fs::fallocate(device.direct(), flags, at, bytes).is_err() {
-                return;
-            }
-        }
+        let at = self.first_page * BLOCK_BYTES + u64::from(zone.0) * zone_bytes;
+        let _ = rustix::fs::fallocate(device.direct(), flags, at, zone_bytes);
     }
 }
 
@@ -342,16 +337,15 @@ impl Backing for InFile {
         &self,
         device: &Device,
         direct: &Direct,
-        operation: Operation,
-        zones: &[Zone],
+        command: ZoneCommand,
+        zone: Zone,
     ) -> io::Result<()> {
-        if !matches!(operation, Operation::Reset | Operation::ResetAll) {
+        if command != ZoneCommand::Reset {
             return Ok(());
         }
-        let empty: Vec<_> = zones.iter().map(|&zone| (zone, ZoneState::EMPTY)).collect();
-        self.settle(direct, &mut locked(&self.table), &empty)?;
-        // Behind the record, as an older one would name what is no longer there. Nobody writes to these zones yet.
-        self.make_holes(device, zones);
+        self.settle(direct, &mut locked(&self.table), &[(zone, ZoneState::EMPTY)])?;
+        // Behind the record, as an older one would name what is no longer there. Nobody writes to the zone yet.
+        self.make_hole(device, zone);
         Ok(())
     }
 

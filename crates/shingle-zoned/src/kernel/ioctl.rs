@@ -14,7 +14,7 @@ use rustix::ioctl::{Opcode, Setter, Updater, ioctl, opcode};
 use zerocopy::IntoBytes;
 
 use super::report::{HEAD_BYTES, Head, ZONE_BYTES};
-use crate::error::Operation;
+use crate::disk::ZoneCommand;
 
 /// Zones of one report.
 pub(crate) const ZONES_AT_ONCE: u32 = 1023;
@@ -49,30 +49,21 @@ pub(crate) fn report(device: &File, sector: u64, zones: u32) -> io::Result<Box<R
     Ok(report)
 }
 
-/// Carries out a command on the zones that are just these sectors.
+/// Carries out a command on the zone that is just these sectors.
 pub(crate) fn command(
     device: &File,
-    operation: Operation,
+    command: ZoneCommand,
     sector: u64,
     sectors: u64,
 ) -> io::Result<()> {
     let range = Range { sector, sectors };
     // SAFETY: all four read a `Range` and write nothing. They take the device's numbers, no addresses.
     unsafe {
-        match operation {
-            Operation::Open => ioctl(device, Setter::<OPEN, Range>::new(range))?,
-            Operation::Close => ioctl(device, Setter::<CLOSE, Range>::new(range))?,
-            Operation::Finish => ioctl(device, Setter::<FINISH, Range>::new(range))?,
-            Operation::Reset | Operation::ResetAll => {
-                ioctl(device, Setter::<RESET, Range>::new(range))?
-            }
-            Operation::Report
-            | Operation::Read
-            | Operation::Write
-            | Operation::Append
-            | Operation::Flush => {
-                return Err(io::ErrorKind::Unsupported.into());
-            }
+        match command {
+            ZoneCommand::Open => ioctl(device, Setter::<OPEN, Range>::new(range))?,
+            ZoneCommand::Close => ioctl(device, Setter::<CLOSE, Range>::new(range))?,
+            ZoneCommand::Finish => ioctl(device, Setter::<FINISH, Range>::new(range))?,
+            ZoneCommand::Reset => ioctl(device, Setter::<RESET, Range>::new(range))?,
         }
     }
     Ok(())

@@ -20,7 +20,7 @@ use shingle_core::units::{BLOCK_BYTES, SECTOR_BYTES, Zone};
 use shingle_device::{Device, Direct};
 
 use self::report::Reported;
-use crate::error::Operation;
+use crate::disk::ZoneCommand;
 use crate::file::OpenError;
 use crate::on_device::{Backing, OnDevice};
 use crate::zone::Condition;
@@ -30,7 +30,6 @@ use crate::zones::{ZoneState, Zones};
 #[derive(Debug)]
 pub struct Kernel {
     zone_blocks: u64,
-    bytes: u64,
 }
 
 /// A host-managed block device that is ours alone.
@@ -40,7 +39,7 @@ pub type BlockDisk = OnDevice<Kernel>;
 pub(crate) fn open(device: Device) -> Result<BlockDisk, OpenError> {
     let path = device.path().to_owned();
     let zones = look(&path, device.direct(), device.bytes())?;
-    let kernel = Kernel { zone_blocks: zones.geometry().zone_blocks, bytes: device.bytes() };
+    let kernel = Kernel { zone_blocks: zones.geometry().zone_blocks };
     let direct = device.again().map_err(OpenError::system(&path, "open"))?;
     Ok(OnDevice::new(device, direct, 0, zones, kernel))
 }
@@ -110,17 +109,11 @@ impl Backing for Kernel {
         &self,
         device: &Device,
         _: &Direct,
-        operation: Operation,
-        zones: &[Zone],
+        command: ZoneCommand,
+        zone: Zone,
     ) -> io::Result<()> {
-        if operation == Operation::ResetAll {
-            // One command for all of them, which leaves conventional zones alone.
-            return ioctl::command(device.direct(), operation, 0, self.bytes / SECTOR_BYTES);
-        }
-        zones.iter().try_for_each(|zone| {
-            let (sector, sectors) = (self.sectors(zone.0.into()), self.sectors(1));
-            ioctl::command(device.direct(), operation, sector, sectors)
-        })
+        let (sector, sectors) = (self.sectors(zone.0.into()), self.sectors(1));
+        ioctl::command(device.direct(), command, sector, sectors)
     }
 
     fn flush(&self, direct: &Direct, _: &Mutex<Zones>) -> io::Result<()> {

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shingle_core::units::{Block, Zone};
 
+use crate::disk::ZoneCommand;
 use crate::error::Refused;
 use crate::geometry::Geometry;
 use crate::zone::{Condition, ZoneReport};
@@ -155,11 +156,21 @@ impl Zones {
         true
     }
 
-    /// Opens a zone by command.
+    /// Carries a command out.
     ///
     /// # Errors
     /// The rule that forbids it; then nothing has changed.
-    pub fn open(&mut self, zone: Zone) -> Result<(), Refused> {
+    pub fn command(&mut self, command: ZoneCommand, zone: Zone) -> Result<(), Refused> {
+        match command {
+            ZoneCommand::Open => self.open(zone),
+            ZoneCommand::Close => self.close(zone),
+            ZoneCommand::Finish => self.finish(zone),
+            ZoneCommand::Reset => self.reset(zone),
+        }
+    }
+
+    /// Opens a zone by command.
+    fn open(&mut self, zone: Zone) -> Result<(), Refused> {
         self.may_move(zone)?;
         let condition = self.state(zone).condition;
         if matches!(condition, Condition::Full | Condition::ExplicitOpen) {
@@ -174,10 +185,7 @@ impl Zones {
     }
 
     /// The zone is no longer open.
-    ///
-    /// # Errors
-    /// The rule that forbids it; then nothing has changed.
-    pub fn close(&mut self, zone: Zone) -> Result<(), Refused> {
+    fn close(&mut self, zone: Zone) -> Result<(), Refused> {
         self.may_move(zone)?;
         let settled = self.state(zone).settled();
         self.put(zone, settled);
@@ -185,10 +193,7 @@ impl Zones {
     }
 
     /// The zone is full. For a moment it takes a place among the open ones.
-    ///
-    /// # Errors
-    /// The rule that forbids it; then nothing has changed.
-    pub fn finish(&mut self, zone: Zone) -> Result<(), Refused> {
+    fn finish(&mut self, zone: Zone) -> Result<(), Refused> {
         self.may_move(zone)?;
         let state = self.state(zone);
         if state.condition == Condition::Full {
@@ -204,22 +209,10 @@ impl Zones {
     }
 
     /// The zone is empty.
-    ///
-    /// # Errors
-    /// The rule that forbids it; then nothing has changed.
-    pub fn reset(&mut self, zone: Zone) -> Result<(), Refused> {
+    fn reset(&mut self, zone: Zone) -> Result<(), Refused> {
         self.may_move(zone)?;
         self.put(zone, ZoneState::EMPTY);
         Ok(())
-    }
-
-    /// Zones that a reset of all empties: those that hold something and can be reset.
-    #[must_use]
-    pub fn to_reset(&self) -> Vec<Zone> {
-        let zones = (0..self.geometry.zones).map(Zone);
-        let resets =
-            |&zone: &Zone| self.may_move(zone).is_ok() && self.state(zone) != ZoneState::EMPTY;
-        zones.filter(resets).collect()
     }
 
     /// The zone is like this, whatever the rules say: so the device tells, or it has failed.

@@ -7,7 +7,7 @@
 //! modprobe scsi_debug dev_size_mb=64 sector_size=4096 zbc=managed zone_size_mb=4 zone_nr_conv=2 zone_max_open=4
 //! ```
 
-use crate::common::{Step, carry_out, report, steps};
+use crate::common::{Step, carry_out, report, reset_all, steps};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use shingle_core::units::Zone;
@@ -45,7 +45,7 @@ fn a_device_does_as_the_disk_in_memory() {
     let disk = open(&path).expect("opened");
     println!("{}: {:?}", path.display(), disk.geometry());
     assert!(open(&path).is_err(), "it is ours alone");
-    disk.reset_all().expect("reset");
+    reset_all(&*disk);
     assert_eq!(disk.geometry().reads_beyond, ReadsBeyond::Unknown);
     let memory = MemoryDisk::new(
         Geometry { reads_beyond: ReadsBeyond::Zeros, ..*disk.geometry() },
@@ -85,7 +85,7 @@ fn a_device_does_as_the_disk_in_memory() {
     let found = open_read_only(&path).expect("it can be looked at");
     same(&report(&found), &report(&memory), "the device says so itself");
     let again = open(&path).expect("opened");
-    again.reset_all().expect("reset");
+    reset_all(&*again);
     let empty =
         |zone: &ZoneReport| matches!(zone.condition, Condition::Empty | Condition::Conventional);
     assert!(again.report(Zone(0), u32::MAX).expect("a report").iter().all(empty));

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::common::{Step, block, blocks, carry_out, folder, read, report, rule, steps};
+use crate::common::{Step, block, blocks, carry_out, folder, read, report, reset_all, rule, steps};
 use proptest::prelude::*;
 use shingle_core::units::{Block, Zone};
 use shingle_zoned::file::format::{ENTRIES, Header, TablePage};
@@ -82,16 +82,11 @@ proptest! {
         file.flush().expect("flushed");
         let mut flushed = settled(report(&*file));
         for step in &after {
-            let pointers = report(&*file);
             if carry_out(&*file, step, &mut versions).is_ok() {
                 match *step {
                     Step::Flush => flushed = settled(report(&*file)),
-                    Step::Reset(_) | Step::ResetAll => {
-                        for (zone, (was, now)) in pointers.iter().zip(report(&*file)).enumerate() {
-                            if now.write_pointer == Some(0) && (was.write_pointer != Some(0) || matches!(*step, Step::Reset(z) if z as usize == zone)) {
-                                flushed[zone] = settled(vec![now])[0];
-                            }
-                        }
+                    Step::Reset(zone) => {
+                        flushed[zone as usize] = settled(report(&*file))[zone as usize];
                     }
                     _ => {}
                 }
@@ -258,7 +253,7 @@ fn a_conventional_zone_that_fails_stays_conventional() {
 
 /// Resets are in the file when they are answered, whoever flushes beside them.
 #[test]
-fn a_flush_beside_a_reset_of_all_does_not_bring_pointers_back() {
+fn a_flush_beside_resets_does_not_bring_pointers_back() {
     let folder = folder();
     let path = folder.path().join("disk");
     create(&path, &Geometry::new(400, 1)).expect("made");
@@ -271,7 +266,7 @@ fn a_flush_beside_a_reset_of_all_does_not_bring_pointers_back() {
             let disk = Arc::clone(&disk);
             std::thread::spawn(move || disk.flush())
         };
-        disk.reset_all().expect("reset");
+        reset_all(&*disk);
         flusher.join().expect("ended").expect("flushed");
         drop(disk);
         let found = report(&open_read_only(&path).expect("read"));
@@ -460,7 +455,6 @@ fn a_disk_that_is_only_looked_at_stays_as_it_is() {
         disk.close(Zone(4)).err(),
         disk.finish(Zone(4)).err(),
         disk.reset(Zone(4)).err(),
-        disk.reset_all().err(),
         disk.flush().err(),
     ];
     for error in refused {

@@ -70,13 +70,6 @@ fn modelled(
         Step::Close(zone) => zoned.close(now, Zone(zone)).map(|_| Vec::new()),
         Step::Finish(zone) => zoned.finish(now, Zone(zone)).map(|_| Vec::new()),
         Step::Reset(zone) => zoned.reset(now, Zone(zone)).map(|_| Vec::new()),
-        Step::ResetAll => {
-            let sequential = geometry.conventional_zones..geometry.zones;
-            for zone in sequential {
-                zoned.reset(now, Zone(zone)).expect("reset");
-            }
-            Ok(Vec::new())
-        }
         Step::Flush => Ok(Vec::new()),
     };
     done.map_err(|refused| match refused.rule {

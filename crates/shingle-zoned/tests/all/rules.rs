@@ -5,8 +5,8 @@ use crate::common::{block, blocks, carry_out, read, rule, steps};
 use proptest::prelude::*;
 use shingle_core::units::{Block, Zone};
 use shingle_zoned::{
-    Condition, Fault, Faults, Geometry, MemoryDisk, ReadsBeyond, ZoneState, ZonedDisk, ZonedError,
-    Zones,
+    Condition, Fault, Faults, Geometry, MemoryDisk, ReadsBeyond, ZoneCommand, ZoneState, ZonedDisk,
+    ZonedError, Zones,
 };
 
 fn refused<T: std::fmt::Debug>(done: Result<T, ZonedError>) -> &'static str {
@@ -91,7 +91,7 @@ fn zones_that_fail_are_read_or_not_and_never_written() {
         assert_eq!(disk.report(zone, 1).expect("a report")[0].write_pointer, None);
     }
     disk.append(Zone(3), &[block(1)]).expect("another zone");
-    disk.reset_all().expect("what can be");
+    disk.reset(Zone(3)).expect("it can be");
     use Condition::{Empty, Offline, ReadOnly};
     assert_eq!(conditions(&disk), [ReadOnly, Offline, ReadOnly, Empty]);
 }
@@ -105,7 +105,7 @@ fn a_torn_block_is_no_block() {
     assert_eq!((zone.write_pointer, zone.torn_bytes), (Some(1), 1024));
     let refused = zones.admit(Block(1), 1).expect_err("torn");
     assert!(refused.reason.to_string().contains("inside block 1"), "{}", refused.reason);
-    zones.reset(Zone(0)).expect("reset");
+    zones.command(ZoneCommand::Reset, Zone(0)).expect("reset");
     zones.admit(Block(0), 1).expect("from the start");
     // A disk with physical blocks of 4 KiB tears nothing in between.
     let coarse = Geometry { physical_block_bytes: 4096, ..geometry };

@@ -11,7 +11,7 @@ use shingle_core::units::{Block, Zone};
 use shingle_engine::Buffer;
 use shingle_engine::format::Page;
 use shingle_translation::{Piece, Place};
-use shingle_zoned::{Geometry, Operation, Reason, ZoneReport, ZonedDisk, ZonedError};
+use shingle_zoned::{Geometry, Operation, Reason, ZoneCommand, ZoneReport, ZonedDisk, ZonedError};
 
 use super::page::Record;
 use super::superblock::tests::example;
@@ -139,19 +139,7 @@ impl ZonedDisk for Disk {
     fn append(&self, _: Zone, _: &[Buffer]) -> Result<Block, ZonedError> {
         unreachable!("the map is not in sequential zones")
     }
-    fn open(&self, _: Zone) -> Result<(), ZonedError> {
-        unreachable!("the map is not in sequential zones")
-    }
-    fn close(&self, _: Zone) -> Result<(), ZonedError> {
-        unreachable!("the map is not in sequential zones")
-    }
-    fn finish(&self, _: Zone) -> Result<(), ZonedError> {
-        unreachable!("the map is not in sequential zones")
-    }
-    fn reset(&self, _: Zone) -> Result<(), ZonedError> {
-        unreachable!("the map is not in sequential zones")
-    }
-    fn reset_all(&self) -> Result<(), ZonedError> {
+    fn command(&self, _: ZoneCommand, _: Zone) -> Result<(), ZonedError> {
         unreachable!("the map is not in sequential zones")
     }
 }

@@ -14,7 +14,7 @@ use shingle_core::units::{Block, Zone};
 use shingle_engine::Buffer;
 use shingle_translated::{Format, LiveDisk, LiveError, format};
 use shingle_zoned::{
-    Faults, Geometry, MemoryDisk, Operation, Reason, ZoneReport, ZonedDisk, ZonedError,
+    Faults, Geometry, MemoryDisk, Operation, Reason, ZoneCommand, ZoneReport, ZonedDisk, ZonedError,
 };
 
 /// A disk in memory that outlives those who have it, some blocks of which cannot be read, and that fails when it is told to.
@@ -185,21 +185,11 @@ impl ZonedDisk for Held {
     fn append(&self, zone: Zone, buffers: &[Buffer]) -> Result<Block, ZonedError> {
         self.0.append(zone, buffers)
     }
-    fn open(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.0.open(zone)
-    }
-    fn close(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.0.close(zone)
-    }
-    fn finish(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.0.finish(zone)
-    }
-    fn reset(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.may(Operation::Reset, Block(0))?;
-        self.0.reset(zone)
-    }
-    fn reset_all(&self) -> Result<(), ZonedError> {
-        self.0.reset_all()
+    fn command(&self, command: ZoneCommand, zone: Zone) -> Result<(), ZonedError> {
+        if command == ZoneCommand::Reset {
+            self.may(Operation::Reset, Block(0))?;
+        }
+        self.0.command(command, zone)
     }
     fn flush(&self) -> Result<(), ZonedError> {
         self.may_lose_its_power();

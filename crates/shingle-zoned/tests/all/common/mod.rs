@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use shingle_core::units::{Block, Zone};
 use shingle_engine::Buffer;
 use shingle_engine::buffer::Aligned;
-use shingle_zoned::{Geometry, Reason, ZoneReport, ZonedDisk, ZonedError};
+use shingle_zoned::{Condition, Geometry, Reason, ZoneReport, ZonedDisk, ZonedError};
 
 /// A block whose every part says which version it is.
 pub fn block(version: u64) -> Buffer {
@@ -69,7 +69,6 @@ pub enum Step {
     Close(u32),
     Finish(u32),
     Reset(u32),
-    ResetAll,
     Flush,
 }
 
@@ -85,10 +84,16 @@ pub fn steps(geometry: &Geometry, most: usize) -> impl Strategy<Value = Vec<Step
         2 => zone().prop_map(Step::Close),
         2 => zone().prop_map(Step::Finish),
         4 => zone().prop_map(Step::Reset),
-        1 => Just(Step::ResetAll),
         2 => Just(Step::Flush),
     ];
     prop::collection::vec(step, 1..most)
+}
+
+/// Resets all zones that have write pointers.
+pub fn reset_all(disk: &dyn ZonedDisk) {
+    for zone in report(disk).iter().filter(|zone| zone.condition != Condition::Conventional) {
+        disk.reset(zone.zone).expect("reset");
+    }
 }
 
 /// What came of a step: where an append went, what was read, or the rule that it broke.
@@ -115,7 +120,6 @@ pub fn carry_out(
         Step::Close(zone) => disk.close(Zone(zone)).map(|()| Vec::new()),
         Step::Finish(zone) => disk.finish(Zone(zone)).map(|()| Vec::new()),
         Step::Reset(zone) => disk.reset(Zone(zone)).map(|()| Vec::new()),
-        Step::ResetAll => disk.reset_all().map(|()| Vec::new()),
         Step::Flush => disk.flush().map(|()| Vec::new()),
     };
     done.map_err(|error| rule(&error))
