@@ -22,10 +22,11 @@ use shingle_testbed::number;
 
 use crate::handshake::Encryption;
 use crate::queue::Room;
-use client::{NAME, Say};
+use client::NAME;
+use client::Say::{self, *};
 use world::{Scope, World};
 
-const FLAGS: Say = Say::Flags(true);
+const FLAGS: Say = Flags(true);
 
 const PLAIN: Scope = Scope {
     name: "plain",
@@ -43,133 +44,39 @@ const PLAIN: Scope = Scope {
 };
 
 /// A handshake that is over.
-const AGREED: &[Say] = &[FLAGS, Say::Go(NAME)];
-const ALL_AGREED: &[Say] = &[FLAGS, Say::Structured, Say::Contexts, Say::Go(NAME)];
+const AGREED: &[Say] = &[FLAGS, Go(NAME)];
+const ALL_AGREED: &[Say] = &[FLAGS, Structured, Contexts, Go(NAME)];
 
-const SCOPES: &[Scope] = &[
-    Scope {
-        name: "handshakes",
-        says: &[
-            FLAGS,
-            Say::Flags(false),
-            Say::ExportName(NAME),
-            Say::ExportName("none"),
-            Say::Go(NAME),
-            Say::Go("none"),
-            Say::Info,
-            Say::List,
-            Say::Structured,
-            Say::Contexts,
-            Say::StartTls,
-            Say::Abort,
-            Say::UnknownOption,
-            Say::NoOption,
-        ],
-        messages: 2,
-        ..PLAIN
-    },
-    Scope {
-        name: "handshakes-cut",
-        clients: 1,
-        says: &[
-            FLAGS,
-            Say::ExportName(NAME),
-            Say::Go(NAME),
-            Say::Structured,
-            Say::Contexts,
-            Say::StartTls,
-            Say::Abort,
-            Say::Status,
-        ],
-        messages: 4,
-        cuts: true,
-        hangs_up: true,
-        stops: true,
-        gives_way: true,
-        ..PLAIN
-    },
-    Scope {
-        name: "tls-required",
-        says: &[
-            FLAGS,
-            Say::ExportName(NAME),
-            Say::Go(NAME),
-            Say::List,
-            Say::Structured,
-            Say::Contexts,
-            Say::Abort,
-        ],
-        encryption: Encryption::Required,
-        cuts: true,
-        hangs_up: true,
-        messages: 2,
-        ..PLAIN
-    },
-    Scope {
-        name: "requests",
-        prelude: AGREED,
-        says: &[
-            Say::Read,
-            Say::ReadPast,
-            Say::Write,
-            Say::WritePast,
-            Say::Nothing,
-            Say::Zeroes,
-            Say::Flush,
-            Say::Status,
-            Say::UnknownCommand,
-            Say::Disc,
-            Say::NoRequest,
-        ],
-        messages: 1,
-        ..PLAIN
-    },
-    Scope {
-        name: "structured",
-        prelude: ALL_AGREED,
-        says: &[Say::Read, Say::WritePast, Say::Status],
-        clients: 1,
-        messages: 2,
-        ..PLAIN
-    },
-    Scope {
-        name: "cut",
-        prelude: AGREED,
-        says: &[Say::Read, Say::Write, Say::WritePast, Say::Disc],
-        messages: 1,
-        cuts: true,
-        hangs_up: true,
-        ..PLAIN
-    },
-    Scope {
-        name: "room",
-        prelude: AGREED,
-        says: &[Say::Read, Say::Write, Say::Disc],
-        messages: 3,
-        clients: 1,
-        room: Room { requests: 2, memory_bytes: 8 },
-        hangs_up: true,
-        stops: true,
-        gives_way: true,
-        fails: true,
-        ..PLAIN
-    },
-    Scope {
-        name: "stopped",
-        prelude: AGREED,
-        says: &[Say::Write, Say::Disc],
-        messages: 1,
-        cuts: true,
-        stops: true,
-        ..PLAIN
-    },
-    Scope {
-        name: "whole",
-        says: &[FLAGS, Say::Go(NAME), Say::Write, Say::Disc],
-        messages: 4,
-        ..PLAIN
-    },
-];
+/// A scope by its name: what is not as in the plain one.
+macro_rules! scopes {
+    ($($name:literal: $($field:ident: $value:expr),+;)*) => {
+        &[$(Scope { name: $name, $($field: $value,)+ ..PLAIN }),*]
+    };
+}
+
+const SCOPES: &[Scope] = scopes! {
+    "handshakes": messages: 2,
+        says: &[FLAGS, Flags(false), ExportName(NAME), ExportName("none"), Go(NAME), Go("none"), Info, List,
+            Structured, Contexts, StartTls, Abort, UnknownOption, NoOption];
+    "handshakes-cut": clients: 1, messages: 4, cuts: true, hangs_up: true, stops: true, gives_way: true,
+        says: &[FLAGS, ExportName(NAME), Go(NAME), Structured, Contexts, StartTls, Abort, Status];
+    "tls-required": encryption: Encryption::Required, cuts: true, hangs_up: true, messages: 2,
+        says: &[FLAGS, ExportName(NAME), Go(NAME), List, Structured, Contexts, Abort];
+    "requests": prelude: AGREED, messages: 1,
+        says: &[Read, ReadPast, Write, WritePast, Nothing, Zeroes, Flush, Status, UnknownCommand, Disc,
+            NoRequest];
+    "structured": prelude: ALL_AGREED, clients: 1, messages: 2,
+        says: &[Read, WritePast, Status];
+    "cut": prelude: AGREED, messages: 1, cuts: true, hangs_up: true,
+        says: &[Read, Write, WritePast, Disc];
+    "room": prelude: AGREED, messages: 3, clients: 1, room: Room { requests: 2, memory_bytes: 8 },
+        hangs_up: true, stops: true, gives_way: true, fails: true,
+        says: &[Read, Write, Disc];
+    "stopped": prelude: AGREED, messages: 1, cuts: true, stops: true,
+        says: &[Write, Disc];
+    "whole": messages: 4,
+        says: &[FLAGS, Go(NAME), Write, Disc];
+};
 
 #[test]
 fn short_sessions_in_every_order() {
