@@ -276,7 +276,7 @@ impl Shared {
             path: new.path().to_owned(),
             found: new.bytes(),
         })?;
-        self.settings_for(&layout)?;
+        self.hold_settings().cache(&self.registry, layout.slots as u32, self.disk_blocks())?;
         new.reserve()?;
         check_writable(&new)?;
         self.take_out(accept_lost, tell)?;
@@ -286,18 +286,10 @@ impl Shared {
         })
     }
 
-    /// What is set now, as the superblock of an SSD of this layout says it, if they go together.
-    fn settings_for(&self, layout: &Layout) -> Result<String, SettingsError> {
-        let settings = self.hold_settings();
-        settings.cache(&self.registry, layout.slots as u32, self.disk_blocks())?;
-        settings.to_text()
-    }
-
     /// As there is no other one, `new` enters. Returns the one that has left.
     fn put_in(&self, new: Device, layout: Layout) -> Result<Device, ChangeError> {
         let path = new.path().to_owned();
-        let (found, edition) =
-            self.prepare(&new, layout).map_err(|error| self.unmade(&new, error))?;
+        let (found, edition) = self.prepare(&new).map_err(|error| self.unmade(&new, error))?;
         // (They may have changed meanwhile.)
         let held = self.hold_settings();
         let cache = held.cache(&self.registry, layout.slots as u32, self.disk_blocks());
@@ -313,12 +305,12 @@ impl Shared {
     }
 
     /// Makes a cache on `new`, to which the disk belongs then, and returns what it holds, and its edition.
-    fn prepare(&self, new: &Device, layout: Layout) -> Result<(Recovered, u64), ChangeError> {
+    fn prepare(&self, new: &Device) -> Result<(Recovered, u64), ChangeError> {
         let path = new.path().to_owned();
         let edition = self.edition_of_old()? + SUCCESSOR_AHEAD;
         let uuid = *self.uuid.as_bytes();
         // (What was set while the old one left stands on that one only, and a crash may leave the new one.)
-        let settings = self.settings_for(&layout)?;
+        let settings = self.hold_settings().to_text()?;
         // (The name of a zoned disk, without which it would not be the one of the cache after a crash.)
         let fingerprint = self.fingerprint_in_use;
         let cache = NewCache { uuid, edition, fingerprint, settings };
