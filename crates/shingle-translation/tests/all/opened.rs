@@ -221,102 +221,60 @@ fn frames_that_cannot_be_of_the_lfb_are_of_the_hfb() {
     assert_eq!(both.translation().counters().hot_hits, 2);
 }
 
-/// Layouts, settings, runs, write pointers, and what is said.
+type Runs<'a> = &'a [(u64, Place, u64)];
+
+/// Write pointers or a translation, runs, and what is said.
+macro_rules! maps {
+    ($($key:expr, $runs:expr => $said:literal;)*) => { [$(($key, { let runs: Runs = &$runs; runs }, $said)),*] };
+}
+
 #[test]
 fn what_cannot_be_a_map_is_refused_with_block_and_place() {
-    type Runs<'a> = &'a [(u64, Place, u64)];
     let all = ["amphisbaena", "fluid", "fluid-loop", "skylight-sa", "dm-zoned", "ucache", "log"];
     let full = [4; 8];
-    let everywhere: &[(Runs, &[u64], &str)] = &[
-        (&[], &[0; 7], "it has 7 write pointers for 8 zones"),
-        (&[], &[0, 5, 0, 0, 0, 0, 0, 0], "the write pointer of zone 1, 5, is behind its end"),
-        (&[(31, Native(30), 2)], &full, "it has 2 blocks from block 31 on, of "),
-        (&[(u64::MAX, Native(0), 2)], &full, "it has 2 blocks from block 18446744073709551615 on"),
-        (&[(3, Native(3), 0)], &full, "it has 0 blocks from block 3 on"),
-        (&[(3, Native(3), 2), (4, Native(4), 1)], &full, "block 4 comes behind block 4"),
-        (&[(3, Native(3), 1), (2, Native(2), 1)], &full, "block 2 comes behind block 3"),
-        (&[(3, Nowhere, 1)], &full, "block 3 is said to lie nowhere"),
-        (
-            &[(3, Native(3), 3)],
-            &[4, 1, 0, 0, 0, 0, 0, 0],
-            "block 5 is said to lie at block 1 of zone 1, which nobody wrote",
-        ),
-        (
-            &[(3, Native(31), 2)],
-            &full,
-            "block 4 is said to lie at block 0 of zone 8, which nobody wrote",
-        ),
-        (&[(3, Native(u64::MAX), 2)], &full, "which nobody wrote"),
-        (&[(3, Buffer(15), 2)], &full, "block 4 is said to lie at block 16 of the buffer"),
-        (&[(3, Buffer(u64::MAX), 2)], &full, "which nobody wrote"),
-    ];
-    let some: &[(&str, Runs, &str)] = &[
-        (
-            "fluid",
-            &[(5, Native(6), 1)],
-            "block 5 is said to lie at block 2 of zone 1, but its zone keeps blocks in their places",
-        ),
-        (
-            "fluid-loop",
-            &[(2, Buffer(6), 3), (20, Buffer(8), 1)],
-            "blocks 4 and 20 are both said to lie at block 8 of the buffer",
-        ),
-        (
-            "skylight-sa",
-            &[(5, Buffer(4), 1)],
-            "block 5 is said to lie at block 4 of the buffer, but the bucket of its zone has blocks 2..4",
-        ),
-        (
-            "dm-zoned",
-            &[(5, Native(10), 1)],
-            "block 5 is said to lie at block 2 of zone 2, but a chunk's zone keeps blocks in their places",
-        ),
-        (
-            "dm-zoned",
-            &[(4, Native(4), 1), (5, Native(9), 1)],
-            "block 5 is said to lie at block 1 of zone 2, but its chunk has zone 1",
-        ),
-        (
-            "dm-zoned",
-            &[(4, Native(4), 1), (9, Native(5), 1)],
-            "block 9 is said to lie at block 1 of zone 1, but that is the zone of chunk 1",
-        ),
-        (
-            "dm-zoned",
-            &[(4, Buffer(4), 1), (9, Buffer(5), 1)],
-            "block 9 is said to lie at block 5 of the buffer, but that segment is of blocks 4 to 7",
-        ),
-        (
-            "ucache",
-            &[(4, Buffer(4), 1), (5, Buffer(9), 1)],
-            "block 5 is said to lie at block 9 of the buffer, but blocks 4 to 5 have another segment",
-        ),
-        (
-            "dm-zoned",
-            &[(0, Native(8), 1), (7, Native(7), 2)],
-            "block 8 is said to lie at block 0 of zone 2, but that is the zone of chunk 0",
-        ),
-        (
-            "dm-zoned",
-            &[(3, Buffer(7), 2), (5, Buffer(1), 1)],
-            "block 4 is said to lie at block 8 of the buffer, but blocks 4 to 7 have another segment",
-        ),
-        (
-            "log",
-            &[(5, Buffer(4), 1)],
-            "block 5 is said to lie at block 4 of the buffer, but this translation has no buffer",
-        ),
-        (
-            "log",
-            &[(1, Native(4), 2), (7, Native(5), 1)],
-            "blocks 2 and 7 are both said to lie at block 1 of zone 1",
-        ),
-        (
-            "amphisbaena",
-            &[(1, Buffer(4), 1), (5, Buffer(8), 1), (9, Buffer(12), 1)],
-            "block 9 is said to lie at block 12 of the buffer, but it is not in its place within a chunk",
-        ),
-    ];
+    let everywhere = maps! {
+        &[0; 7][..], [] => "it has 7 write pointers for 8 zones";
+        &[0, 5, 0, 0, 0, 0, 0, 0][..], [] => "the write pointer of zone 1, 5, is behind its end";
+        &full[..], [(31, Native(30), 2)] => "it has 2 blocks from block 31 on, of ";
+        &full[..], [(u64::MAX, Native(0), 2)] => "it has 2 blocks from block 18446744073709551615 on";
+        &full[..], [(3, Native(3), 0)] => "it has 0 blocks from block 3 on";
+        &full[..], [(3, Native(3), 2), (4, Native(4), 1)] => "block 4 comes behind block 4";
+        &full[..], [(3, Native(3), 1), (2, Native(2), 1)] => "block 2 comes behind block 3";
+        &full[..], [(3, Nowhere, 1)] => "block 3 is said to lie nowhere";
+        &[4, 1, 0, 0, 0, 0, 0, 0][..], [(3, Native(3), 3)] =>
+            "block 5 is said to lie at block 1 of zone 1, which nobody wrote";
+        &full[..], [(3, Native(31), 2)] => "block 4 is said to lie at block 0 of zone 8, which nobody wrote";
+        &full[..], [(3, Native(u64::MAX), 2)] => "which nobody wrote";
+        &full[..], [(3, Buffer(15), 2)] => "block 4 is said to lie at block 16 of the buffer";
+        &full[..], [(3, Buffer(u64::MAX), 2)] => "which nobody wrote";
+    };
+    let some = maps! {
+        "fluid", [(5, Native(6), 1)] =>
+            "block 5 is said to lie at block 2 of zone 1, but its zone keeps blocks in their places";
+        "fluid-loop", [(2, Buffer(6), 3), (20, Buffer(8), 1)] =>
+            "blocks 4 and 20 are both said to lie at block 8 of the buffer";
+        "skylight-sa", [(5, Buffer(4), 1)] =>
+            "block 5 is said to lie at block 4 of the buffer, but the bucket of its zone has blocks 2..4";
+        "dm-zoned", [(5, Native(10), 1)] =>
+            "block 5 is said to lie at block 2 of zone 2, but a chunk's zone keeps blocks in their places";
+        "dm-zoned", [(4, Native(4), 1), (5, Native(9), 1)] =>
+            "block 5 is said to lie at block 1 of zone 2, but its chunk has zone 1";
+        "dm-zoned", [(4, Native(4), 1), (9, Native(5), 1)] =>
+            "block 9 is said to lie at block 1 of zone 1, but that is the zone of chunk 1";
+        "dm-zoned", [(4, Buffer(4), 1), (9, Buffer(5), 1)] =>
+            "block 9 is said to lie at block 5 of the buffer, but that segment is of blocks 4 to 7";
+        "ucache", [(4, Buffer(4), 1), (5, Buffer(9), 1)] =>
+            "block 5 is said to lie at block 9 of the buffer, but blocks 4 to 5 have another segment";
+        "dm-zoned", [(0, Native(8), 1), (7, Native(7), 2)] =>
+            "block 8 is said to lie at block 0 of zone 2, but that is the zone of chunk 0";
+        "dm-zoned", [(3, Buffer(7), 2), (5, Buffer(1), 1)] =>
+            "block 4 is said to lie at block 8 of the buffer, but blocks 4 to 7 have another segment";
+        "log", [(5, Buffer(4), 1)] =>
+            "block 5 is said to lie at block 4 of the buffer, but this translation has no buffer";
+        "log", [(1, Native(4), 2), (7, Native(5), 1)] => "blocks 2 and 7 are both said to lie at block 1 of zone 1";
+        "amphisbaena", [(1, Buffer(4), 1), (5, Buffer(8), 1), (9, Buffer(12), 1)] =>
+            "block 9 is said to lie at block 12 of the buffer, but it is not in its place within a chunk";
+    };
     let said = |name: &str, runs: Runs, pointers: &[u64]| {
         let settings: &[_] = match name {
             "amphisbaena" => &[("chunk", "4b")],
@@ -330,7 +288,7 @@ fn what_cannot_be_a_map_is_refused_with_block_and_place() {
         why.unwrap_or_else(|| panic!("{line}")).to_string()
     };
     for name in all {
-        for (runs, pointers, wanted) in everywhere {
+        for (pointers, runs, wanted) in everywhere {
             let said = said(name, runs, pointers);
             assert!(said.contains(wanted), "{name}: {said}, not: {wanted}");
         }
