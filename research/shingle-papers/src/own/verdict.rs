@@ -47,98 +47,39 @@ const AIM: Aim = Aim {
     on: 1.0,
 };
 
-const AIMS: &[Aim] = &[
-    Aim {
-        says: "streams, reads and writes: 1.15 times less time than the best published of each on two thirds",
-        disk: Some("streams"),
-        mode: RW,
-        times: 1.15,
-        on: TWO_THIRDS,
-        ..AIM
-    },
-    Aim {
-        says: "streams, reads and writes: 1.4 times less on a third",
-        disk: Some("streams"),
-        mode: RW,
-        times: 1.4,
-        on: 1.0 / 3.0,
-        ..AIM
-    },
-    Aim {
-        says: "streams, reads and writes: never more than 1.05 times above",
-        disk: Some("streams"),
-        mode: RW,
-        times: 1.0 / 1.05,
-        ..AIM
-    },
-    Aim {
-        says: "streams, writes only: 1.5 times less on two thirds",
-        disk: Some("streams"),
-        mode: W,
-        times: 1.5,
-        on: TWO_THIRDS,
-        ..AIM
-    },
-    Aim { says: "plain: 1.1 times less on half", disk: Some("plain"), times: 1.1, on: 0.5, ..AIM },
-    Aim { says: "emulator: never worse", disk: Some("emulator"), ..AIM },
-    Aim {
-        says: "emulator: 1.05 times less on half",
-        disk: Some("emulator"),
-        times: 1.05,
-        on: 0.5,
-        ..AIM
-    },
-    Aim {
-        says: "host-aware, reads and writes: 1.15 times less on two thirds",
-        disk: Some("host-aware"),
-        mode: RW,
-        times: 1.15,
-        on: TWO_THIRDS,
-        ..AIM
-    },
-    Aim {
-        says: "host-aware, writes only: 1.5 times less on two thirds",
-        disk: Some("host-aware"),
-        mode: W,
-        times: 1.5,
-        on: TWO_THIRDS,
-        ..AIM
-    },
-    Aim {
-        says: "host-aware: never more than 1.05 times above",
-        disk: Some("host-aware"),
-        times: 1.0 / 1.05,
-        ..AIM
-    },
-    Aim {
-        says: "streams: ahead of the published ones with whole bands on two thirds",
-        disk: Some("streams"),
-        against: Kind::Widened,
-        on: TWO_THIRDS,
-        ..AIM
-    },
-    Aim {
-        says: "host-aware: ahead of the published ones with whole bands on two thirds",
-        disk: Some("host-aware"),
-        against: Kind::Widened,
-        on: TWO_THIRDS,
-        ..AIM
-    },
-    Aim {
-        says: "reads and writes: p99 of reads no worse than that of the best published of each",
-        mode: RW,
-        figure: |measured| &measured.p99_us,
-        times: SAME,
-        ..AIM
-    },
-    Aim {
-        says: "reads and writes: p99.9 of reads no worse than that of the best published of each",
-        mode: RW,
-        figure: |measured| &measured.p999_us,
-        times: SAME,
-        ..AIM
-    },
-];
+/// An aim by what it says, and what it has beyond that the best published one is never beaten by it.
+macro_rules! aims {
+    ($($says:literal: $($field:ident: $value:expr),*;)*) => {
+        &[$(Aim { says: $says, $($field: $value,)* ..AIM }),*]
+    };
+}
+
+const AIMS: &[Aim] = aims! {
+    "streams, reads and writes: 1.15 times less time than the best published of each on two thirds":
+        disk: Some("streams"), mode: RW, times: 1.15, on: TWO_THIRDS;
+    "streams, reads and writes: 1.4 times less on a third":
+        disk: Some("streams"), mode: RW, times: 1.4, on: 1.0 / 3.0;
+    "streams, reads and writes: never more than 1.05 times above":
+        disk: Some("streams"), mode: RW, times: 1.0 / 1.05;
+    "streams, writes only: 1.5 times less on two thirds":
+        disk: Some("streams"), mode: W, times: 1.5, on: TWO_THIRDS;
+    "plain: 1.1 times less on half": disk: Some("plain"), times: 1.1, on: 0.5;
+    "emulator: never worse": disk: Some("emulator");
+    "emulator: 1.05 times less on half": disk: Some("emulator"), times: 1.05, on: 0.5;
+    "host-aware, reads and writes: 1.15 times less on two thirds":
+        disk: Some("host-aware"), mode: RW, times: 1.15, on: TWO_THIRDS;
+    "host-aware, writes only: 1.5 times less on two thirds":
+        disk: Some("host-aware"), mode: W, times: 1.5, on: TWO_THIRDS;
+    "host-aware: never more than 1.05 times above": disk: Some("host-aware"), times: 1.0 / 1.05;
+    "streams: ahead of the published ones with whole bands on two thirds":
+        disk: Some("streams"), against: Kind::Widened, on: TWO_THIRDS;
+    "host-aware: ahead of the published ones with whole bands on two thirds":
+        disk: Some("host-aware"), against: Kind::Widened, on: TWO_THIRDS;
+    "reads and writes: p99 of reads no worse than that of the best published of each":
+        mode: RW, figure: |measured| &measured.p99_us, times: SAME;
+    "reads and writes: p99.9 of reads no worse than that of the best published of each":
+        mode: RW, figure: |measured| &measured.p999_us, times: SAME;
+};
 
 /// All aims, over the cells that count: not those that were tuned on, and not those where next to nothing happens.
 #[must_use]

@@ -28,8 +28,8 @@ use super::metrics::{
     ABORTED, BUFFER_HITS, COLD_HITS, HOT_HITS, PADDED, PADDED_FIRST, RESPONSE, RMW, RMW_FREE,
     TO_COLD, TO_HOT, VICTIM, WAF, WRITE_BACKS,
 };
-use super::rows::rows;
-use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Row, Source};
+use super::rows::{claims, rows};
+use crate::experiment::{Chart, Comparison, Figure, Paper, Row, Source};
 
 /// Amphisbaena.
 pub(super) static PAPER: Paper = Paper {
@@ -63,36 +63,15 @@ pub(super) static PAPER: Paper = Paper {
     figures: FIGURES,
     comparison: Comparison {
         grid: MAIN,
-        claims: &[
-            Claim {
-                at: "§6.2, Figure 12",
-                says: "reduces the response latency compared to Fluid_loop",
-                metric: RESPONSE,
-                chains: &[&["Amphisbaena", "Fluid_loop"]],
-            },
-            Claim {
-                at: "§6.2, Figure 13",
-                says: "the write-hit rate of Amphisbaena is higher than that of its competitors in all traces",
-                metric: BUFFER_HITS,
-                chains: &[
-                    &["Fluid", "Amphisbaena"],
-                    &["Fluid_loop", "Amphisbaena"],
-                    &["Skylight", "Amphisbaena"],
-                ],
-            },
-            Claim {
-                at: "§6.2, Figure 14",
-                says: "exhibits the lowest write amplification under all workloads",
-                metric: WAF,
-                chains: LOWEST,
-            },
-            Claim {
-                at: "§6.2, Figure 15",
-                says: "has the lowest number of RMW operations",
-                metric: RMW,
-                chains: LOWEST,
-            },
-        ],
+        claims: claims! {
+            "§6.2, Figure 12" RESPONSE: "reduces the response latency compared to Fluid_loop",
+                &[&["Amphisbaena", "Fluid_loop"]];
+            "§6.2, Figure 13" BUFFER_HITS:
+                "the write-hit rate of Amphisbaena is higher than that of its competitors in all traces",
+                &[&["Fluid", "Amphisbaena"], &["Fluid_loop", "Amphisbaena"], &["Skylight", "Amphisbaena"]];
+            "§6.2, Figure 14" WAF: "exhibits the lowest write amplification under all workloads", LOWEST;
+            "§6.2, Figure 15" RMW: "has the lowest number of RMW operations", LOWEST;
+        },
     },
 };
 

@@ -20,8 +20,8 @@ use self::systems::{FC_A, FC_B, FC_COPIES, FC_WRITES_BACK, FIVE, MAIN, MAIN_FLAS
 use super::metrics::{
     ERASES, PAST_FLASH, RESPONSE, RMW, SLOWEST, VALID_COPIES, WA_FLASH, WAF, WRITTEN_BACK,
 };
-use super::rows::rows;
-use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Row, Source};
+use super::rows::{claims, rows};
+use crate::experiment::{Chart, Comparison, Figure, Paper, Row, Source};
 
 /// MCM.
 pub(super) static PAPER: Paper = Paper {
@@ -46,32 +46,14 @@ pub(super) static PAPER: Paper = Paper {
     figures: FIGURES,
     comparison: Comparison {
         grid: MAIN,
-        claims: &[
-            Claim {
-                at: "§IV-B.a, Figure 8",
-                says: "we outperform Skylight",
-                metric: RESPONSE,
-                chains: &[&["MCM", "Skylight"]],
-            },
-            Claim {
-                at: "§IV-B.a, Figure 8",
-                says: "and also save … compared with the state-of-art FC",
-                metric: RESPONSE,
-                chains: &[&["MCM", FC_A], &["MCM", FC_B]],
-            },
-            Claim {
-                at: "§IV-B.b",
-                says: "it mitigates the frequency of RMWs: MCM has fewer than Skylight",
-                metric: RMW,
-                chains: &[&["MCM", "Skylight"]],
-            },
-            Claim {
-                at: "§IV-B.c, Figure 10",
-                says: "compared with FC, … reduction of erase operations",
-                metric: ERASES,
-                chains: &[&["MCM", FC_A], &["MCM", FC_B]],
-            },
-        ],
+        claims: claims! {
+            "§IV-B.a, Figure 8" RESPONSE: "we outperform Skylight", &[&["MCM", "Skylight"]];
+            "§IV-B.a, Figure 8" RESPONSE: "and also save … compared with the state-of-art FC",
+                &[&["MCM", FC_A], &["MCM", FC_B]];
+            "§IV-B.b" RMW: "it mitigates the frequency of RMWs: MCM has fewer than Skylight", &[&["MCM", "Skylight"]];
+            "§IV-B.c, Figure 10" ERASES: "compared with FC, … reduction of erase operations",
+                &[&["MCM", FC_A], &["MCM", FC_B]];
+        },
     },
 };
 const FIGURES: &[Figure] = &[

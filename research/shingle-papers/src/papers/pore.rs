@@ -21,9 +21,9 @@ use super::bare;
 use super::metrics::{
     BANDS, BUFFER, DISK_READ, DISK_WRITE, HIT, READ_HIT, SSD, TOTAL, WA, WRITE_HIT,
 };
-use super::rows::{rows, volumes_table};
+use super::rows::{claims, rows, volumes_table};
 use crate::cells::{Cells, Chain};
-use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Source};
+use crate::experiment::{Chart, Comparison, Figure, Paper, Source};
 use crate::grid::{Grid, Metric, Point, Size, System, metric, point};
 
 /// PORE.
@@ -41,31 +41,14 @@ pub(super) static PAPER: Paper = Paper {
     figures: FIGURES,
     comparison: Comparison {
         grid: WRITE_ONLY_TIMED,
-        claims: &[
-            Claim {
-                at: "§V-C.2, Figure 13 (a)",
-                says: "PORE achieves higher performance than all: its total I/O time is the least",
-                metric: TOTAL,
-                chains: &[
-                    &["PORE", "SMR-only"],
-                    &["PORE", "CMR-only"],
-                    &["PORE", "LRU"],
-                    &["PORE", "LRU-band"],
-                ],
-            },
-            Claim {
-                at: "§V-C.2, Figure 13 (c)",
-                says: "its write amplification is below that of SMR-only, LRU-band and LRU",
-                metric: WA,
-                chains: &[&["PORE", "SMR-only"], &["PORE", "LRU-band"], &["PORE", "LRU"]],
-            },
-            Claim {
-                at: "§V-C.2, Figure 13 (b)",
-                says: "it hits less often than LRU",
-                metric: HIT,
-                chains: &[&["PORE", "LRU"]],
-            },
-        ],
+        claims: claims! {
+            "§V-C.2, Figure 13 (a)" TOTAL:
+                "PORE achieves higher performance than all: its total I/O time is the least",
+                &[&["PORE", "SMR-only"], &["PORE", "CMR-only"], &["PORE", "LRU"], &["PORE", "LRU-band"]];
+            "§V-C.2, Figure 13 (c)" WA: "its write amplification is below that of SMR-only, LRU-band and LRU",
+                &[&["PORE", "SMR-only"], &["PORE", "LRU-band"], &["PORE", "LRU"]];
+            "§V-C.2, Figure 13 (b)" HIT: "it hits less often than LRU", &[&["PORE", "LRU"]];
+        },
     },
 };
 

@@ -19,9 +19,9 @@ use super::metrics::{
     ABSORBED, CLEAN_READ, DISK_RESPONSE, HOST_DIRTY, HOST_READ, IDLE_CLEANED, NON_SEQUENTIAL,
     RESPONSE, SEQUENTIAL, SYNTHESIZED,
 };
-use super::rows::{by_volume, rows};
+use super::rows::{by_volume, claims, rows};
 use crate::cells::{Cells, Chain};
-use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Row, Source};
+use crate::experiment::{Chart, Comparison, Figure, Paper, Row, Source};
 use crate::grid::{Grid, Metric, Sets, Size, System};
 
 /// ROCO.
@@ -42,33 +42,19 @@ pub(super) static PAPER: Paper = Paper {
     figures: FIGURES,
     comparison: Comparison {
         grid: grid(&[HA, LRU, ZFIFO, REORDER, ROCO], &[]),
-        claims: &[
-            Claim {
-                at: "§4.2.2, Figure 9 (a)",
-                says: "ROCO performs the best: its non-sequential data is the least",
-                metric: NON_SEQUENTIAL,
-                chains: LEAST,
-            },
-            Claim {
-                at: "§4.2.2, Figure 9 (b)",
-                says: "ROCO writes more sequential data to the HA-SMR drive than HA, Cache-LRU and Cache-ZFIFO",
-                metric: SEQUENTIAL,
-                chains: &[&["HA", "ROCO"], &["Cache-LRU", "ROCO"], &["Cache-ZFIFO", "ROCO"]],
-            },
-            Claim {
-                at: "§4.2.2, Figure 10 (a)",
-                says: "ROCO generates the least read data during the disk cache cleaning",
-                metric: CLEAN_READ,
-                chains: LEAST,
-            },
-            Claim {
-                at: "§4.2.2, Figure 11",
-                says: "ROCO improves the performance of the HA-SMR drive the most among the four solutions (here: \
+        claims: claims! {
+            "§4.2.2, Figure 9 (a)" NON_SEQUENTIAL: "ROCO performs the best: its non-sequential data is the least",
+                LEAST;
+            "§4.2.2, Figure 9 (b)" SEQUENTIAL:
+                "ROCO writes more sequential data to the HA-SMR drive than HA, Cache-LRU and Cache-ZFIFO",
+                &[&["HA", "ROCO"], &["Cache-LRU", "ROCO"], &["Cache-ZFIFO", "ROCO"]];
+            "§4.2.2, Figure 10 (a)" CLEAN_READ: "ROCO generates the least read data during the disk cache cleaning",
+                LEAST;
+            "§4.2.2, Figure 11" RESPONSE:
+                "ROCO improves the performance of the HA-SMR drive the most among the four solutions (here: \
                        requests)",
-                metric: RESPONSE,
-                chains: &[&["ROCO", "HA"], &["ROCO", "Cache-LRU"], &["ROCO", "Cache-ZFIFO"]],
-            },
-        ],
+                &[&["ROCO", "HA"], &["ROCO", "Cache-LRU"], &["ROCO", "Cache-ZFIFO"]];
+        },
     },
 };
 

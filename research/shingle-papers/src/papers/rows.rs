@@ -44,6 +44,13 @@ macro_rules! rows {
     };
 }
 
+/// Orders that a paper says its systems have: its place, what is compared, its words, and chains of systems.
+macro_rules! claims {
+    ($($at:literal $metric:ident: $says:literal, $chains:expr;)*) => {
+        &[$($crate::experiment::Claim { at: $at, says: $says, metric: $metric, chains: $chains }),*]
+    };
+}
+
 /// The table of volumes that both papers have: four statements a line.
 macro_rules! volumes_table {
     ($at:literal: $($trace:literal $requests:literal $writes:literal $written:literal
@@ -85,4 +92,4 @@ macro_rules! by_volume {
     };
 }
 
-pub(super) use {by_volume, rows, volumes_table};
+pub(super) use {by_volume, claims, rows, volumes_table};

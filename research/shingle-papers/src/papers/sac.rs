@@ -29,9 +29,9 @@ use super::metrics::{
     BANDS, CLEAN_EVICTED, DIRTY_EVICTED, DISK, DISK_READ, DISK_WRITE, HIT, MISS, ONCE_FULL,
     READ_HIT, READ_MS, RMW, SSD, TOTAL, WA, WRITE_HIT, WRITE_RATE,
 };
-use super::rows::{rows, volumes_table};
+use super::rows::{claims, rows, volumes_table};
 use crate::cells::{Cells, Chain};
-use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Source};
+use crate::experiment::{Chart, Comparison, Figure, Paper, Source};
 use crate::grid::{Grid, Metric, ONE, Point, Sets, Size, System, point};
 use crate::stats::pearson;
 
@@ -57,32 +57,14 @@ pub(super) static PAPER: Paper = Paper {
     figures: FIGURES,
     comparison: Comparison {
         grid: volumes(&[SMR_ONLY, LRU, MOST, MOST_CDC, SAC]),
-        claims: &[
-            Claim {
-                at: "§6.2, Figure 13",
-                says: "total I/O time: SAC, MOST, LRU",
-                metric: TOTAL,
-                chains: &[&["SAC", "MOST", "LRU"]],
-            },
-            Claim {
-                at: "§6.2, Figure 14 (a)",
-                says: "The cache miss rates of SAC … are between LRU and MOST",
-                metric: MISS,
-                chains: &[&["LRU", "SAC", "MOST"]],
-            },
-            Claim {
-                at: "§6.2, Figure 14 (b)",
-                says: "SAC's write amplification rates are always the least",
-                metric: WA,
-                chains: &[&["SAC", "MOST"], &["SAC", "LRU"]],
-            },
-            Claim {
-                at: "§6.2, Figure 14 (c)",
-                says: "SAC's RMW counts are always the least",
-                metric: RMW,
-                chains: &[&["SAC", "MOST"], &["SAC", "LRU"]],
-            },
-        ],
+        claims: claims! {
+            "§6.2, Figure 13" TOTAL: "total I/O time: SAC, MOST, LRU", &[&["SAC", "MOST", "LRU"]];
+            "§6.2, Figure 14 (a)" MISS: "The cache miss rates of SAC … are between LRU and MOST",
+                &[&["LRU", "SAC", "MOST"]];
+            "§6.2, Figure 14 (b)" WA: "SAC's write amplification rates are always the least",
+                &[&["SAC", "MOST"], &["SAC", "LRU"]];
+            "§6.2, Figure 14 (c)" RMW: "SAC's RMW counts are always the least", &[&["SAC", "MOST"], &["SAC", "LRU"]];
+        },
     },
 };
 
