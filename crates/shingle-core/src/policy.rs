@@ -1,4 +1,56 @@
 //! The seam for cache policies: a policy orders the blocks and names who leaves.
+//!
+//! One of the shortest: a hand goes round, and who it meets next leaves.
+//!
+//! ```
+//! use shingle_core::params::Params;
+//! use shingle_core::policy::{Access, Memory, Policy, Victims};
+//! use shingle_core::registry::Registry;
+//! use shingle_core::slots::Slots;
+//! use shingle_core::units::Slot;
+//!
+//! #[derive(Clone)]
+//! struct Hand(u32);
+//!
+//! impl Policy for Hand {
+//!     const NAME: &'static str = "hand";
+//!     const ABOUT: &'static str = "whoever is next, used or not";
+//!
+//!     fn new(_: &Params, _: &Slots) -> Hand {
+//!         Hand(0)
+//!     }
+//!
+//!     fn on_hit(&mut self, _: Slot, _: &Access, _: &Slots) {}
+//!     fn on_insert(&mut self, _: Slot, _: &Access, _: &Slots) {}
+//!     fn on_remove(&mut self, _: Slot, _: &Slots) {}
+//!
+//!     fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
+//!         let capacity = out.slots().capacity();
+//!         // Once round: whoever has I/O under way is passed over.
+//!         for _ in 0..capacity {
+//!             if out.len() == want {
+//!                 return;
+//!             }
+//!             let slot = Slot(self.0);
+//!             self.0 = (self.0 + 1) % capacity;
+//!             if out.slots().evictable(slot) {
+//!                 out.push(slot);
+//!             }
+//!         }
+//!     }
+//!
+//!     fn memory(&self) -> Memory {
+//!         Memory::default()
+//!     }
+//! }
+//!
+//! // Whoever takes a registry runs it by its name.
+//! let mut registry = Registry::default();
+//! registry.add::<Hand>();
+//! assert_eq!(registry.get("hand").expect("it is there").about, "whoever is next, used or not");
+//! ```
+//!
+//! The crate `shingle-testkit` tests whether a policy keeps its contract, with a line for all of it.
 
 use crate::contract::broken;
 use crate::params::{Param, Params};
