@@ -42,6 +42,7 @@ impl Counts {
             },
             bypass: PerOp { read_blocks: host.bypassed_reads, write_blocks: host.bypassed_writes },
             fills: host.fills,
+            kept: host.cleaned,
             evictions: Evictions {
                 clean_blocks: host.evicted_clean,
                 dirty_blocks: host.evicted_dirty,
@@ -51,6 +52,7 @@ impl Counts {
                 zones: host.host_rmw,
                 read_blocks: host.host_rmw_read_blocks,
                 written_blocks: host.host_rmw_written_blocks,
+                added_blocks: host.host_rmw_added_blocks,
             },
             ssd: Ssd {
                 read_blocks: ssd.read_blocks,

@@ -44,8 +44,8 @@ pub struct HostCounters {
     pub host_rmw_read_blocks: u64,
     /// Blocks written for that, those from the cache included.
     pub host_rmw_written_blocks: u64,
-    /// Blocks of gaps that the host filled with zeros to write behind them.
-    pub gap_blocks: u64,
+    /// Blocks written for that, and in gaps of what was appended to a zone, that the cache did not give.
+    pub host_rmw_added_blocks: u64,
     /// Time of SSD reads.
     pub ssd_read_time: Nanos,
     /// Time of SSD writes.
@@ -87,7 +87,7 @@ impl Sub for HostCounters {
             read_requests write_requests trim_requests flush_requests
             read_blocks write_blocks read_hits write_hits bypassed_reads bypassed_writes fills
             evicted_clean evicted_dirty trimmed cleaned
-            host_rmw host_rmw_read_blocks host_rmw_written_blocks gap_blocks;
+            host_rmw host_rmw_read_blocks host_rmw_written_blocks host_rmw_added_blocks;
             ssd_read_time ssd_write_time drive_read_time drive_write_time
         )
     }

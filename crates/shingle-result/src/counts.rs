@@ -16,6 +16,9 @@ pub struct Counts {
     pub bypass: PerOp,
     /// Partly written blocks whose rest was read from the disk.
     pub fills: u64,
+    /// Dirty blocks that were destaged and stay in the cache, clean.
+    #[serde(default)] // older results do not say
+    pub kept: u64,
     /// Blocks that left the cache.
     pub evictions: Evictions,
     /// Host-side read-modify-writes of zones.
@@ -85,6 +88,9 @@ pub struct HostRmw {
     pub read_blocks: u64,
     /// Blocks written, those from the cache included.
     pub written_blocks: u64,
+    /// Blocks written for that, and in gaps of what was appended to a zone, that the cache did not give.
+    #[serde(default)] // older results do not say
+    pub added_blocks: u64,
 }
 
 /// The cache device. The flash within it counts only where it is modelled.

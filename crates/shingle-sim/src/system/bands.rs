@@ -27,6 +27,7 @@ impl System {
         self.host.host_rmw += 1;
         self.host.host_rmw_read_blocks += read;
         self.host.host_rmw_written_blocks += end.0 - first.0;
+        self.host.host_rmw_added_blocks += end.0 - first.0 - group.len() as u64;
         self.destaged(group, self.clock.ready().since(begun));
     }
 

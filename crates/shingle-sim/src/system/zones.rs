@@ -28,8 +28,9 @@ impl System {
         }
         let begun = self.clock.ready();
         let zeros = self.merge(group, from, end, info.first.after(info.data_end));
-        self.host.gap_blocks += zeros;
-        self.host.host_rmw_read_blocks += end.0 - from.0 - group.len() as u64 - zeros;
+        let gaps = end.0 - from.0 - group.len() as u64;
+        self.host.host_rmw_read_blocks += gaps - zeros;
+        self.host.host_rmw_added_blocks += gaps;
         self.write_merged(from, end);
         self.destaged(group, self.clock.ready().since(begun));
     }
@@ -53,6 +54,7 @@ impl System {
         self.host.host_rmw += 1;
         self.host.host_rmw_read_blocks += gaps;
         self.host.host_rmw_written_blocks += end.0 - first.0;
+        self.host.host_rmw_added_blocks += gaps;
         self.destaged(group, self.clock.ready().since(begun));
     }
 
