@@ -306,8 +306,8 @@ impl Input {
             Kind::Syntax,
             &self.name,
             Place::Line(self.lines + 1),
-            "is longer than 64 KiB: the file is damaged here, ends its lines with CR alone, or is no text trace; \
-             copy it again, convert it (tr '\\r' '\\n'), or name another format (--format)",
+            "is longer than 64 KiB: the file is damaged here, or is no text trace; copy it again, or name another \
+             format (--format)",
         )
     }
 

@@ -134,12 +134,17 @@ impl Decode for Blkparse {
     }
 
     fn nothing(&self) -> Problem {
+        let others: Vec<String> = ACTIONS
+            .into_iter()
+            .filter(|&action| action != self.action)
+            .map(|action| format!("blkparse:{action}"))
+            .collect();
         Problem::new(
             Kind::Empty,
             format!(
-                "holds no request with the action {}; read another step with --format blkparse:Q, \
-                 blkparse:D or blkparse:C",
-                self.action
+                "holds no request with the action {}; read another step with --format {}",
+                self.action,
+                others.join(" or ")
             ),
         )
     }

@@ -42,9 +42,7 @@ use shingle_core::units::Op;
 use crate::OpenOptions;
 use crate::arrange::{Arranged, Records};
 use crate::error::{Place, Problem, TraceError, shown};
-use crate::input::Input;
-#[cfg(doc)]
-use crate::input::PEEK_BYTES_MAX;
+use crate::input::{Input, PEEK_BYTES_MAX};
 use crate::reorder::Reorder;
 use crate::source::Source;
 use crate::volume::Choice;
@@ -164,6 +162,9 @@ pub(crate) fn decoded(
     const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
     if input.peek(BYTE_ORDER_MARK.len())? == BYTE_ORDER_MARK {
         input.next_record(BYTE_ORDER_MARK.len())?;
+    }
+    if let Some(problem) = text::lone_returns(input.peek(PEEK_BYTES_MAX)?) {
+        return Err(problem.at(input.name(), Place::Whole));
     }
     let forced = options.format.as_deref();
     let (format, evidence) = match forced {

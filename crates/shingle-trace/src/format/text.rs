@@ -163,6 +163,20 @@ pub(super) fn utf16(bytes: &[u8]) -> Option<Problem> {
     })
 }
 
+/// What to say of text whose lines end with a carriage return alone, as on a Mac before 2001.
+pub(super) fn lone_returns(head: &[u8]) -> Option<Problem> {
+    let body = head.strip_suffix(b"\r").unwrap_or(head);
+    let is = memchr::memchr(b'\r', body).is_some()
+        && memchr::memchr(b'\n', body).is_none()
+        && !is_binary(body);
+    is.then(|| {
+        Problem::new(
+            Kind::Format,
+            "is text whose lines end with a carriage return alone; convert it: tr '\\r' '\\n' < FILE | shingle … -",
+        )
+    })
+}
+
 fn is_control(byte: u8) -> bool {
     (byte < b' ' && !matches!(byte, b'\t' | b'\r' | b'\n' | 0x0c)) || byte == 0x7f
 }

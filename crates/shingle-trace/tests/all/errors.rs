@@ -133,8 +133,6 @@ fn what_is_no_trace_is_told() {
     // (A file whose end was lost in a power cut.)
     let zeros = [HEADER.as_bytes(), b"0,R,0,512\n", &[0; 512]].concat();
     check(&zeros, None, Kind::Format, &["line 3: byte 0x00", "damaged here; copy it again"]);
-    let of_a_mac = format!("{HEADER}0,R,0,512\n").replace('\n', "\r").repeat(4_000);
-    check(of_a_mac.as_bytes(), Some("csv"), Kind::Syntax, &["ends its lines with CR alone"]);
     check(b"a,b,c\n1,2,3\n", Some("csv"), Kind::Format, &["no header with a clear op"]);
     let tar = [&[b'a'; 257][..], b"ustar", &[0; 300]].concat();
     check(&tar, None, Kind::Format, &["a tar archive"]);
@@ -239,6 +237,38 @@ fn text_of_two_bytes_a_character_is_told() {
             check(&bytes, format, Kind::Format, &["UTF-16", "iconv -f UTF-16 -t UTF-8"]);
         }
     }
+}
+
+#[test]
+fn lines_that_end_with_a_carriage_return_alone_are_told() {
+    let of_a_mac = format!("{HEADER}0,R,0,512\n").replace('\n', "\r");
+    for (text, format) in [(of_a_mac.clone(), None), (of_a_mac.repeat(4_000), Some("csv"))] {
+        check(text.as_bytes(), format, Kind::Format, &["carriage return alone"]);
+    }
+    let text = of_a_mac.as_bytes();
+    for format in [None, Some("csv"), Some("csv:time=1/us,op=2,offset=3,size=4"), Some("req")] {
+        check(text, format, Kind::Format, &["carriage return alone", "tr '\\r' '\\n'"]);
+    }
+}
+
+#[test]
+fn a_line_with_more_columns_than_names_is_told() {
+    let header = "time_us,op,offset_bytes,size_bytes\n";
+    // Read by position this would be 96 bytes at 4.
+    let shifted = format!("{header}0,R,4,096,512\n");
+    for format in
+        [None, Some("csv"), Some("csv:time=time_us/us,op=op,offset=offset_bytes,size=size_bytes")]
+    {
+        let told = ["line 2", "5 columns", "names 4", "quotes"];
+        check(shifted.as_bytes(), format, Kind::Syntax, &told);
+    }
+    // An empty field at the end is one too many of no use, and a comma in quotes is none.
+    let quoted = format!("{header}0,R,4096,512,\n1,W,\"8,192\",512\n");
+    check(quoted.as_bytes(), None, Kind::Syntax, &["line 3: the offset (column 3) is '8,192'"]);
+    // Columns by their numbers may be followed by anything.
+    let (map, line) = ("csv:time=1/us,op=2,offset=3,size=4,header=1", "1,W,x,512,more\n");
+    let numbered = format!("{header}0,R,4096,512,more\n{line}");
+    check(numbered.as_bytes(), Some(map), Kind::Syntax, &["line 3: the offset (column 3) is 'x'"]);
 }
 
 #[test]

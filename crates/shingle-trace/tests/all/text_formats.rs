@@ -239,6 +239,8 @@ fn steps_and_flags_of_blkparse_are_followed() {
     assert!(warnings[0].contains("blkparse:D"), "{warnings:?}");
     let error = read(&later, Some("blkparse:Q"), None).expect_err("nothing is queued");
     assert_eq!(error.kind, Kind::Empty, "{error}");
+    let (offered, tried) = ("--format blkparse:D or blkparse:C", "--format blkparse:Q");
+    assert!(error.to_string().contains(offered) && !error.to_string().contains(tried), "{error}");
 }
 
 #[test]

@@ -152,6 +152,8 @@ struct Plan {
     delim: Delim,
     /// By column, up to the last one needed.
     roles: Vec<Option<Role>>,
+    /// How many columns the header names, if columns are taken by their names.
+    named: Option<usize>,
     /// How times are written, if there is a column.
     time: Option<Time>,
     offset: Sized,
@@ -219,9 +221,11 @@ impl Plan {
             }
         };
         let words = mem::take(&mut map.words);
+        let named = names.filter(|_| map.has_names()).map(|names| delim.split(names).count());
+        let named = named.filter(|&named| named >= roles.len());
         let time = map.time.map(|(_, unit)| unit.unwrap_or(Time::Number(1)));
         let (offset, passed_over) = (map.offset.1, map.passed_over);
-        Ok(Plan { delim, roles, time, offset, size, words, volumes, passed_over })
+        Ok(Plan { delim, roles, named, time, offset, size, words, volumes, passed_over })
     }
 
     /// The fields by role.
@@ -235,6 +239,13 @@ impl Plan {
                 fields[*role as usize] = field;
             }
         }
+        // One more, as of a number written 4,096, moves those behind it to wrong names.
+        if let Some(named) = self.named {
+            let mut beyond = there.skip(named - self.roles.len());
+            if beyond.any(|field| !text::bare(field).is_empty()) {
+                return Err(self.too_many(named, line));
+            }
+        }
         Ok(fields)
     }
 
@@ -245,6 +256,16 @@ impl Plan {
              (--format csv:…,delim=comma|semicolon|tab|space)?",
             self.delim.split(line).count(),
             self.roles.len(),
+            shown(line)
+        ))
+    }
+
+    #[cold]
+    fn too_many(&self, named: usize, line: &[u8]) -> Problem {
+        Problem::syntax(format!(
+            "there are {} columns and the header names {named} in {}; put a field that contains the delimiter in \
+             quotes, or name columns by their number (--format csv:time=1/us,…)",
+            self.delim.split(line).count(),
             shown(line)
         ))
     }
