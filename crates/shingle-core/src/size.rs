@@ -51,8 +51,8 @@ pub fn parse_blocks(text: &str) -> Result<u64, String> {
 /// As [`parse_bytes`], or if it is less than a block.
 pub fn parse_whole_blocks(text: &str) -> Result<u64, String> {
     match parse_bytes(text)? {
-        bytes @ 0..BLOCK_BYTES => Err(format!(
-            "that is {bytes} bytes, less than a block of {BLOCK_BYTES}; give a size such as 20M or 5000b"
+        0..BLOCK_BYTES => Err(format!(
+            "that is less than a block of {BLOCK_BYTES} bytes; give a size such as 20M or 5000b"
         )),
         bytes => Ok(bytes.div_ceil(BLOCK_BYTES)),
     }
@@ -78,18 +78,24 @@ pub fn scaled(number: &str, factor: u64) -> Option<u64> {
     u64::try_from(whole + part).ok()
 }
 
-/// A number of things: `5000`, `2M`, `1.5k`. They are counted in thousands, only bytes in 1024.
+/// A number of things: `5000`, `2M`, `1.5k`. They are counted in thousands, only bytes in 1024. Of things there is
+/// no half: `1.5` is no number of them.
 #[must_use]
 pub fn parse_count(text: &str) -> Option<u64> {
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[number.len()..] {
-        "" => 1,
-        "k" | "K" => 1_000,
-        "M" | "m" => 1_000_000,
-        "G" | "g" => 1_000_000_000,
+    let power = match &text[number.len()..] {
+        "" => 0,
+        "k" | "K" => 3,
+        "M" | "m" => 6,
+        "G" | "g" => 9,
         _ => return None,
     };
-    scaled(number, unit)
+    let digits_after_point =
+        number.split_once('.').map_or(0, |(_, fraction)| fraction.trim_end_matches('0').len());
+    if digits_after_point > power {
+        return None;
+    }
+    scaled(number, 10u64.pow(power as u32))
 }
 
 /// Bytes for people: the largest binary unit that leaves a number of at least one.
@@ -146,7 +152,10 @@ mod tests {
     fn counts_are_in_thousands_and_have_no_sign() {
         assert_eq!(parse_count("1.5k"), Some(1_500));
         assert_eq!(parse_count("2m"), Some(2_000_000));
-        for text in ["", "k", "+5", "-5", "1.+5", "5 k", "5KiB", "99999999999999G"] {
+        assert_eq!((parse_count("2.0"), parse_count("1.0500k")), (Some(2), Some(1_050)));
+        for text in
+            ["1.5", "0.1", "1.2345k", "", "k", "+5", "-5", "1.+5", "5 k", "5KiB", "99999999999999G"]
+        {
             assert_eq!(parse_count(text), None, "{text}");
         }
         assert_eq!((scaled("0.+5", 100), scaled("+1", 100)), (None, None));

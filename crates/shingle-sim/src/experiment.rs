@@ -155,6 +155,11 @@ fn cache_blocks(
     let wrong = |why: String| usage(format!("-c {text}: {why}"));
     let blocks = share(text, summary)?;
     let disk_blocks = drive.description.disk_blocks;
+    if blocks == 0 && text.contains('%') {
+        return Err(wrong(
+            "the trace reads and writes no block, and a share of nothing is no cache; give a size such as 1G".into(),
+        ));
+    }
     if blocks == 0 {
         return Err(wrong("the cache is empty; use the policy `none` to run without one".into()));
     }

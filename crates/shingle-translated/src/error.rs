@@ -117,10 +117,11 @@ pub struct LiveError {
 }
 
 fn of_blocks(range: &Range<u64>) -> String {
-    if range.is_empty() {
-        return String::new();
+    match range.end.saturating_sub(range.start) {
+        0 => String::new(),
+        1 => format!("block {} of the translated disk: ", range.start),
+        _ => format!("blocks {} to {} of the translated disk: ", range.start, range.end - 1),
     }
-    format!("blocks {} to {} of the translated disk: ", range.start, range.end - 1)
 }
 
 impl LiveError {

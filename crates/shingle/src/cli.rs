@@ -1,6 +1,8 @@
 //! Options that several commands have.
 
+use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
@@ -59,7 +61,7 @@ pub(crate) struct SetupArgs {
     #[arg(long = "as", value_enum)]
     pub(crate) executor: Option<Executor>,
     /// With --as store and --pacing closed: requests under way at a time. [default: 32]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) depth: Option<usize>,
     /// With --as store: seconds between flushes of the client, besides those of the trace. [default: never]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
@@ -82,7 +84,7 @@ pub(crate) struct SetupArgs {
     #[arg(long)]
     pub(crate) check: bool,
     /// Configurations run side by side. [default: one a core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) threads: Option<usize>,
     /// Write the results as JSON; `-` for stdout, in place of the table.
     #[arg(long, value_name = "FILE")]
@@ -142,7 +144,7 @@ pub(crate) struct TraceArgs {
     #[arg(long)]
     pub(crate) remap: bool,
     /// Seed of all that is random. [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub(crate) seed: Option<u64>,
 }
 
@@ -235,7 +237,17 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
 /// A number of requests: `5000`, `2M`.
 pub(crate) fn number(text: &str) -> Result<u64, String> {
     let number = shingle_core::size::parse_count(text).filter(|&n| n > 0);
-    number.ok_or_else(|| "give a number from 1 to 2^64 - 1, such as 5000 or 2M".to_owned())
+    number.ok_or_else(|| "give a whole number from 1 to 2^64 - 1, such as 5000 or 2M".to_owned())
+}
+
+/// A whole number; whether it is too small is told later, wherever it comes from.
+pub(crate) fn whole<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => {
+            "that is too large; give a whole number, such as 10".to_owned()
+        }
+        _ => "give a whole number, such as 10".to_owned(),
+    })
 }
 
 /// A number of copies; none of them is refused later, wherever the number comes from.
@@ -265,6 +277,16 @@ mod tests {
     fn numbers_and_factors() {
         assert_eq!(number("2M"), Ok(2_000_000));
         assert!(number("0").is_err() && number("x").is_err() && number("99999999999999G").is_err());
+        assert!(number("1.5").is_err());
+        assert_eq!(whole::<u64>("0"), Ok(0));
+        for text in ["x", "-1", "1.5", "", "2M"] {
+            assert_eq!(
+                whole::<u64>(text).unwrap_err(),
+                "give a whole number, such as 10",
+                "{text}"
+            );
+        }
+        assert!(whole::<u32>("4294967296").unwrap_err().contains("too large"));
         assert_eq!(seconds("5"), Ok(5));
         assert_eq!(seconds("0.5"), Err("give whole seconds, at least 1".to_owned()));
         assert_eq!(factor("0.5"), Ok(500));

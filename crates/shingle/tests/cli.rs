@@ -154,6 +154,19 @@ fn a_request_beyond_the_drive_is_told_and_can_be_packed() {
     folder.refuses(1, &args, &["far.csv", "request 6", "st8000as0002", "--remap"]);
     let (out, _) = folder.said(&["compare", "far.csv", "-p", "lru", "-c", "10b", "--remap"]);
     assert!(out.contains("6 requests"), "{out}");
+    let (out, _) =
+        folder.said(&["compare", "far.csv", "-p", "lru", "-c", "10b", "--requests", "1"]);
+    assert!(out.contains("1 request, "), "{out}");
+}
+
+#[test]
+fn a_share_of_a_trace_that_reads_and_writes_nothing_is_no_cache() {
+    let folder = Folder::new();
+    folder
+        .write("quiet.csv", "time_us,op,offset_bytes,size_bytes\n1,flush,0,0\n2,trim,4096,4096\n");
+    let told = ["-c 15%: the trace reads and writes no block", "give a size such as 1G"];
+    folder.refuses(2, &["compare", "quiet.csv"], &told);
+    folder.said(&["compare", "quiet.csv", "-c", "1G"]);
 }
 
 // ── Wrong options and names ──────────────────────────────────────────────────────────────────
@@ -198,12 +211,12 @@ fn a_wrong_name_lists_the_right_ones_nearest_first() {
         (&["--set", "cache.batch=0"], "at least 1"),
         (&["--set", "cache.batch=x"], "give a whole number"),
         (&["--set", "policy.zone=0"], "less than a block"),
-        (&["--set", "sac.zone=40"], "that is 40 bytes, less than a block of 4096"),
+        (&["--set", "sac.zone=40"], "that is less than a block of 4096 bytes"),
         (&["--set", "drive.rpm=fast"], "for example drive.rpm="),
         (&["--set", "drive.pb=150%"], "a share such as 0.4%"),
         (&["--set", "zone=5b"], "write OWNER.zone"),
         (&["-c", "0"], "-c 0: the cache is empty"),
-        (&["-c", "5"], "-c 5: that is 5 bytes, less than a block of 4096"),
+        (&["-c", "5"], "-c 5: that is less than a block of 4096 bytes"),
         (&["-c", "0%"], "-c 0%: give a share above 0%"),
         (&["-c", "101%"], "give a share above 0%"),
         (&["-c", "x%"], "give a share above 0%"),
@@ -417,7 +430,10 @@ fn a_negative_size_is_a_wrong_size_and_no_wrong_option() {
 fn a_number_out_of_range_is_told_the_range() {
     let folder = Folder::new();
     for (args, told) in [
-        (["--requests", "0"], "give a number from 1 to 2^64 - 1, such as 5000 or 2M"),
+        (["--requests", "0"], "give a whole number from 1 to 2^64 - 1, such as 5000 or 2M"),
+        (["--requests", "1.5"], "give a whole number from 1 to 2^64 - 1, such as 5000 or 2M"),
+        (["--seed", "x"], "give a whole number, such as 10"),
+        (["--depth", "1.5"], "give a whole number, such as 10"),
         (["--copies", "99999999999"], "give a whole number from 1 to 4294967295"),
         (["--offset", "99999999T"], "is too large: give less than 16777216T"),
     ] {

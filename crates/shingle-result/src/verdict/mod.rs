@@ -18,7 +18,7 @@ pub use measure::{
     CLEANINGS_MIN, cleanings, done_and_left, hardly_cleaned, measure, none_filled, ranking,
     rewrites,
 };
-pub use names::{count, name};
+pub use names::{count, counted, name};
 pub use places::{POLICY, PlaceRuns, places};
 pub use seeds::likes;
 pub use swept::said as said_of_sweep;

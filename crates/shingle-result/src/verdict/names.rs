@@ -27,6 +27,12 @@ pub fn count(number: u64) -> String {
     shown
 }
 
+/// A number with what it counts: `1 request`, `2,000 requests`.
+#[must_use]
+pub fn counted(number: u64, one: &str, several: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { several })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,5 +42,7 @@ mod tests {
         for (number, shown) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_141_869, "1,141,869")] {
             assert_eq!(count(number), shown);
         }
+        let requests = |number| counted(number, "request", "requests");
+        assert_eq!([0, 1, 2_000].map(requests), ["0 requests", "1 request", "2,000 requests"]);
     }
 }

@@ -50,7 +50,7 @@ impl Size {
             // A share whose % was forgotten would be a cache of one block.
             if (1..BLOCK_BYTES).contains(&bytes) {
                 return Err(wrong(format!(
-                    "that is {bytes} bytes, less than a block of {BLOCK_BYTES}; write a size such as {text}G, or \
+                    "that is less than a block of {BLOCK_BYTES} bytes; write a size such as {text}G, or \
                      a share such as 5%"
                 )));
             }

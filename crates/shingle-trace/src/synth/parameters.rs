@@ -198,7 +198,7 @@ fn value(parameter: &Parameter, text: &str) -> Result<Value, Problem> {
     match parameter.kind {
         Kind::File => Ok(Value::Text(text.to_owned())),
         Kind::Count(low, high) => match size::parse_count(text) {
-            None => Err(not("a number: write it like 500000, 500k or 1M")),
+            None => Err(not("a whole number: write it like 500000, 500k or 1M")),
             Some(value) if !(low..=high).contains(&value) => {
                 Err(range(low.to_string(), high.to_string()))
             }

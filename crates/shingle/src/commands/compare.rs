@@ -12,7 +12,7 @@ use super::setup::{
 };
 use super::traces::{DEFAULT_TRACE, Traces, seed};
 use crate::Usage;
-use crate::cli::{Global, SetupArgs};
+use crate::cli::{Global, SetupArgs, whole};
 use crate::config::Config;
 use crate::{output, table};
 
@@ -25,7 +25,7 @@ pub(crate) struct Compare {
     pub(crate) policies: Vec<String>,
     /// Repeat a synthetic trace with so many seeds, from --seed on, and show least and most.
     /// [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub(crate) seeds: Option<u64>,
     /// Policy that is run too, shown dimmed; `none` for no baseline. [default: lru; none when only
     /// translations are compared, with -p none]

@@ -57,7 +57,7 @@ pub(crate) struct Curve {
     #[arg(long, value_enum)]
     drive_timing: Option<cli::DriveTiming>,
     /// Runs side by side. [default: one a core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = cli::whole::<usize>)]
     threads: Option<usize>,
     /// Write the curves as JSON; `-` for stdout, in place of the table.
     #[arg(long, value_name = "FILE")]

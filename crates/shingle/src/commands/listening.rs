@@ -14,6 +14,7 @@ use shingle_nbd::tls::{ClientName, Rights, Tls};
 use shingle_nbd::users::Users;
 
 use crate::Usage;
+use crate::cli::whole;
 use crate::output::note;
 
 #[derive(Debug, Args)]
@@ -103,7 +104,7 @@ pub(crate) fn open_to_all<'a>(tls: &Tls, exports: impl Iterator<Item = &'a str>)
 #[derive(Debug, Args)]
 pub(crate) struct MinimumBlock {
     /// Bytes that offsets and lengths of requests have to be multiples of: a power of two up to 4096.
-    #[arg(long, value_name = "BYTES", default_value_t = 1)]
+    #[arg(long, value_name = "BYTES", value_parser = whole::<u32>, default_value_t = 1)]
     minimum_block: u32,
 }
 

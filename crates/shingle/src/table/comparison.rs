@@ -52,6 +52,7 @@ fn one_group(report: &Report, group: &Group, baselines: &[bool], color: Color) -
     text += if stores { ", as a store" } else { "" };
     text += &match depth {
         _ if open => ", at the trace's own pace\n".to_owned(),
+        Some(depth) if depth == "1" => ", 1 request at a time\n".to_owned(),
         Some(depth) => format!(", {depth} requests at a time\n"),
         None => ", one request after another\n".to_owned(),
     };

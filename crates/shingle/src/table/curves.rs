@@ -3,7 +3,7 @@
 use comfy_table::{Cell, CellAlignment};
 use shingle_core::duration::show_duration as seconds;
 use shingle_core::size::show_blocks;
-use shingle_result::verdict::{CLEANINGS_MIN, count};
+use shingle_result::verdict::{CLEANINGS_MIN, count, counted};
 use shingle_sim::sample::curve::{BUFFER_BLOCKS_MIN, CACHE_BLOCKS_MIN};
 
 use super::fit::{Figures, wrapped};
@@ -57,18 +57,18 @@ fn said(sample: &CurveSample) -> String {
         count(sample.bands),
     );
     if sample.in_full {
-        let all = format!("run in full, {} requests", count(sample.requests));
+        let all = format!("run in full, {}", counted(sample.requests, "request", "requests"));
         return match sample.wanted_for {
             "disk" => format!("{all}, as no part of such a disk is like all of it"),
             _ => format!("{all}; {wanted}"),
         };
     }
     let mut text = format!(
-        "{} of {} bands sampled, {} of {} requests",
+        "{} of {} bands sampled, {} of {}",
         count(sample.sampled_bands),
         count(sample.bands),
         count(sample.sampled_requests),
-        count(sample.requests),
+        counted(sample.requests, "request", "requests"),
     );
     if sample.percent < sample.wanted_percent {
         text += &format!("; {wanted}");

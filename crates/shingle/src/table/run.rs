@@ -2,7 +2,7 @@
 
 use shingle_core::duration::{show_duration as seconds, show_micros as micros};
 use shingle_core::size::{show_blocks, show_bytes};
-use shingle_result::verdict::{self, count};
+use shingle_result::verdict::{self, count, counted};
 use shingle_result::{Counts, Measured, Report, RunResult};
 
 use super::counters::{WITHIN_THE_DISK, counters, has_zones, of_flash, of_zones};
@@ -131,7 +131,7 @@ fn in_words(run: &RunResult, modelled: bool) -> String {
 fn measured_in(run: &RunResult, measured: &Measured) -> String {
     let mut text = format!("measured: {} in all", seconds(run.wall.seconds));
     if let Some(depth) = measured.depth {
-        text += &format!(", {depth} requests under way at a time");
+        text += &format!(", {} under way at a time", counted(depth as u64, "request", "requests"));
     }
     if measured.failed_requests + measured.failed_ios > 0 {
         let (requests, ios) = (count(measured.failed_requests), count(measured.failed_ios));

@@ -1,7 +1,7 @@
 //! Words around tables of results.
 
 use shingle_core::size::show_bytes;
-use shingle_result::verdict::count;
+use shingle_result::verdict::counted;
 use shingle_result::{Report, RunResult};
 
 use super::fit::wrapped;
@@ -9,10 +9,10 @@ use super::fit::wrapped;
 pub(crate) fn heading(report: &Report) -> String {
     let trace = &report.trace;
     wrapped(&format!(
-        "{}: {} requests, {} block accesses ({:.1} % writes), zones touched {}, seed {}\n",
+        "{}: {}, {} ({:.1} % writes), zones touched {}, seed {}\n",
         trace.name,
-        count(trace.requests),
-        count(trace.blocks),
+        counted(trace.requests, "request", "requests"),
+        counted(trace.blocks, "block access", "block accesses"),
         100.0 * trace.write_blocks as f64 / trace.blocks.max(1) as f64,
         show_bytes(trace.accessed_zone_bytes),
         report.seed,

@@ -5,14 +5,14 @@ use rayon::prelude::*;
 use shingle_probe::blind::{BAND_OFF, CAPACITY_OFF, SLOPE_OFF, Trial, TrialError, trial};
 
 use super::render;
-use crate::cli::Global;
+use crate::cli::{Global, whole};
 use crate::output::print;
 use crate::progress::Progress;
 
 #[derive(Debug, Args)]
 pub(crate) struct Blind {
     /// Seed of the first drive; the next has the next.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>, default_value_t = 1)]
     seed: u64,
     /// How many.
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..))]

@@ -77,7 +77,7 @@ struct Which {
     #[arg(long, value_name = "SIZE", value_parser = cli::bytes, default_value = "40GiB")]
     buffer_max: u64,
     /// Order of everything, and what is written.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", value_parser = cli::whole::<u64>, default_value_t = 1)]
     seed: u64,
 }
 
@@ -99,7 +99,7 @@ struct ProbeArgs {
         default_values = ["4KiB:1", "8KiB:1", "4KiB:32", "8KiB:32", "256KiB:1"])]
     writes: Vec<Writes>,
     /// Places where bands are looked for, from the start of the disk to its end.
-    #[arg(long, value_name = "N", default_value_t = 24)]
+    #[arg(long, value_name = "N", value_parser = cli::whole::<u64>, default_value_t = 24)]
     sites: u64,
     /// The largest band that is looked for.
     #[arg(long, value_name = "SIZE", value_parser = cli::bytes, default_value = "64MiB")]
@@ -108,17 +108,17 @@ struct ProbeArgs {
     #[arg(long, value_name = "SIZE", value_parser = cli::bytes, default_value = "256KiB")]
     step: u64,
     /// Blocks of 4 KiB in the zones that R(x) is measured for.
-    #[arg(long, value_name = "BLOCKS", default_value_t = 5000)]
+    #[arg(long, value_name = "BLOCKS", value_parser = cli::whole::<u64>, default_value_t = 5000)]
     zone: u64,
     /// How many blocks of a zone are written, a measurement each; three different ones at least.
-    #[arg(long, value_name = "BLOCKS,…", value_delimiter = ',',
+    #[arg(long, value_name = "BLOCKS,…", value_delimiter = ',', value_parser = cli::whole::<u64>,
         default_values_t = [500, 1000, 1500, 2000, 2500])]
     coverages: Vec<u64>,
     /// Zones written for each of them.
-    #[arg(long, value_name = "N", default_value_t = 240)]
+    #[arg(long, value_name = "N", value_parser = cli::whole::<u64>, default_value_t = 240)]
     zones: u64,
     /// How long to wait for cleaning in idle time, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    #[arg(long, value_name = "SECONDS", value_parser = cli::whole::<u64>, default_value_t = 30)]
     idle_max: u64,
     /// Noise of a model's clock: standard deviation of a latency in percent.
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, requires = "model", value_parser = percent)]

@@ -63,7 +63,7 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "FACTOR", value_parser = cli::factor)]
     speed: Option<u64>,
     /// With --pacing closed: requests under way at a time. [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = cli::whole::<usize>)]
     depth: Option<usize>,
     /// Emulate a shingled drive on the disk: what its model does is done there as real I/O.
     #[arg(long, value_name = "DRIVE")]

@@ -65,13 +65,13 @@ pub(crate) struct Reproduce {
     full: bool,
     /// Keep one zone of so many, and shrink cache and buffer to match. Refused where fewer than 30
     /// zones would fit the buffer. [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = cli::whole::<u64>)]
     every_zone: Option<u64>,
     /// Seeds to do everything with; a statement agrees if it does so with each. [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = cli::whole::<u64>)]
     seeds: Option<u64>,
     /// The first of them. [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = cli::whole::<u64>)]
     seed: Option<u64>,
     /// With --figure 10 of sac: the drive whose R(x) is measured. [default: st8000as0002]
     #[arg(short, long, value_name = "NAME")]
@@ -99,7 +99,7 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Runs side by side. [default: one a core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = cli::whole::<usize>)]
     threads: Option<usize>,
 }
 

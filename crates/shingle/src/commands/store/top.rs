@@ -12,6 +12,7 @@ use shingle_store::measures::{Measures, Totals};
 use shingle_store::store::control::{self, Answer, ControlError, Request};
 
 use super::socket;
+use crate::cli::whole;
 use crate::output::print;
 
 #[derive(Debug, Args)]
@@ -23,7 +24,7 @@ pub(crate) struct Top {
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = seconds)]
     every: f64,
     /// So many times; without, until it is interrupted.
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = whole::<u64>)]
     times: Option<u64>,
 }
 

@@ -20,7 +20,7 @@ use shingle_trace::{OpenOptions, Shape};
 
 use super::{ask, socket, status};
 use crate::Usage;
-use crate::cli::Global;
+use crate::cli::{Global, whole};
 use crate::output::{note, print};
 use crate::progress::Progress;
 
@@ -33,7 +33,7 @@ pub(crate) struct WhatIf {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cache", "apply", "seconds"])]
     recording: Option<PathBuf>,
     /// For so many seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    #[arg(long, value_name = "SECONDS", value_parser = whole::<u64>, default_value_t = 60)]
     seconds: u64,
     /// Other policies, with commas between them.
     #[arg(short, long, value_name = "NAME,…", default_value = "most,sac,lru")]

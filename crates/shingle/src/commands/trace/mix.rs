@@ -6,7 +6,7 @@ use shingle_trace::mix::{Mixing, Order};
 
 use super::output::{OutArgs, save_source};
 use crate::Usage;
-use crate::cli::{AssumedOp, Global, Mode, TraceArgs, bytes, copies, factor, number};
+use crate::cli::{AssumedOp, Global, Mode, TraceArgs, bytes, copies, factor, number, whole};
 use crate::commands::traces::read;
 use crate::output::note;
 
@@ -54,7 +54,7 @@ pub(crate) struct Mix {
     #[arg(long, value_name = "N", value_parser = number)]
     requests: Option<u64>,
     /// Seed of --shuffle and of workloads.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>, default_value_t = 1)]
     seed: u64,
 }
 

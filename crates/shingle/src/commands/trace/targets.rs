@@ -6,7 +6,7 @@ use shingle_trace::volumes::{
     Compared, LARGE, Measured, Quantity, Tolerance, Trait, VOLUMES, Volume, described,
 };
 
-use crate::cli::Global;
+use crate::cli::{Global, whole};
 use crate::output::{note, print};
 use crate::table;
 
@@ -15,7 +15,7 @@ pub(crate) struct Targets {
     /// Volumes, such as wdev_0, or long, mix; all if none is named.
     volumes: Vec<String>,
     /// Of the workloads.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_parser = whole::<u64>, default_value_t = 1)]
     seed: u64,
     /// As JSON on stdout.
     #[arg(long)]

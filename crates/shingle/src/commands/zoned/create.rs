@@ -16,34 +16,34 @@ pub(crate) struct Create {
     /// The file; there must be none yet.
     file: PathBuf,
     /// Zones, conventional ones included.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = cli::whole::<u32>)]
     zones: u32,
     /// From the start of a zone to the start of the next.
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = cli::bytes)]
     zone_size: u64,
     /// Zones from the first on that are written anywhere. [default: 1 of 100]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = cli::whole::<u32>)]
     conventional: Option<u32>,
     /// How much of a sequential zone can be written. [default: all]
     #[arg(long, value_name = "SIZE", value_parser = cli::bytes)]
     zone_capacity: Option<u64>,
     /// Zones that can be open at a time; 0 for any number. [default: 128, or --max-active where that is less]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = cli::whole::<u32>)]
     max_open: Option<u32>,
     /// Zones that can be open or closed at a time; 0 for any number.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", value_parser = cli::whole::<u32>, default_value_t = 0)]
     max_active: u32,
     /// Bytes that a power cut leaves wholly written or not at all: 512 to 4096.
-    #[arg(long, value_name = "BYTES", default_value_t = 4096)]
+    #[arg(long, value_name = "BYTES", value_parser = cli::whole::<u32>, default_value_t = 4096)]
     physical_block: u32,
     /// Refuse reads beyond a write pointer; otherwise they are zeros.
     #[arg(long)]
     refuse_reads_beyond: bool,
     /// Zones that have failed and can only be read.
-    #[arg(long, value_delimiter = ',', value_name = "ZONE,…")]
+    #[arg(long, value_delimiter = ',', value_name = "ZONE,…", value_parser = cli::whole::<u32>)]
     read_only: Vec<u32>,
     /// Zones that have failed and are lost.
-    #[arg(long, value_delimiter = ',', value_name = "ZONE,…")]
+    #[arg(long, value_delimiter = ',', value_name = "ZONE,…", value_parser = cli::whole::<u32>)]
     offline: Vec<u32>,
 }
 

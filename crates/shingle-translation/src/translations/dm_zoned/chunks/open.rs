@@ -106,7 +106,10 @@ impl Chunks {
     fn blocks_of(&self, chunk: u32, part: u64) -> String {
         let (from, first) = (part * self.segment_blocks, self.first(chunk).0);
         let end = (from + self.segment_blocks).min(self.zone_blocks);
-        format!("blocks {} to {}", first + from, first + end - 1)
+        match end - from {
+            1 => format!("block {}", first + from),
+            _ => format!("blocks {} to {}", first + from, first + end - 1),
+        }
     }
 }
 

@@ -43,7 +43,7 @@ use tracing::{error, info, warn};
 use self::file::{File, Given, LogOptions};
 use self::tell::Events;
 use crate::Usage;
-use crate::cli::Global;
+use crate::cli::{Global, whole};
 use crate::commands::listening::{self, Encrypting, MinimumBlock, Remark};
 use crate::commands::signals::{Ending, Signal};
 use crate::log::{Format, Level, Levels, Log};
@@ -74,7 +74,7 @@ pub(crate) struct Serve {
     allow_users: Option<String>,
     /// Serve the cache as /dev/ublkbN, too, without NBD: needs a build with the feature `ublk`, the ublk driver and
     /// CAP_SYS_ADMIN. After a crash its reads and writes wait until the next server of this cache takes it over.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>)]
     ublk: Option<u32>,
     #[command(flatten)]
     encryption: Encrypting,
