@@ -131,7 +131,7 @@ fn in_words(run: &RunResult, modelled: bool) -> String {
 fn measured_in(run: &RunResult, measured: &Measured) -> String {
     let mut text = format!("measured: {} in all", seconds(run.wall.seconds));
     if let Some(depth) = measured.depth {
-        text += &format!(", {} under way at a time", counted(depth as u64, "request", "requests"));
+        text += &format!(", {} under way at a time", counted(depth, "request", "requests"));
     }
     if measured.failed_requests + measured.failed_ios > 0 {
         let (requests, ios) = (count(measured.failed_requests), count(measured.failed_ios));
