@@ -6,37 +6,21 @@ use shingle_trace::input::Input;
 use shingle_trace::source::{DISK_BYTES_MAX, REQUEST_BYTES_MAX, TRACE_NANOS_MAX, TRIM_BYTES_MAX};
 use shingle_trace::{OpenOptions, Shape, Summary, format, read_all};
 
-const FORMATS: &[Option<&str>] = &[
-    None,
-    Some("msr"),
-    Some("csv"),
-    Some("csv:time=1/ms,op=2,offset=3/sectors,size=4/blocks,read=1,write=0,delim=space"),
-    Some("spc"),
-    Some("systor"),
-    Some("alibaba"),
-    Some("tencent"),
-    Some("fiu"),
-    Some("blkparse"),
-    Some("disksim"),
-    Some("flashsim"),
-    Some("mqsim"),
-    Some("emmc"),
-    Some("csv:time=1/filetime,op=4,offset=5,size=6,device=3,delim=comma"),
-    Some("vscsi"),
-    Some("req"),
-    Some("native"),
-    Some("blktrace"),
-    Some("srt"),
-    Some("srt:512"),
-    Some("iolog"),
-    Some("lcs"),
-    Some("parquet"),
+/// Besides each format by its name.
+const MAPS: [&str; 3] = [
+    "csv:time=1/ms,op=2,offset=3/sectors,size=4/blocks,read=1,write=0,delim=space",
+    "csv:time=1/filetime,op=4,offset=5,size=6,device=3,delim=comma",
+    "srt:512",
 ];
 
 /// Reads as every format; what is accepted must be valid.
 fn survive(bytes: &[u8]) {
-    for (format, volume) in FORMATS.iter().flat_map(|f| [(*f, None), (*f, Some("*"))]) {
-        let options = OpenOptions::of(format, volume);
+    let named = format::FORMATS.iter().map(|format| format.name).chain(MAPS);
+    let formats = named.map(Some).chain([None]);
+    for (format, volume) in formats.flat_map(|f| [(f, None), (f, Some("*"))]) {
+        let mut options = OpenOptions::of(format, volume);
+        // The one that does not say.
+        options.assume_op = (format == Some("oracleGeneral")).then_some(Op::Read);
         let opened = Input::from_bytes("fuzz", bytes).and_then(|i| format::open(i, &options));
         let read = opened.and_then(|(_, mut source)| read_all(&mut *source, &mut |_| {}));
         match read {
