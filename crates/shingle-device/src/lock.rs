@@ -11,6 +11,9 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 
 /// One who was just about to leave.
 const WITHIN: Duration = Duration::from_millis(200);
+/// A program that this process starts has all its open files, also those that are closed here meanwhile, until it begins to
+/// run. On a machine with too much to do that takes a while.
+const WITHIN_FOR_OUR_OWN: Duration = Duration::from_secs(2);
 /// Whoever only looks holds a lock for a moment ([`is_held`]), or until the machine lets him go on; I/O of a process that was
 /// killed goes on for as long as the device takes for it.
 const WITHIN_FOR_WHAT_PASSES: Duration = Duration::from_secs(10);
@@ -30,11 +33,7 @@ pub(crate) fn open_alone(path: &Path, metadata: &Metadata, write: bool) -> io::R
         };
         // (The system says so with a number of its own, of what is mounted.)
         let by_lock = error.raw_os_error().is_none();
-        let patience = match passes(path, metadata, by_lock) {
-            true => WITHIN_FOR_WHAT_PASSES,
-            false => WITHIN,
-        };
-        if begun.elapsed() >= patience {
+        if begun.elapsed() >= patience(path, metadata, by_lock) {
             return Err(error);
         }
         thread::sleep(STEP);
@@ -86,16 +85,21 @@ pub fn is_held(file: &File) -> bool {
     false
 }
 
-/// Whether what it is busy with will be over by itself: somebody only looks at it, or it was locked by a process that is
-/// gone, or that cannot be seen from here. `by_lock` is false where the system refused it; that it is mounted, then, unless
-/// somebody has locked it.
-fn passes(path: &Path, metadata: &Metadata, by_lock: bool) -> bool {
+/// How long to wait for it: longer if what it is busy with will be over by itself, as somebody only looks at it, or it was
+/// locked by a process that is gone, or that cannot be seen from here. `by_lock` is false where the system refused it; that it
+/// is mounted, then, unless somebody has locked it.
+fn patience(path: &Path, metadata: &Metadata, by_lock: bool) -> Duration {
     if File::open(path).is_ok_and(|file| !is_held(&file)) {
-        return by_lock;
+        return if by_lock { WITHIN_FOR_WHAT_PASSES } else { WITHIN };
     }
     let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
-    let lives = |process: &str| Path::new("/proc").join(process).exists();
-    !lockers(&locks, metadata.ino()).any(lives)
+    let ours = std::process::id().to_string();
+    let of_one = |process: &str| match process {
+        _ if process == ours => WITHIN_FOR_OUR_OWN,
+        _ if Path::new("/proc").join(process).exists() => WITHIN,
+        _ => WITHIN_FOR_WHAT_PASSES,
+    };
+    lockers(&locks, metadata.ino()).map(of_one).min().unwrap_or(WITHIN_FOR_WHAT_PASSES)
 }
 
 /// The processes that have locked the file of this number, of any file system (what is listed of that
@@ -154,6 +158,21 @@ mod tests {
         flock(file.as_file(), FlockOperation::LockExclusive).expect("nobody has it");
         let refused = open_alone(file.path(), &metadata, true).expect_err("it is in use");
         assert_eq!(refused.kind(), io::ErrorKind::ResourceBusy);
+    }
+
+    /// As what is started here has the file open for a while, too.
+    #[test]
+    fn what_this_process_locks_is_waited_for() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let metadata = file.as_file().metadata().expect("told");
+        flock(file.as_file(), FlockOperation::LockExclusive).expect("nobody has it");
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(2 * WITHIN);
+                flock(file.as_file(), FlockOperation::Unlock).expect("it was ours");
+            });
+            open_alone(file.path(), &metadata, true).expect("waited for");
+        });
     }
 
     #[test]
