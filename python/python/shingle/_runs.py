@@ -80,8 +80,8 @@ def compare(
 
     Args:
         trace: a path, ``synth:NAME``, a ``Trace``, or a table of requests.
-        policies: names of ``policies()`` or classes of ``Policy``; ``"all"`` for all that go with the drive.
-            [none, lru, lru-band, most, sac]
+        policies: names of ``policies()`` or classes of ``Policy``; ``"all"`` for all. Of these, and of the
+            default, what does not go with a drive is left out. [none, lru, lru-band, most, sac]
         drives, translations, cache: one or several, as for ``run``; every combination is run.
         baseline: a policy to run along, ``"none"`` for no baseline. [lru]
         seeds: repeat a synthetic trace with so many seeds, from ``seed`` on. [1]

@@ -9,7 +9,7 @@ use super::fit::wrapped;
 pub(crate) fn heading(report: &Report) -> String {
     let trace = &report.trace;
     wrapped(&format!(
-        "{}: {}, {} ({:.1} % writes), zones touched {}, seed {}\n",
+        "{}: {}, {} ({:.1} % writes) in zones of {}, seed {}\n",
         trace.name,
         counted(trace.requests, "request", "requests"),
         counted(trace.blocks, "block access", "block accesses"),
