@@ -15,6 +15,7 @@ use thiserror::Error;
 
 use crate::direct::{Direct, PAGES_AT_ONCE};
 use crate::page_reader::PageReader;
+use crate::same::is_same;
 use crate::{lock, loops};
 
 /// Tells that a file [has no name](Device::is_deleted), and what comes of it.
@@ -113,21 +114,6 @@ pub struct Device {
     path: PathBuf,
     bytes: u64,
     regular: bool,
-}
-
-/// What tells places apart, whatever they are called.
-fn identity(metadata: &std::fs::Metadata) -> (u64, u64) {
-    if metadata.file_type().is_block_device() {
-        return (0, metadata.rdev());
-    }
-    (metadata.dev(), metadata.ino())
-}
-
-/// Whether two names are of one file or block device, as by a link.
-#[must_use]
-pub fn is_same(one: &Path, other: &Path) -> bool {
-    let place = |path: &Path| std::fs::metadata(path).ok().map(|metadata| identity(&metadata));
-    one == other || place(one).is_some_and(|one| place(other) == Some(one))
 }
 
 impl Device {

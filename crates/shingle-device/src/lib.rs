@@ -46,12 +46,13 @@ mod medium;
 mod page_reader;
 mod ring;
 mod room;
+mod same;
 mod signature;
 mod volume;
 mod worker;
 
 pub use alike::{Alike, Told};
-pub use device::{Device, DeviceError, deleted, is_same};
+pub use device::{Device, DeviceError, deleted};
 pub use direct::Direct;
 pub use error::{IoError, Operation, cause};
 pub use fingerprint::{
@@ -62,6 +63,7 @@ pub use lock::{is_held, open_to_look};
 pub use mark::Mark;
 pub use medium::{Medium, MediumThreads, Reader};
 pub use ring::{Done, Ring};
+pub use same::is_same;
 pub use signature::{SIGNATURE_PAGES, ZONED_FILE, signature, signature_in};
 pub use volume::{Volume, VolumeMedium};
 pub use worker::{Worker, panicked, start_thread};

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{major, minor};
 
-use crate::device::is_same;
 use crate::lock;
+use crate::same::is_same;
 
 /// A loop device as the system tells of it.
 struct Loop {

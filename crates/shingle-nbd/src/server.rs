@@ -25,7 +25,7 @@ use crate::pool::Pool;
 pub use crate::served::{MINIMUM_BLOCK_MAX, Served};
 use crate::session::Session;
 use crate::stream::Stream;
-use crate::tls::{Tls, TlsError};
+use crate::tls::{NotRenewed, Tls};
 use crate::users::{Refused, Users};
 
 /// As long as the system gives no connections, that is told so often.
@@ -48,7 +48,7 @@ pub enum Event {
     /// One too many, while all others work.
     Full,
     /// Files for TLS were replaced, and cannot be used.
-    NotRenewed(TlsError),
+    NotRenewed(NotRenewed),
     /// The system cannot give us a connection or a thread; the server goes on.
     Starved(std::io::Error),
     /// The export panicked under this connection, which is closed.
@@ -70,9 +70,7 @@ impl fmt::Display for Event {
             ),
             Self::Refused(why) => write!(f, "{why}"),
             Self::Full => write!(f, "a client was refused: there are too many connections"),
-            Self::NotRenewed(error) => {
-                write!(f, "{error}; the files for TLS from before it was replaced are still used")
-            }
+            Self::NotRenewed(error) => write!(f, "{error}"),
             Self::Starved(error) => write!(f, "a client could not be accepted: {error}"),
             Self::Panicked(id) => write!(f, "the export failed under client {id}: this is a bug"),
         }

@@ -29,8 +29,6 @@ pub(crate) use channel::{Channel, begin};
 pub(crate) use names::Identity;
 pub use names::{ClientName, NotAName, Rights};
 
-use crate::server::Event;
-
 /// Who signs certificates of clients.
 const CLIENTS: &str = "ca-cert.pem";
 /// What the server shows.
@@ -62,6 +60,11 @@ pub enum TlsError {
     #[error("{}: every user may read it; chmod 600 it, and have a new key made", .0.display())]
     OpenKey(PathBuf),
 }
+
+/// Files for TLS were replaced, and cannot be used.
+#[derive(Debug, Error)]
+#[error("{0}; the files for TLS from before it was replaced are still used")]
+pub struct NotRenewed(TlsError);
 
 /// What a server needs for TLS.
 #[derive(Debug)]
@@ -126,12 +129,12 @@ impl Tls {
     ///
     /// # Errors
     /// If they are wrong: then those from before count. These are not read again, and this is not told again, before they change.
-    pub(crate) fn renew(&self) -> Result<(), TlsError> {
+    pub(crate) fn renew(&self) -> Result<(), NotRenewed> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         let times = times(&self.folder);
         if times != loaded.times {
             loaded.times = times;
-            *loaded = load(&self.folder)?;
+            *loaded = load(&self.folder).map_err(NotRenewed)?;
         }
         Ok(())
     }
@@ -168,7 +171,7 @@ impl Tls {
         const NOTICE: Duration = Duration::from_secs(14 * DAY_S);
         const DAY_S: u64 = 86_400;
         if let Err(error) = self.renew() {
-            return Some(Event::NotRenewed(error).to_string());
+            return Some(error.to_string());
         }
         let left = self.expires()?.duration_since(now);
         if left.as_ref().is_ok_and(|left| *left > NOTICE) {
