@@ -136,7 +136,7 @@ pub fn plan<R: RequestList>(
         of_drive.into_iter().for_each(|text| notes.add(text, first..jobs.len()));
     }
     if jobs.is_empty() {
-        return Err(usage(first_left_out.expect("what is not there was left out")));
+        return Err(usage(first_left_out.unwrap_or_else(|| "name a drive and a cache".to_owned())));
     }
     Ok((jobs, notes))
 }
@@ -227,5 +227,28 @@ fn labels(
         knows_bands: entry.zoning(params) == Zoning::Bands
             && drive.description.exposed.is_none()
             && drive.translator.is_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_no_drives_and_no_caches_nothing_is_planned() {
+        let trace = Trace {
+            name: "empty".to_owned(),
+            format: None,
+            requests: Vec::new(),
+            summary: Summary::default(),
+        };
+        let none = [
+            Options { drives: Vec::new(), ..Options::default() },
+            Options { caches: Vec::new(), ..Options::default() },
+        ];
+        for options in none {
+            let planned = plan(&options, &Registry::default(), &trace);
+            assert_eq!(planned.err(), Some(usage("name a drive and a cache")));
+        }
     }
 }
