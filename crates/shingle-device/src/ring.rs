@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::FallocateFlags;
 use shingle_engine::buffer::Buffer;
 use shingle_engine::format::PAGE_BYTES;
@@ -80,10 +79,6 @@ impl RingFile {
         let at_once = regular && system == TMPFS;
         let by_thread = regular && system == FUSE;
         let flags = if by_thread { squeue::Flags::ASYNC } else { squeue::Flags::empty() };
-        // The ring asks this of a file of FUSE at its first I/O, and waits there for the answer, as the file system may
-        // hang by then. Asked once, the kernel knows.
-        let _ =
-            poll(&mut [PollFd::new(&file, PollFlags::IN)], Some(&rustix::fs::Timespec::default()));
         Ok(RingFile { file, at_once, flags })
     }
 
