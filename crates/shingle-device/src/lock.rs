@@ -142,19 +142,30 @@ mod tests {
         assert_eq!(kinds, []);
     }
 
+    /// Opens a file that somebody here has locked so, and gives up after so long.
+    fn open_locked(
+        operation: FlockOperation,
+        held: Duration,
+    ) -> (tempfile::NamedTempFile, io::Result<File>) {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let metadata = file.as_file().metadata().expect("told");
+        flock(file.as_file(), operation).expect("nobody has it");
+        let opened = thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(held);
+                flock(file.as_file(), FlockOperation::Unlock).expect("it was ours");
+            });
+            open_alone(file.path(), &metadata, true)
+        });
+        (file, opened)
+    }
+
     /// On a machine with too much to do he may hold his lock for long.
     #[test]
     fn who_looks_for_long_is_waited_for() {
-        let file = tempfile::NamedTempFile::new().expect("a file");
+        let (file, opened) = open_locked(FlockOperation::LockShared, 4 * WITHIN);
+        drop(opened.expect("waited for"));
         let metadata = file.as_file().metadata().expect("told");
-        flock(file.as_file(), FlockOperation::LockShared).expect("nobody has it");
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                thread::sleep(4 * WITHIN);
-                flock(file.as_file(), FlockOperation::Unlock).expect("it was ours");
-            });
-            open_alone(file.path(), &metadata, true).expect("waited for");
-        });
         flock(file.as_file(), FlockOperation::LockExclusive).expect("nobody has it");
         let refused = open_alone(file.path(), &metadata, true).expect_err("it is in use");
         assert_eq!(refused.kind(), io::ErrorKind::ResourceBusy);
@@ -163,16 +174,8 @@ mod tests {
     /// As what is started here has the file open for a while, too.
     #[test]
     fn what_this_process_locks_is_waited_for() {
-        let file = tempfile::NamedTempFile::new().expect("a file");
-        let metadata = file.as_file().metadata().expect("told");
-        flock(file.as_file(), FlockOperation::LockExclusive).expect("nobody has it");
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                thread::sleep(2 * WITHIN);
-                flock(file.as_file(), FlockOperation::Unlock).expect("it was ours");
-            });
-            open_alone(file.path(), &metadata, true).expect("waited for");
-        });
+        let (_file, opened) = open_locked(FlockOperation::LockExclusive, 2 * WITHIN);
+        opened.expect("waited for");
     }
 
     #[test]
