@@ -101,7 +101,7 @@ pub trait Disk: Debug + Send {
     ///
     /// # Errors
     /// If that cannot be written.
-    fn remove_mark(&self) -> Result<(), DeviceError>;
+    fn belong_to_none(&self) -> Result<(), DeviceError>;
 
     /// The file or block device that it is, if each block lies at its own place there.
     fn device(&self) -> Option<&Device>;
@@ -178,7 +178,7 @@ impl Disk for Device {
         mark.leave(self)
     }
 
-    fn remove_mark(&self) -> Result<(), DeviceError> {
+    fn belong_to_none(&self) -> Result<(), DeviceError> {
         Mark::alone(None).leave(self).map(drop)
     }
 

@@ -129,7 +129,7 @@ impl Disk for LookedAt {
         Err(self.refused("mark"))
     }
 
-    fn remove_mark(&self) -> Result<(), DeviceError> {
+    fn belong_to_none(&self) -> Result<(), DeviceError> {
         Err(self.refused("clear the mark of"))
     }
 
@@ -201,7 +201,7 @@ impl Disk for TranslatedDisk {
         self.set_mark("mark", Some(*mark)).map(|()| true)
     }
 
-    fn remove_mark(&self) -> Result<(), DeviceError> {
+    fn belong_to_none(&self) -> Result<(), DeviceError> {
         if self.live.mark().is_none() {
             return Ok(());
         }

@@ -148,6 +148,6 @@ pub fn destroy(ssd: &Device, disk: &dyn Disk, uuid: Uuid) -> Result<(), EndError
     // A disk that belongs to none may be given to another cache, so nothing may be in this one by then. But until then
     // there is a cache: whoever was cut off ends it once more.
     write_superblock(ssd, &superblock.emptied(), worse)?;
-    disk.remove_mark()?;
+    disk.belong_to_none()?;
     Ok(write_over_superblocks(ssd, &[0; PAGE_BYTES])?)
 }

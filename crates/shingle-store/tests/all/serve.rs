@@ -582,7 +582,7 @@ fn cut_off_at_the_end(bed: &Bed) {
     let (ssd, disk) = open_pair(&bed.path("ssd"), &bed.path("disk")).expect("opened");
     let (superblock, worse) = read_superblock(&ssd).expect("a cache");
     write_superblock(&ssd, &superblock.emptied(), worse).expect("written");
-    disk.remove_mark().expect("removed");
+    disk.belong_to_none().expect("removed");
 }
 
 /// An SSD on which something else stands by now is not written any more.

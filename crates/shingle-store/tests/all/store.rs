@@ -148,7 +148,7 @@ impl Disk for Marked<'_> {
         self.0.leave_mark(mark)
     }
 
-    fn remove_mark(&self) -> Result<(), DeviceError> {
+    fn belong_to_none(&self) -> Result<(), DeviceError> {
         let error = std::io::Error::other("cut off");
         Err(DeviceError::System { what: "clear the mark of", path: self.path().to_owned(), error })
     }

@@ -103,7 +103,7 @@ impl Disk for Named {
         Ok(false)
     }
 
-    fn remove_mark(&self) -> Result<(), DeviceError> {
+    fn belong_to_none(&self) -> Result<(), DeviceError> {
         Ok(())
     }
 
