@@ -24,6 +24,7 @@ shingle_engine::bugs! {
     ChangesForgotten,
     FreshTakenForZeros,
     LostWrittenAsZeros,
+    OldCopiesGivenUp,
     NobodysTaken,
     LogGoesOn,
     GivenUpTaken,

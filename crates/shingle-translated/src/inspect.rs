@@ -180,9 +180,9 @@ fn inspected(found: Found) -> Inspected {
         copies,
         runs: recovered.whereabouts.runs(),
         failed_zones: survey.failed,
-        spares_left: Some(survey.table.spares.len() as u32),
+        spares_left: Some((survey.table.spares.len() + survey.table.kept().count()) as u32),
         zones_ahead: survey.ahead,
-        lost_ranges: lost.starts_and_counts(),
+        lost_ranges: lost.blocks().starts_and_counts(),
         ..about(&superblock)
     }
 }

@@ -53,6 +53,7 @@ mod error;
 mod format;
 mod inspect;
 mod live;
+mod lost;
 mod repair;
 mod saved;
 mod status;

@@ -37,7 +37,7 @@ pub struct Status {
     /// The map.
     pub map: MapStatus,
     /// Blocks of the host that were lost: the first of each run, and how many. They are errors until written again or
-    /// trimmed.
+    /// trimmed, or until they can be read again after all.
     pub lost_ranges: Vec<(u64, u64)>,
     /// Likewise, blocks that were written before a flush failed: the disk may have older ones.
     pub doubtful_ranges: Vec<(u64, u64)>,
@@ -49,7 +49,7 @@ impl Status {
     /// Whether more zones have failed than there were spare ones: writes that need another zone are refused, for good.
     #[must_use]
     pub fn lacks_spares(&self) -> bool {
-        self.zones.spare + self.zones.leaving == 0
+        self.zones.spare + self.zones.leaving + self.zones.kept == 0
     }
 }
 
@@ -95,6 +95,10 @@ pub struct ZonesStatus {
     pub spare: u32,
     /// Given up, and spare as soon as the map that no longer names them is durable.
     pub leaving: u32,
+    /// Not spare, as blocks were in them that could not be read when they were to be moved, and may be readable later. They
+    /// become spare when others run short.
+    #[serde(default)]
+    pub kept: u32,
     /// Of the translation's, those that cannot be written as they are, and are copied to a spare before they are.
     pub to_be_moved: u32,
     /// Read-only or offline, and named by nobody.

@@ -38,6 +38,9 @@ pub(crate) struct Table {
     pub(crate) active: Vec<u32>,
     /// Physical zones that are nobody's. They are reset before they are used.
     pub(crate) spares: BTreeSet<u32>,
+    /// Physical zones with old copies of blocks that are lost by the durable map ([`crate::lost`]): they are neither spare nor
+    /// reset. Some of them may still be those of logical zones. Failed ones are not among them.
+    pub(crate) holding: BTreeSet<u32>,
     /// Physical zones that only the durable map names.
     pub(crate) leaving: Vec<u32>,
     /// Physical zones that have failed and are nobody's.
@@ -90,10 +93,25 @@ impl Table {
         self.unlogged.insert(logical);
     }
 
-    /// The durable map is as this table is.
-    pub(crate) fn committed(&mut self) {
+    /// The durable map is as this table is, and by it these zones have old copies of lost blocks.
+    pub(crate) fn committed(&mut self, with_copies: BTreeSet<u32>) {
         self.spares.extend(self.leaving.drain(..));
+        let before = std::mem::take(&mut self.holding).into_iter();
+        self.spares.extend(before.filter(|zone| !self.physical.contains(zone)));
         self.unlogged.clear();
+        self.hold(with_copies);
+    }
+
+    /// These zones have old copies of lost blocks, by the durable map. (One that has failed is never reset.)
+    pub(crate) fn hold(&mut self, mut with_copies: BTreeSet<u32>) {
+        with_copies.retain(|zone| self.spares.remove(zone) || self.physical.contains(zone));
+        self.holding = with_copies;
+    }
+
+    /// Of the zones with old copies, those that are nothing else.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = u32> + '_ {
+        let is_other = |zone: &u32| self.physical.contains(zone) || self.leaving.contains(zone);
+        self.holding.iter().copied().filter(move |zone| !is_other(zone))
     }
 
     /// Bytes of memory, but for what is small.
@@ -284,7 +302,7 @@ mod tests {
         Recovered {
             whereabouts,
             zones: (2..8).map(|physical| (physical, 4)).collect(),
-            lost: Ranges::default(),
+            lost: Default::default(),
             commits: 0,
             torn: false,
             bad: Default::default(),
@@ -330,6 +348,27 @@ mod tests {
         // (Not zone 7, which is to be reset whatever is in it.)
         assert_eq!((survey.ahead, survey.failed, survey.table.bad), (2, 3, 1));
         assert_eq!(survey.table.spares, BTreeSet::from([8, 10]));
+    }
+
+    #[test]
+    fn a_zone_with_old_copies_is_not_spare_before_they_are_given_up() {
+        let (physical, pointers) = (vec![2, 3], vec![4, 4]);
+        let (spares, leaving) = (BTreeSet::from([5]), vec![4]);
+        let mut table = Table { physical, pointers, spares, leaving, ..Table::default() };
+        let state = |table: &Table| {
+            let spares: Vec<u32> = table.spares.iter().copied().collect();
+            (spares, table.kept().collect::<Vec<_>>())
+        };
+        // Zone 3 is a logical one, and zone 9 has failed.
+        table.committed(BTreeSet::from([3, 4, 9]));
+        assert_eq!((state(&table), &table.holding), ((vec![5], vec![4]), &BTreeSet::from([3, 4])));
+        table.spares.remove(&5);
+        table.move_to(1, 5, 0);
+        assert_eq!(state(&table), (vec![], vec![4]));
+        table.committed(BTreeSet::from([3]));
+        assert_eq!(state(&table), (vec![4], vec![3]));
+        table.committed(BTreeSet::new());
+        assert_eq!(state(&table), (vec![3, 4], vec![]));
     }
 
     #[test]

@@ -38,7 +38,9 @@ impl Works {
         let mut failed = None;
         for (owner, zone) in zones {
             let is_empty = match owner {
-                Some(logical) => self.table.pointers[logical] == 0,
+                Some(logical) => {
+                    self.table.pointers[logical] == 0 && !self.has_old_copies(shared, zone)
+                }
                 None => self.table.spares.contains(&zone),
             };
             let done = match is_empty {

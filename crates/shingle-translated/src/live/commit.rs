@@ -6,9 +6,9 @@
 //! 2. Log, both copies, flush. From here on the map names the new places.
 //! 3. Zones that only the map before named are spare, and the translation may write over what it gave up.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use shingle_core::ranges::Ranges;
 use shingle_core::units::Block;
 use shingle_translation::{Piece, Place};
 use shingle_zoned::ZonedDisk as _;
@@ -16,6 +16,7 @@ use shingle_zoned::ZonedDisk as _;
 use super::Shared;
 use super::works::{Stop, Works};
 use crate::bugs::Bug;
+use crate::lost::Lost;
 use crate::saved::{Record, lost_records, records_of_length, run_records};
 use crate::whereabouts::Whereabouts;
 use crate::zones::Table;
@@ -25,7 +26,10 @@ impl Works {
     /// done; lost blocks among these are no longer lost.
     pub(super) fn publish(&mut self, shared: &Shared, written: Option<Range<u64>>) {
         self.fresh.clear();
-        if self.touched.is_empty() && self.table.unpublished.is_empty() && self.lost.is_empty() {
+        if self.touched.is_empty()
+            && self.table.unpublished.is_empty()
+            && self.lost.blocks().is_empty()
+        {
             return;
         }
         if self.bugs.has(Bug::ReadersKeepOldMap) && !self.table.unpublished.is_empty() {
@@ -55,8 +59,10 @@ impl Works {
         for logical in self.table.unpublished.drain(..) {
             map.physical[logical as usize] = self.table.physical[logical as usize];
         }
-        for range in std::mem::take(&mut self.lost).iter() {
-            map.lost.insert(range);
+        let lost = std::mem::take(&mut self.lost);
+        if !lost.blocks().is_empty() {
+            map.lost.add(&lost);
+            self.to_read_again.extend(lost.copies().map(|(block, _)| block));
             self.loss_unlogged = true;
         }
         if let Some(range) = written {
@@ -75,6 +81,7 @@ impl Works {
     /// Makes the map as it is durable, and the data that it names.
     pub(super) fn commit(&mut self, shared: &Shared) -> Result<(), Stop> {
         self.publish(shared, None);
+        self.give_up_copies(shared);
         let early = self.bugs.has(Bug::LogBeforeData);
         if !early {
             shared.disk.flush()?;
@@ -116,7 +123,7 @@ impl Works {
         if early {
             shared.disk.flush()?;
         }
-        self.committed();
+        self.committed(shared);
         if log_pages > 0 { self.rewrite_some(shared, log_pages) } else { Ok(()) }
     }
 
@@ -132,14 +139,14 @@ impl Works {
         let zones = (0..self.table.physical.len() as u32).map(|logical| self.table.record(logical));
         let runs = map.whereabouts.all().flat_map(|(block, piece)| run_records(block, piece));
         let lost =
-            if self.bugs.has(Bug::LossForgotten) { Ranges::default() } else { map.lost.clone() };
+            if self.bugs.has(Bug::LossForgotten) { Lost::default() } else { map.lost.clone() };
         // (What is lost stands on two pages, unless there is but one: see the head of `saved`.)
         let records = lost_records(&lost).chain(zones).chain(runs).chain(lost_records(&lost));
         self.saver.checkpoint(&shared.disk, records)?;
         drop(map);
         self.commits += 1;
         self.checkpoints += 1;
-        self.committed();
+        self.committed(shared);
         Ok(())
     }
 
@@ -179,9 +186,13 @@ impl Works {
         Ok(true)
     }
 
-    fn committed(&mut self) {
+    fn committed(&mut self, shared: &Shared) {
         self.points += 1;
-        self.table.committed();
+        let with_copies = match self.bugs.has(Bug::OldCopiesGivenUp) {
+            true => BTreeSet::new(),
+            false => shared.map().lost.zones(shared.plan.zone_blocks),
+        };
+        self.table.committed(with_copies);
         self.unlogged.clear();
         self.unflushed.clear();
         self.hosts.clear();
@@ -192,7 +203,7 @@ impl Works {
 }
 
 /// Records of a checkpoint, at most.
-pub(super) fn records_of(whereabouts: &Whereabouts, table: &Table, lost: &Ranges) -> u64 {
+pub(super) fn records_of(whereabouts: &Whereabouts, table: &Table, lost: &Lost) -> u64 {
     let long = records_of_length(whereabouts.blocks());
-    table.physical.len() as u64 + whereabouts.runs() + 2 * lost.len() as u64 + 2 * long
+    table.physical.len() as u64 + whereabouts.runs() + 2 * lost.runs().count() as u64 + 2 * long
 }

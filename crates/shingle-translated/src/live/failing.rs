@@ -19,6 +19,9 @@ use crate::bugs::Bug;
 impl Works {
     /// Something has failed.
     pub(super) fn fail(&mut self, shared: &Shared, stop: &Stop) {
+        if stop.lacks_spare() {
+            self.give_up_all_copies(shared);
+        }
         if !stop.forgets() || self.bugs.has(Bug::FailedFlushServed) {
             return self.note(stop, Since::Published);
         }

@@ -60,7 +60,8 @@ impl Works {
             None if self.table.finished.contains(&logical) => pointer,
             None => return Ok(()),
         };
-        if pointer == 0 && self.reset_zone(shared, old).is_ok() {
+        if pointer == 0 && !self.has_old_copies(shared, old) && self.reset_zone(shared, old).is_ok()
+        {
             // Nobody, and no durable map, has anything in it.
             self.table.is_whole(logical);
             return Ok(());
@@ -120,24 +121,26 @@ impl Works {
             self.is_in_zone(shared, spare, at, count);
             at += count;
         }
-        self.lose_places(shared, &gone);
+        self.lose_places(shared, old, &gone);
         Ok(())
     }
 
-    /// The host's blocks whose newest copies lie at these places of sequential zones are lost. (Nothing says whose a place is:
-    /// the whole map is looked through, once.)
-    fn lose_places(&mut self, shared: &Shared, places: &Ranges) {
+    /// The host's blocks whose newest copies lie at these places of a logical zone, which is `physical`, are lost. (Nothing
+    /// says whose a place is: the whole map is looked through, once.)
+    fn lose_places(&mut self, shared: &Shared, physical: u32, places: &Ranges) {
         if places.is_empty() {
             return;
         }
-        for (block, piece) in shared.map().whereabouts.all() {
+        let (plan, map) = (&shared.plan, shared.map());
+        for (block, piece) in map.whereabouts.all() {
             let Place::Native(at) = piece.place else { continue };
             let mut next = at;
             while let Some(gone) = places.first_in(next..at + piece.count) {
-                let range = block.0 + (gone.start - at)..block.0 + (gone.end - at);
                 next = gone.end;
-                self.lost.insert(range.clone());
-                self.lost_now.insert(range);
+                for place in gone {
+                    let block = block.0 + (place - at);
+                    self.lose_block(block, Some(plan.on_disk(physical, plan.split(place).1)));
+                }
             }
         }
     }

@@ -9,6 +9,7 @@
 mod active;
 mod commit;
 mod failing;
+mod losing;
 mod mending;
 mod open;
 mod reading;
@@ -20,7 +21,7 @@ mod watched;
 mod works;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{
     LockResult, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
@@ -67,6 +68,8 @@ struct Shared {
     disk: Watched,
     plan: Plan,
     map: RwLock<Map>,
+    /// Somebody has read the old copy of a block that was lost.
+    reads_again: AtomicBool,
 }
 
 /// Where what is on the disk, and other things that never change.
@@ -87,6 +90,8 @@ struct Plan {
     /// Zones that may be begun and not full; 0: any number.
     max_active: u32,
     runs_max: u64,
+    /// Old copies of lost blocks that the map may name.
+    copies_max: u64,
 }
 
 impl Shared {
@@ -172,7 +177,7 @@ impl LiveDisk {
             // The lock is had for this one I/O.
             let map = self.shared.map();
             let (at, rest) = (block.after(done as u64), &mut buffers[done..]);
-            done += map.read_some(&self.shared.plan, self.shared.disk.for_readers(), at, rest)?;
+            done += map.read_some(&self.shared, at, rest)?;
         }
         Ok(())
     }
@@ -196,13 +201,7 @@ impl LiveDisk {
         let works = self.begin(&range);
         self.waiting.end(block, count);
         let mut works = works?;
-        let runs = self.shared.map().whereabouts.runs();
-        let room = self.shared.plan.runs_max;
-        // (Cleaning may take some, too. Where each block may be a run of its own there is always room.)
-        if room < self.blocks() && runs + count + 2 > room - room / 16 {
-            let what = format!(
-                "the map has {runs} runs of blocks that lie together, and room for {room}; trim some"
-            );
+        if let Err(what) = self.has_room(count) {
             return Err(LiveError::new(range, LiveErrorKind::Full, what));
         }
         works.written.host_blocks += count;
@@ -225,6 +224,19 @@ impl LiveDisk {
         Ok(())
     }
 
+    /// Whether the map has room for it that so many blocks are written; if not, why.
+    fn has_room(&self, count: u64) -> Result<(), String> {
+        let runs = self.shared.map().whereabouts.runs();
+        let room = self.shared.plan.runs_max;
+        // (Cleaning may take some, too. Where each block may be a run of its own there is always room.)
+        if room < self.blocks() && runs + count + 2 > room - room / 16 {
+            return Err(format!(
+                "the map has {runs} runs of blocks that lie together, and room for {room}; trim some"
+            ));
+        }
+        Ok(())
+    }
+
     /// Gives blocks up: they may read as anything. Long trims let other works in between.
     ///
     /// # Errors
@@ -243,7 +255,7 @@ impl LiveDisk {
             // Where nothing is there is nothing to give up.
             let is_empty = |map: &Map| {
                 map.whereabouts.first_somewhere(range.clone()).is_none()
-                    && map.lost.first_in(range.clone()).is_none()
+                    && map.lost.blocks().first_in(range.clone()).is_none()
             };
             if is_empty(&self.shared.map()) {
                 continue;
@@ -277,7 +289,8 @@ impl LiveDisk {
         done
     }
 
-    /// One work of idle time, or the repair of a zone. Whether there is more to do.
+    /// One work of idle time: of the translation, the repair of a zone, or one more try to read a block that was lost. Whether
+    /// there is more to do.
     ///
     /// # Errors
     /// If the disk fails.
@@ -289,9 +302,17 @@ impl LiveDisk {
             })?;
         } else if !works.table.flawed.is_empty() && !works.table.spares.is_empty() {
             self.run(&mut works, 0..0, |works, shared, queue| works.mend(shared, queue))?;
+        } else if works.is_to_read_again(&self.shared) {
+            match self.has_room(1) {
+                Ok(()) => self.run(&mut works, 0..0, |works, shared, queue| {
+                    works.read_one_again(shared, queue)
+                })?,
+                Err(_) => works.to_read_again.clear(),
+            }
         }
         let mends = !works.table.flawed.is_empty() && !works.table.spares.is_empty();
-        Ok(works.executor.translation().wants_idle() || mends)
+        let tries = works.is_to_read_again(&self.shared);
+        Ok(works.executor.translation().wants_idle() || mends || tries)
     }
 
     /// Flushes, and leaves a checkpoint, so that the next opening reads no log: the last call in order. (What is written

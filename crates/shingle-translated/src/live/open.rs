@@ -2,7 +2,7 @@
 //! there is a new process, and the map is written anew: that makes whole what one of the copies lacked.
 
 use std::collections::HashSet;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, RwLock};
 
 use shingle_core::params::Params;
@@ -11,7 +11,7 @@ use shingle_core::units::{Block, Zone};
 use shingle_translation::{
     Counters, Entry, Executor, Layout, Piece, Place, Saved, Translation, translations,
 };
-use shingle_zoned::{ZoneReport, ZonedDisk};
+use shingle_zoned::{Condition, ZoneReport, ZonedDisk};
 
 use super::commit::records_of;
 use super::reading::Map;
@@ -21,10 +21,14 @@ use super::works::{Since, Source, Stop, Works};
 use super::{LiveDisk, Plan, Shared, Waiting};
 use crate::bugs::{Bug, Seeded};
 use crate::error::OpenError;
+use crate::lost::Lost;
 use crate::saved::{Reading, Recovered, Saver, Superblock, recover, superblocks};
 use crate::status::WrittenStatus;
 use crate::whereabouts::Whereabouts;
 use crate::zones::{Survey, ends, in_zones, survey};
+
+/// Old copies of lost blocks that a map names at most, each of which may take two records more.
+const COPIES_MAX: u64 = 1024;
 
 /// What is on a disk. Nothing was written.
 pub(crate) struct Found {
@@ -34,7 +38,7 @@ pub(crate) struct Found {
     pub(crate) recovered: Recovered,
     pub(crate) survey: Survey,
     /// What the map says is lost, and what the disk turned out not to have.
-    pub(crate) lost: Ranges,
+    pub(crate) lost: Lost,
     /// Of these, those that neither copy of the map says where they are.
     pub(crate) given_up: Ranges,
     pub(crate) entry: &'static Entry,
@@ -68,8 +72,17 @@ pub(crate) fn find(
     let (entry, translation) = translation(disk, &superblock, &recovered.whereabouts, &survey)?;
     let mut lost = recovered.lost.clone();
     survey.lost.iter().for_each(|range| lost.insert(range));
+    lost.keep_copies(|copy| is_there(&reports, &superblock, copy));
+    survey.table.hold(lost.zones(superblock.zone_blocks));
     let wrong = chosen.wrong;
     Ok(Found { superblock, wrong, recovered, survey, lost, given_up, entry, translation })
+}
+
+/// Whether a zone still has what was written to a block of it.
+fn is_there(reports: &[ZoneReport], superblock: &Superblock, at: Block) -> bool {
+    let (zone, offset) = (at.0 / superblock.zone_blocks, at.0 % superblock.zone_blocks);
+    let report = &reports[zone as usize];
+    report.condition != Condition::Offline && report.write_pointer.is_none_or(|end| offset < end)
 }
 
 /// Nobody knows where some blocks and zones are: the blocks are lost, as are those in such zones, which are others from now
@@ -153,6 +166,7 @@ pub(crate) fn open(
 ) -> Result<LiveDisk, OpenError> {
     let found = find(&*disk, reading, bugs)?;
     let Found { superblock, recovered, survey, lost, entry, translation, .. } = found;
+    let lost_copies = lost.copies().map(|(block, _)| block).collect();
     let map = Map::new(recovered.whereabouts, &survey.table, lost);
     let others = records_of(&map.whereabouts, &survey.table, &map.lost) - map.whereabouts.runs();
     let plan = Plan {
@@ -169,6 +183,7 @@ pub(crate) fn open(
         capacity: superblock.zone_capacity_blocks,
         max_active: disk.geometry().max_active,
         runs_max: superblock.areas.records_max().saturating_sub(others),
+        copies_max: COPIES_MAX.min(superblock.areas.records_max() / 64),
     };
     let mut works = Works {
         executor: carried_out(translation),
@@ -184,9 +199,10 @@ pub(crate) fn open(
         owed: false,
         unlogged: Ranges::default(),
         fresh: Ranges::default(),
-        lost: Ranges::default(),
+        lost: Lost::default(),
         lost_now: Ranges::default(),
         loss_unlogged: false,
+        to_read_again: lost_copies,
         written: WrittenStatus::default(),
         commits: 0,
         points: 0,
@@ -199,7 +215,8 @@ pub(crate) fn open(
         on_the_way: Vec::new(),
         bugs,
     };
-    let shared = Shared { disk: Watched::new(disk), plan, map: RwLock::new(map) };
+    let (map, reads_again) = (RwLock::new(map), AtomicBool::new(false));
+    let shared = Shared { disk: Watched::new(disk), plan, map, reads_again };
     if let Err(stop) = works.take_over(&shared) {
         works.note(&stop, Since::Durable);
     }
@@ -251,8 +268,10 @@ impl Works {
             .filter(|&(logical, &(physical, _))| physical != self.table.physical[logical as usize]);
         table.unlogged.extend(moved.map(|(logical, _): (u32, _)| logical));
         table.unlogged.extend(&self.table.unlogged);
+        let with_copies = map.lost.zones(plan.zone_blocks);
+        table.hold(with_copies.union(&self.table.holding).copied().collect());
         for range in held.lost.iter() {
-            self.loss_unlogged |= !map.lost.has(range.clone());
+            self.loss_unlogged |= !map.lost.blocks().has(range.clone());
             map.lost.insert(range);
         }
         drop(map);
@@ -291,6 +310,7 @@ impl Works {
         let Found { superblock, recovered, survey, lost, translation, .. } = found;
         {
             let mut map = shared.map_mut();
+            self.to_read_again = lost.copies().map(|(block, _)| block).collect();
             *map = Map::new(recovered.whereabouts, &survey.table, lost);
             self.hosts.iter().for_each(|range| self.gone_back.insert(range));
             map.doubtful = self.gone_back.clone();

@@ -4,14 +4,17 @@
 //! which are still there: a translation gives them up only after a commit. A reader holds the lock while it reads. So once
 //! the map has changed nobody reads from a place that it no longer names, and the work may go on to destroy that.
 
+use std::sync::atomic::Ordering;
+
 use shingle_core::ranges::Ranges;
 use shingle_core::units::Block;
 use shingle_engine::{Buffer, IO_PAGES_MAX};
 use shingle_translation::Place;
 use shingle_zoned::ZonedDisk;
 
-use super::Plan;
+use super::{Plan, Shared};
 use crate::error::{LiveError, LiveErrorKind};
+use crate::lost::Lost;
 use crate::whereabouts::Whereabouts;
 use crate::zones::Table;
 
@@ -21,13 +24,13 @@ pub(super) struct Map {
     pub(super) whereabouts: Whereabouts,
     /// The physical zone of each logical one.
     pub(super) physical: Vec<u32>,
-    pub(super) lost: Ranges,
+    pub(super) lost: Lost,
     /// What was written before a flush failed, and not flushed: the disk may have older blocks there.
     pub(super) doubtful: Ranges,
 }
 
 impl Map {
-    pub(super) fn new(whereabouts: Whereabouts, table: &Table, lost: Ranges) -> Map {
+    pub(super) fn new(whereabouts: Whereabouts, table: &Table, lost: Lost) -> Map {
         let (physical, doubtful) = (table.physical.clone(), Ranges::default());
         Map { whereabouts, physical, lost, doubtful }
     }
@@ -47,15 +50,16 @@ impl Map {
     /// Reads the first of `buffers` from `block` on: as many as are one I/O. How many these were.
     pub(super) fn read_some(
         &self,
-        plan: &Plan,
-        disk: &dyn ZonedDisk,
+        shared: &Shared,
         block: Block,
         buffers: &mut [Buffer],
     ) -> Result<usize, LiveError> {
+        let (plan, disk) = (&shared.plan, shared.disk.for_readers());
         let most = buffers.len().min(IO_PAGES_MAX) as u64;
         let asked = block.0..block.0 + most;
-        let lost = self.lost.first_in(asked.clone());
-        if let Some(lost) = lost.clone().filter(|lost| lost.start == block.0) {
+        let lost = self.lost.blocks().first_in(asked.clone());
+        let is_lost = lost.clone().filter(|lost| lost.start == block.0);
+        if let Some(lost) = is_lost.clone().filter(|_| self.lost.copy(block.0).is_none()) {
             let what =
                 "what they held is lost with the zone it was in; write them anew, or trim them";
             return Err(LiveError::new(lost, LiveErrorKind::Lost, what));
@@ -63,6 +67,11 @@ impl Map {
         if let Some(doubtful) = self.doubtful.first_in(asked) {
             let what = "they were written, and a flush failed before they were durable: the disk may have older ones; write them anew";
             return Err(LiveError::new(doubtful, LiveErrorKind::Failed, what));
+        }
+        if is_lost.is_some() {
+            self.read_old_copy(disk, block, &mut buffers[..1])?;
+            shared.reads_again.store(true, Ordering::Relaxed);
+            return Ok(1);
         }
         let most = lost.map_or(most, |lost| lost.start - block.0);
         let piece = self.whereabouts.first(block, most);
@@ -80,5 +89,19 @@ impl Map {
             LiveError::new(block.0..block.0 + count, LiveErrorKind::Disk, error)
         })?;
         Ok(buffers.len())
+    }
+
+    /// Reads a lost block where it was before it was to be moved.
+    fn read_old_copy(
+        &self,
+        disk: &dyn ZonedDisk,
+        block: Block,
+        buffer: &mut [Buffer],
+    ) -> Result<(), LiveError> {
+        let copy = self.lost.copy(block.0).expect("asked for before");
+        disk.read(copy, buffer).map_err(|error| {
+            let what = format!("it could not be read when its zone was cleaned, and now: {error}; write it anew, or trim it");
+            LiveError::new(block.0..block.0 + 1, LiveErrorKind::Lost, what)
+        })
     }
 }

@@ -205,8 +205,9 @@ impl Works {
             let Some(block) = *block else { continue };
             let newest = map.whereabouts.first(Block(block), 1).place;
             if map.on_disk(&shared.plan, newest) == Some(from.after(at)) {
-                self.lost.insert(block..block + 1);
-                self.lost_now.insert(block..block + 1);
+                // (A place of the buffer is written again soon.)
+                let stays = matches!(newest, Place::Native(_));
+                self.lose_block(block, stays.then_some(from.after(at)));
             }
         }
     }

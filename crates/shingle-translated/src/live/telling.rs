@@ -38,6 +38,7 @@ impl LiveDisk {
                 full: zones(&|pointer| pointer == plan.capacity),
                 spare: table.spares.len() as u32,
                 leaving: table.leaving.len() as u32,
+                kept: table.kept().count() as u32,
                 to_be_moved: table.flawed.len() as u32,
                 bad: table.bad,
             },
@@ -58,7 +59,7 @@ impl LiveDisk {
                 checkpoints: works.checkpoints,
                 checkpoints_beside_works: works.beside_works,
             },
-            lost_ranges: map.lost.starts_and_counts(),
+            lost_ranges: map.lost.blocks().starts_and_counts(),
             doubtful_ranges: map.doubtful.starts_and_counts(),
             pace: None,
         }

@@ -1,5 +1,6 @@
 //! Works: actions of the executor as I/O on zones that move.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use shingle_core::ranges::Ranges;
@@ -11,6 +12,7 @@ use shingle_zoned::{Condition, Operation, Reason, ZonedDisk as _, ZonedError};
 use super::rewriting::Rewriting;
 use super::{Plan, Shared};
 use crate::bugs::{Bug, Seeded};
+use crate::lost::Lost;
 use crate::saved::Saver;
 use crate::status::WrittenStatus;
 use crate::zones::Table;
@@ -41,11 +43,13 @@ pub(super) struct Works {
     /// Blocks of the disk that were written since readers were told: the map does not say whose they are.
     pub(super) fresh: Ranges,
     /// Blocks lost in the work under way: readers have not been told.
-    pub(super) lost: Ranges,
+    pub(super) lost: Lost,
     /// Blocks lost in the work under way that the host has not written since: that it has written them before is no help.
     pub(super) lost_now: Ranges,
-    /// The durable map has other lost blocks.
+    /// The durable map has other lost blocks, or other old copies of them.
     pub(super) loss_unlogged: bool,
+    /// Lost blocks whose old copies are to be read once more in idle time.
+    pub(super) to_read_again: BTreeSet<u64>,
     pub(super) written: WrittenStatus,
     pub(super) commits: u64,
     /// How often what was moved before became durable: from then on it may be given up.
@@ -99,6 +103,11 @@ pub(super) enum Stop {
 }
 
 impl Stop {
+    /// Whether another zone was needed, and there was none.
+    pub(super) fn lacks_spare(&self) -> bool {
+        matches!(self, Stop::NoSpare(_) | Stop::NoSpareAfter(_))
+    }
+
     /// Whether a flush failed: what was to be durable may be gone.
     pub(super) fn forgets(&self) -> bool {
         matches!(self, Stop::Disk(error) if error.operation == Operation::Flush)
@@ -271,15 +280,17 @@ impl Works {
         report.is_ok_and(|zones| zones.iter().any(|zone| zone.condition != Condition::Offline))
     }
 
-    /// Gives a logical zone that is reset another physical one. Without a spare, and only if the translation has made sure
-    /// that the durable map needs nothing of it, the same.
+    /// Gives a logical zone that is reset another physical one. Without a spare, and only if the durable map needs nothing of
+    /// it, as the translation has made sure, the same.
     fn reset(&mut self, shared: &Shared, logical: u32) -> Result<(), Stop> {
         let physical = self.table.physical[logical as usize];
         let in_place = self.bugs.has(Bug::ZoneRewrittenInPlace);
         let spare = if in_place { None } else { self.take_spare(shared) };
         match spare {
             Some(spare) => self.table.move_to(logical, spare, 0),
-            None if self.survives_power_cuts || in_place => {
+            None if in_place
+                || self.survives_power_cuts && !self.has_old_copies(shared, physical) =>
+            {
                 self.reset_zone(shared, physical).map_err(Stop::NoSpareAfter)?;
                 self.table.is_whole(logical);
                 self.table.set_pointer(logical, 0);

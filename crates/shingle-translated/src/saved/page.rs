@@ -12,16 +12,18 @@
 //!        kind of place (2 bits: 0 nowhere, 1 buffer, 2 sequential zones) | block there (62 bits)
 //! zone   tag 2 (4 bits) | zero (28 bits) | logical zone (32 bits)
 //!        physical zone (32 bits) | write pointer (32 bits)
-//! lost   tag 3 | blocks − 1 | first block of the host, and zero
+//! lost   tag 3 | blocks − 1 | first block of the host
+//!        old copies (2 bits: 0 none, 1 some) | block of the disk where they begin (62 bits)
 //! none   tag 4: nothing that was lost before this record is
 //! ```
 
-use shingle_core::ranges::Ranges;
 use shingle_core::units::Block;
 use shingle_engine::format::{Page, checksum, seal};
 use shingle_translation::{Piece, Place};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use crate::lost::Lost;
 
 const MAGIC: U32 = U32::from_bytes(*b"SHTP");
 const CRC_AT: usize = 4;
@@ -83,8 +85,8 @@ pub(crate) enum Record {
     Run(Block, Piece),
     /// Where a logical zone lies, and how far it is written.
     Zone { logical: u32, physical: u32, pointer: u32 },
-    /// Blocks that were lost, 65,536 at most.
-    Lost(Block, u64),
+    /// Blocks that were lost, 65,536 at most, and where on the disk their old copies begin, if they have any.
+    Lost { block: Block, count: u64, first_copy: Option<Block> },
     /// Nothing named before is lost.
     NoneLost,
 }
@@ -99,10 +101,13 @@ pub(crate) fn run_records(block: Block, piece: Piece) -> impl Iterator<Item = Re
 }
 
 /// The records of lost blocks, however many lie together.
-pub(crate) fn lost_records(lost: &Ranges) -> impl Iterator<Item = Record> + '_ {
-    lost.iter().flat_map(|range| {
-        let starts = range.clone().step_by(RECORD_BLOCKS as usize);
-        starts.map(move |start| Record::Lost(Block(start), (range.end - start).min(RECORD_BLOCKS)))
+pub(crate) fn lost_records(lost: &Lost) -> impl Iterator<Item = Record> + '_ {
+    lost.runs().flat_map(|(range, first)| {
+        range.clone().step_by(RECORD_BLOCKS as usize).map(move |start| Record::Lost {
+            block: Block(start),
+            count: (range.end - start).min(RECORD_BLOCKS),
+            first_copy: first.map(|first| first.after(start - range.start)),
+        })
     })
 }
 
@@ -130,7 +135,9 @@ impl Record {
                 2 << TAG_SHIFT | u64::from(logical),
                 u64::from(physical) << 32 | u64::from(pointer),
             ],
-            Record::Lost(block, count) => [range(3, block, count), 0],
+            Record::Lost { block, count, first_copy } => {
+                [range(3, block, count), first_copy.map_or(0, |first| 1 << 62 | first.0)]
+            }
             Record::NoneLost => [4 << TAG_SHIFT, 0],
         }
     }
@@ -148,7 +155,8 @@ impl Record {
                 physical: (second >> 32) as u32,
                 pointer: second as u32,
             },
-            (3, _) if second == 0 => Record::Lost(block, count),
+            (3, 0) if at == 0 => Record::Lost { block, count, first_copy: None },
+            (3, 1) => Record::Lost { block, count, first_copy: Some(Block(at)) },
             (4, _) if second == 0 => Record::NoneLost,
             _ => return None,
         })
@@ -244,6 +252,10 @@ mod tests {
     const OWNER: Owner = Owner { uuid: *b"0123456789abcdef", epoch: 3, generation: 9 };
     const STAND: Stand = Stand { kind: Kind::Log, sequence: 5, commit: 2, last: true };
 
+    fn lost(block: u64, count: u64, first_copy: Option<u64>) -> Record {
+        Record::Lost { block: Block(block), count, first_copy: first_copy.map(Block) }
+    }
+
     fn page(records: &[Record]) -> Page {
         let mut page = [0xff; 4096];
         encode(&mut page, OWNER, STAND, records);
@@ -255,17 +267,19 @@ mod tests {
         let run = Record::Run(Block(0x1234), Piece { place: Place::Buffer(7), count: 3 });
         let native = Record::Run(Block(1), Piece { place: Place::Native(0x55), count: 65_536 });
         let zone = Record::Zone { logical: 4, physical: 6, pointer: 0x100 };
-        let page = page(&[run, native, zone, Record::Lost(Block(2), 1), Record::NoneLost]);
+        let page =
+            page(&[run, native, zone, lost(2, 1, None), lost(4, 2, Some(99)), Record::NoneLost]);
         let mut bytes = Vec::new();
         bytes.extend(b"SHTP");
         bytes.extend(checksum(&page, 4).to_le_bytes());
         bytes.extend(b"0123456789abcdef");
         bytes.extend([3, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]);
-        bytes.extend([5, 0, 0, 0, 2, 1, 5, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend([5, 0, 0, 0, 2, 1, 6, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
         bytes.extend([0x34, 0x12, 0, 0, 0, 0x20, 0, 0x10, 7, 0, 0, 0, 0, 0, 0, 0x40]);
         bytes.extend([1, 0, 0, 0, 0, 0xf0, 0xff, 0x1f, 0x55, 0, 0, 0, 0, 0, 0, 0x80]);
         bytes.extend([4, 0, 0, 0, 0, 0, 0, 0x20, 0, 1, 0, 0, 6, 0, 0, 0]);
         bytes.extend([2, 0, 0, 0, 0, 0, 0, 0x30, 0, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend([4, 0, 0, 0, 0, 0x10, 0, 0x30, 99, 0, 0, 0, 0, 0, 0, 0x40]);
         bytes.extend([0, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(page[..bytes.len()], bytes);
         assert!(page[bytes.len()..].iter().all(|byte| *byte == 0));
@@ -306,12 +320,13 @@ mod tests {
         let part =
             |block, at, count| Record::Run(Block(block), Piece { place: Place::Native(at), count });
         assert_eq!(records, [part(5, 10, 65_536), part(65_541, 65_546, 4464)]);
-        let mut lost = Ranges::default();
-        lost.insert(5..70_005);
-        lost.insert(80_000..80_001);
-        let records: Vec<_> = lost_records(&lost).collect();
-        let part = |block, count| Record::Lost(Block(block), count);
-        assert_eq!(records, [part(5, 65_536), part(65_541, 4464), part(80_000, 1)]);
+        let mut lost_blocks = Lost::default();
+        lost_blocks.set(5..70_005, Some(Block(1000)));
+        lost_blocks.insert(80_000..80_001);
+        let records: Vec<_> = lost_records(&lost_blocks).collect();
+        let parts =
+            [lost(5, 65_536, Some(1000)), lost(65_541, 4464, Some(66_536)), lost(80_000, 1, None)];
+        assert_eq!(records, parts);
         // Beyond one record each: for two kinds.
         assert_eq!([65_535, 65_536, 140_000].map(records_of_length), [0, 2, 4]);
     }
@@ -332,8 +347,8 @@ mod tests {
                 physical,
                 pointer
             }),
-            (0u64..1 << 44, 1u64..=65_536)
-                .prop_map(|(block, count)| Record::Lost(Block(block), count)),
+            (0u64..1 << 44, 1u64..=65_536, proptest::option::of(0u64..1 << 62))
+                .prop_map(|(block, count, copy)| lost(block, count, copy)),
             Just(Record::NoneLost),
         ]
     }

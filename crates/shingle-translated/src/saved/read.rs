@@ -20,6 +20,7 @@ use super::superblock::{Chosen, NoSuperblock, Superblock};
 use super::write::COMMIT_PAGES;
 use crate::bugs::{Bug, Seeded};
 use crate::error::OpenError;
+use crate::lost::Lost;
 use crate::whereabouts::Whereabouts;
 
 /// What the map says.
@@ -28,7 +29,7 @@ pub(crate) struct Recovered {
     pub(crate) whereabouts: Whereabouts,
     /// For each logical zone: the physical one, and the write pointer.
     pub(crate) zones: Vec<(u32, u32)>,
-    pub(crate) lost: Ranges,
+    pub(crate) lost: Lost,
     /// Commits of the log.
     pub(crate) commits: u64,
     /// Whether one more was torn.
@@ -157,7 +158,7 @@ pub(crate) fn recover(
         found: Recovered {
             whereabouts: Whereabouts::new(superblock.blocks, superblock.zone_capacity_blocks),
             zones: vec![none; superblock.logical_zones as usize],
-            lost: Ranges::default(),
+            lost: Lost::default(),
             commits: 0,
             torn: false,
             bad: Default::default(),
@@ -207,7 +208,7 @@ impl Next {
         match *record {
             Record::Zone { logical, .. } => self.zone = logical + 1,
             Record::Run(block, piece) => self.block = block.0 + piece.count,
-            Record::Lost(..) | Record::NoneLost => {}
+            Record::Lost { .. } | Record::NoneLost => {}
         }
     }
 }
@@ -465,7 +466,9 @@ impl Reader<'_> {
                 Record::Zone { logical, physical, pointer } => {
                     found.zones[logical as usize] = (physical, pointer);
                 }
-                Record::Lost(block, count) => found.lost.insert(block.0..block.0 + count),
+                Record::Lost { block, count, first_copy } => {
+                    found.lost.set(block.0..block.0 + count, first_copy);
+                }
                 Record::NoneLost => found.lost.clear(),
             }
         }
@@ -491,7 +494,18 @@ impl Reader<'_> {
                     && (superblock.conventional_zones..superblock.zones).contains(&physical)
                     && u64::from(pointer) <= capacity
             }
-            Record::Lost(block, count) => block.0 + count <= superblock.blocks,
+            Record::Lost { block, count, first_copy } => {
+                let first_zone = superblock.conventional_zones;
+                let zones = first_zone..superblock.zones;
+                let is_in_zones = |copy: Block| {
+                    let Some(last) = copy.0.checked_add(count - 1) else { return false };
+                    [copy.0, last].iter().all(|at| {
+                        let zone = at / superblock.zone_blocks;
+                        u32::try_from(zone).is_ok_and(|zone| zones.contains(&zone))
+                    })
+                };
+                block.0 + count <= superblock.blocks && first_copy.is_none_or(is_in_zones)
+            }
             Record::NoneLost => true,
         }
     }

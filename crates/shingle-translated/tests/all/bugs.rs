@@ -39,6 +39,10 @@ fn found(bug: Bug) -> Option<String> {
     if panics(|| drills::of_many_failures(Some(bug), "skylight-sa", 782..783)) {
         return Some("many failures (skylight-sa)".to_owned());
     }
+    let read_again = || drills::of_a_block_that_can_be_read_again(Some(bug), "log", 3, 12);
+    if panics(|| assert!(read_again())) {
+        return Some("a block that can be read again".to_owned());
+    }
     // These take long: a few seeds first.
     let failing =
         |translation: &&&str| panics(|| drills::of_many_failures(Some(bug), translation, 0..40));

@@ -29,7 +29,11 @@ fn lives(theme: Theme) {
         let own = match theme {
             Theme::Crashes => all.healed > 10,
             Theme::Faults => {
-                all.lost > 10 && all.failed > 10 && all.put_right > 10 && all.doubtful > 10
+                all.lost > 10
+                    && all.read_again > 10
+                    && all.failed > 10
+                    && all.put_right > 10
+                    && all.doubtful > 10
             }
         };
         assert!(common && own, "{all:?}");

@@ -7,7 +7,7 @@ use shingle_core::units::{Block, Zone};
 use shingle_engine::Buffer;
 use shingle_translated::{Format, LiveDisk, LiveErrorKind, format, inspect};
 use shingle_translation::translations::ALL;
-use shingle_zoned::{Condition, Geometry, Operation, ZonedDisk as _};
+use shingle_zoned::{Condition, Geometry, Operation};
 
 /// Writes everything, a version each.
 fn fill(live: &LiveDisk, version: u64) {
@@ -183,21 +183,7 @@ fn a_block_that_cannot_be_read_is_lost_and_cleaning_goes_on() {
         let live = disk.open();
         fill(&live, 1);
         live.flush().expect("no faults");
-        // A block of the host in a sequential zone.
-        let geometry = *disk.geometry();
-        let first = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
-        let bad = (first..geometry.blocks()).find_map(|at| {
-            let mut buffers = [Buffer::default()];
-            disk.0.read(Block(at), &mut buffers).ok()?;
-            let block = u64::from_le_bytes(buffers[0].0[..8].try_into().expect("eight bytes"));
-            disk.1.lock().expect("no panic").insert(at);
-            if block > 0 && read(&live, block).is_err() {
-                return Some(block);
-            }
-            disk.1.lock().expect("no panic").remove(&at);
-            None
-        });
-        let bad = bad.expect("not all of it is in the buffer");
+        let (bad, _) = drills::spoil_one_in_a_zone(&disk, &live);
         // All around it is written, until its zone is rewritten.
         let mut version = 1;
         while live.status().lost_ranges.is_empty() && version < 60 {
@@ -219,6 +205,17 @@ fn a_block_that_cannot_be_read_is_lost_and_cleaning_goes_on() {
         }
         write(&live, bad, 1, 99).expect("there is room");
         assert_eq!(read(&live, bad).ok(), Some(99), "{}", entry.name);
+    }
+}
+
+#[test]
+fn a_block_that_can_be_read_again_is_what_it_was() {
+    for entry in ALL {
+        for (spares, rounds) in [(1, 0), (2, 0), (2, 4), (3, 12)] {
+            let had = drills::of_a_block_that_can_be_read_again(None, entry.name, spares, rounds);
+            // With one spare zone the other has to be it.
+            assert_eq!(had, spares > 1, "{} with {spares} spare zones", entry.name);
+        }
     }
 }
 

@@ -11,6 +11,11 @@ use crate::saved::{Reading, Recovered, recover, superblocks};
 
 const BOTH: &[usize] = &[0, 1];
 
+/// A record of blocks without old copies.
+fn lost(block: u64, count: u64) -> Record {
+    Record::Lost { block: Block(block), count, first_copy: None }
+}
+
 /// A disk with a map, of which `superblock` names the checkpoint.
 struct Map {
     disk: Disk,
@@ -203,7 +208,7 @@ fn a_superblock_of_another_disk_or_program_is_refused() {
 /// Zones and runs, in order, on pages that are not full; what is lost is on the first page and on the last.
 fn four_pages() -> Map {
     let mut map = Map::new(example());
-    let (zones, lost) = (zones(&example()), Record::Lost(Block(500), 3));
+    let (zones, lost) = (zones(&example()), lost(500, 3));
     let begin = [&[lost], &zones[..7]].concat();
     let (middle, rest) = ([&zones[7..], &[run(10, 5)]].concat(), vec![run(20, 5), run(40, 5)]);
     map.checkpoint(&[begin, middle, rest, vec![run(60, 5), lost]]);
@@ -253,7 +258,7 @@ fn what_was_on_a_page_that_is_gone_follows_from_those_beside_it() {
     let map = four_pages();
     unknown(&map, &[3]);
     let lost = map.read(Reading::WithHoles).expect("with a hole").lost;
-    assert_eq!(lost.starts_and_counts(), [(500, 3)]);
+    assert_eq!(lost.blocks().starts_and_counts(), [(500, 3)]);
     // A page that one copy has is not gone.
     let map = four_pages();
     map.change(Kind::Checkpoint, 0, 1, no_page);
@@ -265,7 +270,7 @@ fn what_was_on_a_page_that_is_gone_follows_from_those_beside_it() {
 
 #[test]
 fn what_is_lost_may_take_pages_and_nothing_else_is_in_doubt_if_one_is_gone() {
-    let lost = |block| Record::Lost(Block(block), 1);
+    let lost = |block| lost(block, 1);
     let zones = zones(&example());
     let pages = [
         vec![lost(500), lost(502)],
@@ -331,6 +336,11 @@ fn what_is_outside_of_the_disk_is_damage() {
     let at = |place, block, count| Record::Run(Block(block), Piece { place, count });
     let zone = |logical, physical, pointer| Record::Zone { logical, physical, pointer };
     let (native, buffer) = (Place::Native, Place::Buffer);
+    let copies = |block, count, first| Record::Lost {
+        block: Block(block),
+        count,
+        first_copy: Some(Block(first)),
+    };
     // 800 blocks, a buffer of 100, 14 zones of 60: the last that fit.
     let fit = [
         at(Place::Nowhere, 799, 1),
@@ -338,13 +348,18 @@ fn what_is_outside_of_the_disk_is_damage() {
         at(native(839), 799, 1),
         zone(13, 17, 60),
         zone(12, 19, 0),
-        Record::Lost(Block(799), 1),
+        lost(799, 1),
+        copies(799, 1, 256),
+        copies(798, 2, 1278),
     ];
     let mut map = Map::new(example());
     map.checkpoint(&[zones(&example())]);
     map.log(BOTH, 0, 1, true, &fit);
     let found = map.found();
-    assert_eq!((found.zones[13], found.lost.starts_and_counts()), ((17, 60), vec![(799, 1)]));
+    assert_eq!(
+        (found.zones[13], found.lost.blocks().starts_and_counts()),
+        ((17, 60), vec![(798, 2)])
+    );
     for outside in [
         at(Place::Nowhere, 799, 2),
         at(buffer(99), 798, 2),
@@ -354,7 +369,11 @@ fn what_is_outside_of_the_disk_is_damage() {
         zone(13, 3, 0),
         zone(13, 20, 0),
         zone(13, 18, 61),
-        Record::Lost(Block(799), 2),
+        lost(799, 2),
+        copies(799, 2, 256),
+        copies(798, 1, 255),
+        copies(798, 2, 1279),
+        copies(798, 2, (1 << 62) - 1),
     ] {
         map.log(BOTH, 0, 1, true, &[outside]);
         assert_eq!(map.damage(), format!("{outside:?} is outside of the disk"));
@@ -364,11 +383,11 @@ fn what_is_outside_of_the_disk_is_damage() {
 #[test]
 fn lost_blocks_are_those_since_nothing_was() {
     let map = two_commits();
-    let lost = |block| Record::Lost(Block(block), 2);
+    let lost = |block| lost(block, 2);
     map.log(BOTH, 3, 3, true, &[lost(1), lost(5)]);
-    assert_eq!(map.found().lost.starts_and_counts(), [(1, 2), (5, 2)]);
+    assert_eq!(map.found().lost.blocks().starts_and_counts(), [(1, 2), (5, 2)]);
     map.log(BOTH, 4, 4, true, &[Record::NoneLost, lost(9)]);
-    assert_eq!(map.found().lost.starts_and_counts(), [(9, 2)]);
+    assert_eq!(map.found().lost.blocks().starts_and_counts(), [(9, 2)]);
 }
 
 #[test]

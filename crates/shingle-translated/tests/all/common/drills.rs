@@ -7,7 +7,7 @@ use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use shingle_core::units::{Block, Zone};
 use shingle_engine::Buffer;
-use shingle_translated::{Bug, Format, LiveDisk, OpenError, format, inspect};
+use shingle_translated::{Bug, Format, LiveDisk, LiveErrorKind, OpenError, format, inspect};
 use shingle_zoned::{Fault, Faults, Geometry, Operation, ZonedDisk as _};
 
 use super::{Held, Spoils, data, geometry, read, wanted, write};
@@ -314,6 +314,92 @@ pub fn of_spoilt_blocks_and_a_cut(bug: Option<Bug>, translation: &str, seeds: Ra
             .unwrap_or_else(|error| panic!("{translation}, seed {seed}: {error}"));
         is_what_it_may_be(&live, &may_be, &format!("{translation}, seed {seed}"));
     }
+}
+
+/// A block of the host in a sequential zone, and the block of the disk that it is, which can no longer be read. All blocks
+/// were written and flushed.
+pub fn spoil_one_in_a_zone(disk: &Held, live: &LiveDisk) -> (u64, u64) {
+    let geometry = *disk.geometry();
+    let first = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
+    let bad = (first..geometry.blocks()).find_map(|at| {
+        let mut buffers = [Buffer::default()];
+        disk.0.read(Block(at), &mut buffers).ok()?;
+        let block = u64::from_le_bytes(buffers[0].0[..8].try_into().expect("eight bytes"));
+        disk.1.lock().expect("no panic").insert(at);
+        if block > 0 && read(live, block).is_err() {
+            return Some((block, at));
+        }
+        disk.1.lock().expect("no panic").remove(&at);
+        None
+    });
+    bad.expect("not all of it is in the buffer")
+}
+
+/// A block of a zone cannot be read when the zone is cleaned, and later it can: it is what it was, or an error, however much
+/// is written meanwhile, and after a crash, and in the end it is lost no more. Whether it was still to be had.
+pub fn of_a_block_that_can_be_read_again(
+    bug: Option<Bug>,
+    translation: &str,
+    spares: u32,
+    rounds: u64,
+) -> bool {
+    let disk = Held::new(geometry(), Faults::none());
+    let wanted = Format { spare_zones: Some(spares), ..wanted(translation) };
+    format(&disk, &wanted).expect("room");
+    let live = LiveDisk::open_with(disk.boxed(), bug).expect("it was formatted");
+    for block in 0..live.blocks() {
+        write(&live, block, 1, 1).expect("room");
+    }
+    live.flush().expect("no faults");
+    let (bad, at) = spoil_one_in_a_zone(&disk, &live);
+    let mut version = 1;
+    let mut write_all_others = |live: &LiveDisk| {
+        version += 1;
+        for block in (0..live.blocks()).filter(|block| *block != bad).step_by(2) {
+            write(live, block, 1, version).expect("cleaning goes on");
+        }
+        while live.idle().expect("cleaning goes on") {}
+    };
+    for _ in 0..60 {
+        write_all_others(&live);
+        if !live.status().lost_ranges.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(live.status().lost_ranges, [(bad, 1)], "{translation}: its zone was never cleaned");
+    read(&live, bad).expect_err("it cannot be read");
+    (0..rounds).for_each(|_| write_all_others(&live));
+    live.flush().expect("no more faults");
+    let kept = live.status().zones.kept;
+    assert!(kept <= 1 && kept <= live.status().zones.spare, "{translation}");
+
+    disk.1.lock().expect("no panic").remove(&at);
+    let is_had = |live: &LiveDisk| match read(live, bad) {
+        Ok(found) => {
+            assert_eq!(found, 1, "{translation}: block {bad}");
+            true
+        }
+        Err(error) => {
+            assert_eq!(error.kind, LiveErrorKind::Lost, "{translation}: {error}");
+            false
+        }
+    };
+    let had = is_had(&live);
+    assert_eq!(had, kept == 1, "{translation}");
+    drop(live);
+    disk.0.cut_power();
+    disk.0.restart();
+    let live = LiveDisk::open_with(disk.boxed(), bug).expect("there is a map");
+    assert_eq!(is_had(&live), had, "{translation}: after a crash");
+    while live.idle().expect("no more faults") {}
+    live.flush().expect("no more faults");
+    let lost = if had { vec![] } else { vec![(bad, 1)] };
+    assert_eq!((live.status().lost_ranges, live.status().zones.kept), (lost, 0), "{translation}");
+    (0..3).for_each(|_| write_all_others(&live));
+    live.close().expect("no more faults");
+    drop(live);
+    assert_eq!(is_had(&LiveDisk::open_with(disk.boxed(), bug).expect("there is a map")), had);
+    had
 }
 
 /// A disk of zones of another size.

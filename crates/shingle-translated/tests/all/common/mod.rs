@@ -64,6 +64,11 @@ impl Held {
         *self.2.cut.lock().expect("no panic") = None;
     }
 
+    /// What cannot be read can be from now on.
+    pub fn can_be_read_again(&self) {
+        self.1.lock().expect("no panic").clear();
+    }
+
     /// The power goes before a write or flush, `after` others behind the first read of what cannot be read.
     pub fn cut_power_after_a_bad_read(&self, after: u64) {
         *self.2.cut.lock().expect("no panic") = Some(after);

@@ -21,7 +21,7 @@ struct Known {
     after_crash: Vec<u64>,
     /// It was trimmed: it may be anything, also another block's.
     any: bool,
-    /// It was lost, and is an error until it is written.
+    /// It was lost, and is an error until it is written, or can be read again.
     lost: bool,
     /// And so it is after a crash. (Before, it may turn out that an older copy is still there.)
     lost_for_good: bool,
@@ -52,6 +52,8 @@ pub struct Seen {
     pub beside_works: u64,
     pub cleanings: u64,
     pub healed: u64,
+    /// Blocks that were lost and could be read again.
+    pub read_again: u64,
 }
 
 pub struct World<'a> {
@@ -246,7 +248,13 @@ impl<'a> World<'a> {
         self.seen.cleanings += status.cleanings;
         self.seen.put_right += u64::from(status.failures > 0 && status.failed.is_none());
         let zones = status.zones;
-        let all = zones.empty + zones.open + zones.full + zones.spare + zones.leaving + zones.bad;
+        let all = zones.empty
+            + zones.open
+            + zones.full
+            + zones.spare
+            + zones.leaving
+            + zones.kept
+            + zones.bad;
         let sequential = self.disk.geometry().zones - self.disk.geometry().conventional_zones;
         assert!(all <= sequential, "{zones:?}");
         if status.failed.is_none() {
@@ -309,6 +317,9 @@ impl<'a> World<'a> {
             return;
         }
         let blocks = 1 + below(draw, 12);
+        if below(draw, 4) == 0 {
+            self.disk.can_be_read_again();
+        }
         self.disk.spoil(match below(draw, 2) {
             0 => Spoils::Written { after: below(draw, 6), blocks },
             _ => Spoils::BeforeFailed { blocks },
@@ -488,6 +499,7 @@ impl<'a> World<'a> {
         if disk.read(Block(start), &mut self.buffers[..count as usize]).is_ok() {
             for (block, buffer) in (start..start + count).zip(&self.buffers) {
                 self.is_right(block, buffer);
+                self.seen.read_again += u64::from(self.blocks[block as usize].lost);
             }
             return true;
         }
@@ -523,7 +535,7 @@ impl<'a> World<'a> {
         if known.any && known.now.is_empty() {
             return;
         }
-        assert!(!known.lost, "{}: block {block} was lost and is {found:?}", self.seed);
+        // (One that was lost may be readable again. Then it is what it was.)
         let right = |part: &Option<u64>| match part {
             Some(part) if known.now.is_empty() => known.after_crash.contains(part),
             Some(part) => known.now.contains(part),

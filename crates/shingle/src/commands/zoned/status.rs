@@ -108,9 +108,12 @@ pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
         format!("{} full", zones.full),
         format!("{} spare", zones.spare),
     ];
-    for (count, state) in
-        [(zones.leaving, "leaving"), (zones.to_be_moved, "to be moved"), (zones.bad, "bad")]
-    {
+    for (count, state) in [
+        (zones.leaving, "leaving"),
+        (zones.kept, "kept for lost blocks"),
+        (zones.to_be_moved, "to be moved"),
+        (zones.bad, "bad"),
+    ] {
         if count > 0 {
             states.push(format!("{count} {state}"));
         }

@@ -337,6 +337,7 @@ impl All {
                 ("full", zones.full),
                 ("spare", zones.spare),
                 ("leaving", zones.leaving),
+                ("kept", zones.kept),
                 ("to_be_moved", zones.to_be_moved),
                 ("bad", zones.bad),
             ]

@@ -1,0 +1,169 @@
+//! Blocks of the host that were lost, and where their old copies are.
+//!
+//! A block is lost if it cannot be read when its zone is cleaned: cleaning goes on without it. What cannot be read now may be
+//! readable later, as after a reset of the disk or of its link. So the block's old copy is remembered, its zone is not reset
+//! as long as enough other zones are spare, and a read of the block tries the old copy again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use shingle_core::ranges::Ranges;
+use shingle_core::units::Block;
+
+/// See the module.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Lost {
+    blocks: Ranges,
+    /// Blocks of the host that are lost, and the block of the disk, in a sequential zone, with the old copy of each.
+    copies: BTreeMap<u64, Block>,
+}
+
+impl Lost {
+    /// These blocks are lost. Those that were lost before keep their old copies.
+    pub(crate) fn insert(&mut self, blocks: Range<u64>) {
+        self.blocks.insert(blocks);
+    }
+
+    /// This block is lost, and its old copy is at `copy`; unless it was lost before, as then `copy` holds nothing of it.
+    pub(crate) fn insert_with_copy(&mut self, block: u64, copy: Block) {
+        if !self.blocks.has(block..block + 1) {
+            self.blocks.insert(block..block + 1);
+            self.copies.insert(block, copy);
+        }
+    }
+
+    /// These blocks are lost as the map on the disk says, whatever was said of them before: with old copies from `first_copy`
+    /// on, or without.
+    pub(crate) fn set(&mut self, blocks: Range<u64>, first_copy: Option<Block>) {
+        self.remove(blocks.clone());
+        self.blocks.insert(blocks.clone());
+        if let Some(first) = first_copy {
+            self.copies.extend((0..).zip(blocks).map(|(ahead, block)| (block, first.after(ahead))));
+        }
+    }
+
+    /// Adds what `other` has lost since: what was lost before keeps its old copies.
+    pub(crate) fn add(&mut self, other: &Lost) {
+        for (&block, &copy) in &other.copies {
+            self.insert_with_copy(block, copy);
+        }
+        other.blocks.iter().for_each(|range| self.blocks.insert(range));
+    }
+
+    /// These blocks are not lost any more. Whether one of them was.
+    pub(crate) fn remove(&mut self, blocks: Range<u64>) -> bool {
+        while let Some((&block, _)) = self.copies.range(blocks.clone()).next() {
+            self.copies.remove(&block);
+        }
+        self.blocks.remove(blocks)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.blocks.clear();
+        self.copies.clear();
+    }
+
+    pub(crate) fn blocks(&self) -> &Ranges {
+        &self.blocks
+    }
+
+    /// Where the old copy of a lost block is.
+    pub(crate) fn copy(&self, block: u64) -> Option<Block> {
+        self.copies.get(&block).copied()
+    }
+
+    /// All old copies, in the order of the host's blocks.
+    pub(crate) fn copies(&self) -> impl Iterator<Item = (u64, Block)> + '_ {
+        self.copies.iter().map(|(&block, &copy)| (block, copy))
+    }
+
+    /// Gives up old copies but for those of which `keep` says so. Whether there were any.
+    pub(crate) fn keep_copies(&mut self, mut keep: impl FnMut(Block) -> bool) -> bool {
+        let before = self.copies.len();
+        self.copies.retain(|_, copy| keep(*copy));
+        self.copies.len() < before
+    }
+
+    /// Whether a physical zone, of so many blocks, has old copies.
+    pub(crate) fn has_copies_in(&self, zone: u32, zone_blocks: u64) -> bool {
+        self.copies.values().any(|copy| copy.0 / zone_blocks == u64::from(zone))
+    }
+
+    /// Physical zones, of so many blocks, with old copies.
+    pub(crate) fn zones(&self, zone_blocks: u64) -> BTreeSet<u32> {
+        self.copies.values().map(|copy| (copy.0 / zone_blocks) as u32).collect()
+    }
+
+    /// Lost blocks that lie together, and so do their old copies, if they have any: where these begin.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = (Range<u64>, Option<Block>)> + '_ {
+        self.blocks.iter().flat_map(|range| self.runs_of(range))
+    }
+
+    fn runs_of(&self, range: Range<u64>) -> impl Iterator<Item = (Range<u64>, Option<Block>)> + '_ {
+        let Range { start: mut next, end } = range;
+        std::iter::from_fn(move || {
+            let (start, first) = (next, self.copy(next));
+            if start == end {
+                return None;
+            }
+            next = match first {
+                None => self.copies.range(start..end).next().map_or(end, |(&block, _)| block),
+                Some(first) => {
+                    let goes_on =
+                        |block: &u64| self.copy(*block) == Some(first.after(block - start));
+                    (start..end).find(|block| !goes_on(block)).unwrap_or(end)
+                }
+            };
+            Some((start..next, first))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(lost: &Lost) -> Vec<(Range<u64>, Option<u64>)> {
+        lost.runs().map(|(range, first)| (range, first.map(|first| first.0))).collect()
+    }
+
+    #[test]
+    fn a_block_that_was_lost_before_keeps_its_old_copy() {
+        let mut lost = Lost::default();
+        lost.insert_with_copy(5, Block(100));
+        // Where it was moved to are zeros.
+        lost.insert_with_copy(5, Block(200));
+        lost.insert(4..7);
+        let mut later = Lost::default();
+        later.insert_with_copy(5, Block(300));
+        later.insert_with_copy(8, Block(301));
+        later.insert(9..10);
+        lost.add(&later);
+        assert_eq!(
+            runs(&lost),
+            [(4..5, None), (5..6, Some(100)), (6..7, None), (8..9, Some(301)), (9..10, None)]
+        );
+        assert_eq!(lost.zones(100), BTreeSet::from([1, 3]));
+        assert!(lost.remove(5..6) && !lost.remove(5..6));
+        lost.insert_with_copy(5, Block(400));
+        assert_eq!(lost.copy(5), Some(Block(400)));
+    }
+
+    #[test]
+    fn copies_that_lie_together_are_one_run() {
+        let mut lost = Lost::default();
+        lost.insert(2..4);
+        for (block, copy) in [(4, 50), (5, 51), (6, 40), (7, 41)] {
+            lost.insert_with_copy(block, Block(copy));
+        }
+        assert_eq!(runs(&lost), [(2..4, None), (4..6, Some(50)), (6..8, Some(40))]);
+        let mut read = Lost::default();
+        lost.runs().for_each(|(range, first)| read.set(range, first));
+        assert_eq!(read, lost);
+        read.set(5..7, None);
+        assert_eq!(runs(&read), [(2..4, None), (4..5, Some(50)), (5..7, None), (7..8, Some(41))]);
+        assert!(lost.keep_copies(|copy| copy.0 < 50) && !lost.keep_copies(|copy| copy.0 < 50));
+        assert_eq!(runs(&lost), [(2..6, None), (6..8, Some(40))]);
+        assert_eq!(lost.blocks().starts_and_counts(), [(2, 6)]);
+    }
+}
