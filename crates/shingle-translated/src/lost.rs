@@ -1,8 +1,8 @@
-//! Blocks of the host that were lost, and where their old copies are.
+//! Lost blocks of the host, and the places of their old copies.
 //!
-//! A block is lost if it cannot be read when its zone is cleaned: cleaning goes on without it. What cannot be read now may be
-//! readable later, as after a reset of the disk or of its link. So the block's old copy is remembered, its zone is not reset
-//! as long as enough other zones are spare, and a read of the block tries the old copy again.
+//! A block is lost if it cannot be read when its zone is cleaned: cleaning goes on without it. It may be readable later, as
+//! after a reset of the disk or of its link. So the map names the block's old copy, the zone of the copy is not reset as long
+//! as enough other zones are spare, and a read of the block tries the copy again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -10,21 +10,21 @@ use std::ops::Range;
 use shingle_core::ranges::Ranges;
 use shingle_core::units::Block;
 
-/// See the module.
+/// A set of lost blocks.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Lost {
     blocks: Ranges,
-    /// Blocks of the host that are lost, and the block of the disk, in a sequential zone, with the old copy of each.
+    /// For lost blocks of the host: the block of the disk, in a sequential zone, that is the old copy.
     copies: BTreeMap<u64, Block>,
 }
 
 impl Lost {
-    /// These blocks are lost. Those that were lost before keep their old copies.
+    /// Adds blocks. Those that were lost before keep their old copies.
     pub(crate) fn insert(&mut self, blocks: Range<u64>) {
         self.blocks.insert(blocks);
     }
 
-    /// This block is lost, and its old copy is at `copy`; unless it was lost before, as then `copy` holds nothing of it.
+    /// Adds a block with its old copy. If it was lost before it stays as it is, as `copy` does not have its data then.
     pub(crate) fn insert_with_copy(&mut self, block: u64, copy: Block) {
         if !self.blocks.has(block..block + 1) {
             self.blocks.insert(block..block + 1);
@@ -32,8 +32,7 @@ impl Lost {
         }
     }
 
-    /// These blocks are lost as the map on the disk says, whatever was said of them before: with old copies from `first_copy`
-    /// on, or without.
+    /// Sets blocks as a record of the map says, whatever they were before: lost, with old copies from `first_copy` on or without.
     pub(crate) fn set(&mut self, blocks: Range<u64>, first_copy: Option<Block>) {
         self.remove(blocks.clone());
         self.blocks.insert(blocks.clone());
@@ -42,7 +41,7 @@ impl Lost {
         }
     }
 
-    /// Adds what `other` has lost since: what was lost before keeps its old copies.
+    /// Adds the blocks of `other`, which were lost later. Blocks that were lost before keep their old copies.
     pub(crate) fn add(&mut self, other: &Lost) {
         for (&block, &copy) in &other.copies {
             self.insert_with_copy(block, copy);
@@ -50,7 +49,7 @@ impl Lost {
         other.blocks.iter().for_each(|range| self.blocks.insert(range));
     }
 
-    /// These blocks are not lost any more. Whether one of them was.
+    /// Removes blocks. Returns whether one of them was lost.
     pub(crate) fn remove(&mut self, blocks: Range<u64>) -> bool {
         while let Some((&block, _)) = self.copies.range(blocks.clone()).next() {
             self.copies.remove(&block);
@@ -67,7 +66,7 @@ impl Lost {
         &self.blocks
     }
 
-    /// Where the old copy of a lost block is.
+    /// The old copy of a lost block.
     pub(crate) fn copy(&self, block: u64) -> Option<Block> {
         self.copies.get(&block).copied()
     }
@@ -77,24 +76,24 @@ impl Lost {
         self.copies.iter().map(|(&block, &copy)| (block, copy))
     }
 
-    /// Gives up old copies but for those of which `keep` says so. Whether there were any.
+    /// Gives up old copies for which `keep` is false. Returns whether there were any.
     pub(crate) fn keep_copies(&mut self, mut keep: impl FnMut(Block) -> bool) -> bool {
         let before = self.copies.len();
         self.copies.retain(|_, copy| keep(*copy));
         self.copies.len() < before
     }
 
-    /// Whether a physical zone, of so many blocks, has old copies.
+    /// Whether a physical zone of `zone_blocks` blocks has old copies.
     pub(crate) fn has_copies_in(&self, zone: u32, zone_blocks: u64) -> bool {
         self.copies.values().any(|copy| copy.0 / zone_blocks == u64::from(zone))
     }
 
-    /// Physical zones, of so many blocks, with old copies.
+    /// The physical zones, of `zone_blocks` blocks each, with old copies.
     pub(crate) fn zones(&self, zone_blocks: u64) -> BTreeSet<u32> {
         self.copies.values().map(|copy| (copy.0 / zone_blocks) as u32).collect()
     }
 
-    /// Lost blocks that lie together, and so do their old copies, if they have any: where these begin.
+    /// Runs of lost blocks whose old copies are a run as well, with the first copy; or which have none.
     pub(crate) fn runs(&self) -> impl Iterator<Item = (Range<u64>, Option<Block>)> + '_ {
         self.blocks.iter().flat_map(|range| self.runs_of(range))
     }
@@ -131,7 +130,7 @@ mod tests {
     fn a_block_that_was_lost_before_keeps_its_old_copy() {
         let mut lost = Lost::default();
         lost.insert_with_copy(5, Block(100));
-        // Where it was moved to are zeros.
+        // (Its new place has zeros.)
         lost.insert_with_copy(5, Block(200));
         lost.insert(4..7);
         let mut later = Lost::default();

@@ -1,19 +1,20 @@
 //! Disks with a limit on active zones, which are those that have been begun and are not full.
 //!
-//! A translation knows no such limit: it may leave as many zones half-full as it likes. So before one zone too many becomes
-//! active, another one is *finished*: what is in it stays, its rest is given up, and before it is appended to again it is
-//! copied to a spare. That is the one that was appended to longest ago, but for zones that are nobody's, which cost nothing.
+//! A translation does not know the limit: it may leave any number of zones half-full. So before one zone too many becomes
+//! active, another one is *finished*: its data stays, the rest of the zone is given up, and the zone is copied to a spare
+//! before it is appended to again. Zones that no logical zone lies in are chosen first, as they need no copy; then the zone
+//! that was appended to longest ago.
 //!
-//! (How many zones are open is left to the disk: it closes one itself when another one is written.)
+//! The number of open zones needs no care: the disk closes an open zone by itself when another one is written.
 
 use shingle_core::units::Zone;
 use shingle_zoned::{ZonedDisk as _, ZonedError};
 
 use super::Shared;
-use super::works::{Stop, Works};
+use super::worker::{Stop, Worker};
 
-impl Works {
-    /// A zone is to be written: sees to it that it may be active.
+impl Worker {
+    /// Makes sure that a zone, which is about to be written, may be active.
     pub(super) fn make_active(&mut self, shared: &Shared, physical: u32) -> Result<(), Stop> {
         let max = shared.plan.max_active as usize;
         if max == 0 {
@@ -29,7 +30,7 @@ impl Works {
         Ok(())
     }
 
-    /// One zone less is active.
+    /// Resets or finishes one active zone.
     fn end_one(&mut self, shared: &Shared) -> Result<(), Stop> {
         let owner = |zone: u32| self.table.physical.iter().position(|physical| *physical == zone);
         let mut zones: Vec<(Option<usize>, u32)> =

@@ -1,10 +1,10 @@
-//! Points at which the map is what the translation says: readers are told, and it becomes durable.
+//! Publishing and committing: the map of the readers, then the map on the disk, becomes that of the translation.
 //!
 //! The order of a commit, and why:
 //!
-//! 1. Data, flush. The map names nothing that a power cut could still take.
-//! 2. Log, both copies, flush. From here on the map names the new places.
-//! 3. Zones that only the map before named are spare, and the translation may write over what it gave up.
+//! 1. Flush the data, so that the map names nothing that a power cut could still take.
+//! 2. Write both copies of the log, and flush. From now on the map names the new places.
+//! 3. Zones that only the map before named become spare, and the translation may overwrite the places that it gave up.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,18 +14,18 @@ use shingle_translation::{Piece, Place};
 use shingle_zoned::ZonedDisk as _;
 
 use super::Shared;
-use super::works::{Stop, Works};
+use super::worker::{Stop, Worker};
 use crate::bugs::Bug;
 use crate::lost::Lost;
 use crate::saved::{Record, lost_records, records_of_length, run_records};
 use crate::whereabouts::Whereabouts;
 use crate::zones::Table;
 
-impl Works {
-    /// Tells readers where the blocks lie that were touched. `written`: what the host has written or trimmed, now that it is
-    /// done; lost blocks among these are no longer lost.
+impl Worker {
+    /// Changes the map of the readers: the places of blocks that were touched, zones that have moved, blocks that were lost.
+    /// `written` are the blocks of a write or trim of the host that is done: lost blocks among them are lost no more.
     pub(super) fn publish(&mut self, shared: &Shared, written: Option<Range<u64>>) {
-        self.fresh.clear();
+        self.unpublished_blocks.clear();
         if self.touched.is_empty()
             && self.table.unpublished.is_empty()
             && self.lost.blocks().is_empty()
@@ -33,7 +33,7 @@ impl Works {
             return;
         }
         if self.bugs.has(Bug::ReadersKeepOldMap) && !self.table.unpublished.is_empty() {
-            // (Places are told, and not that zones have moved.)
+            // (A seeded bug: the places are published, but not that zones have moved.)
             self.table.unpublished.clear();
         }
         let mut found: Vec<(Block, Piece)> = Vec::new();
@@ -51,8 +51,8 @@ impl Works {
         let mut map = shared.map_mut();
         for (block, piece) in found {
             let changed = map.whereabouts.set(block, piece);
-            let forgets = piece.place == Place::Nowhere && self.bugs.has(Bug::NowhereNotLogged);
-            if changed && !forgets {
+            let is_dropped = piece.place == Place::Nowhere && self.bugs.has(Bug::NowhereNotLogged);
+            if changed && !is_dropped {
                 self.unlogged.insert(block.0..block.0 + piece.count);
             }
         }
@@ -63,22 +63,22 @@ impl Works {
         if !lost.blocks().is_empty() {
             map.lost.add(&lost);
             self.to_read_again.extend(lost.copies().map(|(block, _)| block));
-            self.loss_unlogged = true;
+            self.lost_unlogged = true;
         }
         if let Some(range) = written {
-            self.loss_unlogged |= map.lost.remove(range.clone());
+            self.lost_unlogged |= map.lost.remove(range.clone());
             let mut again = std::mem::take(&mut self.lost_now);
             while let Some(lost) = again.first_in(range.clone()) {
                 again.remove(lost.clone());
                 map.lost.insert(lost);
             }
-            if self.gone_back.remove(range.clone()) {
+            if self.reverted.remove(range.clone()) {
                 map.doubtful.remove(range);
             }
         }
     }
 
-    /// Makes the map as it is durable, and the data that it names.
+    /// Makes the map durable, and the data that it names.
     pub(super) fn commit(&mut self, shared: &Shared) -> Result<(), Stop> {
         self.publish(shared, None);
         self.give_up_copies(shared);
@@ -97,25 +97,25 @@ impl Works {
                 let pieces = map.whereabouts.pieces(range);
                 records.extend(pieces.flat_map(|(block, piece)| run_records(block, piece)));
             }
-            if self.loss_unlogged && !self.bugs.has(Bug::LossForgotten) {
+            if self.lost_unlogged && !self.bugs.has(Bug::LossForgotten) {
                 records.push(Record::NoneLost);
                 records.extend(lost_records(&map.lost));
             }
         }
         let mut log_pages = 0;
         if records.is_empty() {
-            // Nothing changed but data in place.
+            // Nothing changed except data in place.
         } else if self.rewriting.as_ref().is_some_and(|next| next.is_nearly_done(&self.saver))
             && self.end_rewriting(shared, &records)?
         {
-            // It is in the log of the new checkpoint.
+            // The records are in the log of the new checkpoint.
         } else if self.saver.has_room(records.len() as u64) {
             let before = self.saver.log_used();
             self.saver.commit(&shared.disk, &records)?;
             self.commits += 1;
             log_pages = self.saver.log_used().saturating_sub(before);
             if let Some(rewriting) = &mut self.rewriting {
-                rewriting.note(&self.table.unlogged, &self.unlogged);
+                rewriting.remember(&self.table.unlogged, &self.unlogged);
             }
         } else {
             self.checkpoint(shared)?;
@@ -127,7 +127,7 @@ impl Works {
         if log_pages > 0 { self.rewrite_some(shared, log_pages) } else { Ok(()) }
     }
 
-    /// Writes the whole map, whose data are durable.
+    /// Writes the whole map. The data that it names has to be durable.
     pub(super) fn checkpoint(&mut self, shared: &Shared) -> Result<(), Stop> {
         self.rewriting = None;
         let map = shared.map();
@@ -140,7 +140,7 @@ impl Works {
         let runs = map.whereabouts.all().flat_map(|(block, piece)| run_records(block, piece));
         let lost =
             if self.bugs.has(Bug::LossForgotten) { Lost::default() } else { map.lost.clone() };
-        // (What is lost stands on two pages, unless there is but one: see the head of `saved`.)
+        // (Lost blocks are on two pages, if there are two: see the head of `saved`.)
         let records = lost_records(&lost).chain(zones).chain(runs).chain(lost_records(&lost));
         self.saver.checkpoint(&shared.disk, records)?;
         drop(map);
@@ -150,7 +150,7 @@ impl Works {
         Ok(())
     }
 
-    /// A commit took so many pages of the log, and the map is durable: writes some of it anew, if it is time.
+    /// Writes a part of the next checkpoint, if the log is half full. The map is durable, and the commit took `log_pages`.
     fn rewrite_some(&mut self, shared: &Shared, log_pages: u32) -> Result<(), Stop> {
         if self.rewriting.is_none() {
             if !self.saver.is_half_full() {
@@ -160,18 +160,19 @@ impl Works {
         }
         let mut rewriting = self.rewriting.take().unwrap_or_default();
         let records = self.saver.portions().for_a_page * log_pages as usize;
-        // (Without room, the whole map is written when the log is full.)
-        if rewriting.go_on(shared, &self.table, &mut self.saver, records)? {
+        // (If it has no room, the whole map is written when the log is full.)
+        if rewriting.advance(shared, &self.table, &mut self.saver, records)? {
             self.rewriting = Some(rewriting);
         }
         Ok(())
     }
 
-    /// The commit under way goes into the log of the new checkpoint, which counts from then on. False if it has no room there.
+    /// Writes the records of a commit into the log of the new checkpoint, which is the map from then on. Returns false if they
+    /// have no room there.
     fn end_rewriting(&mut self, shared: &Shared, records: &[Record]) -> Result<bool, Stop> {
         let mut all = match self.rewriting.take() {
             Some(rewriting) if !self.bugs.has(Bug::ChangesForgotten) => {
-                rewriting.behind(&self.table, &shared.map())
+                rewriting.remaining_records(&self.table, &shared.map())
             }
             _ => Vec::new(),
         };
@@ -182,12 +183,12 @@ impl Works {
         self.saver.name_next(&shared.disk)?;
         self.commits += 1;
         self.checkpoints += 1;
-        self.beside_works += 1;
+        self.background_checkpoints += 1;
         Ok(true)
     }
 
     fn committed(&mut self, shared: &Shared) {
-        self.points += 1;
+        self.commit_count += 1;
         let with_copies = match self.bugs.has(Bug::OldCopiesGivenUp) {
             true => BTreeSet::new(),
             false => shared.map().lost.zones(shared.plan.zone_blocks),
@@ -195,14 +196,14 @@ impl Works {
         self.table.committed(with_copies);
         self.unlogged.clear();
         self.unflushed.clear();
-        self.hosts.clear();
-        // (More of it may follow.)
-        self.hosts.insert(self.writing.clone());
-        self.loss_unlogged = false;
+        self.unflushed_by_host.clear();
+        // (More blocks of that write may follow.)
+        self.unflushed_by_host.insert(self.writing.clone());
+        self.lost_unlogged = false;
     }
 }
 
-/// Records of a checkpoint, at most.
+/// The number of records of a checkpoint, at most.
 pub(super) fn records_of(whereabouts: &Whereabouts, table: &Table, lost: &Lost) -> u64 {
     let long = records_of_length(whereabouts.blocks());
     table.physical.len() as u64 + whereabouts.runs() + 2 * lost.runs().count() as u64 + 2 * long

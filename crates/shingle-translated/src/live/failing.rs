@@ -1,52 +1,51 @@
-//! What becomes of a failure.
+//! Recovery from a failure while the disk is in use.
 //!
-//! A work that stops half-way leaves a translation that is ahead of the disk. There are two ways on, and each ends with the
-//! disk in use:
+//! A work that fails half-way leaves a translation that is ahead of the disk. There are two ways to recover:
 //!
-//! - **Rolled back.** What readers know is the map as it was when the work began, or at the last commit within it, and all that
-//!   it names is there. It is made durable, and the translation is opened from it. The work is tried once more; if it stops
-//!   again whoever asked for it gets the error. Nothing that was answered is lost.
-//! - **Gone back**, after a flush that failed: a disk may forget then what it had acknowledged, so only the durable map counts.
-//!   The disk is opened as after a power cut. Blocks that the host had written since are errors until they are written anew,
-//!   and if it was not the host's own flush, the next one of the host fails: it has to learn of it.
+//! - **Roll back.** The map of the readers is that of the beginning of the work, or of the last commit within it, and all data
+//!   that it names is on the disk. It is made durable, and the translation is opened from it. The work is tried once more; if
+//!   it fails again, the caller gets the error. No acknowledged write is lost.
+//! - **Revert**, after a flush that failed: the disk may have dropped writes that it had acknowledged, so only the durable map
+//!   is valid. The disk is opened as after a power cut. Blocks that the host has written since are errors until they are
+//!   written anew. If the flush was not the host's own, the next one of the host fails, so that the host learns of it.
 //!
-//! If the way on fails, too, it is tried again by the next work. Readers go on.
+//! If recovery fails, too, the next work tries it again. Reads go on meanwhile.
 
 use super::Shared;
-use super::works::{Failure, Since, Stop, Works};
+use super::worker::{Failure, Since, Stop, Worker};
 use crate::bugs::Bug;
 
-impl Works {
-    /// Something has failed.
+impl Worker {
+    /// Records a failure, and what is needed to recover.
     pub(super) fn fail(&mut self, shared: &Shared, stop: &Stop) {
         if stop.lacks_spare() {
             self.give_up_all_copies(shared);
         }
-        if !stop.forgets() || self.bugs.has(Bug::FailedFlushServed) {
-            return self.note(stop, Since::Published);
+        if !stop.is_failed_flush() || self.bugs.has(Bug::FailedFlushServed) {
+            return self.record_failure(stop, Since::Published);
         }
         let mut map = shared.map_mut();
         self.unflushed.iter().for_each(|range| map.doubtful.insert(range));
         drop(map);
-        self.note(stop, Since::Durable);
+        self.record_failure(stop, Since::Durable);
     }
 
-    pub(super) fn note(&mut self, stop: &Stop, since: Since) {
+    pub(super) fn record_failure(&mut self, stop: &Stop, since: Since) {
         let what = stop.to_string();
         self.failures += 1;
         self.last_failure = Some(what.clone());
         match &mut self.failed {
-            // The first one says most. Nothing makes a forgotten block come back.
+            // The first failure explains most. (`Durable` stays: a write that the disk has dropped does not come back.)
             Some(failed) if failed.since == Since::Published => failed.since = since,
             Some(_) => {}
             None => self.failed = Some(Failure { what, since }),
         }
     }
 
-    /// Puts right what failed, if something did. With an error it is as it was.
-    pub(super) fn put_right(&mut self, shared: &Shared) -> Result<(), Stop> {
+    /// Recovers from a failure, if there was one. If that fails, nothing has changed.
+    pub(super) fn recover(&mut self, shared: &Shared) -> Result<(), Stop> {
         let Some(failed) = &self.failed else { return Ok(()) };
-        // (A flush of a disk that is away would fail, and say more than is known.)
+        // (If the disk does not respond at all, a flush would fail, and count as one that drops writes.)
         shared.answers()?;
         if failed.since == Since::Published {
             match self.roll_back(shared) {
@@ -54,13 +53,13 @@ impl Works {
                     self.failed = None;
                     return Ok(());
                 }
-                Err(stop) if stop.forgets() => self.fail(shared, &stop),
-                // What is durable has room.
-                Err(stop @ Stop::MapFull { .. }) => self.note(&stop, Since::Durable),
+                Err(stop) if stop.is_failed_flush() => self.fail(shared, &stop),
+                // The durable map has room.
+                Err(stop @ Stop::MapFull { .. }) => self.record_failure(&stop, Since::Durable),
                 Err(stop) => return Err(stop),
             }
         }
-        self.go_back(shared)?;
+        self.revert(shared)?;
         self.failed = None;
         Ok(())
     }

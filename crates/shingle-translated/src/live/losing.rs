@@ -1,4 +1,4 @@
-//! Blocks that cannot be read when they are to be moved, and what is done to get them back ([`crate::lost`]).
+//! Blocks that cannot be read when they are moved, and how they are recovered ([`crate::lost`]).
 
 use std::sync::atomic::Ordering;
 
@@ -8,10 +8,10 @@ use shingle_translation::{Queue, Work};
 use shingle_zoned::ZonedDisk as _;
 
 use super::Shared;
-use super::works::{Stop, Works};
+use super::worker::{Stop, Worker};
 
-impl Works {
-    /// The host's block is lost. Its copy stays where it is, at `copy`, unless that is `None`.
+impl Worker {
+    /// Marks a block of the host as lost, with the place of its old copy, if the copy stays there.
     pub(super) fn lose_block(&mut self, block: u64, copy: Option<Block>) {
         match copy {
             Some(copy) => self.lost.insert_with_copy(block, copy),
@@ -20,8 +20,7 @@ impl Works {
         self.lost_now.insert(block..block + 1);
     }
 
-    /// Whether a physical zone has old copies of lost blocks, by the durable map or by what is to become it: it must not be
-    /// reset.
+    /// Whether a physical zone has old copies of lost blocks, by the durable map or the next one. Such a zone must not be reset.
     pub(super) fn has_old_copies(&self, shared: &Shared, physical: u32) -> bool {
         let zone_blocks = shared.plan.zone_blocks;
         self.table.holding.contains(&physical)
@@ -29,8 +28,8 @@ impl Works {
             || shared.map().lost.has_copies_in(physical, zone_blocks)
     }
 
-    /// The map is about to become durable: gives up old copies whose zones are needed. At most half of the zones that no
-    /// logical zone lies in are kept for them, and the map has room for so many copies only.
+    /// Gives up old copies before a commit: at most half of the zones that no logical zone lies in are kept for them, and the
+    /// map has room for `copies_max`.
     pub(super) fn give_up_copies(&mut self, shared: &Shared) {
         let (plan, table) = (&shared.plan, &self.table);
         let mut zones = shared.map().lost.zones(plan.zone_blocks);
@@ -43,7 +42,7 @@ impl Works {
         while zones.len() > most {
             let given_up = zones.pop_first();
             let is_other = |copy: Block| Some((copy.0 / plan.zone_blocks) as u32) != given_up;
-            self.loss_unlogged |= shared.map_mut().lost.keep_copies(is_other);
+            self.lost_unlogged |= shared.map_mut().lost.keep_copies(is_other);
         }
         let mut room = plan.copies_max;
         let is_room = |_| {
@@ -51,17 +50,17 @@ impl Works {
             room = room.saturating_sub(1);
             is_room
         };
-        self.loss_unlogged |= shared.map_mut().lost.keep_copies(is_room);
+        self.lost_unlogged |= shared.map_mut().lost.keep_copies(is_room);
     }
 
-    /// No spare zone is left: gives up all old copies.
+    /// Gives up all old copies, as no spare zone is left.
     pub(super) fn give_up_all_copies(&mut self, shared: &Shared) {
-        self.loss_unlogged |= shared.map_mut().lost.keep_copies(|_| false);
+        self.lost_unlogged |= shared.map_mut().lost.keep_copies(|_| false);
     }
 
-    /// Whether idle time is to try old copies once more.
+    /// Whether there are old copies to be tried in idle time.
     pub(super) fn is_to_read_again(&mut self, shared: &Shared) -> bool {
-        // A reader has found one: so others may be readable, too.
+        // A client has read one, so others may be readable again, too.
         if shared.reads_again.swap(false, Ordering::Relaxed) {
             let map = shared.map();
             self.to_read_again.extend(map.lost.copies().map(|(block, _)| block));
@@ -69,7 +68,7 @@ impl Works {
         !self.to_read_again.is_empty()
     }
 
-    /// Tries the old copy of one lost block. If it can be read, the block is written with it, and is lost no more.
+    /// Tries to read the old copy of one lost block. If that succeeds, the block is written anew, and is lost no more.
     pub(super) fn read_one_again(
         &mut self,
         shared: &Shared,

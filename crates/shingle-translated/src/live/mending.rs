@@ -1,4 +1,4 @@
-//! Zones that cannot be appended to as they are: flawed ones, and those that were finished ([`crate::zones`]).
+//! Repair of zones that cannot be appended to as they are: flawed and finished ones ([`crate::zones`]).
 
 use shingle_core::ranges::Ranges;
 use shingle_engine::{Buffer, IO_PAGES_MAX};
@@ -6,17 +6,17 @@ use shingle_translation::{Place, Queue};
 use shingle_zoned::{Operation, ZonedDisk as _};
 
 use super::Shared;
-use super::works::{Stop, Works, is_limit};
+use super::worker::{Stop, Worker, is_limit};
 use crate::bugs::Bug;
 use crate::zones::Table;
 
-/// Zones that are reset in a piece of idle time, at most: on a disk that takes 10 ms for each whoever comes then waits no longer
-/// than for a zone that is copied.
+/// Zones that are reset in one call in idle time, at most. On a disk that takes 10 ms for a reset, a write that comes then waits
+/// no longer than for a zone that is copied.
 const RESETS_AT_A_TIME: usize = 32;
 
-impl Works {
-    /// Sees to it that there are more spares than flawed zones that a work may append to: within a work none that leave
-    /// become spare.
+impl Worker {
+    /// Makes sure that there are more spare zones than flawed ones that a work may append to, as no zone becomes spare within a
+    /// work.
     pub(super) fn prepare(&mut self, shared: &Shared) -> Result<(), Stop> {
         loop {
             let Table { flawed_in_part, spares, .. } = &self.table;
@@ -30,8 +30,8 @@ impl Works {
         }
     }
 
-    /// Makes flawed zones whole in idle time: one that something is in, or several that are only reset, until somebody
-    /// waits. There is a spare.
+    /// Repairs flawed zones in idle time: one with data, or several that only have to be reset, until a write waits. There has
+    /// to be a spare zone.
     pub(super) fn mend(&mut self, shared: &Shared, queue: &dyn Queue) -> Result<(), Stop> {
         let Table { flawed, pointers, .. } = &self.table;
         let is_empty = |logical: &u32| pointers[*logical as usize] == 0;
@@ -42,7 +42,7 @@ impl Works {
         }
         for logical in zones {
             self.repair(shared, logical)?;
-            // (One that could not be reset has taken a spare.)
+            // (A zone that could not be reset has taken a spare zone.)
             if queue.waits() || !self.table.leaving.is_empty() {
                 break;
             }
@@ -50,8 +50,8 @@ impl Works {
         self.commit(shared)
     }
 
-    /// Makes a flawed or finished zone, if it is one, one that can be appended to: what can be read of it goes to a spare.
-    /// What cannot be read was lost, and is zeros there.
+    /// Makes a flawed or finished zone, if it is one, appendable: copies to a spare zone what can be read of it. The rest was lost,
+    /// and is zeros there.
     pub(super) fn repair(&mut self, shared: &Shared, logical: u32) -> Result<(), Stop> {
         let old = self.table.physical[logical as usize];
         let pointer = self.table.pointers[logical as usize];
@@ -62,7 +62,7 @@ impl Works {
         };
         if pointer == 0 && !self.has_old_copies(shared, old) && self.reset_zone(shared, old).is_ok()
         {
-            // Nobody, and no durable map, has anything in it.
+            // Neither readers nor the durable map use anything in it.
             self.table.is_whole(logical);
             return Ok(());
         }
@@ -70,7 +70,7 @@ impl Works {
         while let Some(spare) = self.take_spare(shared) {
             match self.copy(shared, logical, readable, spare) {
                 Ok(()) => {
-                    // Readers will look there, and what was durable stays so.
+                    // Readers will read there, and blocks that were durable have to stay durable.
                     if !self.bugs.has(Bug::RepairUnflushed) {
                         shared.disk.flush()?;
                     }
@@ -89,7 +89,7 @@ impl Works {
         Err(failed.unwrap_or(Stop::NoSpare(logical)))
     }
 
-    /// Copies what can be read of a zone, the first `readable` blocks at most, to an empty one.
+    /// Copies what can be read of a logical zone, the first `readable` blocks at most, to an empty physical one.
     fn copy(
         &mut self,
         shared: &Shared,
@@ -109,7 +109,7 @@ impl Works {
             if at < readable {
                 let from = shared.plan.on_disk(old, at.into());
                 let first = first + u64::from(at);
-                for part in self.read_what_is_there(shared, from, buffers)? {
+                for part in self.read_or_zero(shared, from, buffers)? {
                     gone.insert(first + part.start..first + part.end);
                 }
             } else {
@@ -117,17 +117,17 @@ impl Works {
             }
             self.make_active(shared, spare)?;
             shared.disk.write(shared.plan.on_disk(spare, at.into()), buffers)?;
-            // (Readers look for it where it was.)
+            // (Readers still read the old zone.)
             self.is_in_zone(shared, spare, at, count);
             at += count;
         }
-        self.lose_places(shared, old, &gone);
+        self.lose_at(shared, old, &gone);
         Ok(())
     }
 
-    /// The host's blocks whose newest copies lie at these places of a logical zone, which is `physical`, are lost. (Nothing
-    /// says whose a place is: the whole map is looked through, once.)
-    fn lose_places(&mut self, shared: &Shared, physical: u32, places: &Ranges) {
+    /// Marks the host's blocks as lost whose newest copies lie at these places of the logical zone in `physical`. (There is no
+    /// index by places: this goes through the whole map once.)
+    fn lose_at(&mut self, shared: &Shared, physical: u32, places: &Ranges) {
         if places.is_empty() {
             return;
         }

@@ -1,10 +1,12 @@
 //! A translated disk in use.
 //!
+//! A *work* is a write, a trim, a flush, or one step of idle time.
+//!
 //! # Locks
 //!
-//! `turn`, then `works`, then `map`, never the other way. A work has the first two until it ends, but `turn` only until it has
-//! the second: so those who wait get in between the pieces of a long trim. `map` is shared by readers, each for one I/O of
-//! at most 512 KiB, and had alone for moments, when readers are told of a change (`reading.rs`).
+//! The order is `turn`, `worker`, `map`. A work takes `turn`, then `worker`, and then releases `turn`; it keeps `worker` until
+//! it ends. Threads that wait for `turn` get it in order, so other works run between the pieces of a long trim. Readers share
+//! `map`, each for one I/O of at most 512 KiB. A work takes it exclusively for moments only, to publish a change (`reading.rs`).
 
 mod active;
 mod commit;
@@ -18,7 +20,7 @@ mod source;
 mod telling;
 mod waiting;
 mod watched;
-mod works;
+mod worker;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -36,7 +38,7 @@ pub(crate) use self::open::{Found, find, open};
 use self::reading::Map;
 use self::waiting::Waiting;
 use self::watched::Watched;
-use self::works::{Stop, Works};
+use self::worker::{Stop, Worker};
 #[cfg(feature = "bugs")]
 use crate::bugs::Bug;
 use crate::bugs::Seeded;
@@ -45,34 +47,34 @@ use crate::saved::Reading;
 
 /// A zoned disk that takes writes anywhere. Calls block, and may come from many threads.
 ///
-/// Writes, trims, flushes and idle time are works, one after another. Reads go beside them: one waits for a single I/O of a
-/// work at most, and may meet a write of the same blocks half-way.
+/// Writes, trims, flushes and steps of idle time run one after another. Reads run in parallel: a read waits for one I/O of a
+/// write at most, and may return a part of a write of the same blocks.
 ///
-/// What was written is durable after the next [`LiveDisk::flush`]. What was trimmed may read as anything.
+/// Blocks that were written are durable after the next [`LiveDisk::flush`]. Trimmed blocks may read as anything.
 ///
-/// An error of the disk ends one work at most: the next one puts right what it left, or tries to ([`Status::failed`](crate::Status::failed)). Reads
-/// go on meanwhile. After a flush that failed, blocks that were written since the last one are errors until they are written
-/// anew ([`Status::doubtful_ranges`](crate::Status::doubtful_ranges)).
+/// An error of the disk fails one call at most: the next call recovers, or tries to ([`Status::failed`](crate::Status::failed)).
+/// Reads go on meanwhile. After a flush that failed, blocks that were written since the last one are errors until they are
+/// written anew ([`Status::doubtful_ranges`](crate::Status::doubtful_ranges)).
 pub struct LiveDisk {
     shared: Shared,
     turn: Mutex<()>,
-    works: Mutex<Works>,
-    /// Writes that wait for their turn: a translation may ask.
+    worker: Mutex<Worker>,
+    /// Writes that wait for their turn. Translations ask for them.
     waiting: Waiting,
-    /// Writes, trims and flushes that ended with an error.
+    /// The number of writes, trims and flushes that failed.
     refused: AtomicU64,
 }
 
-/// What works and readers both use.
+/// What works and readers share.
 struct Shared {
     disk: Watched,
     plan: Plan,
     map: RwLock<Map>,
-    /// Somebody has read the old copy of a block that was lost.
+    /// A client has read the old copy of a lost block.
     reads_again: AtomicBool,
 }
 
-/// Where what is on the disk, and other things that never change.
+/// The layout of the disk, and other constants.
 #[derive(Clone, Debug)]
 struct Plan {
     uuid: [u8; 16],
@@ -85,17 +87,17 @@ struct Plan {
     buffer_first: Block,
     buffer_blocks: u64,
     zone_blocks: u64,
-    /// Blocks of a zone that can be written: the translation's zones have so many.
+    /// Blocks of a zone that can be written, which is the size of the translation's zones.
     capacity: u64,
-    /// Zones that may be begun and not full; 0: any number.
+    /// The limit on active zones; 0 if there is none.
     max_active: u32,
     runs_max: u64,
-    /// Old copies of lost blocks that the map may name.
+    /// The most old copies of lost blocks that the map may name.
     copies_max: u64,
 }
 
 impl Shared {
-    // (A panic while the map is had alone leaves it as it was or as it is to be: sets of single places.)
+    // (A panic of a work that has the map leaves each entry as before or as after the change.)
     fn map(&self) -> RwLockReadGuard<'_, Map> {
         self.map.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -106,8 +108,8 @@ impl Shared {
 }
 
 impl LiveDisk {
-    /// Opens a formatted disk, and recovers it if need be. If the disk can be read and not written, it is open and
-    /// [`Status::failed`](crate::Status::failed) says so.
+    /// Opens a formatted disk, and recovers it if needed. A disk that can be read but not written is opened, with
+    /// [`Status::failed`](crate::Status::failed) set.
     ///
     /// # Errors
     /// If it has no map, if the map is damaged, or if it cannot be read.
@@ -115,7 +117,7 @@ impl LiveDisk {
         open(disk, Reading::Whole, Seeded::default())
     }
 
-    /// The same, with a mistake.
+    /// As [`LiveDisk::open`], with a seeded bug.
     ///
     /// # Errors
     /// As [`LiveDisk::open`].
@@ -130,51 +132,51 @@ impl LiveDisk {
         self.shared.plan.blocks
     }
 
-    /// Of the map. It is another one after each format.
+    /// The UUID of the map, which each format makes anew.
     #[must_use]
     pub fn uuid(&self) -> [u8; 16] {
         self.shared.plan.uuid
     }
 
-    /// Which cache used it last, if one has said so.
+    /// The mark of the cache that used the disk last, if there is one.
     #[must_use]
     pub fn mark(&self) -> Option<Mark> {
-        let works = self.in_turn().unwrap_or_else(PoisonError::into_inner);
-        works.saver.superblock().mark
+        let worker = self.lock_worker().unwrap_or_else(PoisonError::into_inner);
+        worker.saver.superblock().mark
     }
 
-    /// Says which cache uses it; none, if it is to be anybody's. That is in the map, and durable when this is done.
+    /// Sets the mark of the cache that uses the disk, or removes it. The mark is durable when this returns.
     ///
     /// # Errors
     /// If the disk fails.
     pub fn set_mark(&self, mark: Option<Mark>) -> Result<(), LiveError> {
-        let mut works = self.begin(&(0..0))?;
-        self.run(&mut works, 0..0, |works, shared, _| {
-            Ok(works.saver.set_mark(&shared.disk, mark)?)
+        let mut worker = self.begin(&(0..0))?;
+        self.run(&mut worker, 0..0, |worker, shared, _| {
+            Ok(worker.saver.set_mark(&shared.disk, mark)?)
         })
     }
 
-    /// The disk, as it was named.
+    /// The name of the disk, as it was opened.
     #[must_use]
     pub fn name(&self) -> &str {
         self.shared.disk.name()
     }
 
-    /// Whether the disk is a file without a name: what it holds goes when nobody has it open any more.
+    /// Whether the disk is a deleted file: its data is gone when it is closed.
     #[must_use]
     pub fn is_deleted(&self) -> bool {
         self.shared.disk.is_deleted()
     }
 
-    /// Reads blocks from `block` on, one to each buffer. Those never written are zeros.
+    /// Reads blocks from `block` on, one to each buffer. Blocks that were never written are zeros.
     ///
     /// # Errors
-    /// If some are lost or beyond the end, or the disk does not give them. The buffers may hold anything then.
+    /// If some are lost or beyond the end, or the disk cannot read them. The content of the buffers is undefined then.
     pub fn read(&self, block: Block, buffers: &mut [Buffer]) -> Result<(), LiveError> {
         self.in_range(block, buffers.len() as u64)?;
         let mut done = 0;
         while done < buffers.len() {
-            // The lock is had for this one I/O.
+            // The lock is held for one I/O.
             let map = self.shared.map();
             let (at, rest) = (block.after(done as u64), &mut buffers[done..]);
             done += map.read_some(&self.shared, at, rest)?;
@@ -185,10 +187,9 @@ impl LiveDisk {
     /// Writes blocks from `block` on.
     ///
     /// # Errors
-    /// If they are beyond the end, there is no room for the map, or the disk fails. Some of the blocks may have been
-    /// written.
+    /// If they are beyond the end, the map has no room, or the disk fails. Some of the blocks may have been written then.
     pub fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), LiveError> {
-        self.counted(self.write_all(block, buffers))
+        self.count_refusal(self.write_all(block, buffers))
     }
 
     fn write_all(&self, block: Block, buffers: &[Buffer]) -> Result<(), LiveError> {
@@ -198,14 +199,14 @@ impl LiveDisk {
             return Ok(());
         }
         self.waiting.begin(block, count);
-        let works = self.begin(&range);
+        let worker = self.begin(&range);
         self.waiting.end(block, count);
-        let mut works = works?;
+        let mut worker = worker?;
         if let Err(what) = self.has_room(count) {
             return Err(LiveError::new(range, LiveErrorKind::Full, what));
         }
-        works.written.host_blocks += count;
-        // (Each zone that was finished takes a spare, and no work gives one back before it ends.)
+        worker.written.host_blocks += count;
+        // (With a limit on active zones: each finished zone needs a spare, and spares come back at the end of a work only.)
         let most = match self.shared.plan.max_active {
             0 => count,
             _ => self.shared.plan.capacity,
@@ -216,19 +217,19 @@ impl LiveDisk {
             let piece = next..until.min(range.end);
             let data = &buffers[(piece.start - block.0) as usize..(piece.end - block.0) as usize];
             next = piece.end;
-            self.run(&mut works, range.clone(), |works, shared, queue| {
+            self.run(&mut worker, range.clone(), |worker, shared, queue| {
                 let (block, count) = (Block(piece.start), piece.end - piece.start);
-                works.work(shared, Work::Write { block, count }, data, queue)
+                worker.work(shared, Work::Write { block, count }, data, queue)
             })?;
         }
         Ok(())
     }
 
-    /// Whether the map has room for it that so many blocks are written; if not, why.
+    /// Whether the map has room for a write of so many blocks; if not, why.
     fn has_room(&self, count: u64) -> Result<(), String> {
         let runs = self.shared.map().whereabouts.runs();
         let room = self.shared.plan.runs_max;
-        // (Cleaning may take some, too. Where each block may be a run of its own there is always room.)
+        // (Cleaning may need room, too. If there is room for each block as a run of its own, there is always room.)
         if room < self.blocks() && runs + count + 2 > room - room / 16 {
             return Err(format!(
                 "the map has {runs} runs of blocks that lie together, and room for {room}; trim some"
@@ -237,12 +238,12 @@ impl LiveDisk {
         Ok(())
     }
 
-    /// Gives blocks up: they may read as anything. Long trims let other works in between.
+    /// Trims blocks: they may read as anything. Other works run between the pieces of a long trim.
     ///
     /// # Errors
     /// If they are beyond the end, or the disk fails.
     pub fn trim(&self, block: Block, count: u64) -> Result<(), LiveError> {
-        self.counted(self.trim_all(block, count))
+        self.count_refusal(self.trim_all(block, count))
     }
 
     fn trim_all(&self, block: Block, count: u64) -> Result<(), LiveError> {
@@ -252,7 +253,7 @@ impl LiveDisk {
             let until = (next / chunk + 1).saturating_mul(chunk).min(end);
             let range = next..until;
             next = until;
-            // Where nothing is there is nothing to give up.
+            // (Blocks that are nowhere need no trim.)
             let is_empty = |map: &Map| {
                 map.whereabouts.first_somewhere(range.clone()).is_none()
                     && map.lost.blocks().first_in(range.clone()).is_none()
@@ -260,76 +261,76 @@ impl LiveDisk {
             if is_empty(&self.shared.map()) {
                 continue;
             }
-            let mut works = self.begin(&range)?;
+            let mut worker = self.begin(&range)?;
             let (block, count) = (Block(range.start), range.end - range.start);
-            self.run(&mut works, range, |works, shared, queue| {
-                works.work(shared, Work::Trim { block, count }, &[], queue)
+            self.run(&mut worker, range, |worker, shared, queue| {
+                worker.work(shared, Work::Trim { block, count }, &[], queue)
             })?;
         }
         Ok(())
     }
 
-    /// Makes durable what was written and trimmed before.
+    /// Makes all earlier writes and trims durable.
     ///
     /// # Errors
-    /// If that is not so of something that was written since the last flush that was without error.
+    /// If a write since the last successful flush is not durable.
     pub fn flush(&self) -> Result<(), LiveError> {
-        self.counted(self.flush_all())
+        self.count_refusal(self.flush_all())
     }
 
     fn flush_all(&self) -> Result<(), LiveError> {
-        let mut works = self.begin(&(0..0))?;
-        let done = self.run(&mut works, 0..0, |works, shared, _| works.commit(shared));
-        // (Whoever asked is told now.)
-        if std::mem::take(&mut works.owed) && done.is_ok() {
-            let last = works.last_failure.clone().unwrap_or_default();
+        let mut worker = self.begin(&(0..0))?;
+        let done = self.run(&mut worker, 0..0, |worker, shared, _| worker.commit(shared));
+        // (The flush itself went well, but the host has to learn of an earlier one that failed.)
+        if std::mem::take(&mut worker.owes_flush_error) && done.is_ok() {
+            let last = worker.last_failure.clone().unwrap_or_default();
             let what = format!("blocks that were written before are not durable, after: {last}");
             return Err(LiveError::new(0..0, LiveErrorKind::Disk, what));
         }
         done
     }
 
-    /// One work of idle time: of the translation, the repair of a zone, or one more try to read a block that was lost. Whether
+    /// One step of idle time: of the translation, the repair of a zone, or one more try to read a lost block. Returns whether
     /// there is more to do.
     ///
     /// # Errors
     /// If the disk fails.
     pub fn idle(&self) -> Result<bool, LiveError> {
-        let mut works = self.begin(&(0..0))?;
-        if works.executor.translation().wants_idle() {
-            self.run(&mut works, 0..0, |works, shared, queue| {
-                works.work(shared, Work::Idle, &[], queue)
+        let mut worker = self.begin(&(0..0))?;
+        if worker.executor.translation().wants_idle() {
+            self.run(&mut worker, 0..0, |worker, shared, queue| {
+                worker.work(shared, Work::Idle, &[], queue)
             })?;
-        } else if !works.table.flawed.is_empty() && !works.table.spares.is_empty() {
-            self.run(&mut works, 0..0, |works, shared, queue| works.mend(shared, queue))?;
-        } else if works.is_to_read_again(&self.shared) {
+        } else if !worker.table.flawed.is_empty() && !worker.table.spares.is_empty() {
+            self.run(&mut worker, 0..0, |worker, shared, queue| worker.mend(shared, queue))?;
+        } else if worker.is_to_read_again(&self.shared) {
             match self.has_room(1) {
-                Ok(()) => self.run(&mut works, 0..0, |works, shared, queue| {
-                    works.read_one_again(shared, queue)
+                Ok(()) => self.run(&mut worker, 0..0, |worker, shared, queue| {
+                    worker.read_one_again(shared, queue)
                 })?,
-                Err(_) => works.to_read_again.clear(),
+                Err(_) => worker.to_read_again.clear(),
             }
         }
-        let mends = !works.table.flawed.is_empty() && !works.table.spares.is_empty();
-        let tries = works.is_to_read_again(&self.shared);
-        Ok(works.executor.translation().wants_idle() || mends || tries)
+        let mends = !worker.table.flawed.is_empty() && !worker.table.spares.is_empty();
+        let tries = worker.is_to_read_again(&self.shared);
+        Ok(worker.executor.translation().wants_idle() || mends || tries)
     }
 
-    /// Flushes, and leaves a checkpoint, so that the next opening reads no log: the last call in order. (What is written
-    /// behind it is no worse off than otherwise.)
+    /// Flushes and writes a checkpoint, so that the next start reads no log: the last call of an end in order. (Later writes are
+    /// still allowed.)
     ///
     /// # Errors
-    /// If what was written is not durable.
+    /// If the writes are not durable.
     pub fn close(&self) -> Result<(), LiveError> {
-        let mut works = self.begin(&(0..0))?;
-        self.run(&mut works, 0..0, |works, shared, _| {
-            works.commit(shared)?;
-            if works.saver.log_used() > 0 { works.checkpoint(shared) } else { Ok(()) }
+        let mut worker = self.begin(&(0..0))?;
+        self.run(&mut worker, 0..0, |worker, shared, _| {
+            worker.commit(shared)?;
+            if worker.saver.log_used() > 0 { worker.checkpoint(shared) } else { Ok(()) }
         })
     }
 
-    /// Counts what the host is refused, but for its own mistakes.
-    fn counted(&self, outcome: Result<(), LiveError>) -> Result<(), LiveError> {
+    /// Counts failed calls of the host, except those beyond the end of the disk.
+    fn count_refusal(&self, outcome: Result<(), LiveError>) -> Result<(), LiveError> {
         if outcome.as_ref().is_err_and(|error| error.kind != LiveErrorKind::OutOfRange) {
             self.refused.fetch_add(1, Ordering::Relaxed);
         }
@@ -348,46 +349,46 @@ impl LiveDisk {
         }
     }
 
-    /// Waits for its turn to work, and puts right what a work before has left.
-    fn begin(&self, range: &Range<u64>) -> Result<MutexGuard<'_, Works>, LiveError> {
+    /// Waits for the turn of a work, and recovers from an earlier failure.
+    fn begin(&self, range: &Range<u64>) -> Result<MutexGuard<'_, Worker>, LiveError> {
         let failed = |what: String| Err(LiveError::new(range.clone(), LiveErrorKind::Failed, what));
-        let Ok(mut works) = self.in_turn() else {
+        let Ok(mut worker) = self.lock_worker() else {
             return failed(
                 "nothing is written until the disk is opened again, after a panic".into(),
             );
         };
-        match works.put_right(&self.shared) {
-            Ok(()) => Ok(works),
+        match worker.recover(&self.shared) {
+            Ok(()) => Ok(worker),
             Err(stop) => {
-                let first = works.failed.as_ref().map_or("", |failed| &failed.what);
+                let first = worker.failed.as_ref().map_or("", |failed| &failed.what);
                 failed(format!("nothing can be written, after: {first}; now: {stop}"))
             }
         }
     }
 
-    /// Waits until it is its turn.
-    fn in_turn(&self) -> LockResult<MutexGuard<'_, Works>> {
+    /// Waits for the turn of a work.
+    fn lock_worker(&self) -> LockResult<MutexGuard<'_, Worker>> {
         let _until_it_has_works = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        self.works.lock()
+        self.worker.lock()
     }
 
-    /// Works, once more if it stops half-way and that can be put right.
+    /// Runs a work; once more, if it fails half-way and the disk recovers.
     fn run(
         &self,
-        works: &mut Works,
+        worker: &mut Worker,
         range: Range<u64>,
-        work: impl Fn(&mut Works, &Shared, &dyn Queue) -> Result<(), Stop>,
+        work: impl Fn(&mut Worker, &Shared, &dyn Queue) -> Result<(), Stop>,
     ) -> Result<(), LiveError> {
         let (shared, queue) = (&self.shared, &self.waiting);
         let mut again = true;
         loop {
-            let done = work(works, shared, queue)
-                .and_then(|()| if works.is_to_commit() { works.commit(shared) } else { Ok(()) });
+            let done = work(worker, shared, queue)
+                .and_then(|()| if worker.is_to_commit() { worker.commit(shared) } else { Ok(()) });
             let Err(stop) = done else { return Ok(()) };
-            works.fail(shared, &stop);
-            let is_right = works.put_right(shared).is_ok();
-            // (What a flush that failed has taken with it does not come back.)
-            if !is_right || !again || stop.forgets() || works.owed {
+            worker.fail(shared, &stop);
+            let recovered = worker.recover(shared).is_ok();
+            // (After a failed flush there is no second try: writes that the disk has dropped do not come back.)
+            if !recovered || !again || stop.is_failed_flush() || worker.owes_flush_error {
                 let kind = match stop {
                     Stop::MapFull { .. } => LiveErrorKind::Full,
                     _ => LiveErrorKind::Disk,
@@ -399,8 +400,8 @@ impl LiveDisk {
     }
 }
 
-impl Works {
-    /// Whether so much waits for a commit that it is not left to the host.
+impl Worker {
+    /// Whether so much is uncommitted that the next flush of the host is not waited for.
     fn is_to_commit(&self) -> bool {
         let (table, log) = (&self.table, u64::from(self.saver.superblock().areas.log_pages));
         let waits = self.unlogged.len() as u64 + table.unlogged.len() as u64;

@@ -1,5 +1,5 @@
-//! Opening: the map is read, held against the disk's zones, and the translation opened from it. Then the disk is told that
-//! there is a new process, and the map is written anew: that makes whole what one of the copies lacked.
+//! Opening a disk: reads the map, compares it with the zones, and opens the translation from it. Then the superblock gets the
+//! epoch of this process, and the map is written anew, which repairs a damaged copy.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -17,7 +17,7 @@ use super::commit::records_of;
 use super::reading::Map;
 use super::telling::sum;
 use super::watched::Watched;
-use super::works::{Since, Source, Stop, Works};
+use super::worker::{Since, Source, Stop, Worker};
 use super::{LiveDisk, Plan, Shared, Waiting};
 use crate::bugs::{Bug, Seeded};
 use crate::error::OpenError;
@@ -27,25 +27,25 @@ use crate::status::WrittenStatus;
 use crate::whereabouts::Whereabouts;
 use crate::zones::{Survey, ends, in_zones, survey};
 
-/// Old copies of lost blocks that a map names at most, each of which may take two records more.
+/// The most old copies of lost blocks that a map names. Each may need two more records.
 const COPIES_MAX: u64 = 1024;
 
-/// What is on a disk. Nothing was written.
+/// The state of a disk, before anything is written.
 pub(crate) struct Found {
     pub(crate) superblock: Superblock,
-    /// What is wrong with each copy of the superblock.
+    /// The damage of each copy of the superblock.
     pub(crate) wrong: [Option<String>; 2],
     pub(crate) recovered: Recovered,
     pub(crate) survey: Survey,
-    /// What the map says is lost, and what the disk turned out not to have.
+    /// Blocks that are lost by the map, and those that the zones do not have.
     pub(crate) lost: Lost,
-    /// Of these, those that neither copy of the map says where they are.
+    /// Those of them whose places neither copy of the map has.
     pub(crate) given_up: Ranges,
     pub(crate) entry: &'static Entry,
     pub(crate) translation: Box<dyn Translation>,
 }
 
-/// Reads a map, holds it against the disk, and opens the translation.
+/// Reads the map, compares it with the zones, and opens the translation.
 pub(crate) fn find(
     disk: &dyn ZonedDisk,
     reading: Reading,
@@ -78,15 +78,15 @@ pub(crate) fn find(
     Ok(Found { superblock, wrong, recovered, survey, lost, given_up, entry, translation })
 }
 
-/// Whether a zone still has what was written to a block of it.
+/// Whether a zone still has the data of a block in it.
 fn is_there(reports: &[ZoneReport], superblock: &Superblock, at: Block) -> bool {
     let (zone, offset) = (at.0 / superblock.zone_blocks, at.0 % superblock.zone_blocks);
     let report = &reports[zone as usize];
     report.condition != Condition::Offline && report.write_pointer.is_none_or(|end| offset < end)
 }
 
-/// Nobody knows where some blocks and zones are: the blocks are lost, as are those in such zones, which are others from now
-/// on, empty.
+/// Gives up blocks and logical zones whose places neither copy of the map has: the blocks, and all blocks in those zones, are
+/// lost, and the zones get other physical ones, empty.
 fn give_up_unknown(
     recovered: &mut Recovered,
     superblock: &Superblock,
@@ -112,7 +112,7 @@ fn give_up_unknown(
     let can_be_used = |report: &&ZoneReport| {
         report.zone.0 >= superblock.conventional_zones && !named.contains(&report.zone.0)
     };
-    // (Best those that can be written. There are as many as were unknown.)
+    // (Writable zones first. There are at least as many as unknown ones.)
     let mut free: Vec<&ZoneReport> = reports.iter().filter(can_be_used).collect();
     free.sort_by_key(|report| report.condition.has_failed());
     for (logical, report) in unknown.zones.iter().zip(free) {
@@ -121,7 +121,7 @@ fn give_up_unknown(
     gone
 }
 
-/// The translation that a superblock names, opened from a map that was held against the disk.
+/// Opens the translation that the superblock names, from a map that was compared with the zones.
 fn translation(
     disk: &dyn ZonedDisk,
     superblock: &Superblock,
@@ -150,7 +150,7 @@ fn translation(
     Ok((entry, translation))
 }
 
-/// What the translation has to work with.
+/// The layout for the translation.
 pub(crate) fn layout(superblock: &Superblock) -> Layout {
     Layout {
         zone_blocks: superblock.zone_capacity_blocks,
@@ -185,7 +185,7 @@ pub(crate) fn open(
         runs_max: superblock.areas.records_max().saturating_sub(others),
         copies_max: COPIES_MAX.min(superblock.areas.records_max() / 64),
     };
-    let mut works = Works {
+    let mut worker = Worker {
         executor: carried_out(translation),
         table: survey.table,
         saver: Saver::new(superblock, bugs),
@@ -193,37 +193,37 @@ pub(crate) fn open(
         survives_power_cuts: entry.survives_power_cuts,
         touched: Ranges::default(),
         unflushed: Ranges::default(),
-        hosts: Ranges::default(),
+        unflushed_by_host: Ranges::default(),
         writing: 0..0,
-        gone_back: Ranges::default(),
-        owed: false,
+        reverted: Ranges::default(),
+        owes_flush_error: false,
         unlogged: Ranges::default(),
-        fresh: Ranges::default(),
+        unpublished_blocks: Ranges::default(),
         lost: Lost::default(),
         lost_now: Ranges::default(),
-        loss_unlogged: false,
+        lost_unlogged: false,
         to_read_again: lost_copies,
         written: WrittenStatus::default(),
         commits: 0,
-        points: 0,
+        commit_count: 0,
         checkpoints: 0,
-        beside_works: 0,
+        background_checkpoints: 0,
         failed: None,
         failures: 0,
         last_failure: None,
         done_before: Counters::default(),
-        on_the_way: Vec::new(),
+        buffers: Vec::new(),
         bugs,
     };
     let (map, reads_again) = (RwLock::new(map), AtomicBool::new(false));
     let shared = Shared { disk: Watched::new(disk), plan, map, reads_again };
-    if let Err(stop) = works.take_over(&shared) {
-        works.note(&stop, Since::Durable);
+    if let Err(stop) = worker.claim(&shared) {
+        worker.record_failure(&stop, Since::Durable);
     }
     Ok(LiveDisk {
         shared,
         turn: Mutex::new(()),
-        works: Mutex::new(works),
+        worker: Mutex::new(worker),
         waiting: Waiting::default(),
         refused: AtomicU64::new(0),
     })
@@ -235,15 +235,15 @@ fn carried_out(translation: Box<dyn Translation>) -> Executor<Source> {
     executor
 }
 
-impl Works {
-    fn take_over(&mut self, shared: &Shared) -> Result<(), Stop> {
-        // What a killed process wrote and did not flush may be in the disk's cache: the map that was read may name it.
+impl Worker {
+    fn claim(&mut self, shared: &Shared) -> Result<(), Stop> {
+        // The map that was read may name data that a killed process wrote and did not flush: it may be in the disk's cache only.
         shared.disk.flush()?;
         self.saver.claim(&shared.disk)?;
         self.checkpoint(shared)
     }
 
-    /// Has what readers know made durable, and the translation opened from it: a work that stopped half-way never was.
+    /// Makes the map of the readers durable, and opens the translation from it. That undoes a work that failed half-way.
     pub(super) fn roll_back(&mut self, shared: &Shared) -> Result<(), Stop> {
         let plan = &shared.plan;
         let reports = shared.disk.report(Zone(0), plan.zones)?;
@@ -271,11 +271,11 @@ impl Works {
         let with_copies = map.lost.zones(plan.zone_blocks);
         table.hold(with_copies.union(&self.table.holding).copied().collect());
         for range in held.lost.iter() {
-            self.loss_unlogged |= !map.lost.blocks().has(range.clone());
+            self.lost_unlogged |= !map.lost.blocks().has(range.clone());
             map.lost.insert(range);
         }
         drop(map);
-        self.begin_anew(translation);
+        self.restart(translation);
         self.table = table;
         if self.bugs.has(Bug::RolledBackInMemory) {
             return Ok(());
@@ -283,14 +283,14 @@ impl Works {
         self.commit(shared)
     }
 
-    /// The physical zones that readers know, and where their write pointers are.
+    /// The physical zones of the map of the readers, with their write pointers.
     fn zones_of_readers(&self, map: &Map, reports: &[ZoneReport], plan: &Plan) -> Vec<(u32, u32)> {
         let ends = ends(&map.whereabouts, map.physical.len(), plan.capacity);
         let zone = |(logical, end): (usize, u32)| {
             let physical = map.physical[logical];
             let pointer = match physical == self.table.physical[logical] {
                 true => self.table.pointers[logical],
-                // It has moved since, and the old one is as it was.
+                // The logical zone has moved since; the old physical zone has not changed.
                 false => reports[physical as usize].write_pointer.unwrap_or(0) as u32,
             };
             (physical, pointer.max(end).min(plan.capacity as u32))
@@ -298,9 +298,9 @@ impl Works {
         ends.into_iter().enumerate().map(zone).collect()
     }
 
-    /// Goes back to the map on the disk, as one who opens it: nobody knows what of later times is there.
-    pub(super) fn go_back(&mut self, shared: &Shared) -> Result<(), Stop> {
-        // If that still fails there is no use in reading.
+    /// Reverts to the map on the disk, as after a power cut: it is unknown which later writes the disk has.
+    pub(super) fn revert(&mut self, shared: &Shared) -> Result<(), Stop> {
+        // If flushes still fail, reading the map is of no use.
         shared.disk.flush()?;
         let damaged = |error: OpenError| match error {
             OpenError::Disk(error) => Stop::Disk(error),
@@ -312,28 +312,28 @@ impl Works {
             let mut map = shared.map_mut();
             self.to_read_again = lost.copies().map(|(block, _)| block).collect();
             *map = Map::new(recovered.whereabouts, &survey.table, lost);
-            self.hosts.iter().for_each(|range| self.gone_back.insert(range));
-            map.doubtful = self.gone_back.clone();
+            self.unflushed_by_host.iter().for_each(|range| self.reverted.insert(range));
+            map.doubtful = self.reverted.clone();
         }
-        // (Of what it is writing the host is told at once, and of what it wrote there before it is not.)
+        // (The host gets an error for the current write, but not yet for earlier ones.)
         if !self.bugs.has(Bug::FailedFlushForgiven) {
-            self.owed |= !self.hosts.is_empty();
+            self.owes_flush_error |= !self.unflushed_by_host.is_empty();
         }
-        self.begin_anew(translation);
+        self.restart(translation);
         self.table = survey.table;
-        self.loss_unlogged = false;
+        self.lost_unlogged = false;
         let written_blocks = self.saver.written_blocks;
         self.saver = Saver::new(superblock, self.bugs);
         self.saver.written_blocks = written_blocks;
-        self.take_over(shared)
+        self.claim(shared)
     }
 
-    /// Works begin anew, over a translation that knows of none.
-    fn begin_anew(&mut self, translation: Box<dyn Translation>) {
+    /// Begins with another translation, and forgets the work that has failed.
+    fn restart(&mut self, translation: Box<dyn Translation>) {
         self.done_before = sum(&self.done_before, self.executor.translation().counters());
         self.executor = carried_out(translation);
         self.touched.clear();
-        self.fresh.clear();
+        self.unpublished_blocks.clear();
         self.lost.clear();
         self.lost_now.clear();
         self.writing = 0..0;

@@ -1,8 +1,8 @@
-//! What readers know: where blocks lie, which zone is which, and what is lost.
+//! The map of the readers: the places of blocks, the physical zone of each logical one, and lost blocks.
 //!
-//! Works change it at a commit and at the end of a work only, so that a read in the middle of a work finds the old copies,
-//! which are still there: a translation gives them up only after a commit. A reader holds the lock while it reads. So once
-//! the map has changed nobody reads from a place that it no longer names, and the work may go on to destroy that.
+//! A work changes it only at a commit and at its end. So a read in the middle of a work finds the old copies, which are still
+//! there, as a translation gives them up only after a commit. A reader holds the lock during its I/O. So when the map has been
+//! changed, no read from a place that it no longer names is in flight, and the work may overwrite that place.
 
 use std::sync::atomic::Ordering;
 
@@ -18,14 +18,14 @@ use crate::lost::Lost;
 use crate::whereabouts::Whereabouts;
 use crate::zones::Table;
 
-/// See the module.
+/// The map of the readers.
 #[derive(Debug)]
 pub(super) struct Map {
     pub(super) whereabouts: Whereabouts,
     /// The physical zone of each logical one.
     pub(super) physical: Vec<u32>,
     pub(super) lost: Lost,
-    /// What was written before a flush failed, and not flushed: the disk may have older blocks there.
+    /// Blocks that were written and not flushed before a flush failed: the disk may have older data.
     pub(super) doubtful: Ranges,
 }
 
@@ -35,7 +35,7 @@ impl Map {
         Map { whereabouts, physical, lost, doubtful }
     }
 
-    /// Where a place is on the disk.
+    /// The block of the disk at a place.
     pub(super) fn on_disk(&self, plan: &Plan, place: Place) -> Option<Block> {
         match place {
             Place::Nowhere => None,
@@ -47,7 +47,7 @@ impl Map {
         }
     }
 
-    /// Reads the first of `buffers` from `block` on: as many as are one I/O. How many these were.
+    /// Reads blocks from `block` on by one I/O, and returns how many: at least one, at most as many as there are buffers.
     pub(super) fn read_some(
         &self,
         shared: &Shared,
@@ -91,7 +91,7 @@ impl Map {
         Ok(buffers.len())
     }
 
-    /// Reads a lost block where it was before it was to be moved.
+    /// Reads the old copy of a lost block, which has one.
     fn read_old_copy(
         &self,
         disk: &dyn ZonedDisk,

@@ -1,8 +1,8 @@
-//! The whole map is written anew while works go on: some pages of it with each commit.
+//! A new checkpoint, written in the background: some pages with each commit.
 //!
-//! What is written is the map as it is durable at that commit. What changes later behind the pages that are written is
-//! noted, and goes into the log behind the new checkpoint, in portions as well; when little is left, the next commit goes
-//! there, too, and from then on the new checkpoint counts. So no work waits for more than a few pages for each of its own.
+//! A page has the map as it is durable at that commit. Later changes of what the written pages say are remembered, and then
+//! written into the log of the new checkpoint, also in portions. When few are left, the next commit is written there, too, and
+//! from then on the new checkpoint is the map. So a work waits for only a few pages for each page of its own.
 
 use std::collections::BTreeSet;
 
@@ -14,44 +14,44 @@ use super::reading::Map;
 use crate::saved::{RECORDS, Record, Saver, lost_records, run_records};
 use crate::zones::Table;
 
-/// Records that are put together at a time.
+/// Records that are collected at a time.
 const AT_A_TIME: usize = 128 * RECORDS as usize;
 
-/// See the module.
+/// A checkpoint that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Rewriting {
-    /// Logical zones before this one are written, and blocks before that one.
+    /// The first logical zone and the first block that are not written yet.
     zone: u32,
     block: u64,
-    /// Records that come next, less than a page of them.
+    /// The next records, less than a page of them.
     rest: Vec<Record>,
     begun: bool,
-    /// All pages are.
+    /// Whether all pages are written.
     written: bool,
-    /// What has changed behind them.
-    zones_behind: BTreeSet<u32>,
-    behind: Ranges,
+    /// Zones and blocks that have changed since they were written.
+    changed_zones: BTreeSet<u32>,
+    changed_blocks: Ranges,
 }
 
 impl Rewriting {
-    /// Zones and blocks changed, and the map that says so is durable.
-    pub(super) fn note(&mut self, zones: &BTreeSet<u32>, blocks: &Ranges) {
-        self.zones_behind.extend(zones.range(..self.zone));
+    /// Remembers zones and blocks that have changed. The map with the changes is durable.
+    pub(super) fn remember(&mut self, zones: &BTreeSet<u32>, blocks: &Ranges) {
+        self.changed_zones.extend(zones.range(..self.zone));
         for range in blocks.iter() {
-            self.behind.insert(range.start..range.end.min(self.block));
+            self.changed_blocks.insert(range.start..range.end.min(self.block));
         }
     }
 
-    /// Whether the next commit can end it.
+    /// Whether the next commit can complete it.
     pub(super) fn is_nearly_done(&self, saver: &Saver) -> bool {
-        self.written && self.zones_behind.len() + self.behind.len() <= saver.portions().few
+        self.written && self.changed_zones.len() + self.changed_blocks.len() <= saver.portions().few
     }
 
-    /// What the log of the new checkpoint lacks, without what the commit under way says.
-    pub(super) fn behind(&self, table: &Table, map: &Map) -> Vec<Record> {
-        let zones = self.zones_behind.iter().map(|&logical| table.record(logical));
+    /// The records that the log of the new checkpoint lacks, without those of the commit that is being written.
+    pub(super) fn remaining_records(&self, table: &Table, map: &Map) -> Vec<Record> {
+        let zones = self.changed_zones.iter().map(|&logical| table.record(logical));
         let mut records: Vec<Record> = zones.collect();
-        for range in self.behind.iter() {
+        for range in self.changed_blocks.iter() {
             let pieces = map.whereabouts.pieces(range);
             records.extend(pieces.flat_map(|(block, piece)| run_records(block, piece)));
         }
@@ -60,8 +60,8 @@ impl Rewriting {
         records
     }
 
-    /// The map is durable: writes some more of it, about so many records. False if there is no room for it.
-    pub(super) fn go_on(
+    /// Writes about so many records more. The map is durable. Returns false if there is no room.
+    pub(super) fn advance(
         &mut self,
         shared: &Shared,
         table: &Table,
@@ -115,7 +115,7 @@ impl Rewriting {
             self.written = true;
             records.extend(lost_records(&map.lost));
             if records.is_empty() {
-                // The last page says that it is.
+                // (There has to be a last page, which marks the end.)
                 let last = map.whereabouts.blocks() - 1;
                 let pieces = map.whereabouts.pieces(last..last + 1);
                 records.extend(pieces.flat_map(|(block, piece)| run_records(block, piece)));
@@ -138,12 +138,12 @@ impl Rewriting {
         let map = shared.map();
         let mut records = Vec::new();
         while records.len() < count
-            && let Some(logical) = self.zones_behind.pop_first()
+            && let Some(logical) = self.changed_zones.pop_first()
         {
             records.push(table.record(logical));
         }
         while records.len() < count
-            && let Some(range) = self.behind.pop_first()
+            && let Some(range) = self.changed_blocks.pop_first()
         {
             for (block, piece) in map.whereabouts.pieces(range) {
                 records.extend(run_records(block, piece));

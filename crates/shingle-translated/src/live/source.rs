@@ -1,8 +1,8 @@
-//! What works move, and how it is read.
+//! Reading the blocks that works move.
 //!
-//! A block that a step reads is not read then, but when a later step writes it: until the next commit it stays where it is,
-//! as a zone that is reset meanwhile moves, and the old one is kept. After a commit it does if that was its newest copy.
-//! So however long a zone is, 512 KiB of it are in memory.
+//! A block is not read at the step that reads it, but when a later step writes it. Until the next commit it stays in place: a
+//! logical zone that is reset meanwhile gets another physical one, and the old one is kept. After a commit it stays in place if
+//! it was the newest copy. So only 512 KiB of a zone are in memory, however long the zone is.
 
 use std::ops::Range;
 
@@ -12,47 +12,49 @@ use shingle_translation::{Place, Step};
 use shingle_zoned::{Reason, ZonedDisk as _};
 
 use super::Shared;
-use super::works::{Source, Stop, Works};
+use super::worker::{Source, Stop, Worker};
 use crate::bugs::Bug;
 use crate::saved::Areas;
 
-/// What becomes of blocks that are in memory. Some of them, counted from the first, are gone: these are zeros.
+/// Writes blocks that are in memory. The ranges, counted from the first block, could not be read and are zeros.
 pub(super) type Writes<'a> =
-    dyn FnMut(&mut Works, &[Buffer], &[Range<u64>]) -> Result<(), Stop> + 'a;
+    dyn FnMut(&mut Worker, &[Buffer], &[Range<u64>]) -> Result<(), Stop> + 'a;
 
-impl Works {
-    /// The read under way: says where its blocks are.
+impl Worker {
+    /// Carries out a read: finds where its blocks are.
     pub(super) fn find(&mut self, shared: &Shared, from: Place) {
-        let point = self.points;
+        let commit = self.commit_count;
         let plan = &shared.plan;
         for (ahead, source) in (0..).zip(self.executor.data()) {
             let place = from.after(ahead);
             *source = match place {
                 Place::Nowhere => Source::Zeros,
-                Place::Buffer(at) => Source::Disk { at: plan.buffer_first.after(at), place, point },
+                Place::Buffer(at) => {
+                    Source::Disk { at: plan.buffer_first.after(at), place, commit }
+                }
                 Place::Native(at) => {
                     let (zone, offset) = plan.split(at);
                     match self.table.flawed.get(&zone) {
                         Some(&readable) if offset >= u64::from(readable) => Source::Gone,
                         _ => {
                             let physical = self.table.physical[zone as usize];
-                            Source::Disk { at: plan.on_disk(physical, offset), place, point }
+                            Source::Disk { at: plan.on_disk(physical, offset), place, commit }
                         }
                     }
                 }
             };
         }
         if !self.bugs.has(Bug::NobodysTaken) {
-            self.leave_nobodys(shared);
+            self.zero_unmapped(shared);
         }
     }
 
-    /// Of the read under way, host blocks that lie nowhere are zeros. A zone may have something where the translation looks for
-    /// them: what was appended, and failed before the map named it. Readers were told that it never was.
-    fn leave_nobodys(&mut self, shared: &Shared) {
-        let (map, blocks) = (shared.map(), self.blocks_under_way());
+    /// Host blocks of the read that the map has nowhere are zeros. A zone may have data where the translation looks for them: an
+    /// append that failed before the map named it. For readers that append never happened.
+    fn zero_unmapped(&mut self, shared: &Shared) {
+        let (map, blocks) = (shared.map(), self.blocks_of_action());
         for (source, block) in self.executor.data().iter_mut().zip(blocks) {
-            // (What moves in this work the map does not have yet.)
+            // (Blocks that this work has moved are not in the map yet.)
             if let Some(block) = block
                 && map.whereabouts.first(Block(block), 1).place == Place::Nowhere
                 && !self.touched.has(block..block + 1)
@@ -62,8 +64,8 @@ impl Works {
         }
     }
 
-    /// Gives `write` a part of the data of the action under way, 512 KiB at most.
-    pub(super) fn give(
+    /// Calls `write` with a part of the data of the current action, 512 KiB at most.
+    pub(super) fn with_data(
         &mut self,
         shared: &Shared,
         range: Range<usize>,
@@ -77,16 +79,16 @@ impl Works {
             let first = *first as usize;
             return write(self, &host[first..first + range.len()], &[]);
         }
-        let mut buffers = std::mem::take(&mut self.on_the_way);
+        let mut buffers = std::mem::take(&mut self.buffers);
         buffers.resize_with(buffers.len().max(range.len()), Buffer::default);
         let given = self
             .fetch(shared, range.clone(), host, &mut buffers[..range.len()])
             .and_then(|gone| write(self, &buffers[..range.len()], &gone));
-        self.on_the_way = buffers;
+        self.buffers = buffers;
         given
     }
 
-    /// Which of the blocks are gone.
+    /// Gets data into the buffers, and returns which blocks could not be read.
     fn fetch(
         &mut self,
         shared: &Shared,
@@ -118,7 +120,7 @@ impl Works {
                     };
                     let count = (0..).zip(sources).take_while(goes_on).count();
                     let there = &mut buffers[done..done + count];
-                    for part in self.read_what_is_there(shared, first, there)? {
+                    for part in self.read_or_zero(shared, first, there)? {
                         let ahead = range.start + done + part.start as usize;
                         self.lose(shared, ahead, first.after(part.start), part.end - part.start);
                         all_gone.push(done as u64 + part.start..done as u64 + part.end);
@@ -130,56 +132,57 @@ impl Works {
         Ok(all_gone)
     }
 
-    /// Reads blocks of the disk, and returns which of them, counted from the first, are gone for good; these are zeros. Of
-    /// what readers have not been told nobody knows whose it is, and it need not be lost: the work can be done once more,
-    /// from what it was made of.
-    pub(super) fn read_what_is_there(
+    /// Reads blocks of the disk, and returns which of them, counted from the first, could not be read; these are zeros. It is an
+    /// error if one of them was written since the map of the readers changed: the map does not say which block it is, and
+    /// nothing has to be lost, as the work can be done once more from its sources.
+    pub(super) fn read_or_zero(
         &self,
         shared: &Shared,
         from: Block,
         buffers: &mut [Buffer],
     ) -> Result<Vec<Range<u64>>, Stop> {
-        let gone = shared.read_what_is_there(from, buffers)?;
-        let is_fresh =
-            |part: &Range<u64>| self.fresh.first_in(from.0 + part.start..from.0 + part.end);
+        let gone = shared.read_or_zero(from, buffers)?;
+        let is_fresh = |part: &Range<u64>| {
+            self.unpublished_blocks.first_in(from.0 + part.start..from.0 + part.end)
+        };
         match gone.iter().find_map(is_fresh) {
-            Some(fresh) if !self.bugs.has(Bug::FreshTakenForZeros) => {
-                Err(Stop::FreshUnread(Block(fresh.start)))
+            Some(unpublished_blocks) if !self.bugs.has(Bug::FreshTakenForZeros) => {
+                Err(Stop::FreshUnread(Block(unpublished_blocks.start)))
             }
             _ => Ok(gone),
         }
     }
 
-    /// What was found before a commit is where the map has it now. If it has the block elsewhere, what was there may be given
-    /// up, and is nobody's.
+    /// Looks blocks that were found before a commit up again, in the map. If the map has a block elsewhere, its old place may be
+    /// given up, and the block needs no data.
     fn renew(&mut self, shared: &Shared, range: Range<usize>) {
-        let now = self.points;
+        let now = self.commit_count;
         let is_old =
-            |source: &Source| matches!(source, Source::Disk { point, .. } if *point != now);
+            |source: &Source| matches!(source, Source::Disk { commit, .. } if *commit != now);
         if !self.executor.data()[range.clone()].iter().any(is_old) {
             return;
         }
         let map = shared.map();
-        let blocks = self.blocks_under_way();
+        let blocks = self.blocks_of_action();
         for (source, block) in self.executor.data()[range.clone()].iter_mut().zip(&blocks[range]) {
-            let Source::Disk { place, point, .. } = *source else { continue };
-            if point == now {
+            let Source::Disk { place, commit, .. } = *source else { continue };
+            if commit == now {
                 continue;
             }
             let newest = block.map(|block| map.whereabouts.first(Block(block), 1).place);
             *source = match map.on_disk(&shared.plan, place) {
-                Some(at) if newest == Some(place) => Source::Disk { at, place, point: now },
+                Some(at) if newest == Some(place) => Source::Disk { at, place, commit: now },
                 _ => Source::Zeros,
             };
         }
     }
 
-    /// What of the action under way the host has just written is where it was written.
-    pub(super) fn hosts_are_there(&mut self) {
+    /// The current action is done: blocks of the host in it are not lost.
+    pub(super) fn host_data_is_written(&mut self) {
         if self.lost_now.is_empty() {
             return;
         }
-        let blocks = self.blocks_under_way();
+        let blocks = self.blocks_of_action();
         for (source, block) in self.executor.data().iter().zip(blocks) {
             if let (Source::Host(_), Some(block)) = (source, block) {
                 self.lost_now.remove(block..block + 1);
@@ -187,8 +190,8 @@ impl Works {
         }
     }
 
-    /// Whose the data of the action under way are.
-    fn blocks_under_way(&self) -> Vec<Option<u64>> {
+    /// The host blocks of the data of the current action.
+    fn blocks_of_action(&self) -> Vec<Option<u64>> {
         let of = |step: &Step| match *step {
             Step::Over { count, .. } => vec![None; count as usize],
             step => step.blocks().map(Some).collect(),
@@ -196,16 +199,16 @@ impl Works {
         self.executor.steps().iter().flat_map(of).collect()
     }
 
-    /// `count` blocks of the action under way, from `ahead` on, which lie at `from`, are gone: the host's blocks whose newest
-    /// copies were there are lost.
+    /// `count` blocks of the current action, from index `ahead` on, could not be read at `from`. Marks the host's blocks as lost
+    /// whose newest copies are there.
     fn lose(&mut self, shared: &Shared, ahead: usize, from: Block, count: u64) {
         let map = shared.map();
-        let blocks = self.blocks_under_way();
+        let blocks = self.blocks_of_action();
         for (at, block) in (0..count).zip(&blocks[ahead..]) {
             let Some(block) = *block else { continue };
             let newest = map.whereabouts.first(Block(block), 1).place;
             if map.on_disk(&shared.plan, newest) == Some(from.after(at)) {
-                // (A place of the buffer is written again soon.)
+                // (A place of the buffer is overwritten soon.)
                 let stays = matches!(newest, Place::Native(_));
                 self.lose_block(block, stays.then_some(from.after(at)));
             }
@@ -214,9 +217,8 @@ impl Works {
 }
 
 impl Shared {
-    /// Reads blocks of the disk for works, and returns which of them, counted from the first, are gone for good; these are
-    /// zeros.
-    pub(super) fn read_what_is_there(
+    /// Reads blocks of the disk, and returns which of them, counted from the first, could not be read; these are zeros.
+    pub(super) fn read_or_zero(
         &self,
         from: Block,
         buffers: &mut [Buffer],
@@ -224,7 +226,7 @@ impl Shared {
         let mut gone = Vec::new();
         let mut done = 0;
         while done < buffers.len() {
-            // (Reads may cross zones, but one of these may be offline.)
+            // (A read may cross zones. It is split, as one of the zones may be offline.)
             let at = from.after(done as u64);
             let in_zone = (self.plan.zone_blocks - at.0 % self.plan.zone_blocks) as usize;
             let count = in_zone.min(buffers.len() - done).min(IO_PAGES_MAX);
@@ -249,7 +251,8 @@ impl Shared {
         Ok(gone)
     }
 
-    /// Reads one block. False if it cannot be read and others can: then it is the block, and not the disk, that has failed.
+    /// Reads one block, in three tries. Returns false if only this block cannot be read; if the disk reads nothing at all, that is
+    /// an error.
     fn read_alone(&self, at: Block, buffer: &mut Buffer) -> Result<bool, Stop> {
         let mut read = || self.disk.read(at, std::slice::from_mut(buffer));
         let Err(error) = read().or_else(|_| read()).or_else(|_| read()) else { return Ok(true) };
@@ -262,7 +265,7 @@ impl Shared {
         Err(error.into())
     }
 
-    /// Whether the disk reads anything at all.
+    /// Tests whether the disk reads anything at all: one of the superblocks.
     pub(super) fn answers(&self) -> Result<(), Stop> {
         let mut buffers = [Buffer::default()];
         let superblocks = Areas::superblocks(self.plan.conventional_blocks);

@@ -1,4 +1,4 @@
-//! How a translated disk is doing, as it says itself.
+//! The status of a translated disk.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -10,27 +10,27 @@ use super::LiveDisk;
 use crate::status::{BufferStatus, MapStatus, Progress, Status, WrittenStatus, ZonesStatus};
 
 impl LiveDisk {
-    /// How it is now. It waits for the work under way.
+    /// The current status. Waits until the work under way is done.
     #[must_use]
     pub fn status(&self) -> Status {
-        let works = self.in_turn().unwrap_or_else(PoisonError::into_inner);
+        let worker = self.lock_worker().unwrap_or_else(PoisonError::into_inner);
         let (plan, map) = (&self.shared.plan, self.shared.map());
-        let (translation, table) = (works.executor.translation(), &works.table);
-        let (held, before) = (translation.held(), &works.done_before);
+        let (translation, table) = (worker.executor.translation(), &worker.table);
+        let (held, before) = (translation.held(), &worker.done_before);
         let counters = &sum(before, translation.counters());
         let zones = |wanted: &dyn Fn(u64) -> bool| {
             table.pointers.iter().filter(|pointer| wanted(u64::from(**pointer))).count() as u32
         };
-        let log_pages = works.saver.superblock().areas.log_pages;
+        let log_pages = worker.saver.superblock().areas.log_pages;
         Status {
             translation: plan.translation.clone(),
             params: plan.params.clone(),
             uuid: Uuid::from_bytes(plan.uuid).to_string(),
             blocks: plan.blocks,
-            failed: works.failed.as_ref().map(|failed| failed.what.clone()),
-            failures: works.failures,
+            failed: worker.failed.as_ref().map(|failed| failed.what.clone()),
+            failures: worker.failures,
             refused: self.refused.load(Ordering::Relaxed),
-            last_failure: works.last_failure.clone(),
+            last_failure: worker.last_failure.clone(),
             buffer: BufferStatus { blocks: plan.buffer_blocks, used: held.used, live: held.blocks },
             zones: ZonesStatus {
                 empty: zones(&|pointer| pointer == 0),
@@ -45,19 +45,19 @@ impl LiveDisk {
             cleanings: counters.cleanings.max(counters.victims),
             cleaned_blocks: counters.evicted_blocks + counters.moved_blocks,
             wants_idle: translation.wants_idle(),
-            written: WrittenStatus { map_blocks: works.saver.written_blocks, ..works.written },
+            written: WrittenStatus { map_blocks: worker.saver.written_blocks, ..worker.written },
             map: MapStatus {
                 runs: map.whereabouts.runs(),
                 runs_max: plan.runs_max,
                 memory_bytes: map.whereabouts.memory_bytes()
                     + table.memory_bytes()
                     + 4 * map.physical.capacity() as u64,
-                generation: works.saver.superblock().generation,
-                log_pages: works.saver.log_used().into(),
+                generation: worker.saver.superblock().generation,
+                log_pages: worker.saver.log_used().into(),
                 log_pages_max: log_pages.into(),
-                commits: works.commits,
-                checkpoints: works.checkpoints,
-                checkpoints_beside_works: works.beside_works,
+                commits: worker.commits,
+                checkpoints: worker.checkpoints,
+                checkpoints_beside_works: worker.background_checkpoints,
             },
             lost_ranges: map.lost.blocks().starts_and_counts(),
             doubtful_ranges: map.doubtful.starts_and_counts(),
@@ -65,7 +65,7 @@ impl LiveDisk {
         }
     }
 
-    /// Whether works get on. It waits for nothing.
+    /// Whether works make progress. Never waits.
     #[must_use]
     pub fn progress(&self) -> Progress {
         let (begun, done) = self.shared.disk.ios();
@@ -73,7 +73,7 @@ impl LiveDisk {
     }
 }
 
-/// What two translations have done, of that which is told.
+/// The sum of the counters of two translations, of those that the status shows.
 pub(super) fn sum(one: &Counters, other: &Counters) -> Counters {
     Counters {
         cleanings: one.cleanings + other.cleanings,

@@ -1,11 +1,12 @@
-//! Who waits for a turn to write: a translation that cleans may ask, and does not move what is about to be overwritten.
+//! Writes that wait for their turn. A translation asks for them while it cleans, so as not to move blocks that are about to be
+//! overwritten.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use shingle_core::units::Block;
 use shingle_translation::Queue;
 
-/// Writes that wait: the first block of each, and how many.
+/// The waiting writes: first block and number of blocks of each.
 #[derive(Default)]
 pub(super) struct Waiting(Mutex<Vec<(Block, u64)>>);
 
@@ -14,7 +15,7 @@ impl Waiting {
         self.list().push((block, count));
     }
 
-    /// It has its turn.
+    /// The write does not wait any more.
     pub(super) fn end(&self, block: Block, count: u64) {
         let mut list = self.list();
         if let Some(mine) = list.iter().position(|waits| *waits == (block, count)) {

@@ -1,4 +1,4 @@
-//! The disk as works have it: their I/Os are counted, so that one can see from outside whether they get on.
+//! The disk for works: their I/Os are counted, so that the status can tell whether they make progress.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,12 +18,12 @@ impl Watched {
         Watched { disk, begun: AtomicU64::new(0), done: AtomicU64::new(0) }
     }
 
-    /// For readers, who are not counted.
+    /// The disk for readers, without counting.
     pub(super) fn for_readers(&self) -> &dyn ZonedDisk {
         &*self.disk
     }
 
-    /// I/Os begun and I/Os done, failed ones too.
+    /// The numbers of I/Os begun and of I/Os done, with those that failed.
     pub(super) fn ios(&self) -> (u64, u64) {
         let done = self.done.load(Ordering::Acquire);
         (self.begun.load(Ordering::Acquire), done)

@@ -1,4 +1,4 @@
-//! Works: actions of the executor as I/O on zones that move.
+//! Carrying out works: the actions of the executor become I/O on physical zones.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -17,73 +17,73 @@ use crate::saved::Saver;
 use crate::status::WrittenStatus;
 use crate::zones::Table;
 
-/// What makes works: one at a time has it.
-pub(super) struct Works {
+/// The state of works, behind a lock: one work at a time.
+pub(super) struct Worker {
     pub(super) executor: Executor<Source>,
     pub(super) table: Table,
     pub(super) saver: Saver,
-    /// The next checkpoint, as far as it is written.
+    /// The next checkpoint, while it is being written.
     pub(super) rewriting: Option<Rewriting>,
-    /// Whether the translation gives a zone up only after a commit.
+    /// Whether the translation itself gives a zone up only after a commit.
     pub(super) survives_power_cuts: bool,
-    /// Host blocks whose place may be another one since readers were told.
+    /// Host blocks whose place may have changed since the map of the readers was changed.
     pub(super) touched: Ranges,
-    /// Host blocks that were moved or written since the last commit: a flush that fails leaves open what they are.
+    /// Host blocks that were moved or written since the last commit. If a flush fails, it is unknown what they hold.
     pub(super) unflushed: Ranges,
-    /// Of these, those that the host has written: the durable map has older ones.
-    pub(super) hosts: Ranges,
-    /// What the host is writing.
+    /// Those of them that the host has written: the durable map has older data.
+    pub(super) unflushed_by_host: Ranges,
+    /// The blocks that the host is writing.
     pub(super) writing: Range<u64>,
-    /// What the host had written when a flush failed, and has not written anew: the disk has older ones.
-    pub(super) gone_back: Ranges,
-    /// The host has not been told of that: its next flush fails.
-    pub(super) owed: bool,
-    /// Host blocks that lie elsewhere than the durable map has them.
+    /// Blocks that the host had written when a flush failed, and has not written anew: the disk has older data.
+    pub(super) reverted: Ranges,
+    /// The host has not got an error for them yet, so its next flush fails.
+    pub(super) owes_flush_error: bool,
+    /// Host blocks whose place differs from that in the durable map.
     pub(super) unlogged: Ranges,
-    /// Blocks of the disk that were written since readers were told: the map does not say whose they are.
-    pub(super) fresh: Ranges,
-    /// Blocks lost in the work under way: readers have not been told.
+    /// Blocks of the disk that were written since the map of the readers was changed, so the map does not name them.
+    pub(super) unpublished_blocks: Ranges,
+    /// Blocks lost in the current work, which the map of the readers does not say yet.
     pub(super) lost: Lost,
-    /// Blocks lost in the work under way that the host has not written since: that it has written them before is no help.
+    /// Blocks lost in the current work and not written by the host since they were lost. (A write before does not help.)
     pub(super) lost_now: Ranges,
-    /// The durable map has other lost blocks, or other old copies of them.
-    pub(super) loss_unlogged: bool,
-    /// Lost blocks whose old copies are to be read once more in idle time.
+    /// Whether lost blocks or their old copies have changed since the last commit.
+    pub(super) lost_unlogged: bool,
+    /// Lost blocks whose old copies are to be tried in idle time.
     pub(super) to_read_again: BTreeSet<u64>,
     pub(super) written: WrittenStatus,
     pub(super) commits: u64,
-    /// How often what was moved before became durable: from then on it may be given up.
-    pub(super) points: u64,
+    /// The number of commits. At each, moved blocks become durable, and their old places may be overwritten from then on.
+    pub(super) commit_count: u64,
     pub(super) checkpoints: u64,
-    /// Of these, those that were written while works went on.
-    pub(super) beside_works: u64,
-    /// What failed, until it is put right.
+    /// Those of them that were written in the background.
+    pub(super) background_checkpoints: u64,
+    /// The failure from which the disk has not recovered yet.
     pub(super) failed: Option<Failure>,
-    /// How often something failed, and what did last.
+    /// The number of failures, and the last one.
     pub(super) failures: u64,
     pub(super) last_failure: Option<String>,
-    /// What translations before this one have done, since the disk was opened.
+    /// The counters of earlier translations since the disk was opened.
     pub(super) done_before: Counters,
-    /// Blocks on their way from one place of the disk to another, 512 KiB at most.
-    pub(super) on_the_way: Vec<Buffer>,
+    /// Memory for blocks that are moved, 512 KiB at most.
+    pub(super) buffers: Vec<Buffer>,
     pub(super) bugs: Seeded,
 }
 
-/// What the memory of the executor holds of a block: where its data are, as long as the work lasts.
+/// Where the data of a block is during a work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Source {
-    /// Nothing: zeros.
+    /// Nowhere: the data is zeros.
     #[default]
     Zeros,
-    /// What a zone that has failed did not have. It was lost then.
+    /// In the unreadable part of a failed zone: the block was lost before.
     Gone,
-    /// So many blocks into what the host writes.
+    /// In the data that the host writes, at this index.
     Host(u32),
-    /// A block of the disk, what place of the translation's that was, and how often the map had become durable then.
-    Disk { at: Block, place: Place, point: u64 },
+    /// On the disk, with the place of the translation and the number of commits at that time.
+    Disk { at: Block, place: Place, commit: u64 },
 }
 
-/// Why a work cannot go on.
+/// Why a work failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Stop {
     #[error(transparent)]
@@ -103,35 +103,35 @@ pub(super) enum Stop {
 }
 
 impl Stop {
-    /// Whether another zone was needed, and there was none.
+    /// Whether a spare zone was needed, and there was none.
     pub(super) fn lacks_spare(&self) -> bool {
         matches!(self, Stop::NoSpare(_) | Stop::NoSpareAfter(_))
     }
 
-    /// Whether a flush failed: what was to be durable may be gone.
-    pub(super) fn forgets(&self) -> bool {
+    /// Whether a flush failed: acknowledged writes may be lost.
+    pub(super) fn is_failed_flush(&self) -> bool {
         matches!(self, Stop::Disk(error) if error.operation == Operation::Flush)
     }
 }
 
-/// From where works can go on.
+/// The state that recovery begins with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Since {
-    /// From what readers know.
+    /// The map of the readers.
     Published,
-    /// From the durable map.
+    /// The durable map.
     Durable,
 }
 
-/// What failed and is not put right.
+/// A failure from which the disk has not recovered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Failure {
     pub(super) what: String,
     pub(super) since: Since,
 }
 
-impl Works {
-    /// Does a work. If it stops half-way, the translation is ahead of the disk: see `failing.rs`.
+impl Worker {
+    /// Carries out a work. If it fails half-way, the translation is ahead of the disk: see `failing.rs`.
     pub(super) fn work(
         &mut self,
         shared: &Shared,
@@ -142,7 +142,7 @@ impl Works {
         self.prepare(shared)?;
         self.lost_now.clear();
         self.writing = work.writes();
-        self.hosts.insert(work.writes());
+        self.unflushed_by_host.insert(work.writes());
         let sources: Vec<Source> = (0..data.len() as u32).map(Source::Host).collect();
         self.executor.begin(work, &sources);
         while let Some(action) = self.executor.next(queue) {
@@ -155,7 +155,7 @@ impl Works {
                 let range = block.0..block.0 + count;
                 self.touch(range.clone());
                 if let Work::Trim { .. } = work {
-                    self.hosts.remove(range.clone());
+                    self.unflushed_by_host.remove(range.clone());
                 }
                 self.publish(shared, Some(range));
             }
@@ -175,12 +175,12 @@ impl Works {
             Action::Write { at, .. } => {
                 self.touch_steps();
                 self.put(shared, at, host)?;
-                self.hosts_are_there();
+                self.host_data_is_written();
             }
             Action::Append { zone, .. } => {
                 self.touch_steps();
                 self.append(shared, zone, host)?;
-                self.hosts_are_there();
+                self.host_data_is_written();
             }
             Action::Reset { zone } => self.reset(shared, zone.0)?,
             Action::Commit => self.commit(shared)?,
@@ -188,16 +188,16 @@ impl Works {
         Ok(())
     }
 
-    /// The blocks of the action under way may lie elsewhere from now on.
+    /// The current action may change the places of its blocks.
     fn touch_steps(&mut self) {
-        let Works { executor, touched, unflushed, .. } = self;
+        let Worker { executor, touched, unflushed, .. } = self;
         for range in executor.steps().iter().map(|step| step.blocks()) {
             touched.insert(range.clone());
             unflushed.insert(range);
         }
     }
 
-    /// Writes the data of the action under way into the buffer.
+    /// Writes the data of the current action into the buffer.
     fn put(&mut self, shared: &Shared, at: u64, host: &[Buffer]) -> Result<(), Stop> {
         let count = self.executor.data().len();
         let mut ahead = 0;
@@ -205,16 +205,16 @@ impl Works {
             let range = ahead..count.min(ahead + IO_PAGES_MAX);
             let at = shared.plan.buffer_first.after(at + ahead as u64);
             ahead = range.end;
-            self.give(shared, range, host, &mut |works, data, gone| {
-                // What is gone is not written: the durable map may name an older copy there, and does not say yet that the
-                // block is lost.
-                let gone = if works.bugs.has(Bug::LostWrittenAsZeros) { &[] } else { gone };
+            self.with_data(shared, range, host, &mut |worker, data, gone| {
+                // Unreadable blocks are not written: the durable map may name an older copy there, and does not say yet
+                // that the block is lost.
+                let gone = if worker.bugs.has(Bug::LostWrittenAsZeros) { &[] } else { gone };
                 for part in without(data.len() as u64, gone) {
                     let (at, data) =
                         (at.after(part.start), &data[part.start as usize..part.end as usize]);
                     shared.disk.write(at, data)?;
-                    works.fresh.insert(at.0..at.0 + data.len() as u64);
-                    works.written.buffer_blocks += data.len() as u64;
+                    worker.unpublished_blocks.insert(at.0..at.0 + data.len() as u64);
+                    worker.written.buffer_blocks += data.len() as u64;
                 }
                 Ok(())
             })?;
@@ -222,7 +222,7 @@ impl Works {
         Ok(())
     }
 
-    /// Appends the data of the action under way to a zone.
+    /// Appends the data of the current action to a zone.
     fn append(&mut self, shared: &Shared, zone: Zone, host: &[Buffer]) -> Result<(), Stop> {
         let logical = zone.0;
         self.repair(shared, logical)?;
@@ -231,8 +231,8 @@ impl Works {
         while ahead < count {
             let range = ahead..count.min(ahead + IO_PAGES_MAX);
             ahead = range.end;
-            self.give(shared, range, host, &mut |works, data, _| {
-                works.append_piece(shared, logical, data)
+            self.with_data(shared, range, host, &mut |worker, data, _| {
+                worker.append_piece(shared, logical, data)
             })?;
         }
         Ok(())
@@ -250,7 +250,7 @@ impl Works {
                     self.table.set_pointer(logical, pointer + data.len() as u32);
                     return Ok(());
                 }
-                // Something of the piece may have been written, or the zone has failed: it goes on elsewhere.
+                // A part of the piece may have been written, or the zone has failed: another zone takes it.
                 Err(error) if again && !is_limit(&error) && self.is_readable(shared, logical) => {
                     again = false;
                     self.table.is_flawed(logical, pointer, shared.plan.capacity);
@@ -264,10 +264,10 @@ impl Works {
         }
     }
 
-    /// `count` blocks of a physical zone, from `first` on, were written.
+    /// Notes that `count` blocks of a physical zone, from `first` on, were written.
     pub(super) fn is_in_zone(&mut self, shared: &Shared, physical: u32, first: u32, count: u32) {
         let at = shared.plan.on_disk(physical, first.into());
-        self.fresh.insert(at.0..at.0 + u64::from(count));
+        self.unpublished_blocks.insert(at.0..at.0 + u64::from(count));
         self.written.zone_blocks += u64::from(count);
         if u64::from(first + count) == shared.plan.capacity {
             self.table.is_not_active(physical);
@@ -280,8 +280,8 @@ impl Works {
         report.is_ok_and(|zones| zones.iter().any(|zone| zone.condition != Condition::Offline))
     }
 
-    /// Gives a logical zone that is reset another physical one. Without a spare, and only if the durable map needs nothing of
-    /// it, as the translation has made sure, the same.
+    /// Resets a logical zone: it gets another physical zone. If there is no spare, the same one is reset, but only if the durable
+    /// map needs nothing in it, which the translation makes sure of.
     fn reset(&mut self, shared: &Shared, logical: u32) -> Result<(), Stop> {
         let physical = self.table.physical[logical as usize];
         let in_place = self.bugs.has(Bug::ZoneRewrittenInPlace);
@@ -305,7 +305,7 @@ impl Works {
         Ok(())
     }
 
-    /// A spare zone, empty. Those that cannot be reset are none.
+    /// Takes a spare zone and resets it. Zones that cannot be reset are bad.
     pub(super) fn take_spare(&mut self, shared: &Shared) -> Option<u32> {
         while let Some(spare) = self.table.spares.pop_first() {
             if self.reset_zone(shared, spare).is_ok() {
@@ -317,20 +317,20 @@ impl Works {
     }
 }
 
-/// What of `count` blocks is not `gone`.
+/// The ranges of `count` blocks without those that are `gone`.
 fn without(count: u64, gone: &[Range<u64>]) -> impl Iterator<Item = Range<u64>> {
     let starts = std::iter::once(0).chain(gone.iter().map(|part| part.end));
     let ends = gone.iter().map(|part| part.start).chain(std::iter::once(count));
     starts.zip(ends).map(|(start, end)| start..end).filter(|part| !part.is_empty())
 }
 
-/// Whether a zone was not written because too many others are active: it is as good as before.
+/// Whether a write failed only because of the limit on open or active zones: the zone is not damaged.
 pub(super) fn is_limit(error: &ZonedError) -> bool {
     matches!(error.reason, Reason::TooManyActive { .. } | Reason::TooManyOpen { .. })
 }
 
 impl Plan {
-    /// The zone of a native place, and how far into it the place is.
+    /// The logical zone of a native place, and the offset in it.
     pub(super) fn split(&self, at: u64) -> (u32, u64) {
         ((at / self.capacity) as u32, at % self.capacity)
     }
