@@ -1,4 +1,4 @@
-//! Memory for one block at a time, aligned as direct I/O wants it: what the blocks of a real store are.
+//! The memory of one block in a real store, aligned for direct I/O.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ impl Default for Aligned {
     }
 }
 
-/// A block of memory on its way.
+/// A block of memory that is passed between the engine and its I/O.
 pub type Buffer = Box<Aligned>;
 
 /// A block of zeros.

@@ -1,14 +1,16 @@
-//! Mistakes one could make, each behind a switch of test builds: the crash tests must find every one.
+//! Seeded bugs: deliberate mistakes that only test builds can switch on. The crash tests must find
+//! each of them.
 
-/// The type `Bug` of the crate that lists them here, and `Seeded`, the one that is made: none, without the feature `bugs` of that
-/// crate. What each leaves out is where it is asked for. Those behind `harmless` look like mistakes and are none.
+/// Defines the type `Bug` with the mistakes listed, and `Seeded`, which holds the one that is
+/// switched on. Without the feature `bugs` of the calling crate none is. The code that asks for a
+/// bug shows what the bug leaves out. Bugs behind `harmless` look like mistakes but are none.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! bugs {
     ($($bug:ident),* $(,)? $(; harmless: $($harmless:ident),*)?) => {
-        /// A mistake.
+        /// A seeded mistake.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        #[allow(missing_docs)] // the names say it
+        #[allow(missing_docs)] // the names describe them
         pub enum Bug {
             $($bug,)*
             $($($harmless,)*)?
@@ -18,11 +20,11 @@ macro_rules! bugs {
             /// All mistakes.
             pub const ALL: &[Bug] = &[$(Bug::$bug),*];
 
-            /// What looks like a mistake and is none: the crash tests must find nothing.
+            /// Changes that look like mistakes but are none: the crash tests must find nothing.
             pub const HARMLESS: &[Bug] = &[$($(Bug::$harmless),*)?];
         }
 
-        /// The mistake that is made, if one is. Each part that can make some has its own.
+        /// The seeded mistake of one part of the code, if any.
         #[derive(Clone, Copy, Default, Debug)]
         pub(crate) struct Seeded(Option<Bug>);
 
@@ -32,13 +34,13 @@ macro_rules! bugs {
                 Seeded(bug.filter(|_| cfg!(feature = "bugs")))
             }
 
-            /// Whether the mistake is made; never, outside of test builds.
+            /// Whether `bug` is switched on. Always false outside of test builds.
             #[inline]
             pub(crate) fn has(self, bug: Bug) -> bool {
                 cfg!(feature = "bugs") && self.0 == Some(bug)
             }
 
-            /// Whether any mistake is made.
+            /// Whether any bug is switched on.
             #[inline]
             pub(crate) fn are_made(self) -> bool {
                 cfg!(feature = "bugs") && self.0.is_some()

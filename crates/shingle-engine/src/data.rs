@@ -1,52 +1,54 @@
-//! What the content of a block is in memory: bytes in a store, a version number where only order and time
-//! count.
+//! The content of a block in memory: bytes in a real store, a version number in a simulation, where
+//! only order and time count.
 
 use std::ops::Range;
 
 use crate::format::Page;
 
-/// The content of one block, as an engine handles it. Its records on the SSD are the same whatever it is.
+/// The content of one block, as the engine handles it. Records on the SSD are the same for every
+/// type of content.
 pub trait Data: Sized {
-    /// What all blocks of a command bring, or what a read gets.
+    /// The data that a whole command carries: what a write brings, or what a read returns.
     type Payload: Default + Clone;
 
-    /// Whether anybody reads pages of metadata. Otherwise none is encoded, and [`Data::set_page`] gets zeros.
+    /// Whether pages of metadata are ever read back. If not, none is encoded, and
+    /// [`Data::set_page`] gets zeros.
     const HAS_PAGES: bool = true;
 
     /// A block of zeros.
     fn zeroed() -> Self;
 
-    /// Room for what a read of so many bytes gets.
+    /// Allocates the result of a read of `bytes` bytes.
     fn room(bytes: u64) -> Self::Payload;
 
-    /// Whether a write of so many bytes can bring this.
+    /// Whether `payload` is valid for a write of `bytes` bytes.
     fn fits(payload: &Self::Payload, bytes: u64) -> bool;
 
-    /// These bytes of the block become those of `payload` from its byte `at` on.
+    /// Copies `payload`, from its byte `at` on, to `part` of the block.
     fn write(&mut self, part: Range<usize>, payload: &Self::Payload, at: usize);
 
-    /// These bytes of the block become zeros.
+    /// Zeroes `part` of the block.
     fn clear(&mut self, part: Range<usize>);
 
-    /// These bytes of the block go into `payload`, from its byte `at` on.
+    /// Copies `part` of the block to `payload`, from its byte `at` on.
     fn read(&self, part: Range<usize>, payload: &mut Self::Payload, at: usize);
 
     /// CRC-32C of the block.
     fn crc(&self) -> u32;
 
-    /// The block becomes a page of metadata.
+    /// Replaces the block by a page of metadata.
     fn set_page(&mut self, page: &Page);
 }
 
-/// Blocks of memory that nobody uses, so that I/O need not ask the allocator each time.
+/// Unused blocks of memory, kept so that I/O need not call the allocator each time.
 pub(crate) struct Pool<D> {
     idle: Vec<D>,
 }
 
-/// 16 MiB at most.
+/// At most 16 MiB.
 const IDLE_MAX: usize = 4096;
 
-/// A copy has none: it is memory, and nothing is in it.
+/// A copy starts empty: a pool only caches memory.
 impl<D> Clone for Pool<D> {
     fn clone(&self) -> Pool<D> {
         Pool::default()
@@ -60,7 +62,7 @@ impl<D> Default for Pool<D> {
 }
 
 impl<D: Data> Pool<D> {
-    /// One with anything in it.
+    /// Returns a block with arbitrary content.
     pub(crate) fn take(&mut self) -> D {
         self.idle.pop().unwrap_or_else(D::zeroed)
     }

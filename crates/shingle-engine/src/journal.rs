@@ -1,14 +1,15 @@
-//! The journal: what changes is written down before it counts.
+//! The journal: each change is recorded before it takes effect.
 //!
-//! A record is given in once the data it speaks of is written. [`Journal::seal`] makes pages of
-//! records. What a flush that began later covers is committed. Frames that were given up are free
-//! again one commit later still: until the SSD itself says that a page was flushed, recovery asks the
-//! frames whether to believe it, and goes back to what was before where they disagree.
+//! A record is added after the data that it describes is written. [`Journal::seal`] makes pages of
+//! the records. Pages are committed by a flush that begins after they are written. Released frames
+//! are free one commit later: until the SSD itself records that a page was flushed, recovery reads
+//! the frames to check the records, and returns to the older version where they do not match.
 //!
 //! Pages of the table and the superblock are written twice, one copy after the other with a flush
-//! between, and count as written when both are safe: at no time does one damaged place lose anything.
+//! between. They count as written when both are durable: at no time can one damaged place lose
+//! anything.
 //!
-//! Nothing here does I/O: whoever owns a journal carries out its [`Write`]s and tells what is done.
+//! The journal does no I/O: its owner carries out its [`Write`]s and reports their completion.
 
 mod flushed;
 mod invalidate;
@@ -32,15 +33,15 @@ use crate::table::Table;
 /// A page to be written to the SSD.
 #[derive(Clone, Debug)]
 pub struct Write {
-    /// To be given back when it is written.
+    /// Passed back when the page is written.
     pub what: PageKind,
-    /// Page of the SSD.
+    /// The page of the SSD.
     pub page: u64,
     /// The bytes: both copies of a page share them.
     pub bytes: Arc<Page>,
 }
 
-/// What a page of metadata is.
+/// The kind of a page of metadata.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PageKind {
     /// A copy of a page of the journal, by its number.
@@ -51,49 +52,50 @@ pub enum PageKind {
     Superblock(Copy),
 }
 
-/// There is no room: the table has to be brought up to date before the journal can go on.
+/// The journal is full: pages of the table have to be written before it can continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Full;
 
-/// The journal of a cache, and the table it leads to.
+/// The journal of a cache, and the table that it updates.
 #[derive(Clone, Debug)]
 pub struct Journal {
-    /// As both copies are.
+    /// The superblock, as both copies are.
     superblock: Superblock,
-    /// What is committed.
+    /// The committed state of the frames.
     pub table: Table,
-    /// In no page yet.
+    /// Records that are on no page yet.
     open: Vec<Record>,
-    /// In a page that is not committed yet, in their order.
+    /// Pages that are not committed yet, in order.
     sealed: VecDeque<Sealed>,
-    /// Of the next page.
+    /// The number of the next page.
     next: u64,
-    /// Of the page sealed last.
+    /// The number of the page sealed last.
     last: u64,
-    /// Of the last page that is committed.
+    /// The number of the last committed page.
     durable: u64,
-    /// Frames given up by committed pages, by the number of the page.
+    /// Frames released by committed pages, with the number of the page.
     given_up: VecDeque<(u64, Frame)>,
-    /// Pages on their way to both their places.
-    twice: Vec<Twice>,
-    /// Which of them is likely to be written next.
+    /// Pages whose two copies are being written.
+    pairs: Vec<Pair>,
+    /// The index in `pairs` of the page that is likely to be written next.
     written_next: usize,
-    /// The superblock that is on its way.
-    coming: Option<Superblock>,
-    /// It has other settings than the SSD.
+    /// The superblock that is being written.
+    next_superblock: Option<Superblock>,
+    /// The settings differ from those on the SSD.
     new_settings: bool,
-    /// Size of the disk that the next superblock says.
+    /// The size of the disk for the next superblock.
     disk_bytes: u64,
-    /// Its copies are not alike: a crash came between them, or one is damaged; this is the worse one.
+    /// The worse copy of the superblock, if the two differ: a crash came between them, or one is
+    /// damaged.
     uneven: Option<Copy>,
-    /// Pages from before a crash were believed, and the SSD does not say yet that they count. The page with the last of
-    /// the corrections does, and before it is committed no frame may be used again.
+    /// Pages from before a crash were taken as valid, and the SSD has not recorded that yet. The
+    /// page with the last correction does, and before its commit no frame may be reused.
     must_confirm: bool,
     /// The last page that has records.
     last_records: u64,
-    /// The SSD is told that all pages up to this one were flushed.
+    /// The SSD has recorded that all pages up to this number were flushed.
     confirmed: u64,
-    /// What all pages are, where nobody reads their bytes.
+    /// One page used for all, if pages are never read back.
     unread: Option<Arc<Page>>,
     bugs: Seeded,
 }
@@ -101,35 +103,36 @@ pub struct Journal {
 #[derive(Clone, Hash, Debug)]
 struct Sealed {
     number: u64,
-    /// What it says was durable.
+    /// The page number that it records as durable.
     durable: u64,
     records: Vec<Record>,
-    /// Copies that are written.
+    /// The number of copies written.
     written: u8,
 }
 
-/// A page on its way to both its places.
+/// A page whose two copies are being written, one after the other.
 #[derive(Clone, Debug)]
-struct Twice {
+struct Pair {
     what: PageKind,
     bytes: Arc<Page>,
-    /// The other copy is safe.
+    /// The other copy is durable.
     second: bool,
-    /// Written and not yet flushed.
+    /// Written and not flushed yet.
     written: bool,
-    /// A flush that covers it is under way.
+    /// A flush that covers it is in flight.
     covered: bool,
 }
 
-/// What a flush of the SSD covers, if it begins now.
+/// What a flush of the SSD covers that begins now.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Covered {
-    /// All pages of the journal up to this number.
+    /// The pages of the journal up to this number.
     number: u64,
 }
 
 impl Journal {
-    /// Goes on where `last` was the last page that counts and no page has a number of `next` or more.
+    /// Continues a journal: `last` is the last valid page, and no page has a number of `next` or
+    /// higher.
     #[must_use]
     pub fn new(
         superblock: Superblock,
@@ -149,9 +152,9 @@ impl Journal {
             last,
             durable: last,
             given_up: VecDeque::new(),
-            twice: Vec::new(),
+            pairs: Vec::new(),
             written_next: 0,
-            coming: None,
+            next_superblock: None,
             new_settings: false,
             uneven,
             must_confirm: false,
@@ -162,20 +165,21 @@ impl Journal {
         }
     }
 
-    /// What was found behind page `flushed`, the last that is known to have been flushed, counts, but for what the
-    /// records that are given in first take back.
+    /// Lets the next pages record that what was found after page `flushed`, the last one known to
+    /// be flushed, is valid, except for the corrections added first.
     #[must_use]
     pub(crate) fn confirming(self, flushed: u64) -> Journal {
         Journal { must_confirm: true, confirmed: flushed, ..self }
     }
 
-    /// It makes this mistake, if any.
+    /// Sets the seeded bug, if any.
     pub(crate) fn make(&mut self, bugs: Seeded) {
         self.bugs = bugs;
     }
 
-    /// Nobody will read what is written: pages are numbered, ordered and timed as ever, but have no bytes.
-    pub(crate) fn without_bytes(&mut self) {
+    /// Saves the encoding of pages that are never read back: their numbers, order and times stay
+    /// the same.
+    pub(crate) fn skip_encoding(&mut self) {
         self.unread = Some(Arc::new([0; PAGE_BYTES]));
     }
 
@@ -183,31 +187,32 @@ impl Journal {
         self.unread.clone().unwrap_or_else(|| Arc::new(encode()))
     }
 
-    /// What the SSD says of itself.
+    /// The superblock, as both copies are.
     #[must_use]
     pub fn superblock(&self) -> &Superblock {
         &self.superblock
     }
 
-    /// Number of the page that was sealed last, or found to be the last that counts.
+    /// The number of the page sealed last, or of the last valid one found.
     #[must_use]
     pub fn last_page(&self) -> u64 {
         self.last
     }
 
-    /// The superblock of a cache that is used from now on: it says nothing of the disk's content, which
-    /// is about to change, nor that it was shut down in order. It begins a session: no page of the journal
-    /// behind the last that counts can come back from now on. Both copies are to be written, in this order
-    /// and each flushed, before there is any other I/O.
+    /// Puts the cache into use. Its superblock says nothing of the content of the disk, which is
+    /// about to change, and is not marked as shut down in order. It begins a session, so that no
+    /// page of the journal after the last valid one can become valid again. The caller writes both
+    /// copies, in this order and each flushed, before any other I/O.
     pub fn put_into_use(&mut self) -> [Write; 2] {
         self.put_into_use_over([0; 32])
     }
 
-    /// As [`Journal::put_into_use`], where something is known of the disk though it changes: it stands in the place of
-    /// the fingerprint.
+    /// As [`Journal::put_into_use`], with `disk` in place of the fingerprint: something that is
+    /// known of the disk even while it changes.
     pub fn put_into_use_over(&mut self, disk: [u8; 32]) -> [Write; 2] {
-        // An SSD that was emptied may have a successor, which has been put into use once at most. If this one is used all
-        // the same, that one is an older copy from now on.
+        // An emptied SSD may have a successor, which has been put into use at most once. If this
+        // one is used all the same, its edition must be higher, so that the successor counts as an
+        // older copy.
         let was_given_up = self.superblock.dirty_from > 0 && self.table.live().next().is_none();
         let ahead = if was_given_up { SUCCESSOR_AHEAD + 2 } else { 1 };
         let edition = self.superblock.edition + ahead;
@@ -222,7 +227,7 @@ impl Journal {
             ..before
         };
         let bytes = self.bytes(|| self.superblock.encode());
-        // The copy that is known to be good stays until the other one is.
+        // The copy known to be good stays until the other one is written.
         let first = self.uneven.take().unwrap_or(Copy::One);
         [first, first.other()].map(|copy| {
             let what = PageKind::Superblock(copy);
@@ -230,97 +235,98 @@ impl Journal {
         })
     }
 
-    /// Sets what the superblock says of policy and parameters. The next one carries it.
+    /// Sets policy and parameters for the next superblock.
     ///
     /// # Panics
     /// If it is too long for a superblock.
     pub fn set_settings(&mut self, settings: String) {
         assert!(settings.len() <= SETTINGS_BYTES_MAX, "the settings do not fit");
-        if let Some(coming) = &mut self.coming {
-            coming.settings.clone_from(&settings);
+        if let Some(next_superblock) = &mut self.next_superblock {
+            next_superblock.settings.clone_from(&settings);
         }
         self.superblock.settings = settings;
         self.new_settings = true;
     }
 
-    /// Sets the size of the disk. The next superblock says it, and [`Journal::superblock`] when both copies do.
+    /// Sets the size of the disk for the next superblock. [`Journal::superblock`] has it when both
+    /// copies do.
     pub(crate) fn set_disk_bytes(&mut self, bytes: u64) {
         self.disk_bytes = bytes;
     }
 
-    fn has_news(&self) -> bool {
+    fn has_changes(&self) -> bool {
         self.new_settings || self.disk_bytes != self.superblock.disk_bytes
     }
 
     /// Whether a superblock is due because of [`Journal::set_settings`] or [`Journal::set_disk_bytes`].
     #[must_use]
     pub(crate) fn has_new_settings(&self) -> bool {
-        self.has_news() && self.coming.is_none()
+        self.has_changes() && self.next_superblock.is_none()
     }
 
-    /// Whether the SSD says in both copies what was set last.
+    /// Whether both superblocks have the last settings.
     pub(crate) fn has_settings(&self) -> bool {
-        !self.has_news() && self.coming.is_none()
+        !self.has_changes() && self.next_superblock.is_none()
     }
 
-    /// Whether a page was sealed that says of what was found that it counts, if anything was.
+    /// Whether a page was sealed that records what was found as valid, if anything was found.
     pub(crate) fn has_confirmed(&self) -> bool {
         !self.must_confirm
     }
 
-    /// Where things stand.
+    /// The layout of the SSD.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.superblock.layout
     }
 
-    /// Gives in a record. Of a block that moves the new frame comes first, then the old one as
-    /// superseded.
+    /// Adds a record. If a block moves, the record of its new frame comes first, then that of the
+    /// old one as superseded.
     pub fn add(&mut self, record: Record) {
         self.open.push(record);
     }
 
-    /// Records that are in no page yet.
+    /// The number of records that are on no page yet.
     #[must_use]
     pub fn open(&self) -> usize {
         self.open.len()
     }
 
-    /// Whether everything given in is committed.
+    /// Whether every record is committed.
     #[must_use]
     pub fn is_committed(&self) -> bool {
         self.open.is_empty() && self.sealed.is_empty()
     }
 
-    /// Part of the journal in use, in pages.
+    /// The number of journal pages in use.
     #[must_use]
     pub fn used_pages(&self) -> u64 {
         self.next - self.superblock.journal_from
     }
 
-    /// Frames that are free once the next page is committed.
+    /// The number of frames that become free when the next page is committed.
     #[must_use]
     pub fn given_up(&self) -> usize {
         self.given_up.len()
     }
 
-    /// Whether the SSD has records, and does not say that they were flushed: should a bit of their data
-    /// flip, recovery would take it for data that never arrived.
+    /// Whether the SSD has records that are not recorded as flushed: if a bit of their data flips,
+    /// recovery would take the data for never written.
     #[must_use]
     pub(crate) fn is_unconfirmed(&self) -> bool {
         self.is_committed() && self.last_records > self.confirmed
     }
 
-    /// The next page, though it may have no records, says what was flushed.
+    /// Lets the next page record what was flushed, even if it has no records.
     pub(crate) fn confirm(&mut self) {
         self.must_confirm = true;
     }
 
-    /// A page of the records given in longest ago, to be written to both its places, or one without
-    /// records if that frees frames; nothing if it would do neither.
+    /// Seals a page of the oldest records, to be written to both its places. Without open records
+    /// it seals an empty page if that frees frames, otherwise nothing.
     ///
     /// # Errors
-    /// If it would overwrite a page that still counts.
+    /// If the page would overwrite one that is still needed.
     pub fn seal(&mut self) -> Result<Option<[Write; 2]>, Full> {
         let frees = !self.given_up.is_empty() && self.sealed.is_empty();
         if self.open.is_empty() && !frees && !self.must_confirm {
@@ -332,7 +338,8 @@ impl Journal {
             return Err(Full);
         }
         let records = self.open.drain(..self.records_of_a_page()).collect();
-        // Corrections of many pages count together: who finds some of them asks the frames again.
+        // Corrections on several pages are valid together: a recovery that finds only some of them
+        // reads the frames again.
         let some_left = self.must_confirm && !self.open.is_empty();
         let durable = if some_left { self.confirmed } else { self.durable };
         let (previous, session) = (self.last, self.superblock.session);
@@ -360,8 +367,9 @@ impl Journal {
         })))
     }
 
-    /// How many records the next page has. Both of a block that moves are on one page: a crash that lets only the
-    /// first of two arrive would leave the block in two frames, and a cache that cannot be opened.
+    /// The number of records for the next page. Both records of a move go to the same page: if a
+    /// crash kept only the first of two pages, the block would be in two frames, and the cache
+    /// could not be opened.
     fn records_of_a_page(&self) -> usize {
         let full = self.open.len().min(RECORDS_MAX);
         let next = self.open.get(full).filter(|next| next.state == State::Superseded);
@@ -369,20 +377,20 @@ impl Journal {
         full - usize::from(parts)
     }
 
-    /// The table page that was changed longest ago, as far as it is committed.
+    /// Begins to write the page of the table that was changed longest ago, as committed.
     pub fn write_table(&mut self) -> Option<Write> {
-        let (place, copy) = self.table.leave()?;
+        let (place, copy) = self.table.begin_write()?;
         let bytes = self.bytes(|| self.table.encode(place, self.superblock.owner()));
         Some(self.begin(PageKind::Table(place, copy), bytes, false))
     }
 
-    /// What of the table is out of date only in how late frames were used is to be written, too.
+    /// Marks pages of the table as changed that differ from the SSD only in their hints.
     pub(crate) fn touch_hinted(&mut self) {
         self.table.touch_hinted(self.next);
     }
 
-    /// A superblock that lets go of what the table no longer needs, or mends the copies. Nothing if
-    /// there is nothing to do, or one is on its way.
+    /// Begins to write a superblock that releases the pages of the journal that the table does not
+    /// need, or repairs the copies. Nothing if that is not needed, or one is being written.
     pub fn write_superblock(&mut self) -> Option<Write> {
         let needed = if self.bugs.has(Bug::FirstTablePageUnheld) {
             let several = self.layout().table_pages > 1;
@@ -392,24 +400,26 @@ impl Journal {
         } else {
             self.table.needs_from()
         };
-        // (Not the one behind the last that is committed: a crash can leave pages there that do not count and are in the way.)
+        // At most the first uncommitted page: after a crash, pages that are not valid can be behind
+        // it, in the way of new ones.
         let uncommitted = self.sealed.front().map_or(self.next, |page| page.number);
         let from = needed.unwrap_or(uncommitted).min(uncommitted);
-        let due = self.uneven.is_some() || self.has_news() || from > self.superblock.journal_from;
+        let due =
+            self.uneven.is_some() || self.has_changes() || from > self.superblock.journal_from;
         due.then(|| self.supersede(from, false)).flatten()
     }
 
-    /// The superblock of a cache that is shut down in order.
+    /// Begins to write the superblock of an orderly shutdown.
     ///
     /// # Panics
-    /// If something is not committed, or the SSD does not have all of the table.
+    /// If a record is not committed, or a page of the table not written.
     pub fn write_last_superblock(&mut self) -> Option<Write> {
         assert!(self.is_committed() && self.table.needs_from().is_none(), "all is written");
         self.supersede(self.next, true)
     }
 
     fn supersede(&mut self, journal_from: u64, clean: bool) -> Option<Write> {
-        if self.coming.is_some() {
+        if self.next_superblock.is_some() {
             return None;
         }
         let edition = self.superblock.edition + 1;
@@ -417,14 +427,14 @@ impl Journal {
         let before = self.superblock.clone();
         let superblock = Superblock { edition, journal_from, clean, disk_bytes, ..before };
         let bytes = self.bytes(|| superblock.encode());
-        self.coming = Some(superblock);
+        self.next_superblock = Some(superblock);
         self.new_settings = false;
         let first = self.uneven.unwrap_or(Copy::One);
         Some(self.begin(PageKind::Superblock(first), bytes, false))
     }
 
     fn begin(&mut self, what: PageKind, bytes: Arc<Page>, second: bool) -> Write {
-        self.twice.push(Twice {
+        self.pairs.push(Pair {
             what,
             bytes: bytes.clone(),
             second,
@@ -434,7 +444,7 @@ impl Journal {
         Write { what, page: self.page_of(what), bytes }
     }
 
-    /// The page of the SSD where it stands.
+    /// The page of the SSD of a page of metadata.
     #[must_use]
     pub fn page_of(&self, what: PageKind) -> u64 {
         match what {

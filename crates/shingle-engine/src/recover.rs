@@ -1,8 +1,9 @@
-//! What a cache was when it stopped: read, never written.
+//! Recovery: reads the state of a cache from its SSD. Writes nothing.
 //!
-//! Pages of the journal up to the highest `durable` that any of them names are taken at their word:
-//! what they speak of was flushed. What follows may speak of data that never arrived, so each such
-//! frame is read and its checksum compared; where it does not fit, the block is what it was before.
+//! Pages of the journal up to the highest `durable` number found are valid: the data that they
+//! describe was flushed. Later pages may describe data that was never written. So each of their
+//! frames is read and its checksum compared; where it does not match, the block returns to its
+//! previous version.
 
 mod read;
 #[cfg(test)]
@@ -21,21 +22,21 @@ use crate::format::{Frame, PAGE_BYTES, Page, State, Unusable};
 use crate::journal::Journal;
 use crate::table::{Table, set};
 
-use read::{Found, UNREADABLE, read_what_can_be};
+use read::{Found, UNREADABLE, read_tolerant};
 
 /// Reads pages of an SSD.
 pub trait Pages {
-    /// Why it could not.
+    /// The error of a failed read.
     type Error: std::error::Error + 'static;
 
     /// Reads the pages from `first` on.
     ///
     /// # Errors
-    /// If the SSD does not give them.
+    /// If the SSD cannot read them.
     fn read(&mut self, first: u64, out: &mut [Page]) -> Result<(), Self::Error>;
 
-    /// So many pages from `first` on are what is read next but for what was expected before: whoever can
-    /// reads them meanwhile.
+    /// Announces that `count` pages from `first` on are read next, after those announced before, so
+    /// that an implementation can read ahead.
     fn expect(&mut self, _first: u64, _count: usize) {}
 }
 
@@ -46,86 +47,86 @@ pub enum RecoverError<E: std::error::Error + 'static> {
     /// The SSD cannot be read.
     #[error("cannot read page {page} of the SSD: {error}")]
     Read {
-        /// Where.
+        /// The page.
         page: u64,
-        /// Why.
+        /// The error.
         error: E,
     },
-    /// Neither superblock is good.
+    /// Neither superblock is valid.
     #[error("{}", match .0 {
         Unusable::Foreign => "it holds no cache; `shingle store create` makes one".to_owned(),
         why => format!("neither superblock can be used: {why}"),
     })]
     Superblock(Unusable),
-    /// Both copies of a page of the journal are bad that was flushed.
+    /// Both copies of a flushed page of the journal are damaged.
     #[error("page {number} of the journal is damaged (both copies): what changed since is lost")]
     Journal {
         /// Its number.
         number: u64,
     },
-    /// Both copies of a page of the table are bad.
+    /// Both copies of a page of the table are damaged.
     #[error(
         "page {place} of the frame table: {why} (both copies): what {frames} frames hold is lost"
     )]
     Table {
-        /// Which page of the table.
+        /// The place of the page in the table.
         place: u32,
-        /// Why the newer copy is bad.
+        /// Why the newer copy cannot be used.
         why: Unusable,
         /// How many frames it describes.
         frames: usize,
     },
 }
 
-/// A cache as it was.
+/// A cache as it was found.
 #[derive(Clone, Debug)]
 pub struct Recovered {
-    /// Goes on from there.
+    /// The journal, to be continued.
     pub journal: Journal,
     /// It was shut down in order.
     pub clean: bool,
-    /// Records that take back what did not arrive. They come first in the journal, before any frame is
+    /// Records that correct what did not arrive. They are added to the journal before any frame is
     /// used again.
     pub corrections: Vec<Record>,
-    /// Pages of the journal that counted.
+    /// Pages of the journal that were valid.
     pub replayed_pages: u64,
-    /// What was damaged, and did no harm.
+    /// Damage that did no harm.
     pub findings: Findings,
 }
 
-/// Damage that recovery met. All of it was made good, or taken back.
+/// Damage that recovery found. All of it was repaired, or taken back.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Findings {
-    /// Pages of metadata that were damaged and stood elsewhere, too.
+    /// Damaged pages of metadata with a good second copy.
     pub damaged_pages: u64,
-    /// Pages at the end of the journal, of which it is not known that they were flushed, with one good
-    /// copy of two: after a crash nothing unusual.
+    /// Pages at the end of the journal, not known to be flushed, with one good copy of two. Nothing
+    /// unusual after a crash.
     pub torn_pages: u64,
-    /// Records there whose data does not fit: their blocks are what they were before. After a power cut
-    /// nothing unusual; after anything else, damage.
+    /// Records on such pages whose data does not match: their blocks return to the previous
+    /// version. Nothing unusual after a power cut; otherwise damage.
     pub void_records: u64,
 }
 
 impl Recovered {
-    /// Blocks and where they are, in the order of their frames.
+    /// The cached blocks and their frames, in the order of the frames.
     pub fn live(&self) -> impl Iterator<Item = (Block, Frame)> + '_ {
         self.journal.table.live().map(|(frame, entry)| (entry.block, frame))
     }
 
-    /// Blocks that the disk does not have.
+    /// The number of dirty blocks.
     #[must_use]
     pub fn dirty_blocks(&self) -> u64 {
         self.journal.table.live().filter(|(_, entry)| entry.state == State::Dirty).count() as u64
     }
 }
 
-/// Finds out what a cache was.
+/// Recovers a cache.
 ///
 /// # Errors
-/// If the SSD cannot be read, or what must be there is damaged.
+/// If the SSD cannot be read, or metadata that must be there is damaged.
 pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error>> {
     let mut copies = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
-    let superblocks = read_what_can_be(ssd, Copy::One.superblock_page(), &mut copies);
+    let superblocks = read_tolerant(ssd, Copy::One.superblock_page(), &mut copies);
     if let Some(error) = superblocks.filter(|_| copies == [UNREADABLE; 2]) {
         return Err(RecoverError::Read { page: Copy::One.superblock_page(), error });
     }
@@ -133,14 +134,14 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
     let bad = |page: &&Page| Superblock::decode(page).is_err();
     let mut findings = Findings::default();
     findings.damaged_pages += copies.iter().filter(bad).count() as u64;
-    // The better copy stays until the other one is good.
+    // The better copy stays until the other one is written.
     let worse = if copies[0] == superblock.encode() { Copy::Two } else { Copy::One };
     let uneven = (copies[0] != copies[1]).then_some(worse);
     let Found { mut entries, editions, uneven: pages_uneven, known } =
         read::table(ssd, &superblock, &mut findings)?;
     let (pages, newest) = read::journal(ssd, &superblock, &mut findings)?;
     let last = pages.last().map_or(superblock.journal_from - 1, |page| page.number);
-    // What the table has of a page was flushed there before.
+    // A record in the table was flushed in the journal before.
     if known > last {
         return Err(RecoverError::Journal { number: last + 1 });
     }
@@ -148,9 +149,9 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
     let layout = superblock.layout;
     let mut touched = Vec::new();
     let mut corrections = Vec::new();
-    // By block, the last record of the tail that says where it is.
+    // For each block the last record, of pages not known to be flushed, that says where it is.
     let mut last_of = HashMap::new();
-    // Blocks that have left since, or are on the disk.
+    // Blocks that have left since, or that the disk has.
     let mut left = Vec::new();
     for page in &pages {
         for (place, record) in page.records.iter().enumerate() {
@@ -162,11 +163,12 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
             if last_of.get(&record.block).is_some_and(is_left) {
                 left.push((record.block, sequence));
             }
-            if page.number > durable && !counts(ssd, &layout, record, &mut last_of) {
+            if page.number > durable && !is_valid(ssd, &layout, record, &mut last_of) {
                 findings.void_records +=
                     u64::from(matches!(record.state, State::Clean | State::Dirty));
                 if record.state == State::Clean {
-                    // The disk has it: what another frame has of it is older, and this one need not be missed.
+                    // The disk has the block: another frame holds an older version at most, and
+                    // this one can be missed.
                     left.push((record.block, sequence));
                     let entry = &mut entries[record.frame.0 as usize];
                     if entry.block == record.block {
@@ -183,12 +185,14 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
             touched.push((record.frame, page.number));
         }
     }
-    // Earlier versions parted the two records of a move where the first was the last that a page has room for.
-    let parted = pages.last().and_then(|page| page.records.get(RECORDS_MAX - 1));
-    let parted = parted.filter(|record| matches!(record.state, State::Clean | State::Dirty));
-    one_frame_a_block(&mut corrections, parted, &left, &mut entries);
-    without_invalidated(&superblock, &mut entries);
-    let corrections = corrected(&corrections, &entries);
+    // Earlier versions could split the two records of a move, if the first was the last on its
+    // page.
+    let split_move = pages.last().and_then(|page| page.records.get(RECORDS_MAX - 1));
+    let split_move =
+        split_move.filter(|record| matches!(record.state, State::Clean | State::Dirty));
+    keep_one_frame(&mut corrections, split_move, &left, &mut entries);
+    drop_invalidated(&superblock, &mut entries);
+    let corrections = correction_records(&corrections, &entries);
     let mut table = Table::new(&layout, Some((entries, editions)));
     for &(place, worse) in &pages_uneven {
         table.touch_page(place, superblock.journal_from);
@@ -197,30 +201,30 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
     touched.iter().for_each(|&(frame, number)| table.touch(frame, number));
     let clean = superblock.clean && pages.is_empty();
     let replayed_pages = pages.len() as u64;
-    // What was written off ends before the page that comes next.
+    // The next page comes after what was invalidated.
     let next = (newest.max(last) + 1).max(superblock.clean_from).max(superblock.dirty_from);
     let journal = Journal::new(superblock, uneven, table, last, next);
-    // (No page says of itself that it was flushed.)
+    // No page records of itself that it was flushed.
     let journal = if pages.is_empty() { journal } else { journal.confirming(durable) };
     Ok(Recovered { journal, clean, corrections, replayed_pages, findings })
 }
 
-/// Where a block is, by a record of the tail.
+/// The last record of a block on a page not known to be flushed.
 struct Last {
     frame: Frame,
-    counts: bool,
+    valid: bool,
 }
 
-/// Whether a record counts of which it is not known that it was flushed.
-fn counts<P: Pages>(
+/// Whether a record on a page not known to be flushed is valid.
+fn is_valid<P: Pages>(
     ssd: &mut P,
     layout: &Layout,
     record: &Record,
     last_of: &mut HashMap<Block, Last>,
 ) -> bool {
-    let counts = match record.state {
+    let valid = match record.state {
         State::Free => true,
-        State::Superseded => last_of.get(&record.block).is_none_or(|last| last.counts),
+        State::Superseded => last_of.get(&record.block).is_none_or(|last| last.valid),
         State::Clean | State::Dirty => {
             let mut data = [[0; PAGE_BYTES]];
             let read = ssd.read(layout.frame_page(record.frame), &mut data);
@@ -228,23 +232,24 @@ fn counts<P: Pages>(
         }
     };
     if matches!(record.state, State::Clean | State::Dirty) {
-        last_of.insert(record.block, Last { frame: record.frame, counts });
+        last_of.insert(record.block, Last { frame: record.frame, valid });
     }
-    counts
+    valid
 }
 
-/// A block that moved twice, of which only the second move counts, is no longer where it was before
-/// the first; nor is one whose move was `parted` by the crash, which took the second record of it. One that has
-/// `left` since is nowhere: another may have its slot, and the disk something newer.
-fn one_frame_a_block(
+/// Leaves each block in at most one frame. A block that moved twice, with only the second move
+/// valid, is no longer in its first frame; nor is a block whose move was split (`split_move`) by the crash,
+/// which took the second record. A block that has `left` since is in no frame: another may have its
+/// slot, and the disk newer data.
+fn keep_one_frame(
     void: &mut Vec<Record>,
-    parted: Option<&Record>,
+    split_move: Option<&Record>,
     left: &[(Block, u64)],
     entries: &mut [Entry],
 ) {
     let moved = void.iter().filter(|record| record.state == State::Superseded);
     let mut newest: HashMap<Block, u64> =
-        moved.chain(parted).map(|record| (record.block, 0)).collect();
+        moved.chain(split_move).map(|record| (record.block, 0)).collect();
     if newest.is_empty() {
         return;
     }
@@ -266,8 +271,8 @@ fn one_frame_a_block(
     }
 }
 
-/// Blocks that were written past an SSD that failed are not here any more.
-fn without_invalidated(superblock: &Superblock, entries: &mut [Entry]) {
+/// Removes blocks that were written past an SSD that failed.
+fn drop_invalidated(superblock: &Superblock, entries: &mut [Entry]) {
     if superblock.clean_from.max(superblock.dirty_from) == 0 {
         return;
     }
@@ -283,9 +288,10 @@ fn without_invalidated(superblock: &Superblock, entries: &mut [Entry]) {
     }
 }
 
-/// Records that say of the frames of those that did not count what they are. Those that hold something come first: where
-/// a block is that a frame has held stands before that frame's record, which else could be taken for its leaving.
-fn corrected(void: &[Record], entries: &[Entry]) -> Vec<Record> {
+/// The records that correct the frames of void records. Frames that hold a block come first: the
+/// record of where a block is must stand before that of a frame that held it, which could otherwise
+/// be taken for the block's leaving.
+fn correction_records(void: &[Record], entries: &[Entry]) -> Vec<Record> {
     let mut frames: Vec<Frame> = void.iter().map(|record| record.frame).collect();
     let is_free = |frame: &Frame| entries[frame.0 as usize].state == State::Free;
     frames.sort_unstable_by_key(|frame| (is_free(frame), *frame));

@@ -1,5 +1,5 @@
-//! What a cache was told: policy, parameters and mode. They stand in the superblock, a line each,
-//! so that a cache needs no file beside it.
+//! The settings of a cache: policy, parameters and mode. They are stored in the superblock, one a
+//! line, so that a cache needs no other file.
 //!
 //! ```text
 //! policy=sac
@@ -10,7 +10,8 @@
 //! limit.hours=22-6
 //! ```
 //!
-//! `limit.NAME` is what an operator allows ([`Limits`]). `drive.NAME` is what is known of the disk (`shingle probe` finds it out): policies plan with it.
+//! `limit.NAME` is a limit of the operator ([`Limits`]). `drive.NAME` is a property of the disk
+//! (`shingle probe` measures it), which policies plan with.
 
 mod bands;
 mod params;
@@ -35,16 +36,16 @@ use params::{BAND_PASS_US, TRIM};
 
 pub(crate) use params::{DRIVE_PARAMS, LIMIT_PARAMS};
 
-/// Fewer blocks a second would leave a write waiting for room for longer than it is waited.
+/// With fewer blocks a second a write would wait for room longer than its timeout.
 const DESTAGE_BLOCKS_MIN: u64 = 16;
 
-/// The parameter of policies that are told a size of zones.
+/// The parameter of policies that need a size of zones.
 const ZONE: &str = "zone";
 
-/// What a cache was told.
+/// The settings of a cache.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// Name of the policy.
+    /// The name of the policy.
     pub policy: String,
     /// What reads and writes do.
     pub mode: Mode,
@@ -52,14 +53,14 @@ pub struct Settings {
     pub sets: Vec<(String, String)>,
 }
 
-/// One thing that can be set.
+/// A setting with its value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Setting {
     /// `policy`, `mode`, or `OWNER.NAME`.
     pub name: String,
-    /// As a user would write it.
+    /// The value as a user would write it.
     pub value: String,
-    /// A parameter that is what it is if nobody sets it.
+    /// The value is the default of a parameter.
     pub is_default: bool,
 }
 
@@ -73,7 +74,8 @@ fn error(text: impl ToString) -> SettingsError {
 }
 
 impl SettingsError {
-    /// Of a cache that is being recorded: a recording has one policy.
+    /// The error of changing the policy of a cache that is being recorded: a recording has one
+    /// policy.
     #[must_use]
     pub fn recorded() -> SettingsError {
         error(
@@ -83,18 +85,18 @@ impl SettingsError {
 }
 
 impl Settings {
-    /// A policy with its defaults, as a write-back cache.
+    /// A policy with its defaults, in mode write-back.
     #[must_use]
     pub fn new(policy: &str) -> Settings {
         Settings { policy: policy.to_owned(), mode: Mode::WriteBack, sets: Vec::new() }
     }
 
-    /// Sets one thing: `policy=NAME`, `mode=NAME` or `OWNER.NAME=VALUE`.
+    /// Sets `policy=NAME`, `mode=NAME` or `OWNER.NAME=VALUE`.
     ///
     /// # Errors
-    /// If there is no such thing.
+    /// If there is no such setting.
     pub fn set(&mut self, text: &str) -> Result<(), SettingsError> {
-        // They stand in the superblock, a line each.
+        // They are stored in the superblock, one a line.
         if text.contains(char::is_control) {
             let shown = text.escape_debug();
             return Err(error(format!(
@@ -122,8 +124,8 @@ impl Settings {
         Ok(())
     }
 
-    /// Whether a cache with these settings decides otherwise than with `others`. (Limits, and what the disk is told, are none
-    /// of its business.)
+    /// Whether a cache decides differently with these settings than with `others`. Limits, and
+    /// whether the disk is trimmed, do not affect its decisions.
     #[must_use]
     pub fn decides_otherwise_than(&self, others: &Settings) -> bool {
         let of_cache = |settings: &Settings| {
@@ -136,7 +138,7 @@ impl Settings {
         of_cache(self) != of_cache(others)
     }
 
-    /// As it stands in the superblock.
+    /// The text for the superblock.
     ///
     /// # Errors
     /// If it is too long.
@@ -153,10 +155,10 @@ impl Settings {
         Ok(text)
     }
 
-    /// What stands in a superblock.
+    /// Parses the text of a superblock.
     ///
     /// # Errors
-    /// If a line is none that this version writes.
+    /// If a line is not a setting of this version.
     pub fn from_text(text: &str) -> Result<Settings, SettingsError> {
         let mut settings = Settings::new("");
         text.lines().try_for_each(|line| settings.set(line))?;
@@ -166,7 +168,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The parameters of the policy, and those of any cache.
+    /// The parameters of the policy, and those of all caches.
     ///
     /// # Errors
     /// If policy or parameters are unknown.
@@ -176,8 +178,8 @@ impl Settings {
         Ok((own, cache))
     }
 
-    /// Everything that can be set, with the values that count: policy, mode, parameters of the policy,
-    /// of the cache, of the disk, and limits.
+    /// All settings with their values: policy, mode, and the parameters of the policy, the cache,
+    /// the disk and the limits.
     ///
     /// # Errors
     /// If policy or parameters are unknown.
@@ -209,7 +211,7 @@ impl Settings {
         Ok(all)
     }
 
-    /// What an operator allows.
+    /// The limits of the operator.
     ///
     /// # Errors
     /// If policy or parameters are unknown, or a limit is too low.
@@ -223,7 +225,7 @@ impl Settings {
         })
     }
 
-    /// Whether the disk is told what clients trim; `by_itself` if it is where nothing else was set.
+    /// Whether trims are passed on to the disk; `by_itself` is the default for this disk.
     ///
     /// # Errors
     /// If policy or parameters are unknown.
@@ -236,16 +238,17 @@ impl Settings {
         })
     }
 
-    /// Where the bands of the disk are, as it was set.
+    /// The bands of the disk, as set.
     fn bands(&self) -> &str {
         let set = self.sets.iter().find(|(name, _)| name.strip_prefix("drive.") == Some(BANDS));
         set.map_or(bands::NONE, |(_, value)| value)
     }
 
-    /// Of a disk that is made of a zoned one, or of several: where it puts a block no host knows.
+    /// Checks the settings for a disk made of a zoned one, or of several: no host knows where it
+    /// puts a block.
     ///
     /// # Errors
-    /// If something is said of its bands.
+    /// If bands are set.
     pub fn check_without_bands(&self) -> Result<(), SettingsError> {
         match self.bands() {
             bands::NONE => Ok(()),
@@ -257,10 +260,10 @@ impl Settings {
         }
     }
 
-    /// An empty cache as these settings want it.
+    /// Makes an empty cache with these settings.
     ///
     /// # Errors
-    /// If policy or parameters are unknown, or cannot do with what is known of the bands of the disk.
+    /// If policy or parameters are unknown, or do not fit the bands of the disk.
     pub fn cache(
         &self,
         registry: &Registry,
@@ -284,7 +287,7 @@ impl Settings {
             ..Setup::new(slots, disk_blocks, &checked.cache)
         };
         let own = &checked.own;
-        let cache = entry.make(own, &setup).map_err(|why| not_in_a_store(entry, own, why))?;
+        let cache = entry.make(own, &setup).map_err(|why| make_error(entry, own, why))?;
         if cache.wants_future() {
             let text = format!(
                 "policy `{}` has to know the future: it runs in the simulator only",
@@ -300,7 +303,7 @@ impl Settings {
             );
             return Err(error(text));
         }
-        // An order beneath the policy, such as that of pore.base.
+        // An order below the policy, such as that of pore.base.
         for (name, value) in own.iter() {
             let one = Setup { cache_blocks: 1, ..setup.clone() };
             let beneath = registry.get(&value).ok();
@@ -320,8 +323,9 @@ impl Settings {
     }
 }
 
-/// Why there is no cache, as somebody can do something about it who has a disk and no model of one.
-fn not_in_a_store(entry: &Entry, own: &Params, why: MakeError) -> SettingsError {
+/// The error of a policy that cannot be made, with advice for a user who has a disk and no model of
+/// it.
+fn make_error(entry: &Entry, own: &Params, why: MakeError) -> SettingsError {
     let name = entry.name;
     match why {
         MakeError::NoBands { .. } if own.has(ZONE) => error(format!(
@@ -349,19 +353,19 @@ fn not_in_a_store(entry: &Entry, own: &Params, why: MakeError) -> SettingsError 
     }
 }
 
-/// What was set, by owner, and makes sense.
+/// The checked settings, by owner.
 struct Checked {
     /// The policy.
     own: Params,
     cache: Params,
     drive: Params,
-    /// Where the bands of the disk are.
+    /// The bands of the disk.
     bands: Option<Bands>,
     limit: Params,
 }
 
 impl Checked {
-    /// The time of going over a band, of a disk that takes bands past its buffer.
+    /// The time of one pass over a band, for a disk that takes bands past its buffer.
     fn band_pass(&self) -> Option<Nanos> {
         Some(self.drive.time(BAND_PASS_US)).filter(|&time| time > Nanos(0))
     }
@@ -384,7 +388,8 @@ impl Settings {
             bands: None,
             limit: Params::new(LIMIT_PARAMS),
         };
-        // The policy's own word on its zones goes before that on the disk, whichever came first.
+        // The zone size of the policy's own parameter has priority over that of the disk, in any
+        // order.
         let (of_drive, others): (Vec<_>, Vec<_>) =
             self.sets.iter().partition(|(name, _)| name.starts_with("drive."));
         for (name, value) in of_drive {
@@ -413,7 +418,7 @@ impl Settings {
                 "limit" => &mut checked.limit,
                 "policy" => &mut checked.own,
                 _ if owner == entry.name => &mut checked.own,
-                // Of another policy, for the day on which that one is chosen.
+                // A parameter of another policy, kept for when that one is chosen.
                 _ if registry.get(owner).is_ok() => continue,
                 _ => return Err(error(registry.get(owner).expect_err("it is unknown"))),
             };

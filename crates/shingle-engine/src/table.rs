@@ -1,4 +1,5 @@
-//! The frame table in memory: what is committed, and which pages of it the SSD has yet to get.
+//! The frame table in memory: the committed state, and which of its pages have to be written to the
+//! SSD.
 
 use std::collections::VecDeque;
 
@@ -9,33 +10,33 @@ use crate::format::layout::{Copy, Layout};
 use crate::format::table::{ENTRIES, Entry, TablePage};
 use crate::format::{Frame, Owner, Page, State};
 
-/// The table.
+/// The frame table.
 #[derive(Clone, Hash, Debug)]
 pub struct Table {
     entries: Vec<Entry>,
     pages: Vec<TableState>,
-    /// Pages that were changed, by the number of the journal's page that changed them first.
+    /// Changed pages, with the number of the journal page that changed them first.
     changed: VecDeque<(u64, u32)>,
-    /// Likewise those that are being written.
-    leaving: Vec<(u64, u32)>,
+    /// Pages being written, with the same number.
+    writing: Vec<(u64, u32)>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Hash)]
 struct TableState {
-    /// Of the copies written last.
+    /// The edition of the copies written last.
     edition: u64,
-    /// It is in `changed`.
+    /// The page is in `changed`.
     changed: bool,
-    /// It is in `leaving`.
-    leaving: bool,
-    /// Hints changed since it was written.
+    /// The page is in `writing`.
+    writing: bool,
+    /// Hints have changed since the page was written.
     hinted: bool,
-    /// The second copy is the worse one: it is written first.
+    /// The second copy is the worse one, and is written first.
     two_first: bool,
 }
 
 impl Table {
-    /// Of a new SSD, or of what was found on one: entries by frame and editions by page.
+    /// The table of a new SSD, or the one found on an SSD: entries by frame, and editions by page.
     #[must_use]
     pub fn new(layout: &Layout, found: Option<(Vec<Entry>, Vec<u64>)>) -> Table {
         let (frames, pages) = (layout.frames as usize, layout.table_pages as usize);
@@ -44,34 +45,34 @@ impl Table {
         assert_eq!((entries.len(), editions.len()), (frames, pages), "all of the table");
         let state = |edition| TableState { edition, ..TableState::default() };
         let pages = editions.into_iter().map(state).collect();
-        Table { entries, pages, changed: VecDeque::new(), leaving: Vec::new() }
+        Table { entries, pages, changed: VecDeque::new(), writing: Vec::new() }
     }
 
-    /// Has the memory bring what a frame is.
+    /// Prefetches the entry of a frame.
     #[inline]
-    pub(crate) fn expect(&self, frame: Frame) {
+    pub(crate) fn prefetch(&self, frame: Frame) {
         prefetch_index(&self.entries, frame.0 as usize);
     }
 
-    /// What a frame is.
+    /// The entry of a frame.
     #[must_use]
     pub fn entry(&self, frame: Frame) -> &Entry {
         &self.entries[frame.0 as usize]
     }
 
-    /// What all frames are, by number.
+    /// The entries of all frames, by number.
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Frames that hold a block, by number.
+    /// The frames that hold a block, by number.
     pub(crate) fn live(&self) -> impl Iterator<Item = (Frame, &Entry)> {
         let frames = (0..).map(Frame).zip(&self.entries);
         frames.filter(|(_, entry)| entry.state != State::Free)
     }
 
-    /// How late a frame was used; the SSD is told when its page is written for another reason, or at
-    /// the end.
+    /// Sets when a frame was last used. It is written to the SSD only with its page, for another
+    /// reason or at the end.
     #[inline]
     pub fn hint(&mut self, frame: Frame, hint: u16) {
         let entry = &mut self.entries[frame.0 as usize];
@@ -81,7 +82,7 @@ impl Table {
         }
     }
 
-    /// Pages of which only the hints have changed are to be written, too.
+    /// Marks pages as changed of which only the hints have changed.
     pub(crate) fn touch_hinted(&mut self, number: u64) {
         for place in 0..self.pages.len() {
             if std::mem::take(&mut self.pages[place].hinted) {
@@ -90,7 +91,7 @@ impl Table {
         }
     }
 
-    /// A record is committed.
+    /// Applies a committed record.
     pub fn apply(&mut self, record: &Record, number: u64, place: usize) {
         let sequence = sequence(number, place);
         let entry = &mut self.entries[record.frame.0 as usize];
@@ -99,7 +100,7 @@ impl Table {
         self.touch(record.frame, number);
     }
 
-    /// The page of a frame was changed by a page of the journal. Numbers never fall.
+    /// Notes that journal page `number` has changed the page of a frame. Numbers never decrease.
     pub fn touch(&mut self, frame: Frame, number: u64) {
         self.touch_page(Layout::entry(frame).0, number);
     }
@@ -113,44 +114,46 @@ impl Table {
         }
     }
 
-    /// The first page of the journal that something in the table still needs; `None` if the SSD has
-    /// all of the table.
+    /// The first page of the journal that the table still needs; `None` if the SSD has all of the
+    /// table.
     #[must_use]
     pub fn needs_from(&self) -> Option<u64> {
         self.needs_from_where(true, |_| true)
     }
 
-    /// Likewise, of some of the pages only: for seeded bugs.
+    /// The same for some of the pages only: for seeded bugs.
     pub(crate) fn needs_from_where(
         &self,
-        leaving: bool,
+        writing: bool,
         some: impl Fn(u32) -> bool,
     ) -> Option<u64> {
         let some = |&&(_, place): &&(u64, u32)| some(place);
-        // (They are in order.)
+        // They are in order.
         let changed = self.changed.iter().find(some);
-        let leaving = self.leaving.iter().filter(|_| leaving).filter(some);
-        leaving.chain(changed).map(|&(since, _)| since).min()
+        let writing = self.writing.iter().filter(|_| writing).filter(some);
+        writing.chain(changed).map(|&(since, _)| since).min()
     }
 
-    /// Of the copies of this page `worse` may be damaged: the other one is left alone until it is not.
+    /// Notes that copy `worse` of a page may be damaged: the other one is kept until this one is
+    /// written.
     pub(crate) fn write_first(&mut self, place: u32, worse: Copy) {
         self.pages[place as usize].two_first = worse == Copy::Two;
     }
 
-    /// The page that was changed longest ago, to be written as it is now, twice, to this copy first.
-    pub fn leave(&mut self) -> Option<(u32, Copy)> {
-        let ready = |&(_, place): &(u64, u32)| !self.pages[place as usize].leaving;
+    /// Begins to write the page that was changed longest ago, in its current state. Returns its
+    /// place, and the copy to write first.
+    pub fn begin_write(&mut self) -> Option<(u32, Copy)> {
+        let ready = |&(_, place): &(u64, u32)| !self.pages[place as usize].writing;
         let at = self.changed.iter().position(ready)?;
         let (since, place) = self.changed.remove(at).expect("found");
-        self.leaving.push((since, place));
+        self.writing.push((since, place));
         let state = &mut self.pages[place as usize];
-        (state.changed, state.leaving, state.hinted) = (false, true, false);
+        (state.changed, state.writing, state.hinted) = (false, true, false);
         state.edition += 1;
         Some((place, if state.two_first { Copy::Two } else { Copy::One }))
     }
 
-    /// A page of the table as it is now.
+    /// Encodes a page of the table in its current state.
     #[must_use]
     pub fn encode(&self, place: u32, owner: Owner) -> Page {
         let first = place as usize * ENTRIES;
@@ -159,15 +162,15 @@ impl Table {
         TablePage { place, edition: self.pages[place as usize].edition, entries }.encode(owner)
     }
 
-    /// Both copies of a page that [`Table::leave`] gave are safe.
-    pub fn left(&mut self, place: u32) {
-        let at = self.leaving.iter().position(|&(_, leaving)| leaving == place);
-        self.leaving.swap_remove(at.expect("a page that leaves"));
-        self.pages[place as usize].leaving = false;
+    /// Notes that both copies of a page from [`Table::begin_write`] are durable.
+    pub fn end_write(&mut self, place: u32) {
+        let at = self.writing.iter().position(|&(_, writing)| writing == place);
+        self.writing.swap_remove(at.expect("a page that leaves"));
+        self.pages[place as usize].writing = false;
     }
 }
 
-/// What a record makes of an entry.
+/// Updates an entry by a record.
 pub(crate) fn set(entry: &mut Entry, record: &Record, sequence: u64) {
     let state = match record.state {
         State::Superseded | State::Free => State::Free,
@@ -188,14 +191,14 @@ mod tests {
     fn a_page_that_leaves_does_not_leave_again_before_it_has_left() {
         let mut table = table();
         table.touch(Frame(0), 1);
-        assert_eq!(table.leave(), Some((0, Copy::One)));
+        assert_eq!(table.begin_write(), Some((0, Copy::One)));
         table.touch(Frame(1), 2);
-        assert_eq!((table.leave(), table.needs_from()), (None, Some(1)));
-        table.left(0);
+        assert_eq!((table.begin_write(), table.needs_from()), (None, Some(1)));
+        table.end_write(0);
         assert_eq!(table.needs_from(), Some(2));
-        assert_eq!(table.leave(), Some((0, Copy::One)));
-        table.left(0);
-        assert_eq!((table.leave(), table.needs_from()), (None, None));
+        assert_eq!(table.begin_write(), Some((0, Copy::One)));
+        table.end_write(0);
+        assert_eq!((table.begin_write(), table.needs_from()), (None, None));
     }
 
     #[test]
@@ -204,12 +207,12 @@ mod tests {
         let second = Frame(ENTRIES as u32);
         table.touch(second, 3);
         table.touch(Frame(0), 4);
-        // It is about to leave anyway.
+        // The page is about to be written anyway.
         table.touch(second, 5);
-        assert_eq!(table.leave(), Some((1, Copy::One)));
+        assert_eq!(table.begin_write(), Some((1, Copy::One)));
         assert_eq!(table.needs_from(), Some(3));
-        assert_eq!(table.leave(), Some((0, Copy::One)));
-        table.left(1);
+        assert_eq!(table.begin_write(), Some((0, Copy::One)));
+        table.end_write(1);
         assert_eq!(table.needs_from(), Some(4));
     }
 
@@ -219,8 +222,8 @@ mod tests {
         for (worse, first) in [(Copy::Two, Copy::Two), (Copy::One, Copy::One)] {
             table.write_first(1, worse);
             table.touch_page(1, 1);
-            assert_eq!(table.leave(), Some((1, first)));
-            table.left(1);
+            assert_eq!(table.begin_write(), Some((1, first)));
+            table.end_write(1);
         }
     }
 
@@ -229,10 +232,10 @@ mod tests {
         let mut table = table();
         for edition in 1..4 {
             table.touch_page(0, edition);
-            table.leave().expect("it was touched");
+            table.begin_write().expect("it was touched");
             let page = TablePage::decode(&table.encode(0, Owner(5)), Owner(5), 0).expect("a page");
             assert_eq!(page.edition, edition);
-            table.left(0);
+            table.end_write(0);
         }
     }
 }

@@ -1,12 +1,14 @@
-//! What follows when I/O is done. Each end says where the next look has to begin; whatever fails may change anything.
+//! Dispatches completions of I/O. Each one says with which part the next pass has to begin; a
+//! failure may change any part.
 
 use super::Engine;
-use super::looks::Part;
+use super::due::Part;
 use super::port::{Completion, Completions, Failed, IoId};
 use crate::data::Data;
 
 impl<D: Data> Engine<D> {
-    /// An I/O is done: so many bytes of it, from the first on, or all of a flush. Its buffers come back.
+    /// Reports a completed I/O: the number of bytes transferred, from the first on, or the end of a
+    /// flush or trim. Returns the buffers of the I/O to the engine.
     ///
     /// # Panics
     /// If no such I/O is under way, or buffers are missing.
@@ -17,7 +19,7 @@ impl<D: Data> Engine<D> {
         }
         let result = done.result;
         if result.is_err() {
-            self.looks.again();
+            self.due.mark_all();
         }
         match done.completions {
             Completions::One(one) => match buffers.pop() {
@@ -30,12 +32,12 @@ impl<D: Data> Engine<D> {
                 self.port.recycle_many(many);
             }
         }
-        if self.requests.some_may_go_on() {
-            self.look_at_requests();
+        if self.requests.has_runnable() {
+            self.mark_requests();
         }
-        self.look_at_commit();
+        self.mark_commit();
         if self.port.has_queued() {
-            self.looks.at(Part::Issue);
+            self.due.mark(Part::Issue);
         }
         self.port.recycle(buffers);
     }
@@ -59,9 +61,9 @@ impl<D: Data> Engine<D> {
         }
     }
 
-    /// A flush or a trim.
+    /// Handles the completion of a flush or a trim.
     fn command_done(&mut self, what: Completion, result: Result<(), Failed>) {
-        self.looks.again();
+        self.due.mark_all();
         match what {
             Completion::SsdFlushed => self.ssd_flushed(result),
             Completion::DiskFlushed => self.disk_flushed(result),

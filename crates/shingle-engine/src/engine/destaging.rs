@@ -1,13 +1,13 @@
-//! From a policy's plan to a record that says clean: what is destaged, when the disk is flushed, and what
-//! follows.
+//! From the plan of a policy to a record that says clean: what is destaged, when the disk is
+//! flushed, and what follows.
 
 use shingle_core::cache::Ahead;
 use shingle_core::observer::Event;
 
 use super::destage::Read;
+use super::due::Part;
 use super::failure::Failure;
 use super::keys::{JobKey, OpKey};
-use super::looks::Part;
 use super::port::Failed;
 use super::requests::Errno;
 use super::{Engine, disk};
@@ -15,7 +15,7 @@ use crate::bugs::Bug;
 use crate::data::Data;
 
 impl<D: Data> Engine<D> {
-    /// Carries out the cache's plan: who was dropped is written down, who is dirty goes to the disk.
+    /// Carries out the plan of the cache: dropped blocks are recorded, dirty ones destaged.
     #[inline]
     pub(super) fn carry_out(&mut self) {
         if self.contents.has_plan() {
@@ -28,20 +28,21 @@ impl<D: Data> Engine<D> {
             return;
         };
         for (group, manner) in plan.groups() {
-            self.looks.at(Part::Destages);
+            self.due.mark(Part::Destages);
             self.plan_group(group, manner);
         }
-        self.look_at_commit();
+        self.mark_commit();
         self.contents.put_back(plan);
     }
 
-    /// What leaves could not be written down any more, or the end has begun.
+    /// Whether destages may be planned: not after the SSD has failed, as no record could follow,
+    /// and not at the end.
     fn may_plan(&self) -> bool {
         !self.durability.has_failed() && !self.life.is_ending()
     }
 
-    /// Makes room before it is needed.
-    pub(super) fn keep_room(&mut self) {
+    /// Frees slots before they are needed.
+    pub(super) fn make_room(&mut self) {
         let coming = self.contents.free_slots() + self.destages.leaving();
         let wanted = self.service.room_wanted(coming, self.destages.choice_blocks());
         if wanted > 0 && self.may_plan() {
@@ -50,11 +51,11 @@ impl<D: Data> Engine<D> {
         }
     }
 
-    /// Nobody asks for anything: the policy may have something to write.
+    /// Destages while the store is idle, if the policy has something for that.
     pub(super) fn use_idle_time(&mut self) {
         let blocks = self.service.idle_blocks(self.now);
         if blocks > 0 && self.destages.is_empty() && self.may_plan() {
-            self.looks.again();
+            self.due.mark_all();
             self.trace(|| Event::Time(self.now));
             let mut plan = self.contents.plan_idle(blocks);
             for (group, manner) in plan.groups() {
@@ -64,23 +65,23 @@ impl<D: Data> Engine<D> {
         }
     }
 
-    /// Everything has to go.
+    /// Whether all dirty blocks are to be destaged.
     #[inline]
-    pub(super) fn drains(&self) -> bool {
+    pub(super) fn is_draining(&self) -> bool {
         self.drain.is_wanted()
             || self.service.mode().writes_through()
             || self.failure.has_ssd_failed()
     }
 
-    /// Everything has to go, and some more destages may be planned for it now.
+    /// Whether more destages may be planned now because all dirty blocks are to be destaged.
     pub(super) fn may_drain(&self) -> bool {
-        self.drains()
+        self.is_draining()
             && !self.failure.is_invalidating()
             && !self.life.is_ending()
-            && self.drain.may_go_on(&self.contents, self.destages.count(), self.now)
+            && self.drain.may_continue(&self.contents, self.destages.count(), self.now)
     }
 
-    /// Plans some more destages, if everything has to go.
+    /// Plans some more destages if all dirty blocks are to be destaged.
     pub(super) fn drain_some(&mut self) {
         if !self.may_drain() {
             return;
@@ -95,13 +96,13 @@ impl<D: Data> Engine<D> {
         }
     }
 
-    /// Reads what is to be destaged, and writes what was read.
+    /// Reads queued destages, and writes those that were read.
     pub(super) fn feed_destages(&mut self) {
         if self.life.is_ending() && self.requests.is_empty() && self.requests.has_no_ops() {
             self.destages.keep_dirty(&mut self.contents, &mut self.port);
         }
         self.write_bands();
-        // (Everything has to go, whoever has set limits.)
+        // The limits of the operator do not apply when everything has to be destaged.
         let urgent = self.drain.is_wanted() || self.failure.has_ssd_failed();
         self.destages.feed(
             (&mut self.contents, &mut self.durability, &self.failure),
@@ -111,38 +112,38 @@ impl<D: Data> Engine<D> {
             urgent,
             self.life.is_ending(),
         );
-        self.look_at_commit();
+        self.mark_commit();
         self.wake();
     }
 
-    /// Requests that waited for a destage go on, or fail with it.
+    /// Resumes, or fails, the requests that waited for a destage.
     #[inline]
     pub(super) fn wake(&mut self) {
-        while let Some((op, goes_on)) = self.destages.next_woken() {
-            if goes_on {
-                self.requests.go_on(op);
+        while let Some((op, resumes)) = self.destages.next_woken() {
+            if resumes {
+                self.requests.resume(op);
             } else {
                 self.fail(op, Errno::IO);
             }
         }
     }
 
-    /// A block that is to be destaged was read from its frame.
+    /// Handles the completed read of a block from its frame.
     pub(super) fn destage_read(&mut self, key: JobKey, result: Result<(), Failed>, buffer: D) {
         let (contents, port) = (&mut self.contents, &mut self.port);
         match self.destages.read(key, result, buffer, contents, port) {
             Read::Good { first_complete: false } => {}
-            Read::Good { first_complete: true } => self.looks.at(Part::Destages),
-            Read::OutOfDate => self.looks.again(),
+            Read::Good { first_complete: true } => self.due.mark(Part::Destages),
+            Read::OutOfDate => self.due.mark_all(),
             Read::Damaged(damage) => {
-                self.looks.again();
+                self.due.mark_all();
                 self.failure.count_damaged(damage);
             }
         }
         self.wake();
     }
 
-    /// A destaged block is on the disk, or not.
+    /// Handles the completed write of a destaged block.
     pub(super) fn destage_written(&mut self, key: JobKey, result: Result<(), Failed>, buffer: D) {
         self.port.give(buffer);
         let written = self.destages.written(key, result, self.now);
@@ -152,41 +153,41 @@ impl<D: Data> Engine<D> {
             }
             return self.destage_refused(key);
         }
-        self.looks.at(Part::Destages);
+        self.due.mark(Part::Destages);
         let number = self.disk.destaged(key, written.through.is_some(), self.now);
         if let Some(op) = written.through {
             self.through(op, number);
         }
     }
 
-    /// In a mode in which the disk gets everything: it has what the client wrote.
+    /// Ends the write of a client in a mode that writes through: the disk has taken it.
     fn through(&mut self, op: OpKey, number: u64) {
-        self.requests.is_on_disk(op, number);
+        self.requests.mark_on_disk(op, number);
         self.finish(op);
     }
 
-    /// The disk did not take a block, or not keep it.
+    /// Handles a destage that the disk did not take, or may have lost.
     fn destage_refused(&mut self, key: JobKey) {
-        self.looks.again();
+        self.due.mark_all();
         self.failure.counts().disk_writes += 1;
         self.destages.refused(key, &mut self.contents, self.now);
         self.wake();
     }
 
-    /// It keeps it.
-    fn destage_kept(&mut self, key: JobKey) {
+    /// Handles a destage that is durable.
+    fn destage_durable(&mut self, key: JobKey) {
         let (contents, durability) = (&mut self.contents, &mut self.durability);
-        let block = self.destages.kept(key, contents, durability, self.now);
-        self.disk.trusts(block);
-        self.trims.trusts(block);
+        let block = self.destages.durable(key, contents, durability, self.now);
+        self.disk.mark_durable(block);
+        self.trims.mark_written(block);
         self.wake();
     }
 
-    /// Flushes the disk if somebody waits for it, or a batch of destages is complete.
+    /// Flushes the disk, if something waits for it or a batch of destages is complete.
     pub(super) fn flush_disk_if_due(&mut self) {
         if self.bugs.has(Bug::CleanBeforeDiskFlush) {
             while let Some(job) = self.disk.next_destaged() {
-                self.destage_kept(job);
+                self.destage_durable(job);
             }
         }
         let demand = disk::Demand {
@@ -199,42 +200,42 @@ impl<D: Data> Engine<D> {
         }
     }
 
-    /// The disk was flushed, or not. Only now does a record say clean, or that a block left.
+    /// Handles a completed flush of the disk. Only now blocks are recorded as clean, or as gone.
     pub(super) fn disk_flushed(&mut self, result: Result<(), Failed>) {
         let done = self.disk.flush_done(result, self.now);
         self.trims.flushed(done.is_ok());
         match done {
             Ok(()) => {
-                while let Some(job) = self.disk.next_kept() {
-                    self.expect_kept();
-                    self.destage_kept(job);
+                while let Some(job) = self.disk.next_durable() {
+                    self.prefetch_durable();
+                    self.destage_durable(job);
                 }
             }
             Err(failed) => self.disk_flush_failed(failed),
         }
     }
 
-    /// Slots of one destage after the other lie anywhere: those that come are asked of the memory ahead.
-    fn expect_kept(&self) {
+    /// Prefetches the slots of the next durable destages, which are in random places of the memory.
+    fn prefetch_durable(&self) {
         for (later, step) in [(12, Ahead::First), (8, Ahead::Second), (4, Ahead::Third)] {
-            if let Some(job) = self.disk.later_kept(later) {
+            if let Some(job) = self.disk.durable_ahead(later) {
                 let slot = self.destages.slot(job);
-                self.contents.expect_destaged(slot, step, &self.durability);
+                self.contents.prefetch_destaged(slot, step, &self.durability);
             }
         }
     }
 
-    /// What it covered may be lost: destaged blocks stay dirty, what is being written is written once more,
-    /// and clients are told.
+    /// Handles a failed flush. What it covered may be lost: destaged blocks stay dirty, writes in
+    /// flight are repeated, and clients are told.
     fn disk_flush_failed(&mut self, failed: disk::FailedFlush) {
         self.failure.counts().disk_flushes += 1;
-        self.port.write_again();
-        let unflushed = self.requests.fail_unflushed(failed.kept, failed.lost);
+        self.port.repeat_writes();
+        let unflushed = self.requests.fail_unflushed(failed.durable, failed.lost);
         self.disk.want(unflushed.wanted);
         let untold = self.bugs.has(Bug::FailureUntold)
             || unflushed.failed_some && self.bugs.has(Bug::FuaCountsAsTold);
         if failed.of_clients && !untold {
-            self.requests.lost();
+            self.requests.report_loss();
         }
         if self.bugs.has(Bug::FlushedNotRewritten) {
             return self.disk.want_all();

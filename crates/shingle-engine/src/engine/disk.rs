@@ -1,12 +1,12 @@
-//! What the disk has got, and what of that it keeps when the power goes.
+//! What the disk has taken, and what of that is durable.
 //!
-//! Each write to the disk has a number, given when it is done; a flush covers the numbers given before
-//! it began.
+//! Each completed write to the disk gets a number. A flush covers the numbers given before it
+//! began.
 //!
-//! A flush that fails may lose all that was not flushed before: the system drops what it could not write,
-//! and later flushes go well. Until then reads may still give what is lost. So what was destaged stays dirty
-//! and is written again, what is being written is written once more, what clients wrote is lost as
-//! far as anybody knows, which FLUSH tells them, and none of it may be cached as clean.
+//! A failed flush may lose everything that was not flushed before: the system drops what it could
+//! not write, and later flushes succeed. Until then reads may still return the lost data. So
+//! destaged blocks stay dirty and are written again, and writes in flight are repeated. Writes of
+//! clients count as lost, which their FLUSH reports, and nothing of it may be cached as clean.
 
 #[cfg(feature = "bugs")]
 mod state;
@@ -21,71 +21,73 @@ use super::port::{Completion, Device, Failed, Port};
 use crate::bugs::{Bug, Seeded};
 use crate::data::Data;
 
-/// The disk.
+/// The state of the disk.
 #[derive(Clone, Default)]
 pub(super) struct Disk {
     written: u64,
     flushed: u64,
-    /// What the flush under way covers.
+    /// The number up to which the flush in flight covers.
     flushing: Option<u64>,
-    /// The last write that a client's flush has to wait for.
+    /// The last write that a FLUSH of a client has to wait for.
     for_clients: u64,
     wanted: u64,
-    /// Blocks that clients wrote there, by the number from which on they are kept.
+    /// Blocks that clients wrote to the disk, with the number of the write; `u64::MAX` while it is
+    /// in flight.
     unflushed: HashMap<Block, u64>,
     unflushed_order: VecDeque<(u64, Block)>,
-    /// Blocks that a failed flush may have lost, or whose write failed: what is read of them may not be
-    /// what the disk keeps, until they are written anew and flushed.
+    /// Blocks that a failed flush may have lost, or whose write failed. A read may return data that
+    /// the disk will lose, until they are written again and flushed.
     doubted: HashSet<Block>,
-    /// It may be any block.
+    /// Every block may be in doubt.
     doubts_all: bool,
-    /// Destaged blocks, by the number of their write.
+    /// Destaged blocks with the number of their write.
     destaged: VecDeque<(u64, JobKey)>,
     /// Since when the first of them waits.
     destaged_since: Nanos,
-    /// It was not flushed since the start: what was written before the start may be lost yet.
+    /// No flush has succeeded since the start: what was written before may still be lost.
     fresh: bool,
-    /// Flushes that failed, one after the other, since the last went well or the end began.
+    /// Failed flushes in a row, since the last success or since the end began.
     failures: u32,
     bugs: Seeded,
 }
 
-/// What else may make a flush due.
+/// Other causes for a flush.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Demand {
-    /// More destages are about to be written: they are waited for.
+    /// More destages are about to be written, so the flush can wait.
     pub(super) destages: bool,
-    /// Somebody waits for room.
+    /// A request waits for room.
     pub(super) room: bool,
-    /// All is to be flushed: it is the end.
+    /// Everything is to be flushed: the store is ending.
     pub(super) all: bool,
 }
 
-/// A flush that failed.
+/// A failed flush.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FailedFlush {
-    /// Writes up to this one are kept.
-    pub(super) kept: u64,
-    /// Those up to this one may be lost.
+    /// Writes up to this number are durable.
+    pub(super) durable: u64,
+    /// Writes up to this number may be lost.
     pub(super) lost: u64,
-    /// Some of what clients wrote is among them.
+    /// Writes of clients are among them.
     pub(super) of_clients: bool,
 }
 
-/// Destaged blocks wait for a flush at most in such numbers.
+/// The highest number of destaged blocks that wait for a flush.
 const DESTAGED_MAX: usize = 1024;
-/// When requests wait for room, destaged blocks wait no longer than this for the flush that gives it.
+/// While requests wait for room, destaged blocks wait no longer than this for the flush that frees
+/// it.
 const ROOM_WITHIN: Nanos = Nanos::from_millis(100);
-/// Likewise blocks that clients wrote.
+/// The highest number of blocks of clients that wait for a flush.
 const UNFLUSHED_MAX: usize = 16 << 10;
-/// With more blocks in doubt, which take 16 MiB, all are.
+/// With more blocks in doubt, which take 16 MiB of memory, every block counts as in doubt.
 const DOUBTED_MAX: usize = 1 << 20;
-/// At the end a flush is tried so often.
+/// How often a flush is tried at the end.
 const TRIES: u32 = 5;
 
 impl Disk {
     pub(super) fn new(bugs: Seeded) -> Disk {
-        // The first number stands for what was written before the start.
+        // Number 1 stands for everything that was written before the start.
         Disk { fresh: true, written: 1, wanted: 1, for_clients: 1, bugs, ..Disk::default() }
     }
 
@@ -93,7 +95,7 @@ impl Disk {
         self.flushed
     }
 
-    /// What a client's flush waits for.
+    /// Wants a flush for a FLUSH of a client. Returns the number that it waits for.
     pub(super) fn wanted_by_clients(&mut self) -> u64 {
         if self.bugs.has(Bug::FlushWithoutDisk) {
             return 0;
@@ -102,7 +104,7 @@ impl Disk {
         self.for_clients
     }
 
-    /// What a client's FUA waits for: its own last write to the disk.
+    /// Wants a flush for a write with FUA, which waits for its own last write to the disk only.
     pub(super) fn wanted_by_one(&mut self, number: u64) -> u64 {
         if self.bugs.has(Bug::FuaWithoutDisk) {
             return 0;
@@ -115,65 +117,66 @@ impl Disk {
         self.wanted = self.written;
     }
 
-    /// What failed before says nothing of the end, when the disk may be well again.
-    pub(super) fn begins_last_tries(&mut self) {
+    /// Forgets earlier failures when the end begins: the disk may work again.
+    pub(super) fn reset_failures(&mut self) {
         self.failures = 0;
     }
 
-    /// All that can be flushed is.
+    /// Whether everything that can be flushed is flushed.
     pub(super) fn is_clean(&self) -> bool {
         let flushed = self.flushed == self.written || self.failures >= TRIES;
         flushed && self.flushing.is_none()
     }
 
-    /// Whether the disk may yet lose what it has of `block`, or has lost it.
+    /// Whether the disk may still lose what it has of `block`, or has lost it.
     #[inline]
     pub(super) fn is_unflushed(&self, block: Block) -> bool {
         let doubted = self.doubts_all || self.doubted.contains(&block);
         self.fresh || doubted || self.unflushed.contains_key(&block)
     }
 
-    /// It has kept `block`.
+    /// Notes that `block` is durable on the disk.
     #[inline]
-    pub(super) fn trusts(&mut self, block: Block) {
+    pub(super) fn mark_durable(&mut self, block: Block) {
         if !self.doubted.is_empty() {
             self.doubted.remove(&block);
         }
     }
 
-    fn doubts(&mut self, block: Block) {
+    fn put_in_doubt(&mut self, block: Block) {
         self.doubted.insert(block);
         if self.doubted.len() > DOUBTED_MAX {
             (self.doubts_all, self.doubted) = (true, HashSet::new());
         }
     }
 
-    /// What the disk has of `block` is in doubt from now on.
+    /// Notes that the content of `block` on the disk is in doubt.
     pub(super) fn doubt(&mut self, block: u64) {
-        self.doubts(Block(block));
+        self.put_in_doubt(Block(block));
     }
 
-    /// A client's write of `block` is on its way, and not done.
+    /// Whether a client's write of `block` is in flight.
     #[inline]
     pub(super) fn is_being_written(&self, block: u64) -> bool {
         !self.unflushed.is_empty() && self.unflushed.get(&Block(block)) == Some(&u64::MAX)
     }
 
-    /// Destaged blocks wait for a flush.
+    /// Whether destaged blocks wait for a flush.
     pub(super) fn has_destaged(&self) -> bool {
         !self.destaged.is_empty()
     }
 
-    /// A client's write of `block` is on its way.
-    pub(super) fn will_write(&mut self, block: Block) {
+    /// Notes that a client's write of `block` is submitted.
+    pub(super) fn write_submitted(&mut self, block: Block) {
         self.unflushed.insert(block, u64::MAX);
     }
 
-    /// It is there, or perhaps some of it. Returns the number of the write.
-    pub(super) fn wrote(&mut self, block: Block, result: Result<(), Failed>) -> u64 {
+    /// Notes that a client's write has completed, or failed and may have written a part. Returns
+    /// its number.
+    pub(super) fn write_done(&mut self, block: Block, result: Result<(), Failed>) -> u64 {
         if result.is_err() {
             self.unflushed.remove(&block);
-            self.doubts(block);
+            self.put_in_doubt(block);
             return self.written;
         }
         self.written += 1;
@@ -183,7 +186,8 @@ impl Disk {
         self.written
     }
 
-    /// A destaged block is there; `through` if a client waits for it. Returns the number of the write.
+    /// Notes that the disk has taken a destaged block; `through` if a client waits for it. Returns
+    /// the number of the write.
     pub(super) fn destaged(&mut self, job: JobKey, through: bool, now: Nanos) -> u64 {
         if self.destaged.is_empty() {
             self.destaged_since = now;
@@ -196,30 +200,32 @@ impl Disk {
         self.written
     }
 
-    /// A block of a band was written, or tried to be: a flush is to follow before the end, whatever becomes of the band.
+    /// Notes the completed write of a block of a band. It may have been written even if it failed:
+    /// a flush has to follow before the end.
     pub(super) fn band_written(&mut self) {
         self.written += 1;
     }
 
-    /// It was told of something that nobody needs. Returns the number of that.
+    /// Notes a completed trim of the disk. Returns its number.
     pub(super) fn trimmed(&mut self) -> u64 {
         self.written += 1;
         self.written
     }
 
-    /// What clients wrote since the last flush may be lost.
-    fn doubts_unflushed(&mut self) {
+    /// Puts all unflushed writes of clients in doubt.
+    fn doubt_unflushed(&mut self) {
         self.doubts_all |= self.fresh;
         for (number, block) in std::mem::take(&mut self.unflushed_order) {
-            // (If it is being written anew, that will count.)
+            // A block that is being written again gets a new number.
             if self.unflushed.get(&block) == Some(&number) {
                 self.unflushed.remove(&block);
-                self.doubts(block);
+                self.put_in_doubt(block);
             }
         }
     }
 
-    /// Nothing that is read counts as clean before the first flush. Returns whether that is still to come.
+    /// Wants the first flush: before it nothing that is read counts as clean. Returns whether it is
+    /// still to come.
     pub(super) fn want_first_flush(&mut self) -> bool {
         if self.fresh {
             self.want_all();
@@ -227,12 +233,13 @@ impl Disk {
         self.fresh
     }
 
-    /// A flush is due that covers this write.
+    /// Wants a flush that covers this write.
     pub(super) fn want(&mut self, number: u64) {
         self.wanted = self.wanted.max(number);
     }
 
-    /// Flushes the disk if somebody waits for it, or a batch of destages is complete. Returns whether it begins.
+    /// Flushes the disk, if something waits for it or a batch of destages is complete. Returns
+    /// whether a flush was submitted.
     pub(super) fn flush_if_due<D: Data>(
         &mut self,
         demand: Demand,
@@ -261,13 +268,13 @@ impl Disk {
             || demand.all && !self.is_clean()
     }
 
-    /// Destaged blocks have waited long enough for the flush that gives room.
+    /// Whether destaged blocks have waited long enough for the flush that frees their slots.
     pub(super) fn is_time_for_room(&self, now: Nanos) -> bool {
         !self.destaged.is_empty() && now.since(self.destaged_since) >= ROOM_WITHIN
     }
 
-    /// The disk was flushed, or not. Which destages it keeps, [`Disk::next_kept`] says; if the flush failed,
-    /// [`Disk::next_destaged`] says which it may have lost.
+    /// Handles a completed flush. [`Disk::next_durable`] then returns the destages that are durable;
+    /// after a failure [`Disk::next_destaged`] returns those that may be lost.
     pub(super) fn flush_done(
         &mut self,
         result: Result<(), Failed>,
@@ -287,45 +294,46 @@ impl Disk {
             self.unflushed_order.pop_front();
             if self.unflushed.get(&block) == Some(&number) {
                 self.unflushed.remove(&block);
-                self.trusts(block);
+                self.mark_durable(block);
             }
         }
-        // (What is left was written while the flush was under way.)
+        // What is left was written while the flush was in flight.
         self.destaged_since = now;
         Ok(())
     }
 
-    /// It is tried again when somebody needs it. What was written while it was under way is in doubt, too: the
-    /// system may have tried to write that with the rest.
+    /// Handles a failed flush. It is tried again when something needs it. Writes that completed
+    /// while it was in flight are in doubt, too: the system may have tried to write them with the
+    /// rest.
     fn flush_failed(&mut self, covered: u64) -> FailedFlush {
         let lost = if self.bugs.has(Bug::FailureCoversFlushed) { covered } else { u64::MAX };
         self.failures += 1;
         self.wanted = self.flushed;
-        // (Destaged blocks are on the SSD still: if there is nothing else, nothing is lost.)
+        // Destaged blocks are still on the SSD: if there is nothing else, nothing is lost.
         let of_clients = self.for_clients > self.flushed;
-        let kept = self.flushed;
+        let durable = self.flushed;
         if self.bugs.has(Bug::UnflushedForgotten) {
             self.unflushed.retain(|_, number| *number == u64::MAX);
             self.unflushed_order.clear();
         } else if !self.bugs.has(Bug::DoubtForgotten) {
-            self.doubts_unflushed();
+            self.doubt_unflushed();
         }
-        FailedFlush { kept, lost, of_clients }
+        FailedFlush { durable, lost, of_clients }
     }
 
-    /// The next destage that the disk keeps whatever happens.
-    pub(super) fn next_kept(&mut self) -> Option<JobKey> {
+    /// The next destage that is durable on the disk.
+    pub(super) fn next_durable(&mut self) -> Option<JobKey> {
         let &(number, job) = self.destaged.front()?;
         (number <= self.flushed).then(|| self.destaged.pop_front())?;
         Some(job)
     }
 
-    /// The one that comes so many later.
-    pub(super) fn later_kept(&self, later: usize) -> Option<JobKey> {
+    /// The destage `later` places after the next one.
+    pub(super) fn durable_ahead(&self, later: usize) -> Option<JobKey> {
         self.destaged.get(later).map(|&(_, job)| job)
     }
 
-    /// The next destage of those that were not flushed.
+    /// The next destage that was not flushed.
     pub(super) fn next_destaged(&mut self) -> Option<JobKey> {
         self.destaged.pop_front().map(|(_, job)| job)
     }

@@ -1,19 +1,20 @@
-//! The SSD is taken out, and another one put in, while clients are served. The other one may be the same, divided
-//! anew because it has grown.
+//! The exchange of the SSD while clients are served: one is taken out, and another one put in. The
+//! new one may be the same device, formatted again because it has grown.
 //!
 //! ```text
-//!   in ─► leaving: the disk gets everything, what is dirty goes there
+//!   in ─► leaving: writes go through, dirty blocks are destaged
 //!           └─► emptied: no command begins; the last are finished, nothing is dirty
-//!                 └─► told: the SSD says that nothing on it counts any more ─► out: the disk serves alone
-//!                                                      entering: no command begins ◄─┘
-//!                 in ◄─ the cache is empty, and is filled anew ◄┘
+//!                 └─► invalidated: the SSD records that it is void ─► out: the disk serves alone
+//!                                               entering: no command begins ◄─┘
+//!                 in: with an empty cache ◄────────────────────────┘
 //! ```
 //!
-//! At each moment there is one SSD that may be served after a crash, and before the old one says that nothing on it
-//! counts that is the old one. From then on the disk has everything, until something is written to the new one.
-//! One that has failed by itself is out when the disk has what could be read of it. If it could not even be told that
-//! nothing counts, it is [untold](SsdState::Untold): the disk has all that was durable, and whoever owns the engine sees
-//! to it that this SSD is not served again, says so, and it is out.
+//! At any time exactly one SSD may be used for a recovery after a crash. Until the old one is
+//! recorded as void it is the old one. From then on the disk has everything, until something is
+//! written to the new one. An SSD that has failed by itself is out when the disk has everything
+//! that could be read from it. If even the invalidation could not be written, the SSD is
+//! [untold](SsdState::Untold): the disk has all that was durable. The owner of the engine makes
+//! sure that this SSD is never served again, reports that, and the SSD is out.
 
 use shingle_core::cache::CacheCore;
 use shingle_core::units::{Block, Nanos};
@@ -23,11 +24,11 @@ use super::ssd_state::SsdState;
 use crate::bugs::{Bug, Seeded};
 use crate::recover::Recovered;
 
-/// An SSD with an empty cache.
+/// An SSD with an empty cache for it.
 pub struct NewSsd {
-    /// What stands on it. It was [put into use](crate::journal::Journal::put_into_use).
+    /// What was found on it, after it was [put into use](crate::journal::Journal::put_into_use).
     pub found: Recovered,
-    /// Of its size.
+    /// A cache of its size.
     pub cache: Box<dyn CacheCore>,
     /// Slots kept free.
     pub room_slots: u32,
@@ -41,7 +42,7 @@ impl Clone for NewSsd {
 }
 
 impl NewSsd {
-    /// Whether `cache` is one for it.
+    /// Checks that `cache` fits the SSD.
     fn check(&self, cache: &dyn CacheCore) -> Result<(), OpenError> {
         let (ssd, slots) = (self.found.journal.layout().slots, cache.slots().capacity());
         if ssd != u64::from(slots) {
@@ -51,11 +52,13 @@ impl NewSsd {
     }
 }
 
-/// With so few dirty blocks no new command begins until they are on the disk: that is soon.
+/// With at most this many dirty blocks no new command begins until they are on the disk, which
+/// takes little time.
 const FEW_DIRTY: u64 = 256;
-/// Commands are not held for longer, should the disk not take those; and not again before as much time has passed.
+/// How long commands are held at most, if the disk does not take those blocks. As much time passes
+/// before they are held again.
 const HOLD_MAX: Nanos = Nanos::from_millis(5_000);
-/// Looking for what may still go to the disk takes time.
+/// How often blocks are searched that may still go to the disk: the search takes time.
 const LOOK_EVERY: Nanos = Nanos::from_millis(100);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
@@ -64,26 +67,26 @@ enum Stage {
     In,
     Leaving,
     Emptied,
-    Told,
+    Invalidated,
     Untold,
     Out,
     Entering,
 }
 
-/// How far it is.
+/// The progress of the exchange.
 #[derive(Clone, Default)]
 pub(super) struct Exchange {
     stage: Stage,
-    /// Blocks whose data is lost may be forgotten: the disk serves what it has of them.
+    /// Blocks whose data is lost may be given up: the disk then serves what it has of them.
     forgets_lost: bool,
-    /// It is not to be served again: the disk is written past it, so it cannot stay in.
+    /// The old SSD will never be served again. The disk is written past it, so it cannot stay in.
     abandoned: bool,
-    /// Not before this the next step.
+    /// The next step begins at this time at the earliest.
     not_before: Nanos,
-    /// Until then commands are held.
+    /// Commands are held until then.
     held_until: Nanos,
     new: Option<NewSsd>,
-    /// Blocks whose data was lost and that were given up with the last SSD.
+    /// The lost blocks that were given up with the last SSD.
     forgotten: Vec<Block>,
     bugs: Seeded,
 }
@@ -96,7 +99,7 @@ impl Exchange {
     pub(super) fn state(&self) -> SsdState {
         match self.stage {
             Stage::In => SsdState::In,
-            Stage::Leaving | Stage::Emptied | Stage::Told => SsdState::Leaving,
+            Stage::Leaving | Stage::Emptied | Stage::Invalidated => SsdState::Leaving,
             Stage::Untold => SsdState::Untold,
             Stage::Out => SsdState::Out,
             Stage::Entering => SsdState::Entering,
@@ -107,7 +110,7 @@ impl Exchange {
         &self.forgotten
     }
 
-    /// Another cache for the SSD that is about to enter, if one is; otherwise it comes back.
+    /// Replaces the cache of the SSD that is about to enter. Returns `cache` if there is none.
     pub(super) fn take_cache(
         &mut self,
         cache: Box<dyn CacheCore>,
@@ -118,20 +121,21 @@ impl Exchange {
         Ok(None)
     }
 
-    /// What another SSD that is about to enter is to say of policy and parameters.
+    /// Sets policy and parameters in the superblock of the SSD that is about to enter, if there is
+    /// one.
     pub(super) fn set_settings(&mut self, settings: &str) {
         if let Some(new) = &mut self.new {
             new.found.journal.set_settings(settings.to_owned());
         }
     }
 
-    /// No command begins.
-    pub(super) fn holds(&self) -> bool {
+    /// Whether no command may begin.
+    pub(super) fn holds_commands(&self) -> bool {
         let bug = self.bugs.has(Bug::PutInUnderWay) && self.stage == Stage::Entering;
-        matches!(self.stage, Stage::Emptied | Stage::Told | Stage::Entering) && !bug
+        matches!(self.stage, Stage::Emptied | Stage::Invalidated | Stage::Entering) && !bug
     }
 
-    /// Another SSD that is about to enter is empty: that there is one is all of it.
+    /// The SSD that is about to enter is empty: only its presence is hashed.
     #[cfg(feature = "bugs")]
     pub(super) fn hash_state<H: std::hash::Hasher>(&self, view: &super::state::View, into: &mut H) {
         use std::hash::Hash;
@@ -141,7 +145,7 @@ impl Exchange {
         (view.ahead(*not_before), view.ahead(*held_until)).hash(into);
     }
 
-    /// The SSD begins to leave; returns whether it had not.
+    /// Begins to take the SSD out. Returns whether it was in.
     pub(super) fn begin(&mut self, forgets_lost: bool) -> bool {
         let begins = self.stage == Stage::In;
         if begins {
@@ -153,7 +157,7 @@ impl Exchange {
         begins
     }
 
-    /// It stays, if nothing on it was given up yet; returns whether it is in.
+    /// Keeps the SSD in, if nothing on it was given up yet. Returns whether it is in.
     pub(super) fn keep_in(&mut self) -> bool {
         if matches!(self.stage, Stage::Leaving | Stage::Emptied) && !self.abandoned {
             self.stage = Stage::In;
@@ -161,7 +165,7 @@ impl Exchange {
         self.stage == Stage::In
     }
 
-    /// It will not be served again; returns whether that was to be said.
+    /// Notes that the SSD will never be served again. Returns whether that was needed.
     pub(super) fn abandon(&mut self) -> bool {
         let untold = self.stage == Stage::Untold;
         if untold {
@@ -170,7 +174,7 @@ impl Exchange {
         untold
     }
 
-    /// Another one enters.
+    /// Begins to put another SSD in.
     pub(super) fn put_in(&mut self, new: NewSsd) -> Result<(), OpenError> {
         if self.stage != Stage::Out {
             return Err(OpenError::NotOut);
@@ -184,22 +188,22 @@ impl Exchange {
         Ok(())
     }
 
-    /// Nothing more of an SSD that takes nothing may go to the disk.
-    pub(super) fn nothing_left(&mut self) {
+    /// Notes that nothing of an SSD that takes no writes can go to the disk any more.
+    pub(super) fn set_untold(&mut self) {
         self.stage = Stage::Untold;
     }
 
-    /// This block is given up with it.
+    /// Gives up a lost block with the SSD.
     pub(super) fn forget(&mut self, lost: Block) {
         self.forgotten.push(lost);
     }
 
-    /// It cannot be out yet.
-    pub(super) fn not_yet(&mut self) {
+    /// Steps back: the SSD cannot be out yet.
+    pub(super) fn step_back(&mut self) {
         self.stage = Stage::Leaving;
     }
 
-    /// Blocks that are dirty and may be, are few enough.
+    /// Whether few enough blocks are dirty, apart from lost ones that may be given up.
     fn has_few(&self, facts: &Facts) -> bool {
         facts.dirty <= facts.lost + FEW_DIRTY && (facts.lost == 0 || self.forgets_lost)
     }
@@ -209,12 +213,12 @@ impl Exchange {
         facts.dirty == lost && facts.no_destages
     }
 
-    /// Goes on, as far as that can be.
+    /// Takes the exchange one step further, if possible. Returns what the caller has to do.
     pub(super) fn step(&mut self, facts: &Facts, now: Nanos) -> Step {
         match self.stage {
             Stage::In | Stage::Untold | Stage::Out => Step::Nothing,
-            Stage::Told if facts.invalidating => Step::Nothing,
-            Stage::Leaving | Stage::Emptied | Stage::Told if facts.failed => {
+            Stage::Invalidated if facts.invalidating => Step::Nothing,
+            Stage::Leaving | Stage::Emptied | Stage::Invalidated if facts.failed => {
                 self.step_failed(facts, now)
             }
             Stage::Leaving if self.has_few(facts) && now >= self.not_before => {
@@ -223,7 +227,7 @@ impl Exchange {
             }
             Stage::Leaving => Step::Nothing,
             Stage::Emptied => self.step_emptied(facts, now),
-            Stage::Told => unreachable!("an SSD that was told is not used any more"),
+            Stage::Invalidated => unreachable!("an SSD that was told is not used any more"),
             Stage::Entering => {
                 let quiet = facts.no_commands && facts.no_destages;
                 if !quiet && !self.bugs.has(Bug::PutInUnderWay) {
@@ -235,12 +239,13 @@ impl Exchange {
         }
     }
 
-    /// No command is under way, the disk has and keeps all that was dirty, and the SSD says so: it can be told.
+    /// Invalidates the SSD when no command is in flight, all that was dirty is durable on the disk,
+    /// and its records are committed.
     fn step_emptied(&mut self, facts: &Facts, now: Nanos) -> Step {
         let clean = self.is_clean(facts) || self.bugs.has(Bug::TakenOutDirty);
         if clean && facts.no_commands && facts.committed {
-            self.stage = Stage::Told;
-            return Step::Tell;
+            self.stage = Stage::Invalidated;
+            return Step::Invalidate;
         }
         if now >= self.held_until || !self.has_few(facts) {
             (self.stage, self.not_before) = (Stage::Leaving, now + HOLD_MAX);
@@ -248,18 +253,19 @@ impl Exchange {
         Step::Nothing
     }
 
-    /// It has failed, by itself or when it was to be told; or it has been told.
+    /// The steps of an SSD that is not used any more: it failed, by itself or at its invalidation,
+    /// or it is invalidated.
     fn step_failed(&mut self, facts: &Facts, now: Nanos) -> Step {
         self.stage = Stage::Leaving;
-        if facts.told {
+        if facts.invalidated {
             if self.is_clean(facts) && facts.no_ssd_io {
                 self.stage = Stage::Out;
                 return Step::Out;
             }
-        } else if facts.takes_nothing_more && facts.no_destages && now >= self.not_before {
+        } else if facts.refuses_invalidation && facts.no_destages && now >= self.not_before {
             self.not_before = now + LOOK_EVERY;
             if facts.lost == 0 || self.forgets_lost {
-                return Step::LookForMore;
+                return Step::SearchDirty;
             }
         }
         Step::Nothing
@@ -269,39 +275,40 @@ impl Exchange {
 /// What the next step depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
-    /// Dirty blocks, and those of them whose data is lost.
+    /// Dirty blocks, including those whose data is lost.
     pub(super) dirty: u64,
     pub(super) lost: u64,
-    /// Nothing is on its way to the disk.
+    /// No block is being destaged.
     pub(super) no_destages: bool,
-    /// No command that has begun is unfinished.
+    /// No command is in progress.
     pub(super) no_commands: bool,
-    /// The SSD says all that it was given to say.
+    /// All records are committed.
     pub(super) committed: bool,
-    /// It is not used any more: it has failed, or was told.
+    /// The SSD is not used any more: it has failed, or was taken out.
     pub(super) failed: bool,
-    /// It is being told what does not count.
+    /// It is being invalidated.
     pub(super) invalidating: bool,
-    /// It was told that nothing counts, or abandoned.
-    pub(super) told: bool,
-    /// It does not take that.
-    pub(super) takes_nothing_more: bool,
-    /// None of its I/O is under way.
+    /// It is invalidated, or was abandoned.
+    pub(super) invalidated: bool,
+    /// It does not take its invalidation.
+    pub(super) refuses_invalidation: bool,
+    /// None of its I/O is in flight.
     pub(super) no_ssd_io: bool,
 }
 
-/// What is to be done for an exchange.
+/// What the caller has to do for the exchange.
 #[must_use]
 pub(super) enum Step {
-    /// To wait.
+    /// Nothing: the exchange waits.
     Nothing,
-    /// To tell the SSD that nothing on it counts.
-    Tell,
-    /// To look whether something dirty may go to the disk yet. If not, [`Exchange::nothing_left`].
-    LookForMore,
-    /// It is out.
+    /// Record on the SSD that nothing on it is valid.
+    Invalidate,
+    /// Search for dirty blocks that may still go to the disk. If there are none, call
+    /// [`Exchange::set_untold`].
+    SearchDirty,
+    /// The SSD is out.
     Out,
-    /// To use this one.
+    /// Use this SSD.
     Enter(Box<NewSsd>),
 }
 
@@ -314,9 +321,9 @@ mod tests {
         let mut exchange = Exchange::new(Seeded::default());
         assert!(exchange.begin(true) && exchange.keep_in(), "nothing was given up");
         assert!(exchange.begin(true));
-        exchange.nothing_left();
+        exchange.set_untold();
         assert!(exchange.abandon());
-        // It waits for I/O under way. Whoever asked for it may give up waiting.
+        // It waits for I/O in flight. The operator who asked for it may stop waiting.
         assert!(!exchange.keep_in() && exchange.state() == SsdState::Leaving);
         assert!(!exchange.begin(false), "the next one goes on from there");
     }

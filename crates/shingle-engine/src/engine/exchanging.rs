@@ -1,4 +1,4 @@
-//! An SSD that leaves, another one that enters: what `exchange` decides is carried to the other rooms.
+//! Carries out what `exchange` decides, in the other parts of the engine.
 
 use super::Engine;
 use super::contents::Contents;
@@ -11,16 +11,17 @@ use crate::data::Data;
 use shingle_core::units::BLOCK_BYTES;
 
 impl<D: Data> Engine<D> {
-    /// Begins to take the SSD out. Blocks whose data is lost keep it in, unless they are to be forgotten.
+    /// Begins to take the SSD out. Blocks whose data is lost keep it in, unless `forgets_lost` is
+    /// set.
     pub fn take_ssd_out(&mut self, forgets_lost: bool) {
         if !self.life.is_ending() && self.exchange.begin(forgets_lost) {
             self.service.set_leaves_ssd(true);
-            self.drain.look_again();
+            self.drain.search_again();
         }
         self.pump();
     }
 
-    /// It stays in, if nothing on it was given up yet. Returns whether it does.
+    /// Keeps the SSD in, if nothing on it was given up yet. Returns whether it stays in.
     pub fn keep_ssd_in(&mut self) -> bool {
         let stays = self.exchange.keep_in();
         if stays {
@@ -30,8 +31,8 @@ impl<D: Data> Engine<D> {
         stays
     }
 
-    /// An [untold](SsdState::Untold) SSD will not be served again, whatever it says: the disk is written past it from now
-    /// on.
+    /// Notes that an [untold](SsdState::Untold) SSD will never be served again, whatever it holds:
+    /// from now on the disk is written past it.
     pub fn abandon_ssd(&mut self) {
         if self.exchange.abandon() {
             self.failure.abandon();
@@ -39,30 +40,30 @@ impl<D: Data> Engine<D> {
         self.pump();
     }
 
-    /// From now on another SSD is used. All I/O that is given away later is for that one. The one before must be
+    /// Puts another SSD in: all I/O submitted later is for the new one. The old one must be
     /// [out](SsdState::Out).
     ///
     /// # Errors
-    /// If it is not, or the new one and its cache do not fit together.
+    /// If the old one is not out, or the new one and its cache do not fit together.
     pub fn put_ssd_in(&mut self, new: NewSsd) -> Result<(), OpenError> {
         self.exchange.put_in(new)?;
         self.pump();
         Ok(())
     }
 
-    /// How the SSD is doing.
+    /// The state of the SSD.
     #[must_use]
     pub fn ssd_state(&self) -> SsdState {
         self.exchange.state()
     }
 
-    /// Goes on with the exchange, if one is under way and can.
+    /// Takes the exchange further, if one is in progress.
     pub(super) fn exchange_if_due(&mut self) {
         if self.exchange.state() == SsdState::In {
             return;
         }
         if self.life.is_ending() {
-            // The next start begins with what the SSD says by then.
+            // The next start continues from what the SSD holds by then.
             self.exchange.keep_in();
             return;
         }
@@ -75,28 +76,29 @@ impl<D: Data> Engine<D> {
                 && self.durability.is_idle(),
             failed: self.failure.has_ssd_failed(),
             invalidating: self.failure.is_invalidating(),
-            told: self.failure.is_told(),
-            takes_nothing_more: self.failure.takes_nothing_more(),
+            invalidated: self.failure.is_all_invalidated(),
+            refuses_invalidation: self.failure.refuses_invalidation(),
             no_ssd_io: !self.port.uses_ssd(),
         };
         match self.exchange.step(&facts, self.now) {
             Step::Nothing => {}
-            Step::Tell => self.tell_ssd(),
-            Step::LookForMore => {
+            Step::Invalidate => self.begin_invalidation(),
+            Step::SearchDirty => {
                 if !self.has_more_to_destage() {
-                    self.exchange.nothing_left();
+                    self.exchange.set_untold();
                 }
             }
             Step::Out => {
                 if !self.forget_lost() {
-                    self.exchange.not_yet();
+                    self.exchange.step_back();
                 }
             }
             Step::Enter(new) => self.enter(*new),
         }
     }
 
-    /// Whether something dirty may go to the disk yet. What a command uses goes there when that is done, or is lost.
+    /// Whether a dirty block may still go to the disk. A block in use by a command goes there
+    /// later, or is lost.
     fn has_more_to_destage(&self) -> bool {
         let may = |block| self.failure.may_destage(block);
         if self.bugs.has(Bug::GivenUpInUse) {
@@ -105,8 +107,8 @@ impl<D: Data> Engine<D> {
         self.contents.has_dirty(may)
     }
 
-    /// Nothing on it counts from now on.
-    fn tell_ssd(&mut self) {
+    /// Invalidates the whole SSD.
+    fn begin_invalidation(&mut self) {
         let forgotten = self.forget_lost();
         assert!(forgotten, "nobody uses a slot");
         self.failure.ssd_taken_out(self.durability.may_hold());
@@ -118,7 +120,8 @@ impl<D: Data> Engine<D> {
         }
     }
 
-    /// Blocks whose data is lost are what the disk has of them. Returns whether all are: a slot may be in use.
+    /// Gives up the blocks whose data is lost: the disk serves what it has of them. Returns false
+    /// if the slot of one is still in use.
     fn forget_lost(&mut self) -> bool {
         let mut all = true;
         for block in self.contents.lost() {
@@ -141,7 +144,7 @@ impl<D: Data> Engine<D> {
         self.contents = contents.expect("it is empty and of its size");
         let mut journal = found.journal;
         if !D::HAS_PAGES {
-            journal.without_bytes();
+            journal.skip_encoding();
         }
         let commit_after = self.durability.commit_after();
         self.durability = Durability::open(journal, &found.corrections, commit_after, self.bugs);

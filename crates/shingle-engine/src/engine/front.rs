@@ -1,5 +1,5 @@
-//! What the owner of an engine asks of it, beside I/O and time: to open it, commands of clients, and what
-//! operators want.
+//! The interface for the owner of an engine, apart from I/O and time: opening it, commands of
+//! clients, requests of operators.
 
 use shingle_core::cache::CacheCore;
 use shingle_core::observer::Shared;
@@ -9,12 +9,12 @@ use shingle_core::units::{Block, Nanos, Request};
 use super::contents::Contents;
 use super::destage::Destages;
 use super::disk::Disk;
+use super::due::DueSteps;
 use super::durability::Durability;
 use super::exchange::Exchange;
 use super::failure::Failure;
 use super::growth::Growth;
 use super::life::{Drain, Life};
-use super::looks::Looks;
 use super::port::Port;
 use super::requests::{Command, Connection, Requests};
 use super::status::Status;
@@ -25,7 +25,7 @@ use crate::data::Data;
 use crate::recover::Recovered;
 
 impl<D: Data> Engine<D> {
-    /// Goes on with what was found on an SSD. `cache` is empty, and of the size of the SSD.
+    /// Opens an engine over what was found on an SSD. `cache` is empty, and of the size of the SSD.
     ///
     /// # Errors
     /// If they do not fit together.
@@ -47,7 +47,7 @@ impl<D: Data> Engine<D> {
         let contents = Contents::restore(cache, &found.journal.table, disk_blocks)?;
         let mut journal = found.journal;
         if !D::HAS_PAGES {
-            journal.without_bytes();
+            journal.skip_encoding();
         }
         let durability = Durability::open(journal, &found.corrections, config.commit_after, bugs);
         let mut engine = Engine {
@@ -67,51 +67,53 @@ impl<D: Data> Engine<D> {
             trims: Trims::new(config.tells_trims, bugs),
             observer: None,
             ssd_written_pages: 0,
-            looks: Looks::default(),
+            due: DueSteps::default(),
             bugs,
         };
         engine.pump();
         Ok(engine)
     }
 
-    /// `observer` is told of requests and I/O. Of what passes between engine and cache it is told by a
-    /// cache that it watches itself ([`shingle_core::observer::Observed`]).
+    /// Registers an observer of requests and I/O. To observe the calls between engine and cache,
+    /// wrap the cache in [`shingle_core::observer::Observed`].
     pub fn watch(&mut self, observer: Shared) {
         self.requests.watch(observer.clone());
         self.observer = Some(observer);
     }
 
-    /// The observer of its cache, if that is [`Observed`](shingle_core::observer::Observed) by one of this type.
+    /// The observer of the cache, if it is an [`Observed`](shingle_core::observer::Observed) with
+    /// an observer of this type.
     pub fn observer_of_cache<O: 'static>(&mut self) -> Option<&mut O> {
         self.contents.observer()?.downcast_mut()
     }
 
-    /// Whether there is room for another command: otherwise wait for replies.
+    /// Whether another command may be submitted. If not, wait for replies.
     #[must_use]
     pub fn accepts(&self) -> bool {
         self.requests.accepts()
     }
 
-    /// These requests come next: what they will look up is brought into the processor's cache. It changes nothing,
-    /// and only an owner who knows the future can say so. `disk` is told of blocks that the disk is likely to read or
-    /// write for them.
+    /// Prefetches what these requests, which come next, will look up. Changes nothing; only an
+    /// owner who knows the future can call it. Calls `disk` for blocks that the disk is likely to
+    /// read or write for them.
     pub fn expect(&self, requests: &[Request], disk: &dyn Fn(Block)) {
-        self.contents.expect(requests, &self.durability, disk);
+        self.contents.prefetch(requests, &self.durability, disk);
     }
 
-    /// A client wants something. It is answered by a [`Reply`](super::Reply) with its id.
+    /// Submits a command of a client. A [`Reply`](super::Reply) with the same id answers it.
     pub fn submit(&mut self, command: Command<D>) {
         self.service.asked(self.now);
-        self.look_at_requests();
+        self.mark_requests();
         self.requests.submit(command, self.life.is_ending());
     }
 
-    /// A client has connected. It is told of losses from now on, and of one before that nobody was told of.
+    /// Opens a connection. It is told of losses from now on, and of an earlier one that no other
+    /// connection was told of.
     pub fn opened(&mut self, connection: Connection) {
         self.requests.opened(connection);
     }
 
-    /// A client has left: nobody hears what its commands that are under way are answered.
+    /// Closes a connection: nothing receives the replies of its commands in flight.
     pub fn closed(&mut self, connection: Connection) {
         self.requests.closed(connection);
     }
@@ -122,42 +124,43 @@ impl<D: Data> Engine<D> {
         self.service.mode()
     }
 
-    /// Switches the mode: it holds for operations that begin from now on. In modes in which the disk
-    /// gets everything, what is dirty goes there meanwhile.
+    /// Switches the mode, for operations that begin from now on. In modes that write through,
+    /// blocks that are dirty already are destaged.
     pub fn set_mode(&mut self, mode: Mode) {
         self.service.set_mode(mode);
-        self.drain.look_again();
+        self.drain.search_again();
         self.pump();
     }
 
-    /// Whether the disk is told from now on what clients do not need any more.
+    /// Sets whether trims of clients are passed on to the disk.
     pub fn set_tells_trims(&mut self, tells: bool) {
         self.trims.set_tells(tells);
     }
 
-    /// Something is left to do that needs neither I/O to be done nor a time to come: whoever has nothing else to do calls
-    /// [`Engine::take`] again.
+    /// Whether there is work that waits neither for I/O nor for time: an owner with nothing else to
+    /// do calls [`Engine::take`] again.
     #[must_use]
     pub fn has_more_to_do(&self) -> bool {
-        self.trims.may_go_on()
+        self.trims.may_continue()
     }
 
-    /// Sets what is allowed from now on.
+    /// Sets the limits that the operator allows.
     pub fn set_limits(&mut self, limits: Limits) {
         self.service.set_limits(limits);
         self.pump();
     }
 
-    /// So much time of the day has passed at `now`, by the clock of the operator. To be told at the start and now
-    /// and then.
+    /// Sets the time of the day at `now`, by the clock of the operator. Call it at the start and
+    /// from time to time.
     pub fn set_time_of_day(&mut self, now: Nanos, time_of_day: Nanos) {
         self.service.set_time_of_day(now, time_of_day);
     }
 
-    /// Destages everything that is dirty, and goes on doing so until [`Engine::keep_dirty`].
+    /// Destages everything that is dirty, also blocks that become dirty later, until
+    /// [`Engine::keep_dirty`].
     pub fn drain(&mut self) {
         self.drain.want(true);
-        self.drain.look_again();
+        self.drain.search_again();
         self.pump();
     }
 
@@ -166,15 +169,15 @@ impl<D: Data> Engine<D> {
         self.drain.want(false);
     }
 
-    /// From now on `cache`, which is empty, decides. All that is cached goes over to it.
+    /// Replaces the cache by `cache`, which is empty. All cached blocks move to it.
     ///
     /// # Errors
-    /// If it has another size, or its policy has to know the future.
+    /// If the new cache has another size, or its policy has to know the future.
     pub fn set_cache(&mut self, cache: Box<dyn CacheCore>) -> Result<(), OpenError> {
         let Some(cache) = self.exchange.take_cache(cache)? else { return Ok(()) };
         let new_of = self.contents.swap(cache, &self.durability)?;
-        // Each room that holds slots gives them their new numbers, and pins them again: the new cache knows of
-        // no pins.
+        // Each module that holds slots renumbers them, and pins them again: the new cache has no
+        // pins.
         self.requests.move_slots(&new_of, &mut self.contents);
         if !self.bugs.has(Bug::SwapForgetsDestages) {
             self.destages.move_slots(&new_of, &mut self.contents);
@@ -185,74 +188,74 @@ impl<D: Data> Engine<D> {
         Ok(())
     }
 
-    /// Sets what the superblock says of policy and parameters.
+    /// Sets policy and parameters in the superblock.
     pub fn set_settings(&mut self, text: String) {
         self.exchange.set_settings(&text);
         self.durability.set_settings(text);
-        self.looks.again();
+        self.due.mark_all();
     }
 
-    /// Begins to shut down: new commands are refused, those that were given are finished.
+    /// Begins to shut down: new commands are refused, and those already submitted are finished.
     pub fn shut_down(&mut self) {
         if self.life.end() {
-            self.disk.begins_last_tries();
+            self.disk.reset_failures();
         }
         self.pump();
     }
 
-    /// As [`Engine::shut_down`], for a cache that is ended right after: the disk has everything, and nothing
-    /// more is written to the SSD.
+    /// As [`Engine::shut_down`], for a cache that is deleted right after: the disk has everything,
+    /// and nothing more is written to the SSD.
     pub fn shut_down_for_good(&mut self) {
         self.life.forget();
         self.shut_down();
     }
 
-    /// Whether all is done, and the engine may be dropped. With a failed SSD it never says so.
+    /// Whether the engine has stopped, and may be dropped. With a failed SSD it never does.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.life.is_stopped()
     }
 
-    /// Whether the SSD has failed and nothing is under way any more: there is nothing to wait for.
+    /// Whether the SSD has failed and nothing is in flight any more: there is nothing to wait for.
     #[must_use]
     pub fn can_do_no_more(&self) -> bool {
         self.durability.has_failed() && self.is_idle()
     }
 
-    /// Whether nothing at all is under way, and no command unanswered.
+    /// Whether nothing at all is in flight, and every command is answered.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.requests.is_empty() && self.port.is_idle()
     }
 
-    /// Runs of `blocks` blocks from `first` on that are dirty, and that are not, with the length of
-    /// each. They may end early: looking takes time.
+    /// Splits `blocks` blocks from `first` on into runs that are dirty and runs that are not, with
+    /// their lengths. The result may end early, to limit the time of the call.
     #[must_use]
     pub fn dirty_runs(&self, first: Block, blocks: u64) -> Vec<(u64, bool)> {
         const BLOCKS_MAX: u64 = 1 << 18;
         self.contents.dirty_runs(first, blocks.min(BLOCKS_MAX))
     }
 
-    /// The disk has not taken, or not kept, what was destaged last: how long it is left alone before it is tried
-    /// again. `None` if all is well.
+    /// The rest of the back-off of the disk after a destage failed; `None` if the last one
+    /// succeeded.
     #[must_use]
     pub fn destage_pause(&self) -> Option<Nanos> {
         self.destages.pause(self.now)
     }
 
-    /// Blocks cached that the disk does not have.
+    /// The number of dirty blocks.
     #[must_use]
     pub fn dirty_blocks(&self) -> u64 {
         self.contents.dirty_blocks().into()
     }
 
-    /// Blocks of the disk that are served.
+    /// The size of the disk that is served, in blocks.
     #[must_use]
     pub fn disk_blocks(&self) -> u64 {
         self.requests.disk_blocks()
     }
 
-    /// What the engine says of itself.
+    /// The status of the engine.
     #[must_use]
     pub fn status(&self) -> Status {
         Status {

@@ -1,5 +1,6 @@
-//! A disk that has become larger, while clients are served: the superblock says its new size, in both copies, before
-//! anything is cached beyond the old one. A crash before that leaves the old size, which is as true.
+//! A disk that has become larger while clients are served. Both copies of the superblock get the
+//! new size before anything is cached beyond the old one. A crash before that leaves the old size,
+//! which is valid, too.
 
 use shingle_core::cache::CacheCore;
 use shingle_core::units::BLOCK_BYTES;
@@ -11,8 +12,9 @@ use crate::data::Data;
 use crate::format::BLOCKS_MAX;
 
 impl<D: Data> Engine<D> {
-    /// The disk has `disk_blocks` from now on. `cache`, which is empty and made for that size, decides at once; commands
-    /// beyond the old end are taken when [`Status::disk_blocks`](super::Status::disk_blocks) says so.
+    /// Grows the disk to `disk_blocks`. `cache`, which is empty and made for that size, replaces
+    /// the old one at once. Commands beyond the old end are accepted when
+    /// [`Status::disk_blocks`](super::Status::disk_blocks) shows the new size.
     ///
     /// # Errors
     /// If the disk does not grow or is larger than 64 PiB, the SSD has failed, or the cache does not fit.

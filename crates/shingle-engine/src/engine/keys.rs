@@ -1,8 +1,8 @@
-//! Names of what is under way, which rooms give each other.
+//! Keys of operations in flight, which modules pass to each other.
 
 /// An operation on one block: a part of a command.
 pub(super) type OpKey = usize;
-/// A command that was begun.
+/// A command in progress.
 pub(super) type CommandKey = usize;
 /// A destage.
 pub(super) type JobKey = usize;

@@ -8,65 +8,69 @@
 //!                       records ► commit (journal, SSD flush) ◄───┘
 //! ```
 //!
-//! It has no clock and does no I/O: whoever owns it tells the time, carries out what [`Engine::take`]
-//! gives, and reports. The same object runs over files and over simulated devices that lose power.
+//! The engine has no clock and does no I/O. Its owner sets the time, carries out the I/O that
+//! [`Engine::take`] returns, and reports completions. The same object runs over files, and over
+//! simulated devices that lose power.
 //!
-//! Its rooms keep their fields to themselves:
+//! The fields of each module are private to it:
 //!
-//! | room | has | gives back |
+//! | module | has | returns |
 //! |---|---|---|
-//! | `requests` | commands, operations on blocks, locks, queues, answers, who was told of losses | who is next, what a command promises |
-//! | `contents` | the cache, its plan, what is where, hints, lost blocks | mappings, plans |
+//! | `requests` | commands, operations on blocks, locks, queues, replies, which connections know of losses | the next operation, what a reply promises |
+//! | `contents` | the cache, its plan, mappings, hints, lost blocks | mappings, plans |
 //! | `durability` | journal, table, records, commits, free frames | numbers of records, `Progress` |
-//! | `destage` | what is on its way to the disk, pace, back-off | damage found, who was woken |
-//! | `disk` | what the disk has got, and keeps | numbers of writes, what a flush kept or may have lost |
+//! | `destage` | destages in progress, pace, back-off | damaged frames, requests to resume |
+//! | `disk` | what the disk has taken, and what is durable | numbers of writes, what a flush made durable or may have lost |
 //! | `failure` | errors, an SSD that has failed | whether its blocks may be written |
 //! | `life` | the end, and draining | the next step |
 //! | `exchange`, `growth` | an SSD that leaves or enters, a disk that grows | whether commands may begin |
-//! | `trims` | what nobody needs and the disk does not know | what to tell next |
+//! | `trims` | trims that the disk has not got yet | the next piece to trim |
 //! | `port` | I/O and memory for it | completions |
 //!
-//! (In test builds each room also hashes what of it decides what comes next: its `state`.)
+//! In test builds each module also hashes the part of its state that decides what comes next.
 //!
-//! A room calls only those below it: `destage` calls `contents`, `durability`, `failure` and `port`; `contents` gives
-//! records to `durability`; `durability` and `failure` write through `port`. What concerns another
-//! room is returned, and `impl Engine` carries it there: `front` (what the owner asks), `completions`, and the
-//! ways through the rooms, `blocks`, `destaging`, `banding`, `committing`, `exchanging`, `growing` and `trimming`; `looks` says when going through
-//! them is of no use.
+//! A module calls only those below it: `destage` calls `contents`, `durability`, `failure` and
+//! `port`; `contents` gives records to `durability`; `durability` and `failure` write through
+//! `port`. Results that concern another module are returned, and `impl Engine` passes them on: in
+//! `front` (the interface for the owner), `completions`, and the paths through the modules,
+//! `blocks`, `destaging`, `banding`, `committing`, `exchanging`, `growing` and `trimming`. `looks`
+//! decides which steps are due.
 //!
-//! What holds at all times (docs/durability.md tells users the same):
-//! - a write is answered when its data is on the SSD and its record is given in; it is durable when
+//! Invariants (docs/durability.md tells users the same):
+//! - a write is answered when its data is on the SSD and its record is added; it is durable when
 //!   the record is committed, which FLUSH and FUA wait for;
-//! - the disk has a block for good when it was flushed after the block was written; only then is a
-//!   record given in that says clean, or that the block left;
-//! - the disk gets something newer than the SSD has only after the SSD says that it has nothing.
+//! - a block is durable on the disk after a flush of the disk that follows its write; only then a
+//!   record is added that says clean, or that the block left;
+//! - the disk gets newer data than the SSD holds only after the SSD has recorded that its own data
+//!   is not valid.
 //!
-//! All that has to come before something else, and the mistake in `bugs.rs` that exchanges them:
+//! Everything that has to come before something else, and the bug in `bugs.rs` that reverses the
+//! order:
 //!
 //! | first | then | exchanged by |
 //! |---|---|---|
 //! | data in its frame | its record | `RecordBeforeData` |
 //! | the record of a write | its answer | `AnsweredBeforeRecord` |
 //! | the record of a block's new frame | that of the one it supersedes | `SupersededBeforeNew` |
-//! | who left a slot is unmapped | the slot is used again | `PlanCarriedOutLate` |
+//! | the old block of a slot is unmapped | the slot is reused | `PlanCarriedOutLate` |
 //! | pages of a commit written | the flush that covers them | `FlushBeforePages` |
 //! | that flush done | records count as committed | `CommitWithoutFlush` |
 //! | commit | FLUSH and FUA answered | `FlushBeforeCommit` |
 //! | commit of a write | its destage written | `DestageBeforeCommit` |
 //! | destage written and the disk flushed | the record that says clean | `CleanBeforeDiskFlush` |
 //! | all of a band that is written whole acknowledged | the flush that makes any of it clean | `BandCleanByPart` |
-//! | a block of such a band read again, if somebody wrote it | it written back | `BandTouchedForgotten` |
-//! | a piece of such a band on the disk | somebody else's write to it | `BandUnheld` |
-//! | commit of a block's leaving | a write past the cache | `BypassBeforeGivenUp` |
-//! | commit of a block's leaving | a trim of the disk | `TrimBeforeGivenUp` |
-//! | a block of a lost trim written anew | it may be cached | `TrustedBeforeWritten` |
+//! | a block of such a band read again, if it was written meanwhile | the block written back | `BandTouchedForgotten` |
+//! | a piece of such a band on the disk | another write to it | `BandUnheld` |
+//! | commit of a block's eviction | a write past the cache | `BypassBeforeGivenUp` |
+//! | commit of a block's eviction | a trim of the disk | `TrimBeforeGivenUp` |
+//! | a block of a lost trim written again | the block may be cached | `TrustedBeforeWritten` |
 //! | two commits after a frame was given up | its reuse | `FrameReusedAtOnce`, `FrameReusedAtCommit` |
 //! | corrections of a crash committed | any frame written | `FramesUsedBeforeCorrections` |
 //! | a fill in its frame | the next request on its block | `UnlockedBeforeFill` |
 //! | a failed SSD invalidated | a write past it | `BypassBeforeInvalidation` |
-//! | all that is dirty on the disk, the SSD invalidated | it is out | `TakenOutDirty`, `TakenOutUntold` |
+//! | all dirty blocks on the disk, the SSD invalidated | the SSD is out | `TakenOutDirty`, `TakenOutUntold` |
 //! | a command that uses a dirty block finished | a failed SSD is given up | `GivenUpInUse` |
-//! | commands of before finished, none of them with a fill | another SSD is in | `PutInUnderWay`, `FillOfFailed` |
+//! | earlier commands finished, none with a fill | another SSD is in | `PutInUnderWay`, `FillOfFailed` |
 //! | the superblock with the new size of the disk | a command beyond the old one | `GrownBeforeSuperblock` |
 
 mod banding;
@@ -77,6 +81,7 @@ mod contents;
 mod destage;
 mod destaging;
 mod disk;
+mod due;
 mod durability;
 mod exchange;
 mod exchanging;
@@ -86,7 +91,6 @@ mod growing;
 mod growth;
 mod keys;
 mod life;
-mod looks;
 mod open_error;
 mod port;
 mod requests;
@@ -111,37 +115,38 @@ pub use status::{BandCounts, Counts, DirtyAges, ErrorCounts, JournalStatus, Stat
 use crate::buffer::Buffer;
 use crate::bugs::{Bug, Seeded};
 use crate::data::Data;
-use looks::Part;
+use due::Part;
 
-/// Blocks of a band that is written whole, at most: all of it is in memory then, 256 MiB.
+/// The longest band that is written whole, in blocks: all of it is in memory then, 256 MiB.
 pub const BAND_BLOCKS_MAX: u64 = destage::BAND_BLOCKS_MAX;
 
-/// How an engine behaves.
+/// The configuration of an engine.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// What it decides beside the policy.
+    /// What is decided besides the policy.
     pub rules: Rules,
-    /// Commands carried out at a time; as many more wait.
+    /// The number of commands in progress at a time; as many more wait.
     pub depth: usize,
-    /// The disk is told what clients do not need any more ([`Kind::Trim`]).
+    /// Whether trims of clients are passed on to the disk ([`Kind::Trim`]).
     pub tells_trims: bool,
-    /// Of a band that is written whole so many blocks are read, or written, at a time: no request waits for more.
+    /// A band that is written whole is read, and written, in pieces of this many blocks: no request
+    /// waits for more.
     pub piece_blocks: usize,
-    /// Records are committed at the latest after this, though nobody waits for them.
+    /// Records are committed at the latest after this time, even if nothing waits for them.
     pub commit_after: Nanos,
-    /// A mistake to make; ignored but in test builds.
+    /// A seeded bug; ignored except in test builds.
     pub bug: Option<Bug>,
 }
 
 impl Config {
-    /// For a cache of so many slots in this mode.
+    /// The configuration for a cache of `slots` slots in this mode.
     #[must_use]
     pub fn in_mode(mode: Mode, slots: u64) -> Config {
         let rules = Rules { mode, ..Rules::for_slots(slots) };
         Config { rules, ..Config::for_slots(slots) }
     }
 
-    /// For a write-back cache of so many slots.
+    /// The configuration for a write-back cache of `slots` slots.
     #[must_use]
     pub fn for_slots(slots: u64) -> Config {
         Config {
@@ -155,11 +160,11 @@ impl Config {
     }
 }
 
-/// The engine: its rooms, and the time.
+/// The engine: its modules, and the time.
 #[derive(Clone)]
 pub struct Engine<D: Data = Buffer> {
     now: Nanos,
-    /// What is decided beside the policy.
+    /// What is decided besides the policy.
     service: Service,
     port: port::Port<D>,
     requests: requests::Requests<D>,
@@ -176,15 +181,15 @@ pub struct Engine<D: Data = Buffer> {
     observer: Option<Shared>,
     /// Pages written to SSDs since the start.
     ssd_written_pages: u64,
-    looks: looks::Looks,
+    due: due::DueSteps,
     bugs: Seeded,
 }
 
-/// What has to be done outside.
+/// What the owner has to carry out.
 pub struct Effects<D: Data = Buffer> {
-    /// I/O to be carried out.
+    /// I/O to carry out.
     pub ios: Vec<Io<D>>,
-    /// Answers to commands.
+    /// Replies to commands.
     pub replies: Vec<Reply<D>>,
 }
 
@@ -195,41 +200,42 @@ impl<D: Data> Default for Effects<D> {
 }
 
 impl<D: Data> Engine<D> {
-    /// What is to be done outside since the last call. Call it after events: what follows from several
-    /// at once is done once, and their I/O to neighbouring pages goes together.
+    /// Returns what the owner has to carry out since the last call. Call it after events: the
+    /// consequences of several events are handled once, and their I/O to neighbouring pages is
+    /// joined.
     pub fn take(&mut self) -> Effects<D> {
         let mut effects = Effects::default();
         self.take_into(&mut effects);
         effects
     }
 
-    /// As [`Engine::take`], behind what is in `effects`: an owner that empties the same lists again and again needs
-    /// no new memory.
+    /// As [`Engine::take`], but appends to `effects`: an owner that reuses the lists needs no new
+    /// memory.
     pub fn take_into(&mut self, effects: &mut Effects<D>) {
-        self.look();
+        self.run_due();
         self.port.take_issued(&mut effects.ios);
         self.requests.take_replies(&mut effects.replies);
     }
 
-    /// It is `now`. Called whenever time may have passed, at least every 100 ms.
+    /// Sets the time to `now`. Call it whenever time may have passed, at least every 100 ms.
     pub fn tick(&mut self, now: Nanos) {
         self.now = self.now.max(now);
         if self.destages.end_back_offs(&mut self.contents, self.now) {
-            self.looks.again();
+            self.due.mark_all();
         }
-        self.give_up_waiting_for_room();
+        self.time_out_room_queue();
         self.use_idle_time();
         if self.destages.may_try(self.now) && self.disk.want_first_flush() {
-            self.looks.again();
+            self.due.mark_all();
         }
         if self.is_time() {
-            self.looks.again();
+            self.due.mark_all();
         }
-        self.trims.look_again();
-        if self.trims.may_go_on() {
-            self.looks.again();
+        self.trims.begin_pass();
+        if self.trims.may_continue() {
+            self.due.mark_all();
         }
-        self.look();
+        self.run_due();
     }
 
     fn trace(&self, event: impl FnOnce() -> Event) {
@@ -238,50 +244,50 @@ impl<D: Data> Engine<D> {
         }
     }
 
-    /// Does all that can be done now.
+    /// Does everything that can be done now.
     ///
-    /// No promise rests on the order of these steps. What each may do depends on what is committed and what the
-    /// disk has flushed, and no I/O completes within a call; what a step leaves to one that had its turn
-    /// is done by the next call, after 100 ms at the latest. So an exchange costs time and fairness, and
-    /// nothing else: the crash tests also run an engine that takes the nine steps at the end backwards
-    /// (`Bug::StepsReversed`), and must find nothing. What does have to come before something else is in the
-    /// head of this module.
+    /// Correctness does not depend on the order of these steps. What each may do depends on what is
+    /// committed and what the disk has flushed, and no I/O completes within a call. What a step
+    /// leaves to an earlier one is done by the next call, after 100 ms at the latest. So another
+    /// order costs time and fairness, and nothing else. The crash tests also run an engine that
+    /// takes the steps in reverse order (`Bug::StepsReversed`), and must find nothing. The head of
+    /// this module lists what does have to come first.
     fn pump(&mut self) {
-        self.looks.again();
-        self.take_steps();
+        self.due.mark_all();
+        self.run_steps();
     }
 
-    /// Likewise, where something can be found only by what was looked for ([`looks`]).
-    fn take_steps(&mut self) {
-        if self.looks.has(Part::Requests) {
+    /// Runs the steps that are due ([`due`]).
+    fn run_steps(&mut self) {
+        if self.due.has(Part::Requests) {
             self.begin_operations();
         }
         type Step<D> = (Part, fn(&mut Engine<D>));
         let steps: [Step<D>; 12] = [
-            // Plans first, so that what they name is read in this call.
-            (Part::Requests, Engine::keep_room),
+            // Plans first, so that the blocks they name are read in this call.
+            (Part::Requests, Engine::make_room),
             (Part::Rest, Engine::drain_some),
-            // What leaves by it is said by the commit of this call.
-            (Part::Rest, Engine::tell_trims),
-            // Before the flush and the commit: it says which records it waits for, and whether more is to come
-            // for the flush to cover.
+            // Blocks that leave by it are recorded by the commit of this call.
+            (Part::Rest, Engine::run_trims),
+            // Before the flush and the commit: it decides which records are waited for, and whether
+            // more is to come for the flush to cover.
             (Part::Destages, Engine::feed_destages),
-            // Nothing after it makes anything durable in this call: that takes I/O.
+            // No later step makes anything durable in this call: that takes I/O.
             (Part::Destages, Engine::answer_durable),
-            // The disk before the SSD: both flushes are under way together.
+            // The disk before the SSD: both flushes are in flight together.
             (Part::Destages, Engine::flush_disk_if_due),
             (Part::Commit, Engine::commit_if_due),
-            // When all else that can be done is begun: whether nothing is left.
+            // When all other work is submitted: these check whether nothing is left.
             (Part::Rest, Engine::invalidate_all_if_due),
             (Part::Rest, Engine::grow_if_durable),
             (Part::Rest, Engine::exchange_if_due),
             (Part::Rest, Engine::stop_if_done),
-            // Last, so that pages that several steps have queued leave as one I/O, and now.
+            // Last, so that pages that several steps have queued become one I/O, in this call.
             (Part::Issue, Engine::issue),
         ];
         let reversed = self.bugs.has(Bug::StepsReversed);
         let take = |&(part, step): &Step<D>| {
-            if self.looks.has(part) {
+            if self.due.has(part) {
                 step(self);
             }
         };
@@ -289,25 +295,27 @@ impl<D: Data> Engine<D> {
             false => steps.iter().for_each(take),
             true => steps.iter().rev().for_each(take),
         }
-        self.looked();
+        self.end_pass();
     }
 
-    /// Operations, until none can go on. Who has waited longest is first: frames and slots that became free
-    /// would go to new requests otherwise, and those that wait might do so for ever.
+    /// Runs operations until none can continue. Those that have waited longest come first:
+    /// otherwise new requests would take all frames and slots that become free, and waiting ones
+    /// might starve.
     fn begin_operations(&mut self) {
         loop {
             while let Some(op) = self.requests.next_ready() {
                 self.start(op);
             }
-            self.serve_those_without_frame();
-            self.serve_those_without_room();
-            // Last, as it makes others ready: they begin in the next round, behind those from before.
+            self.serve_frame_queue();
+            self.serve_room_queue();
+            // Last, as it makes other operations ready: they begin in the next round, behind the
+            // earlier ones.
             self.begin_commands();
             if !self.requests.has_ready() {
                 break;
             }
         }
-        self.look_at_commit();
+        self.mark_commit();
     }
 
     fn answer_durable(&mut self) {

@@ -1,17 +1,17 @@
-//! Why an engine cannot begin.
+//! Errors of opening an engine, or of changing its cache, SSD or disk.
 
 use thiserror::Error;
 
-/// Why an engine cannot begin.
+/// An error of opening an engine, or of changing its cache, SSD or disk.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The cache is of another size than the SSD.
+    /// The cache has another size than the SSD.
     #[error("the SSD has {ssd} slots and the cache was made with {cache}")]
     Slots {
         /// According to the superblock.
         ssd: u64,
-        /// Of the cache.
+        /// The slots of the cache.
         cache: u64,
     },
     /// Two frames hold the same block.
@@ -22,24 +22,24 @@ pub enum OpenError {
     Beyond {
         /// The block.
         block: u64,
-        /// Of the disk.
+        /// The size of the disk in blocks.
         disk_blocks: u64,
     },
     /// More blocks than slots.
     #[error("the SSD holds {0} blocks and has fewer slots")]
     TooMany(usize),
-    /// An SSD is to be put in, and the one before is not out.
+    /// The old SSD is not out yet.
     #[error("the SSD before it is not out yet")]
     NotOut,
-    /// An SSD is to be put in that holds blocks.
+    /// The SSD to be put in holds blocks.
     #[error("the SSD to be put in holds {0} blocks; make a new cache on it")]
     NotEmpty(usize),
-    /// The disk does not grow.
+    /// The disk cannot grow to this size.
     #[error(
         "the disk cannot grow to {0} blocks now: it has as many, the SSD has failed, or they are more than 64 PiB"
     )]
     Grow(u64),
-    /// The policy needs to know the future.
+    /// The policy has to know the future.
     #[error("this policy needs to know the future: it runs in the simulator only")]
     Future,
 }

@@ -1,6 +1,6 @@
-//! The port: I/O to both devices, and the memory for it. Pages are queued one by one, neighbours leave as one
-//! I/O, and an I/O of many pages that fails is tried again page by page, so that an error stays with the
-//! page it concerns.
+//! The port: I/O to both devices, and the memory for it. Pages are queued one by one, and
+//! neighbours are joined to one I/O. An I/O of many pages that fails is repeated page by page, so
+//! that only the pages with an error fail.
 
 mod completions;
 #[cfg(feature = "bugs")]
@@ -19,68 +19,68 @@ use crate::format::{PAGE_BYTES, Page};
 use crate::journal::PageKind;
 pub(super) use completions::Completions;
 
-/// Pages of one I/O at most: 512 KiB, as in the simulator.
+/// The highest number of pages in one I/O: 512 KiB, as in the simulator.
 pub const IO_PAGES_MAX: usize = 128;
 
-/// A device.
+/// One of the two devices.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Device {
-    /// The cache.
+    /// The device of the cache.
     Ssd,
-    /// What is cached.
+    /// The device that is cached.
     Disk,
 }
 
-/// What is done to a device.
+/// The kind of an I/O.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
     /// Read into the buffers.
     Read,
     /// Write the buffers.
     Write,
-    /// Everything that was written before survives a power cut when this is done.
+    /// Make everything durable that was written before the flush was submitted.
     Flush,
-    /// Nobody needs so many pages any more. They may read as anything that was ever there, or as zeros; as what, does not
-    /// change after the next flush.
+    /// Discard this many pages. They may then read as anything that was ever written there, or as
+    /// zeros; after the next flush that does not change any more.
     Trim(u64),
 }
 
 impl Kind {
-    /// It has no buffers.
+    /// Whether I/Os of this kind have no buffers.
     #[must_use]
     pub fn is_without_data(self) -> bool {
         matches!(self, Kind::Flush | Kind::Trim(_))
     }
 }
 
-/// Names an I/O until it is done. Numbers are small, and used again: who owns the engine may keep what it knows of an
-/// I/O in a list.
+/// Identifies an I/O until it is done. Ids are small and reused, so an owner may use them as
+/// indices of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct IoId(pub u64);
 
-/// The name of an I/O that is queued.
+/// The id of an I/O that is queued.
 const UNNAMED: IoId = IoId(u64::MAX);
 
-/// An I/O to be carried out. I/Os that are under way together may be done in any order.
+/// An I/O to carry out. I/Os in flight may complete in any order.
 #[derive(Clone)]
 pub struct Io<D = Buffer> {
-    /// Its name.
+    /// Its id.
     pub id: IoId,
-    /// Where.
+    /// The device.
     pub device: Device,
-    /// What.
+    /// What to do.
     pub kind: Kind,
-    /// The first page of 4 KiB.
+    /// The first page, in units of 4 KiB.
     pub page: u64,
-    /// A buffer a page; none for a flush or a trim.
+    /// One buffer a page; none for a flush or a trim.
     pub buffers: Vec<D>,
 }
 
-/// A device did not do what it was asked to.
+/// The error of a device that did not carry out an I/O.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Failed;
 
-/// What becomes of a page, or of a flush, when it is done.
+/// What has to follow when a page, a flush or a trim is done.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Completion {
     /// A block was read from its frame, for a request.
@@ -91,29 +91,30 @@ pub(super) enum Completion {
     FrameWritten(OpKey),
     /// The data of a request is on the disk.
     DiskWritten(OpKey),
-    /// A block that is to be destaged was read.
+    /// A block to be destaged was read from its frame.
     DestageRead(JobKey),
-    /// It is on the disk.
+    /// A destaged block was written to the disk.
     Destaged(JobKey),
-    /// Of a band that is written whole this block was read from the disk, to be written back: the first is 0.
+    /// A block of a band was read from the disk, to be written back. Numbers count from the start
+    /// of the band.
     BandRead(u32),
-    /// This one was read from its frame.
+    /// A block of a band was read from its frame.
     BandSlotRead(u32),
-    /// This one is on the disk.
+    /// A block of a band was written to the disk.
     BandWritten(u32),
-    /// A page of metadata is written.
+    /// A page of metadata was written.
     Meta(PageKind),
     /// The SSD was flushed.
     SsdFlushed,
-    /// A copy of the superblock is written that says what does not count any more.
+    /// A copy of the superblock that invalidates the SSD was written.
     InvalidationWritten,
     /// The disk was flushed.
     DiskFlushed,
-    /// It was told what nobody needs.
+    /// A range of the disk was trimmed.
     Trimmed,
 }
 
-/// An I/O that was issued and is not done.
+/// An I/O that is in flight.
 #[derive(Clone)]
 struct UnderWay {
     device: Device,
@@ -121,39 +122,40 @@ struct UnderWay {
     page: u64,
     completions: Completions,
     since: Nanos,
-    /// A flush of the disk failed meanwhile, and may have lost it: it is written once more.
-    again: bool,
+    /// A flush of the disk failed in the meantime and may have lost this write: it is repeated.
+    repeat: bool,
 }
 
-/// What is done.
+/// The result of a completed I/O.
 pub(super) struct Done {
-    /// What is to follow: one a buffer, or one for a flush or a trim. Nothing if it is done once more.
+    /// What has to follow: one entry a page, or one for a flush or a trim. Empty if the I/O is
+    /// repeated.
     pub(super) completions: Completions,
     pub(super) result: Result<(), Failed>,
-    /// What the disk took for it.
+    /// How long the disk took.
     pub(super) cost: Option<Cost>,
 }
 
-/// What was queued and what is under way, and memory that nobody uses.
+/// Queued I/O, I/O in flight, and unused memory.
 #[derive(Clone)]
 pub(super) struct Port<D> {
     under_way: Slab<UnderWay>,
-    /// I/Os that were issued, then those that are queued: pages which follow may join the last, and they have no
-    /// names yet.
+    /// Submitted I/Os, then queued ones. A queued I/O has no id yet, and following pages may join
+    /// the last one.
     ios: Vec<Io<D>>,
     issued: usize,
-    /// Of those that are queued.
+    /// The completions of the queued I/Os.
     queued: Vec<Completions>,
     pool: Pool<D>,
-    /// Pages given to the SSD to be written, since they were asked for.
+    /// Pages written to the SSD since the count was last taken.
     ssd_written: u64,
-    /// Empty lists of I/Os that are done.
+    /// Empty lists of I/Os that are done, kept for reuse.
     lists: Vec<Vec<D>>,
     many: Vec<Vec<Completion>>,
     bugs: Seeded,
 }
 
-/// So many of them are kept.
+/// The highest number of such lists.
 const LISTS_MAX: usize = 1024;
 
 impl<D: Data> Port<D> {
@@ -171,12 +173,12 @@ impl<D: Data> Port<D> {
         }
     }
 
-    /// Memory with anything in it.
+    /// A buffer with arbitrary content.
     pub(super) fn buffer(&mut self) -> D {
         self.pool.take()
     }
 
-    /// Nobody needs it any more.
+    /// Returns a buffer.
     pub(super) fn give(&mut self, buffer: D) {
         self.pool.give(buffer);
     }
@@ -206,38 +208,38 @@ impl<D: Data> Port<D> {
         self.queued.push(Completions::One(completion));
     }
 
-    /// Writes a page of metadata to the SSD.
+    /// Queues the write of a page of metadata to the SSD.
     pub(super) fn write_meta(&mut self, page: u64, bytes: &Page, completion: Completion) {
         let mut buffer = self.pool.take();
         buffer.set_page(bytes);
         self.write(Device::Ssd, page, buffer, completion);
     }
 
-    /// Begins at once. It covers writes that are done; what is queued or under way it may or may not cover,
-    /// and whoever asks for it counts on neither.
+    /// Submits a flush at once. It covers the writes that are done. Callers must not rely on it for
+    /// writes that are queued or in flight.
     pub(super) fn flush(&mut self, device: Device, completion: Completion, now: Nanos) {
         self.begin(device, Kind::Flush, 0, Completions::One(completion), Vec::new(), now);
     }
 
-    /// Begins at once.
+    /// Submits a trim at once.
     pub(super) fn trim(&mut self, page: u64, pages: u64, now: Nanos) {
         let completions = Completions::One(Completion::Trimmed);
         self.begin(Device::Disk, Kind::Trim(pages), page, completions, Vec::new(), now);
     }
 
-    /// Issues what was queued.
+    /// Submits the queued I/O.
     pub(super) fn issue(&mut self, now: Nanos) {
         let queued = self.ios[self.issued..].iter_mut().zip(self.queued.drain(..));
         for (io, completions) in queued {
             let Io { device, kind, page, .. } = *io;
-            let (since, again) = (now, false);
-            let under_way = UnderWay { device, kind, page, completions, since, again };
+            let (since, repeat) = (now, false);
+            let under_way = UnderWay { device, kind, page, completions, since, repeat };
             io.id = IoId(self.under_way.insert(under_way) as u64);
         }
         self.issued = self.ios.len();
     }
 
-    /// What became of an I/O was seen to: its list, which is empty, is used again.
+    /// Returns the empty list of an I/O that was handled, for reuse.
     pub(super) fn recycle(&mut self, buffers: Vec<D>) {
         debug_assert!(buffers.is_empty());
         if buffers.capacity() > 0 && self.lists.len() < LISTS_MAX {
@@ -245,7 +247,7 @@ impl<D: Data> Port<D> {
         }
     }
 
-    /// Likewise the list of what was to follow.
+    /// Returns the empty list of completions, for reuse.
     pub(super) fn recycle_many(&mut self, many: Vec<Completion>) {
         debug_assert!(many.is_empty());
         if self.many.len() < LISTS_MAX {
@@ -262,13 +264,14 @@ impl<D: Data> Port<D> {
         buffers: Vec<D>,
         since: Nanos,
     ) {
-        let io = UnderWay { device, kind, page, completions, since, again: false };
+        let io = UnderWay { device, kind, page, completions, since, repeat: false };
         let id = IoId(self.under_way.insert(io) as u64);
         self.ios.insert(self.issued, Io { id, device, kind, page, buffers });
         self.issued += 1;
     }
 
-    /// An I/O is done, so many bytes of it. If it is to be done once more, `buffers` are taken for that.
+    /// Handles a completed I/O, which transferred this number of bytes. If it has to be repeated,
+    /// `buffers` are taken for that.
     #[inline]
     pub(super) fn done(
         &mut self,
@@ -279,7 +282,7 @@ impl<D: Data> Port<D> {
         observer: Option<&Shared>,
     ) -> Done {
         let io = self.under_way.remove(id.0 as usize);
-        let result = self.whole(io.kind, result, buffers.len());
+        let result = self.check_length(io.kind, result, buffers.len());
         if let Some(observer) = observer {
             observer.event(&io.event(result, now));
         }
@@ -289,13 +292,13 @@ impl<D: Data> Port<D> {
         let nothing = || Done { completions: Completions::Many(Vec::new()), result, cost: None };
         let pages = io.completions.as_slice().len();
         assert_eq!(pages, buffers.len(), "all buffers come back");
-        // A write that a failed flush has overtaken may be lost although it went well.
-        if io.again && result.is_ok() && !self.bugs.has(Bug::OvertakenKept) {
+        // A write that was in flight during a failed flush may be lost even if it succeeded.
+        if io.repeat && result.is_ok() && !self.bugs.has(Bug::OvertakenKept) {
             let buffers = std::mem::take(buffers);
             self.begin(io.device, io.kind, io.page, io.completions, buffers, now);
             return nothing();
         }
-        // Page by page it shows which of them fail.
+        // Repeated page by page, it shows which pages fail.
         if result.is_err() && pages > 1 {
             let completions = io.completions.as_slice().iter().map(|&one| Completions::One(one));
             for ((at, completion), buffer) in (io.page..).zip(completions).zip(buffers.drain(..)) {
@@ -313,8 +316,13 @@ impl<D: Data> Port<D> {
         Done { completions: io.completions, result, cost }
     }
 
-    /// A part is an error.
-    fn whole(&self, kind: Kind, result: Result<usize, Failed>, pages: usize) -> Result<(), Failed> {
+    /// Turns an incomplete transfer into an error.
+    fn check_length(
+        &self,
+        kind: Kind,
+        result: Result<usize, Failed>,
+        pages: usize,
+    ) -> Result<(), Failed> {
         let believed = match kind {
             Kind::Read => self.bugs.has(Bug::ShortReadAsWhole),
             Kind::Write => self.bugs.has(Bug::ShortWriteAsWhole),
@@ -326,27 +334,27 @@ impl<D: Data> Port<D> {
         }
     }
 
-    /// A flush of the disk has failed: whatever is being written there may be lost with the rest.
-    pub(super) fn write_again(&mut self) {
+    /// Lets all writes in flight to the disk be repeated, after a flush that failed.
+    pub(super) fn repeat_writes(&mut self) {
         let writes = self.under_way.iter_mut().map(|(_, io)| io);
         writes
             .filter(|io| (io.device, io.kind) == (Device::Disk, Kind::Write))
-            .for_each(|io| io.again = true);
+            .for_each(|io| io.repeat = true);
     }
 
-    /// Something is queued and not issued.
+    /// Whether something is queued.
     #[inline]
     pub(super) fn has_queued(&self) -> bool {
         !self.queued.is_empty()
     }
 
-    /// I/O of the SSD is queued or under way.
+    /// Whether I/O of the SSD is queued or in flight.
     pub(super) fn uses_ssd(&self) -> bool {
         self.queued().any(|(io, _)| io.device == Device::Ssd)
             || self.under_way.iter().any(|(_, io)| io.device == Device::Ssd)
     }
 
-    /// Pages that the SSD was given to write since this was asked last.
+    /// Takes the count of pages written to the SSD.
     pub(super) fn take_ssd_written(&mut self) -> u64 {
         std::mem::take(&mut self.ssd_written)
     }
@@ -364,7 +372,7 @@ impl<D: Data> Port<D> {
         self.ios[self.issued..].iter().zip(&self.queued)
     }
 
-    /// I/Os that are queued or under way.
+    /// The number of I/Os queued or in flight.
     pub(super) fn ios(&self) -> usize {
         self.under_way.len() + self.queued.len()
     }

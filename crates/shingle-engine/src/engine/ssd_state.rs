@@ -1,23 +1,23 @@
-//! How the SSD of an engine is doing: used, or exchanged.
+//! The state of the SSD of an engine: in use, or being exchanged.
 
-/// How the SSD of an engine is doing.
+/// The state of the SSD of an engine.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum SsdState {
-    /// It is used, or has failed.
+    /// In use, or failed.
     #[default]
     In,
-    /// It is being taken out: what is dirty goes to the disk.
+    /// Being taken out: dirty blocks are being destaged.
     Leaving,
-    /// It has failed, and does not take that nothing on it counts. The disk has everything that was durable.
+    /// Failed, and its invalidation could not be written. The disk has everything that was durable.
     Untold,
-    /// It is not used any more, and the disk serves alone. It may be removed.
+    /// Not used any more: the disk serves alone. The SSD may be removed.
     Out,
-    /// Another one is about to be used.
+    /// Another SSD is about to be used.
     Entering,
 }
 
 impl SsdState {
-    /// In a word.
+    /// The name of the state.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

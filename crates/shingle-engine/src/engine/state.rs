@@ -1,13 +1,15 @@
-//! All of an engine that decides what it does from now on, as a hash. Two engines with the same hash may be taken for
-//! one, which makes it possible to explore all that can become of a small one (`tests/all/exhaustive`).
+//! Hashes the part of an engine's state that decides what it does from now on. Engines with the
+//! same hash may be treated as one, which makes it possible to explore all behaviour of a small one
+//! (`tests/all/exhaustive`).
 //!
-//! Not hashed is what decides nothing: counters for the status, memory that nobody uses, the names of what is under
-//! way (numbers of I/O, of slots, keys), for which that stands what they name. Times are hashed as ages, and no longer than they
-//! matter; numbers of records and of writes as how many are not committed, or not flushed. Each room names all its
-//! fields where it does that, so that a new one is not forgotten.
+//! What decides nothing is not hashed: counters for the status, unused memory, and ids of I/O,
+//! slots and keys, which are replaced by what they identify. Times are hashed as ages, up to the
+//! limit that matters; numbers of records and of writes as distances to the last one committed or
+//! flushed. Each module names all its fields in its hash function, so that a new field is not
+//! forgotten.
 //!
-//! Three things are taken as given: the policy remembers nothing but what slots show, long runs are not looked for
-//! (`Rules::sequential_bytes`), and commands with the same id are the same.
+//! Three assumptions: the policy keeps no state that the slots do not show, sequential runs are not
+//! detected (`Rules::sequential_bytes`), and commands with the same id are equal.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -17,7 +19,7 @@ use super::Engine;
 use super::keys::{CommandKey, JobKey, OpKey};
 use crate::data::Data;
 
-/// What rooms ask about each other while they are hashed.
+/// What modules need of each other while they are hashed.
 pub(super) struct View<'a> {
     pub(super) now: Nanos,
     pub(super) committed: u64,
@@ -30,22 +32,22 @@ pub(super) struct View<'a> {
 }
 
 impl View<'_> {
-    /// How long ago; what is longer than `matters` is all the same.
+    /// The age of `since`. Ages above `matters` are equal.
     pub(super) fn age(&self, since: Nanos, matters: Nanos) -> u64 {
         if matters == Nanos::NEVER { 0 } else { self.now.since(since).min(matters).0 }
     }
 
-    /// In how long.
+    /// The time left until `until`.
     pub(super) fn ahead(&self, until: Nanos) -> u64 {
         until.since(self.now).0
     }
 
-    /// The number of a record: 0 if it is committed.
+    /// The distance of a record to the last committed one; 0 if it is committed.
     pub(super) fn record(&self, number: u64) -> u64 {
         number.saturating_sub(self.committed)
     }
 
-    /// The number of a write to the disk: 0 if it is flushed.
+    /// The distance of a write to the disk to the last flushed one; 0 if it is flushed.
     pub(super) fn write(&self, number: u64) -> u64 {
         if number == u64::MAX { number } else { number.saturating_sub(self.flushed) }
     }
@@ -60,7 +62,7 @@ impl View<'_> {
     }
 }
 
-/// Of things that are in no order.
+/// Hashes items that have no order.
 pub(super) fn unordered<H: Hasher + Default, T>(
     items: impl Iterator<Item = T>,
     into: &mut H,
@@ -79,13 +81,14 @@ impl<D: Data> Engine<D>
 where
     D::Payload: Hash,
 {
-    /// Hashes all that decides what it does from now on. Call it when nothing is left to be [taken](Engine::take).
+    /// Hashes everything that decides what the engine does from now on. Call it when
+    /// [`Engine::take`] has nothing left to return.
     ///
     /// # Panics
-    /// If it looks for long runs, which are not hashed.
+    /// If the engine detects sequential runs, which are not hashed.
     pub fn hash_state<H: Hasher + Default>(&self, into: &mut H) {
         let Engine { now, service, port, requests, contents, durability, .. } = self;
-        let Engine { destages, disk, failure, life, drain, exchange, growth, looks, .. } = self;
+        let Engine { destages, disk, failure, life, drain, exchange, growth, due, .. } = self;
         let Engine { trims, observer: _, ssd_written_pages: _, bugs: _, .. } = self;
         let rules = service.rules();
         assert!(rules.sequential_bytes.is_none(), "long runs are not hashed");
@@ -94,8 +97,8 @@ where
             committed: durability.committed(),
             flushed: disk.flushed(),
             room_timeout: rules.room_timeout,
-            op: &|key| requests.name_of(key),
-            command: &|key| requests.command_name_of(key),
+            op: &|key| requests.op_id(key),
+            command: &|key| requests.command_id(key),
             job: &|key| destages.block_of(key),
             slot: &|slot| contents.block_of(slot),
         };
@@ -112,23 +115,24 @@ where
         exchange.hash_state(&view, into);
         growth.blocks().hash(into);
         trims.hash_state(&view, into);
-        looks.hash(into);
+        due.hash(into);
     }
 
-    /// Looks at everything, whatever has happened.
-    pub fn look_at_everything(&mut self) {
+    /// Runs all steps, due or not.
+    pub fn run_all_steps(&mut self) {
         self.pump();
     }
 
-    /// Whether a look at everything would do something now, right after [`Engine::take`], although none is due: then what
-    /// happened before did not say all that was worth to look at, and it waits for something else to happen.
+    /// Whether running all steps right after [`Engine::take`] would do something although none is
+    /// due. Then a handler has not marked every step that became due, and work waits for an
+    /// unrelated event.
     #[must_use]
-    pub fn has_missed_something(&self) -> bool
+    pub fn has_missed_step(&self) -> bool
     where
         D: Clone,
     {
-        // (What a time has come for is done by the next tick.)
-        if self.bugs.are_made() || !self.looks.are_over() || self.is_time() {
+        // Work that has waited for a time is done by the next tick.
+        if self.bugs.are_made() || !self.due.is_empty() || self.is_time() {
             return false;
         }
         let state = |engine: &Engine<D>| {
@@ -137,9 +141,9 @@ where
             hasher.finish()
         };
         let mut after = self.clone();
-        after.look_at_everything();
-        // What the next look looks at is no part of it.
-        after.looks = Default::default();
+        after.run_all_steps();
+        // The steps due in the next pass do not count.
+        after.due = Default::default();
         state(self) != state(&after)
     }
 }

@@ -1,4 +1,4 @@
-//! What an engine says of itself. Each room keeps its part.
+//! The status of an engine. Each module provides its part.
 
 use std::sync::Arc;
 
@@ -7,138 +7,140 @@ use shingle_core::units::{Block, Nanos};
 
 use super::ssd_state::SsdState;
 
-/// Blocks of requests, by what became of them, since the start.
+/// Counts of accesses since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counts {
-    /// Accesses of blocks by reads that found them cached.
+    /// Reads of blocks that were cached.
     pub read_hits: u64,
-    /// And those that did not, also past the cache.
+    /// Reads of blocks that were not cached, including bypassed ones.
     pub read_misses: u64,
-    /// Accesses by writes to blocks that were cached.
+    /// Writes to blocks that were cached.
     pub write_hits: u64,
-    /// And to others, also past the cache.
+    /// Writes to blocks that were not cached, including bypassed ones.
     pub write_misses: u64,
-    /// Blocks that entered from the disk.
+    /// Blocks filled from the disk.
     pub fills: u64,
     /// Blocks written past the cache.
     pub bypassed_blocks: u64,
 }
 
-/// What went wrong, since the start.
+/// Counts of errors since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ErrorCounts {
-    /// Pages of metadata that were damaged at the start, and stood elsewhere, too.
+    /// Damaged pages of metadata that were found at the start, with a good second copy.
     pub damaged_pages: u64,
-    /// Blocks that at the start were as they had been before, as what was written last did not fit its
-    /// checksum: it was not flushed when the power went, or is damaged.
+    /// Blocks that recovery set back to their previous version, because the checksum of the last
+    /// one did not match: it was not flushed before a power cut, or is damaged.
     pub void_records: u64,
-    /// Reads of the SSD that failed.
+    /// Failed reads of the SSD.
     pub ssd_reads: u64,
-    /// Cached blocks whose checksum did not fit.
+    /// Cached blocks whose checksum did not match.
     pub checksums: u64,
-    /// Writes that the SSD did not take.
+    /// Failed writes to the SSD.
     pub ssd_writes: u64,
-    /// Reads that the disk did not serve.
+    /// Failed reads of the disk.
     pub disk_reads: u64,
-    /// Writes that the disk did not take; destaged blocks among them stay dirty and are tried again.
+    /// Failed writes to the disk. Destaged blocks among them stay dirty and are tried again.
     pub disk_writes: u64,
-    /// Trims that the disk did not take: it keeps space for what nobody reads any more.
+    /// Failed trims of the disk: it keeps space for data that is not needed.
     pub disk_trims: u64,
-    /// Flushes of the disk that failed.
+    /// Failed flushes of the disk.
     pub disk_flushes: u64,
-    /// The SSD takes no more writes: the disk serves what it can.
+    /// Whether the SSD takes no more writes: the disk serves what it can.
     pub ssd_failed: bool,
-    /// And it was told that what it holds as clean does not count any more, so that clean blocks are
-    /// written on the disk. Otherwise writes of those are refused, too.
+    /// Whether its clean blocks are invalidated, so that they can be written on the disk. If not,
+    /// writes to them are refused, too.
     #[serde(rename = "ssd_written_off")]
     pub ssd_invalidated: bool,
 }
 
-/// Bands that a policy wanted to be written whole, since the start.
+/// Counts, since the start, of bands that a policy wanted to be written whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BandCounts {
-    /// Those that were.
+    /// Bands written whole.
     pub written: u64,
-    /// Those that were begun or planned, and whose blocks stayed dirty instead.
+    /// Bands planned or begun and then given up: their blocks stayed dirty.
     pub given_up: u64,
-    /// Blocks read from the disk for it.
+    /// Blocks read from the disk for such bands.
     pub read_blocks: u64,
-    /// Blocks written to the disk so.
+    /// Blocks written to the disk in such bands.
     pub written_blocks: u64,
 }
 
-/// How long blocks have been dirty, those found at the start since then.
+/// How long blocks have been dirty. Blocks found dirty at the start count from the start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DirtyAges {
-    /// The oldest; zero if none is dirty.
+    /// The age of the oldest; zero if no block is dirty.
     pub oldest: Nanos,
-    /// Blocks that have been for at least so long: [`DirtyAges::LIMITS`].
+    /// The number of blocks that have at least each age of [`DirtyAges::LIMITS`].
     pub older: [u64; 3],
 }
 
 impl DirtyAges {
-    /// A minute, an hour, a day.
+    /// One minute, one hour, one day.
     pub const LIMITS: [Nanos; 3] =
         [Nanos::from_millis(60_000), Nanos::from_millis(3_600_000), Nanos::from_millis(86_400_000)];
 }
 
-/// What the journal is doing.
+/// The state of the journal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct JournalStatus {
-    /// Records given in since the start.
+    /// Records added since the start.
     pub records: u64,
-    /// Commits since the start: each is one flush of the SSD, for all who wait.
+    /// Commits since the start. Each is one flush of the SSD, for everything that waits.
     pub commits: u64,
-    /// Pages that a restart would read.
+    /// Pages in use, which a restart would read.
     pub used_pages: u64,
-    /// Pages there are.
+    /// Pages in all.
     pub pages: u64,
-    /// The SSD says what was set last: the next start knows it.
+    /// Whether both superblocks have the last settings, so that the next start finds them.
     pub has_settings: bool,
 }
 
-/// What an engine says of itself.
+/// The status of an engine.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Status {
-    /// Blocks of requests.
+    /// Counts of accesses.
     pub counts: Counts,
-    /// What went wrong.
+    /// Counts of errors.
     pub errors: ErrorCounts,
     /// Blocks destaged.
     pub destaged_blocks: u64,
-    /// Bands written whole.
+    /// Counts of bands written whole.
     pub bands: BandCounts,
     /// Pages of 4 KiB written to SSDs, metadata included.
     pub ssd_written_pages: u64,
-    /// Blocks of the disk that are served.
+    /// The size of the disk that is served, in blocks.
     pub disk_blocks: u64,
-    /// Whether the SSD is used, or exchanged.
+    /// Whether the SSD is in use, or being exchanged.
     pub ssd: SsdState,
-    /// Blocks cached that the disk does not have.
+    /// Dirty blocks in the cache.
     pub dirty_blocks: u64,
-    /// Blocks cached that it has, too.
+    /// Clean blocks in the cache.
     pub clean_blocks: u64,
-    /// For how long they have been.
+    /// The ages of the dirty blocks.
     pub dirty_ages: DirtyAges,
-    /// What the journal is doing.
+    /// The state of the journal.
     pub journal: JournalStatus,
-    /// Blocks on their way to the disk, or about to be.
+    /// Blocks that are being destaged, or about to be.
     pub destaging_blocks: u64,
-    /// The disk has not taken, or not kept, what it got last: how long it is left alone before it is tried again.
+    /// The rest of the back-off of the disk after a destage failed; `None` if the last one
+    /// succeeded.
     pub destage_pause: Option<Nanos>,
-    /// Frames that hold nothing.
+    /// Free frames.
     pub free_frames: u64,
-    /// I/Os of SSD and disk that are queued or under way.
+    /// I/Os of SSD and disk that are queued or in flight.
     pub ios: u64,
-    /// Blocks whose writes are refused because an SSD that failed holds them as dirty, in order.
+    /// Blocks whose writes are refused because a failed SSD holds them as dirty, sorted.
     pub refused: Arc<Vec<Block>>,
-    /// Of an SSD that was taken out: blocks whose data was lost, and which are from then on what the disk has of them.
+    /// Blocks whose data was lost and that were given up with an SSD that was taken out: the disk
+    /// serves what it has of them.
     pub forgotten: Vec<Block>,
-    /// Blocks that clients do not need any more and of which the disk has not been told.
+    /// Blocks that clients have trimmed and that are not yet trimmed on the disk.
     pub trimming_blocks: u64,
-    /// Dirty blocks whose data is lost: they read as errors until they are written anew or trimmed.
+    /// Dirty blocks whose data is lost: reads fail until they are written again or trimmed.
     pub lost: Vec<Block>,
 }

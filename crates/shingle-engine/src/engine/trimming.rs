@@ -1,4 +1,4 @@
-//! What clients do not need any more leaves the cache, and the disk is told.
+//! Trims: trimmed blocks leave the cache, and are trimmed on the disk.
 
 use shingle_core::units::{BLOCK_BYTES, Block, Request, Slot};
 
@@ -10,15 +10,15 @@ use crate::bugs::Bug;
 use crate::data::Data;
 
 impl<D: Data> Engine<D> {
-    /// Nobody needs the blocks that `request` covers wholly.
+    /// Handles a trim: the blocks that `request` covers wholly are not needed any more.
     pub(super) fn trim(&mut self, request: &Request) {
         let first = request.offset.div_ceil(BLOCK_BYTES);
         self.trims.add(first..(request.offset + request.bytes) / BLOCK_BYTES);
     }
 
-    /// A step: of one piece what is cached leaves; or, when the SSD says that it has left, the disk is told. What is in use
-    /// has its turn later.
-    pub(super) fn tell_trims(&mut self) {
+    /// Takes one piece of the trims a step further. Its cached blocks are dropped; when the records
+    /// of that are committed, the disk is trimmed. Blocks in use are trimmed later.
+    pub(super) fn run_trims(&mut self) {
         let Some(piece) = self.trims.next_piece() else { return };
         let mut busy = Vec::new();
         for (block, slot) in self.contents.cached_in(&piece) {
@@ -30,11 +30,13 @@ impl<D: Data> Engine<D> {
         if !self.trims.tells() || self.failure.has_ssd_failed() || exchanged {
             return self.trims.forget(piece);
         }
-        if !self.durability.gave_up(piece.clone()) && !self.bugs.has(Bug::TrimBeforeGivenUp) {
+        if !self.durability.has_committed_invalidations(piece.clone())
+            && !self.bugs.has(Bug::TrimBeforeGivenUp)
+        {
             return self.trims.pass(&piece);
         }
         busy.extend(self.requests.locked_in(piece.clone()));
-        // A piece of a band that is being written back: what is told now would be undone.
+        // Writing back a piece of a band would undo a trim of it.
         if let Some(held) = self.destages.held_by_band() {
             busy.extend(held.start.max(piece.start)..held.end.min(piece.end));
         }
@@ -61,7 +63,7 @@ impl<D: Data> Engine<D> {
         dropped
     }
 
-    /// The disk was told, or does not take it.
+    /// Handles the completed trim of the disk.
     pub(super) fn trimmed(&mut self, result: Result<(), Failed>) {
         self.trims.done(result.is_ok());
         self.requests.end_hold();
@@ -70,8 +72,8 @@ impl<D: Data> Engine<D> {
             return;
         }
         let number = self.disk.trimmed();
-        // (What is freed is free when the disk was flushed.)
-        if self.trims.are_told() {
+        // The freed space is free after a flush of the disk.
+        if self.trims.are_done() {
             self.disk.want(number);
         }
     }

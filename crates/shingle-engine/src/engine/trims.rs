@@ -1,12 +1,14 @@
-//! Blocks that clients do not need any more: they leave the cache, and the disk is told, a piece at a time.
+//! Trims of clients: the blocks leave the cache, and are trimmed on the disk piece by piece.
 //!
-//! A trim is answered at once; what follows goes on beside requests. A piece is 64 MiB at most, one is under way at a time,
-//! and requests on its blocks wait meanwhile, so no request waits for more than a piece. What is written before its turn comes
-//! is not told. Nor is what a crash meets: a trim is advice, and whoever gives it gives it again (`fstrim`).
+//! A trim is answered at once; the rest is done in the background. A piece has at most 64 MiB, and
+//! one is in flight at a time. Requests on its blocks wait meanwhile, so no request waits for more
+//! than one piece. Blocks that are written before their turn are not trimmed on the disk, nor are
+//! those that a crash interrupts: a trim is advice, and its sender repeats it (`fstrim`).
 //!
-//! To the disk a trim is a write of anything. So what holds for writes past the cache holds for it: it comes after the
-//! commit that says that the block has left, as otherwise the SSD would hold as clean what the disk has no more; and until
-//! the disk was flushed, nothing that is read there may be cached, as the disk may go back to what it had.
+//! For the disk a trim is a write of undefined data, so it follows the rules of a write past the
+//! cache. It comes after the commit of the record that the block has left: otherwise the SSD would
+//! hold as clean what the disk does not have any more. Until a flush of the disk, nothing read
+//! there may be cached: the disk may return to the older data.
 
 use std::ops::Range;
 
@@ -15,34 +17,36 @@ use shingle_core::units::{Block, Nanos, Request};
 
 use crate::bugs::{Bug, Seeded};
 
-/// Blocks of a piece: no piece goes over a multiple of it.
+/// The size of a piece. No piece crosses a multiple of it.
 const PIECE_BLOCKS: u64 = 64 << 8;
-/// While the disk does not answer no more pieces than that wait, so that they do not take all memory; a trim is advice.
+/// The highest number of ranges that wait, to limit memory while the disk does not answer. Further
+/// trims are ignored, as a trim is advice.
 const WAITING_MAX: usize = 1 << 20;
-/// So long the end waits for what is left to be told.
+/// How long the end waits for pending trims.
 const END_WITHIN: Nanos = Nanos::from_millis(10_000);
 
-/// See the module.
+/// Pending trims; see the module.
 #[derive(Clone, Default)]
 pub(super) struct Trims {
-    /// The disk is told; otherwise blocks leave the cache, and that is all.
+    /// Whether the disk is trimmed. If not, blocks leave the cache only.
     tells: bool,
-    /// Not needed, not written since, and not told.
+    /// Blocks trimmed by clients, not written since, and not yet trimmed on the disk.
     waiting: Ranges,
-    /// What lies before was looked at.
+    /// The next block to look at in this pass.
     next: u64,
-    /// Something was told since the look at the first.
-    told_some: bool,
-    /// All was looked at and nothing of it can be told: not before something has changed.
-    rests: bool,
+    /// A trim was submitted, or dropped, in this pass.
+    progressed: bool,
+    /// A whole pass has found nothing that can be trimmed now: the next one comes after something
+    /// has changed.
+    is_stalled: bool,
     under_way: Option<Range<u64>>,
-    /// A flush failed while it was under way.
+    /// A flush failed while the trim was in flight.
     overtaken: bool,
-    /// Told since the last flush of the disk began.
+    /// Trimmed since the last flush of the disk was submitted.
     unflushed: Ranges,
-    /// Told before the flush that is under way began.
+    /// Trimmed before the flush in flight was submitted.
     flushing: Ranges,
-    /// What the disk has of these nobody knows, until they are written.
+    /// The content of these blocks on the disk is unknown until they are written.
     doubted: Ranges,
     /// When the end began.
     ends_since: Option<Nanos>,
@@ -54,7 +58,7 @@ impl Trims {
         Trims { tells, bugs, ..Trims::default() }
     }
 
-    /// Whether the disk is told from now on.
+    /// Sets whether the disk is trimmed.
     pub(super) fn set_tells(&mut self, tells: bool) {
         self.tells = tells;
     }
@@ -63,25 +67,26 @@ impl Trims {
         self.tells
     }
 
-    /// Whether the disk knows of all that is not needed.
-    pub(super) fn are_told(&self) -> bool {
+    /// Whether no trim is pending.
+    pub(super) fn are_done(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Blocks that are not needed and of which the disk does not know.
+    /// The number of blocks with a pending trim.
     pub(super) fn waiting_blocks(&self) -> u64 {
         self.waiting.blocks()
     }
 
-    /// Nobody needs these blocks.
+    /// Adds a trim of these blocks.
     pub(super) fn add(&mut self, blocks: Range<u64>) {
         if self.waiting.len() < WAITING_MAX {
             self.waiting.insert(blocks);
-            self.rests = false;
+            self.is_stalled = false;
         }
     }
 
-    /// These are about to be written. (Of what is doubted that says nothing yet: reads may come before.)
+    /// Notes that these blocks are about to be written. Blocks in doubt stay so: a read may come
+    /// before the write.
     #[inline]
     pub(super) fn written(&mut self, blocks: Range<u64>) {
         if !self.waiting.is_empty() && !self.bugs.has(Bug::TrimOfRewritten) {
@@ -92,15 +97,16 @@ impl Trims {
         }
     }
 
-    /// The disk has got something new of `block`: whether it keeps that, it says itself.
+    /// Notes that the disk has new data of `block`. Whether that is durable, [`super::disk`]
+    /// decides.
     #[inline]
-    pub(super) fn trusts(&mut self, block: Block) {
+    pub(super) fn mark_written(&mut self, block: Block) {
         if !self.doubted.is_empty() {
             self.doubted.remove(block.0..block.0 + 1);
         }
     }
 
-    /// What the disk has of `block` may change, though nobody writes it.
+    /// Whether the content of `block` on the disk may change although nothing writes it.
     #[inline]
     pub(super) fn is_unsettled(&self, block: Block) -> bool {
         if self.bugs.has(Bug::FillFromTrimmed) {
@@ -111,24 +117,24 @@ impl Trims {
             || [&self.waiting, &self.unflushed, &self.flushing, &self.doubted].into_iter().any(has)
     }
 
-    /// What the disk is being told of.
+    /// The range of the trim in flight.
     pub(super) fn under_way(&self) -> Option<Range<u64>> {
         self.under_way.clone()
     }
 
-    /// Something is left to be looked at now.
-    pub(super) fn may_go_on(&self) -> bool {
-        !self.waiting.is_empty() && self.under_way.is_none() && !self.rests
+    /// Whether there is a piece to look at now.
+    pub(super) fn may_continue(&self) -> bool {
+        !self.waiting.is_empty() && self.under_way.is_none() && !self.is_stalled
     }
 
-    /// Something may have changed for those that could not be told.
-    pub(super) fn look_again(&mut self) {
-        self.rests = false;
+    /// Begins a new pass: something may have changed for trims that could not be submitted.
+    pub(super) fn begin_pass(&mut self) {
+        self.is_stalled = false;
     }
 
-    /// What to look at next.
+    /// The next piece to look at.
     pub(super) fn next_piece(&mut self) -> Option<Range<u64>> {
-        if !self.may_go_on() {
+        if !self.may_continue() {
             return None;
         }
         match self.waiting.first_in(self.next..u64::MAX) {
@@ -137,32 +143,33 @@ impl Trims {
                 Some(rest.start..rest.end.min(border))
             }
             None => {
-                self.rests = !std::mem::take(&mut self.told_some);
+                self.is_stalled = !std::mem::take(&mut self.progressed);
                 self.next = 0;
                 None
             }
         }
     }
 
-    /// These cannot be told now.
+    /// Skips a piece that cannot be trimmed now.
     pub(super) fn pass(&mut self, piece: &Range<u64>) {
         self.next = piece.end;
     }
 
-    /// These need not be told.
+    /// Drops a piece that need not be trimmed.
     pub(super) fn forget(&mut self, piece: Range<u64>) {
         self.waiting.remove(piece);
-        self.told_some = true;
+        self.progressed = true;
     }
 
-    /// The disk is told of these.
+    /// Notes that the trim of a piece is submitted.
     pub(super) fn begin(&mut self, piece: Range<u64>) {
         self.next = piece.end;
         self.forget(piece.clone());
         self.under_way = Some(piece);
     }
 
-    /// It was told, or does not take it: then there is no use in telling it of the others.
+    /// Handles the completed trim. If it failed, all others are dropped: the disk would not take
+    /// them either.
     pub(super) fn done(&mut self, well: bool) {
         let piece = self.under_way.take().expect("one is under way");
         let overtaken = std::mem::take(&mut self.overtaken);
@@ -173,15 +180,16 @@ impl Trims {
         if !well {
             self.waiting.clear();
         }
-        self.rests = false;
+        self.is_stalled = false;
     }
 
-    /// A flush of the disk begins.
+    /// Notes that a flush of the disk is submitted.
     pub(super) fn flush_begins(&mut self) {
         self.flushing = std::mem::take(&mut self.unflushed);
     }
 
-    /// It is done, or has failed: what was told may be gone, and read for a while as if it were not.
+    /// Handles the completed flush. If it failed, the trims may be undone, and reads may still show
+    /// them for a while.
     pub(super) fn flushed(&mut self, well: bool) {
         let flushing = std::mem::take(&mut self.flushing);
         if well {
@@ -194,7 +202,7 @@ impl Trims {
         self.overtaken = self.under_way.is_some();
     }
 
-    /// The end comes: whether nothing is left to be told.
+    /// Whether the end has to wait for no trim any more.
     pub(super) fn is_done(&mut self, forgets: bool, now: Nanos) -> bool {
         let since = *self.ends_since.get_or_insert(now);
         if forgets || now.since(since) >= END_WITHIN {
@@ -204,13 +212,13 @@ impl Trims {
     }
 }
 
-/// Blocks of which a request writes something.
+/// The blocks that a request writes, wholly or in part.
 pub(super) fn touched_by(request: &Request) -> Range<u64> {
     let first = request.first().0;
     first..first + request.blocks()
 }
 
-/// The first blocks of `piece` without any of `busy`, which is in order.
+/// The first blocks of `piece` without any of `busy`, which is sorted.
 pub(super) fn first_without(piece: &Range<u64>, busy: &[u64]) -> Option<Range<u64>> {
     let mut start = piece.start;
     for &block in busy.iter().filter(|block| piece.contains(block)) {
@@ -227,9 +235,9 @@ impl Trims {
     pub(super) fn hash_state<H: std::hash::Hasher>(&self, view: &super::state::View, into: &mut H) {
         use std::hash::Hash;
 
-        let Trims { tells, waiting, next, told_some, rests, under_way, overtaken, .. } = self;
+        let Trims { tells, waiting, next, progressed, is_stalled, under_way, overtaken, .. } = self;
         let Trims { unflushed, flushing, doubted, ends_since, bugs: _, .. } = self;
-        (tells, next, told_some, rests, under_way, overtaken).hash(into);
+        (tells, next, progressed, is_stalled, under_way, overtaken).hash(into);
         for ranges in [waiting, unflushed, flushing, doubted] {
             ranges.len().hash(into);
             ranges.iter().for_each(|range| range.hash(into));
@@ -284,14 +292,14 @@ mod tests {
         let mut trims = Trims::new(true, Seeded::default());
         trims.add(0..2 * PIECE_BLOCKS);
         let mut looks = 0;
-        while trims.may_go_on() {
+        while trims.may_continue() {
             if let Some(piece) = trims.next_piece() {
                 trims.pass(&piece);
             }
             looks += 1;
         }
         assert_eq!(looks, 3);
-        trims.look_again();
+        trims.begin_pass();
         assert_eq!(trims.next_piece(), Some(0..PIECE_BLOCKS));
     }
 
@@ -317,7 +325,7 @@ mod tests {
         assert!(trims.is_unsettled(Block(2)));
         trims.written(2..3);
         assert!(trims.is_unsettled(Block(2)), "it is not written yet");
-        trims.trusts(Block(2));
+        trims.mark_written(Block(2));
         assert!(!trims.is_unsettled(Block(2)));
     }
 }

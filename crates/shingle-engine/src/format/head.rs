@@ -1,5 +1,5 @@
-//! What each page of journal and table begins with: the magic of its kind, the checksum of the page, and whose
-//! it is.
+//! The start of each page of journal and table: the magic number of its kind, the checksum of the
+//! page, and its owner.
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -17,17 +17,17 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Of a page that is to be sealed.
+    /// The head of a page that is to be sealed.
     pub(super) fn new(magic: u32, owner: Owner) -> Head {
         Head { magic: magic.into(), crc: 0.into(), owner: owner.0.into() }
     }
 
-    /// Puts the checksum in, of a page that is complete.
+    /// Writes the checksum of a complete page.
     pub(super) fn seal(page: &mut Page) {
         seal(page, CRC_AT);
     }
 
-    /// Whether `page`, which begins with this, is one of these, and whole.
+    /// Checks that `page`, which begins with this head, is of this kind and owner, and undamaged.
     pub(super) fn check(&self, page: &Page, magic: u32, owner: Owner) -> Result<(), Unusable> {
         if self.magic.get() != magic || self.owner.get() != owner.0 {
             return Err(Unusable::Foreign);

@@ -1,4 +1,4 @@
-//! Pages of the journal: which frame holds which block from now on.
+//! Pages of the journal: changes of what each frame holds.
 //!
 //! ```text
 //!  0  magic   u32   "SJRN"
@@ -41,58 +41,60 @@ struct RawRecord {
     word: U64,
 }
 
-/// Bytes of a session that a page has room for.
+/// The bytes of a session number that fit on a page.
 const SESSION_BYTES: usize = 6;
 
 const HEADER_BYTES: usize = size_of::<Header>();
 const RECORD_BYTES: usize = size_of::<RawRecord>();
 
-/// Records of a page.
+/// The number of records on a page.
 pub const RECORDS_MAX: usize = (PAGE_BYTES - HEADER_BYTES) / RECORD_BYTES;
 
-/// One change.
+/// A change of one frame.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Record {
     /// The frame.
     pub frame: Frame,
-    /// CRC32C of its data; 0 if it is given up.
+    /// The CRC32C of its data; 0 if the frame is released.
     pub crc: u32,
-    /// What it holds, or has held.
+    /// The block that it holds, or held.
     pub block: Block,
-    /// What it is from now on.
+    /// Its new state.
     pub state: State,
 }
 
 /// A page of the journal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct JournalPage {
-    /// Its number, from 1.
+    /// The number of the page, from 1.
     pub number: u64,
-    /// The page before it: what a crash left between the two does not count.
+    /// The number of the valid page before it. Pages between the two, left by a crash, are not
+    /// valid.
     pub previous: u64,
-    /// All that count up to this one were durable when this one was written.
+    /// All valid pages up to this number were durable when this one was written.
     pub durable: u64,
     /// The session that wrote it, of which a page holds the lower 48 bits.
     pub session: u64,
-    /// In the order in which they count.
+    /// The records, in order.
     pub records: Vec<Record>,
 }
 
-/// The sequence of a record: records count in this order.
+/// The sequence number of a record: records apply in this order.
 #[must_use]
 pub fn sequence(number: u64, place: usize) -> u64 {
     debug_assert!(place < RECORDS_MAX);
     number << 8 | place as u64
 }
 
-/// The page on which a record of this sequence stands.
+/// The number of the page that holds the record with this sequence number.
 #[must_use]
 pub fn page_of(sequence: u64) -> u64 {
     sequence >> 8
 }
 
 impl JournalPage {
-    /// Whether it may count: earlier sessions have pages only before those of the last one.
+    /// Whether the page may be valid: pages of earlier sessions are valid only below the first
+    /// number of the last session.
     #[must_use]
     pub fn is_of(&self, superblock: &Superblock) -> bool {
         let bits = 8 * SESSION_BYTES as u32;
@@ -100,7 +102,7 @@ impl JournalPage {
         self.number < superblock.session_from || self.session == session
     }
 
-    /// As it stands on the SSD.
+    /// Encodes the page for the SSD.
     #[must_use]
     pub fn encode(&self, owner: Owner) -> Page {
         assert!(self.records.len() <= RECORDS_MAX, "more records than fit");
@@ -128,10 +130,10 @@ impl JournalPage {
         page
     }
 
-    /// What stands on the SSD.
+    /// Decodes a page of the SSD.
     ///
     /// # Errors
-    /// If it is no page of this cache's journal, or damaged.
+    /// If it is not a page of this cache's journal, or damaged.
     pub fn decode(page: &Page, owner: Owner) -> Result<JournalPage, Unusable> {
         let (header, rest) = Header::ref_from_prefix(page).expect("a page is longer");
         header.head.check(page, MAGIC, owner)?;
@@ -193,7 +195,7 @@ mod tests {
         assert_eq!(bytes[72..80], (1_000_003_u64 | 1 << 44).to_le_bytes());
     }
 
-    /// What comes after it would have no number, or a sequence that is that of another page.
+    /// A following page would have no number, or the sequence numbers of another page.
     #[test]
     fn numbers_that_have_no_next_make_no_sense() {
         for (number, sound) in [(NUMBERS_END - 1, true), (NUMBERS_END, false), (u64::MAX, false)] {

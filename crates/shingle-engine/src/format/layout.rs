@@ -1,31 +1,31 @@
-//! Where things stand on the SSD.
+//! The layout of the SSD.
 
 use super::table::ENTRIES;
 use super::{Frame, PAGE_BYTES};
 
-/// Frames of one SSD: their numbers have 32 bits.
+/// The highest number of frames of one SSD: their numbers have 32 bits.
 pub(crate) const FRAMES_MAX: u64 = u32::MAX as u64;
 
-/// Fewer pages of journal than this make a cache wait for its own bookkeeping.
+/// With fewer pages of journal a cache would wait for its own metadata.
 pub(crate) const JOURNAL_PAGES_MIN: u64 = 64;
 
-/// More than this only make a restart longer: 3.9 million records.
+/// With more pages a restart only takes longer: 3.9 million records.
 pub(crate) const JOURNAL_PAGES_MAX: u64 = 16 << 10;
 
-/// Frames that are no slots: a write goes to a free frame, and what it supersedes is free only once
-/// that is durable. One in so many, and at least [`SPARE_FRAMES_MIN`].
+/// Spare frames: a write goes to a free frame, and the superseded one is free only when that is
+/// durable. One frame in this many is spare, and at least [`SPARE_FRAMES_MIN`].
 const SPARE_ONE_IN: u64 = 32;
 
 /// The fewest spare frames.
 pub(crate) const SPARE_FRAMES_MIN: u64 = 1024;
 
-/// A page of journal for so many of data: enough for a few seconds of small writes.
+/// One page of journal for this many pages of data: enough for a few seconds of small writes.
 const JOURNAL_ONE_IN: u64 = 512;
 
-/// A cache has at least as many slots.
+/// The smallest number of slots of a cache.
 pub const SLOTS_MIN: u64 = 1024;
 
-/// Pages that each part of an SSD takes.
+/// The numbers of pages of each part of an SSD.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
     /// Pages of each copy of the journal; it begins behind the two superblocks.
@@ -34,25 +34,25 @@ pub struct Layout {
     pub table_pages: u64,
     /// Frames.
     pub frames: u64,
-    /// Blocks the cache holds at a time: fewer than frames.
+    /// The number of blocks that the cache can hold: fewer than frames.
     pub slots: u64,
 }
 
-/// The superblocks stand on pages 0 and 1.
+/// The superblocks are pages 0 and 1.
 pub const SUPERBLOCKS: u64 = 2;
 
-/// All metadata stands there twice, so that damage to one place loses nothing.
+/// The copies of metadata: everything is stored twice, so that damage in one place loses nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Copy {
-    /// As a rule written first.
+    /// Normally written first.
     One,
-    /// Written when the first is safe, but for pages of the journal, which are written together. If
-    /// the first is the only good one, it is the other way round.
+    /// Written when the first copy is durable, except for pages of the journal, which are written
+    /// together. If only this copy is good, the order is reversed.
     Two,
 }
 
 impl Copy {
-    /// Both.
+    /// Both copies.
     pub const BOTH: [Copy; 2] = [Copy::One, Copy::Two];
 
     /// The other one.
@@ -64,7 +64,7 @@ impl Copy {
         }
     }
 
-    /// How far behind the first it begins, for copies of so many pages.
+    /// The offset of this copy, if a copy has this many pages.
     fn of(self, pages: u64) -> u64 {
         match self {
             Copy::One => 0,
@@ -80,31 +80,30 @@ impl Copy {
 }
 
 impl Layout {
-    /// What an SSD of `bytes` is divided into; `None` if it is too small for
-    /// [`SLOTS_MIN`] slots.
+    /// The layout of an SSD of `bytes`; `None` if it is too small for [`SLOTS_MIN`] slots.
     #[must_use]
     pub fn for_ssd(bytes: u64) -> Option<Layout> {
         let pages = bytes / PAGE_BYTES as u64;
         let journal_pages = (pages / JOURNAL_ONE_IN).clamp(JOURNAL_PAGES_MIN, JOURNAL_PAGES_MAX);
         let rest = pages.checked_sub(SUPERBLOCKS + 2 * journal_pages)?;
-        // Each table page and its copy go with ENTRIES frames.
+        // Each page of the table and its copy describe ENTRIES frames.
         let entries = ENTRIES as u64;
         let frames = (rest * entries / (entries + 2)).min(FRAMES_MAX);
         let table_pages = frames.div_ceil(entries);
-        // Rounding up the table may have taken what is not there.
+        // Rounding up the table may have taken more pages than there are.
         let frames = frames.min(rest.checked_sub(2 * table_pages)?);
         let table_pages = frames.div_ceil(entries);
         let slots = frames.checked_sub((frames / SPARE_ONE_IN).max(SPARE_FRAMES_MIN))?;
         (slots >= SLOTS_MIN).then_some(Layout { journal_pages, table_pages, frames, slots })
     }
 
-    /// Size of the smallest SSD for which there is one.
+    /// The size of the smallest SSD that has a layout.
     #[must_use]
     pub fn ssd_bytes_min() -> u64 {
         Layout::for_slots(SLOTS_MIN).pages() * PAGE_BYTES as u64
     }
 
-    /// Of a cache with exactly so many slots, on an SSD of its own size.
+    /// The layout for exactly this many slots, on an SSD of the matching size.
     #[must_use]
     pub fn for_slots(slots: u64) -> Layout {
         let spare = (slots / (SPARE_ONE_IN - 1)).max(SPARE_FRAMES_MIN);
@@ -114,7 +113,7 @@ impl Layout {
         Layout { journal_pages, table_pages, frames, slots }
     }
 
-    /// Whether an SSD of `bytes` can be divided so: what a superblock says is checked with it.
+    /// Whether the layout is possible on an SSD of `bytes`. Checks a superblock that was read.
     #[must_use]
     pub fn is_sound(&self, bytes: u64) -> bool {
         let parts = [SUPERBLOCKS, self.journal_pages, self.table_pages, self.frames];
@@ -124,33 +123,34 @@ impl Layout {
             && self.slots < self.frames
     }
 
-    /// The page on which a copy of page `number` (from 1) of the journal stands.
+    /// The page of a copy of journal page `number`, from 1.
     #[must_use]
     pub fn journal_page(&self, number: u64, copy: Copy) -> u64 {
         SUPERBLOCKS + copy.of(self.journal_pages) + (number - 1) % self.journal_pages
     }
 
-    /// The page on which a copy of page `place` of the table stands.
+    /// The page of a copy of table page `place`.
     #[must_use]
     pub fn table_page(&self, place: u32, copy: Copy) -> u64 {
         assert!(u64::from(place) < self.table_pages, "there is no such page");
         SUPERBLOCKS + 2 * self.journal_pages + copy.of(self.table_pages) + u64::from(place)
     }
 
-    /// The page that is a frame.
+    /// The page of a frame.
     #[must_use]
     pub fn frame_page(&self, frame: Frame) -> u64 {
         assert!(u64::from(frame.0) < self.frames, "there is no such frame");
         SUPERBLOCKS + 2 * (self.journal_pages + self.table_pages) + u64::from(frame.0)
     }
 
-    /// The page of the table that has the entry of a frame, and the entry's place in it.
+    /// The page of the table that has the entry of a frame, and the place of the entry on that
+    /// page.
     #[must_use]
     pub fn entry(frame: Frame) -> (u32, usize) {
         (frame.0 / ENTRIES as u32, frame.0 as usize % ENTRIES)
     }
 
-    /// Pages in all.
+    /// The number of pages in all.
     #[must_use]
     pub fn pages(&self) -> u64 {
         SUPERBLOCKS + 2 * (self.journal_pages + self.table_pages) + self.frames
@@ -174,7 +174,7 @@ mod tests {
     }
 
     proptest! {
-        /// Parts neither overlap nor go past the end, and little is left over.
+        /// Parts neither overlap nor pass the end, and little is left unused.
         #[test]
         fn parts_lie_one_behind_the_other(bytes in (16_u64 << 20)..(20 << 40)) {
             let layout = Layout::for_ssd(bytes).expect("large enough");

@@ -1,4 +1,4 @@
-//! What stands on the SSD, byte by byte: docs/format.md tells the same in words.
+//! The format of the SSD, byte by byte. docs/format.md describes the same in words.
 //!
 //! ```text
 //! page 0, 1       superblock, two copies, the newer valid one counts      superblock.rs
@@ -25,34 +25,34 @@ pub const PAGE_BYTES: usize = BLOCK_BYTES as usize;
 /// One page.
 pub type Page = [u8; PAGE_BYTES];
 
-/// A place for one block on the SSD.
+/// A frame: the place of one block on the SSD.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Frame(pub u32);
 
-/// What a frame is to the cache.
+/// The state of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum State {
-    /// It holds nothing.
+    /// Holds nothing.
     Free,
-    /// A block, as the disk has it.
+    /// Holds a block that the disk has, too.
     Clean,
-    /// A block that the disk does not have.
+    /// Holds a block that the disk does not have.
     Dirty,
-    /// Nothing any more, as another frame holds the block now. In the journal only: it counts if
-    /// what it gives way to does.
+    /// Holds nothing any more, as another frame holds the block now. Occurs in the journal only,
+    /// and is valid if the record of the other frame is.
     Superseded,
 }
 
-/// Numbers of pages of the journal are smaller: a sequence has a place beside them, and what comes after the
-/// last has a number, too. No SSD lives to write as many.
+/// The limit of the numbers of journal pages: a sequence number contains a place as well, and the
+/// last page needs a next number, too. No SSD lasts for as many writes.
 pub(crate) const NUMBERS_END: u64 = 1 << 55;
 
-/// Blocks have 44 bits: 64 PiB.
+/// Block numbers have 44 bits: 64 PiB.
 pub const BLOCKS_MAX: u64 = 1 << BLOCK_BITS;
 const BLOCK_BITS: u32 = 44;
 const STATE_BITS: u32 = 4;
 
-/// Block, state and hint in one word.
+/// Packs block, state and hint into one word.
 fn packed(block: Block, state: State, hint: u16) -> u64 {
     assert!(block.0 < BLOCKS_MAX, "no disk is that large");
     let state = match state {
@@ -64,7 +64,7 @@ fn packed(block: Block, state: State, hint: u16) -> u64 {
     block.0 | state << BLOCK_BITS | u64::from(hint) << (BLOCK_BITS + STATE_BITS)
 }
 
-/// `None` if no such state exists.
+/// Unpacks a word; `None` if the state does not exist.
 fn unpacked(word: u64) -> Option<(Block, State, u16)> {
     let state = match (word >> BLOCK_BITS) & ((1 << STATE_BITS) - 1) {
         0 => State::Free,
@@ -77,31 +77,31 @@ fn unpacked(word: u64) -> Option<(Block, State, u16)> {
     Some((Block(word & (BLOCKS_MAX - 1)), state, hint))
 }
 
-/// Which cache a page belongs to: the beginning of its UUID.
+/// The owner of a page: the beginning of the UUID of its cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Owner(pub u64);
 
-/// Why a page is not used.
+/// Why a page cannot be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unusable {
-    /// It never was one of these, or belongs to another cache.
+    /// It is not a page of this kind, or belongs to another cache.
     #[error("it is no page of this kind of this cache")]
     Foreign,
-    /// The checksum disagrees.
+    /// The checksum does not match.
     #[error("its checksum does not fit: it was torn or damaged")]
     Damaged,
-    /// The checksum fits and the content makes no sense: a newer version, or a bug.
+    /// The checksum matches, but the content is not valid: a newer version, or a bug.
     #[error("its content makes no sense; it was written by another version")]
     Nonsense,
 }
 
-/// Puts the checksum of a page into the four bytes at `at`.
+/// Writes the checksum of a page into the four bytes at `at`.
 pub fn seal(page: &mut Page, at: usize) {
     let crc = checksum(page, at);
     page[at..at + 4].copy_from_slice(&crc.to_le_bytes());
 }
 
-/// The checksum (CRC32C) of a page whose own is the four bytes at `at`.
+/// The checksum (CRC32C) of a page that stores it in the four bytes at `at`.
 #[must_use]
 pub fn checksum(page: &Page, at: usize) -> u32 {
     let head = crc32c::crc32c(&page[..at]);

@@ -60,54 +60,55 @@ struct Raw {
 
 const RAW_BYTES: usize = size_of::<Raw>();
 
-/// Where the session stands, and behind it from where it counts.
+/// The offset of the session number; the first page of the session follows.
 const SESSION_AT: usize = PAGE_BYTES - 16;
 
-/// Bytes of [`Superblock::settings`] at most.
+/// The most bytes of [`Superblock::settings`].
 pub const SETTINGS_BYTES_MAX: usize = SESSION_AT - RAW_BYTES;
 
-/// A cache on an SSD that is to take the place of another is made so many editions ahead of it, before it is used.
+/// How many editions ahead a cache is created on an SSD that is to replace another one.
 pub const SUCCESSOR_AHEAD: u64 = 2;
 
-/// What an SSD says of itself.
+/// The superblock: the description of a cache on its SSD.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Superblock {
-    /// Of the cache.
+    /// The UUID of the cache.
     pub uuid: [u8; 16],
-    /// Which time it is written, from 1.
+    /// Which write of the superblock this is, from 1.
     pub edition: u64,
-    /// Size of the SSD.
+    /// Size of the SSD in bytes.
     pub ssd_bytes: u64,
-    /// Size of the disk behind it.
+    /// Size of the disk in bytes.
     pub disk_bytes: u64,
-    /// Of sampled sectors of the disk, as they were when the cache was last shut down.
+    /// The fingerprint of the disk at the last orderly shutdown.
     pub fingerprint: [u8; 32],
-    /// Where things stand.
+    /// The layout of the SSD.
     pub layout: Layout,
-    /// Number of the first page of the journal that counts.
+    /// The number of the first valid page of the journal.
     pub journal_from: u64,
-    /// Clean blocks count only if a record on this page or a later one says so; 0: all count. Written
-    /// by a process that has to write past an SSD that fails.
+    /// Clean blocks are valid only if their record is on this page of the journal or a later one; 0:
+    /// all are valid. Set by a process that has to write past an SSD that fails.
     pub clean_from: u64,
-    /// Likewise dirty ones.
+    /// The same for dirty blocks.
     pub dirty_from: u64,
-    /// Shut down in order: the table says all.
+    /// Set by an orderly shutdown: the table is complete.
     pub clean: bool,
-    /// Every page of the table was written when the cache was made: one of zeros is damaged. If not, it is one that was never
-    /// written.
+    /// Whether every page of the table was written when the cache was created: then a page of zeros
+    /// is damaged. If not, it was never written.
     pub table_written: bool,
-    /// The edition with which the cache was put into use last: marks the pages of the journal that were
+    /// The edition with which the cache was last put into use. It marks the pages of the journal
     /// written since.
     pub session: u64,
-    /// Pages of the journal from this number on count only if that session wrote them: an earlier one
-    /// may have left parts of such pages, which a write that is torn can make whole.
+    /// Pages of the journal from this number on are valid only if that session wrote them. An
+    /// earlier one may have left parts of such pages, which a torn write could make whole.
     pub session_from: u64,
-    /// Policy and parameters, a line each.
+    /// Policy and parameters, one a line.
     pub settings: String,
 }
 
 impl Superblock {
-    /// Of an empty cache: the first edition, shut down in order, with no fingerprint and no settings.
+    /// The superblock of an empty cache: first edition, shut down in order, without fingerprint and
+    /// settings.
     #[must_use]
     pub fn new(uuid: [u8; 16], layout: Layout, ssd_bytes: u64, disk_bytes: u64) -> Superblock {
         Superblock {
@@ -128,17 +129,17 @@ impl Superblock {
         }
     }
 
-    /// What marks the pages of this cache.
+    /// The mark of the pages of this cache.
     #[must_use]
     pub fn owner(&self) -> Owner {
         Owner(u64::from_le_bytes(self.uuid[..8].try_into().expect("eight bytes")))
     }
 
-    /// Of the same cache, the edition after this one, with nothing in it: no page of metadata that stands on the SSD
-    /// counts, be it whole, torn or zeros by now.
+    /// The next edition of the same cache, with nothing in it: no page of metadata on the SSD is
+    /// valid any more, in whatever state it is.
     #[must_use]
     pub fn emptied(&self) -> Superblock {
-        // (The journal goes round: no page has a number as high.)
+        // The journal is a ring: no page of it has a number as high.
         let from = self.journal_from.max(self.clean_from).max(self.dirty_from)
             + 2 * self.layout.journal_pages;
         Superblock {
@@ -152,15 +153,15 @@ impl Superblock {
         }
     }
 
-    /// Whether anything counts that the table says: if not, all that counts is in the journal.
+    /// Whether anything in the table is valid. If not, everything valid is in the journal.
     pub(crate) fn table_counts(&self) -> bool {
         self.clean_from.min(self.dirty_from) < self.journal_from
     }
 
-    /// As it stands on the SSD.
+    /// Encodes the superblock for the SSD.
     ///
     /// # Panics
-    /// If the settings are too long: they are checked when a cache is made or set.
+    /// If the settings are too long: callers check them when a cache is created or set.
     #[must_use]
     pub fn encode(&self) -> Page {
         assert!(self.settings.len() <= SETTINGS_BYTES_MAX, "the settings do not fit");
@@ -193,10 +194,10 @@ impl Superblock {
         page
     }
 
-    /// What stands on the SSD.
+    /// Decodes a superblock of the SSD.
     ///
     /// # Errors
-    /// If it is no superblock, damaged, or of another version.
+    /// If it is not a superblock, damaged, or of another version.
     pub fn decode(page: &Page) -> Result<Superblock, Unusable> {
         let (raw, rest) = Raw::ref_from_prefix(page).expect("a page is longer");
         if raw.magic != MAGIC {
@@ -252,10 +253,10 @@ impl Superblock {
         })
     }
 
-    /// The one that counts of the two copies.
+    /// The valid copy with the higher edition.
     ///
     /// # Errors
-    /// Why neither does; damage counts more than absence.
+    /// If neither copy is valid. Damage is reported rather than absence.
     pub fn newer(copies: &[Page; 2]) -> Result<Superblock, Unusable> {
         let [one, two] = [0, 1].map(|copy: usize| Superblock::decode(&copies[copy]));
         match (one, two) {
@@ -330,7 +331,7 @@ mod tests {
         };
         let mut page = superblock(2).encode();
         assert_eq!(sealed(page), Ok(superblock(2)));
-        // Settings that reach into what stands behind them.
+        // Settings that overlap the fields behind them.
         page[RAW_BYTES..].fill(b' ');
         page[146..148].copy_from_slice(&(SETTINGS_BYTES_MAX as u16 + 1).to_le_bytes());
         assert_eq!(sealed(page), Err(Unusable::Nonsense));
@@ -357,7 +358,7 @@ mod tests {
             prop_assert!(Superblock::decode(&page).is_err());
         }
 
-        /// Whatever the bytes, an answer.
+        /// Any bytes are decoded or refused.
         #[test]
         fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), PAGE_BYTES)) {
             let mut page: Page = bytes.try_into().expect("a page");

@@ -1,4 +1,4 @@
-//! Pages of the frame table: what each frame holds, as of the last time the page was written.
+//! Pages of the frame table: what each frame held when the page was last written.
 //!
 //! ```text
 //!  0  magic  u32   "STBL"
@@ -39,19 +39,19 @@ struct RawEntry {
 const HEADER_BYTES: usize = size_of::<Header>();
 const ENTRY_BYTES: usize = size_of::<RawEntry>();
 
-/// Frames of a page.
+/// The number of entries on a page.
 pub const ENTRIES: usize = (PAGE_BYTES - HEADER_BYTES) / ENTRY_BYTES;
 
-/// What the table knows of a frame.
+/// The entry of a frame in the table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Entry {
     /// The block it holds, or held.
     pub block: Block,
-    /// What it is.
+    /// The state of the frame.
     pub state: State,
-    /// When it was used last, roughly: higher is later.
+    /// Roughly when the block was last used: higher is later.
     pub hint: u16,
-    /// Of the record that made it so; 0 if there was none.
+    /// The sequence number of the record that set it; 0 if there was none.
     pub sequence: u64,
     /// CRC32C of its data.
     pub crc: u32,
@@ -66,22 +66,23 @@ impl Entry {
 /// A page of the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TablePage {
-    /// Which page of the table, from 0.
+    /// The place of the page in the table, from 0.
     pub place: u32,
-    /// Which time it is written, from 1.
+    /// Which write of the page this is, from 1.
     pub edition: u64,
-    /// One each for [`ENTRIES`] frames.
+    /// The entries of [`ENTRIES`] frames.
     pub entries: Vec<Entry>,
 }
 
 impl TablePage {
-    /// A page that says nothing yet. Where none was written when the cache was made zeros stand for it.
+    /// A page without any entry in use. If it was not written when the cache was created, the SSD
+    /// has zeros there.
     #[must_use]
     pub fn unused(place: u32) -> TablePage {
         TablePage { place, edition: 0, entries: vec![Entry::UNUSED; ENTRIES] }
     }
 
-    /// As it stands on the SSD.
+    /// Encodes the page for the SSD.
     #[must_use]
     pub fn encode(&self, owner: Owner) -> Page {
         assert_eq!(self.entries.len(), ENTRIES, "a page is whole");
@@ -106,17 +107,18 @@ impl TablePage {
         page
     }
 
-    /// What stands on the SSD where page `place` belongs.
+    /// Decodes page `place` of the table.
     ///
     /// # Errors
-    /// If it is no page of this cache's table, not this one, or damaged.
+    /// If it is not this page of this cache's table, or damaged.
     pub fn decode(page: &Page, owner: Owner, place: u32) -> Result<TablePage, Unusable> {
         let mut entries = Vec::with_capacity(ENTRIES);
         let edition = TablePage::decode_into(page, owner, place, &mut entries)?;
         Ok(TablePage { place, edition, entries })
     }
 
-    /// Likewise, with its entries behind those that are there: there are millions. Returns its edition.
+    /// Decodes a page and appends its entries to `into`, as there are millions. Returns its
+    /// edition.
     pub(crate) fn decode_into(
         page: &Page,
         owner: Owner,
@@ -130,11 +132,11 @@ impl TablePage {
         let (header, rest) = Header::ref_from_prefix(page).expect("a page is longer");
         header.head.check(page, MAGIC, owner)?;
         if header.place.get() != place {
-            // Written to the wrong address: what belongs here was not.
+            // The page was written to the wrong address.
             return Err(Unusable::Foreign);
         }
         let edition = header.edition.get();
-        // The next one needs a number.
+        // The next edition needs a number.
         if edition == u64::MAX {
             return Err(Unusable::Nonsense);
         }
@@ -142,7 +144,7 @@ impl TablePage {
         into.extend(rest.chunks_exact(ENTRY_BYTES).map(|bytes| {
             let raw = RawEntry::ref_from_bytes(bytes).expect("as long as an entry");
             match unpacked(raw.word.get()) {
-                // Only a record is superseded: a frame that was given up is free.
+                // Only records have this state: a superseded frame is free.
                 None | Some((_, State::Superseded, _)) => {
                     makes_sense = false;
                     Entry::UNUSED
@@ -200,7 +202,7 @@ mod tests {
         assert_eq!(TablePage::decode(&bytes, Owner(78), 9), Err(Unusable::Foreign));
     }
 
-    /// Such an entry would be taken for a block that is there.
+    /// Such an entry would be taken for a block that is cached.
     #[test]
     fn what_only_a_record_says_makes_no_sense() {
         let mut given_up = page(9, 4);

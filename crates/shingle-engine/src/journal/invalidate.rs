@@ -1,5 +1,5 @@
-//! The last superblock of an SSD that fails: what it holds does not count any more, as the disk is going to
-//! be written past it.
+//! The last superblock of an SSD that fails: what the SSD holds is not valid any more, as writes go
+//! past it.
 
 use shingle_core::units::Block;
 
@@ -8,13 +8,13 @@ use crate::format::State;
 use crate::format::layout::Copy;
 use crate::format::superblock::Superblock;
 
-/// What an SSD may hold when it is read the next time, whatever of the pages on their way arrived: in
-/// order of addresses.
+/// What an SSD may hold when it is read the next time, whichever writes in flight arrive. Both
+/// lists are sorted.
 #[derive(Clone, Default, Debug)]
 pub struct MayHold {
-    /// As clean. A block may be in both lists.
+    /// Clean blocks. A block may be in both lists.
     pub clean: Vec<Block>,
-    /// As dirty.
+    /// Dirty blocks.
     pub dirty: Vec<Block>,
 }
 
@@ -37,17 +37,17 @@ impl Journal {
         held
     }
 
-    /// A superblock after which nothing that stands here as clean counts, and with `dirty_too` nothing
-    /// at all: two copies, the second to be written when the first is flushed. No page of metadata may
-    /// be under way, and no other may follow: the journal has ended.
+    /// Encodes a superblock that invalidates the clean blocks, and with `dirty_too` everything: two
+    /// copies, the second to be written when the first is flushed. No page of metadata may be in
+    /// flight, and none may follow: the journal has ended.
     pub fn invalidate(&mut self, dirty_too: bool) -> [Write; 2] {
-        let on_its_way = self.twice.iter().find_map(|page| match page.what {
+        let on_its_way = self.pairs.iter().find_map(|page| match page.what {
             PageKind::Superblock(copy) => Some(copy),
             _ => None,
         });
-        // The copy that is known to be good stays until the other one is.
+        // The copy known to be good stays until the other one is written.
         let first = on_its_way.or(self.uneven).unwrap_or(Copy::One);
-        let edition = self.coming.as_ref().unwrap_or(&self.superblock).edition + 1;
+        let edition = self.next_superblock.as_ref().unwrap_or(&self.superblock).edition + 1;
         let from = |too: bool, before: u64| if too { self.next } else { before };
         let superblock = Superblock {
             edition,
@@ -58,8 +58,8 @@ impl Journal {
         };
         let bytes = self.bytes(|| superblock.encode());
         self.superblock = superblock;
-        self.coming = None;
-        self.twice.clear();
+        self.next_superblock = None;
+        self.pairs.clear();
         [first, first.other()].map(|copy| {
             let what = PageKind::Superblock(copy);
             Write { what, page: self.page_of(what), bytes: bytes.clone() }

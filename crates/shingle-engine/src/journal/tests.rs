@@ -43,7 +43,7 @@ fn flushed(journal: &mut Journal, covered: Covered) -> (Vec<Frame>, Vec<Write>) 
 }
 
 /// A page of table or superblock to both its places.
-fn twice(journal: &mut Journal, first: &Write) {
+fn pairs(journal: &mut Journal, first: &Write) {
     journal.written(first.what);
     let (_, next) = flush(journal);
     let [second] = &next[..] else { panic!("the second copy is next") };
@@ -112,7 +112,7 @@ fn settings_are_in_the_next_superblock_and_in_one_only() {
     assert_eq!((written.settings.as_str(), written.clean), ("policy lru", false));
     assert!(!journal.has_new_settings() && journal.write_superblock().is_none());
     assert!(!journal.has_settings(), "it is on its way");
-    twice(&mut journal, &write);
+    pairs(&mut journal, &write);
     assert_eq!(journal.superblock(), &written);
     assert!(
         journal.has_settings()
@@ -129,7 +129,7 @@ fn settings_that_come_while_a_superblock_is_on_its_way_are_in_the_one_after_it()
     journal.set_settings("policy most".to_owned());
     // One at a time.
     assert!(!journal.has_new_settings() && journal.write_superblock().is_none());
-    twice(&mut journal, &first);
+    pairs(&mut journal, &first);
     assert_eq!(superblock(&first).settings, "policy lru");
     assert_eq!(journal.superblock().settings, "policy most");
     assert!(journal.has_new_settings());
@@ -138,7 +138,7 @@ fn settings_that_come_while_a_superblock_is_on_its_way_are_in_the_one_after_it()
         (superblock(&second).settings.as_str(), superblock(&second).edition),
         ("policy most", 3)
     );
-    twice(&mut journal, &second);
+    pairs(&mut journal, &second);
     assert!(!journal.has_new_settings());
 }
 
@@ -200,7 +200,7 @@ fn pages_that_a_crash_has_left_do_not_fill_the_journal_for_ever() {
     assert!(matches!(journal.seal(), Err(Full)));
     let write = journal.write_superblock().expect("they are not needed");
     assert_eq!(superblock(&write).journal_from, next);
-    twice(&mut journal, &write);
+    pairs(&mut journal, &write);
     assert_eq!(seal(&mut journal).number, next);
 }
 
@@ -225,7 +225,7 @@ fn how_late_frames_were_used_is_written_where_it_is_asked_for() {
     let write = journal.write_table().expect("a hint has changed");
     let owner = journal.superblock.owner();
     assert_eq!(TablePage::decode(&write.bytes, owner, 0).expect("a page").entries[3].hint, 9);
-    twice(&mut journal, &write);
+    pairs(&mut journal, &write);
     journal.table.hint(Frame(3), 9);
     journal.touch_hinted();
     assert!(journal.write_table().is_none(), "nothing new");
@@ -233,7 +233,7 @@ fn how_late_frames_were_used_is_written_where_it_is_asked_for() {
     journal.table.hint(Frame(3), 10);
     journal.table.touch(Frame(4), 1);
     let write = journal.write_table().expect("its page was touched");
-    twice(&mut journal, &write);
+    pairs(&mut journal, &write);
     journal.touch_hinted();
     assert!(journal.write_table().is_none());
 }
@@ -260,7 +260,7 @@ fn after_the_last_superblock_of_an_ssd_that_fails_nothing_follows() {
     let (freed, next) = flushed(&mut journal, covered);
     assert!(freed.is_empty() && next.is_empty());
     assert_eq!(journal.superblock(), &written);
-    assert!(journal.coming.is_none());
+    assert!(journal.next_superblock.is_none());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What stands on the SSD: of each page of metadata the copy that counts.
+//! Reads the metadata of an SSD, and picks the valid copy of each page.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,22 +9,22 @@ use crate::format::superblock::Superblock;
 use crate::format::table::{ENTRIES, Entry, TablePage};
 use crate::format::{PAGE_BYTES, Page, Unusable};
 
-/// Pages read at a time.
+/// The number of pages read at a time.
 const PAGES_AT_ONCE: usize = 256;
 
 /// The table as it was found.
 pub(super) struct Found {
     pub(super) entries: Vec<Entry>,
-    /// By page.
+    /// The edition of each page.
     pub(super) editions: Vec<u64>,
-    /// Pages whose copies are not alike, and the worse copy: they are written anew before the journal
-    /// lets go of what made them so.
+    /// Pages whose copies differ, and the worse copy: they are written again before the journal
+    /// releases the records that changed them.
     pub(super) uneven: Vec<(u32, Copy)>,
-    /// The last page of the journal that an entry is of; 0 if none is.
+    /// The number of the last journal page that an entry stems from; 0 if none does.
     pub(super) known: u64,
 }
 
-/// The table, of each page the better copy.
+/// Reads the table, the better copy of each page.
 pub(super) fn table<P: Pages>(
     ssd: &mut P,
     superblock: &Superblock,
@@ -41,21 +41,21 @@ pub(super) fn table<P: Pages>(
         parts.into_iter().for_each(|part| ssd.expect(part, count_from(first)));
     };
     expect(ssd, 0);
-    // (An SSD that forgot where data is gives zeros.)
+    // An SSD that has lost its map returns zeros.
     let is_lost = |page: &Page| superblock.table_written && *page == [0; PAGE_BYTES];
     for first in (0..total).step_by(PAGES_AT_ONCE) {
         let count = count_from(first);
         for (copy, pages) in Copy::BOTH.into_iter().zip(&mut copies) {
-            read_what_can_be(ssd, layout.table_page(first, copy), &mut pages[..count]);
+            read_tolerant(ssd, layout.table_page(first, copy), &mut pages[..count]);
         }
-        // What comes next is read while this is decoded.
+        // The next part is read while this one is decoded.
         let next = first + count as u32;
         if next < total {
             expect(ssd, next);
         }
         for ((one, two), place) in copies[0].iter().zip(&copies[1]).take(count).zip(first..) {
             let frames = (layout.frames as usize - place as usize * ENTRIES).min(ENTRIES);
-            // As a rule they are alike.
+            // Normally both copies are equal.
             let begin = entries.len();
             let mut decode_here =
                 || TablePage::decode_into(one, superblock.owner(), place, &mut entries);
@@ -77,7 +77,8 @@ pub(super) fn table<P: Pages>(
                 [Ok(one), Ok(two)] if one.edition > two.edition => (one, Copy::Two),
                 [_, Ok(two)] => (two, Copy::One),
                 [Ok(one), _] => (one, Copy::Two),
-                // (What an SSD that is made anew, or has failed, lost of it is no loss.)
+                // If nothing in the table is valid, after a format or a failure, losing it does no
+                // harm.
                 [Err(_), Err(_)] if !superblock.table_counts() => {
                     (TablePage::unused(place), Copy::One)
                 }
@@ -87,14 +88,14 @@ pub(super) fn table<P: Pages>(
             editions.push(page.edition);
             entries.extend_from_slice(&page.entries[..frames]);
         }
-        // (While they are in the processor's cache.)
+        // While they are in the processor's cache.
         let read = &entries[first as usize * ENTRIES..];
         known = read.iter().map(|entry| page_of(entry.sequence)).fold(known, u64::max);
     }
     Ok(Found { entries, editions, uneven, known })
 }
 
-/// The pages that count, in order, and the highest number of any page.
+/// Reads the journal: its valid pages, in order, and the highest number of any page.
 pub(super) fn journal<P: Pages>(
     ssd: &mut P,
     superblock: &Superblock,
@@ -109,7 +110,7 @@ pub(super) fn journal<P: Pages>(
     for first in (1..=layout.journal_pages).step_by(PAGES_AT_ONCE) {
         let count = (layout.journal_pages - first + 1).min(PAGES_AT_ONCE as u64) as usize;
         for (copy, pages) in Copy::BOTH.into_iter().zip(&mut copies) {
-            read_what_can_be(ssd, layout.journal_page(first, copy), &mut pages[..count]);
+            read_tolerant(ssd, layout.journal_page(first, copy), &mut pages[..count]);
         }
         for (one, two) in copies[0].iter().zip(&copies[1]).take(count) {
             let mut half = |page: JournalPage| {
@@ -122,11 +123,11 @@ pub(super) fn journal<P: Pages>(
             });
             let page =
                 match found {
-                    // Of an earlier session one copy can have been made whole by a write that was torn.
+                    // A torn write can have completed one copy of a page of an earlier session.
                     [Ok(one), Ok(two)] if one.number == two.number => {
                         if one.session >= two.session { one } else { two }
                     }
-                    // A newer page was on its way to one of them.
+                    // A newer page was being written to one of them.
                     [Ok(one), Ok(two)] => half(if one.number > two.number { one } else { two }),
                     [Ok(page), Err(_)] | [Err(_), Ok(page)] => half(page),
                     [Err(_), Err(_)] => continue,
@@ -154,17 +155,16 @@ pub(super) fn journal<P: Pages>(
     Ok((pages, newest))
 }
 
-/// For parts of both copies of `pages`.
+/// Buffers for parts of both copies of `pages`.
 fn two_buffers(pages: u64) -> [Vec<Page>; 2] {
     [(); 2].map(|()| vec![[0; PAGE_BYTES]; pages.min(PAGES_AT_ONCE as u64) as usize])
 }
 
-/// What a page is taken for that the SSD does not give: no page of metadata, so its copy counts.
+/// Stands for a page that cannot be read: it is not valid metadata, so the other copy is used.
 pub(super) const UNREADABLE: Page = [0xFF; PAGE_BYTES];
 
-/// Reads these pages, or, if the SSD does not give all of them, each that it gives. Returns why not, if
-/// there are others.
-pub(super) fn read_what_can_be<P: Pages>(
+/// Reads these pages. If that fails, reads them one by one, and returns an error if there was any.
+pub(super) fn read_tolerant<P: Pages>(
     ssd: &mut P,
     first: u64,
     out: &mut [Page],

@@ -1,32 +1,32 @@
-//! The bands of a disk, as an operator says where they are: `20MiB`, or `9744bx120,9612b` if they differ.
+//! The bands of a disk, as an operator gives them: `20MiB`, or `9744bx120,9612b` if they differ.
 
 use shingle_core::size::parse_whole_blocks;
 use shingle_core::zones::ZoneMap;
 
 use crate::BAND_BLOCKS_MAX;
 
-/// The setting, without its owner.
+/// The name of the setting, without its owner.
 pub(super) const BANDS: &str = "bands";
-/// Nobody knows them.
+/// The value for unknown bands.
 pub(super) const NONE: &str = "none";
 
-/// Bands from the first block on: runs of bands of one size, in blocks, and how many of them. The last run goes on to the
-/// end of the disk, where the last band may be cut.
+/// Bands from the first block on: the size in blocks and the number of each run of equal bands. The
+/// last run continues to the end of the disk, where the last band may be cut.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Bands(Vec<(u64, u64)>);
 
 impl Bands {
-    /// What was set; nothing for [`NONE`].
+    /// Parses the setting; `None` for [`NONE`].
     ///
     /// # Errors
-    /// If it is none of the forms, or a band is too large.
+    /// If it has no valid form, or a band is too large.
     pub(super) fn parse(text: &str) -> Result<Option<Bands>, String> {
         if text == NONE {
             return Ok(None);
         }
         let mut runs = Vec::new();
         for run in text.split(',') {
-            // (No unit of size has an x.)
+            // No unit of size contains an x.
             let (size, count) = run.split_once('x').map_or((run, None), |(a, b)| (a, Some(b)));
             let blocks = parse_whole_blocks(size).map_err(|why| {
                 format!("{why}; of several sizes write SIZExCOUNT,SIZE, or `{NONE}`")
@@ -46,12 +46,12 @@ impl Bands {
         Ok(Some(Bands(runs)))
     }
 
-    /// Over a disk of so many blocks.
+    /// The map of the bands of a disk with `disk_blocks` blocks.
     ///
     /// # Errors
     /// If there are more bands than can be numbered.
     pub(super) fn over(&self, disk_blocks: u64) -> Result<ZoneMap, String> {
-        // (More than there are, and no less: each is as small as the smallest.)
+        // An upper bound: as if every band were as small as the smallest.
         let smallest = self.0.iter().map(|run| run.0).min().unwrap_or(1);
         if disk_blocks / smallest >= u64::from(u32::MAX) - 1 {
             return Err("bands so small cannot be numbered on a disk so large".to_owned());
@@ -76,7 +76,7 @@ mod tests {
             [0, 199, 200, 220, 221, 399].map(|block| several.zone(Block(block)).0),
             [0, 1, 2, 4, 5, 8]
         );
-        // The first begins behind what is none.
+        // The first run may be something that is not a band.
         let behind = Bands::parse("30b,100b").expect("sizes").expect("bands").over(1000);
         assert_eq!(behind.expect("few").first_block(Zone(1)), Block(30));
         assert_eq!(Bands::parse("none"), Ok(None));

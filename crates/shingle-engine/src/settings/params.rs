@@ -1,9 +1,10 @@
-//! What can be set beside policy, cache and mode.
+//! The parameters that are neither the policy's nor the cache's.
 
 use shingle_core::param;
 use shingle_core::params::Param;
 
-/// What is known of the disk, `drive.NAME`. By default what SAC measured on its own ([`Costs::PAPER`]).
+/// Properties of the disk, `drive.NAME`. The defaults are what SAC measured on its disk
+/// ([`Costs::PAPER`]).
 pub(crate) const DRIVE_PARAMS: &[Param] = &[
     param!("buffer_blocks": Count = "0",
         "Blocks that fit into the disk's buffer; 0 if nobody knows"),
@@ -22,13 +23,13 @@ pub(crate) const DRIVE_PARAMS: &[Param] = &[
         "Whether the disk is told what clients trim; auto: if a translation makes it of a zoned one"),
 ];
 
-/// The parameter that says that bands written in order go past the disk's buffer.
+/// The time to write a band in order, past the disk's buffer.
 pub(super) const BAND_PASS_US: &str = "band_pass_us";
 
-/// The parameter that says whether the disk is told of trims.
+/// Whether trims are passed on to the disk.
 pub(super) const TRIM: &str = "trim";
 
-/// What an operator allows, `limit.NAME`.
+/// Limits of the operator, `limit.NAME`.
 pub(crate) const LIMIT_PARAMS: &[Param] = &[
     param!("destage": Limit = "none", "Bytes that are destaged a second, at most"),
     param!("hours": Hours = "0-24",

@@ -12,7 +12,7 @@ const LAYERS: &[&[&str]] = &[
     &["disk", "durability", "failure"],
     &["contents"],
     &["requests", "destage", "life", "exchange", "growth", "trims"],
-    &["looks"],
+    &["due"],
     &[
         "banding",
         "blocks",

@@ -1,4 +1,5 @@
-//! The way of an operation on one block: is it cached, does it enter, where does its data come from and go.
+//! An operation on one block: is the block cached, does it enter, where does its data come from and
+//! go to.
 
 mod past;
 mod written;
@@ -8,9 +9,9 @@ use shingle_core::service::Way;
 use shingle_core::units::{Op, Slot};
 
 use super::Engine;
+use super::due::Part;
 use super::failure::Damage;
 use super::keys::{CommandKey, OpKey};
-use super::looks::Part;
 use super::port::{Completion, Device, Failed};
 use super::requests::{Errno, Promise, Stage};
 use super::trims::touched_by;
@@ -18,14 +19,14 @@ use crate::bugs::Bug;
 use crate::data::Data;
 
 impl<D: Data> Engine<D> {
-    /// Begins commands that wait, and more blocks of those that were begun.
+    /// Begins waiting commands, and more blocks of commands already begun.
     pub(super) fn begin_commands(&mut self) {
         while !self.holds_commands()
             && let Some(begun) = self.requests.begin_next(self.now, &mut self.service)
         {
             match begun.request.op {
                 Op::Trim => {
-                    self.looks.again();
+                    self.due.mark_all();
                     self.trim(&begun.request);
                 }
                 Op::Write => self.trims.written(touched_by(&begun.request)),
@@ -38,12 +39,13 @@ impl<D: Data> Engine<D> {
         self.requests.begin_more_blocks(self.now);
     }
 
-    /// None begins while SSDs are exchanged, for a moment.
+    /// Whether no command may begin now: for a short time while SSDs are exchanged.
     fn holds_commands(&self) -> bool {
-        self.exchange.holds() && !self.life.is_ending()
+        self.exchange.holds_commands() && !self.life.is_ending()
     }
 
-    /// It has its lock: it begins, or goes on where it waited.
+    /// Runs an operation that holds the lock of its block: begins it, or resumes it at the stage
+    /// where it waited.
     pub(super) fn start(&mut self, key: OpKey) {
         match self.requests.op(key).stage() {
             Stage::New => self.look_up(key),
@@ -64,16 +66,18 @@ impl<D: Data> Engine<D> {
             }
             self.contents.clear_lost(block);
         }
-        match self.way(key) {
-            Way::Cache if write && self.bugs.has(Bug::BypassOfCached) => match self.way_past(key) {
-                Way::Bypass => self.bypass(key),
-                _ => self.look_up_cached(key),
-            },
+        match self.route(key) {
+            Way::Cache if write && self.bugs.has(Bug::BypassOfCached) => {
+                match self.route_uncached(key) {
+                    Way::Bypass => self.bypass(key),
+                    _ => self.look_up_cached(key),
+                }
+            }
             Way::Cache => self.look_up_cached(key),
             Way::Bypass => self.bypass(key),
             Way::Queue => {
-                // (Who waits for room may have the disk flushed.)
-                self.looks.at(Part::Destages);
+                // An operation that waits for room may need a flush of the disk.
+                self.due.mark(Part::Destages);
                 self.requests.wait_for_room(key);
             }
         }
@@ -90,21 +94,21 @@ impl<D: Data> Engine<D> {
         if dirty {
             return self.look_up_cached(key);
         }
-        // (Of a block that is not dirty the disk has all there is.)
+        // The disk has the current data of every block that is not dirty.
         self.bypass(key);
     }
 
-    /// Where it goes. (Whether its block is cached need not be known where it makes no difference.)
-    fn way(&self, key: OpKey) -> Way {
-        let way = self.way_past(key);
+    /// Decides where the operation goes. The lookup is skipped where it makes no difference.
+    fn route(&self, key: OpKey) -> Way {
+        let way = self.route_uncached(key);
         let cached = || self.contents.lookup(self.requests.op(key).block()).is_some();
         if way != Way::Cache && cached() { Way::Cache } else { way }
     }
 
-    /// Where it goes if its block is not cached.
-    fn way_past(&self, key: OpKey) -> Way {
+    /// Decides where the operation goes if its block is not cached.
+    fn route_uncached(&self, key: OpKey) -> Way {
         let op = self.requests.op(key);
-        // What is read would be written down as clean, and the disk may yet lose it.
+        // A fill would be recorded as clean, and the disk may still lose what it has not flushed.
         let block = op.block();
         let unflushed =
             !op.is_write() && (self.disk.is_unflushed(block) || self.trims.is_unsettled(block));
@@ -118,22 +122,22 @@ impl<D: Data> Engine<D> {
         self.service.way(op.is_write(), false, self.requests.is_sequential(key), others_wait)
     }
 
-    /// It is the cache's turn.
+    /// Serves the operation from the cache.
     fn look_up_cached(&mut self, key: OpKey) {
-        let (outcome, was_dirty) = self.ask(key);
-        self.go_on(key, outcome, was_dirty);
+        let (outcome, was_dirty) = self.access_cache(key);
+        self.apply_outcome(key, outcome, was_dirty);
     }
 
-    /// Asks the policy for the first time, or again.
-    fn ask(&mut self, key: OpKey) -> (Outcome, bool) {
+    /// Calls the policy for the operation, for the first time or again.
+    fn access_cache(&mut self, key: OpKey) -> (Outcome, bool) {
         let mut access = self.requests.access_of(key);
-        let again = self.requests.op_mut(key).ask();
+        let again = self.requests.op_mut(key).mark_asked();
         let outcome = self.contents.access(&mut access, again);
         (outcome, access.was_dirty)
     }
 
-    fn go_on(&mut self, key: OpKey, outcome: Outcome, was_dirty: bool) {
-        // Before the slot is used: who was in it is written down as gone first.
+    fn apply_outcome(&mut self, key: OpKey, outcome: Outcome, was_dirty: bool) {
+        // Before the slot is used: the block that held it is recorded as gone first.
         if !self.bugs.has(Bug::PlanCarriedOutLate) {
             self.carry_out();
         }
@@ -158,7 +162,7 @@ impl<D: Data> Engine<D> {
             Outcome::NoRoom => match self.service.way_without_room(write) {
                 Way::Bypass => self.bypass(key),
                 Way::Cache | Way::Queue => {
-                    self.looks.at(Part::Destages);
+                    self.due.mark(Part::Destages);
                     self.requests.wait_for_room_first(key);
                 }
             },
@@ -194,46 +198,46 @@ impl<D: Data> Engine<D> {
         }
     }
 
-    /// Whether the first of those that wait for a slot is to try again.
+    /// Whether the first operation that waits for a slot should try again.
     #[inline]
     pub(super) fn serves_waiting(&self) -> bool {
         let (free, leaving) = (self.contents.free_slots(), self.destages.leaving());
         self.service.serves_waiting(free, leaving, self.requests.waiting_for_room())
     }
 
-    /// Those that wait for a slot try again, in order.
-    pub(super) fn serve_those_without_room(&mut self) {
+    /// Retries the operations that wait for a slot, in order.
+    pub(super) fn serve_room_queue(&mut self) {
         if self.requests.waiting_for_room() == 0 {
             return;
         }
         while self.serves_waiting() {
             let Some(key) = self.requests.next_for_room() else { return };
-            let (outcome, was_dirty) = self.ask(key);
+            let (outcome, was_dirty) = self.access_cache(key);
             if outcome == Outcome::NoRoom {
                 self.carry_out();
                 return self.requests.wait_for_room_first(key);
             }
-            self.go_on(key, outcome, was_dirty);
+            self.apply_outcome(key, outcome, was_dirty);
         }
     }
 
-    /// A write that finds no room for long is told so: the disk takes nothing.
-    pub(super) fn give_up_waiting_for_room(&mut self) {
+    /// Fails writes that have waited for room too long: the disk accepts nothing.
+    pub(super) fn time_out_room_queue(&mut self) {
         while let Some(since) = self.requests.waits_for_room_since()
             && self.service.gives_up(since, self.now)
             && let Some(key) = self.requests.next_for_room()
         {
             self.fail(key, Errno::TIMED_OUT);
-            self.looks.again();
+            self.due.mark_all();
         }
     }
 
-    /// Frames have become free.
-    pub(super) fn serve_those_without_frame(&mut self) {
+    /// Gives frames that have become free to the operations that wait for one.
+    pub(super) fn serve_frame_queue(&mut self) {
         if self.durability.has_failed() {
-            // None will, any more.
+            // No frame will become free any more.
             while let Some(key) = self.requests.next_for_frame() {
-                self.not_written(key);
+                self.fall_back_to_disk(key);
             }
         }
         while self.requests.some_wait_for_frame()
@@ -245,7 +249,7 @@ impl<D: Data> Engine<D> {
         }
     }
 
-    /// A frame was read: its checksum must fit.
+    /// Handles the completed read of a frame. Its checksum must match.
     pub(super) fn frame_read(&mut self, key: OpKey, result: Result<(), Failed>, buffer: D) {
         let op = self.requests.op(key);
         let (block, write) = (op.block(), op.is_write());
@@ -266,12 +270,13 @@ impl<D: Data> Engine<D> {
         self.finish(key);
     }
 
-    /// A clean block is read from the disk instead; a dirty one is lost, until it is written anew.
+    /// Handles a damaged frame: a clean block is read from the disk instead; a dirty one is lost
+    /// until it is written again.
     fn frame_damaged(&mut self, key: OpKey, slot: Slot, damage: Damage) {
-        self.looks.again();
+        self.due.mark_all();
         let op = self.requests.op(key);
         let (block, write) = (op.block(), op.is_write());
-        // A write has made the slot dirty, and what stands in the frame is as it was before.
+        // A write has already marked the slot dirty, but the frame still holds the older version.
         let dirty = if write { op.was_dirty() } else { self.contents.is_dirty(slot) };
         self.failure.count_damaged(damage);
         if dirty && !self.bugs.has(Bug::DirtyErrorReadsDisk) {
@@ -284,7 +289,8 @@ impl<D: Data> Engine<D> {
         self.port.read(Device::Disk, block.0, Completion::DiskRead(key));
     }
 
-    /// The disk was read: the client is answered, and the block enters if it has a slot.
+    /// Handles the completed read of a block from the disk: answers the client, and fills the block
+    /// into its slot if it has one.
     pub(super) fn disk_read(&mut self, key: OpKey, result: Result<(), Failed>, buffer: D) {
         let op = self.requests.op(key);
         let (write, slot, block) = (op.is_write(), op.slot(), op.block());
@@ -292,7 +298,7 @@ impl<D: Data> Engine<D> {
             self.port.give(buffer);
             self.failure.counts().disk_reads += 1;
             match slot {
-                // A hit of which the frame is damaged and the disk is, too.
+                // A hit whose frame is damaged, and the disk cannot be read either.
                 Some(slot) if self.contents.mapping(slot).frame.is_some() => {
                     self.contents.mark_lost(block, slot);
                 }
@@ -305,14 +311,15 @@ impl<D: Data> Engine<D> {
             return self.write_merged(key, buffer);
         }
         self.requests.deliver(key, &buffer);
-        // The client need not wait for the fill; the lock of the block is kept until that is done.
+        // The client does not wait for the fill. The lock of the block is held until the fill is
+        // done.
         self.answer_block(key);
         let fills = !self.failure.has_ssd_failed() || self.bugs.has(Bug::FillOfFailed);
         match slot {
-            // (A seeded bug comes here with a slot that holds something.)
+            // Only a seeded bug comes here with a slot that holds something.
             Some(slot) if self.contents.mapping(slot).frame.is_none() => match fills {
                 true => self.fill(key, buffer),
-                false => self.without_fill(key, buffer),
+                false => self.skip_fill(key, buffer),
             },
             _ => {
                 self.port.give(buffer);
@@ -321,14 +328,14 @@ impl<D: Data> Engine<D> {
         }
     }
 
-    /// The client gets its answer for this block.
+    /// Answers the client for this block.
     fn answer_block(&mut self, key: OpKey) {
         if let Some(command) = self.requests.answer_block(key) {
             self.all_blocks_done(command);
         }
     }
 
-    /// All is done for this block.
+    /// Ends the operation on this block.
     pub(super) fn finish(&mut self, key: OpKey) {
         self.answer_block(key);
         let finished = self.requests.finish(key);
@@ -340,24 +347,24 @@ impl<D: Data> Engine<D> {
         }
     }
 
-    /// The operation fails, and with it its command; what it had begun is undone elsewhere.
+    /// Fails the operation, and with it its command. Callers undo what the operation had begun.
     pub(super) fn fail(&mut self, key: OpKey, errno: Errno) {
         self.requests.set_error(key, errno);
         self.finish(key);
     }
 
-    /// A command is answered, at once or when what it promises is durable.
+    /// Answers a command, at once or when what it promises is durable.
     fn all_blocks_done(&mut self, key: CommandKey) {
         let disk = match self.requests.promise(key) {
             Promise::Nothing => return self.requests.answer(key, self.now),
-            Promise::All if self.failure.is_nothing_known() => {
+            Promise::All if self.failure.is_content_unknown() => {
                 return self.requests.answer_with(key, Errno::IO, self.now);
             }
             Promise::All => self.disk.wanted_by_clients(),
             Promise::Own(number) => self.disk.wanted_by_one(number),
         };
-        self.looks.again();
-        // (Of a failed SSD: whose writes were not kept has been told.)
+        self.due.mark_all();
+        // If the SSD has failed, clients were already told that their writes may be lost.
         let early = self.failure.has_ssd_failed() || self.bugs.has(Bug::FlushBeforeCommit);
         let committed = if early { 0 } else { self.durability.added() };
         self.durability.want(committed);

@@ -1,24 +1,24 @@
-//! A block is written to the disk for a client: past the cache, or through it.
+//! Writes of clients to the disk: past the cache (bypass), or through it (write-through).
 
 use super::super::Engine;
+use super::super::due::Part;
 use super::super::failure::Permission;
 use super::super::keys::OpKey;
-use super::super::looks::Part;
 use super::super::port::{Completion, Device, Failed};
 use super::super::requests::{Errno, Stage};
 use crate::bugs::Bug;
 use crate::data::Data;
 
 impl<D: Data> Engine<D> {
-    /// The block is on the SSD, and now goes to the disk, too, before the client is answered.
+    /// Writes a block that is on the SSD to the disk, too, before the client is answered.
     pub(super) fn write_through(&mut self, key: OpKey) {
-        // A destage pins the slot itself, and a policy must be able to name it for one.
+        // A destage pins the slot itself, and needs it to be evictable.
         if let Some(slot) = self.requests.op_mut(key).take_slot() {
             self.contents.unpin(slot);
         }
         let block = self.requests.op(key).block();
         let Some(slot) = self.contents.lookup(block) else {
-            return self.finish(key); // it has left: the disk has it
+            return self.finish(key); // evicted: the disk has it
         };
         if !self.contents.is_dirty(slot) {
             return self.finish(key);
@@ -29,11 +29,11 @@ impl<D: Data> Engine<D> {
             if self.durability.has_failed() {
                 return self.fail(key, Errno::IO);
             }
-            self.requests.op_mut(key).go_on_at(Stage::Through);
+            self.requests.op_mut(key).resume_at(Stage::Through);
             return self.durability.wait(mapping.number, key);
         }
         if self.destages.band_holds(block.0) {
-            self.requests.op_mut(key).go_on_at(Stage::Through);
+            self.requests.op_mut(key).resume_at(Stage::Through);
             return self.destages.wait_for_band(key);
         }
         if self.contents.begin_destage(slot) {
@@ -43,14 +43,14 @@ impl<D: Data> Engine<D> {
         } else if self.destages.backs_off(slot) || self.contents.is_lost(block) {
             self.fail(key, Errno::IO);
         } else {
-            // What was written before is on its way: when it is there this is tried again.
-            self.requests.op_mut(key).go_on_at(Stage::Through);
+            // An older version is being destaged: this is tried again when that is done.
+            self.requests.op_mut(key).resume_at(Stage::Through);
             self.destages.wait(slot, key);
             self.disk.want_all();
         }
     }
 
-    /// The block is not cached and does not enter: the disk serves the client.
+    /// Serves the client from the disk: the block is not cached and does not enter the cache.
     pub(super) fn bypass(&mut self, key: OpKey) {
         let op = self.requests.op(key);
         let (block, write, whole) = (op.block(), op.is_write(), !op.is_partial());
@@ -67,13 +67,13 @@ impl<D: Data> Engine<D> {
     pub(super) fn bypass_with(&mut self, key: OpKey, buffer: D) {
         let op = self.requests.op_mut(key);
         op.keep(buffer);
-        op.go_on_at(Stage::Bypass);
+        op.resume_at(Stage::Bypass);
         self.bypass_write(key);
     }
 
-    /// Its data waits. A block is written to the disk past the cache only when it is not cached, and when the
-    /// SSD, as it would be found after a crash, does not hold it either: otherwise something older could
-    /// come back later.
+    /// Writes the data that the operation keeps to the disk, past the cache. That is allowed only
+    /// when the block is not cached, and when a recovery after a crash would not find it on the SSD
+    /// either. Otherwise older data could come back.
     pub(super) fn bypass_write(&mut self, key: OpKey) {
         let block = self.requests.op(key).block();
         if self.failure.has_ssd_failed() {
@@ -89,17 +89,17 @@ impl<D: Data> Engine<D> {
                 return self.durability.wait(number, key);
             }
         }
-        // What a band has read of the block, and is writing back, would undo this.
+        // A band has loaded the block, and writing it back would undo this write.
         if self.destages.band_holds(block.0) {
             return self.destages.wait_for_band(key);
         }
         self.destages.band_touched(block.0..block.0 + 1, &mut self.port);
         let buffer = self.requests.op_mut(key).take_buffer();
-        self.disk.will_write(block);
+        self.disk.write_submitted(block);
         self.port.write(Device::Disk, block.0, buffer, Completion::DiskWritten(key));
     }
 
-    /// The disk has taken a block for a client, or not.
+    /// Handles the completed write of a client's block to the disk.
     pub(in crate::engine) fn disk_written(
         &mut self,
         key: OpKey,
@@ -107,20 +107,20 @@ impl<D: Data> Engine<D> {
         buffer: D,
     ) {
         self.port.give(buffer);
-        self.looks.at(Part::Destages);
+        self.due.mark(Part::Destages);
         let block = self.requests.op(key).block();
-        let number = self.disk.wrote(block, result);
+        let number = self.disk.write_done(block, result);
         if result.is_err() {
             self.failure.counts().disk_writes += 1;
             return self.fail(key, Errno::IO);
         }
-        self.trims.trusts(block);
+        self.trims.mark_written(block);
         self.requests.count_bypassed();
-        self.requests.is_on_disk(key, number);
+        self.requests.mark_on_disk(key, number);
         self.finish(key);
     }
 
-    /// Takes the slot from an operation whose data did not come: the block is not cached.
+    /// Releases the slot of an operation whose data did not arrive: the block is not cached.
     pub(super) fn leave_cache(&mut self, key: OpKey) {
         let op = self.requests.op_mut(key);
         let (block, slot) = (op.block(), op.take_slot().expect("it has one"));

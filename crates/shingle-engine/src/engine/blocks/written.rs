@@ -1,8 +1,8 @@
-//! A block is written to the SSD: into a frame, and into the map when its data is there.
+//! Writes of blocks to the SSD: data goes into a frame first, and into the map when it is there.
 
 use super::super::Engine;
+use super::super::due::Part;
 use super::super::keys::OpKey;
-use super::super::looks::Part;
 use super::super::port::{Completion, Device, Failed};
 use super::super::requests::{Errno, Stage};
 use crate::bugs::Bug;
@@ -10,10 +10,11 @@ use crate::data::Data;
 use crate::format::{Frame, PAGE_BYTES};
 
 impl<D: Data> Engine<D> {
-    /// Writes what was read into a frame, if there is one: nobody waits for it.
+    /// Writes a block that was read into a frame. Without a free frame the fill is skipped: nothing
+    /// waits for it.
     pub(super) fn fill(&mut self, key: OpKey, buffer: D) {
         let Some(frame) = self.durability.take_frame() else {
-            return self.without_fill(key, buffer);
+            return self.skip_fill(key, buffer);
         };
         if self.bugs.has(Bug::UnlockedBeforeFill) {
             self.requests.unlock_early(key);
@@ -22,15 +23,16 @@ impl<D: Data> Engine<D> {
         self.write_frame(key, frame, buffer);
     }
 
-    /// There is no frame; or the SSD has failed, and another one may be in its place by the time of the write.
-    pub(super) fn without_fill(&mut self, key: OpKey, buffer: D) {
-        self.looks.again();
+    /// Skips a fill: there is no free frame, or the SSD has failed and may have been replaced by
+    /// the time of the write.
+    pub(super) fn skip_fill(&mut self, key: OpKey, buffer: D) {
+        self.due.mark_all();
         self.port.give(buffer);
         self.leave_cache(key);
         self.finish(key);
     }
 
-    /// A whole block is written; it needs nothing of what was.
+    /// Writes a whole block; the old data is not needed.
     pub(super) fn write_new(&mut self, key: OpKey) {
         let mut buffer = self.port.buffer();
         if self.requests.op(key).is_partial() {
@@ -56,7 +58,7 @@ impl<D: Data> Engine<D> {
         match in_place.or_else(|| self.durability.take_frame()) {
             Some(frame) => self.write_frame(key, frame, buffer),
             None => {
-                self.looks.at(Part::Commit);
+                self.due.mark(Part::Commit);
                 self.requests.wait_for_frame(key, buffer);
             }
         }
@@ -72,9 +74,9 @@ impl<D: Data> Engine<D> {
         }
         let page = self.durability.frame_page(frame);
         self.port.write(Device::Ssd, page, buffer, Completion::FrameWritten(key));
-        // Once it is written it is mapped.
+        // The completion will map the frame.
         if let Some(slot) = self.requests.op(key).slot() {
-            self.contents.expect_map(slot, frame, &self.durability);
+            self.contents.prefetch_map(slot, frame, &self.durability);
         }
     }
 
@@ -84,7 +86,7 @@ impl<D: Data> Engine<D> {
         self.contents.map(slot, op.record(), &mut self.durability, self.now);
     }
 
-    /// The data of a request is on the SSD, or not.
+    /// Handles the completed write of a frame.
     pub(in crate::engine) fn frame_written(
         &mut self,
         key: OpKey,
@@ -100,41 +102,42 @@ impl<D: Data> Engine<D> {
             }
         }
         if result.is_err() || self.failure.has_ssd_failed() {
-            // (What a failed SSD holds is of no use: nothing will say that it is there.)
+            // What a failed SSD holds is of no use: no record will say that it is there.
             op.keep(buffer);
-            self.looks.again();
-            return self.not_written(key);
+            self.due.mark_all();
+            return self.fall_back_to_disk(key);
         }
-        // The record comes after the data, and before the answer: the disk gets the block, and a FLUSH is
-        // answered, only when the record is committed.
+        // The record comes after the data and before the answer. The disk gets the block, and a
+        // FLUSH is answered, only when the record is committed.
         if !self.bugs.has(Bug::RecordBeforeData) {
             self.map_written(key);
         }
-        // It may have been found damaged while it was written anew.
+        // The old frame may have been found damaged in the meantime.
         self.contents.clear_lost(block);
         if write {
-            self.requests.is_in_cache(key);
+            self.requests.mark_in_cache(key);
         }
         if write && self.service.mode().writes_through() {
             self.requests.op_mut(key).keep(buffer);
-            self.looks.again();
+            self.due.mark_all();
             return self.write_through(key);
         }
         self.port.give(buffer);
         self.finish(key);
     }
 
-    /// The SSD did not take a block: the disk serves the request, unless it has not got the block.
-    pub(super) fn not_written(&mut self, key: OpKey) {
+    /// Handles data that the SSD did not take: the disk serves the request, unless the disk lacks
+    /// the current block.
+    pub(super) fn fall_back_to_disk(&mut self, key: OpKey) {
         let op = self.requests.op(key);
         if op.was_dirty() {
-            // What the frame holds is what the block was; the slot is dirty, as it was.
+            // The frame still holds the previous version, and the slot stays dirty.
             return self.fail(key, Errno::IO);
         }
         let write = op.is_write();
         self.leave_cache(key);
         if write {
-            self.requests.op_mut(key).go_on_at(Stage::Bypass);
+            self.requests.op_mut(key).resume_at(Stage::Bypass);
             self.bypass_write(key);
         } else {
             self.finish(key);

@@ -1,26 +1,27 @@
-//! How long blocks have been dirty: of each slot when that began, in steps that grow with the time that has passed,
-//! and how many slots there are of each step. Two bytes a slot; whoever asks need not look at slots.
+//! How long blocks have been dirty. For each slot the step of time in which that began, and for
+//! each step the number of dirty slots. Steps grow with the time that has passed. Two bytes a slot;
+//! a query need not look at slots.
 
 use prefetch_index::prefetch_index;
 use shingle_core::units::{Nanos, Slot};
 
 use super::super::status::DirtyAges;
 
-/// The first steps are of a second. After 18 hours two become one, and so on: an age is known to a 32,768th of the
-/// time since the start.
+/// The length of a step at first. After 18 hours two steps are joined to one, and so on: an age is
+/// exact to a 32,768th of the time since the start.
 const STEP: Nanos = Nanos::from_millis(1_000);
 const STEPS_MAX: u16 = u16::MAX - 1;
-/// Of a slot that is not dirty.
+/// Marks a slot that is not dirty.
 const NEVER: u16 = u16::MAX;
 
-/// Since when slots are dirty.
+/// Since when each slot is dirty.
 #[derive(Clone)]
 pub(super) struct Ages {
     step: Nanos,
     since: Vec<u16>,
-    /// Dirty slots of each step.
+    /// The number of dirty slots of each step.
     counts: Vec<u32>,
-    /// None of an earlier step is dirty.
+    /// No slot of an earlier step is dirty.
     first: usize,
 }
 
@@ -29,13 +30,13 @@ impl Ages {
         Ages { step: STEP, since: vec![NEVER; slots], counts: Vec::new(), first: 0 }
     }
 
-    /// Has the memory bring what is known of `slot`.
+    /// Prefetches the entry of `slot`.
     #[inline]
-    pub(super) fn expect(&self, slot: Slot) {
+    pub(super) fn prefetch(&self, slot: Slot) {
         prefetch_index(&self.since, slot.index());
     }
 
-    /// What `slot` holds is dirty, if it was not already.
+    /// Notes that `slot` is dirty, if it was not already.
     pub(super) fn dirty(&mut self, slot: Slot, now: Nanos) {
         if self.since[slot.index()] != NEVER {
             return;
@@ -49,11 +50,11 @@ impl Ages {
         }
         self.since[slot.index()] = step as u16;
         self.counts[step] += 1;
-        // (Time goes on, but for blocks that go over to another cache.)
+        // Time never runs back, except for blocks that move to another cache.
         self.first = self.first.min(step);
     }
 
-    /// It is clean, or gone.
+    /// Notes that `slot` is clean or unmapped.
     pub(super) fn clean(&mut self, slot: Slot) {
         let since = std::mem::replace(&mut self.since[slot.index()], NEVER);
         if since == NEVER {
@@ -65,7 +66,7 @@ impl Ages {
         }
     }
 
-    /// Slots have other numbers.
+    /// Renumbers the slots.
     pub(super) fn move_slots(&mut self, new_of: &[Slot]) {
         let old = std::mem::take(&mut self.since);
         self.since = vec![NEVER; old.len()];
@@ -88,7 +89,7 @@ impl Ages {
         self.first /= 2;
     }
 
-    /// How old they are.
+    /// The ages at `now`.
     pub(super) fn at(&self, now: Nanos) -> DirtyAges {
         let age = |step: usize| Nanos(now.0.saturating_sub(step as u64 * self.step.0));
         let mut ages = DirtyAges::default();

@@ -1,11 +1,11 @@
-//! How late each block was used, roughly: written beside it into the frame table, so that a restart
-//! finds the order of the cache again.
+//! Hints: roughly when each block was last used. They are written to the frame table with the
+//! block, so that a restart restores the order of the cache.
 
-/// Time as the hints count it.
+/// The clock of the hints.
 #[derive(Clone, Hash)]
 pub(super) struct Hints {
     now: u16,
-    /// Accesses for which the hint stays the same, and of these those that are left.
+    /// Accesses for which the hint stays the same.
     step: u64,
     left: u64,
 }

@@ -1,7 +1,8 @@
-//! What is cached, and where: the cache that decides, what its slots hold, and what of that is lost.
+//! What is cached, and where: the cache that decides, what its slots hold, and which data is lost.
 //!
-//! The policy knows slots, the SSD has frames: a slot is mapped to a frame, anew with each write. What
-//! changes is given to [`Durability`] as a record, here and nowhere else, so that no mapping changes without.
+//! The policy knows slots, the SSD has frames. A slot is mapped to a frame, and each write maps it
+//! to another one. Each change of a mapping is given to [`Durability`] as a record here and nowhere
+//! else, so no mapping changes without a record.
 
 mod ages;
 mod hints;
@@ -26,17 +27,18 @@ use super::status::DirtyAges;
 use crate::format::journal::Record;
 use crate::format::{Frame, State};
 
-/// Where the block of a slot is.
+/// Where the data of a slot is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mapping {
     pub(super) block: Block,
     /// `None` until the first data of the slot is written.
     pub(super) frame: Option<Frame>,
     pub(super) crc: u32,
-    /// Counts what has become of the slot: who read a frame knows by it whether that still is the one.
+    /// Changed with each change of the mapping. A reader compares it after its I/O to see whether
+    /// the slot still maps the frame that it read.
     pub(super) version: u32,
-    /// Of the record that says so: the disk gets the block when it is committed. Otherwise, after a
-    /// crash, the SSD could hold something older than the disk.
+    /// The number of the record of this mapping. The disk gets the block only when the record is
+    /// committed: otherwise, after a crash, the SSD could hold something older than the disk.
     pub(super) number: u64,
 }
 
@@ -49,7 +51,7 @@ pub(super) struct Contents {
     mappings: Vec<Mapping>,
     hints: hints::Hints,
     ages: ages::Ages,
-    /// Dirty blocks whose data is gone. Their slots stay, in nobody's way: no policy may name them.
+    /// Dirty blocks whose data is lost. Their slots stay allocated, but no policy may choose them.
     lost: BTreeMap<Block, Slot>,
 }
 
@@ -68,8 +70,8 @@ impl Contents {
         self.cache.lookup(block)
     }
 
-    /// As [`CacheCore::expect`]; `disk` is told of blocks that the disk is likely to read or write.
-    pub(super) fn expect(
+    /// As [`CacheCore::expect`]. Calls `disk` for blocks that the disk is likely to read or write.
+    pub(super) fn prefetch(
         &self,
         requests: &[Request],
         durability: &Durability,
@@ -78,35 +80,35 @@ impl Contents {
         let mut found = [Slot::NONE; EXPECTED_MAX];
         self.cache.expect(requests, &mut |coming| {
             if let Coming::Hits(slots) = coming {
-                slots.iter().for_each(|&slot| self.expect_mapping(slot));
+                slots.iter().for_each(|&slot| self.prefetch_mapping(slot));
                 found.iter_mut().zip(slots).for_each(|(found, &slot)| *found = slot);
             }
             coming.on_disk(self.cache.slots(), disk);
         });
-        // What that leads to, once it is there.
+        // Second step: the frames of those mappings, which are in the processor's cache by now.
         let found = found.iter().take_while(|&&slot| slot != Slot::NONE);
         let frames = found.filter_map(|&slot| self.mapping(slot).frame);
-        frames.for_each(|frame| durability.expect(frame));
+        frames.for_each(|frame| durability.prefetch(frame));
     }
 
-    /// Has the memory bring what [`Contents::map`] will write to.
+    /// Prefetches the memory that [`Contents::map`] writes.
     #[inline]
-    pub(super) fn expect_map(&self, slot: Slot, frame: Frame, durability: &Durability) {
-        self.expect_mapping(slot);
-        self.ages.expect(slot);
-        durability.expect(frame);
+    pub(super) fn prefetch_map(&self, slot: Slot, frame: Frame, durability: &Durability) {
+        self.prefetch_mapping(slot);
+        self.ages.prefetch(slot);
+        durability.prefetch(frame);
     }
 
-    /// Likewise what is read when the disk has the block of `slot` for good.
-    pub(super) fn expect_destaged(&self, slot: Slot, step: Ahead, durability: &Durability) {
+    /// Prefetches the memory that is used when the destage of `slot` is durable.
+    pub(super) fn prefetch_destaged(&self, slot: Slot, step: Ahead, durability: &Durability) {
         match step {
             Ahead::First => {
-                self.expect_mapping(slot);
-                self.ages.expect(slot);
+                self.prefetch_mapping(slot);
+                self.ages.prefetch(slot);
             }
             Ahead::Second => {
                 if let Some(frame) = self.mapping(slot).frame {
-                    durability.expect(frame);
+                    durability.prefetch(frame);
                 }
             }
             Ahead::Third => {}
@@ -114,9 +116,9 @@ impl Contents {
         self.cache.expect_destaged(slot, step);
     }
 
-    /// Likewise what is read when its destage is planned.
+    /// Prefetches the memory that is used when the destage of `slot` is planned.
     #[inline]
-    pub(super) fn expect_mapping(&self, slot: Slot) {
+    pub(super) fn prefetch_mapping(&self, slot: Slot) {
         prefetch_index(&self.mappings, slot.index());
     }
 
@@ -125,7 +127,6 @@ impl Contents {
         self.cache.slots().dirty(slot)
     }
 
-    /// Where the block of `slot` is.
     #[inline]
     pub(super) fn mapping(&self, slot: Slot) -> Mapping {
         self.mappings[slot.index()]
@@ -155,7 +156,8 @@ impl Contents {
         self.cache.slots().free_slots()
     }
 
-    /// Asks the policy, for the first time or `again`. What it plans is to be carried out next.
+    /// Calls the policy for an access, for the first time or `again`. The caller carries out the
+    /// resulting plan next.
     #[inline]
     pub(super) fn access(&mut self, access: &mut Access, again: bool) -> Outcome {
         if again {
@@ -166,26 +168,26 @@ impl Contents {
         }
     }
 
-    /// Asks it for room. What it plans is to be carried out next.
+    /// Asks the policy to free `slots` slots. The caller carries out the resulting plan next.
     pub(super) fn evict(&mut self, slots: u32) {
         self.cache.evict(slots, &mut self.plan);
     }
 
-    /// Asks it for what could be destaged while nobody wants anything. The plan comes back by
+    /// Asks the policy what to destage while the store is idle. The caller returns the plan to
     /// [`Contents::put_back`].
     pub(super) fn plan_idle(&mut self, blocks: u32) -> Plan {
         self.cache.idle(blocks, &mut self.plan);
         std::mem::take(&mut self.plan)
     }
 
-    /// Whether the policy has planned anything.
+    /// Whether there is a plan to carry out.
     #[inline]
     pub(super) fn has_plan(&self) -> bool {
         !self.plan.is_empty()
     }
 
-    /// What the policy has planned, if anything. Who was dropped is unmapped at once: its slot may hold
-    /// something else from now on.
+    /// Takes the plan of the policy, if there is one. Dropped blocks are unmapped at once: their
+    /// slots may be reused from now on.
     pub(super) fn take_plan(&mut self, durability: &mut Durability, now: Nanos) -> Option<Plan> {
         if self.plan.is_empty() {
             return None;
@@ -198,52 +200,53 @@ impl Contents {
         Some(plan)
     }
 
-    /// A plan that was carried out: its memory is used again.
+    /// Returns a plan that was carried out, to reuse its memory.
     pub(super) fn put_back(&mut self, mut plan: Plan) {
         plan.clear();
         self.plan = plan;
     }
 
-    /// I/O begins on a slot that a policy must not name meanwhile.
+    /// Pins a slot for the time of an I/O: policies must not choose it.
     #[inline]
     pub(super) fn pin(&mut self, slot: Slot) {
         self.cache.pin(slot);
     }
 
-    /// And ends.
+    /// Unpins a slot after its I/O.
     #[inline]
     pub(super) fn unpin(&mut self, slot: Slot) {
         self.cache.unpin(slot);
     }
 
-    /// Who is told of what the cache decides.
+    /// The observer of the decisions of the cache.
     #[inline]
     pub(super) fn observer(&mut self) -> Option<&mut dyn Any> {
         self.cache.observer()
     }
 
-    /// What a command to the disk took.
+    /// Reports the cost of an I/O to the policy.
     #[inline]
     pub(super) fn observe(&mut self, cost: &Cost) {
         self.cache.observe(cost);
     }
 
-    /// Whether the block of `slot` may go to the disk now; then it is on its way.
+    /// Begins the destage of `slot`, if its block may go to the disk now. Returns whether it may.
     pub(super) fn begin_destage(&mut self, slot: Slot) -> bool {
         self.cache.begin_destage(slot)
     }
 
-    /// The disk did not take it.
+    /// Reports that the disk did not take the block of `slot`.
     pub(super) fn destage_failed(&mut self, slot: Slot) {
         self.cache.destage_failed(slot);
     }
 
-    /// The disk keeps it. Returns whether the block left.
+    /// Reports that the disk has the block of `slot`. Returns whether the block left the cache.
     pub(super) fn destaged(&mut self, slot: Slot) -> bool {
         self.cache.destaged(slot)
     }
 
-    /// Blocks of a zone of the policy; `None` if it has no such zone, as another policy may have named it.
+    /// The blocks of a zone. `None` if there is no such zone: the plan may stem from another
+    /// policy.
     pub(super) fn blocks_of(&self, zone: Zone) -> Option<Range<u64>> {
         let zones = self.cache.slots().zones();
         if zone.index() >= zones.count() {
@@ -253,9 +256,9 @@ impl Contents {
         Some(first..first + zones.blocks(zone))
     }
 
-    /// Those of `blocks` that are cached, and their slots.
+    /// The cached blocks of a range, with their slots.
     pub(super) fn cached_in(&self, blocks: &Range<u64>) -> Vec<(Block, Slot)> {
-        // (Whichever are fewer.)
+        // Loop over the range or over the slots, whichever is shorter.
         if blocks.end.saturating_sub(blocks.start) <= u64::from(self.capacity()) {
             let blocks = blocks.clone().map(Block);
             blocks.filter_map(|block| Some((block, self.lookup(block)?))).collect()
@@ -270,7 +273,7 @@ impl Contents {
         }
     }
 
-    /// Dirty blocks that could go to the disk now and may, in the order of their addresses.
+    /// The dirty blocks that can be destaged now and for which `may` is true, by address.
     pub(super) fn dirty(&self, may: impl Fn(Block) -> bool) -> Vec<Destage> {
         let mut dirty: Vec<Destage> = self
             .all_dirty()
@@ -280,7 +283,8 @@ impl Contents {
         dirty
     }
 
-    /// Whether there is a dirty block of which this is so and whose data is not lost, in use or not.
+    /// Whether there is a dirty block, pinned or not, whose data is not lost and for which `may` is
+    /// true.
     pub(super) fn has_dirty(&self, may: impl Fn(Block) -> bool) -> bool {
         self.all_dirty().any(|one| !self.is_lost(one.block) && may(one.block))
     }
@@ -291,7 +295,7 @@ impl Contents {
         dirty.map(|slot| Destage { slot, block: slots.block(slot), leaves: false })
     }
 
-    /// Runs of `blocks` blocks from `first` on that are dirty, and that are not.
+    /// Splits `blocks` blocks from `first` on into runs that are dirty and runs that are not.
     pub(super) fn dirty_runs(&self, first: Block, blocks: u64) -> Vec<(u64, bool)> {
         let mut runs: Vec<(u64, bool)> = Vec::new();
         for at in 0..blocks {
@@ -305,7 +309,7 @@ impl Contents {
         runs
     }
 
-    /// The data of `slot` is in `frame` from now on.
+    /// Maps `slot` to the frame of `record`.
     pub(super) fn map(
         &mut self,
         slot: Slot,
@@ -331,7 +335,7 @@ impl Contents {
         self.touch(slot, durability);
     }
 
-    /// `slot` no longer holds what it held.
+    /// Unmaps `slot`, and frees its frame.
     pub(super) fn unmap(&mut self, slot: Slot, durability: &mut Durability, now: Nanos) {
         self.ages.clean(slot);
         let mapping = &mut self.mappings[slot.index()];
@@ -342,7 +346,7 @@ impl Contents {
         }
     }
 
-    /// The destage of the block of `slot` is done and it stays: the SSD may say that it is clean.
+    /// Records the block of `slot` as clean: it was destaged and stays in the cache.
     pub(super) fn map_clean(&mut self, slot: Slot, durability: &mut Durability, now: Nanos) {
         let Mapping { block, frame, crc, .. } = self.mapping(slot);
         if let Some(frame) = frame {
@@ -351,7 +355,7 @@ impl Contents {
         }
     }
 
-    /// The block leaves at once, whatever it is; returns whether it could.
+    /// Drops a block from the cache without a destage. Returns whether that was possible.
     pub(super) fn drop_block(
         &mut self,
         block: Block,
@@ -366,7 +370,7 @@ impl Contents {
         dropped
     }
 
-    /// The block of `slot` was used.
+    /// Updates the hint of a block that was used.
     #[inline]
     pub(super) fn touch(&self, slot: Slot, durability: &mut Durability) {
         if let Some(frame) = self.mapping(slot).frame {
@@ -374,7 +378,7 @@ impl Contents {
         }
     }
 
-    /// How late the block of `slot` was used; one whose data is on its way is used now.
+    /// When the block of `slot` was last used. One without data yet is used now.
     fn hint_of(&self, slot: Slot, durability: &Durability) -> u16 {
         let frame = self.mapping(slot).frame;
         frame.map_or(u16::MAX, |frame| durability.entry(frame).hint)
@@ -385,21 +389,20 @@ impl Contents {
         !self.lost.is_empty() && self.lost.contains_key(&block)
     }
 
-    /// The data of a dirty block is gone.
+    /// Notes that the data of a dirty block is lost.
     pub(super) fn mark_lost(&mut self, block: Block, slot: Slot) {
         if self.lost.insert(block, slot).is_none() {
             self.pin(slot);
         }
     }
 
-    /// The block is written anew, or not needed any more.
+    /// Removes a block from the lost ones: it is written again, or not needed any more.
     pub(super) fn clear_lost(&mut self, block: Block) {
         if let Some(slot) = self.lost.remove(&block) {
             self.unpin(slot);
         }
     }
 
-    /// How many these are.
     pub(super) fn lost_blocks(&self) -> u64 {
         self.lost.len() as u64
     }

@@ -1,7 +1,7 @@
-//! What was found on the SSD becomes a cache again, as warm as it was.
+//! Restores the cache from the frame table that was found on the SSD, in the order of last use.
 //!
-//! There may be hundreds of millions of blocks, all over the memory: a second thread brings together what the table
-//! says of those that come next.
+//! There may be hundreds of millions of blocks, in random places of the memory: a second thread
+//! gathers the next entries of the table ahead.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
@@ -20,21 +20,22 @@ use crate::format::table::Entry;
 use crate::format::{Frame, State};
 use crate::table::Table;
 
-/// So few are put in by one thread, and sorted sooner than all hints are counted.
+/// Up to this number of blocks one thread restores the cache, and sorting by comparison is faster
+/// than counting all hints.
 const FEW: usize = 1 << 12;
 
-/// Frames that are brought together at a time, and how many such parts wait at most.
+/// Frames that are gathered at a time.
 const PART: usize = 1 << 12;
 const PARTS: usize = 8;
 
-/// A frame and what the table says of it.
+/// A frame and its entry in the table.
 type Held = (Frame, Entry);
 
 impl Contents {
-    /// Puts into `cache`, which is empty, what `table` says stands in frames.
+    /// Puts the blocks of `table` into `cache`, which is empty.
     ///
     /// # Errors
-    /// If they do not fit together.
+    /// If cache and table do not fit together.
     pub(in super::super) fn restore(
         cache: Box<dyn CacheCore>,
         table: &Table,
@@ -50,7 +51,7 @@ impl Contents {
                 let taken = |thread: ScopedJoinHandle<'_, _>| {
                     thread.join().expect("it takes memory, no more")
                 };
-                // The system may give no thread: then one does all.
+                // If the system gives no thread, this one does all.
                 (order, mappings.map_or_else(|_| unmapped(slots), taken))
             })
         };
@@ -71,23 +72,23 @@ impl Contents {
             frames.iter().map(held).collect::<Vec<Held>>()
         });
         if order.len() <= FEW {
-            contents.put_all(parts, disk_blocks)?;
+            contents.insert_all(parts, disk_blocks)?;
         } else {
             thread::scope(|scope| {
                 let (to, from) = sync_channel(PARTS);
-                // (Nobody takes them any more once one does not fit.)
+                // The receiver is dropped early if a block does not fit.
                 let all = parts.clone();
-                let bring = move || all.map(|part| to.send(part)).all(|sent| sent.is_ok());
-                match Builder::new().spawn_scoped(scope, bring) {
-                    Ok(_) => contents.put_all(from.into_iter(), disk_blocks),
-                    Err(_) => contents.put_all(parts, disk_blocks),
+                let send_all = move || all.map(|part| to.send(part)).all(|sent| sent.is_ok());
+                match Builder::new().spawn_scoped(scope, send_all) {
+                    Ok(_) => contents.insert_all(from.into_iter(), disk_blocks),
+                    Err(_) => contents.insert_all(parts, disk_blocks),
                 }
             })?;
         }
         Ok(contents)
     }
 
-    fn put_all(
+    fn insert_all(
         &mut self,
         parts: impl Iterator<Item = Vec<Held>>,
         disk_blocks: u64,
@@ -98,14 +99,15 @@ impl Contents {
             requests.extend(part.iter().map(|(_, entry)| request_for(entry.block)));
             for (held, first) in part.chunks(LOOKED_AHEAD).zip((0..).step_by(LOOKED_AHEAD)) {
                 self.cache.expect(&requests[first..requests.len().min(first + SHOWN)], &mut |_| {});
-                held.iter().try_for_each(|(frame, entry)| self.put(*frame, entry, disk_blocks))?;
+                held.iter()
+                    .try_for_each(|(frame, entry)| self.insert(*frame, entry, disk_blocks))?;
             }
         }
         Ok(())
     }
 
     #[inline]
-    fn put(&mut self, frame: Frame, entry: &Entry, disk_blocks: u64) -> Result<(), OpenError> {
+    fn insert(&mut self, frame: Frame, entry: &Entry, disk_blocks: u64) -> Result<(), OpenError> {
         let block = entry.block;
         if block.0 >= disk_blocks {
             return Err(OpenError::Beyond { block: block.0, disk_blocks });
@@ -116,7 +118,7 @@ impl Contents {
         let dirty = entry.state == State::Dirty;
         let slot = self.cache.restore(block, dirty).expect("there are as many slots as blocks");
         if dirty {
-            // (Since when is known of this process only.)
+            // The time when it became dirty is known within one process only.
             self.ages.dirty(slot, Nanos::ZERO);
         }
         let (frame, crc, number) = (Some(frame), entry.crc, FOUND);
@@ -129,19 +131,19 @@ fn unmapped(slots: u32) -> Vec<Mapping> {
     vec![UNMAPPED; slots as usize]
 }
 
-/// As it would come from a client.
+/// A read of `block`, as a client would send it.
 fn request_for(block: Block) -> Request {
     Request { at: Nanos::ZERO, offset: block.bytes(), bytes: BLOCK_BYTES, op: Op::Read }
 }
 
-/// The frames that hold something, those first that were used longest ago.
+/// The frames in use, least recently used first.
 fn coldest_of_few(table: &Table) -> Vec<Frame> {
     let mut order: Vec<Frame> = table.live().map(|(frame, _)| frame).collect();
     order.sort_by_key(|&frame| table.entry(frame).hint);
     order
 }
 
-/// The same, sorted by counting: there are few hints, and may be millions of frames.
+/// The same by counting sort: there are few hints, and maybe millions of frames.
 fn coldest_of_many(table: &Table) -> Vec<Frame> {
     let mut begins = vec![0_u32; usize::from(u16::MAX) + 1];
     table.live().for_each(|(_, entry)| begins[usize::from(entry.hint)] += 1);

@@ -1,4 +1,4 @@
-//! What is cached, by block and not by slot.
+//! Hashes the state of the contents, by block and not by slot.
 
 use std::hash::{Hash, Hasher};
 
@@ -13,14 +13,14 @@ impl Contents {
     }
 
     pub(in super::super) fn hash_state<H: Hasher + Default>(&self, view: &View, into: &mut H) {
-        // (Ages are for who looks on: nothing is decided by them.)
+        // Ages are for observers: no decision depends on them.
         let Contents { cache, plan, mappings, hints, ages: _, lost } = self;
         let slots = cache.slots();
         let live = (0..slots.capacity()).map(Slot);
         let live = live.filter(|&slot| cache.lookup(slots.block(slot)) == Some(slot));
         unordered(live, into, |slot, into| {
             (slots.block(slot), slots.dirty(slot), slots.evictable(slot)).hash(into);
-            // (Its version is compared with those that destages know, and hashed there.)
+            // The version is compared with the versions of destages, and hashed there.
             let Mapping { block: _, frame, crc, version: _, number } = mappings[slot.index()];
             frame.map(|frame| (frame, crc, view.record(number))).hash(into);
         });

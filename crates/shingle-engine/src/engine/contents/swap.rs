@@ -1,8 +1,8 @@
-//! Another policy, while requests are served: all that is cached goes over to a new cache at once, in
-//! the order in which it was used. Nothing is read or written for it.
+//! Replaces the policy while requests are served: all cached blocks move to a new cache at once, in
+//! the order of their last use. Nothing is read or written for it.
 //!
-//! Slots get other numbers. What is under way on them goes on: requests keep their blocks, and a block
-//! that is on its way to the disk may not be named by the new policy before it is there.
+//! Slots get other numbers. Operations in flight go on: requests keep their blocks, and the new
+//! policy may not choose a block before its destage is done.
 
 use shingle_core::cache::CacheCore;
 use shingle_core::units::Slot;
@@ -12,11 +12,11 @@ use super::super::open_error::OpenError;
 use super::{Contents, UNMAPPED};
 
 impl Contents {
-    /// From now on `cache`, which is empty, decides. Returns the new slot of each old one: pins are not
-    /// moved, as each is its holder's.
+    /// Replaces the cache by `cache`, which is empty. Returns the new slot of each old one. Pins
+    /// are not moved: each holder moves its own.
     ///
     /// # Errors
-    /// If it has another size, or its policy has to know the future.
+    /// If the new cache has another size, or its policy has to know the future.
     pub(in super::super) fn swap(
         &mut self,
         cache: Box<dyn CacheCore>,
@@ -51,7 +51,7 @@ impl Contents {
         Ok(new_of)
     }
 
-    /// Lost blocks have other slots, which nobody may name either.
+    /// Moves the lost blocks to their new slots, and pins these.
     pub(in super::super) fn move_lost(&mut self, new_of: &[Slot]) {
         for slot in self.lost.values_mut() {
             *slot = new_of[slot.index()];

@@ -1,5 +1,5 @@
-//! When the disk does not take what is destaged, it is tried again later and later: a disk that is full,
-//! or read-only, is not asked thousands of times a second.
+//! The back-off of a disk that does not take destages: a disk that is full, or read-only, is not
+//! tried thousands of times a second.
 
 use shingle_core::units::Nanos;
 
@@ -7,13 +7,13 @@ use shingle_core::units::Nanos;
 const FIRST: Nanos = Nanos::from_millis(10);
 /// The longest pause of the disk.
 const OF_DISK_MAX: Nanos = Nanos::from_millis(1_000);
-/// And of one block, while others go well.
+/// The longest pause of one block, while others succeed.
 const OF_BLOCK_MAX: Nanos = Nanos::from_millis(5_000);
-/// So many more blocks than needed are there to choose from while the disk fails: the oldest may lie where it is
-/// bad, and others not.
+/// While the disk fails, this many more blocks than needed are candidates: the oldest ones may lie
+/// on a bad place of the disk, and others not.
 pub(super) const CHOICE_BLOCKS: u32 = 512;
 
-/// The pause of a block after so many failures in a row, counted from 1.
+/// The pause of a block after `failures` failures in a row, counted from 1.
 pub(super) fn pause_of_block(failures: u32) -> Nanos {
     pause(failures, OF_BLOCK_MAX)
 }
@@ -23,54 +23,55 @@ fn pause(failures: u32, longest: Nanos) -> Nanos {
     Nanos(doubled.min(longest.0))
 }
 
-/// Whether the disk is tried. After a failure it gets one run of blocks when the pause is over; what becomes
-/// of that decides.
+/// Whether the disk may be tried. After a failure it gets one run of blocks when the pause is over.
+/// The result of that run decides.
 #[derive(Clone, Default)]
 pub(super) struct BackOff {
-    /// Failed tries since the last that went well.
+    /// Failed tries since the last success.
     failures: u32,
     until: Nanos,
-    /// The one run is on its way.
+    /// The trial run is in flight.
     trying: bool,
-    /// Runs that were such.
+    /// The number of trial runs so far.
     tries: u64,
 }
 
 impl BackOff {
-    /// Whether the disk may have another run.
+    /// Whether the disk may get another run.
     pub(super) fn allows(&self, now: Nanos) -> bool {
         self.failures == 0 || !self.trying && now >= self.until
     }
 
-    /// Whether it did not take what it got last.
+    /// Whether the last try failed.
     pub(super) fn is_failing(&self) -> bool {
         self.failures > 0
     }
 
-    /// How long it gets none; `None` if it is not failing.
+    /// How long the disk gets no run; `None` if it is not failing.
     pub(super) fn pause(&self, now: Nanos) -> Option<Nanos> {
         self.is_failing().then(|| self.until.since(now))
     }
 
-    /// It gets one.
+    /// Notes that a run is submitted.
     pub(super) fn begin(&mut self) {
         self.trying = self.failures > 0;
         self.tries += u64::from(self.trying);
     }
 
-    /// Which of `runs` runs is to be that one: any, as the disk may be bad in places only.
-    pub(super) fn picks(&self, now: Nanos, runs: usize) -> Option<usize> {
+    /// Picks the trial run among `runs` runs. It may be any of them, as the disk may be bad in
+    /// places only.
+    pub(super) fn pick_trial(&self, now: Nanos, runs: usize) -> Option<usize> {
         if !self.is_failing() || runs == 0 || !self.allows(now) {
             return None;
         }
-        // (Any odd number far from a simple ratio of 2^64 spreads them.)
+        // Any odd number far from a simple ratio of 2^64 spreads the tries.
         let spread = self.tries.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         Some(((u128::from(spread) * runs as u128) >> 64) as usize)
     }
 
-    /// It did not take, or not keep, a block.
+    /// Notes that the write or the flush of a block failed.
     pub(super) fn failed(&mut self, now: Nanos) {
-        // Blocks that were on their way together fail together, and count once.
+        // Blocks that were in flight together fail together, and count once.
         if self.failures == 0 || self.trying || now >= self.until {
             self.failures = self.failures.saturating_add(1);
             self.until = now + pause(self.failures, OF_DISK_MAX);
@@ -78,15 +79,15 @@ impl BackOff {
         self.trying = false;
     }
 
-    /// It has kept a block.
-    pub(super) fn went_well(&mut self) {
+    /// Notes that a block is durable on the disk.
+    pub(super) fn succeeded(&mut self) {
         *self = BackOff { tries: self.tries, ..BackOff::default() };
     }
 }
 
 #[cfg(feature = "bugs")]
 impl BackOff {
-    /// All of it.
+    /// Hashes the whole state.
     pub(super) fn hash_state<H: std::hash::Hasher>(
         &self,
         view: &super::super::state::View,
@@ -124,7 +125,7 @@ mod tests {
         assert_eq!(pause_of_block(u32::MAX), Nanos::from_millis(5_000));
         disk.begin();
         assert!(!disk.allows(now), "one run at a time");
-        disk.went_well();
+        disk.succeeded();
         assert!(disk.allows(now));
     }
 }

@@ -1,4 +1,4 @@
-//! What became of the I/O of a band that is written whole.
+//! Completions of the I/O of a band that is written whole.
 
 use shingle_core::units::Nanos;
 
@@ -12,13 +12,14 @@ use super::{Destages, Read};
 use crate::bugs::Bug;
 use crate::data::Data;
 
-/// What is to follow from the I/O of a page of a band.
+/// What the caller has to do after the I/O of a page of a band.
 pub(in super::super) struct BandDone {
-    /// All that was under way is done.
-    pub(in super::super) goes_on: bool,
-    /// It has failed, and that counts.
+    /// All I/O of the band has completed.
+    pub(in super::super) io_done: bool,
+    /// The I/O has failed, and counts as an error.
     pub(in super::super) failed: bool,
-    /// The disk did not take a block that it had before: its number.
+    /// The number of a block that was not dirty and whose write failed: what the disk holds of it
+    /// is unknown.
     pub(in super::super) doubted: Option<u64>,
 }
 
@@ -27,7 +28,7 @@ impl<D: Data> Destages<D> {
         self.bands.under_way.as_mut().expect("its I/O is under way")
     }
 
-    /// A block of the band was read from the disk.
+    /// Handles the completed read of a block from the disk.
     #[must_use]
     pub(in super::super) fn band_read(
         &mut self,
@@ -40,24 +41,24 @@ impl<D: Data> Destages<D> {
         self.bands.counts.read_blocks += 1;
         let band = self.band();
         band.left -= 1;
-        let goes_on = band.left == 0;
+        let io_done = band.left == 0;
         let at = &mut band.places[place];
-        // What is to be destaged the SSD has, and what somebody else has changed meanwhile is read again.
-        let wanted = at.job.is_none() && matches!(at.content, Content::Coming);
+        // The SSD has what is to be destaged. What a client changed in the meantime is read again.
+        let wanted = at.job.is_none() && matches!(at.content, Content::Loading);
         if wanted && (result.is_ok() || ignores) {
-            at.content = Content::There(data);
-            return BandDone { goes_on, failed: false, doubted: None };
+            at.content = Content::Loaded(data);
+            return BandDone { io_done, failed: false, doubted: None };
         }
         port.give(data);
         if wanted {
             at.content = Content::Missing;
-            (band.gives_up, band.spoils) = (true, true);
+            (band.gives_up, band.excludes) = (true, true);
         }
-        BandDone { goes_on, failed: wanted, doubted: None }
+        BandDone { io_done, failed: wanted, doubted: None }
     }
 
-    /// A block of the band that is to be destaged was read from its frame. Returns what became of it, and whether all that
-    /// was under way is done.
+    /// Handles the completed read of a block that is to be destaged from its frame. Returns the
+    /// result, and whether all I/O of the band has completed.
     #[must_use]
     pub(in super::super) fn band_slot_read(
         &mut self,
@@ -69,7 +70,7 @@ impl<D: Data> Destages<D> {
     ) -> (Read, bool) {
         let band = self.band();
         band.left -= 1;
-        let goes_on = band.left == 0;
+        let io_done = band.left == 0;
         let key = band.places[place].job.expect("its data was read");
         let job = &self.jobs[key];
         let (slot, block) = (job.slot, job.block);
@@ -77,13 +78,13 @@ impl<D: Data> Destages<D> {
         let current = mapping.version == job.version;
         let fits = self.bugs.has(Bug::DestageWithoutChecksum) || data.crc() == mapping.crc;
         if current && result.is_ok() && fits {
-            self.band().places[place].content = Content::There(data);
-            return (Read::Good { first_complete: false }, goes_on);
+            self.band().places[place].content = Content::Loaded(data);
+            return (Read::Good { first_complete: false }, io_done);
         }
         port.give(data);
         if !current {
             self.band_out_of_date(place, contents);
-            return (Read::OutOfDate, goes_on);
+            return (Read::OutOfDate, io_done);
         }
         self.leave_band(place);
         let job = self.end(key);
@@ -91,10 +92,10 @@ impl<D: Data> Destages<D> {
         contents.mark_lost(block, slot);
         self.wake(slot, false);
         let damage = if result.is_err() { Damage::Unreadable } else { Damage::Checksum };
-        (Read::Damaged(damage), goes_on)
+        (Read::Damaged(damage), io_done)
     }
 
-    /// A block of the band is on the disk, or not.
+    /// Handles the completed write of a block of the band.
     #[must_use]
     pub(in super::super) fn band_written(
         &mut self,
@@ -105,18 +106,19 @@ impl<D: Data> Destages<D> {
         let ignores = self.bugs.has(Bug::DestageErrorIgnored);
         let band = self.band();
         band.left -= 1;
-        let goes_on = band.left == 0;
+        let io_done = band.left == 0;
         if result.is_ok() || ignores {
-            return BandDone { goes_on, failed: false, doubted: None };
+            return BandDone { io_done, failed: false, doubted: None };
         }
-        (band.gives_up, band.spoils) = (true, true);
+        (band.gives_up, band.excludes) = (true, true);
         let block = band.first + place as u64;
         let doubted = band.places[place].job.is_none().then_some(block);
         self.disk.failed(now);
-        BandDone { goes_on, failed: true, doubted }
+        BandDone { io_done, failed: true, doubted }
     }
 
-    /// The block was written again since, and is destaged another time: of the band it is as the disk has it.
+    /// Ends the job of a block that was written again since: the newer version is destaged another
+    /// time, and the band writes back what the disk has.
     pub(super) fn band_out_of_date(&mut self, place: usize, contents: &mut Contents) {
         let key = self.leave_band(place);
         let job = self.end(key);
@@ -124,14 +126,14 @@ impl<D: Data> Destages<D> {
         self.wake(job.slot, true);
     }
 
-    /// What stands in its place is to be read from the disk.
+    /// Takes the job from a block, which is then to be read from the disk.
     fn leave_band(&mut self, place: usize) -> JobKey {
         let place = &mut self.band().places[place];
         place.content = Content::Missing;
         place.job.take().expect("it was to be destaged")
     }
 
-    /// The block stays dirty, and may be planned again at once.
+    /// Ends a job without a destage: the block stays dirty, and may be planned again at once.
     pub(super) fn release(&mut self, key: JobKey, contents: &mut Contents) {
         let job = self.end(key);
         not_destaged(&job, contents);

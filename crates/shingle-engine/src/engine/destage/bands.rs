@@ -1,24 +1,27 @@
-//! Whole bands: a disk that takes a band past its buffer gets it from start to end, in order. What is not cached of it is
-//! read from the disk first, and written back in its place.
+//! Whole bands: a disk that can write a band past its buffer gets it from start to end, in order.
+//! Blocks of the band that are not cached are read from the disk first, and written back in place.
 //!
-//! One band is under way at a time, and no other destage is written meanwhile: an ordinary destage of one of its blocks could
-//! be overwritten with what was read before, and a write elsewhere makes some disks give the band up. First all of it is loaded
-//! into memory, then it is written, a piece after the other. Its dirty blocks count as destaged when the last piece is
-//! acknowledged, all at once; then a flush of the disk makes them clean, as with any destage.
+//! One band is in progress at a time, and no other destage is written meanwhile. An ordinary
+//! destage of one of its blocks could be overwritten with older data, and a write elsewhere makes
+//! some disks give up the sequential write. First the whole band is loaded into memory, then it is
+//! written piece by piece. Its dirty blocks count as destaged all together, when the last piece is
+//! acknowledged. A flush of the disk then makes them clean, as with any destage.
 //!
-//! What was read back must not undo what others write to the disk in between: clients past or through the cache, trims. So
+//! Blocks that were read back must not undo what others write to the disk in between: clients past
+//! or through the cache, and trims. So
 //!
-//! - whoever writes to a block of the band says so, and what was loaded of it is forgotten and loaded again
+//! - a writer to a block of the band announces it, and the loaded copy is dropped and read again
 //!   ([`Destages::band_touched`]);
-//! - while a piece is on its way nobody writes to it ([`Destages::band_holds`]): who wants to waits until that piece is
-//!   there, and no longer. Before it is written, writes to it that were begun are waited for, and what was forgotten is
-//!   loaded.
+//! - while a piece is in flight no other write to it begins ([`Destages::band_holds`]): such a
+//!   write waits until that piece is written, and no longer. Before the piece is submitted, earlier
+//!   writes to it are waited for, and dropped copies are read again.
 //!
-//! Nobody else waits: reads find on the disk what was there before, as that is what is written; writes that the SSD takes do not
-//! come near the disk.
+//! Nothing else waits. Reads find the same data on the disk before and after, and writes that the
+//! SSD takes do not reach the disk.
 //!
-//! Whatever goes wrong, the band is given up: its blocks stay dirty, those that are on the disk already, too, and from then on
-//! it is written as others are. (A block that cannot be read would fail it again and again.)
+//! After any error the band is given up: its blocks stay dirty, also those already on the disk, and
+//! from then on its blocks are destaged one by one. A block that cannot be read would fail the band
+//! again and again.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -38,91 +41,92 @@ use super::{Destages, Job};
 use crate::bugs::Bug;
 use crate::data::Data;
 
-/// The run of a job that belongs to a band.
+/// The run number of a job that belongs to a band.
 pub(super) const NO_RUN: u64 = u64::MAX;
-/// More bands than this that could not be written whole: then none is.
-const SPOILT_MAX: usize = 4096;
-/// A band of more than 256 MiB is not written whole: it would be in memory as a whole.
+/// If more bands than this could not be written whole, none is any more.
+const EXCLUDED_MAX: usize = 4096;
+/// The longest band that is written whole: 256 MiB, because all of it is in memory.
 pub(crate) const BAND_BLOCKS_MAX: u64 = 1 << 16;
 
-/// A band that waits for its turn.
+/// A band that waits to be written.
 #[derive(Clone)]
 pub(super) struct Band {
     pub(super) blocks: Range<u64>,
     /// By address.
     pub(super) jobs: Vec<JobKey>,
-    /// Runs below this number go before it, the others after it.
+    /// Runs with a lower number are written before it, the others after it.
     pub(super) after_run: u64,
 }
 
-/// What is known of a block of the band that is under way.
+/// The data of one block of the band in progress.
 #[derive(Clone)]
 pub(super) enum Content<D> {
-    /// It is to be read.
+    /// To be read.
     Missing,
-    Coming,
-    There(D),
+    Loading,
+    Loaded(D),
 }
 
 #[derive(Clone)]
 pub(super) struct Place<D> {
-    /// Of a block that is to be destaged; the others are as the disk has them.
+    /// The destage of this block; `None` for blocks that are only written back.
     pub(super) job: Option<JobKey>,
     pub(super) content: Content<D>,
 }
 
-/// How far a band is.
+/// The progress of a band.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Stage {
-    /// It is read.
+    /// Its blocks are being read.
     Loading,
-    /// What was destaged before is flushed, and the records of its blocks are committed.
+    /// Earlier destages are being flushed, and the records of its blocks committed.
     Settling,
     /// The next piece may be written.
     Between,
-    /// Nobody else writes to the next piece any more; what is being written to it is waited for, and what is missing read.
+    /// No other write to the next piece may begin. Earlier ones are waited for, and missing blocks
+    /// read.
     Closed,
-    /// The piece is on its way.
+    /// The piece is in flight.
     Writing,
 }
 
-/// The band that is under way.
+/// The band in progress.
 #[derive(Clone)]
 pub(super) struct UnderWay<D> {
     pub(super) first: u64,
     pub(super) places: Vec<Place<D>>,
     pub(super) stage: Stage,
-    /// Where the next piece begins: to be read, or the one that is written.
+    /// The first place of the next piece to read, or of the piece being written.
     pub(super) at: usize,
-    /// Pages that are being read or written.
+    /// Pages whose I/O is in flight.
     pub(super) left: usize,
-    /// It is not written on; what is under way is waited for.
+    /// The band is given up as soon as its I/O in flight has completed.
     pub(super) gives_up: bool,
-    /// Nor is it tried again.
-    pub(super) spoils: bool,
+    /// The band is never written whole again.
+    pub(super) excludes: bool,
 }
 
-/// Bands that are to be written whole.
+/// The bands that are to be written whole.
 #[derive(Clone)]
 pub(super) struct Bands<D> {
     pub(super) waiting: VecDeque<Band>,
     pub(super) under_way: Option<UnderWay<D>>,
-    /// By first block: those that could not be written whole.
-    pub(super) spoilt: HashSet<u64>,
-    /// Requests that want to write to the piece that is under way.
+    /// The first blocks of bands that could not be written whole.
+    pub(super) excluded: HashSet<u64>,
+    /// Requests that wait to write to the piece in flight.
     pub(super) held: Vec<OpKey>,
     pub(super) piece_blocks: usize,
     pub(super) counts: BandCounts,
 }
 
-/// What a band that is under way is written with.
-pub(in super::super) struct Around<'a, D: Data> {
+/// The parts of the engine that the steps of a band use.
+pub(in super::super) struct BandContext<'a, D: Data> {
     pub(in super::super) contents: &'a mut Contents,
     pub(in super::super) durability: &'a mut Durability,
     pub(in super::super) disk: &'a mut Disk,
     pub(in super::super) port: &'a mut Port<D>,
     pub(in super::super) service: &'a mut Service,
-    /// The disk is being told that nobody needs these.
+    /// The range that is being trimmed on the disk.
     pub(in super::super) trimming: Option<Range<u64>>,
     pub(in super::super) now: Nanos,
 }
@@ -143,33 +147,33 @@ impl<D: Data> Bands<D> {
         Bands {
             waiting: VecDeque::new(),
             under_way: None,
-            spoilt: HashSet::new(),
+            excluded: HashSet::new(),
             held: Vec::new(),
             piece_blocks,
             counts: BandCounts::default(),
         }
     }
 
-    fn are_none(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.under_way.is_none()
     }
 
-    /// The run of this number is not written before a band is.
-    pub(super) fn go_before(&self, run: u64) -> bool {
+    /// Whether a band has to be written before the run of this number.
+    pub(super) fn precede(&self, run: u64) -> bool {
         self.under_way.is_some() || self.waiting.front().is_some_and(|band| band.after_run <= run)
     }
 
-    /// More is about to be written, unless it waits for a flush.
-    pub(super) fn are_busy(&self) -> bool {
-        !self.are_none() && !self.settle()
+    /// Whether a band is about to be written and does not wait for a flush.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.is_empty() && !self.is_settling()
     }
 
-    /// One waits for a flush of what was destaged before.
-    pub(super) fn settle(&self) -> bool {
+    /// Whether the band in progress waits for a flush of earlier destages.
+    pub(super) fn is_settling(&self) -> bool {
         self.under_way.as_ref().is_some_and(|band| band.stage == Stage::Settling)
     }
 
-    /// Blocks of the piece to which nobody else may write.
+    /// The blocks of the piece to which nothing else may be written now.
     fn held(&self) -> Option<Range<u64>> {
         let band = self.under_way.as_ref()?;
         let piece = band.piece(self.piece_blocks);
@@ -185,20 +189,21 @@ impl<D: Data> Bands<D> {
 }
 
 impl<D: Data> Destages<D> {
-    /// A band is planned, which is to be written whole. Returns whether it may be: otherwise it is written as others are.
+    /// Plans a band that is to be written whole. Returns false if it may not be; its blocks are
+    /// then destaged one by one.
     pub(in super::super) fn plan_band(
         &mut self,
         group: &mut [Destage],
         blocks: Range<u64>,
         contents: &Contents,
     ) -> bool {
-        let spoilt = &self.bands.spoilt;
+        let excluded = &self.bands.excluded;
         let large = blocks.end - blocks.start > BAND_BLOCKS_MAX;
-        if large || spoilt.len() >= SPOILT_MAX || spoilt.contains(&blocks.start) {
+        if large || excluded.len() >= EXCLUDED_MAX || excluded.contains(&blocks.start) {
             return false;
         }
-        // (Where the policy was changed, what was planned under the one before is carried out with the first plan of the
-        // other, and zones may have other numbers now.)
+        // If the policy was changed, a plan of the old one may be carried out with the first plan
+        // of the new one, and zones may have other numbers now.
         if !group.iter().all(|destage| blocks.contains(&destage.block.0)) {
             return false;
         }
@@ -219,33 +224,34 @@ impl<D: Data> Destages<D> {
         true
     }
 
-    /// A band is planned, or under way.
+    /// Whether a band is planned or in progress.
     #[inline]
     pub(in super::super) fn has_bands(&self) -> bool {
-        !self.bands.are_none()
+        !self.bands.is_empty()
     }
 
     pub(in super::super) fn band_counts(&self) -> BandCounts {
         self.bands.counts
     }
 
-    /// Blocks of a band to which nobody else may write now.
+    /// The blocks of a band to which nothing else may be written now.
     pub(in super::super) fn held_by_band(&self) -> Option<Range<u64>> {
         self.bands.held().filter(|_| !self.bugs.has(Bug::BandUnheld))
     }
 
-    /// Nobody may write to this block of the disk now: [`Destages::wait_for_band`] says when.
+    /// Whether `block` of the disk may not be written now. [`Destages::wait_for_band`] waits until
+    /// it may.
     #[inline]
     pub(in super::super) fn band_holds(&self, block: u64) -> bool {
         self.has_bands() && self.held_by_band().is_some_and(|held| held.contains(&block))
     }
 
-    /// A request waits until the piece of the band that is on its way is there.
+    /// Lets a request wait until the piece in flight is written.
     pub(in super::super) fn wait_for_band(&mut self, op: OpKey) {
         self.bands.held.push(op);
     }
 
-    /// Somebody else is about to change what the disk has of `blocks`.
+    /// Announces that `blocks` of the disk are about to be changed: loaded copies are dropped.
     #[inline]
     pub(in super::super) fn band_touched(&mut self, blocks: Range<u64>, port: &mut Port<D>) {
         if self.bands.under_way.is_some() && !self.bugs.has(Bug::BandTouchedForgotten) {
@@ -257,16 +263,16 @@ impl<D: Data> Destages<D> {
         let Some(band) = &mut self.bands.under_way else { return };
         let place = |block: u64| (block.saturating_sub(band.first) as usize).min(band.places.len());
         let (from, to) = (place(blocks.start), place(blocks.end));
-        // (Of what is being destaged the SSD has the data: nobody else writes that to the disk.)
+        // Blocks that are being destaged are on the SSD, and nothing else writes them to the disk.
         for place in band.places[from..to].iter_mut().filter(|place| place.job.is_none()) {
-            if let Content::There(data) = std::mem::replace(&mut place.content, Content::Missing) {
+            if let Content::Loaded(data) = std::mem::replace(&mut place.content, Content::Missing) {
                 port.give(data);
             }
         }
     }
 
-    /// No band is written whole now: those that wait stay dirty, and so does the one that is under way, once its I/O is
-    /// done.
+    /// Stops writing whole bands. Waiting bands stay dirty, and so does the one in progress once
+    /// its I/O has completed.
     pub(in super::super) fn stop_bands(&mut self, contents: &mut Contents) {
         for band in std::mem::take(&mut self.bands.waiting) {
             self.bands.counts.given_up += 1;

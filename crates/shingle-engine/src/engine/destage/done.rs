@@ -1,5 +1,5 @@
-//! What became of a destage: its data is read, the disk has it, the disk keeps it; or one of these was
-//! not to be.
+//! The completions of a destage: its data was read, the disk has taken it, the disk has made it
+//! durable; and the errors of each.
 
 use shingle_core::units::{Block, Nanos, Slot};
 
@@ -12,26 +12,26 @@ use super::{Destages, Job, back_off};
 use crate::bugs::Bug;
 use crate::data::Data;
 
-/// What became of the reading of a block that is to be destaged.
+/// The result of reading a block that is to be destaged.
 pub(in super::super) enum Read {
-    /// It is in memory; whether all of the run in front is now.
+    /// The data is in memory. `first_complete`: so is all of the first run now.
     Good { first_complete: bool },
-    /// It was written again meanwhile.
+    /// The block was written again in the meantime.
     OutOfDate,
     /// Its data is lost.
     Damaged(Damage),
 }
 
-/// A destaged block is on the disk, or not.
+/// The result of writing a destaged block to the disk.
 pub(in super::super) struct Written {
-    /// The request that waits for it.
+    /// The request that waits for the destage.
     pub(in super::super) through: Option<OpKey>,
-    /// The disk has it. Otherwise its destage is to be [refused](Destages::refused).
+    /// The disk has taken it. If not, the caller passes the job to [`Destages::refused`].
     pub(in super::super) taken: bool,
 }
 
 impl<D: Data> Destages<D> {
-    /// A block that is to be destaged was read from its frame.
+    /// Handles the completed read of a block from its frame.
     #[must_use]
     pub(in super::super) fn read(
         &mut self,
@@ -57,7 +57,8 @@ impl<D: Data> Destages<D> {
         self.in_memory -= 1;
         port.give(buffer);
         if !current {
-            // The frame may hold something else by now: that its checksum does not fit says nothing.
+            // The frame may hold another block by now: a checksum that does not match means
+            // nothing.
             self.out_of_date(key, contents);
             return Read::OutOfDate;
         }
@@ -69,7 +70,7 @@ impl<D: Data> Destages<D> {
         Read::Damaged(if result.is_err() { Damage::Unreadable } else { Damage::Checksum })
     }
 
-    /// The disk has taken a block, or not.
+    /// Handles the completed write of a block to the disk.
     pub(in super::super) fn written(
         &mut self,
         key: JobKey,
@@ -88,16 +89,16 @@ impl<D: Data> Destages<D> {
         Written { through, taken }
     }
 
-    /// The disk did not take a block, or not keep it: it stays dirty.
+    /// Ends a destage that the disk did not take, or may have lost: the block stays dirty.
     pub(in super::super) fn refused(&mut self, key: JobKey, contents: &mut Contents, now: Nanos) {
         let job = self.end(key);
         self.disk.failed(now);
         self.back_off(&job, contents, now);
     }
 
-    /// The disk keeps a block, whatever happens: the SSD may say that it is clean, or has left. Returns the
-    /// block.
-    pub(in super::super) fn kept(
+    /// Ends a destage that is durable on the disk: the block may be recorded as clean, or as gone.
+    /// Returns the block.
+    pub(in super::super) fn durable(
         &mut self,
         key: JobKey,
         contents: &mut Contents,
@@ -106,12 +107,12 @@ impl<D: Data> Destages<D> {
     ) -> Block {
         let job = self.end(key);
         let slot = job.slot;
-        self.disk.went_well();
+        self.disk.succeeded();
         if !self.failures.is_empty() {
             self.failures.remove(&job.block);
         }
         if contents.mapping(slot).version == job.version {
-            // Should the frame have turned out damaged meanwhile: the disk has its data.
+            // If the frame was found damaged in the meantime: the disk has its data.
             contents.clear_lost(job.block);
         }
         if destaged(&job, contents) {
@@ -123,7 +124,7 @@ impl<D: Data> Destages<D> {
         job.block
     }
 
-    /// The block was written again since: its destage is to be planned anew.
+    /// Ends a destage of a block that was written again since. The block has to be planned again.
     pub(super) fn out_of_date(&mut self, key: JobKey, contents: &mut Contents) {
         self.leave_run(key);
         let job = self.end(key);
@@ -131,8 +132,8 @@ impl<D: Data> Destages<D> {
         self.wake(job.slot, true);
     }
 
-    /// The block stays dirty, and no policy may name it for a while, or it would be tried again at
-    /// once and for ever. Each time it takes longer.
+    /// Backs off from a block that failed: it stays dirty, and no policy may choose it for a while.
+    /// Otherwise it would be tried again at once and forever. Each failure makes the pause longer.
     pub(super) fn back_off(&mut self, job: &Job<D>, contents: &mut Contents, now: Nanos) {
         let slot = job.slot;
         not_destaged(job, contents);
@@ -144,7 +145,7 @@ impl<D: Data> Destages<D> {
         self.wake(slot, false);
     }
 
-    /// It takes no part in its run.
+    /// Takes a job out of its run.
     fn leave_run(&mut self, key: JobKey) {
         let jobs = &self.jobs;
         let run = &mut self.runs[(jobs[key].run - self.first_run) as usize];
@@ -159,19 +160,20 @@ impl<D: Data> Destages<D> {
         job
     }
 
-    /// Requests that waited until `slot` is not being destaged go on, or fail.
-    pub(super) fn wake(&mut self, slot: Slot, goes_on: bool) {
+    /// Wakes the requests that wait until `slot` is no longer being destaged. Without `resumes`
+    /// they fail.
+    pub(super) fn wake(&mut self, slot: Slot, resumes: bool) {
         let woken = &mut self.woken;
         self.through_waiting.retain(|&(waiting, op)| {
             if waiting == slot {
-                woken.push_back((op, goes_on));
+                woken.push_back((op, resumes));
             }
             waiting != slot
         });
     }
 }
 
-/// The cache hears that the disk did not take what it was to.
+/// Tells the cache that the block was not destaged.
 pub(super) fn not_destaged<D>(job: &Job<D>, contents: &mut Contents) {
     if job.moved {
         contents.unpin(job.slot);
@@ -180,13 +182,13 @@ pub(super) fn not_destaged<D>(job: &Job<D>, contents: &mut Contents) {
     }
 }
 
-/// And that it did. Returns whether the block left.
+/// Tells the cache that the block was destaged. Returns whether the block left.
 pub(super) fn destaged<D>(job: &Job<D>, contents: &mut Contents) -> bool {
     if !job.moved {
         return contents.destaged(job.slot);
     }
     contents.unpin(job.slot);
     let current = contents.mapping(job.slot).version == job.version;
-    // (A request may be at work on it: then it stays dirty.)
+    // A request may have pinned it: then it stays dirty.
     current && contents.begin_destage(job.slot) && contents.destaged(job.slot)
 }

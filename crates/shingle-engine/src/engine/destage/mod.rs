@@ -1,8 +1,8 @@
-//! Destages: dirty blocks are read from their frames, checked, and written to the disk in the order
-//! of their addresses, neighbours in one I/O. A block is clean, or gone, when the disk was flushed.
+//! Destages: dirty blocks are read from their frames, checked, and written to the disk by address,
+//! neighbours in one I/O. A block is clean, or gone, after the next flush of the disk.
 //!
-//! Blocks that follow each other are a run; a run is written when all of it was read. What the disk does not
-//! take stays dirty and is left alone for a while.
+//! Consecutive blocks are a run; a run is written when all of it was read. Blocks that the disk
+//! does not take stay dirty, and back off.
 
 mod back_off;
 mod band_done;
@@ -30,73 +30,75 @@ use crate::data::Data;
 use back_off::BackOff;
 use done::not_destaged;
 
-pub(super) use bands::{Around, BAND_BLOCKS_MAX};
+pub(super) use bands::{BAND_BLOCKS_MAX, BandContext};
 pub(super) use done::Read;
 
-/// One block on its way.
+/// The destage of one block.
 #[derive(Clone)]
 struct Job<D> {
     slot: Slot,
     block: Block,
-    /// Of the slot, when the destage was planned.
+    /// The version of the slot's mapping when the destage was planned.
     version: u32,
     run: u64,
-    /// Of the record that has to be committed first.
+    /// The number of the record that has to be committed first.
     number: u64,
-    /// It makes room.
+    /// The block leaves the cache with it.
     leaves: bool,
     buffer: Option<D>,
-    /// The request that waits for it.
+    /// The request that waits for the destage.
     through: Option<OpKey>,
-    /// It was planned under another policy: the cache knows only that its slot is in use.
+    /// It was planned under another policy: in the new cache its slot is pinned, not being
+    /// destaged.
     moved: bool,
 }
 
-/// Neighbours.
+/// Consecutive blocks, written as one I/O.
 #[derive(Clone)]
 struct Run {
     jobs: Vec<JobKey>,
-    /// Not read yet.
+    /// The number of jobs not read yet.
     left: usize,
-    /// Of the record that has to be committed before all of them are written, as far as they are being read.
+    /// The highest number of a record that has to be committed before the run is written, of those
+    /// jobs whose read has begun.
     number: u64,
 }
 
-/// Blocks in memory at a time: 8 MiB.
+/// The highest number of blocks in memory: 8 MiB.
 const IN_MEMORY_MAX: usize = 2048;
-/// Blocks on their way to the disk at a time, so that readers need not wait long.
+/// The highest number of blocks in flight to the disk, so that reads need not wait long.
 const WRITING_MAX: usize = 512;
 
-/// So many empty lists are kept.
+/// The highest number of empty lists that are kept.
 const LISTS_MAX: usize = 1024;
-/// So many destages later is one whose slot the memory is asked for.
+/// How many destages ahead the slot is prefetched.
 const EXPECTED: usize = 8;
 
 /// All destages.
 #[derive(Clone)]
 pub(super) struct Destages<D> {
     jobs: Slab<Job<D>>,
-    /// To be read.
+    /// Jobs whose read has not begun.
     queued: VecDeque<JobKey>,
     runs: VecDeque<Run>,
     bands: bands::Bands<D>,
-    /// Empty lists of runs that were written.
+    /// Empty lists of runs that were written, kept for reuse.
     lists: Vec<Vec<JobKey>>,
-    /// The number of the run in front.
+    /// The number of the first run.
     first_run: u64,
     in_memory: usize,
     writing: usize,
     pace: Pace,
     leaving: u32,
-    /// Whether the disk takes anything at present.
+    /// The back-off of the disk.
     disk: BackOff,
-    /// Blocks that it did not take, and how often in a row.
+    /// The number of failures in a row of each block that failed.
     failures: HashMap<Block, u32>,
-    /// Until when each of them is left alone. Their slots are pinned.
+    /// The end of the pause of each of these blocks. Their slots are pinned.
     backing_off: BTreeSet<(Nanos, Slot)>,
     /// Requests that wait until a slot is no longer being destaged.
     through_waiting: Vec<(Slot, OpKey)>,
-    /// Those of them for which that has come, and whether they go on or fail.
+    /// Requests whose wait is over, and whether they resume or fail.
     woken: VecDeque<(OpKey, bool)>,
     /// Blocks that the disk has taken.
     taken_blocks: u64,
@@ -104,7 +106,7 @@ pub(super) struct Destages<D> {
 }
 
 impl<D: Data> Destages<D> {
-    /// `piece_blocks` of a band that is written whole are read, or written, at a time.
+    /// A band that is written whole is read, and written, in pieces of `piece_blocks`.
     pub(super) fn new(piece_blocks: usize, bugs: Seeded) -> Destages<D> {
         Destages {
             jobs: Slab::new(),
@@ -127,22 +129,22 @@ impl<D: Data> Destages<D> {
         }
     }
 
-    /// Something is to be read or written, and the disk gets it without a pause.
+    /// Whether anything is to be read or written without a pause first.
     pub(super) fn is_busy(&self, now: Nanos) -> bool {
         match self.disk.allows(now) {
-            _ if self.bands.settle() => false,
-            true => !self.queued.is_empty() || self.in_memory > 0 || self.bands.are_busy(),
+            _ if self.bands.is_settling() => false,
+            true => !self.queued.is_empty() || self.in_memory > 0 || self.bands.is_busy(),
             false => self.writing > 0,
         }
     }
 
-    /// Nothing is planned, under way, or waiting for a flush.
+    /// Whether nothing is planned, in flight, or waiting for a flush.
     pub(super) fn is_empty(&self) -> bool {
-        // (Of a band that is under way all may have been written anew.)
+        // A band in progress may have no jobs left, if all its blocks were written again.
         self.jobs.is_empty() && !self.has_bands()
     }
 
-    /// Nor is a slot held because the disk did not take its block.
+    /// Whether, in addition, no slot is pinned by a back-off.
     pub(super) fn holds_nothing(&self) -> bool {
         self.is_empty() && self.backing_off.is_empty()
     }
@@ -151,38 +153,38 @@ impl<D: Data> Destages<D> {
         self.jobs.len()
     }
 
-    /// Slots that will be free.
+    /// The number of slots that destages will free.
     pub(super) fn leaving(&self) -> u32 {
         self.leaving
     }
 
-    /// Blocks that the disk has taken since the start.
+    /// The number of blocks that the disk has taken since the start.
     pub(super) fn taken_blocks(&self) -> u64 {
         self.taken_blocks
     }
 
-    /// The disk is not backed off from: it may be asked for something.
+    /// Whether the disk may be tried now: it is not in a pause.
     pub(super) fn may_try(&self, now: Nanos) -> bool {
         self.disk.allows(now)
     }
 
-    /// The disk did not take what it got last: when it is tried again depends on the time.
+    /// Whether the last try failed: the next one depends on the time.
     #[inline]
     pub(super) fn is_disk_failing(&self) -> bool {
         self.disk.is_failing()
     }
 
-    /// How long the disk is backed off from; `None` if it has taken what it got last.
+    /// The rest of the pause of the disk; `None` if its last try succeeded.
     pub(super) fn pause(&self, now: Nanos) -> Option<Nanos> {
         self.disk.pause(now)
     }
 
-    /// So many more blocks than needed are to be there to choose from.
+    /// How many more candidates than needed there should be.
     pub(super) fn choice_blocks(&self) -> u32 {
         if self.disk.is_failing() { back_off::CHOICE_BLOCKS } else { 0 }
     }
 
-    /// The disk did not keep what it has taken.
+    /// Backs off from the disk after a failed flush.
     pub(super) fn disk_failed(&mut self, now: Nanos) {
         self.disk.failed(now);
         // What was written of a band is not flushed, and may be lost with the rest.
@@ -191,7 +193,7 @@ impl<D: Data> Destages<D> {
         }
     }
 
-    /// Slots have other numbers, in another cache.
+    /// Renumbers the slots for another cache.
     pub(super) fn move_slots(&mut self, new_of: &[Slot], contents: &mut Contents) {
         let moved = |slot: &mut Slot| *slot = new_of[slot.index()];
         for (_, job) in &mut self.jobs {
@@ -211,7 +213,8 @@ impl<D: Data> Destages<D> {
         self.through_waiting.iter_mut().for_each(|(slot, _)| moved(slot));
     }
 
-    /// Destages are planned: a group, in the order of addresses or as it is given; those that leave make room.
+    /// Plans a group of destages, by address if `sorted`, otherwise in the given order. Those that
+    /// leave free their slots.
     pub(super) fn plan(&mut self, group: &mut [Destage], sorted: bool, contents: &Contents) {
         if sorted {
             group.sort_unstable_by_key(|destage| destage.block);
@@ -219,7 +222,7 @@ impl<D: Data> Destages<D> {
         let mut before: Option<Block> = None;
         for (place, &Destage { slot, block, leaves }) in group.iter().enumerate() {
             if let Some(later) = group.get(place + EXPECTED) {
-                contents.expect_mapping(later.slot);
+                contents.prefetch_mapping(later.slot);
             }
             let joins = before.is_some_and(|before| before.after(1) == block)
                 && self.runs.back().is_some_and(|run| run.jobs.len() < IO_PAGES_MAX);
@@ -242,7 +245,7 @@ impl<D: Data> Destages<D> {
         }
     }
 
-    /// A request waits until the disk has the block, whose data is at hand.
+    /// Writes a block, whose data is in `buffer`, to the disk for a request that waits for it.
     pub(super) fn write_through(
         &mut self,
         op: OpKey,
@@ -268,28 +271,28 @@ impl<D: Data> Destages<D> {
         port.write(Device::Disk, block.0, buffer, Completion::Destaged(key));
     }
 
-    /// A request waits until `slot`, which is being destaged, is not any more.
+    /// Lets a request wait until `slot` is no longer being destaged.
     pub(super) fn wait(&mut self, slot: Slot, op: OpKey) {
         self.through_waiting.push((slot, op));
     }
 
-    /// The slot whose block it destages.
+    /// The slot of a destage.
     pub(super) fn slot(&self, key: JobKey) -> Slot {
         self.jobs[key].slot
     }
 
-    /// The next of those whose waiting has ended, and whether it goes on or fails.
+    /// The next request whose wait is over, and whether it resumes or fails.
     #[inline]
     pub(super) fn next_woken(&mut self) -> Option<(OpKey, bool)> {
         self.woken.pop_front()
     }
 
-    /// The block of `slot` is left alone for a while.
+    /// Whether the block of `slot` is in a back-off.
     pub(super) fn backs_off(&self, slot: Slot) -> bool {
         self.backing_off.iter().any(|&(_, other)| other == slot)
     }
 
-    /// What the disk did not take may be tried again. Returns whether there is any.
+    /// Ends the back-offs whose pause is over. Returns whether there was any.
     pub(super) fn end_back_offs(&mut self, contents: &mut Contents, now: Nanos) -> bool {
         let mut ended = false;
         while let Some(&(until, slot)) = self.backing_off.first()
@@ -302,13 +305,13 @@ impl<D: Data> Destages<D> {
         ended
     }
 
-    /// What the disk said to `block` does not matter any more.
+    /// Forgets the failures of a block that do not matter any more.
     pub(super) fn forget_failures(&mut self, block: Block) {
         self.failures.remove(&block);
     }
 
-    /// Reads what is to be destaged, and writes runs that are complete, as fast as `service` allows. What is `urgent`
-    /// knows no limit. At the `end` each is tried once more, and what fails stays dirty.
+    /// Reads queued blocks, and writes complete runs, as fast as `service` allows. If `urgent`, its
+    /// limits do not count. At the `end` each run is tried once, and what fails stays dirty.
     pub(super) fn feed(
         &mut self,
         (contents, durability, failure): (&mut Contents, &mut Durability, &Failure),
@@ -319,23 +322,24 @@ impl<D: Data> Destages<D> {
         end: bool,
     ) {
         self.read_queued(contents, durability, port);
-        if let Some(first) = self.disk.picks(now, self.runs.len()) {
+        if let Some(first) = self.disk.pick_trial(now, self.runs.len()) {
             self.bring_forward(first);
         }
         while let Some(run) = self.runs.front().filter(|run| run.left == 0) {
-            if self.bands.go_before(self.first_run) {
+            if self.bands.precede(self.first_run) {
                 break;
             }
             let (length, number) = (run.jobs.len(), run.number);
             let jobs = || run.jobs.iter().map(|&key| &self.jobs[key]);
             if number > durability.committed() && !self.bugs.has(Bug::DestageBeforeCommit) {
-                // The disk may get it when the SSD says that it has it: otherwise a crash would leave
-                // something older on the SSD, which says that it is clean.
+                // As with any destage, the record is committed first. Otherwise a crash could leave
+                // an older version on the SSD, recorded as clean.
                 if !failure.has_ssd_failed() {
                     durability.want(number);
                     break;
                 }
-                // There will be no commit: it depends on what the SSD says instead.
+                // There will be no commit: whether the disk may get it depends on the invalidation
+                // of the SSD instead.
                 if !jobs().all(|job| failure.may_destage(job.block)) {
                     if failure.is_invalidating() {
                         break;
@@ -395,7 +399,7 @@ impl<D: Data> Destages<D> {
         }
     }
 
-    /// A run changes places with the one in front, if all of it was read.
+    /// Swaps run `at` with the first one, if all of it was read.
     fn bring_forward(&mut self, at: usize) {
         if self.runs[at].left > 0 {
             return;
@@ -412,11 +416,11 @@ impl<D: Data> Destages<D> {
         &mut self.runs[(number - self.first_run) as usize]
     }
 
-    /// The end has begun, and nobody waits for room: what has not gone to the disk is safe where it is, and a slow disk would
-    /// take long.
+    /// Drops the runs that were read but not submitted, when the store is ending and nothing waits
+    /// for room: their blocks are safe on the SSD, and a slow disk would take long.
     pub(super) fn keep_dirty(&mut self, contents: &mut Contents, port: &mut Port<D>) {
         while self.runs.front().is_some_and(|run| run.left == 0)
-            && !self.bands.go_before(self.first_run)
+            && !self.bands.precede(self.first_run)
         {
             let run = self.runs.pop_front().expect("there is one");
             self.first_run += 1;
@@ -429,7 +433,7 @@ impl<D: Data> Destages<D> {
         }
     }
 
-    /// The run in front can never be written.
+    /// Drops the first run, which may never be written.
     fn drop_run(&mut self, contents: &mut Contents, port: &mut Port<D>, now: Nanos) {
         let run = self.runs.pop_front().expect("there is one");
         self.first_run += 1;

@@ -1,4 +1,4 @@
-//! What is on its way to the disk, by block and not by key or slot.
+//! Hashes the state of destages, by block and not by key or slot.
 
 use std::hash::{Hash, Hasher};
 
@@ -29,7 +29,7 @@ impl<D: Data> Destages<D> {
         unordered(jobs.iter(), into, |(_, job), into| {
             let Job { slot, block, version, run, number, leaves, buffer, through, moved } = job;
             let current = contents.mapping(*slot).version == *version;
-            // (0 of one that a request waits for, or that belongs to a band.)
+            // 0 for a job that a request waits for, or that belongs to a band.
             let none = through.is_some() || *run == NO_RUN;
             let run = if none { 0 } else { run.wrapping_sub(*first_run) };
             (block, current, run, view.record(*number), leaves, moved).hash(into);
@@ -58,7 +58,7 @@ impl<D: Data> Destages<D> {
             ((view.slot)(slot), (view.op)(op)).hash(into);
         }
         woken.len().hash(into);
-        woken.iter().for_each(|&(op, goes_on)| ((view.op)(op), goes_on).hash(into));
+        woken.iter().for_each(|&(op, resumes)| ((view.op)(op), resumes).hash(into));
     }
 }
 
@@ -70,8 +70,8 @@ impl<D: Data> Bands<D> {
         view: &View,
         into: &mut H,
     ) {
-        // (`piece_blocks` never changes.)
-        let Bands { waiting, under_way, spoilt, held, counts: _, .. } = self;
+        // `piece_blocks` never changes.
+        let Bands { waiting, under_way, excluded, held, counts: _, .. } = self;
         waiting.len().hash(into);
         for Band { blocks, jobs, after_run } in waiting {
             (blocks, jobs.len(), after_run.saturating_sub(first_run)).hash(into);
@@ -79,17 +79,17 @@ impl<D: Data> Bands<D> {
         }
         under_way.is_some().hash(into);
         if let Some(band) = under_way {
-            let UnderWay { first, places, stage, at, left, gives_up, spoils } = band;
-            (first, places.len(), stage, at, left, gives_up, spoils).hash(into);
+            let UnderWay { first, places, stage, at, left, gives_up, excludes } = band;
+            (first, places.len(), stage, at, left, gives_up, excludes).hash(into);
             for Place { job, content } in places {
                 job.is_some().hash(into);
                 std::mem::discriminant(content).hash(into);
-                if let Content::There(data) = content {
+                if let Content::Loaded(data) = content {
                     data.crc().hash(into);
                 }
             }
         }
-        unordered(spoilt.iter(), into, |band, into| band.hash(into));
+        unordered(excluded.iter(), into, |band, into| band.hash(into));
         view.ops(held.iter(), into);
     }
 }

@@ -1,4 +1,4 @@
-//! What the disk has and keeps, by how many writes ago.
+//! Hashes the state of the disk, with numbers as distances to the last write.
 
 use std::hash::{Hash, Hasher};
 

@@ -1,7 +1,8 @@
-//! Group commit: records given in meanwhile go into pages of the journal together, the pages to the SSD,
-//! then one flush serves all who wait. When the journal fills, pages of the table go along.
+//! Group commit: the records added in the meantime are sealed into pages of the journal together.
+//! The pages are written to the SSD, and one flush serves everything that waits. When the journal
+//! fills, pages of the table are written along.
 //!
-//! A commit is: pages sealed ► all written ► SSD flushed. One at a time.
+//! The steps of a commit: pages sealed ► all written ► SSD flushed. One commit at a time.
 
 use shingle_core::units::Nanos;
 
@@ -13,10 +14,10 @@ use crate::format::Frame;
 use crate::format::journal::RECORDS_MAX;
 use crate::journal::{Covered, Full, PageKind, Write};
 
-/// A commit under way.
+/// The commit in flight.
 #[derive(Clone)]
 pub(super) struct GroupCommit {
-    /// Records up to this one are committed with it.
+    /// It commits the records up to this number.
     pub(super) upto: u64,
     pub(super) writing: usize,
     pub(super) tries: u32,
@@ -25,11 +26,11 @@ pub(super) struct GroupCommit {
     pub(super) covered: Option<Covered>,
 }
 
-/// Pages of metadata are tried so often.
+/// How often a page of metadata is tried.
 const TRIES: u32 = 3;
-/// Pages of the table that go along with a commit.
+/// The number of pages of the table that are written along with one commit.
 const TABLE_PAGES: usize = 256;
-/// With so many records a commit begins though nobody waits.
+/// With this many records a commit begins though nothing waits for it.
 const OPEN_MAX: usize = 8 * RECORDS_MAX;
 
 impl Durability {
@@ -40,7 +41,7 @@ impl Durability {
         self.wanted > self.committed
             || self.withheld.is_some()
             || !self.next.is_empty()
-            || frees && (self.frames.few() || demand.frames)
+            || frees && (self.frames.is_low() || demand.frames)
             || open >= OPEN_MAX
             || self.is_time(now)
             || self.checkpoint_due()
@@ -48,32 +49,33 @@ impl Durability {
             || demand.all
     }
 
-    /// Whether a record that was given in may make one due: that frees frames, fills a page, or is the first of a checkpoint.
+    /// Whether a record that was added may make a commit due: because it frees frames, fills a
+    /// page, or is the first one of a checkpoint.
     #[inline]
-    pub(super) fn may_make_one_due(&self) -> bool {
-        self.frames.few() || self.journal.open() >= OPEN_MAX || self.checkpoint_due()
+    pub(super) fn may_make_commit_due(&self) -> bool {
+        self.frames.is_low() || self.journal.open() >= OPEN_MAX || self.checkpoint_due()
     }
 
-    /// A commit is due as time has passed, whatever else has happened.
+    /// Whether a commit is due because time has passed.
     #[inline]
     pub(in super::super) fn is_time(&self, now: Nanos) -> bool {
         let old = |since| now.since(since) >= self.commit_after;
         self.oldest.is_some_and(old) || self.confirmation_due(now)
     }
 
-    /// Nothing was committed for a while, and the SSD does not say of the last records that they were
-    /// flushed: the next page would, and none comes.
+    /// Whether an empty page is due: the SSD does not yet record that the last commit was flushed,
+    /// and no next one comes that would.
     fn confirmation_due(&self, now: Nanos) -> bool {
         let quiet = now.since(self.ended) >= self.commit_after;
         quiet && self.journal.is_unconfirmed()
     }
 
-    /// The journal is a quarter full.
+    /// Whether the journal is a quarter full.
     fn checkpoint_due(&self) -> bool {
         self.journal.used_pages() * 4 >= self.journal.layout().journal_pages
     }
 
-    /// Begins a commit, if one is due and none is under way.
+    /// Begins a commit, if one is due and none is in flight.
     pub(in super::super) fn commit_if_due<D: Data>(
         &mut self,
         demand: Demand,
@@ -84,12 +86,13 @@ impl Durability {
             return Progress::Nothing;
         }
         if !self.settled {
-            // What a predecessor wrote is safe after this flush, and not before. The first page says so.
+            // What an earlier process wrote is durable only after this flush. The first page
+            // records that.
             let begun = self.begin(Vec::new(), now, port);
             debug_assert_eq!(begun, Progress::Nothing);
             if self.bugs.has(Bug::NoSsdFlushAtStart) {
-                self.covers_written();
-                return self.committed_now(now);
+                self.cover_written();
+                return self.finish_commit(now);
             }
             return self.flush_ssd(now, port);
         }
@@ -113,14 +116,15 @@ impl Durability {
         }
         if self.checkpoint_due() || full || demand.all {
             writes.extend((0..TABLE_PAGES).map_while(|_| self.journal.write_table()));
-            // After the pages of the table were taken: the journal is needed from the oldest on its way.
+            // After the pages of the table were taken: the journal is needed from the oldest record
+            // among those in flight.
             writes.extend(self.journal.write_superblock());
         }
         if !writes.is_empty() {
             return self.begin(writes, now, port);
         }
         if let Some(mut withheld) = self.withheld.take() {
-            // The SSD has said all there is to say.
+            // The SSD has recorded everything.
             self.frames.free(&mut withheld);
         }
         Progress::Nothing
@@ -134,7 +138,7 @@ impl Durability {
     ) -> Progress {
         let open = self.journal.open() as u64;
         self.oldest = (open > 0).then_some(now);
-        // (The first one has no pages, and commits what was found.)
+        // The first commit has no pages, and commits what was found.
         let upto = self.added - open;
         let (writing, tries, failed, covered) = (writes.len(), 0, false, None);
         self.commit = Some(GroupCommit { upto, writing, tries, failed, covered });
@@ -150,7 +154,7 @@ impl Durability {
         }
     }
 
-    /// A page of metadata is written, or not.
+    /// Handles the completed write of a page of metadata.
     pub(in super::super) fn meta_written<D: Data>(
         &mut self,
         what: PageKind,
@@ -182,38 +186,39 @@ impl Durability {
             self.journal.written(what);
         }
         match (last, failed) {
-            // (Only when no page of metadata is under way any more: the copies of the superblock that follow
-            // must not be overtaken by one.)
+            // Fails only when no page of metadata is in flight any more: none may overtake the
+            // copies of the superblock that follow.
             (true, true) => self.fail(),
             (true, false) => self.flush_ssd(now, port),
             (false, _) => Progress::Nothing,
         }
     }
 
-    /// What is written now is what the flush that begins covers; not what comes while it is under way.
-    fn covers_written(&mut self) {
+    /// Notes what the flush that begins now covers: the pages written so far, not those written
+    /// while it is in flight.
+    fn cover_written(&mut self) {
         let covered = self.journal.covered();
         self.commit.as_mut().expect("a commit").covered = Some(covered);
     }
 
     fn flush_ssd<D: Data>(&mut self, now: Nanos, port: &mut Port<D>) -> Progress {
-        self.covers_written();
+        self.cover_written();
         if self.bugs.has(Bug::CommitWithoutFlush) {
-            return self.committed_now(now);
+            return self.finish_commit(now);
         }
         port.flush(Device::Ssd, Completion::SsdFlushed, now);
         Progress::Nothing
     }
 
-    /// The SSD was flushed, or not: then nobody knows what it holds.
+    /// Handles a completed flush of the SSD. If it failed, what the SSD holds is unknown.
     pub(in super::super) fn flushed(&mut self, result: Result<(), Failed>, now: Nanos) -> Progress {
         match result {
-            Ok(()) => self.committed_now(now),
+            Ok(()) => self.finish_commit(now),
             Err(Failed) => self.fail(),
         }
     }
 
-    fn committed_now(&mut self, now: Nanos) -> Progress {
+    fn finish_commit(&mut self, now: Nanos) -> Progress {
         let mut commit = self.commit.take().expect("a commit");
         self.may_be_due = true;
         let covered = commit.covered.expect("its flush has begun");
@@ -225,20 +230,20 @@ impl Durability {
         self.ended = now;
         let released = &mut self.released;
         self.waiting.retain(|&(number, op)| {
-            let goes_on = number <= commit.upto;
-            if goes_on {
+            let covered = number <= commit.upto;
+            if covered {
                 released.push(op);
             }
-            !goes_on
+            !covered
         });
-        // The first flush settles what was found. It says nothing of pages: there were none of ours.
+        // The first flush makes durable what was found. It covers no pages of this process.
         if !std::mem::replace(&mut self.settled, true) {
             return Progress::Committed;
         }
         let mut freed = Vec::new();
         self.journal.flushed(covered, &mut freed, &mut self.next);
         self.free(freed);
-        // (Where the journal was full another commit comes first, which makes room.)
+        // If the journal was full, another commit comes first, which makes room in it.
         if self.journal.has_confirmed()
             && let Some(mut withheld) = self.withheld.take()
         {
@@ -248,7 +253,7 @@ impl Durability {
         Progress::Committed
     }
 
-    /// What a commit made free.
+    /// Frees the frames that a commit released.
     fn free(&mut self, mut freed: Vec<Frame>) {
         if self.bugs.has(Bug::FrameReusedAtOnce) {
             return;
@@ -259,7 +264,7 @@ impl Durability {
         self.frames.free(&mut freed);
     }
 
-    /// Metadata cannot be written: nothing can be committed any more.
+    /// Ends all commits after metadata could not be written.
     fn fail(&mut self) -> Progress {
         self.failed = true;
         self.commit = None;

@@ -1,6 +1,6 @@
-//! Frames that hold nothing.
+//! The free frames.
 //!
-//! A write never goes over data that counts: it takes a free frame, and the old one is given up when the
+//! A write never overwrites valid data: it takes a free frame, and the old one is released when the
 //! new one is written.
 
 use crate::format::Frame;
@@ -8,9 +8,9 @@ use crate::format::Frame;
 /// Free frames.
 #[derive(Clone, Default, Hash)]
 pub(super) struct FreeFrames {
-    /// The next one at the end.
+    /// The next one is the last of the list.
     free: Vec<Frame>,
-    /// With fewer free ones a commit is due, which frees those that were given up.
+    /// With fewer free frames than this a commit is due, to free those that were released.
     low: usize,
     /// For a seeded bug.
     early: Vec<Frame>,
@@ -26,20 +26,20 @@ impl FreeFrames {
         self.free.pop()
     }
 
-    /// The SSD did not take a write to `frame`: it is tried again when no other is free, as a cache
-    /// without free frames could take no write any more.
+    /// Returns a frame to which a write failed. It is used again only when no other is free:
+    /// without free frames the cache could take no write at all.
     pub(super) fn put_back_last(&mut self, frame: Frame) {
         self.free.insert(0, frame);
     }
 
-    /// Frames are free again. Those that lie together leave together.
+    /// Adds frames that are free again, sorted so that neighbours are used one after the other.
     pub(super) fn free(&mut self, freed: &mut Vec<Frame>) {
         freed.sort_unstable_by(|a, b| b.cmp(a));
         self.free.append(freed);
     }
 
     #[inline]
-    pub(super) fn few(&self) -> bool {
+    pub(super) fn is_low(&self) -> bool {
         self.free.len() < self.low
     }
 
@@ -48,17 +48,17 @@ impl FreeFrames {
         self.free.len()
     }
 
-    /// A seeded bug only.
+    /// For a seeded bug.
     pub(super) fn free_at_once(&mut self, frame: Frame) {
         self.free.push(frame);
     }
 
-    /// A seeded bug only: with the next commit, not with the one after.
+    /// For a seeded bug: frees the frame with the next commit, not with the one after.
     pub(super) fn free_at_commit(&mut self, frame: Frame) {
         self.early.push(frame);
     }
 
-    /// A seeded bug only.
+    /// For a seeded bug.
     pub(super) fn take_early(&mut self) -> Vec<Frame> {
         std::mem::take(&mut self.early)
     }

@@ -1,6 +1,5 @@
-//! Blocks that left and of which the SSD may still say that they are here, until the record that says they
-//! are not is committed. Meanwhile the disk gets nothing newer of them: a crash would bring back what was
-//! cached.
+//! Blocks that have left the cache, but not yet by a committed record. Until then the disk gets no
+//! newer data of them: after a crash recovery would bring back the cached version.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -13,7 +12,7 @@ use super::FOUND;
 /// Pending invalidations.
 #[derive(Clone, Default)]
 pub(super) struct Pending {
-    /// By the record that says so.
+    /// The number of the record of each invalidation.
     records: HashMap<Block, u64>,
     order: VecDeque<(u64, Block)>,
 }
@@ -24,12 +23,13 @@ impl Pending {
         self.order.push_back((number, block));
     }
 
-    /// The record to wait for.
+    /// The number of the record that has to be committed before the disk gets newer data of
+    /// `block`.
     pub(super) fn of(&self, block: Block) -> u64 {
         self.records.get(&block).copied().unwrap_or(FOUND)
     }
 
-    /// Whether one of these blocks has to wait.
+    /// Whether an invalidation of a block of this range is pending.
     pub(super) fn any_in(&self, blocks: Range<u64>) -> bool {
         if (self.records.len() as u64) < blocks.end - blocks.start {
             return self.records.keys().any(|block| blocks.contains(&block.0));
@@ -41,13 +41,13 @@ impl Pending {
         self.records.remove(&block);
     }
 
-    /// Records up to this one are committed.
+    /// Notes that the records up to `upto` are committed.
     pub(super) fn committed(&mut self, upto: u64) {
         while let Some(&(number, block)) = self.order.front()
             && number <= upto
         {
             self.order.pop_front();
-            // (The block may have been here again, and have left once more.)
+            // The block may have entered the cache again, and left once more.
             if self.records.get(&block) == Some(&number) {
                 self.records.remove(&block);
             }
@@ -57,7 +57,7 @@ impl Pending {
 
 #[cfg(feature = "bugs")]
 impl Pending {
-    /// All of it, by how many records ago.
+    /// Hashes the whole state, with numbers as distances to the last record.
     pub(super) fn hash_state<H: std::hash::Hasher + Default>(
         &self,
         view: &super::super::state::View,

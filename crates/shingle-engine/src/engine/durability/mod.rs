@@ -1,8 +1,8 @@
-//! What survives: records of what is where, given in as it changes and committed in groups; the frames that
-//! this makes free; and whose leaving the SSD does not say yet.
+//! What survives a crash: records of where each block is, added as that changes and committed in
+//! groups; the frames that commits free; and the blocks that left by a record not committed yet.
 //!
-//! Whoever gives in a record gets its number, and may wait for the commit that covers it. A commit ends
-//! with [`Progress`], which says who goes on.
+//! Adding a record returns its number, and operations may wait for the commit that covers it. Each
+//! step of a commit returns [`Progress`], which tells the caller what to resume.
 
 mod commit;
 mod frames;
@@ -24,69 +24,70 @@ use crate::format::table::Entry;
 use crate::format::{Frame, State};
 use crate::journal::{Journal, MayHold, Write};
 
-/// Stands for all records that were found at the start: they are committed when the SSD was flushed.
+/// The number of all records that were found at the start: they are committed after the first flush
+/// of the SSD.
 pub(super) const FOUND: u64 = 1;
 
-/// Journal, table, and free frames.
+/// The journal, the frame table, and the free frames.
 #[derive(Clone)]
 pub(super) struct Durability {
     journal: Journal,
     frames: frames::FreeFrames,
     invalidations: invalidations::Pending,
-    /// Records given in, and of those committed, since the start.
+    /// The number of the last record added, and of the last one committed.
     added: u64,
     committed: u64,
-    /// Commits that ended.
+    /// The number of completed commits.
     commits: u64,
     wanted: u64,
-    /// When the oldest record was given in that is in no page.
+    /// When the oldest record was added that is in no page yet.
     oldest: Option<Nanos>,
     commit: Option<commit::GroupCommit>,
-    /// A commit may have become due, beside for who waits for a frame or as time has passed. (In doubt it may: it is not
-    /// hashed.)
+    /// Whether a commit may have become due for another reason than time, or an operation that
+    /// waits for a frame. It may be set in doubt, so it is not hashed.
     may_be_due: bool,
-    /// When the last one ended.
+    /// When the last commit ended.
     ended: Nanos,
-    /// Second copies, for the next commit.
+    /// Second copies of pages, for the next commit.
     next: Vec<Write>,
     /// Operations that wait until a record is committed.
     waiting: Vec<(u64, OpKey)>,
-    /// Those of them that go on.
+    /// Operations whose record is committed: to be resumed.
     released: Vec<OpKey>,
-    /// After a crash: free frames, not to be used before the first commit.
+    /// After a crash: free frames that may not be used before the first commit.
     withheld: Option<Vec<Frame>>,
-    /// What was found at the start survives a power cut. A process that was killed leaves what only
-    /// its successor's flush makes safe, and pages of the journal would call it durable.
+    /// What was found at the start is durable. A process that was killed leaves data that only the
+    /// flush of its successor makes durable, and pages of the journal would call it durable.
     settled: bool,
-    /// Metadata can no longer be written: nothing more can be committed.
+    /// Metadata cannot be written any more: nothing more can be committed.
     failed: bool,
     commit_after: Nanos,
     bugs: Seeded,
 }
 
-/// What has come of a step of a commit.
+/// The result of a step of a commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub(super) enum Progress {
-    /// It goes on, or there is none.
+    /// The commit is in flight, or there is none.
     Nothing,
-    /// It is done: those go on whom [`Durability::take_released`] gives.
+    /// The commit is done: [`Durability::take_released`] returns the operations to resume.
     Committed,
-    /// It failed, and none will go well any more.
+    /// The commit failed, and no later one can succeed.
     SsdFailed,
 }
 
-/// What others want of commits, beside those who wait for a record.
+/// Other causes for a commit, besides operations that wait for a record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Demand {
-    /// Somebody waits for a free frame.
+    /// An operation waits for a free frame.
     pub(super) frames: bool,
-    /// All of journal and table is to be written: it is the end.
+    /// All of journal and table is to be written: the store is ending.
     pub(super) all: bool,
 }
 
 impl Durability {
-    /// Goes on with a journal. `corrections` come before anything else.
+    /// Continues a journal. `corrections` are recorded before anything else.
     pub(super) fn open(
         mut journal: Journal,
         corrections: &[Record],
@@ -119,7 +120,7 @@ impl Durability {
             bugs,
         };
         for record in corrections {
-            // Those that a correction gives up come back when it is committed.
+            // A frame that a correction releases becomes free when the correction is committed.
             used[record.frame.0 as usize] = true;
             if !bugs.has(Bug::CorrectionsForgotten) {
                 durability.record(*record, Nanos::ZERO);
@@ -130,26 +131,26 @@ impl Durability {
         if bugs.has(Bug::FramesUsedBeforeCorrections) {
             durability.frames.free(&mut free);
         } else {
-            // What was found has to be safe, and said, before any frame is written.
+            // What was found has to be durable, and recorded as such, before any frame is written.
             durability.withheld = Some(free);
         }
         durability
     }
 
-    /// Gives in a record; returns its number.
+    /// Adds a record; returns its number.
     #[inline]
     pub(super) fn record(&mut self, record: Record, now: Nanos) -> u64 {
         self.added += 1;
         if !self.failed {
             self.oldest.get_or_insert(now);
             self.journal.add(record);
-            self.may_be_due |= self.may_make_one_due();
+            self.may_be_due |= self.may_make_commit_due();
         }
         self.added
     }
 
-    /// Gives in the record of a block's new frame, then that of the one that is `superseded`. Returns the number
-    /// of the first.
+    /// Adds the record of a block's new frame, then the record of the one that is `superseded`.
+    /// Returns the number of the first.
     pub(super) fn record_move(
         &mut self,
         record: Record,
@@ -174,7 +175,7 @@ impl Durability {
         self.reuse_too_early(frame);
     }
 
-    /// The block of `frame` has left.
+    /// Records that the block of `frame` has left.
     pub(super) fn invalidate(&mut self, block: Block, frame: Frame, now: Nanos) {
         if self.bugs.has(Bug::DroppedForgotten) {
             return;
@@ -184,23 +185,23 @@ impl Durability {
         self.reuse_too_early(frame);
     }
 
-    /// The record that has to be committed before the disk may get something newer of `block`, which
-    /// is not cached.
+    /// The number of the record that has to be committed before the disk may get newer data of
+    /// `block`, which is not cached.
     pub(super) fn invalidation_of(&self, block: Block) -> u64 {
         self.invalidations.of(block)
     }
 
-    /// Whether the disk may get something newer of all these blocks, none of which is cached.
-    pub(super) fn gave_up(&self, blocks: Range<u64>) -> bool {
+    /// Whether the disk may get newer data of all these blocks, none of which is cached.
+    pub(super) fn has_committed_invalidations(&self, blocks: Range<u64>) -> bool {
         self.committed >= FOUND && !self.invalidations.any_in(blocks)
     }
 
-    /// Takes an invalidation for committed: a seeded bug only.
+    /// For a seeded bug: takes an invalidation for committed.
     pub(super) fn forget_invalidation(&mut self, block: Block) {
         self.invalidations.forget(block);
     }
 
-    /// Seeded bugs only.
+    /// For seeded bugs.
     fn reuse_too_early(&mut self, frame: Frame) {
         if self.bugs.has(Bug::FrameReusedAtOnce) {
             self.frames.free_at_once(frame);
@@ -209,18 +210,18 @@ impl Durability {
         }
     }
 
-    /// Records given in.
+    /// The number of the last record added.
     pub(super) fn added(&self) -> u64 {
         self.added
     }
 
-    /// Of those committed.
+    /// The number of the last record committed.
     #[inline]
     pub(super) fn committed(&self) -> u64 {
         self.committed
     }
 
-    /// What the journal is doing.
+    /// The state of the journal.
     pub(super) fn status(&self) -> JournalStatus {
         JournalStatus {
             records: self.added - FOUND,
@@ -231,57 +232,56 @@ impl Durability {
         }
     }
 
-    /// A commit is due that covers this record.
+    /// Wants a commit that covers this record.
     pub(super) fn want(&mut self, number: u64) {
         if number > self.wanted {
             (self.wanted, self.may_be_due) = (number, true);
         }
     }
 
-    /// Whether a commit may have become due.
     #[inline]
     pub(super) fn may_be_due(&self) -> bool {
         self.may_be_due
     }
 
-    /// `op` goes on when this record is committed.
+    /// Lets `op` wait until this record is committed.
     pub(super) fn wait(&mut self, number: u64, op: OpKey) {
         self.want(number);
         self.waiting.push((number, op));
     }
 
-    /// Those who waited, and go on now.
+    /// Takes the operations whose record is committed.
     pub(super) fn take_released(&mut self) -> impl Iterator<Item = OpKey> {
         self.released.drain(..)
     }
 
-    /// Nothing can be committed any more.
+    /// Whether nothing can be committed any more.
     #[inline]
     pub(super) fn has_failed(&self) -> bool {
         self.failed
     }
 
-    /// What was found at the start is known to be on the SSD.
+    /// Whether what was found at the start is durable.
     pub(super) fn is_settled(&self) -> bool {
         self.settled
     }
 
-    /// No commit is under way, nor one due that was begun.
+    /// Whether no commit is in flight, nor due to write second copies.
     pub(super) fn is_idle(&self) -> bool {
         self.commit.is_none() && self.next.is_empty()
     }
 
-    /// The SSD has all records and all of the table.
+    /// Whether the SSD has all records and all of the table.
     pub(super) fn is_emptied(&self) -> bool {
         self.journal.is_committed() && self.journal.table.needs_from().is_none()
     }
 
-    /// The end begins: hints go to the SSD, too.
+    /// Lets the hints be written to the SSD, too, at the end.
     pub(super) fn write_hints(&mut self) {
         self.journal.touch_hinted();
     }
 
-    /// The superblock that says that nothing is left to replay.
+    /// Writes the superblock that says that nothing is left to replay.
     pub(super) fn write_last_superblock<D: Data>(
         &mut self,
         now: Nanos,
@@ -291,18 +291,18 @@ impl Durability {
         self.begin(vec![write], now, port)
     }
 
-    /// The size of the disk that the superblock is to say.
+    /// Sets the size of the disk for the superblock.
     pub(super) fn set_disk_bytes(&mut self, bytes: u64) {
         self.journal.set_disk_bytes(bytes);
         self.may_be_due = true;
     }
 
-    /// What both copies say.
+    /// The size of the disk in the superblock.
     pub(super) fn disk_bytes(&self) -> u64 {
         self.journal.superblock().disk_bytes
     }
 
-    /// No commit is under way, and none will be.
+    /// Ends all commits. None is in flight.
     pub(super) fn end(&mut self) {
         assert!(self.is_idle(), "nothing is on its way to the SSD");
         self.failed = true;
@@ -312,26 +312,26 @@ impl Durability {
         self.commit_after
     }
 
-    /// What the superblock says of policy and parameters.
+    /// Sets policy and parameters for the superblock.
     pub(super) fn set_settings(&mut self, settings: String) {
         self.journal.set_settings(settings);
         self.may_be_due = true;
     }
 
-    /// A frame that holds nothing.
+    /// Takes a free frame, if there is one.
     #[inline]
     pub(super) fn take_frame(&mut self) -> Option<Frame> {
         let frame = self.frames.take();
-        self.may_be_due |= self.frames.few();
+        self.may_be_due |= self.frames.is_low();
         frame
     }
 
-    /// The SSD did not take a write to `frame`.
+    /// Returns a frame to which a write failed.
     pub(super) fn put_back_last(&mut self, frame: Frame) {
         self.frames.put_back_last(frame);
     }
 
-    /// Frames that hold nothing.
+    /// The number of free frames.
     #[inline]
     pub(super) fn free_frames(&self) -> usize {
         self.frames.count()
@@ -343,18 +343,19 @@ impl Durability {
         self.journal.layout().frame_page(frame)
     }
 
-    /// Has the memory bring what the SSD says of `frame`.
+    /// Prefetches the entry of `frame`.
     #[inline]
-    pub(super) fn expect(&self, frame: Frame) {
-        self.journal.table.expect(frame);
+    pub(super) fn prefetch(&self, frame: Frame) {
+        self.journal.table.prefetch(frame);
     }
 
-    /// What the SSD says of `frame`.
+    /// The entry of `frame` in the table.
     pub(super) fn entry(&self, frame: Frame) -> &Entry {
         self.journal.table.entry(frame)
     }
 
-    /// How late the block of `frame` was used. It is written when the page is, and not for its own sake.
+    /// Sets when the block of `frame` was last used. It is written with its page, but does not make
+    /// a write due.
     #[inline]
     pub(super) fn hint(&mut self, frame: Frame, hint: u16) {
         self.journal.table.hint(frame, hint);
@@ -365,13 +366,13 @@ impl Durability {
         self.journal.may_hold()
     }
 
-    /// Copies of a superblock that says that what is clean does not count, or nothing at all. The journal has
-    /// ended.
+    /// Returns the copies of a superblock that invalidates the clean blocks, or everything if
+    /// `dirty_too`. The journal has ended.
     pub(super) fn invalidate_ssd(&mut self, dirty_too: bool) -> [Write; 2] {
         self.journal.invalidate(dirty_too)
     }
 
-    /// All who wait for a commit: there will be none.
+    /// Takes all operations that wait for a commit: there will be none.
     pub(super) fn take_waiting(&mut self) -> impl Iterator<Item = OpKey> {
         self.waiting.drain(..).map(|(_, op)| op)
     }

@@ -1,4 +1,4 @@
-//! What is written down and what is not, by how many records ago.
+//! Hashes the state of records and commits, with numbers as distances to the last committed record.
 
 use std::hash::{Hash, Hasher};
 

@@ -1,4 +1,4 @@
-//! What went wrong: errors that were met, counted; and an SSD that has failed for good.
+//! Failures: counts of errors, and an SSD that has failed for good.
 
 mod ssd;
 
@@ -17,14 +17,14 @@ use ssd::FailedSsd;
 
 pub(super) use ssd::Permission;
 
-/// What is wrong with a frame.
+/// How a frame is damaged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Damage {
     Unreadable,
     Checksum,
 }
 
-/// Errors, and the SSD if it has failed.
+/// The counts of errors, and the failed SSD if there is one.
 #[derive(Clone)]
 pub(super) struct Failure {
     errors: ErrorCounts,
@@ -33,7 +33,7 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// With what recovery met.
+    /// Begins with the errors that recovery found.
     pub(super) fn new(found: Findings, bugs: Seeded) -> Failure {
         let Findings { damaged_pages, void_records, .. } = found;
         let errors = ErrorCounts { damaged_pages, void_records, ..ErrorCounts::default() };
@@ -47,7 +47,7 @@ impl Failure {
         }
     }
 
-    /// To count another error.
+    /// The counts, to add an error.
     pub(super) fn counts(&mut self) -> &mut ErrorCounts {
         &mut self.errors
     }
@@ -57,41 +57,43 @@ impl Failure {
         ErrorCounts { ssd_failed: self.has_ssd_failed(), ssd_invalidated, ..self.errors }
     }
 
-    /// Blocks whose writes are refused, as a failed SSD holds them as dirty.
+    /// Blocks whose writes are refused, because a failed SSD holds them as dirty.
     pub(super) fn refused(&self) -> Arc<Vec<Block>> {
         self.ssd.as_ref().map(FailedSsd::refused).unwrap_or_default()
     }
 
-    /// The SSD has failed, and holds so much. `settled` if what it held at the start was safe.
+    /// Notes that the SSD has failed. `held` is what it may hold; `settled` if what it held at the
+    /// start was durable.
     pub(super) fn ssd_failed(&mut self, settled: bool, held: MayHold) {
         self.ssd = Some(FailedSsd::new(settled, held));
     }
 
-    /// The SSD is taken out, holds so much, none of it dirty, and is to be told that nothing counts.
+    /// Notes that the SSD is taken out. It holds no dirty block, and is to be invalidated.
     pub(super) fn ssd_taken_out(&mut self, held: MayHold) {
         self.ssd = Some(FailedSsd::taken_out(held));
     }
 
-    /// Another one is in its place.
+    /// Notes that another SSD is in its place.
     pub(super) fn ssd_put_in(&mut self) {
         self.ssd = None;
     }
 
-    /// It will never be used again: whatever it was not told, the disk may be written past it.
+    /// Notes that the SSD will never be used again: the disk may be written past it, even if it is
+    /// not invalidated.
     pub(super) fn abandon(&mut self) {
         if let Some(ssd) = &mut self.ssd {
             ssd.abandon();
         }
     }
 
-    /// It was told that nothing on it counts, or was abandoned.
-    pub(super) fn is_told(&self) -> bool {
-        self.ssd.as_ref().is_some_and(FailedSsd::is_told)
+    /// Whether the SSD is invalidated as a whole, or abandoned.
+    pub(super) fn is_all_invalidated(&self) -> bool {
+        self.ssd.as_ref().is_some_and(FailedSsd::is_all_invalidated)
     }
 
-    /// It is known what it holds, and it does not take that this does not count.
-    pub(super) fn takes_nothing_more(&self) -> bool {
-        self.ssd.as_ref().is_some_and(FailedSsd::takes_nothing_more)
+    /// Whether the SSD does not take its invalidation, and what it holds is known.
+    pub(super) fn refuses_invalidation(&self) -> bool {
+        self.ssd.as_ref().is_some_and(FailedSsd::refuses_invalidation)
     }
 
     #[inline]
@@ -99,22 +101,22 @@ impl Failure {
         self.ssd.is_some()
     }
 
-    /// It has failed before anybody knew what is safe on it: each FLUSH is an error.
-    pub(super) fn is_nothing_known(&self) -> bool {
-        self.ssd.as_ref().is_some_and(FailedSsd::is_nothing_known)
+    /// Whether it failed before it was known what is durable on it: each FLUSH is an error.
+    pub(super) fn is_content_unknown(&self) -> bool {
+        self.ssd.as_ref().is_some_and(FailedSsd::is_content_unknown)
     }
 
-    /// It is being told what does not count: what may be done meanwhile is open.
+    /// Whether it is being invalidated: until the result is known, requests may have to wait.
     pub(super) fn is_invalidating(&self) -> bool {
         self.ssd.as_ref().is_some_and(FailedSsd::is_invalidating)
     }
 
-    /// Whether the disk may get what is dirty of `block`, as far as a failed SSD is concerned.
+    /// Whether the disk may get the dirty data of `block`, as far as a failed SSD is concerned.
     pub(super) fn may_destage(&self, block: Block) -> bool {
         self.ssd.as_ref().is_none_or(|ssd| ssd.may_destage(block))
     }
 
-    /// Whether the disk may get a block from a client, past a failed SSD.
+    /// Whether a client may write `block` to the disk, past a failed SSD.
     pub(super) fn may_bypass(&self, block: Block) -> Permission {
         let Some(ssd) = &self.ssd else { return Permission::Granted };
         let wrong = match ssd.holds_dirty(block) {
@@ -124,7 +126,7 @@ impl Failure {
         if self.bugs.has(wrong) { Permission::Granted } else { ssd.may_bypass(block) }
     }
 
-    /// `op` waits until the SSD is told, or takes nothing.
+    /// Lets `op` wait until the invalidation has succeeded or failed.
     pub(super) fn wait(&mut self, op: OpKey) {
         self.ssd.as_mut().expect("it has failed").wait(op);
     }
@@ -134,7 +136,8 @@ impl Failure {
         self.ssd.as_mut().expect("it has failed").invalidate(copies, port);
     }
 
-    /// A copy is written, or not. Returns those who go on, when that is over.
+    /// Handles the completed write of a copy. Returns the operations to resume when the
+    /// invalidation has ended.
     pub(super) fn invalidation_written<D: Data>(
         &mut self,
         result: Result<(), Failed>,
@@ -146,7 +149,7 @@ impl Failure {
         ssd.written(result, buffer, now, port).then(|| ssd.take_waiting())
     }
 
-    /// And flushed, or not.
+    /// Handles the completed flush of a copy.
     pub(super) fn invalidation_flushed<D: Data>(
         &mut self,
         result: Result<(), Failed>,
@@ -156,9 +159,10 @@ impl Failure {
         ssd.flushed(result, port).then(|| ssd.take_waiting())
     }
 
-    /// Nothing is dirty any more. Returns whether the SSD is to be told now that nothing counts.
-    pub(super) fn begins_last_invalidation(&mut self) -> bool {
-        self.ssd.as_mut().is_some_and(FailedSsd::begins_last)
+    /// Called when nothing is dirty any more. Returns whether the whole SSD is to be invalidated
+    /// now.
+    pub(super) fn begin_last_invalidation(&mut self) -> bool {
+        self.ssd.as_mut().is_some_and(FailedSsd::begin_last)
     }
 }
 

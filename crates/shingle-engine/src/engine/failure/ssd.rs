@@ -1,13 +1,13 @@
-//! The SSD has failed: nothing more can be committed, and the disk serves what it can.
+//! An SSD that has failed: nothing more can be committed, and the disk serves what it can.
 //!
-//! The danger is the next start. The SSD may be there again then, and hold blocks as they were before
-//! writes bypassed it. So it is told first, in its superblock, that what it holds as clean
-//! does not count any more. When it has taken that, in both copies and flushed, clean blocks are
-//! written on the disk. What is dirty on it is read from it and goes to the disk as far as it can be
-//! read; once everything has, the SSD is told that nothing counts.
+//! The danger is the next start. By then the SSD may work again, and hold blocks as they were
+//! before writes bypassed it. So the SSD is invalidated first: its superblock records that its
+//! clean blocks are not valid any more. When both copies of that are written and flushed, clean
+//! blocks may be written on the disk. Its dirty blocks are destaged as far as they can be read.
+//! After that the superblock records that nothing on the SSD is valid.
 //!
-//! If the SSD takes no invalidation at all, writes to blocks that it may hold are refused. Other blocks are
-//! not its affair.
+//! If the SSD takes no invalidation at all, writes to blocks that it may hold are refused. Other
+//! blocks are not affected.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use super::super::port::{Completion, Device, Failed, Port};
 use crate::data::Data;
 use crate::journal::{MayHold, Write};
 
-/// What the SSD says does not count.
+/// What the superblock of the SSD invalidates.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Invalidation {
-    /// It took nothing: all that it holds counts.
+    /// Nothing, as it could not be written: all that the SSD holds remains valid.
     Refused,
-    /// It failed before it was known what it holds.
+    /// The SSD failed before it was known what it holds.
     Unknown,
-    /// It is being told that its clean blocks do not count.
+    /// The invalidation of its clean blocks is being written.
     OfCleanUnderWay,
     OfClean,
-    /// And now that nothing counts.
+    /// The invalidation of everything is being written.
     OfAllUnderWay,
     OfAll,
 }
@@ -38,7 +38,7 @@ enum Invalidation {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in super::super) enum Permission {
     Granted,
-    /// It will be known.
+    /// Not known yet.
     Pending,
     Refused,
 }
@@ -47,21 +47,21 @@ pub(in super::super) enum Permission {
 #[derive(Clone)]
 pub(super) struct FailedSsd {
     invalidation: Invalidation,
-    /// What it may hold at the next start, in order.
+    /// The blocks that it may hold at the next start, sorted.
     clean: Vec<Block>,
     dirty: Arc<Vec<Block>>,
-    /// Copies of the superblock to be written yet.
+    /// Copies of the superblock still to be written.
     left: VecDeque<Write>,
     tries: u32,
-    /// What it is told first is that nothing counts.
-    of_all_at_once: bool,
-    /// It did not take the last invalidation.
-    took_none: bool,
-    /// Writes that wait until that is known.
+    /// The first invalidation is of everything.
+    all_at_once: bool,
+    /// The last invalidation failed.
+    last_refused: bool,
+    /// Writes that wait for the result.
     waiting: Vec<OpKey>,
 }
 
-/// A copy is tried so often.
+/// How often a copy is tried.
 const TRIES: u32 = 3;
 
 impl FailedSsd {
@@ -75,33 +75,34 @@ impl FailedSsd {
             dirty: Arc::new(held.dirty),
             left: VecDeque::new(),
             tries: 0,
-            of_all_at_once: false,
-            took_none: false,
+            all_at_once: false,
+            last_refused: false,
             waiting: Vec::new(),
         }
     }
 
-    /// One that has not failed: the disk has everything, and it is being told that nothing counts.
+    /// An SSD that is taken out without having failed: the disk has everything, and all of it is
+    /// being invalidated.
     pub(super) fn taken_out(held: MayHold) -> FailedSsd {
-        FailedSsd { of_all_at_once: true, ..FailedSsd::new(true, held) }
+        FailedSsd { all_at_once: true, ..FailedSsd::new(true, held) }
     }
 
-    /// It will not be used again: the disk may be written past it.
+    /// Notes that the SSD will not be used again: the disk may be written past it.
     pub(super) fn abandon(&mut self) {
         self.invalidation = Invalidation::OfAll;
         (self.clean, self.dirty) = (Vec::new(), Arc::default());
     }
 
-    /// Nothing on it counts.
-    pub(super) fn is_told(&self) -> bool {
+    /// Whether everything on it is invalidated.
+    pub(super) fn is_all_invalidated(&self) -> bool {
         self.invalidation == Invalidation::OfAll
     }
 
-    /// It does not take that.
-    pub(super) fn takes_nothing_more(&self) -> bool {
+    /// Whether it does not take an invalidation of everything.
+    pub(super) fn refuses_invalidation(&self) -> bool {
         match self.invalidation {
             Invalidation::Refused => true,
-            Invalidation::OfClean => self.took_none,
+            Invalidation::OfClean => self.last_refused,
             _ => false,
         }
     }
@@ -127,8 +128,9 @@ impl FailedSsd {
         }
     }
 
-    /// Whether the disk may get what is dirty of `block`. What the SSD holds as dirty will go over it
-    /// once more; but a block that it holds as clean would be another than that on the disk.
+    /// Whether the disk may get the dirty data of `block`. If the SSD holds the block as dirty, the
+    /// next start would destage it once more, which is harmless. If it holds the block as clean,
+    /// its data would differ from the disk.
     pub(super) fn may_destage(&self, block: Block) -> bool {
         match self.invalidation {
             Invalidation::OfClean | Invalidation::OfAllUnderWay | Invalidation::OfAll => true,
@@ -137,12 +139,12 @@ impl FailedSsd {
         }
     }
 
-    /// What will become of it is open.
+    /// Whether an invalidation is being written.
     pub(super) fn is_invalidating(&self) -> bool {
         matches!(self.invalidation, Invalidation::OfCleanUnderWay | Invalidation::OfAllUnderWay)
     }
 
-    /// Blocks of which writes are refused because it holds them as dirty.
+    /// Blocks whose writes are refused because the SSD holds them as dirty.
     pub(super) fn refused(&self) -> Arc<Vec<Block>> {
         match self.invalidation {
             Invalidation::OfAll => Arc::default(),
@@ -150,7 +152,7 @@ impl FailedSsd {
         }
     }
 
-    /// What it holds as clean does not count any more.
+    /// Whether its clean blocks are invalidated.
     pub(super) fn is_invalidated(&self) -> bool {
         matches!(
             self.invalidation,
@@ -158,8 +160,8 @@ impl FailedSsd {
         )
     }
 
-    /// Not even what was found at the start is known to be safe.
-    pub(super) fn is_nothing_known(&self) -> bool {
+    /// Whether not even what was found at the start is known to be durable.
+    pub(super) fn is_content_unknown(&self) -> bool {
         self.invalidation == Invalidation::Unknown
     }
 
@@ -177,8 +179,8 @@ impl FailedSsd {
         self.write_next(port);
     }
 
-    /// Writes the copy that is next, when the one before is flushed: one of the two is whole at any time.
-    /// Returns whether there was none, and the SSD has taken both.
+    /// Writes the next copy. The one before is flushed, so one of the two is whole at any time.
+    /// Returns whether both are done.
     fn write_next<D: Data>(&mut self, port: &mut Port<D>) -> bool {
         match self.left.front() {
             Some(write) => {
@@ -189,7 +191,8 @@ impl FailedSsd {
         }
     }
 
-    /// A copy is written, or not. Returns whether the invalidation has ended, one way or the other.
+    /// Handles the completed write of a copy. Returns whether the invalidation has ended, with or
+    /// without success.
     pub(super) fn written<D: Data>(
         &mut self,
         result: Result<(), Failed>,
@@ -207,7 +210,7 @@ impl FailedSsd {
         }
     }
 
-    /// And flushed, or not. Returns likewise.
+    /// Handles the completed flush of a copy. Returns the same.
     pub(super) fn flushed<D: Data>(
         &mut self,
         result: Result<(), Failed>,
@@ -233,24 +236,24 @@ impl FailedSsd {
 
     fn ended(&mut self, taken: bool) -> bool {
         self.invalidation = match (self.invalidation, taken) {
-            (Invalidation::OfCleanUnderWay, true) if self.of_all_at_once => Invalidation::OfAll,
+            (Invalidation::OfCleanUnderWay, true) if self.all_at_once => Invalidation::OfAll,
             (Invalidation::OfCleanUnderWay, true) => Invalidation::OfClean,
             (Invalidation::OfCleanUnderWay, false) => Invalidation::Refused,
             (Invalidation::OfAllUnderWay, true) => Invalidation::OfAll,
-            // Perhaps one copy says that nothing counts, perhaps none: either is true.
+            // One copy may say that nothing is valid, or none: both are true.
             (Invalidation::OfAllUnderWay, false) => Invalidation::OfClean,
             (before, _) => before,
         };
-        self.took_none |= !taken;
+        self.last_refused |= !taken;
         if self.is_invalidated() {
             self.clean = Vec::new();
         }
         true
     }
 
-    /// Whether it is to be told now that nothing counts.
-    pub(super) fn begins_last(&mut self) -> bool {
-        let begins = self.invalidation == Invalidation::OfClean && !self.took_none;
+    /// Whether the invalidation of everything begins now.
+    pub(super) fn begin_last(&mut self) -> bool {
+        let begins = self.invalidation == Invalidation::OfClean && !self.last_refused;
         if begins {
             self.invalidation = Invalidation::OfAllUnderWay;
         }
@@ -260,7 +263,7 @@ impl FailedSsd {
 
 #[cfg(feature = "bugs")]
 impl FailedSsd {
-    /// All that decides what is done without it from now on.
+    /// Hashes everything that decides what happens next.
     pub(super) fn hash_state<H: std::hash::Hasher>(
         &self,
         view: &super::super::state::View,
@@ -268,9 +271,9 @@ impl FailedSsd {
     ) {
         use std::hash::Hash;
 
-        let FailedSsd { invalidation, clean, dirty, left, tries, took_none, waiting, .. } = self;
-        let FailedSsd { of_all_at_once, .. } = self;
-        (invalidation, clean, dirty, tries, took_none, of_all_at_once).hash(into);
+        let FailedSsd { invalidation, clean, dirty, left, tries, last_refused, waiting, .. } = self;
+        let FailedSsd { all_at_once, .. } = self;
+        (invalidation, clean, dirty, tries, last_refused, all_at_once).hash(into);
         left.iter().for_each(|write| write.hash_state(into));
         view.ops(waiting.iter(), into);
     }

@@ -1,4 +1,5 @@
-//! Everything dirty goes to the disk: in some modes, when the SSD has failed, and if an operator wants it.
+//! Draining: destages everything that is dirty, in some modes, after a failure of the SSD, or for
+//! an operator.
 
 use std::collections::VecDeque;
 
@@ -7,22 +8,22 @@ use shingle_core::units::{Block, Nanos};
 
 use super::super::contents::Contents;
 
-/// Blocks that are destaged at a time when everything has to be.
+/// How many blocks are destaged at a time.
 const AT_A_TIME: usize = 1024;
-/// Nothing but what cannot be destaged now: it is looked again later.
+/// When nothing can be destaged now, the next search comes after this.
 const LATER: Nanos = Nanos::from_millis(100);
 
-/// What is left of a way through all dirty blocks, in the order of their addresses.
+/// The rest of a pass over all dirty blocks, by address.
 #[derive(Clone, Default)]
 pub(in super::super) struct Drain {
     wanted: bool,
     left: VecDeque<Destage>,
-    /// Not to be looked for again before.
+    /// The next search begins at this time at the earliest.
     not_before: Nanos,
 }
 
 impl Drain {
-    /// An operator wants it, or no more.
+    /// Sets whether an operator wants to drain.
     pub(in super::super) fn want(&mut self, wanted: bool) {
         self.wanted = wanted;
     }
@@ -31,19 +32,19 @@ impl Drain {
         self.wanted
     }
 
-    /// There may be other blocks now: they are looked for at once.
-    pub(in super::super) fn look_again(&mut self) {
+    /// Lets the next search begin at once: other blocks may be dirty now.
+    pub(in super::super) fn search_again(&mut self) {
         self.not_before = Nanos::ZERO;
     }
 
-    /// What it knows of slots does not hold any more.
+    /// Drops what it knows of slots, which is not valid any more.
     pub(in super::super) fn forget(&mut self) {
         self.left.clear();
-        self.look_again();
+        self.search_again();
     }
 
-    /// Whether there may be something to plan now, while so many are under way.
-    pub(in super::super) fn may_go_on(
+    /// Whether destages may be planned now, with `under_way` in progress.
+    pub(in super::super) fn may_continue(
         &self,
         contents: &Contents,
         under_way: usize,
@@ -55,7 +56,7 @@ impl Drain {
         }
     }
 
-    /// Looks for dirty blocks that `may` be destaged, if none are left, and none are on their way.
+    /// Searches for dirty blocks that `may` be destaged, if none are left or in progress.
     pub(in super::super) fn find(
         &mut self,
         contents: &Contents,
@@ -71,7 +72,8 @@ impl Drain {
         }
     }
 
-    /// The next blocks that go to the disk, while `under_way` are; nothing if there are enough, or none left.
+    /// The next blocks to destage, with `under_way` in progress. `None` if that is enough, or none
+    /// are left.
     pub(in super::super) fn next_group(
         &mut self,
         contents: &mut Contents,
@@ -95,7 +97,7 @@ impl Drain {
 
 #[cfg(feature = "bugs")]
 impl Drain {
-    /// All of it.
+    /// Hashes the whole state.
     pub(in super::super) fn hash_state<H: std::hash::Hasher>(
         &self,
         view: &super::super::state::View,

@@ -1,61 +1,61 @@
-//! The end in order, and emptying the cache of what is dirty.
+//! The orderly end of an engine, and draining the cache.
 //!
-//! The end: what was begun is finished, the disk flushed, the journal emptied into the
-//! table, and the superblock says that nothing is left to replay. What is dirty stays dirty.
+//! At the end, everything begun is finished, the disk is flushed, the journal is emptied into the
+//! table, and the last superblock says that nothing is left to replay. Dirty blocks stay dirty.
 
 mod drain;
 
 pub(super) use drain::Drain;
 
-/// How far the end has come.
+/// The progress of the end.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 enum Stage {
     #[default]
     NotYet,
-    /// Commands and destages are finished.
+    /// Commands and destages are being finished.
     Finishing,
-    /// All records are committed, all of the table is written.
+    /// All records are being committed, and all of the table written.
     Emptying,
-    /// The last superblock is on its way.
-    Saying,
+    /// The last superblock is in flight.
+    WritingLast,
     Stopped,
 }
 
-/// How far an engine is from its end.
+/// The progress of an engine towards its end.
 #[derive(Clone, Default, Hash)]
 pub(super) struct Life {
     stage: Stage,
-    /// What is not committed does not matter: the cache is about to be ended.
+    /// Records need not be committed: the cache is about to be deleted.
     forgets: bool,
 }
 
-/// What the end waits for.
+/// What the end depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
     /// Commands and destages are finished, and the disk is flushed.
     pub(super) finished: bool,
-    /// No command, no commit, and the SSD has not failed.
+    /// No command or commit is in progress, and the SSD has not failed.
     pub(super) quiet: bool,
-    /// No I/O, no commit.
+    /// No I/O and no commit are in progress.
     pub(super) idle: bool,
-    /// The SSD has all of journal and table.
+    /// The SSD has all records and all of the table.
     pub(super) emptied: bool,
 }
 
-/// What is to be done for the end.
+/// What the caller has to do for the end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub(super) enum Step {
-    /// To wait.
+    /// Nothing: the end waits.
     Nothing,
-    /// To empty the journal, and to look again, as there may be nothing to do.
+    /// Empty the journal, and call again, as there may be nothing to do.
     Empty,
-    /// To write the last superblock.
+    /// Write the last superblock.
     WriteLastSuperblock,
 }
 
 impl Life {
-    /// The end has begun.
+    /// Whether the end has begun.
     pub(super) fn is_ending(&self) -> bool {
         self.stage != Stage::NotYet
     }
@@ -64,12 +64,12 @@ impl Life {
         self.stage == Stage::Stopped
     }
 
-    /// Commits go on until nothing is left.
+    /// Whether commits go on until nothing is left.
     pub(super) fn wants_commits(&self) -> bool {
         self.stage == Stage::Emptying
     }
 
-    /// The end begins; returns whether it had not.
+    /// Begins the end. Returns false if it had begun already.
     pub(super) fn end(&mut self) -> bool {
         let begins = !self.is_ending();
         if begins {
@@ -78,17 +78,17 @@ impl Life {
         begins
     }
 
-    /// Nothing more is to be written to the SSD.
+    /// Notes that nothing more is to be written to the SSD.
     pub(super) fn forget(&mut self) {
         self.forgets = true;
     }
 
-    /// Whether nothing more is.
+    /// Whether nothing more is to be written to the SSD.
     pub(super) fn forgets(&self) -> bool {
         self.forgets
     }
 
-    /// Goes on towards the end, as far as that can be.
+    /// Takes the next step towards the end, if possible.
     pub(super) fn step(&mut self, facts: Facts) -> Step {
         match self.stage {
             Stage::Finishing if facts.finished && self.forgets => {
@@ -102,10 +102,10 @@ impl Life {
                 Step::Empty
             }
             Stage::Emptying if facts.quiet && facts.emptied => {
-                self.stage = Stage::Saying;
+                self.stage = Stage::WritingLast;
                 Step::WriteLastSuperblock
             }
-            Stage::Saying if facts.quiet => {
+            Stage::WritingLast if facts.quiet => {
                 self.stage = Stage::Stopped;
                 Step::Nothing
             }

@@ -1,8 +1,8 @@
-//! What becomes of the pages of an I/O: most I/Os have one, and need no list for it.
+//! The completions of the pages of an I/O. Most I/Os have one page, and need no list for it.
 
 use super::Completion;
 
-/// One a page, or one of an I/O without pages.
+/// One completion a page, or one for an I/O without pages.
 #[derive(Clone)]
 pub(in super::super) enum Completions {
     One(Completion),
@@ -17,7 +17,7 @@ impl Completions {
         }
     }
 
-    /// A page follows. `spare` are empty lists.
+    /// Adds a page. `spare` are empty lists to use.
     pub(super) fn push(&mut self, next: Completion, spare: &mut Vec<Vec<Completion>>) {
         match self {
             Completions::One(one) => {

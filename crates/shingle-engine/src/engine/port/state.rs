@@ -1,4 +1,4 @@
-//! What is queued and under way, without the numbers of I/Os.
+//! Hashes the I/O that is queued and in flight, without its ids.
 
 use std::hash::{Hash, Hasher};
 
@@ -17,9 +17,9 @@ impl<D: Data> Port<D> {
             buffers.iter().for_each(|buffer| buffer.crc().hash(into));
         }
         unordered(under_way.iter(), into, |(_, io), into| {
-            // (How long it took is told to the policy, which remembers nothing.)
-            let UnderWay { device, kind, page, completions, since: _, again } = io;
-            (device, kind, page, again).hash(into);
+            // Only the policy is told how long an I/O took, and it keeps nothing of that.
+            let UnderWay { device, kind, page, completions, since: _, repeat } = io;
+            (device, kind, page, repeat).hash(into);
             completions.as_slice().iter().for_each(|one| one.hash_state(view, into));
         });
     }

@@ -1,4 +1,4 @@
-//! Answers to commands: when all their blocks are done, and those that have to be durable when they are.
+//! Replies to commands: when all their blocks are done and, for some, durable.
 
 use shingle_core::observer::Event;
 use shingle_core::units::Nanos;
@@ -12,9 +12,9 @@ use crate::data::Data;
 /// What has to be durable before a command is answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in super::super) enum Promise {
-    /// Nothing, or it has failed.
+    /// Nothing, or the command has failed.
     Nothing,
-    /// What it wrote itself: to the SSD, and to the disk up to this write.
+    /// Its own writes: on the SSD, and on the disk up to this number.
     Own(u64),
     /// Everything that was answered before.
     All,
@@ -23,15 +23,15 @@ pub(in super::super) enum Promise {
 /// What a failed flush of the disk means for commands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in super::super) struct Unflushed {
-    /// Some of them are answered with an error for it.
+    /// Some commands fail because of it.
     pub(in super::super) failed_some: bool,
-    /// The last write that others wait for, which was not lost.
+    /// The highest number of a write that was not lost and that other commands wait for.
     pub(in super::super) wanted: u64,
 }
 
 impl<D: Data> Requests<D> {
-    /// The client gets its answer for this block. Returns the command, if this was the last of its blocks:
-    /// it may be answered.
+    /// Marks this block as answered. Returns the command if this was the last of its blocks: it may
+    /// be answered.
     #[must_use]
     pub(in super::super) fn answer_block(&mut self, key: OpKey) -> Option<CommandKey> {
         let op = &mut self.ops[key];
@@ -44,11 +44,11 @@ impl<D: Data> Requests<D> {
         (running.outstanding == 0 && running.next == running.end).then_some(command)
     }
 
-    /// All is done for this block: who waits for its lock is next. What it had is given back.
+    /// Ends an operation: the next one that waits for the lock becomes ready. Returns what it held.
     pub(in super::super) fn finish(&mut self, key: OpKey) -> Finished<D> {
         let op = &mut self.ops[key];
         let (block, slot, buffer) = (op.block, op.slot, op.buffer.take());
-        // (What is left of it is not moved to be dropped.)
+        // Drops it in place, without a move.
         drop(self.ops.remove(key));
         if let Some(next) = self.locks.release(block) {
             self.ready.push_back(next);
@@ -56,7 +56,7 @@ impl<D: Data> Requests<D> {
         Finished { slot, buffer }
     }
 
-    /// The operation fails, and with it its command, unless that has its answer for it.
+    /// Fails the operation, and its command unless this block was already answered.
     pub(in super::super) fn set_error(&mut self, key: OpKey, errno: Errno) {
         let op = &self.ops[key];
         if !op.answered {
@@ -64,7 +64,7 @@ impl<D: Data> Requests<D> {
         }
     }
 
-    /// What the answer to a command, of which all blocks are done, says of durability.
+    /// What has to be durable before a command is answered, all of whose blocks are done.
     pub(in super::super) fn promise(&self, key: CommandKey) -> Promise {
         let running = &self.running[key];
         let command = &running.command;
@@ -78,7 +78,7 @@ impl<D: Data> Requests<D> {
             Some(_) => Promise::Nothing,
             None if flush && idle => Promise::Nothing,
             None if flush => Promise::All,
-            // (What others wrote is not its affair, nor are errors of that.)
+            // FUA covers neither the writes of other commands, nor their errors.
             None if command.fua && command.op != CommandOp::Read && !ignored => {
                 Promise::Own(running.on_disk)
             }
@@ -86,7 +86,8 @@ impl<D: Data> Requests<D> {
         }
     }
 
-    /// It is answered when records up to `committed` are committed and the disk was flushed up to `flushed`.
+    /// Lets a command wait until records up to `committed` are committed and the disk is flushed up
+    /// to `flushed`.
     pub(in super::super) fn wait_until_durable(
         &mut self,
         key: CommandKey,
@@ -108,19 +109,19 @@ impl<D: Data> Requests<D> {
         let (mut error, number, knew) = (*error, *number, *knew);
         let read = op == CommandOp::Read;
         let data = if read { std::mem::take(&mut command.data) } else { D::Payload::default() };
-        // (What is left of it is not moved to be dropped.)
+        // Drops it in place, without a move.
         drop(self.running.remove(key));
         if cfg!(feature = "bugs") && matches!(op, CommandOp::Write | CommandOp::WriteZeroes) {
             self.losses.writes(connection);
         }
-        if op == CommandOp::Flush && self.losses.tells(connection, knew, self.bugs) {
+        if op == CommandOp::Flush && self.losses.must_report(connection, knew, self.bugs) {
             error = Some(Errno::IO);
         }
         self.trace(|| Event::Answered { number, at: now, done: error.is_none() });
         self.replies.push(Reply { id, result: error.map_or(Ok(data), Err) });
     }
 
-    /// Answers those that waited until they were durable, or have failed meanwhile.
+    /// Answers the commands that waited until they were durable, or have failed in the meantime.
     #[inline]
     pub(in super::super) fn answer_durable(&mut self, committed: u64, flushed: u64, now: Nanos) {
         if !self.durable.is_empty() {
@@ -142,8 +143,8 @@ impl<D: Data> Requests<D> {
         self.durable = waiting;
     }
 
-    /// Nothing more is committed: writes of which some is on the SSD have failed, and so has who waits for a
-    /// commit.
+    /// Fails the writes of which a part is on the SSD, and the commands that wait for a commit:
+    /// there will be none.
     pub(in super::super) fn fail_uncommitted(&mut self, committed: u64) {
         for (_, running) in &mut self.running {
             let waits = running.needs.is_some_and(|(commit, _)| commit > committed);
@@ -153,12 +154,12 @@ impl<D: Data> Requests<D> {
         }
     }
 
-    /// A flush of the disk failed: writes after `kept` and up to `lost` may be lost, and who needs them has
-    /// failed.
+    /// After a failed flush of the disk, fails the commands that need writes after `kept` and up to
+    /// `lost`: these may be lost.
     pub(in super::super) fn fail_unflushed(&mut self, kept: u64, lost: u64) -> Unflushed {
         let mut unflushed = Unflushed { failed_some: false, wanted: 0 };
         for (_, running) in &mut self.running {
-            // Of a write of many blocks some may be lost before the others are there.
+            // Of a write of many blocks some may be lost while others are in flight.
             let number = running.needs.map_or(0, |(_, number)| number).max(running.on_disk);
             if number > lost {
                 unflushed.wanted = unflushed.wanted.max(number);
@@ -170,8 +171,8 @@ impl<D: Data> Requests<D> {
         unflushed
     }
 
-    /// Answered writes may be lost: the next FLUSH of each connection says so.
-    pub(in super::super) fn lost(&mut self) {
-        self.losses.lost();
+    /// Notes that acknowledged writes may be lost: the next FLUSH of each connection fails.
+    pub(in super::super) fn report_loss(&mut self) {
+        self.losses.add_loss();
     }
 }

@@ -9,40 +9,40 @@ use crate::data::Data;
 use crate::format::journal::Record;
 use crate::format::{Frame, State};
 
-/// One block, or a part of it.
+/// The operation of a command on one block, or a part of it.
 #[derive(Clone)]
 pub(in super::super) struct BlockOp<D> {
     pub(super) command: CommandKey,
     pub(super) block: Block,
-    /// Within the command, from 0.
+    /// The position of the block in the command, from 0.
     pub(super) place: u32,
     pub(super) write: bool,
-    /// Bytes within the block.
+    /// The bytes within the block.
     pub(super) part: Range<u16>,
     pub(super) slot: Option<Slot>,
     /// Whether the block was cached and dirty before this.
     pub(super) was_dirty: bool,
-    /// The policy has been asked.
+    /// The policy has been called for this access.
     pub(super) asked: bool,
-    /// The client has its answer; what is left is the cache's affair.
+    /// The client has its answer; the rest concerns the cache only.
     pub(super) answered: bool,
-    /// Where the data goes, and its checksum.
+    /// The frame that the data is written to, and its checksum.
     pub(super) frame: Option<Frame>,
     pub(super) crc: u32,
-    /// Data that waits.
+    /// Data kept while the operation waits.
     pub(super) buffer: Option<D>,
     pub(super) stage: Stage,
     pub(super) since: Nanos,
 }
 
-/// What an operation does when its turn comes.
+/// What an operation does when it is run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in super::super) enum Stage {
-    /// It begins.
+    /// Begins with the lookup.
     New,
-    /// Its data goes to the disk as soon as the SSD says that it has none.
+    /// Writes its data to the disk, as soon as the SSD records that it holds none.
     Bypass,
-    /// In a mode in which the disk gets everything: it waits until the block may be destaged.
+    /// Writes through: waits until the block may be destaged.
     Through,
 }
 
@@ -90,7 +90,6 @@ impl<D: Data> BlockOp<D> {
         self.slot
     }
 
-    /// Whether its block was cached and dirty before it.
     pub(in super::super) fn was_dirty(&self) -> bool {
         self.was_dirty
     }
@@ -99,47 +98,47 @@ impl<D: Data> BlockOp<D> {
         self.stage
     }
 
-    /// The policy gave it a slot, which is pinned until it is done.
+    /// Sets the slot that the policy gave it, which stays pinned until the operation is done.
     pub(in super::super) fn enter(&mut self, slot: Slot, was_dirty: bool) {
         (self.slot, self.was_dirty) = (Some(slot), was_dirty);
     }
 
-    /// Its slot is its no more.
+    /// Takes its slot away.
     pub(in super::super) fn take_slot(&mut self) -> Option<Slot> {
         self.slot.take()
     }
 
-    /// The policy is asked for it. Returns whether that was done before.
-    pub(in super::super) fn ask(&mut self) -> bool {
+    /// Notes that the policy is called for it. Returns whether that was done before.
+    pub(in super::super) fn mark_asked(&mut self) -> bool {
         std::mem::replace(&mut self.asked, true)
     }
 
-    /// When its turn comes it goes on there.
-    pub(in super::super) fn go_on_at(&mut self, stage: Stage) {
+    /// Sets the stage at which it resumes.
+    pub(in super::super) fn resume_at(&mut self, stage: Stage) {
         self.stage = stage;
     }
 
-    /// It waits with its data.
+    /// Keeps its data while it waits.
     pub(in super::super) fn keep(&mut self, buffer: D) {
         self.buffer = Some(buffer);
     }
 
-    /// The data with which it waited.
+    /// Takes the data back.
     pub(in super::super) fn take_buffer(&mut self) -> D {
         self.buffer.take().expect("it waits with its data")
     }
 
-    /// Its data is written to this frame.
+    /// Sets the frame that its data is written to.
     pub(in super::super) fn write_to(&mut self, frame: Frame, crc: u32) {
         (self.frame, self.crc) = (Some(frame), crc);
     }
 
-    /// Where its data is written to.
+    /// The frame that its data is written to.
     pub(in super::super) fn frame(&self) -> Option<Frame> {
         self.frame
     }
 
-    /// What is to be written down once its data is there.
+    /// The record to add when its data is written.
     pub(in super::super) fn record(&self) -> Record {
         let state = if self.write { State::Dirty } else { State::Clean };
         let frame = self.frame.expect("a frame");

@@ -1,4 +1,4 @@
-//! Commands of a client and their answers, and what is known of one that is carried out.
+//! Commands of clients, their replies, and the state of a command in progress.
 
 use std::fmt;
 
@@ -8,18 +8,18 @@ use super::losses::Connection;
 use crate::buffer::Buffer;
 use crate::data::Data;
 
-/// What a client wants.
+/// The kind of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CommandOp {
-    /// Data.
+    /// Read data.
     Read,
-    /// Data kept.
+    /// Write data.
     Write,
-    /// The data is no longer needed: advice.
+    /// The data is no longer needed. This is advice only.
     Trim,
-    /// As a write of zeros.
+    /// Write zeros.
     WriteZeroes,
-    /// Everything answered before is durable when this is.
+    /// Make everything durable that was answered before the flush was submitted.
     Flush,
 }
 
@@ -36,24 +36,24 @@ impl From<Op> for CommandOp {
 
 /// A command.
 pub struct Command<D: Data = Buffer> {
-    /// Comes back with the reply.
+    /// Returned with the reply.
     pub id: u64,
-    /// Who wants it: a FLUSH tells each connection of its own that writes may be lost.
+    /// The connection that sent it: a FLUSH tells each connection once that writes may be lost.
     pub connection: Connection,
-    /// What.
+    /// The kind.
     pub op: CommandOp,
-    /// First byte. Of no meaning for a flush.
+    /// The first byte. Ignored for a flush.
     pub offset: u64,
-    /// How many.
+    /// The length.
     pub bytes: u64,
-    /// The reply comes when this command itself is durable.
+    /// Reply only when this command itself is durable.
     pub fua: bool,
-    /// What is written: as long as `bytes`.
+    /// The data of a write: `bytes` long.
     pub data: D::Payload,
 }
 
 impl<D: Data> Command<D> {
-    /// One of this process itself, without FUA and with nothing to write: what differs is set on it.
+    /// A command of this process itself, without FUA and data. The caller sets what differs.
     #[must_use]
     pub fn new(id: u64, op: CommandOp, offset: u64, bytes: u64) -> Command<D> {
         let (connection, data) = (Connection::default(), D::Payload::default());
@@ -74,50 +74,50 @@ impl<D: Data> fmt::Debug for Command<D> {
     }
 }
 
-/// An error number of Linux, as clients know them.
+/// An error number of Linux, as clients know it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Errno(pub i32);
 
 impl Errno {
     /// A device failed, or data is damaged.
     pub const IO: Errno = Errno(5);
-    /// Beyond the end, or data of the wrong length.
+    /// The range ends beyond the disk, or the data has the wrong length.
     pub const INVALID: Errno = Errno(22);
-    /// Room could not be made in time, as the disk takes nothing.
+    /// No slot became free in time, because the disk takes nothing.
     pub const TIMED_OUT: Errno = Errno(110);
     /// The engine is being shut down.
     pub const SHUT_DOWN: Errno = Errno(108);
 }
 
-/// The answer to a command.
+/// The reply to a command.
 #[derive(Clone)]
 pub struct Reply<D: Data = Buffer> {
-    /// Of the command.
+    /// The id of the command.
     pub id: u64,
-    /// Data, if it was a read.
+    /// The data of a read.
     pub result: Result<D::Payload, Errno>,
 }
 
-/// A command that is carried out.
+/// A command in progress.
 #[derive(Clone)]
 pub(super) struct Running<D: Data> {
     pub(super) command: Command<D>,
     pub(super) request: Request,
     pub(super) number: u64,
-    /// The next of its blocks to begin, and the one after the last.
+    /// The next block to begin, and the end of the range.
     pub(super) next: u64,
     pub(super) end: u64,
-    /// Blocks that were begun and are not done.
+    /// Blocks begun and not done.
     pub(super) outstanding: u32,
     pub(super) error: Option<Errno>,
-    /// Some of what it writes is in the cache, and in no committed record when it got there.
+    /// A part of its data is in the cache, and was not committed when it got there.
     pub(super) in_cache: bool,
-    /// Part of a long sequential run.
+    /// It belongs to a long sequential run.
     pub(super) sequential: bool,
-    /// The last of its own writes to the disk, by number.
+    /// The number of its last write to the disk.
     pub(super) on_disk: u64,
-    /// Losses that its connection had been told of when it came.
+    /// The number of losses that its connection had been told of when it arrived.
     pub(super) knew: u64,
-    /// What must be committed, and what the disk must have flushed, before it is answered.
+    /// The record to be committed, and the write to be flushed, before it is answered.
     pub(super) needs: Option<(u64, u64)>,
 }

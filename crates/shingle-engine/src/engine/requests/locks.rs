@@ -1,4 +1,4 @@
-//! Of requests on the same block one is carried out at a time, in the order in which they came.
+//! Locks of blocks: operations on the same block run one at a time, in the order of their arrival.
 
 use std::ops::Range;
 
@@ -8,39 +8,40 @@ use shingle_core::units::Block;
 
 use super::super::keys::OpKey;
 
-/// Blocks that requests are at work on, and who waits for them.
+/// Locked blocks, and the operations that wait for each.
 #[derive(Clone, Default)]
 pub(super) struct Locks {
     taken: HashMap<Block, Queue>,
-    /// Who comes after each operation that waits for a lock, by its key.
+    /// For each waiting operation, by its key, the one behind it.
     next: Vec<OpKey>,
 }
 
-/// The first and the last of those that wait for one block; [`NOBODY`] if none does.
+/// The first and the last operation that wait for one block; [`NONE`] if none does.
 #[derive(Clone)]
 struct Queue {
     first: OpKey,
     last: OpKey,
 }
 
-const NOBODY: OpKey = OpKey::MAX;
+const NONE: OpKey = OpKey::MAX;
 
 impl Locks {
-    /// Whether `op` may begin; otherwise it is told when it may by [`Locks::release`].
+    /// Locks `block` for `op`. Returns whether it is locked now; otherwise [`Locks::release`]
+    /// returns `op` later.
     pub(super) fn take(&mut self, block: Block, op: OpKey) -> bool {
         match self.taken.entry(block) {
             Entry::Vacant(free) => {
-                free.insert(Queue { first: NOBODY, last: NOBODY });
+                free.insert(Queue { first: NONE, last: NONE });
                 true
             }
             Entry::Occupied(mut taken) => {
                 if self.next.len() <= op {
-                    self.next.resize(op + 1, NOBODY);
+                    self.next.resize(op + 1, NONE);
                 }
-                self.next[op] = NOBODY;
+                self.next[op] = NONE;
                 let queue = taken.get_mut();
                 match queue.first {
-                    NOBODY => queue.first = op,
+                    NONE => queue.first = op,
                     _ => self.next[queue.last] = op,
                 }
                 queue.last = op;
@@ -49,11 +50,11 @@ impl Locks {
         }
     }
 
-    /// Who is next.
+    /// Unlocks `block`. Returns the next operation, which holds the lock now.
     pub(super) fn release(&mut self, block: Block) -> Option<OpKey> {
         let Entry::Occupied(mut taken) = self.taken.entry(block) else { return None };
         let first = taken.get().first;
-        if first == NOBODY {
+        if first == NONE {
             taken.remove();
             return None;
         }
@@ -61,7 +62,7 @@ impl Locks {
         Some(first)
     }
 
-    /// Those of `blocks` that are, in no order.
+    /// The locked blocks of a range, in no order.
     pub(super) fn taken_in(&self, blocks: Range<u64>) -> Vec<u64> {
         if (self.taken.len() as u64) < blocks.end - blocks.start {
             let taken = self.taken.keys().map(|block| block.0);
@@ -77,12 +78,12 @@ impl Locks {
 
 #[cfg(feature = "bugs")]
 impl Locks {
-    /// Blocks that are locked, in no order, and who waits for each.
+    /// The locked blocks, in no order, with the operations that wait for each.
     pub(super) fn all(&self) -> impl Iterator<Item = (Block, Vec<OpKey>)> {
         let next = |key: &OpKey| self.next.get(*key).copied();
         self.taken.iter().map(move |(&block, queue)| {
             let first = Some(queue.first);
-            let waiting = std::iter::successors(first, next).take_while(|&key| key != NOBODY);
+            let waiting = std::iter::successors(first, next).take_while(|&key| key != NONE);
             (block, waiting.collect())
         })
     }

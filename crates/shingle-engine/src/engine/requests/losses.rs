@@ -1,44 +1,45 @@
-//! Who knows that answered writes may be lost, because a flush of the disk failed, or the SSD did. Only a
-//! FLUSH tells, once on each connection, as fsync does once on each open file of Linux.
+//! Which connections were told that acknowledged writes may be lost, because a flush of the disk or
+//! the SSD failed. Only a FLUSH tells, once on each connection, as fsync does once on each open
+//! file of Linux.
 
 use hashbrown::{HashMap, HashSet};
 
 use crate::bugs::{Bug, Seeded};
 
-/// A connection of a client, by a number that no other one ever has. Number 0 is this process itself.
+/// A connection of a client, by a number that is never reused. Number 0 is this process itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Connection(pub u64);
 
-/// Losses, and which of them each connection was told of.
+/// Losses, and how many of them each connection was told of.
 #[derive(Clone, Default)]
 pub(super) struct Losses {
-    /// Losses so far.
+    /// The number of losses so far.
     count: u64,
-    /// Somebody was told of losses up to this one.
+    /// The number of losses that any connection was told of.
     known: u64,
-    /// Losses that each open connection was told of, or that are not its affair.
+    /// The number of losses that each open connection was told of, or that came before it.
     connections: HashMap<Connection, u64>,
-    /// Of them the one that was asked about last.
+    /// The connection that was looked up last, with its number.
     last: Option<(Connection, u64)>,
-    /// For a seeded bug: who has written anything.
+    /// For a seeded bug: the connections that have written anything.
     writers: HashSet<Connection>,
 }
 
 impl Losses {
-    /// Answered writes may be lost from now on.
-    pub(super) fn lost(&mut self) {
+    /// Counts a loss: acknowledged writes may be lost.
+    pub(super) fn add_loss(&mut self) {
         self.count += 1;
     }
 
-    /// What a command that comes now knows of losses. One more reason to open the connection: tests and
-    /// programs in the same process need not say that they are there.
-    pub(super) fn knows(&mut self, connection: Connection) -> u64 {
+    /// The number of losses that a command arriving now knows of. Opens the connection if needed:
+    /// tests, and programs in the same process, need not do so.
+    pub(super) fn known_by(&mut self, connection: Connection) -> u64 {
         if let Some((last, told)) = self.last
             && last == connection
         {
             return told;
         }
-        // A loss that nobody was told of is told to whoever comes next.
+        // A loss that no connection was told of is reported to the next one that connects.
         let first = if self.known < self.count { self.count - 1 } else { self.count };
         let told = *self.connections.entry(connection).or_insert(first);
         self.last = Some((connection, told));
@@ -54,29 +55,30 @@ impl Losses {
         self.writers.contains(&connection)
     }
 
-    /// A client has connected. It is told of losses from now on, and of one before that nobody was told of.
+    /// Opens a connection. It is told of losses from now on, and of an earlier one that no other
+    /// connection was told of.
     pub(super) fn opened(&mut self, connection: Connection, bugs: Seeded) {
-        self.knows(connection);
+        self.known_by(connection);
         if bugs.has(Bug::OpenerUntold) {
             self.connections.insert(connection, self.count);
             self.last = None;
         }
     }
 
-    /// It has left.
+    /// Closes a connection.
     pub(super) fn closed(&mut self, connection: Connection) {
         self.connections.remove(&connection);
         self.last = None;
     }
 
-    /// A FLUSH is about to be answered that knew of so many losses when it came. Returns whether it has
-    /// to say that writes may be lost.
-    pub(super) fn tells(&mut self, connection: Connection, knew: u64, bugs: Seeded) -> bool {
+    /// Called when a FLUSH is about to be answered that knew of `knew` losses when it arrived.
+    /// Returns whether it has to report that writes may be lost.
+    pub(super) fn must_report(&mut self, connection: Connection, knew: u64, bugs: Seeded) -> bool {
         if knew == self.count {
             return false;
         }
         self.last = None;
-        // (One that was cut off hears nothing: somebody else has to be told.)
+        // A closed connection hears nothing: another one has to be told.
         if let Some(told) = self.connections.get_mut(&connection) {
             (*told, self.known) = (self.count, self.count);
         }
@@ -93,7 +95,7 @@ impl Losses {
         self.count
     }
 
-    /// All that decides who is told from now on.
+    /// Hashes everything that decides which connections are told.
     pub(super) fn hash_state<H: std::hash::Hasher + Default>(&self, into: &mut H) {
         use std::hash::Hash;
 
@@ -110,21 +112,22 @@ impl Losses {
 mod tests {
     use super::*;
 
-    /// Its FLUSH was under way when it was cut off, and failed later: whoever connects then has to be told.
+    /// The connection is closed while its FLUSH is in flight, which fails later: the next one to
+    /// connect has to be told.
     #[test]
     fn who_was_cut_off_is_not_told() {
         let (mut losses, bugs) = (Losses::default(), Seeded::default());
         let (one, other, third) = (Connection(1), Connection(2), Connection(3));
         losses.opened(one, bugs);
-        let knew = losses.knows(one);
+        let knew = losses.known_by(one);
         losses.closed(one);
-        losses.lost();
-        assert!(losses.tells(one, knew, bugs));
+        losses.add_loss();
+        assert!(losses.must_report(one, knew, bugs));
         losses.opened(other, bugs);
-        let knew = losses.knows(other);
-        assert!(losses.tells(other, knew, bugs), "nobody was told before");
+        let knew = losses.known_by(other);
+        assert!(losses.must_report(other, knew, bugs), "nobody was told before");
         losses.opened(third, bugs);
-        let knew = losses.knows(third);
-        assert!(!losses.tells(third, knew, bugs), "the other one was");
+        let knew = losses.known_by(third);
+        assert!(!losses.must_report(third, knew, bugs), "the other one was");
     }
 }

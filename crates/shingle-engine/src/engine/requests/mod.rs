@@ -1,8 +1,9 @@
-//! What clients want: commands, cut into operations on blocks, a window of them at a time; who waits for
-//! what; and the answers, with what each connection was told of losses.
+//! Requests of clients: commands, split into operations on blocks, a window of them at a time; the
+//! queues in which operations wait; and the replies, with what each connection was told of losses.
 //!
-//! An operation is in one place at a time: it waits for the lock of its block, is ready, waits for room or
-//! for a frame, or I/O is under way for it; or it is in the hands of another room, which gives its key back.
+//! An operation is in one place at a time: it waits for the lock of its block, is ready, waits for
+//! room or for a frame, or has I/O in flight. Otherwise another module holds its key and returns it
+//! later.
 
 mod answers;
 mod block;
@@ -33,39 +34,40 @@ use crate::bugs::{Bug, Seeded};
 use crate::data::Data;
 use command::Running;
 
-/// Blocks of one command that are worked on at a time.
+/// The highest number of blocks of one command in progress.
 const WINDOW: u32 = 1024;
 
-/// Commands, their operations, and who waits.
+/// Commands, their operations, and the queues.
 #[derive(Clone)]
 pub(super) struct Requests<D: Data> {
-    /// Commands carried out at a time; as many more wait.
+    /// The number of commands in progress at a time; as many more wait.
     depth: usize,
     disk_blocks: u64,
-    /// And what each one's connection had been told of when it came.
+    /// Commands that wait, with the number of losses that their connection had been told of when
+    /// they arrived.
     waiting: VecDeque<(Command<D>, u64)>,
     running: Slab<Running<D>>,
-    /// Those whose blocks are not all begun.
+    /// Commands in progress whose blocks are not all begun.
     unfinished: VecDeque<CommandKey>,
-    /// Those that wait until they are durable.
+    /// Commands that wait until they are durable.
     durable: Vec<CommandKey>,
-    /// Commands begun so far.
+    /// The number of commands begun so far.
     numbers: u64,
     ops: Slab<BlockOp<D>>,
     locks: locks::Locks,
-    /// They have their lock and may begin, or go on.
+    /// Operations that hold their lock and may begin, or resume.
     ready: VecDeque<OpKey>,
-    /// The disk is told that nobody needs these blocks: who wants one of them waits.
+    /// Blocks that are being trimmed on the disk: operations on them wait.
     trimming: Option<Range<u64>>,
-    /// They have the lock of their block, and do.
-    behind_trim: Vec<OpKey>,
-    /// They wait for a slot, in order.
-    no_room: VecDeque<OpKey>,
-    /// Likewise for a free frame.
-    no_frame: VecDeque<OpKey>,
+    /// Those operations. They hold the lock of their block.
+    trim_queue: Vec<OpKey>,
+    /// Operations that wait for a slot, in order.
+    room_queue: VecDeque<OpKey>,
+    /// Operations that wait for a free frame, in order.
+    frame_queue: VecDeque<OpKey>,
     losses: losses::Losses,
     replies: Vec<Reply<D>>,
-    /// What became of blocks: the part of the status that is about requests.
+    /// Counts of blocks: the part of the status about requests.
     counts: Counts,
     observer: Option<Shared>,
     bugs: Seeded,
@@ -74,13 +76,13 @@ pub(super) struct Requests<D: Data> {
 /// A command that has begun.
 pub(super) struct Begun {
     pub(super) command: CommandKey,
-    /// It has no blocks to be worked on.
+    /// There are no blocks to work on.
     pub(super) is_done: bool,
-    /// What it wants.
+    /// The request.
     pub(super) request: Request,
 }
 
-/// What an operation had that is done.
+/// What a finished operation held.
 pub(super) struct Finished<D> {
     pub(super) slot: Option<Slot>,
     pub(super) buffer: Option<D>,
@@ -100,9 +102,9 @@ impl<D: Data> Requests<D> {
             locks: locks::Locks::default(),
             ready: VecDeque::new(),
             trimming: None,
-            behind_trim: Vec::new(),
-            no_room: VecDeque::new(),
-            no_frame: VecDeque::new(),
+            trim_queue: Vec::new(),
+            room_queue: VecDeque::new(),
+            frame_queue: VecDeque::new(),
             losses: losses::Losses::default(),
             replies: Vec::new(),
             counts: Counts::default(),
@@ -121,25 +123,25 @@ impl<D: Data> Requests<D> {
         }
     }
 
-    /// Whether there is room for another command.
+    /// Whether another command may be submitted.
     pub(super) fn accepts(&self) -> bool {
         self.waiting.len() < self.depth
     }
 
-    /// Somebody may go on, or begin, without anything else happening before: of those that wait for room or for a
-    /// frame others know.
+    /// Whether an operation may resume, or a command begin, without any other event. Operations
+    /// that wait for room or for a frame do not count.
     #[inline]
-    pub(super) fn some_may_go_on(&self) -> bool {
+    pub(super) fn has_runnable(&self) -> bool {
         let begins = !self.waiting.is_empty() && self.running.len() < self.depth;
         !self.ready.is_empty() || begins || !self.unfinished.is_empty()
     }
 
-    /// No command is unanswered.
+    /// Whether every command is answered.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.running.is_empty()
     }
 
-    /// No command that has begun is unanswered, and no operation is left.
+    /// Whether every command that has begun is answered, and no operation is left.
     pub(super) fn none_running(&self) -> bool {
         self.running.is_empty() && self.ops.is_empty()
     }
@@ -148,12 +150,11 @@ impl<D: Data> Requests<D> {
         self.disk_blocks
     }
 
-    /// The disk is larger from now on.
     pub(super) fn set_disk_blocks(&mut self, blocks: u64) {
         self.disk_blocks = blocks;
     }
 
-    /// No operation is left, of answered commands neither.
+    /// Whether no operation is left, not even of answered commands.
     pub(super) fn has_no_ops(&self) -> bool {
         self.ops.is_empty()
     }
@@ -174,7 +175,7 @@ impl<D: Data> Requests<D> {
         self.losses.closed(connection);
     }
 
-    /// A command comes; it is refused when the end has begun, or if it makes no sense.
+    /// Queues a command, or refuses it if the engine is stopping or the command is invalid.
     pub(super) fn submit(&mut self, command: Command<D>, stopping: bool) {
         let refused = if stopping {
             Some(Errno::SHUT_DOWN)
@@ -184,7 +185,7 @@ impl<D: Data> Requests<D> {
         match refused {
             Some(errno) => self.replies.push(Reply { id: command.id, result: Err(errno) }),
             None => {
-                let knew = self.losses.knows(command.connection);
+                let knew = self.losses.known_by(command.connection);
                 self.waiting.push_back((command, knew));
             }
         }
@@ -198,7 +199,7 @@ impl<D: Data> Requests<D> {
                 && D::fits(&command.data, brings)
     }
 
-    /// Begins the next command, if there is one and not too many are carried out.
+    /// Begins the next command, if there is one and not too many are in progress.
     #[inline]
     pub(super) fn begin_next(&mut self, now: Nanos, service: &mut Service) -> Option<Begun> {
         if self.running.len() >= self.depth || self.waiting.is_empty() {
@@ -252,7 +253,7 @@ impl<D: Data> Requests<D> {
         Some(Begun { command, is_done, request })
     }
 
-    /// Begins blocks of commands that have not begun all of theirs.
+    /// Begins more blocks of commands that have blocks left.
     pub(super) fn begin_more_blocks(&mut self, now: Nanos) {
         for _ in 0..self.unfinished.len() {
             let Some(key) = self.unfinished.pop_front() else { break };
@@ -262,7 +263,7 @@ impl<D: Data> Requests<D> {
         }
     }
 
-    /// Begins blocks of a command; returns whether there are more.
+    /// Begins blocks of a command. Returns whether blocks are left.
     fn begin_blocks(&mut self, key: CommandKey, now: Nanos) -> bool {
         loop {
             let running = &mut self.running[key];
@@ -282,28 +283,29 @@ impl<D: Data> Requests<D> {
             let write = request.op == Op::Write;
             let op = BlockOp::new(key, block, place, write, from as u16..to as u16, now);
             let op = self.ops.insert(op);
-            // A lock is taken in the order of the commands: what overlaps is done as it was asked.
+            // Locks are taken in the order of the commands, so overlapping ones are done in that
+            // order.
             if self.bugs.has(Bug::OverlapsUnordered) || self.locks.take(block, op) {
                 match &self.trimming {
-                    Some(held) if held.contains(&block.0) => self.behind_trim.push(op),
+                    Some(held) if held.contains(&block.0) => self.trim_queue.push(op),
                     _ => self.ready.push_back(op),
                 }
             }
         }
     }
 
-    /// Whoever wants one of these blocks waits. None of them may be in use.
+    /// Lets new operations on these blocks wait. None of the blocks may be locked.
     pub(super) fn hold(&mut self, blocks: Range<u64>) {
         self.trimming = Some(blocks);
     }
 
-    /// They are free again.
+    /// Ends that, and lets them run.
     pub(super) fn end_hold(&mut self) {
         self.trimming = None;
-        self.ready.extend(self.behind_trim.drain(..));
+        self.ready.extend(self.trim_queue.drain(..));
     }
 
-    /// Those of `blocks` that operations are at work on, in no order.
+    /// The locked blocks of a range, in no order.
     pub(super) fn locked_in(&self, blocks: Range<u64>) -> Vec<u64> {
         self.locks.taken_in(blocks)
     }
@@ -316,12 +318,12 @@ impl<D: Data> Requests<D> {
         &mut self.ops[key]
     }
 
-    /// An operation is at work on `block`.
+    /// Whether an operation holds the lock of `block`.
     pub(super) fn is_locked(&self, block: Block) -> bool {
         self.locks.is_taken(block)
     }
 
-    /// As the policy is asked.
+    /// The access that the policy is called with.
     pub(super) fn access_of(&self, key: OpKey) -> Access {
         let op = &self.ops[key];
         let running = &self.running[op.command];
@@ -333,12 +335,12 @@ impl<D: Data> Requests<D> {
         access
     }
 
-    /// Its command belongs to a long sequential run.
+    /// Whether its command belongs to a long sequential run.
     pub(super) fn is_sequential(&self, key: OpKey) -> bool {
         self.running[self.ops[key].command].sequential
     }
 
-    /// The bytes that a write brings for a block go into `buffer`.
+    /// Copies the bytes that a write brings for a block to `buffer`.
     pub(super) fn merge(&self, key: OpKey, buffer: &mut D) {
         let op = &self.ops[key];
         let running = &self.running[op.command];
@@ -352,7 +354,7 @@ impl<D: Data> Requests<D> {
         }
     }
 
-    /// The bytes that a read wants of a block are in `buffer`.
+    /// Copies the bytes that a read wants of a block from `buffer`.
     pub(super) fn deliver(&mut self, key: OpKey, buffer: &D) {
         let op = &self.ops[key];
         let running = &mut self.running[op.command];
@@ -361,17 +363,17 @@ impl<D: Data> Requests<D> {
         buffer.read(part, &mut running.command.data, at);
     }
 
-    /// What it writes is in the cache.
-    pub(super) fn is_in_cache(&mut self, key: OpKey) {
+    /// Notes that the data of the operation is in the cache.
+    pub(super) fn mark_in_cache(&mut self, key: OpKey) {
         let op = &self.ops[key];
-        // (Only a seeded bug answers before this.)
+        // Only a seeded bug answers before this.
         if !op.answered {
             self.running[op.command].in_cache = true;
         }
     }
 
-    /// What it writes is on the disk, by this write of the disk.
-    pub(super) fn is_on_disk(&mut self, key: OpKey, number: u64) {
+    /// Notes that the disk has the data of the operation, by the write with this number.
+    pub(super) fn mark_on_disk(&mut self, key: OpKey, number: u64) {
         let op = &self.ops[key];
         if !op.answered {
             let running = &mut self.running[op.command];
@@ -379,7 +381,7 @@ impl<D: Data> Requests<D> {
         }
     }
 
-    /// The next one that may begin, or go on.
+    /// The next operation that may begin, or resume.
     pub(super) fn next_ready(&mut self) -> Option<OpKey> {
         self.ready.pop_front()
     }
@@ -388,65 +390,66 @@ impl<D: Data> Requests<D> {
         !self.ready.is_empty()
     }
 
-    /// What it waited for is there, or will never be: it goes on where it stands.
-    pub(super) fn go_on(&mut self, key: OpKey) {
+    /// Lets an operation resume at its stage: what it waited for has come, or never will.
+    pub(super) fn resume(&mut self, key: OpKey) {
         self.ready.push_back(key);
     }
 
-    pub(super) fn all_go_on(&mut self, keys: impl IntoIterator<Item = OpKey>) {
+    pub(super) fn resume_all(&mut self, keys: impl IntoIterator<Item = OpKey>) {
         self.ready.extend(keys);
     }
 
-    /// The next one that wants the block's lock begins too early: a seeded bug.
+    /// For a seeded bug: the next operation that wants the lock begins too early.
     pub(super) fn unlock_early(&mut self, key: OpKey) {
         if let Some(next) = self.locks.release(self.ops[key].block) {
             self.ready.push_back(next);
         }
     }
 
-    /// It waits for a slot, behind the others.
+    /// Lets an operation wait for a slot, behind the others.
     pub(super) fn wait_for_room(&mut self, key: OpKey) {
-        self.no_room.push_back(key);
+        self.room_queue.push_back(key);
     }
 
-    /// It goes on waiting, in front of those who came later.
+    /// Lets an operation wait for a slot again, in front of later ones.
     pub(super) fn wait_for_room_first(&mut self, key: OpKey) {
-        self.no_room.push_front(key);
+        self.room_queue.push_front(key);
     }
 
     pub(super) fn waiting_for_room(&self) -> usize {
-        self.no_room.len()
+        self.room_queue.len()
     }
 
     pub(super) fn next_for_room(&mut self) -> Option<OpKey> {
-        self.no_room.pop_front()
+        self.room_queue.pop_front()
     }
 
-    /// When the first of those came that wait for room.
+    /// The arrival of the first operation that waits for room.
     pub(super) fn waits_for_room_since(&self) -> Option<Nanos> {
-        self.no_room.front().map(|&key| self.ops[key].since)
+        self.room_queue.front().map(|&key| self.ops[key].since)
     }
 
-    /// Nobody waits for room any more: they find another way.
+    /// Lets all operations that wait for room resume: they take another way.
     pub(super) fn stop_waiting_for_room(&mut self) {
-        self.ready.extend(self.no_room.drain(..));
+        self.ready.extend(self.room_queue.drain(..));
     }
 
-    /// It waits for a free frame, with its data.
+    /// Lets an operation wait for a free frame. Its data is kept.
     pub(super) fn wait_for_frame(&mut self, key: OpKey, buffer: D) {
         self.ops[key].keep(buffer);
-        self.no_frame.push_back(key);
+        self.frame_queue.push_back(key);
     }
 
     pub(super) fn some_wait_for_frame(&self) -> bool {
-        !self.no_frame.is_empty()
+        !self.frame_queue.is_empty()
     }
 
     pub(super) fn next_for_frame(&mut self) -> Option<OpKey> {
-        self.no_frame.pop_front()
+        self.frame_queue.pop_front()
     }
 
-    /// Slots have other numbers, in another cache, which has not been asked yet by those who wait for room.
+    /// Renumbers the slots for another cache. The policy of that one has not been called yet for
+    /// the operations that wait for room.
     pub(super) fn move_slots(&mut self, new_of: &[Slot], contents: &mut Contents) {
         for (_, op) in &mut self.ops {
             if let Some(slot) = &mut op.slot {
@@ -454,12 +457,12 @@ impl<D: Data> Requests<D> {
                 contents.pin(*slot);
             }
         }
-        for &key in &self.no_room {
+        for &key in &self.room_queue {
             self.ops[key].asked = false;
         }
     }
 
-    /// A block was found cached, or not: whether it enters, or the disk serves it. Of each access one is counted.
+    /// Counts an access as hit or miss. Each access is counted once.
     pub(super) fn count_access(&mut self, write: bool, hit: bool) {
         match (write, hit) {
             (false, true) => self.counts.read_hits += 1,

@@ -1,4 +1,4 @@
-//! Commands and operations, by what they are and not by their keys.
+//! Hashes the state of commands and operations, by content and not by key.
 
 use std::hash::{Hash, Hasher};
 
@@ -14,21 +14,22 @@ impl<D: Data> Requests<D>
 where
     D::Payload: Hash,
 {
-    /// Of an operation: no other that is unanswered has the same, and of a block only one is answered.
-    pub(in super::super) fn name_of(&self, key: OpKey) -> u64 {
+    /// A number that identifies an operation without its key. No two unanswered operations have the
+    /// same, and of each block at most one operation is answered.
+    pub(in super::super) fn op_id(&self, key: OpKey) -> u64 {
         let op = &self.ops[key];
         let command = if op.answered { u64::MAX } else { self.running[op.command].command.id };
         command.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ op.block.0
     }
 
-    pub(in super::super) fn command_name_of(&self, key: CommandKey) -> u64 {
+    pub(in super::super) fn command_id(&self, key: CommandKey) -> u64 {
         self.running[key].command.id
     }
 
     pub(in super::super) fn hash_state<H: Hasher + Default>(&self, view: &View, into: &mut H) {
         let Requests { depth: _, disk_blocks, waiting, running, unfinished, durable, .. } = self;
-        let Requests { numbers: _, ops, locks, ready, no_room, no_frame, losses, .. } = self;
-        let Requests { trimming, behind_trim, replies, counts: _, observer: _, bugs: _, .. } = self;
+        let Requests { numbers: _, ops, locks, ready, room_queue, frame_queue, losses, .. } = self;
+        let Requests { trimming, trim_queue, replies, counts: _, observer: _, bugs: _, .. } = self;
         (disk_blocks, waiting.len()).hash(into);
         for (command, knew) in waiting {
             hash_command(command, into);
@@ -50,7 +51,7 @@ where
         unordered(ops.iter(), into, |(key, op), into| {
             let BlockOp { command: _, block, place, write, part, slot, was_dirty, .. } = op;
             let BlockOp { asked, answered, frame, crc, buffer, stage, since, .. } = op;
-            (self.name_of(key), block, place, write, part, slot.is_some()).hash(into);
+            (self.op_id(key), block, place, write, part, slot.is_some()).hash(into);
             (was_dirty, asked, answered, frame, crc, stage).hash(into);
             buffer.as_ref().map(Data::crc).hash(into);
             view.age(*since, view.room_timeout).hash(into);
@@ -61,9 +62,9 @@ where
         });
         view.ops(ready.iter(), into);
         trimming.hash(into);
-        view.ops(behind_trim.iter(), into);
-        view.ops(no_room.iter(), into);
-        view.ops(no_frame.iter(), into);
+        view.ops(trim_queue.iter(), into);
+        view.ops(room_queue.iter(), into);
+        view.ops(frame_queue.iter(), into);
         losses.hash_state(into);
     }
 }
@@ -77,7 +78,7 @@ where
 }
 
 impl Losses {
-    /// Of how many losses it was not told that had been told of so many.
+    /// How many losses a connection has not been told of that knew of `knew`.
     fn missed(&self, knew: u64) -> u64 {
         self.count().wrapping_sub(knew)
     }

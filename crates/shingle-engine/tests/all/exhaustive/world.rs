@@ -258,10 +258,7 @@ impl World {
     pub(super) fn effects(&mut self) {
         let up = self.up.as_mut().expect("it is up");
         let effects = up.engine.take();
-        assert!(
-            !up.engine.has_missed_something(),
-            "what can be done now is left to the next event"
-        );
+        assert!(!up.engine.has_missed_step(), "what can be done now is left to the next event");
         if up.grows_to > 0 {
             self.disk_blocks = up.engine.status().disk_blocks;
         }

@@ -132,8 +132,8 @@ impl World {
             }
         }
         self.until(|engine| engine.is_idle(), "reads");
-        let drains = self.rng.one_in(2);
-        if drains {
+        let is_draining = self.rng.one_in(2);
+        if is_draining {
             self.engine.drain();
             self.until(
                 |engine| {
@@ -159,7 +159,7 @@ impl World {
             let lost = lost.contains(&Block(block));
             page_of(&found, &self.ssd, &self.disk, block).filter(|_| !lost)
         });
-        if drains {
+        if is_draining {
             let dirty = |frame| found.journal.table.entry(frame).state == State::Dirty;
             let dirty = found.live().filter(|&(_, frame)| dirty(frame)).count();
             assert!(dirty <= lost.len(), "all was destaged");

@@ -96,7 +96,7 @@ pub(crate) struct World {
     /// What the engine asked of its devices, and answered.
     pub(super) trail: Trail,
     /// After each look a copy of the engine looks at everything, and must find nothing.
-    pub(crate) looks_twice: bool,
+    pub(crate) runs_twice: bool,
 }
 
 fn policies() -> Vec<Entry> {
@@ -247,7 +247,7 @@ impl World {
             bands: (0, 0),
             policies,
             trail: Trail::default(),
-            looks_twice: false,
+            runs_twice: false,
             rng,
             seed,
             tells: std::env::var("SHINGLE_SEED").is_ok(),
@@ -411,7 +411,7 @@ impl World {
     /// What the engine wants from outside.
     pub(super) fn effects(&mut self) {
         let effects = self.engine.take();
-        if self.looks_twice {
+        if self.runs_twice {
             self.look_twice();
         }
         if self.changes() {
@@ -444,7 +444,7 @@ impl World {
     fn look_twice(&self) {
         let mut engine = self.engine.clone();
         (0..100).for_each(|_| drop(engine.take()));
-        engine.look_at_everything();
+        engine.run_all_steps();
         let Effects { ios, replies } = engine.take();
         let ios: Vec<_> = ios.iter().map(|io| (io.device, io.kind, io.page)).collect();
         assert!(ios.is_empty() && replies.is_empty(), "seed {}: left out {ios:?}", self.seed);

@@ -9,7 +9,7 @@ fn a_look_at_everything_finds_no_more() {
     for theme in [Theme::Crashes, Theme::Faults, Theme::Changes, Theme::Bands] {
         for seed in 0..times(120) {
             let mut world = World::new(seed, theme, None);
-            world.looks_twice = true;
+            world.runs_twice = true;
             world.live();
         }
     }
