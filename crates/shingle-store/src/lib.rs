@@ -1,9 +1,11 @@
-//! The store: an engine of `shingle-engine` over real files and devices, and what operators do with it.
+//! The store: an engine of `shingle-engine` over real files and devices, and the operations of its
+//! operators.
 //!
-//! - [`backend`] runs an engine: it carries out its I/O on files and devices, and tells it the time.
-//! - [`store`] has what operators do: create, serve, ask, check, stop, detach, export.
-//! - [`measures`] has what is measured meanwhile.
-//! - [`ublk`] makes a block device of the kernel from what is served.
+//! - [`backend`] runs an engine: it carries out its I/O on files and devices, and tells it the
+//!   time.
+//! - [`store`] has the operations on caches: create, serve, status, check, stop, detach, export.
+//! - [`measures`] has the measurements of a served cache.
+//! - [`ublk`] exports a cache as a block device of the kernel.
 
 // Casts lose nothing: slots and places in a block are small.
 

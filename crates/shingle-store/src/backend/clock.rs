@@ -1,15 +1,15 @@
-//! What the engine is told of time: how long it has run, and the time of the day where the machine is.
+//! The clock of the engine: how long the store has run, and the local time of the day.
 
 use std::time::{Duration, Instant};
 
 use chrono::{Local, Timelike};
 use shingle_core::units::Nanos;
 
-/// The store looks more often by far, unless it does not run.
+/// The longest gap between two looks that counts. A running store looks far more often.
 const GAP_MAX: Duration = Duration::from_secs(1);
 
-/// For how long the store has run. While its process is stopped, or the machine under it, no device can do anything, and nobody
-/// is to be told that one took too long.
+/// How long the store has run. Time while its process, or the machine, is stopped does not count:
+/// no device can make progress then, and none must be reported as slow.
 pub(super) struct Clock {
     looked_at: Instant,
     ran: Duration,
@@ -20,7 +20,7 @@ impl Clock {
         Clock { looked_at: now, ran: Duration::ZERO }
     }
 
-    /// Returns whether the store has stood still.
+    /// Returns whether the store was stopped since the last look.
     pub(super) fn look(&mut self, now: Instant) -> bool {
         let gap = now - std::mem::replace(&mut self.looked_at, now);
         self.ran += gap.min(GAP_MAX);
@@ -32,7 +32,7 @@ impl Clock {
     }
 }
 
-/// Since midnight.
+/// The local time since midnight.
 pub(super) fn time_of_day() -> Nanos {
     let seconds = Local::now().time().num_seconds_from_midnight();
     Nanos::from_millis(u64::from(seconds) * 1_000)

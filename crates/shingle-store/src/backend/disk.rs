@@ -1,4 +1,4 @@
-//! The disk of a cache: a file or block device as it is, or something that is made of one.
+//! The disk of a cache: a file or block device as it is, or a disk made of one.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -9,33 +9,33 @@ use shingle_engine::format::Page;
 
 use super::watch::Watch;
 
-/// What a disk calls itself.
+/// The name that a disk has by itself.
 pub type DiskName = [u8; 16];
 
 const NAME_BYTES: usize = size_of::<DiskName>();
 
-/// Stands in the superblock of a cache that is made over a plain disk while that changes.
+/// The fingerprint in the superblock while a plain disk is in use.
 const UNKNOWN: Fingerprint = [0; 32];
 
-/// Whether a fingerprint tells what the disk holds.
+/// Whether a fingerprint describes the content of the disk.
 pub(crate) fn is_known(fingerprint: &Fingerprint) -> bool {
     fingerprint[NAME_BYTES..] != UNKNOWN[NAME_BYTES..]
 }
 
-/// Whether a fingerprint, known or not, is of a disk of this name.
+/// Whether a fingerprint is of a disk with this name.
 pub(crate) fn has_name(fingerprint: &Fingerprint, name: &DiskName) -> bool {
     fingerprint[..NAME_BYTES] == name[..]
 }
 
-/// The disk of a cache, opened for this process alone.
+/// The disk of a cache, locked by this process.
 ///
-/// It is either a file or block device ([`Disk::device`]), and the store does I/O on it by itself; or blocks lie
-/// elsewhere than they are asked for, and what knows where does the I/O ([`Disk::medium`]).
+/// Either it is a file or block device ([`Disk::device`]) and the store does I/O on it directly. Or
+/// blocks are stored elsewhere than at their addresses, and a [`Disk::medium`] does the I/O.
 pub trait Disk: Debug + Send {
-    /// As it was named.
+    /// The path by which it was opened.
     fn path(&self) -> &Path;
 
-    /// Its size.
+    /// Its size in bytes.
     fn bytes(&self) -> u64;
 
     /// Its size in whole blocks.
@@ -43,29 +43,31 @@ pub trait Disk: Debug + Send {
         self.bytes() / BLOCK_BYTES
     }
 
-    /// Reads blocks that follow each other.
+    /// Reads consecutive blocks.
     ///
     /// # Errors
     /// If they cannot be read.
     fn read_blocks(&self, first: Block, out: &mut [Page]) -> Result<(), DeviceError>;
 
-    /// Whether its blocks can be read. If not, it is only looked at, and what is known is its name and its size.
+    /// Whether its blocks can be read. If not, only its name and its size are known.
     fn is_readable(&self) -> bool {
         true
     }
 
-    /// What it calls itself, if it does: no other disk has this name, nor has this one after all on it was given up.
+    /// Its own name, if it has one. No other disk has the same name, nor has this disk after a new
+    /// format.
     fn name(&self) -> Option<DiskName> {
         None
     }
 
-    /// A digest of samples of what it holds: see [`fingerprint`].
+    /// A digest of samples of its content: see [`fingerprint`].
     ///
     /// # Errors
     /// If it cannot be read.
     fn samples(&self) -> Result<Fingerprint, DeviceError>;
 
-    /// Tells whether it was written: its samples, of which the name takes the first half where there is one.
+    /// Shows whether the disk was written: its samples, of which the name replaces the first half
+    /// if there is one.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -77,76 +79,76 @@ pub trait Disk: Debug + Send {
         Ok(fingerprint)
     }
 
-    /// What stands on the SSD in place of the fingerprint while the disk changes: its name, or nothing.
+    /// The fingerprint in the superblock while the disk is in use: its name, or nothing.
     fn fingerprint_in_use(&self) -> Fingerprint {
         let mut fingerprint = UNKNOWN;
         fingerprint[..NAME_BYTES].copy_from_slice(&self.name().unwrap_or_default());
         fingerprint
     }
 
-    /// The cache that it belongs to, if it says so.
+    /// The mark of the cache that it belongs to, if there is one.
     ///
     /// # Errors
-    /// If it cannot be asked.
+    /// If the mark cannot be read.
     fn mark(&self) -> Result<Option<Mark>, DeviceError>;
 
-    /// Leaves a mark, to stay when this is done. Returns whether there is a place for one.
+    /// Writes a mark durably. Returns whether the disk has a place for one.
     ///
     /// # Errors
     /// If it cannot be written.
     fn leave_mark(&self, mark: &Mark) -> Result<bool, DeviceError>;
 
-    /// It belongs to no cache any more. An older copy of the SSD may turn up, and what it has that is dirty is older than
-    /// what will be written here: where there is a place for it, a mark says so.
+    /// Marks the disk as belonging to no cache, where there is a place for a mark. If an older copy
+    /// of the SSD turns up, its dirty blocks are older than what will be written here.
     ///
     /// # Errors
     /// If that cannot be written.
     fn belong_to_none(&self) -> Result<(), DeviceError>;
 
-    /// The file or block device that it is, if each block lies at its own place there.
+    /// The file or block device, if each block is stored there at its own address.
     fn device(&self) -> Option<&Device>;
 
-    /// What does its I/O, if no device does. To be asked for once.
+    /// The medium that does its I/O, if no device does. Can be taken once.
     fn medium(&self) -> Option<Box<dyn Medium>>;
 
-    /// Whether it is a file without a name: what it holds goes when nobody has it open any more.
+    /// Whether it is a deleted file: its content is lost when the last process closes it.
     fn is_deleted(&self) -> bool {
         self.device().is_some_and(Device::is_deleted)
     }
 
-    /// Whether a trim gives it room that it uses for something else, so that it is to be told of each.
+    /// Whether it reuses the space of trimmed blocks, so that trims should be passed on to it.
     fn frees_trimmed(&self) -> bool {
         false
     }
 
-    /// Tells how it is doing, while it is used; nothing of a file or device as it is.
+    /// Its status while it is in use; `None` for a plain file or device.
     fn watch(&self) -> Option<Watch> {
         None
     }
 
-    /// Ends its use. What was flushed is safe without, too.
+    /// Ends its use. Flushed data is safe even without this call.
     ///
     /// # Errors
-    /// If what makes the next start quicker cannot be written.
+    /// If data that makes the next start faster cannot be written.
     fn close(self: Box<Self>) -> Result<(), DeviceError> {
         Ok(())
     }
 
-    /// How large it is by now.
+    /// Its current size in bytes.
     ///
     /// # Errors
-    /// If that cannot be told.
+    /// If the size cannot be read.
     fn measure(&self) -> Result<u64, DeviceError> {
         Ok(self.bytes())
     }
 
-    /// So many bytes of it are used from now on.
+    /// Sets the number of bytes that are used from now on.
     fn grow(&mut self, _bytes: u64) {}
 
-    /// It must be as large as it was. Of one that may grow nothing but the first `needed` bytes is used.
+    /// Checks that it has at least `needed` bytes, and exactly as many if it cannot grow.
     ///
     /// # Errors
-    /// If it is not.
+    /// If the size is wrong.
     fn must_have(&mut self, needed: u64) -> Result<(), DeviceError> {
         let (path, found) = (self.path().to_owned(), self.bytes());
         if found == needed { Ok(()) } else { Err(DeviceError::Size { path, found, needed }) }

@@ -1,5 +1,5 @@
-//! I/O that failed: the last of each device, for who asks, and a line now and then, for who looks on. The
-//! engine only counts them.
+//! Failed I/O: the last error of each device for the status, and a limited number of lines for the
+//! log. The engine only counts errors.
 
 use std::fmt;
 use std::mem::{Discriminant, discriminant};
@@ -9,23 +9,23 @@ use std::time::Instant;
 use shingle_device::{Alike, IoError, Operation, Told, cause};
 use shingle_engine::{Device, Kind};
 
-/// Gets a line about I/O that failed. It is called by the store's thread, which waits meanwhile.
+/// Receives a line about failed I/O. The store's thread calls it and waits for it.
 pub type Tell = Box<dyn FnMut(FailedIo) + Send>;
 
-/// A line about I/O that failed, and what it is made of.
+/// A line about failed I/O, with its parts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FailedIo {
-    /// What was asked of which device.
+    /// The operation and the device.
     pub operation: Operation,
-    /// Why it was not done: `Input/output error (EIO)`.
+    /// The reason: `Input/output error (EIO)`.
     pub cause: String,
-    /// The number of the system for it, if it has one.
+    /// The error number of the system, if there is one.
     pub errno: Option<i32>,
-    /// What the store does now, if it says so: `; its blocks are tried one by one`.
+    /// What the store does next, if the line says so: `; its blocks are tried one by one`.
     pub follows: String,
-    /// The first of its kind since the start.
+    /// Whether it is the first of its kind since the start.
     pub first: bool,
-    /// So many like it were not shown before it.
+    /// The number of similar errors that were not shown before it.
     pub more: u64,
 }
 
@@ -40,18 +40,18 @@ impl fmt::Display for FailedIo {
     }
 }
 
-/// The last I/O of a device that failed.
+/// The last failed I/O of a device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LastError {
-    /// What was asked of it.
+    /// The operation.
     pub operation: Operation,
-    /// Why it was not done: `Input/output error (EIO)`.
+    /// The reason: `Input/output error (EIO)`.
     pub cause: String,
-    /// When.
+    /// The time.
     pub at: Instant,
 }
 
-/// The last of the SSD and of the disk, shared with who asks.
+/// The last errors of the SSD and of the disk, shared with other threads.
 #[derive(Clone, Default)]
 pub(super) struct LastErrors(Arc<Mutex<[Option<LastError>; 2]>>);
 
@@ -67,10 +67,11 @@ impl LastErrors {
     }
 }
 
-/// What becomes of errors.
+/// Records and reports failed I/O.
 pub(super) struct Errors {
     last: LastErrors,
-    /// Of one device, one operation (trims of any length are one), and one number of the system.
+    /// Errors of one device, one operation (trims of any length are one) and one error number are
+    /// alike.
     alike: Alike<(Device, Discriminant<Kind>, Option<i32>), FailedIo>,
     tell: Option<Tell>,
 }
@@ -84,7 +85,7 @@ impl Errors {
         self.last.clone()
     }
 
-    /// An I/O has failed. `follows` says what the store does now.
+    /// Adds a failed I/O. `follows` says what the store does next.
     pub(super) fn add(&mut self, error: &IoError, follows: &str, now: Instant) {
         let IoError { operation, error: why } = error;
         self.last.set(LastError { operation: *operation, cause: cause(why), at: now });
@@ -98,13 +99,13 @@ impl Errors {
         }
     }
 
-    /// Time has passed.
+    /// Reports what is due at this time.
     pub(super) fn tick(&mut self, now: Instant) {
         let Some(tell) = &mut self.tell else { return };
         self.alike.tick(now).into_iter().map(line).for_each(tell);
     }
 
-    /// No more I/O comes.
+    /// Reports what is left: no more I/O comes.
     pub(super) fn end(&mut self, now: Instant) {
         let Some(tell) = &mut self.tell else { return };
         self.alike.end(now).into_iter().map(line).for_each(tell);
@@ -169,7 +170,7 @@ mod tests {
         assert_eq!(lines(), [rest]);
         errors.tick(after(5000));
         assert!(lines().is_empty(), "nothing is said twice");
-        // Long after the last line the next error is a first one.
+        // Long after the last line the next error counts as a first one.
         errors.add(&error(Device::Disk, 1, EIO), "", after(5000));
         let again = told.try_recv().expect("a line");
         assert_eq!((again.first, again.errno, again.operation.block), (false, Some(EIO), 1));

@@ -1,5 +1,5 @@
-//! How other threads talk to the thread of a store: clients ask, and wait for their turn; operators are
-//! heard at once.
+//! How other threads talk to the thread of a store. Requests of clients wait for their turn; admin
+//! commands of operators are taken at once.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -14,28 +14,29 @@ use shingle_device::{Device, DeviceError, Mark};
 use shingle_engine::{Command, Connection, Errno, NewSsd, Status};
 use shingle_nbd::export::Wake;
 
-use super::bell::Bell;
 use super::errors::{LastError, LastErrors};
 use super::store_error::StoreError;
-use super::tap::Seen;
+use super::tap::Batch;
+use super::waker::Waker;
 use crate::measures::DevicesNow;
 
-/// What becomes of a command: its data, or an error. What it returns is dropped when all are answered that can be.
+/// Receives the result of a command. The wake that it returns is dropped when all pending replies
+/// are delivered.
 pub(crate) type Answer = Box<dyn FnOnce(Result<Vec<u8>, Errno>) -> Option<Wake> + Send>;
 
-/// What becomes of a question which blocks are dirty.
+/// Receives the runs of dirty and other blocks.
 type Runs = Box<dyn FnOnce(Vec<(u64, bool)>) + Send>;
 
-/// What clients want.
-pub(super) enum Question {
+/// Messages of clients.
+pub(super) enum ClientRequest {
     Command(Command, Answer),
     Opened(Connection),
     Closed(Connection),
     Dirty(Block, u64, Runs),
 }
 
-/// What operators want.
-pub(super) enum Order {
+/// Messages of operators.
+pub(super) enum AdminCommand {
     SetMode(Mode),
     SetCache(Box<dyn CacheCore>),
     Drain(bool),
@@ -51,80 +52,80 @@ pub(super) enum Order {
     PutSsdIn(Box<(Device, NewSsd)>, SyncSender<Result<Device, StoreError>>),
     LeaveMark(Mark, SyncSender<Result<(), StoreError>>),
     Share(SyncSender<Result<Shared, StoreError>>),
-    Watch(SyncSender<Seen>),
+    Watch(SyncSender<Batch>),
     ShutDown,
     ShutDownForGood,
 }
 
-/// What is known of the devices of a store while it uses them.
+/// The devices of a running store.
 pub(crate) struct Shared {
-    /// The SSD, with all that it has by now; an error where the process may open no more files.
+    /// The SSD at its current size; an error if the process may open no more files.
     pub(crate) ssd: Result<Device, DeviceError>,
-    /// The SSD is a file without a name.
+    /// The SSD is a deleted file.
     pub(crate) ssd_is_deleted: bool,
-    /// What is used of it.
+    /// The bytes of the SSD that are used.
     pub(crate) ssd_used_bytes: u64,
-    /// The size of the disk by now.
+    /// The current size of the disk.
     pub(crate) disk_bytes: u64,
-    /// The disk is a file without a name.
+    /// The disk is a deleted file.
     pub(crate) disk_is_deleted: bool,
-    /// Blocks that only the SSD has.
+    /// The number of dirty blocks.
     pub(crate) dirty_blocks: u64,
 }
 
-/// Questions that wait at most; who asks waits longer.
-const QUESTIONS_MAX: usize = 1024;
+/// The highest number of requests that wait. A client that sends more is blocked.
+const REQUESTS_MAX: usize = 1024;
 
-/// Talks to a store from any thread.
+/// A handle to a store, for use from any thread.
 #[derive(Clone)]
 pub struct Handle {
-    questions: SyncSender<Question>,
-    orders: Sender<Order>,
-    bell: Arc<Bell>,
-    /// It may grow.
+    requests: SyncSender<ClientRequest>,
+    admin: Sender<AdminCommand>,
+    waker: Arc<Waker>,
+    /// The disk may grow.
     disk_blocks: Arc<AtomicU64>,
     last_errors: LastErrors,
 }
 
-/// Where the store's thread gets what was said to a [`Handle`].
+/// The receiving end of a [`Handle`], for the store's thread.
 pub(super) struct Inbox {
-    /// Looked at only while the engine takes more.
-    pub(super) questions: Receiver<Question>,
-    /// Looked at always: nobody waits behind clients.
-    pub(super) orders: Receiver<Order>,
-    pub(super) bell: Arc<Bell>,
-    /// Where it is told how large the disk is.
+    /// Read only while the engine accepts more commands.
+    pub(super) requests: Receiver<ClientRequest>,
+    /// Always read: operators do not wait behind clients.
+    pub(super) admin: Receiver<AdminCommand>,
+    pub(super) waker: Arc<Waker>,
+    /// Where the thread stores the size of the disk.
     pub(super) disk_blocks: Arc<AtomicU64>,
 }
 
 impl Handle {
-    /// The two ends; `doorbell` is rung when something was said.
+    /// Makes both ends. `doorbell` wakes the thread.
     pub(super) fn new(
         doorbell: Arc<File>,
         disk_blocks: u64,
         last_errors: LastErrors,
     ) -> (Handle, Inbox) {
-        let (questions, asked) = sync_channel(QUESTIONS_MAX);
-        let (orders, told) = channel();
+        let (requests, asked) = sync_channel(REQUESTS_MAX);
+        let (admin, told) = channel();
         let disk_blocks = Arc::new(AtomicU64::new(disk_blocks));
-        let bell = Arc::new(Bell::new(doorbell));
+        let waker = Arc::new(Waker::new(doorbell));
         let inbox = Inbox {
-            questions: asked,
-            orders: told,
-            bell: bell.clone(),
+            requests: asked,
+            admin: told,
+            waker: waker.clone(),
             disk_blocks: disk_blocks.clone(),
         };
-        (Handle { questions, orders, bell, disk_blocks, last_errors }, inbox)
+        (Handle { requests, admin, waker, disk_blocks, last_errors }, inbox)
     }
 
-    /// Size of the disk.
+    /// The size of the disk in bytes.
     #[must_use]
     pub fn disk_bytes(&self) -> u64 {
         self.disk_blocks.load(Ordering::Relaxed) * BLOCK_BYTES
     }
 
-    /// Gives a command, whose `id` is of no meaning here; `answer` is called by the store's thread and
-    /// must not block. Waits while too many commands wait.
+    /// Submits a command. Its `id` is not used. The store's thread calls `answer` with the result,
+    /// which must not block. Waits while too many commands are queued.
     pub fn submit(
         &self,
         command: Command,
@@ -135,183 +136,187 @@ impl Handle {
             None
         };
         self.send(command, Box::new(answer));
-        self.ring();
+        self.wake();
     }
 
-    /// As [`Handle::submit`], without waking the store: [`Handle::ring`] does, once for many.
+    /// As [`Handle::submit`], without waking the store: the caller calls [`Handle::wake`] once for
+    /// many commands.
     pub(crate) fn send(&self, command: Command, answer: Answer) {
-        if let Err(refused) = self.questions.send(Question::Command(command, answer))
-            && let Question::Command(_, answer) = refused.0
+        if let Err(refused) = self.requests.send(ClientRequest::Command(command, answer))
+            && let ClientRequest::Command(_, answer) = refused.0
         {
             drop(answer(Err(Errno::SHUT_DOWN)));
         }
     }
 
-    /// As [`Handle::submit`], and waits for the answer.
+    /// Submits a command, and waits for its result.
     ///
     /// # Errors
-    /// What the command was answered.
+    /// The error of the command.
     pub fn call(&self, command: Command) -> Result<Vec<u8>, Errno> {
         let (sender, receiver) = sync_channel(1);
         self.submit(command, move |result| drop(sender.send(result)));
         receiver.recv().unwrap_or(Err(Errno::SHUT_DOWN))
     }
 
-    /// A client has connected, who is told if writes that were answered may be lost.
+    /// Opens a connection, which is told if acknowledged writes may be lost.
     pub fn opened(&self, connection: Connection) {
-        // If the store has ended there is nobody to tell; nor need it wake for this.
-        let _ = self.questions.send(Question::Opened(connection));
+        // The store may have ended. It need not wake for this.
+        let _ = self.requests.send(ClientRequest::Opened(connection));
     }
 
-    /// It has left: nobody hears what is still answered to it.
+    /// Closes a connection: later replies to it are dropped.
     pub fn closed(&self, connection: Connection) {
-        let _ = self.questions.send(Question::Closed(connection));
+        let _ = self.requests.send(ClientRequest::Closed(connection));
     }
 
     /// Switches the mode.
     pub fn set_mode(&self, mode: Mode) {
-        self.order(Order::SetMode(mode));
+        self.send_admin(AdminCommand::SetMode(mode));
     }
 
-    /// From now on this cache decides, which is empty and of the same size. What is cached goes over to
-    /// it. One that does not fit changes nothing.
+    /// Replaces the cache by this one, which is empty and of the same size. All cached blocks move
+    /// to it. A cache that does not fit changes nothing.
     pub fn set_cache(&self, cache: Box<dyn CacheCore>) {
-        self.order(Order::SetCache(cache));
+        self.send_admin(AdminCommand::SetCache(cache));
     }
 
-    /// Destages everything that is dirty, now and from now on; or no longer, when all who wanted it have said so.
+    /// Destages everything that is dirty, now and later, until each caller that switched this on
+    /// has switched it off.
     pub fn drain(&self, on: bool) {
-        self.order(Order::Drain(on));
+        self.send_admin(AdminCommand::Drain(on));
     }
 
-    /// Sets what the superblock says of policy and parameters, for the next start.
+    /// Sets policy and parameters in the superblock, for the next start.
     pub fn set_settings(&self, text: String) {
-        self.order(Order::SetSettings(text));
+        self.send_admin(AdminCommand::SetSettings(text));
     }
 
-    /// Gives `answer` the runs of `blocks` blocks from `first` on that are dirty and that are not,
-    /// with the length of each in blocks. They may end early. The store's thread calls it.
+    /// Calls `answer` with the runs of dirty and other blocks among `blocks` blocks from `first`
+    /// on, and their lengths in blocks. The runs may end early. The store's thread calls it.
     pub fn dirty(
         &self,
         first: Block,
         blocks: u64,
         answer: impl FnOnce(Vec<(u64, bool)>) + Send + 'static,
     ) {
-        // If the store has ended there is nobody to ask.
-        if self.questions.send(Question::Dirty(first, blocks, Box::new(answer))).is_ok() {
-            self.ring();
+        // The store may have ended: then nothing answers.
+        if self.requests.send(ClientRequest::Dirty(first, blocks, Box::new(answer))).is_ok() {
+            self.wake();
         }
     }
 
-    /// How things are; `None` if the store has ended.
+    /// The status; `None` if the store has ended.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
-        self.ask(Order::Status)
+        self.call_admin(AdminCommand::Status)
     }
 
-    /// The same, within `patience`: a thread that hangs says nothing.
+    /// The status, if the store answers within `patience`: a thread that hangs does not answer.
     #[must_use]
     pub fn status_within(&self, patience: Duration) -> Option<Status> {
-        self.asked_for_status().recv_timeout(patience).ok()
+        self.begin_status().recv_timeout(patience).ok()
     }
 
-    /// Likewise, where the answer will be. Whoever asks several stores does so before he waits for one of them.
-    pub(crate) fn asked_for_status(&self) -> Receiver<Status> {
-        self.asked(Order::Status)
+    /// Requests the status, and returns where it will arrive. A caller with several stores asks all
+    /// of them before it waits.
+    pub(crate) fn begin_status(&self) -> Receiver<Status> {
+        self.begin_admin(AdminCommand::Status)
     }
 
-    /// Where will be how things are, and what both devices do.
-    pub(crate) fn asked_for_measures(&self) -> Receiver<(Status, DevicesNow)> {
-        self.asked(Order::Measure)
+    /// The same for the status with what both devices do.
+    pub(crate) fn begin_measures(&self) -> Receiver<(Status, DevicesNow)> {
+        self.begin_admin(AdminCommand::Measure)
     }
 
-    /// The last I/O of the SSD and of the disk that failed, if any did.
+    /// The last failed I/O of the SSD and of the disk, if any.
     #[must_use]
     pub fn last_errors(&self) -> Vec<LastError> {
         self.last_errors.get()
     }
 
-    /// Sets what is allowed from now on.
+    /// Sets the limits that the operator allows.
     pub fn set_limits(&self, limits: Limits) {
-        self.order(Order::SetLimits(limits));
+        self.send_admin(AdminCommand::SetLimits(limits));
     }
 
-    /// Whether the disk is told from now on what clients trim.
+    /// Sets whether trims of clients are passed on to the disk.
     pub fn set_tells_trims(&self, tells: bool) {
-        self.order(Order::SetTellsTrims(tells));
+        self.send_admin(AdminCommand::SetTellsTrims(tells));
     }
 
-    /// Begins to take the SSD out, or to hold on to it: see [`Engine::take_ssd_out`](shingle_engine::Engine::take_ssd_out).
+    /// Begins to take the SSD out: see
+    /// [`Engine::take_ssd_out`](shingle_engine::Engine::take_ssd_out).
     pub(crate) fn take_ssd_out(&self, forgets_lost: bool) {
-        self.order(Order::TakeSsdOut { forgets_lost });
+        self.send_admin(AdminCommand::TakeSsdOut { forgets_lost });
     }
 
-    /// Returns whether it stays in.
+    /// Keeps the SSD in, if possible. Returns whether it stays in.
     pub(crate) fn keep_ssd_in(&self) -> bool {
-        self.ask(Order::KeepSsdIn).unwrap_or(false)
+        self.call_admin(AdminCommand::KeepSsdIn).unwrap_or(false)
     }
 
-    /// The SSD, which takes nothing any more, will not be served again.
+    /// Notes that the SSD, which takes no writes any more, will not be served again.
     pub(crate) fn abandon_ssd(&self) {
-        self.order(Order::AbandonSsd);
+        self.send_admin(AdminCommand::AbandonSsd);
     }
 
-    /// Another SSD is used from now on; returns the one before.
+    /// Puts another SSD in; returns the old one.
     pub(crate) fn put_ssd_in(&self, ssd: Device, new: NewSsd) -> Result<Device, StoreError> {
-        self.ask(|to| Order::PutSsdIn(Box::new((ssd, new)), to)).unwrap_or_else(ended)
+        self.call_admin(|to| AdminCommand::PutSsdIn(Box::new((ssd, new)), to)).unwrap_or_else(ended)
     }
 
-    /// The disk has so many blocks from now on.
+    /// Grows the disk to this number of blocks.
     pub(crate) fn grow_disk(
         &self,
         blocks: u64,
         cache: Box<dyn CacheCore>,
     ) -> Result<(), StoreError> {
-        self.ask(|to| Order::GrowDisk(blocks, cache, to)).unwrap_or_else(ended)
+        self.call_admin(|to| AdminCommand::GrowDisk(blocks, cache, to)).unwrap_or_else(ended)
     }
 
-    /// Leaves a mark on the disk.
+    /// Writes a mark to the disk.
     pub(crate) fn leave_mark(&self, mark: Mark) -> Result<(), StoreError> {
-        self.ask(|to| Order::LeaveMark(mark, to)).unwrap_or_else(ended)
+        self.call_admin(|to| AdminCommand::LeaveMark(mark, to)).unwrap_or_else(ended)
     }
 
-    /// From now on `to` gets what clients ask for. Whoever takes it late misses some, and is told how much; nobody waits
-    /// for him. It ends when the other end is dropped.
-    pub(crate) fn watch(&self, to: SyncSender<Seen>) {
-        self.order(Order::Watch(to));
+    /// Sends the requests of clients to `to` from now on. A slow receiver misses some, and is told
+    /// how many; the store does not wait for it. Ends when the receiver is dropped.
+    pub(crate) fn watch(&self, to: SyncSender<Batch>) {
+        self.send_admin(AdminCommand::Watch(to));
     }
 
-    /// The devices, as they are by now.
+    /// The devices in their current state.
     pub(crate) fn devices(&self) -> Result<Shared, StoreError> {
-        self.ask(Order::Share).unwrap_or_else(ended)
+        self.call_admin(AdminCommand::Share).unwrap_or_else(ended)
     }
 
-    /// The same, if the store says so within `patience`.
+    /// The same, if the store answers within `patience`.
     pub(crate) fn devices_within(&self, patience: Duration) -> Option<Shared> {
-        self.asked(Order::Share).recv_timeout(patience).ok()?.ok()
+        self.begin_admin(AdminCommand::Share).recv_timeout(patience).ok()?.ok()
     }
 
     /// `None` if the store has ended.
-    fn ask<T>(&self, order: impl FnOnce(SyncSender<T>) -> Order) -> Option<T> {
-        self.asked(order).recv().ok()
+    fn call_admin<T>(&self, command: impl FnOnce(SyncSender<T>) -> AdminCommand) -> Option<T> {
+        self.begin_admin(command).recv().ok()
     }
 
-    fn asked<T>(&self, order: impl FnOnce(SyncSender<T>) -> Order) -> Receiver<T> {
+    fn begin_admin<T>(&self, command: impl FnOnce(SyncSender<T>) -> AdminCommand) -> Receiver<T> {
         let (sender, receiver) = sync_channel(1);
-        self.order(order(sender));
+        self.send_admin(command(sender));
         receiver
     }
 
-    pub(super) fn order(&self, order: Order) {
-        // If the store has ended there is nobody to tell.
-        if self.orders.send(order).is_ok() {
-            self.ring();
+    pub(super) fn send_admin(&self, command: AdminCommand) {
+        // The store may have ended: then nothing receives it.
+        if self.admin.send(command).is_ok() {
+            self.wake();
         }
     }
 
     /// Wakes the store.
-    pub fn ring(&self) {
-        self.bell.ring();
+    pub fn wake(&self) {
+        self.waker.wake();
     }
 }
 

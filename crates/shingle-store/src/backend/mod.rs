@@ -1,6 +1,6 @@
-//! A store over files and block devices: a thread that owns the engine, and what other threads want of it.
+//! A store over files and block devices: a thread that owns the engine, and its messages from other
+//! threads.
 
-mod bell;
 mod clock;
 mod disk;
 mod errors;
@@ -11,6 +11,7 @@ mod run;
 mod store_error;
 mod superblock;
 mod tap;
+mod waker;
 mod watch;
 mod zoned;
 
@@ -22,7 +23,7 @@ pub use ready::{Beside, Ready};
 pub use run::{ShutDown, Store};
 pub use store_error::StoreError;
 pub(crate) use superblock::{must_be_whole, superblock_pages, write_over_superblocks};
-pub(crate) use tap::Seen;
+pub(crate) use tap::Batch;
 pub use watch::Watch;
 pub(crate) use zoned::zoned_cache;
 pub use zoned::{look_at_pair, open_disk, open_pair};

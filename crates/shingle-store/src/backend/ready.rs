@@ -1,4 +1,4 @@
-//! A cache that is opened, looked at, and begun.
+//! Opens a cache, lets the caller inspect it, and starts it.
 
 use std::fs::File;
 use std::io;
@@ -23,18 +23,18 @@ use super::store_error::StoreError;
 use super::superblock::must_be_whole;
 use super::zoned::open_pair;
 
-/// What is beside a store at work, if anything is.
+/// Optional companions of a running store.
 #[derive(Default)]
 pub struct Beside {
-    /// Is told of everything that happens, on the store's thread.
+    /// Receives all events, on the store's thread.
     pub observer: Option<Shared>,
-    /// I/O on the disk goes there.
+    /// Does the I/O of the disk.
     pub medium: Option<Box<dyn Medium>>,
-    /// Gets lines about I/O that failed.
+    /// Receives lines about failed I/O.
     pub tell: Option<Tell>,
 }
 
-/// What has been opened and not begun yet: there is time to look at it.
+/// A cache that is opened and not started yet, to be inspected.
 pub struct Ready {
     ssd: Device,
     disk: Box<dyn Disk>,
@@ -47,13 +47,13 @@ impl Ready {
     /// Opens the cache on `ssd` and its `disk`.
     ///
     /// # Errors
-    /// If they are in use, of other sizes than before, or what stands on the SSD cannot be used.
+    /// If they are in use, have another size than before, or the cache cannot be used.
     pub fn open(ssd_path: &Path, disk_path: &Path) -> Result<Ready, StoreError> {
         let (ssd, disk) = open_pair(ssd_path, disk_path)?;
         Ready::over(ssd, disk)
     }
 
-    /// Opens the cache on `ssd` over a disk that is open.
+    /// Opens the cache on `ssd` over an open disk.
     ///
     /// # Errors
     /// As [`Ready::open`].
@@ -67,43 +67,44 @@ impl Ready {
         Ok(Ready { ssd, disk, found, trusts_disk: false, only_empties: false })
     }
 
-    /// The operator answers for it that the disk is the one of this cache: it is begun also if the disk does not take its
-    /// mark.
+    /// Starts the cache even if the disk does not take its mark: the operator has confirmed that
+    /// the disk is the right one.
     pub fn trust_disk(&mut self) {
         self.trusts_disk = true;
     }
 
-    /// What is dirty goes to the disk, and that is all: it is begun also if the SSD cannot be told that the disk is about to
-    /// change. Clients must not be served so: what the journal says from then on would not count at the next start.
+    /// Starts the cache only to destage everything, even if the superblock cannot be written.
+    /// Clients must not be served then: at the next start the journal would not be valid from here
+    /// on.
     pub fn only_empty(&mut self) {
         self.only_empties = true;
     }
 
-    /// What the SSD says of itself.
+    /// The superblock of the SSD.
     #[must_use]
     pub fn superblock(&self) -> &Superblock {
         self.found.journal.superblock()
     }
 
-    /// The SSD, to be looked at.
+    /// The SSD, to be inspected.
     #[must_use]
     pub fn ssd(&self) -> &Device {
         &self.ssd
     }
 
-    /// The disk, to be looked at.
+    /// The disk, to be inspected.
     #[must_use]
     pub fn disk(&self) -> &dyn Disk {
         &*self.disk
     }
 
-    /// What was found.
+    /// What recovery found.
     #[must_use]
     pub fn found(&self) -> &Recovered {
         &self.found
     }
 
-    /// Begins, with an empty cache of as many slots as the superblock says.
+    /// Starts the store, with an empty cache of as many slots as the superblock says.
     ///
     /// # Errors
     /// If the cache does not fit, the system has no io_uring, or the SSD takes no writes.
@@ -111,19 +112,19 @@ impl Ready {
         self.start_with(cache, config, Beside::default())
     }
 
-    /// Direct I/O on the disk, for a [`Medium`] that takes its place.
+    /// Opens direct I/O on the disk, for a [`Medium`] that replaces it.
     ///
     /// # Errors
-    /// If the system gives no more files, or something else takes its place already.
+    /// If the process may open no more files, or a medium does the I/O of the disk already.
     pub fn direct_disk(&self) -> io::Result<Direct> {
         let made = || io::Error::other("it is made of another disk, and no place for a model");
         self.disk.device().ok_or_else(made)?.again()
     }
 
-    /// As [`Ready::start`], with something beside it.
+    /// As [`Ready::start`], with companions.
     ///
     /// # Errors
-    /// As there.
+    /// The same.
     pub fn start_with(
         self,
         cache: Box<dyn CacheCore>,
@@ -147,13 +148,14 @@ impl Ready {
             eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| StoreError::Start(error.into()))?;
         let doorbell = File::from(doorbell);
         let of_ring = doorbell.try_clone().map_err(StoreError::Start)?;
-        // (As much of it as the ring does by itself.)
+        // Shares of the files for the I/O that does not go through the ring.
         let direct = || disk.device().map(Device::again).transpose();
         let files = ssd.again().and_then(|ssd| Ok((ssd, direct()?)));
         let (ssd_file, disk_file) = files.map_err(StoreError::Start)?;
         let ring = Ring::new(ssd_file, disk_file, of_ring).map_err(without_ring)?;
-        // All that can be refused was. The engine has given no I/O away yet: first the SSD says that
-        // the disk may change, and after that the disk says which cache may have changed it.
+        // Everything that can be refused has been checked, and the engine has submitted no I/O yet.
+        // First the SSD records that the disk may change; then the disk gets the mark of the cache
+        // that may change it.
         match write_all(&ssd, &superblocks) {
             Ok(()) => {}
             Err(_) if only_empties => {}
@@ -161,7 +163,8 @@ impl Ready {
         }
         match disk.leave_mark(&Mark { uuid, edition }) {
             Err(error) if !trusts_disk => return Err(StoreError::Mark { error }),
-            // With the mark of an earlier start the disk is trusted only if the operator says so once more.
+            // With the mark of an earlier start the disk is trusted only if the operator confirms
+            // it again.
             _ => {}
         }
         let doorbell = Arc::new(doorbell);
@@ -175,7 +178,7 @@ impl Ready {
     }
 }
 
-/// Why there is no ring: the system allows none, or has no room for one more.
+/// The error of a missing ring: the system allows none, or has no memory for another one.
 fn without_ring(error: io::Error) -> StoreError {
     match Errno::from_io_error(&error) {
         Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN) => StoreError::Start(error),

@@ -1,4 +1,4 @@
-//! The thread of a store, and its end.
+//! The thread of a store, from start to end.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -15,92 +15,94 @@ use shingle_engine::{Effects, Engine, Failed, Kind, NewSsd, OpenError, SsdState}
 use super::clock::{self, Clock};
 use super::disk::Disk;
 use super::errors::Errors;
-use super::handle::{Handle, Inbox, Order, Question, Shared};
+use super::handle::{AdminCommand, ClientRequest, Handle, Inbox, Shared};
 use super::replies::Replies;
 use super::store_error::StoreError;
 use super::tap::Tap;
 use crate::measures::Devices;
 
-/// The engine is told the time at least so often.
+/// How often the engine is told the time at least.
 const TICK: Duration = Duration::from_millis(50);
 
-/// And the time of the day, which people may set.
+/// How often the engine is told the time of the day, which people may change.
 const CLOCK_EVERY: Duration = Duration::from_secs(60);
 
-/// What errors call its thread.
+/// The name of its thread in errors.
 const WHOSE: &str = "the store";
 
-/// A store at work. Dropped, it is shut down in order.
+/// A running store. Dropping it shuts it down in order.
 pub struct Store {
     handle: Handle,
     worker: Option<Worker<ShutDown>>,
     failure: Option<Receiver<String>>,
 }
 
-/// What a store leaves behind that has ended: both devices, still locked.
+/// What is left of a store that has ended: both devices, still locked.
 #[derive(Debug)]
 pub struct ShutDown {
     /// The SSD.
     pub ssd: Device,
     /// The disk.
     pub disk: Box<dyn Disk>,
-    /// Blocks that only the SSD has.
+    /// The number of dirty blocks.
     pub dirty_blocks: u64,
-    /// How far the SSD was, if it was being exchanged.
+    /// The state of the SSD, if it was being exchanged.
     pub ssd_state: SsdState,
-    /// The SSD says that it was shut down in order. One that has failed may say so of an earlier time.
+    /// Whether the SSD is marked as shut down in order. A failed SSD may still have the mark of an
+    /// earlier shutdown.
     pub in_order: bool,
 }
 
 impl Store {
-    /// To talk to it.
+    /// A handle to it.
     #[must_use]
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    /// Gives why the store ended, if it ends before it is told to; without that, it is closed in the
-    /// end. To be asked for once.
+    /// The channel for the reason if the store ends by itself; otherwise it is closed at the end.
+    /// Can be taken once.
     pub fn failure(&mut self) -> Option<Receiver<String>> {
         self.failure.take()
     }
 
-    /// Shuts it down in order: what is dirty stays dirty, and is there at the next start.
+    /// Shuts it down in order: dirty blocks stay dirty, and are there at the next start.
     ///
     /// # Errors
     /// If the store failed.
     pub fn shut_down(mut self) -> io::Result<ShutDown> {
-        self.end(Order::ShutDown).expect("it was not ended before")
+        self.end(AdminCommand::ShutDown).expect("it was not ended before")
     }
 
-    /// Shuts it down before its cache is ended: that takes no time however large it is. If blocks are
+    /// Shuts it down before its cache is deleted, which takes no time for any size. If blocks are
     /// dirty, the cache is as after a crash.
     ///
     /// # Errors
     /// If the store failed.
     pub fn shut_down_for_good(mut self) -> io::Result<ShutDown> {
-        self.end(Order::ShutDownForGood).expect("it was not ended before")
+        self.end(AdminCommand::ShutDownForGood).expect("it was not ended before")
     }
 
-    /// Waits for nothing, of a store that has failed: its last I/O may take as long as it likes.
+    /// Lets go of a store that has failed, without waiting for its I/O.
     pub fn abandon(mut self) {
         self.worker = None;
     }
 
-    fn end(&mut self, how: Order) -> Option<io::Result<ShutDown>> {
+    fn end(&mut self, how: AdminCommand) -> Option<io::Result<ShutDown>> {
         let worker = self.worker.take()?;
-        self.handle.order(how);
+        self.handle.send_admin(how);
         Some(worker.end())
     }
 }
 
 impl Drop for Store {
     fn drop(&mut self) {
-        let _ = self.end(Order::ShutDown);
+        let _ = self.end(AdminCommand::ShutDown);
     }
 }
 
-/// The thread's own. What others wait for is dropped first, should it fail: I/O may take long.
+/// The state of the thread. Fields that others wait for are dropped first, in case of a panic: I/O
+/// may take long.
 pub(super) struct Run {
     replies: Replies,
     effects: Effects,
@@ -110,19 +112,19 @@ pub(super) struct Run {
     ring: Ring,
     errors: Errors,
     measured: Devices,
-    /// Those who look on.
+    /// Receivers of a copy of the requests.
     taps: Vec<Tap>,
-    /// How many want everything on the disk.
+    /// How many callers want everything destaged.
     drains: u32,
-    /// As the engine was told last.
+    /// The time that the engine was told last.
     now: Nanos,
-    /// No more is wanted of it.
+    /// The store is to end.
     ended: bool,
-    /// They hold the locks.
+    /// The devices with their locks.
     devices: (Device, Box<dyn Disk>),
 }
 
-/// Tells that the thread ends, and why.
+/// Reports the end of the thread, and the reason.
 struct ExitNotice {
     to: Sender<String>,
     why: Option<String>,
@@ -132,7 +134,7 @@ impl Drop for ExitNotice {
     fn drop(&mut self) {
         let panicked = || thread::panicking().then(|| panicked(WHOSE).to_string());
         if let Some(why) = self.why.take().or_else(panicked) {
-            // Nobody may want to know.
+            // The receiver may be gone.
             let _ = self.to.send(why);
         }
     }
@@ -171,8 +173,8 @@ impl Run {
         Ok(Store { handle, worker: Some(worker), failure: Some(failure) })
     }
 
-    /// (The exit notice goes before all else, also if this panics: of arguments the last is dropped
-    /// first.)
+    /// Runs the store to its end. The exit notice comes before everything else, even after a panic:
+    /// the last argument is dropped first.
     fn live(mut self, mut exit_notice: ExitNotice) -> io::Result<ShutDown> {
         let outcome = self.run();
         self.errors.end(Instant::now());
@@ -190,7 +192,7 @@ impl Run {
     fn run(&mut self) -> io::Result<()> {
         let mut clock = Clock::new(Instant::now());
         let mut done = Vec::new();
-        let mut told_at = None;
+        let mut clock_set_at = None;
         loop {
             self.take_messages();
             let (taps, now) = (std::mem::take(&mut self.taps), self.now);
@@ -200,23 +202,23 @@ impl Run {
                 self.replies.send();
                 return Ok(());
             }
-            // (A piece of what is left, and then whatever has come meanwhile.)
+            // One piece of background work, and then the messages that have arrived.
             let has_more = self.engine.has_more_to_do();
-            let goes_on = has_more || self.hears_more();
-            // With what is answered in a moment it goes out together.
+            let more_to_do = has_more || self.has_messages();
+            // Replies wait for completions that are there already, so that all go out together.
             if has_more || !self.ring.has_finished() {
                 self.replies.send();
             }
-            let patience = if goes_on { Duration::ZERO } else { TICK };
+            let patience = if more_to_do { Duration::ZERO } else { TICK };
             self.ring.wait(patience)?;
-            self.inbox.bell.end_sleep();
-            // Before completions are reported: what they took is counted to now.
+            self.inbox.waker.end_sleep();
+            // Before completions are reported, so that their time is counted up to now.
             let stood_still = clock.look(Instant::now());
             let now = clock.ran();
             self.now = now.into();
             self.engine.tick(self.now);
-            if stood_still || told_at.is_none_or(|at| now - at >= CLOCK_EVERY) {
-                told_at = Some(now);
+            if stood_still || clock_set_at.is_none_or(|at| now - at >= CLOCK_EVERY) {
+                clock_set_at = Some(now);
                 self.engine.set_time_of_day(now.into(), clock::time_of_day());
             }
             self.finished(&mut done)?;
@@ -229,14 +231,14 @@ impl Run {
         self.medium.as_ref().map_or(Ok(()), |medium| medium.done(done))
     }
 
-    /// The engine is told whether I/O was done. Why it was not, others are told.
+    /// Reports completions to the engine, and the reasons of failures to the error log.
     fn report(&mut self, done: &mut Vec<Done>) {
         let now = Instant::now();
         for Done { id, result, buffers } in done.drain(..) {
             let bytes = buffers.len() * PAGE_BYTES;
             self.measured.done(id, buffers.len(), result.is_ok(), now);
-            let told = result.as_ref().map(|()| bytes).map_err(|_| Failed);
-            self.engine.done(id, told, buffers);
+            let result_bytes = result.as_ref().map(|()| bytes).map_err(|_| Failed);
+            self.engine.done(id, result_bytes, buffers);
             if let Err(error) = result {
                 let follows = self.follows(&error.operation);
                 self.errors.add(&error, &follows, now);
@@ -245,7 +247,7 @@ impl Run {
         self.errors.tick(now);
     }
 
-    /// What the engine does after an error, as far as it says so.
+    /// What the engine does after this error, for the log.
     fn follows(&self, failed: &Operation) -> String {
         let of_disk = failed.device == shingle_engine::Device::Disk && failed.kind != Kind::Read;
         match self.engine.destage_pause() {
@@ -260,33 +262,34 @@ impl Run {
         }
     }
 
-    /// Whether something was said since it looked last; if not, it is woken by what is said from now on.
-    fn hears_more(&mut self) -> bool {
-        self.inbox.bell.begin_sleep();
+    /// Whether messages have arrived since the last check. If not, later ones wake the thread.
+    fn has_messages(&mut self) -> bool {
+        self.inbox.waker.begin_sleep();
         self.take_messages()
     }
 
-    /// Returns whether there were any.
+    /// Takes all messages. Returns whether there were any.
     fn take_messages(&mut self) -> bool {
         let mut some = false;
-        // Operators do not wait until a client's turn has come: that may depend on a slow disk.
-        while let Ok(order) = self.inbox.orders.try_recv() {
+        // Admin commands do not wait behind requests, which may depend on a slow disk.
+        while let Ok(command) = self.inbox.admin.try_recv() {
             self.replies.send();
-            self.carry_out_order(order);
+            self.carry_out_admin(command);
             some = true;
         }
         while self.engine.accepts() {
-            match self.inbox.questions.try_recv() {
-                // It is answered at once, and may take milliseconds: who asks one after the other must not hold up I/O.
-                Ok(question @ Question::Dirty(..)) => {
+            match self.inbox.requests.try_recv() {
+                // The answer is immediate, but may take milliseconds: a client that asks repeatedly
+                // must not delay I/O.
+                Ok(request @ ClientRequest::Dirty(..)) => {
                     self.replies.send();
-                    self.take_question(question);
+                    self.take_request(request);
                     return true;
                 }
-                Ok(question) => self.take_question(question),
+                Ok(request) => self.take_request(request),
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => {
-                    self.carry_out_order(Order::ShutDown);
+                    self.carry_out_admin(AdminCommand::ShutDown);
                     break;
                 }
             }
@@ -295,74 +298,75 @@ impl Run {
         some
     }
 
-    fn take_question(&mut self, question: Question) {
-        match question {
-            Question::Command(mut command, answer) => {
+    fn take_request(&mut self, request: ClientRequest) {
+        match request {
+            ClientRequest::Command(mut command, answer) => {
                 for tap in &mut self.taps {
-                    tap.sees(&command, self.now);
+                    tap.record(&command, self.now);
                 }
-                command.id = self.replies.expect(answer);
+                command.id = self.replies.register(answer);
                 self.engine.submit(command);
             }
-            Question::Opened(connection) => self.engine.opened(connection),
-            Question::Closed(connection) => self.engine.closed(connection),
-            Question::Dirty(first, blocks, answer) => {
+            ClientRequest::Opened(connection) => self.engine.opened(connection),
+            ClientRequest::Closed(connection) => self.engine.closed(connection),
+            ClientRequest::Dirty(first, blocks, answer) => {
                 answer(self.engine.dirty_runs(first, blocks));
             }
         }
     }
 
-    fn carry_out_order(&mut self, order: Order) {
-        match order {
-            Order::SetMode(mode) => self.engine.set_mode(mode),
-            // (Who sends one has made it for this store.)
-            Order::SetCache(cache) => drop(self.engine.set_cache(cache)),
-            Order::Drain(true) => {
+    fn carry_out_admin(&mut self, command: AdminCommand) {
+        match command {
+            AdminCommand::SetMode(mode) => self.engine.set_mode(mode),
+            // The caller has made the cache for this store.
+            AdminCommand::SetCache(cache) => drop(self.engine.set_cache(cache)),
+            AdminCommand::Drain(true) => {
                 self.drains += 1;
                 self.engine.drain();
             }
-            Order::Drain(false) => {
-                // (Others may wait for it still.)
+            AdminCommand::Drain(false) => {
+                // Other callers may still want it.
                 self.drains = self.drains.saturating_sub(1);
                 if self.drains == 0 {
                     self.engine.keep_dirty();
                 }
             }
-            Order::SetSettings(text) => self.engine.set_settings(text),
-            Order::Status(sender) => drop(sender.send(self.engine.status())),
-            Order::Measure(sender) => {
+            AdminCommand::SetSettings(text) => self.engine.set_settings(text),
+            AdminCommand::Status(sender) => drop(sender.send(self.engine.status())),
+            AdminCommand::Measure(sender) => {
                 drop(sender.send((self.engine.status(), self.measured.now(Instant::now()))));
             }
-            Order::SetLimits(limits) => self.engine.set_limits(limits),
-            Order::SetTellsTrims(tells) => self.engine.set_tells_trims(tells),
-            Order::TakeSsdOut { forgets_lost } => self.engine.take_ssd_out(forgets_lost),
-            Order::KeepSsdIn(sender) => drop(sender.send(self.engine.keep_ssd_in())),
-            Order::AbandonSsd => self.engine.abandon_ssd(),
-            Order::PutSsdIn(pair, sender) => {
+            AdminCommand::SetLimits(limits) => self.engine.set_limits(limits),
+            AdminCommand::SetTellsTrims(tells) => self.engine.set_tells_trims(tells),
+            AdminCommand::TakeSsdOut { forgets_lost } => self.engine.take_ssd_out(forgets_lost),
+            AdminCommand::KeepSsdIn(sender) => drop(sender.send(self.engine.keep_ssd_in())),
+            AdminCommand::AbandonSsd => self.engine.abandon_ssd(),
+            AdminCommand::PutSsdIn(pair, sender) => {
                 let (ssd, new) = *pair;
                 drop(sender.send(self.put_ssd_in(ssd, new)));
             }
-            Order::GrowDisk(blocks, cache, sender) => {
+            AdminCommand::GrowDisk(blocks, cache, sender) => {
                 drop(sender.send(self.grow_disk(blocks, cache)));
             }
-            Order::LeaveMark(mark, sender) => {
+            AdminCommand::LeaveMark(mark, sender) => {
                 let left = self.devices.1.leave_mark(&mark);
                 drop(sender.send(left.map(drop).map_err(StoreError::from)));
             }
-            Order::Watch(to) => self.taps.push(Tap::new(to)),
-            Order::Share(sender) => drop(sender.send(self.share())),
-            Order::ShutDown => {
+            AdminCommand::Watch(to) => self.taps.push(Tap::new(to)),
+            AdminCommand::Share(sender) => drop(sender.send(self.share())),
+            AdminCommand::ShutDown => {
                 self.ended = true;
                 self.engine.shut_down();
             }
-            Order::ShutDownForGood => {
+            AdminCommand::ShutDownForGood => {
                 self.ended = true;
                 self.engine.shut_down_for_good();
             }
         }
     }
 
-    /// (None of its I/O is under way, and none is begun before the ring has the new one.)
+    /// None of the old SSD's I/O is in flight, and none is submitted before the ring has the new
+    /// one.
     fn put_ssd_in(&mut self, ssd: Device, new: NewSsd) -> Result<Device, StoreError> {
         if self.engine.ssd_state() != SsdState::Out {
             return Err(OpenError::NotOut.into());
@@ -381,7 +385,8 @@ impl Run {
             let path = disk.path().to_owned();
             return Err(DeviceError::Size { path, found: has, needed: wants }.into());
         }
-        // (A power cut may take back the new size of a file, and a cache whose disk is smaller than it says is refused.)
+        // A power cut may undo the growth of a file, and a cache is refused if its disk is smaller
+        // than recorded.
         disk.device().map_or(Ok(()), Device::flush)?;
         self.engine.grow_disk(blocks, cache)?;
         disk.grow(wants);
@@ -411,6 +416,6 @@ impl Run {
                 _ => self.ring.begin(io),
             }
         }
-        self.replies.give(&mut self.effects.replies);
+        self.replies.deliver(&mut self.effects.replies);
     }
 }

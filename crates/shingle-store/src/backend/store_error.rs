@@ -1,4 +1,4 @@
-//! Why there is no store.
+//! The errors of opening a store.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,48 +12,49 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// A file or device.
+    /// A file or device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// A zoned disk.
+    /// A zoned disk cannot be opened.
     #[error(transparent)]
     Zoned(#[from] shingle_zoned::OpenError),
-    /// Its map.
+    /// The map of a zoned disk cannot be used.
     #[error(transparent)]
     Translated(#[from] shingle_translated::OpenError),
-    /// What stands on the SSD.
+    /// The cache on the SSD cannot be recovered.
     #[error("cannot use the cache on {path}: {error}")]
     Recover {
         /// The SSD.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: RecoverError<io::Error>,
     },
-    /// The SSD cannot be told that the disk is about to change.
+    /// The superblock cannot be written before the disk changes.
     #[error("{error}; with --trust-disk, `export` writes to the disk what can still be read there")]
     Superblock {
-        /// Why.
+        /// The reason.
         error: DeviceError,
     },
-    /// The disk does not take the mark of its cache: an older copy of that would not be noticed.
+    /// The disk does not take the mark of its cache: an older copy of the cache would not be
+    /// noticed.
     #[error("{error}; --trust-disk uses it nevertheless")]
     Mark {
-        /// Why.
+        /// The reason.
         error: DeviceError,
     },
-    /// The cache and the SSD do not fit.
+    /// The cache and the SSD do not fit together.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The policy.
+    /// The policy cannot be used.
     #[error("{0}")]
     Policy(String),
-    /// No io_uring.
+    /// There is no io_uring.
     #[error("this system does not allow io_uring ({0}): see sysctl kernel.io_uring_disabled")]
     Ring(io::Error),
-    /// It is not there any more.
+    /// The store has ended.
     #[error("the store has ended")]
     Ended,
-    /// No thread, or no doorbell.
+    /// The thread or its doorbell cannot be made.
     #[error("cannot start the store: {0}")]
     Start(io::Error),
 }

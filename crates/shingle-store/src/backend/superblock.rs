@@ -1,4 +1,4 @@
-//! Where the superblocks of a cache stand.
+//! The superblock pages of an SSD.
 
 use shingle_device::{Device, DeviceError};
 use shingle_engine::format::layout::{Copy, SUPERBLOCKS};
@@ -6,7 +6,7 @@ use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Page};
 use shingle_engine::recover::Pages;
 
-/// What stands where the superblocks of a cache would be.
+/// Reads the pages where the superblocks of a cache would be.
 pub(crate) fn superblock_pages<P: Pages>(
     ssd: &mut P,
 ) -> Result<[Page; SUPERBLOCKS as usize], P::Error> {
@@ -15,7 +15,7 @@ pub(crate) fn superblock_pages<P: Pages>(
     Ok(copies)
 }
 
-/// Writes `page` where the superblocks of a cache are: none stands there any more.
+/// Overwrites both superblock pages with `page`.
 pub(crate) fn write_over_superblocks(ssd: &Device, page: &Page) -> Result<(), DeviceError> {
     for copy in Copy::BOTH {
         ssd.write(copy.superblock_page(), page)?;
@@ -23,9 +23,9 @@ pub(crate) fn write_over_superblocks(ssd: &Device, page: &Page) -> Result<(), De
     ssd.flush()
 }
 
-/// What an SSD lacks that was cut short is not to be told as damage.
+/// Checks that the SSD was not cut short, so that missing parts are not reported as damage.
 pub(crate) fn must_be_whole(ssd: &Device) -> Result<(), DeviceError> {
-    // (What cannot be read, and what is no superblock, recovery tells.)
+    // Recovery reports an SSD that cannot be read, and pages that are no superblock.
     let copies = superblock_pages(&mut { ssd }).ok();
     match copies.and_then(|copies| Superblock::newer(&copies).ok()) {
         Some(superblock) => ssd.must_reach(superblock.ssd_bytes),

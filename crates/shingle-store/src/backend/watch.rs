@@ -1,5 +1,6 @@
-//! How a disk is doing that may not answer at once: a zoned disk tells between works, and cleaning a zone takes
-//! seconds. Whoever asks gets what was told last, then, and how fast works get on, which can be seen without asking them.
+//! The status of a disk that may not answer at once: a zoned disk answers between operations, and
+//! cleaning a zone takes seconds. Meanwhile callers get the last answer, and the pace of
+//! operations, which is observed without asking.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,17 +9,17 @@ use std::time::{Duration, Instant};
 
 use shingle_translated::{LiveDisk, Pace, Progress, Status};
 
-/// An answer that takes longer is one for the next who asks.
+/// How long a caller waits. A later answer is for the next caller.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Says how a disk is doing. Clones ask the same disk.
+/// The status of one disk. Clones ask the same disk.
 #[derive(Clone)]
 pub struct Watch(Arc<Shared>);
 
 struct Shared {
-    /// What was seen of its works lately.
+    /// The recent progress of operations.
     seen: Mutex<Seen>,
-    /// It may take as long as it likes.
+    /// Asks the disk. May take long.
     ask: Box<dyn Fn() -> Option<Status> + Send + Sync>,
     last: Mutex<Last>,
     told: Condvar,
@@ -27,8 +28,8 @@ struct Shared {
 #[derive(Default)]
 struct Last {
     status: Option<Status>,
-    /// Somebody waits for an answer.
-    asks: bool,
+    /// A thread is waiting for an answer.
+    asking: bool,
 }
 
 impl Shared {
@@ -42,7 +43,7 @@ impl Shared {
 
     fn put(&self, status: Option<Status>) {
         let mut last = self.last();
-        last.asks = false;
+        last.asking = false;
         if status.is_some() {
             last.status = status;
         }
@@ -51,7 +52,7 @@ impl Shared {
     }
 }
 
-/// How often it is looked at, and for how long that is remembered.
+/// How often progress is observed, and how long it is kept.
 const EVERY: Duration = Duration::from_secs(1);
 const SPAN: Duration = Duration::from_secs(10);
 
@@ -85,7 +86,7 @@ impl Seen {
 }
 
 impl Watch {
-    /// Watches a disk as long as that is used.
+    /// Watches a disk as long as it is in use.
     #[must_use]
     pub fn over(live: &Arc<LiveDisk>) -> Watch {
         let weak = Arc::downgrade(live);
@@ -103,29 +104,29 @@ impl Watch {
                 thread::sleep(EVERY);
             }
         };
-        // (Without a thread the status does not tell.)
+        // Without a thread the status has no pace.
         let _ = thread::Builder::new().name("shingle-watch-pace".to_owned()).spawn(look);
         watch
     }
 
-    /// What `ask` tells; nothing when the disk is not used any more.
+    /// Watches by calling `ask`, which returns `None` when the disk is not in use any more.
     fn new(ask: impl Fn() -> Option<Status> + Send + Sync + 'static) -> Watch {
         let (seen, last, told) = (Mutex::default(), Mutex::default(), Condvar::new());
         Watch(Arc::new(Shared { seen, ask: Box::new(ask), last, told }))
     }
 
-    /// How it is now, or was when it was asked last; nothing if it has not told yet.
+    /// The current status, or the last known one; `None` if there is none yet.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         let mut last = self.0.last();
-        if !last.asks {
+        if !last.asking {
             let shared = self.0.clone();
             let ask = move || shared.put((shared.ask)());
             let thread = thread::Builder::new().name("shingle-watch-disk".to_owned());
-            // (Without a thread it is as if it did not answer.)
-            last.asks = thread.spawn(ask).is_ok();
+            // Without a thread it is as if the disk did not answer.
+            last.asking = thread.spawn(ask).is_ok();
         }
-        let waited = self.0.told.wait_timeout_while(last, PATIENCE, |last| last.asks);
+        let waited = self.0.told.wait_timeout_while(last, PATIENCE, |last| last.asking);
         let status = waited.unwrap_or_else(PoisonError::into_inner).0.status.clone();
         let pace = self.0.seen().pace(Instant::now());
         status.map(|status| Status { pace, ..status })
@@ -145,7 +146,7 @@ mod tests {
         let told = |blocks| Status { blocks, ..Status::default() };
         to.send(told(7)).expect("heard");
         assert_eq!(watch.status(), Some(told(7)));
-        // It is busy: whoever asks is told the last, and nobody else is sent to ask.
+        // The disk is busy: callers get the last answer, and no further thread is started.
         assert_eq!([watch.status(), watch.status()], [Some(told(7)), Some(told(7))]);
         to.send(told(8)).expect("heard");
         while watch.status() != Some(told(8)) {}

@@ -1,9 +1,10 @@
-//! A zoned disk as the disk of a cache: a translation makes it one that is written anywhere
+//! A zoned disk as the disk of a cache: a translation makes it writable anywhere
 //! (`shingle-translated`).
 //!
-//! Its map has a name, another one after each format. That is the first half of its fingerprint, and stands on the
-//! SSD also while the cache is in use, so another disk is noticed at any time. The second half is of samples, as of
-//! other disks. Which cache used it last stands in the map, too: so an older copy of a cache is noticed wherever the disk is.
+//! Its map has a name, which each format changes. The name is the first half of the fingerprint,
+//! and the superblock has it even while the cache is in use, so another disk is noticed at any
+//! time. The second half is of samples, as for other disks. The map also records which cache used
+//! it last, so an older copy of a cache is noticed wherever the disk is.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ use super::disk::{Disk, DiskName};
 use super::store_error::StoreError;
 use super::watch::Watch;
 
-/// Opens whatever is named: a file or block device, or a zoned disk with a map.
+/// Opens a disk: a file or block device, or a zoned disk with a map.
 ///
 /// # Errors
 /// If it is in use, cannot be read, or is a zoned disk without a map or with a damaged one.
@@ -50,7 +51,7 @@ fn opened(device: Device) -> Result<Box<dyn Disk>, StoreError> {
     Ok(Box::new(TranslatedDisk { live: Arc::new(live), path }))
 }
 
-/// Opens SSD and disk of a cache to look at them: nothing is changed, though the disk be a zoned one.
+/// Opens SSD and disk of a cache for inspection: nothing is changed, not even on a zoned disk.
 ///
 /// # Errors
 /// As [`open_pair`].
@@ -70,7 +71,7 @@ pub fn look_at_pair(ssd: &Path, disk: &Path) -> Result<(Device, Box<dyn Disk>), 
     Ok((ssd, Box::new(LookedAt { device: disk, bytes, name: uuid.into_bytes(), mark })))
 }
 
-/// The cache that a zoned disk belongs to, as far as its map can be read.
+/// The cache that a zoned disk belongs to, if its map can be read.
 pub(crate) fn zoned_cache(device: &Device) -> Option<Uuid> {
     if !shingle_zoned::is_zoned(device).ok()? {
         return None;
@@ -82,7 +83,7 @@ pub(crate) fn zoned_cache(device: &Device) -> Option<Uuid> {
 /// A zoned disk of which only the map is read.
 #[derive(Debug)]
 struct LookedAt {
-    /// Ours alone meanwhile.
+    /// Locked by this process.
     device: Device,
     bytes: u64,
     name: DiskName,

@@ -1,4 +1,4 @@
-//! I/O of SSD and disk: what is under way, and what was done.
+//! I/O of SSD and disk: in flight, and done.
 
 use std::time::{Duration, Instant};
 
@@ -13,15 +13,15 @@ use super::Histogram;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DeviceTotals {
-    /// How long reads took, those that failed too.
+    /// The times of reads, including failed ones.
     pub reads: Histogram,
-    /// Likewise writes.
+    /// The times of writes, including failed ones.
     pub writes: Histogram,
-    /// Likewise flushes.
+    /// The times of flushes, including failed ones.
     pub flushes: Histogram,
-    /// Bytes that were read.
+    /// Bytes read.
     pub read_bytes: u64,
-    /// Bytes that were written: of the SSD with journal and tables.
+    /// Bytes written; on the SSD including journal and tables.
     pub written_bytes: u64,
 }
 
@@ -37,21 +37,22 @@ impl DeviceTotals {
     }
 }
 
-/// What one device is doing: busy if the oldest is young, stuck if it is old.
+/// The I/O in flight of one device. The device is busy if the oldest is young, and stuck if it is
+/// old.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct IosNow {
-    /// I/Os under way.
+    /// The number of I/Os in flight.
     pub under_way: u64,
-    /// For how long the oldest of them is; zero if there is none.
+    /// The age of the oldest; zero if there is none.
     pub oldest_ns: u64,
 }
 
 impl IosNow {
-    /// A device that is busy answers sooner.
+    /// A device that works answers sooner.
     const PATIENCE: Duration = Duration::from_secs(10);
 
-    /// For how long it has not answered, if that is long.
+    /// How long it has not answered, if that is long.
     #[must_use]
     pub fn silent_for(&self) -> Option<Duration> {
         let oldest = Duration::from_nanos(self.oldest_ns);
@@ -59,15 +60,15 @@ impl IosNow {
     }
 }
 
-/// What both are doing.
+/// What both devices are doing.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct DevicesNow {
-    /// Of the SSD and of the disk, what they have done since the start.
+    /// What SSD and disk have done since the start.
     pub totals: [DeviceTotals; 2],
-    /// And what they are doing.
+    /// Their I/O in flight.
     pub now: [IosNow; 2],
-    /// Blocks a second that the disk takes while it writes, as in the last minute of writing; nothing if it has not
-    /// written for long enough.
+    /// Blocks a second that the disk takes while it writes, over the last minute of writing; `None`
+    /// if it has not written long enough.
     pub destage_rate: Option<f64>,
 }
 
@@ -81,7 +82,7 @@ struct UnderWay {
     since: Instant,
 }
 
-/// The measuring itself, on the store's thread.
+/// Measures the devices, on the store's thread.
 #[derive(Default)]
 pub(crate) struct Devices {
     under_way: HashMap<IoId, UnderWay>,
@@ -113,7 +114,7 @@ impl Devices {
                 totals.written_bytes += bytes;
             }
             Kind::Flush => totals.flushes.add(took),
-            // (Advice, which nobody waits for.)
+            // A trim is advice: nothing waits for it.
             Kind::Trim(_) => {}
         }
         if (device, kind) == (Device::Disk, Kind::Write) {
@@ -124,7 +125,7 @@ impl Devices {
 
     pub(crate) fn now(&self, now: Instant) -> DevicesNow {
         let mut ios = [IosNow::default(); 2];
-        // (Sums and maxima: the order does not matter.)
+        // Sums and maxima: the order does not matter.
         #[allow(clippy::iter_over_hash_type)]
         for UnderWay { device, since, .. } in self.under_way.values() {
             let ios = &mut ios[place(*device)];
@@ -136,21 +137,21 @@ impl Devices {
     }
 }
 
-/// How fast the disk takes blocks, over the time in which it has any to write. What is older than a minute of
-/// such time hardly counts: a disk that first takes writes into a buffer is slower later.
+/// The write rate of the disk, over the time in which it has blocks to write. Only about the last
+/// minute of such time counts: a disk that first takes writes into a buffer becomes slower later.
 #[derive(Default)]
 struct Writing {
     under_way: u64,
-    /// Time up to here is counted.
+    /// Time is counted up to here.
     counted: Option<Instant>,
     busy_s: f64,
     blocks: f64,
 }
 
 impl Writing {
-    /// Older time fades within so much.
+    /// The time in which older values fade.
     const MEMORY_S: f64 = 60.0;
-    /// With less nothing is said.
+    /// With less time than this there is no rate.
     const ENOUGH_S: f64 = 0.1;
 
     fn begin(&mut self, now: Instant) {
@@ -203,7 +204,7 @@ mod tests {
         assert_eq!((ssd.reads.count(), ssd.read_bytes), (1, 0), "it failed");
         assert_eq!((disk.writes.count(), disk.written_bytes), (1, 32_768));
         assert_eq!((disk.flushes.count(), disk.writes.sum_ns), (1, 40_000_000));
-        // One that nobody has begun is no reason to fall over.
+        // The completion of an unknown I/O must not panic.
         devices.done(IoId(9), 1, true, at(60));
     }
 
@@ -217,12 +218,12 @@ mod tests {
         };
         write(&mut devices, 1, 0, 50);
         assert_eq!(devices.now(begun).destage_rate, None, "too little to tell");
-        // Idle for an hour, which does not count.
+        // An idle hour does not count.
         write(&mut devices, 2, 3_600_000, 3_600_050);
         write(&mut devices, 3, 7_200_000, 7_200_050);
         let rate = devices.now(begun).destage_rate.expect("enough");
         assert!((rate - 2_000.0).abs() < 5.0, "{rate}");
-        // From then on it is ten times slower.
+        // From here on the disk is ten times slower.
         for id in 0..600 {
             let from = 8_000_000 + id * 1_000;
             write(&mut devices, 10 + id, from, from + 500);

@@ -1,4 +1,4 @@
-//! Times, counted by how long they took.
+//! Histograms of times.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Upper bounds of buckets, in microseconds: from a hit in the memory of an SSD to a disk that hangs.
+/// The upper bounds of the buckets, in microseconds: from a hit in the memory of an SSD to a disk
+/// that hangs.
 pub const BOUNDS_US: [u64; 20] = [
     20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000,
     1_000_000, 2_000_000, 5_000_000, 10_000_000, 30_000_000, 60_000_000,
@@ -23,29 +24,29 @@ fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// How many of which length, and how long all of them took.
+/// The number of times in each bucket, and their sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Histogram {
-    /// Of each bucket by itself, the last for what is longer than all bounds.
+    /// The count of each bucket. The last one is for times above all bounds.
     pub buckets: [u64; BUCKETS],
-    /// All times together.
+    /// The sum of all times.
     pub sum_ns: u64,
 }
 
 impl Histogram {
-    /// One more.
+    /// Adds a time.
     pub fn add(&mut self, time: Duration) {
         self.buckets[bucket(time)] += 1;
         self.sum_ns = self.sum_ns.saturating_add(nanos(time));
     }
 
-    /// How many.
+    /// The number of times.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.buckets.iter().sum()
     }
 
-    /// Both together.
+    /// The sum of both histograms.
     #[must_use]
     pub fn plus(mut self, other: &Histogram) -> Histogram {
         self.buckets.iter_mut().zip(other.buckets).for_each(|(one, other)| *one += other);
@@ -53,7 +54,7 @@ impl Histogram {
         self
     }
 
-    /// What has come since `before`, of the same counts.
+    /// The difference to an earlier state of the same histogram.
     #[must_use]
     pub fn since(mut self, before: &Histogram) -> Histogram {
         let less = |(one, before): (&mut u64, u64)| *one = one.saturating_sub(before);
@@ -62,7 +63,7 @@ impl Histogram {
         self
     }
 
-    /// How long so large a share has taken at most. Nothing if there are none.
+    /// The time that this share of all times does not exceed; `None` if there are none.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<Quantile> {
         let count = self.count();
@@ -82,12 +83,12 @@ impl Histogram {
     }
 }
 
-/// How long a share of times is, as far as buckets tell.
+/// A quantile, as precise as the buckets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Quantile {
-    /// No longer than this bound of a bucket.
+    /// At most this bound of a bucket.
     AtMost(Duration),
-    /// Longer than this, the last of all bounds.
+    /// More than this, the last of all bounds.
     Beyond(Duration),
 }
 
@@ -100,7 +101,7 @@ impl fmt::Display for Quantile {
     }
 }
 
-/// The same, that many threads add to.
+/// A histogram that many threads add to.
 #[derive(Debug, Default)]
 pub(crate) struct SharedHistogram {
     buckets: [AtomicU64; BUCKETS],
@@ -151,7 +152,7 @@ mod tests {
         assert_eq!(shown(&histogram, 0.5), "≤ 200µs");
         assert_eq!(shown(&histogram, 0.99), "≤ 200µs");
         assert_eq!(shown(&histogram, 0.999), "≤ 5ms");
-        // As of a disk that hangs.
+        // As with a disk that hangs.
         histogram.add(Duration::from_secs(100));
         assert_eq!(shown(&histogram, 1.0), "> 60s");
     }

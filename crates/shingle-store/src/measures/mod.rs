@@ -1,5 +1,5 @@
-//! What is measured while a cache is served: how long requests and I/O take, how much is read and written, and how
-//! fast the disk takes what is destaged. Its sums go on over restarts ([`saved`]).
+//! Measurements of a served cache: how long requests and I/O take, how much is read and written,
+//! and how fast the disk takes destages. Sums continue over restarts ([`saved`]).
 
 mod devices;
 mod histogram;

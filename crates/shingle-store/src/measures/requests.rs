@@ -1,4 +1,4 @@
-//! Requests of clients, from when a connection gives them in until they are answered.
+//! Requests of clients, from their submission by a connection to the reply.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use shingle_engine::CommandOp;
 
 use super::{Histogram, SharedHistogram};
 
-/// Kinds of requests, in the order of [`RequestTotals`].
+/// The kinds of requests, in the order of [`RequestTotals`].
 pub const KINDS: [&str; 5] = ["read", "write", "trim", "write_zeroes", "flush"];
 
 fn place(op: CommandOp) -> usize {
@@ -21,15 +21,15 @@ fn place(op: CommandOp) -> usize {
     }
 }
 
-/// What was asked of one kind.
+/// The requests of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RequestTotals {
-    /// How long answers took.
+    /// The response times.
     pub times: Histogram,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub bytes: u64,
-    /// Answers that were errors.
+    /// Replies that were errors.
     pub errors: u64,
 }
 
@@ -50,7 +50,7 @@ struct Kind {
     errors: AtomicU64,
 }
 
-/// The measuring itself, on the threads of connections.
+/// Measures requests, on the threads of connections.
 #[derive(Debug, Default)]
 pub(crate) struct Requests([Kind; KINDS.len()]);
 

@@ -1,8 +1,9 @@
-//! Where sums go on over restarts: a file for each cache, `UUID.json`, in a folder of the machine. They are about
-//! the service and not about the data, so the format of the SSD knows nothing of them.
+//! Where sums are kept over restarts: a file for each cache, `UUID.json`, in a folder of the
+//! machine. They describe the service and not the data, so they are not part of the format of the
+//! SSD.
 //!
-//! What is told was saved before. So a sum never becomes smaller, whatever the process dies of: what a crash loses
-//! is what was counted since somebody asked last, or since the last minute.
+//! Sums are saved before they are reported, so a reported sum never becomes smaller, however the
+//! process ends. A crash loses what was counted since the last report, or in the last minute.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -27,10 +28,10 @@ struct Saved {
 pub struct Place(PathBuf);
 
 impl Place {
-    /// In `folder`, which is made.
+    /// The file of `cache` in `folder`, which is created if needed.
     ///
     /// # Errors
-    /// If it cannot be.
+    /// If the folder cannot be created.
     pub fn new(folder: &Path, cache: Uuid) -> io::Result<Place> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         Ok(Place(folder.join(format!("{cache}.json"))))
@@ -42,10 +43,10 @@ impl Place {
         &self.0
     }
 
-    /// What was saved last; zeros if nothing was.
+    /// Reads the saved sums; zeros if there are none.
     ///
     /// # Errors
-    /// If it cannot be read, or is nothing that was saved.
+    /// If the file cannot be read, or has no valid content.
     pub fn read(&self) -> io::Result<Totals> {
         let bytes = match fs::read(&self.0) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Totals::default()),
@@ -58,10 +59,10 @@ impl Place {
         }
     }
 
-    /// Saves sums; when this is done they are safe.
+    /// Saves sums durably.
     ///
     /// # Errors
-    /// If they are not.
+    /// If they cannot be saved.
     pub fn write(&self, totals: &Totals) -> io::Result<()> {
         let saved = Saved { schema: SCHEMA.to_owned(), totals: totals.clone() };
         let partial = self.0.with_extension("json.partial");
@@ -69,7 +70,7 @@ impl Place {
         file.write_all(&serde_json::to_vec(&saved)?)?;
         file.sync_data()?;
         fs::rename(&partial, &self.0)?;
-        // The name, too.
+        // Makes the name of the file durable, too.
         self.0.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
     }
 }
@@ -86,7 +87,7 @@ mod tests {
         let totals = Totals { starts: 3, ..Totals::default() };
         place.write(&totals).expect("saved");
         assert_eq!(place.read().expect("read"), totals);
-        // Of a later version, with more in it; and of an earlier one, with less.
+        // Files of a later version, with more fields, and of an earlier one, with fewer.
         for (text, starts) in [
             (r#"{"schema":"shingle.counters/1","totals":{"starts":5,"new":{}}}"#, Some(5)),
             (r#"{"schema":"shingle.counters/1","totals":{}}"#, Some(0)),

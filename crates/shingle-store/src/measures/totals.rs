@@ -1,34 +1,34 @@
-//! All that is measured of a cache: sums that go on over restarts, and how things are now.
+//! All measurements of a cache: sums that continue over restarts, and the current state.
 
 use serde::{Deserialize, Serialize};
 use shingle_engine::{BandCounts, Counts, ErrorCounts};
 
 use super::{DeviceTotals, IosNow, KINDS, RequestTotals};
 
-/// Sums since the cache was first served where counters are kept; without such a place since the start of the
-/// process.
+/// Sums since the cache was first served with counters kept; without a place for them, since the
+/// start of the process.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Totals {
-    /// Starts of processes that served it, this one among them.
+    /// Starts of processes that served it, including this one.
     pub starts: u64,
-    /// Of clients, by [`KINDS`].
+    /// Requests of clients, by [`KINDS`].
     pub requests: [RequestTotals; KINDS.len()],
-    /// Of SSD and disk.
+    /// I/O of SSD and disk.
     pub devices: [DeviceTotals; 2],
-    /// Blocks of requests, by what became of them.
+    /// Counts of accesses.
     pub counts: Counts,
-    /// What went wrong. (What is no count says how things are.)
+    /// Counts of errors. Fields that are no counts show the current state.
     pub errors: ErrorCounts,
     /// Blocks destaged.
     pub destaged_blocks: u64,
-    /// Bands that were to be written whole.
+    /// Counts of bands written whole.
     pub bands: BandCounts,
-    /// Records given to the journal.
+    /// Records added to the journal.
     pub journal_records: u64,
     /// Commits of the journal.
     pub journal_commits: u64,
-    /// Of a zoned disk, what its translation has done.
+    /// What the translation of a zoned disk has done.
     pub zoned: ZonedTotals,
 }
 
@@ -36,16 +36,16 @@ pub struct Totals {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ZonedTotals {
-    /// Cleanings.
+    /// The number of cleanings.
     pub cleanings: u64,
-    /// Blocks that they moved.
+    /// Blocks that cleanings moved.
     pub cleaned_blocks: u64,
-    /// Blocks written by the host, into the buffer, into zones, and of the map.
+    /// Blocks written: by the host, into the buffer, into zones, and of the map.
     pub written: [u64; 4],
 }
 
 impl Totals {
-    /// Both together: `earlier` is what former processes have counted.
+    /// The sum of both: `earlier` are the sums of former processes.
     #[must_use]
     pub fn plus(&self, earlier: &Totals) -> Totals {
         let (now, then) = (self, earlier);
@@ -92,64 +92,64 @@ impl Totals {
     }
 }
 
-/// How things are.
+/// The current state.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Now {
-    /// Slots: blocks that fit.
+    /// The size of the cache in blocks.
     pub slots: u64,
-    /// Blocks cached that the disk does not have.
+    /// Dirty blocks in the cache.
     pub dirty_blocks: u64,
-    /// Blocks cached that it has, too.
+    /// Clean blocks in the cache.
     pub clean_blocks: u64,
-    /// Dirty blocks whose data is gone.
+    /// Dirty blocks whose data is lost.
     pub lost_blocks: u64,
-    /// For how long the oldest dirty block has been dirty, as far as this process knows.
+    /// The age of the oldest dirty block, as far as this process knows.
     pub oldest_dirty_ns: u64,
-    /// Dirty blocks that have been for a minute, an hour, a day.
+    /// Dirty blocks that are older than a minute, an hour, a day.
     pub dirty_older: [u64; 3],
-    /// Blocks on their way to the disk, or about to be.
+    /// Blocks that are being destaged, or about to be.
     pub destaging_blocks: u64,
-    /// The disk did not take what was destaged last.
+    /// Whether the disk did not take the last destage.
     pub destages_refused: bool,
-    /// How long it takes to write all that is dirty, at the pace of the last minute of writing; nothing if that is
-    /// not known.
+    /// The time to destage all dirty blocks, at the pace of the last minute of writing; `None` if
+    /// unknown.
     pub drain_seconds: Option<f64>,
-    /// What SSD and disk are doing.
+    /// The I/O in flight of SSD and disk.
     pub ios: [IosNow; 2],
-    /// Pages of the journal that a restart would read.
+    /// Pages of the journal in use, which a restart would read.
     pub journal_used_pages: u64,
-    /// Pages it has.
+    /// Pages of the journal in all.
     pub journal_pages: u64,
-    /// Clients connected.
+    /// Connected clients.
     pub connections: u64,
 }
 
-/// What is measured of a cache.
+/// The measurements of a cache.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Measures {
-    /// Name of the export.
+    /// The name of the export.
     pub export: String,
-    /// Name of the cache.
+    /// The UUID of the cache.
     pub uuid: String,
-    /// Paths.
+    /// The path of the SSD.
     pub ssd: String,
-    /// Likewise.
+    /// The path of the disk.
     pub disk: String,
-    /// Where the SSD is, for those who ask from another folder.
+    /// The absolute path of the SSD, for callers in another folder.
     pub ssd_place: String,
-    /// Name of the policy.
+    /// The name of the policy.
     pub policy: String,
-    /// Name of the mode.
+    /// The name of the mode.
     pub mode: String,
-    /// The store answers.
+    /// Whether the store answers.
     pub up: bool,
     /// Sums.
     pub totals: Totals,
-    /// How things are; as they were when it answered last, if it does not.
+    /// The current state, or the last known one if the store does not answer.
     pub now: Now,
-    /// Of a zoned disk, how it was when it told last.
+    /// The last known status of a zoned disk.
     pub zoned: Option<shingle_translated::Status>,
 }
 
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!((both.starts, both.destaged_blocks, both.counts.read_hits), (5, 8, 8));
         assert_eq!(both.requests[1].bytes, 30);
         assert!(!both.errors.ssd_failed, "that was before");
-        // None is forgotten: as JSON, every number of a sum with itself is twice as large.
+        // No field is forgotten: in JSON, every number of a sum with itself is doubled.
         fn doubled(one: &serde_json::Value, two: &serde_json::Value) {
             match (one, two) {
                 (serde_json::Value::Number(one), serde_json::Value::Number(two)) => {

@@ -1,4 +1,4 @@
-//! One cache of a process that serves: its store, and who answers its operators.
+//! One cache of a serving process: its store, and the thread that answers its operators.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use super::errors::ServeError;
 use super::export::Served;
 use super::leave;
 use super::notice::{Left, Notice, TellNotice};
-use super::operators::Leave;
+use super::operators::ServeCommand;
 use super::options::CacheOptions;
 use super::shared::{Devices, Shared};
 use super::status::{Recording, SCHEMA, Status};
@@ -34,15 +34,15 @@ use super::trust;
 use crate::backend::{Beside, Ready, Store, Tell};
 use crate::ublk;
 
-/// Makes who is told of everything that happens, of a cache with these settings, so many slots and a
-/// disk of so many blocks.
+/// Makes the observer of a cache with these settings, this number of slots and a disk of this
+/// number of blocks.
 pub type Record<'a> = &'a dyn Fn(&Settings, u32, u64) -> io::Result<Observer>;
 
-/// A cache that was opened and looked at. Nothing was changed.
+/// A cache that was opened and inspected. Nothing was changed.
 pub(super) struct Opened {
     options: CacheOptions,
     ready: Ready,
-    /// What may be wrong with the disk.
+    /// A warning about the disk.
     warning: Option<String>,
     settings: Settings,
     cache: Box<dyn CacheCore>,
@@ -74,20 +74,20 @@ impl Opened {
     }
 }
 
-/// What caches of one process have in common.
+/// What the caches of one process share.
 #[derive(Clone)]
 pub(super) struct Common {
     pub(super) registry: Registry,
     pub(super) server: Arc<Server>,
-    pub(super) leave: Sender<Leave>,
+    pub(super) commands: Sender<ServeCommand>,
     pub(super) tell: TellNotice,
     /// Where counters are kept over restarts.
     pub(super) counters: Option<PathBuf>,
-    /// How what is recorded is doing.
+    /// The state of the recording.
     pub(super) recording: Option<Arc<Mutex<Recording>>>,
 }
 
-/// A cache at work.
+/// A running cache.
 pub(super) struct Cache {
     pub(super) options: CacheOptions,
     store: Store,
@@ -97,7 +97,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Puts it into use; no client reaches it yet.
+    /// Puts the cache into use; no client reaches it yet.
     pub(super) fn begin(
         opened: Opened,
         record: Option<Record<'_>>,
@@ -113,7 +113,7 @@ impl Cache {
         config.tells_trims = settings.tells_trims(&common.registry, frees_trimmed)?;
         let watch = ready.disk().watch();
         let fingerprint_in_use = ready.disk().fingerprint_in_use();
-        // (A copy may have lost the room that was set aside for it.)
+        // The file may be a copy, which has lost the space reserved for it.
         let room = ready.ssd().reserve().err().map(|error| error.to_string());
         for line in larger(&ready)?.into_iter().chain(warning).chain(room) {
             (common.tell)(Notice::Remark(options.name.clone(), line));
@@ -124,14 +124,14 @@ impl Cache {
         let recorded = observer.is_some();
         let beside = Beside { observer, medium: None, tell: Some(tell) };
         let mut store = ready.start_with(cache, config, beside)?;
-        watch_failure(&mut store, uuid, common.leave.clone())?;
+        watch_failure(&mut store, uuid, common.commands.clone())?;
         let fixed = Status {
             schema: SCHEMA.to_owned(),
             served: true,
             export: options.name.clone(),
             uuid: uuid.to_string(),
             disk: options.disk.display().to_string(),
-            // (Those of the server come and go.)
+            // The addresses of the server change over time.
             addresses: options.ublk.iter().map(|it| it.path().display().to_string()).collect(),
             ..Status::default()
         };
@@ -155,7 +155,7 @@ impl Cache {
             uuid,
             devices: Mutex::new(Devices {
                 ssd: options.ssd.display().to_string(),
-                // (The start has written a superblock.)
+                // The start has written a superblock.
                 edition: superblock.edition + 1,
                 slots,
                 disk_blocks,
@@ -167,15 +167,15 @@ impl Cache {
             tell: common.tell.clone(),
         });
         let mut cache = Cache { options, store, control, shared, device: None };
-        cache.listen(common.leave.clone())?;
+        cache.listen(common.commands.clone())?;
         if let Some(number) = cache.options.ublk {
             let server::Served { export, minimum_block, .. } = cache.export();
-            let leave = common.leave.clone();
+            let commands = common.commands.clone();
             let gone = move || {
                 let why =
                     format!("{} is gone, and was not taken away here", number.path().display());
-                // If nobody listens it is leaving already.
-                let _ = leave.send(Leave::Failed(uuid, why));
+                // The receiver may be gone: the process is ending.
+                let _ = commands.send(ServeCommand::Failed(uuid, why));
             };
             cache.device = Some(ublk::Device::start(number, uuid, export, minimum_block, gone)?);
         }
@@ -186,7 +186,7 @@ impl Cache {
         self.shared.uuid
     }
 
-    /// As clients see it.
+    /// The export that clients see.
     pub(super) fn export(&self) -> server::Served {
         server::Served {
             name: self.options.name.clone(),
@@ -199,16 +199,17 @@ impl Cache {
         }
     }
 
-    /// A thread that answers operators, each in one of its own.
-    fn listen(&self, leave: Sender<Leave>) -> io::Result<()> {
+    /// Starts a thread that answers operators, each in a thread of its own.
+    fn listen(&self, commands: Sender<ServeCommand>) -> io::Result<()> {
         let shared = self.shared.clone();
-        control::listen(self.control.clone(), move |stream| shared.answer(stream, &leave))
+        control::listen(self.control.clone(), move |stream| shared.answer(stream, &commands))
     }
 
-    /// Shuts it down in order, when no client uses it any more; or ends it for good. Returns what is left.
+    /// Shuts the cache down in order when no client uses it any more, or deletes it. Returns what
+    /// is left.
     pub(super) fn end(self, detach: bool) -> Result<Left, ServeError> {
         self.shared.ending.store(true, Ordering::Relaxed);
-        // Until all I/O has ended somebody may ask why the devices are in use still.
+        // Until all I/O has ended operators may ask why the devices are still in use.
         let control = self.control.clone();
         let shared = self.shared.clone();
         let (done, is_done) = channel::<()>();
@@ -224,7 +225,7 @@ impl Cache {
     }
 
     fn shut_down(self, detach: bool) -> Result<Left, ServeError> {
-        // What the kernel has cached comes now, and then nothing any more.
+        // What the kernel has cached is written now, and nothing after that.
         let written = self.device.map_or(Ok(()), ublk::Device::stop);
         self.shared.save_counters();
         let uuid = self.shared.uuid;
@@ -240,17 +241,17 @@ impl Cache {
         ended.and_then(|left| written.map(|()| left).map_err(ServeError::Unwritten))
     }
 
-    /// Nothing is waited for: I/O that is under way keeps the devices locked until it is done.
+    /// Lets go of the cache without waiting: I/O in flight keeps the devices locked until it is done.
     pub(super) fn abandon(self) {
         self.control.close();
         self.store.abandon();
     }
 }
 
-/// The end of a cache takes longer only if a device does.
+/// The end of a cache takes longer than this only if a device does.
 pub(super) const LATE: Duration = Duration::from_secs(10);
 
-/// Says which device has more than is used.
+/// Reports which device is larger than what is used of it.
 fn larger(ready: &Ready) -> Result<Vec<String>, ServeError> {
     let (ssd, disk) = (ready.ssd(), ready.disk());
     let sizes =
@@ -264,7 +265,8 @@ fn larger(ready: &Ready) -> Result<Vec<String>, ServeError> {
         .collect())
 }
 
-/// The store's thread hands lines over, and does not wait until they are written: who reads them may be slow.
+/// Passes lines about failed I/O to a thread of their own: the log may be slow, and the store's
+/// thread must not wait for it.
 fn device_lines(export: &str, tell: TellNotice) -> io::Result<Tell> {
     let (to, lines) = channel();
     let export = export.to_owned();
@@ -272,18 +274,18 @@ fn device_lines(export: &str, tell: TellNotice) -> io::Result<Tell> {
         lines.into_iter().for_each(|failed| tell(Notice::Device(export.clone(), failed)));
     })?;
     Ok(Box::new(move |failed| {
-        // The thread ends after the store only.
+        // The receiving thread ends after the store.
         let _ = to.send(failed);
     }))
 }
 
-/// A store that fails is not served any more.
-fn watch_failure(store: &mut Store, uuid: Uuid, leave: Sender<Leave>) -> io::Result<()> {
+/// Stops serving a store that fails.
+fn watch_failure(store: &mut Store, uuid: Uuid, commands: Sender<ServeCommand>) -> io::Result<()> {
     let Some(failure) = store.failure() else { return Ok(()) };
     start_thread("shingle-watch", move || {
         if let Ok(why) = failure.recv() {
-            // If nobody listens it is leaving already.
-            let _ = leave.send(Leave::Failed(uuid, why));
+            // The receiver may be gone: the process is ending.
+            let _ = commands.send(ServeCommand::Failed(uuid, why));
         }
     })?;
     Ok(())

@@ -1,7 +1,7 @@
-//! Devices that change while clients are served: another SSD, an SSD or a disk that has grown.
+//! Changes of devices while clients are served: another SSD, or an SSD or a disk that has grown.
 //!
-//! What may be decided is decided by the engine; here is what it takes of files: a new cache is made on the SSD that
-//! enters, and the disk says which one it belongs to before the one that leaves is given up.
+//! The engine makes the decisions; this module does the work on files. A new cache is made on the
+//! SSD that enters, and the disk gets its mark before the old one is given up.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,45 +29,45 @@ use super::moved::Moved;
 use super::shared::Shared;
 use crate::backend::{StoreError, write_over_superblocks};
 
-/// Why nothing was changed, or not all of it.
+/// Why nothing was changed, or not everything.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub(super) enum ChangeError {
-    /// One at a time.
+    /// Another change is in progress.
     #[error("another change is under way")]
     Busy,
-    /// A recording has one cache.
+    /// It is being recorded: a recording has one cache.
     #[error(
         "it is being recorded, and a recording has one cache: stop it, and serve it without --record"
     )]
     Recorded,
-    /// The new SSD is what is there, or the disk.
+    /// The new SSD is the current SSD, or the disk.
     #[error("{}: is in use by this very store; name another one", .0.display())]
     Same(PathBuf),
     /// The new SSD cannot be used.
     #[error(transparent)]
     Create(#[from] CreateError),
-    /// The cache of the new size.
+    /// There is no cache of the new size.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// A device.
+    /// A device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// The store.
+    /// The store refused the change.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What was written to the new SSD cannot be read.
+    /// The new cache cannot be read back.
     #[error("{}: {error}", path.display())]
     Recover {
         /// The SSD.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: RecoverError<io::Error>,
     },
-    /// Nothing has grown.
+    /// No device has grown.
     #[error("neither SSD nor disk is larger than what is used: enlarge the file or device first")]
     NotLarger,
-    /// A device has less than is used of it.
+    /// A device is smaller than what is used of it.
     #[error(
         "{path}: it has shrunk: it has {}, and {} of it are used; give it back its old size, as what lies beyond cannot be read or \
          written until then",
@@ -86,7 +86,7 @@ pub(super) enum ChangeError {
     Half {
         /// What was done.
         done: String,
-        /// Why the rest was not.
+        /// Why the rest was not done.
         error: Box<ChangeError>,
     },
     /// Dirty data cannot be read from the SSD.
@@ -95,30 +95,30 @@ pub(super) enum ChangeError {
          serves what it has of them. The SSD stays in use"
     )]
     Lost(u64),
-    /// The disk takes nothing.
+    /// The disk takes no writes.
     #[error("{0}. The SSD stays in use")]
     Stuck(String),
-    /// Nothing is known of what the SSD holds.
+    /// The content of the SSD is unknown.
     #[error(
         "the SSD failed before it was known what it holds; stop the server, and use `shingle store export \
          --trust-disk`"
     )]
     Unknown,
-    /// Who asked has gone.
+    /// The connection of the operator is gone.
     #[error(transparent)]
     Asker(#[from] io::Error),
-    /// The store has ended before it has used the new one, and nothing can go back to the one before.
+    /// The store has ended before it used the new SSD, and there is no way back to the old one.
     #[error("the store has ended meanwhile; the disk, which has everything, belongs to the new SSD: from now on serve {}", .0.display())]
     EndedWith(PathBuf),
-    /// A cache that is not used was made, and stands there still.
+    /// A cache that is not used was made, and could not be removed.
     #[error("{error}; {second}: it may hold an empty cache by now, do not serve it")]
     Left {
         /// Why it is not used.
         error: Box<ChangeError>,
-        /// Why it stands there.
+        /// Why it was not removed.
         second: DeviceError,
     },
-    /// The one before is used no longer, and the new one cannot be used.
+    /// The old SSD is out of use, and the new one cannot be used.
     #[error(
         "{0}; the old SSD is out, and the disk, which has everything, is served without a cache until `shingle store replace` \
          names an SSD that can be used"
@@ -127,11 +127,11 @@ pub(super) enum ChangeError {
 }
 
 const STEP: Duration = Duration::from_millis(20);
-/// A store that does not do as it is told for so long has ended, or its devices hang.
+/// A store that takes longer to carry out a change has ended, or its devices hang.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Whether an SSD takes writes: its last page is written as it stands there. (It may be the one that is used, which has grown:
-/// that uses no page so far back.)
+/// Checks that an SSD takes writes, by rewriting its last page unchanged. The SSD may be the one in
+/// use, after it has grown: that does not use its last page.
 fn check_writable(ssd: &Device) -> Result<(), DeviceError> {
     let last = Block(ssd.blocks() - 1);
     let mut page = [0; PAGE_BYTES];
@@ -140,7 +140,8 @@ fn check_writable(ssd: &Device) -> Result<(), DeviceError> {
     ssd.flush()
 }
 
-/// The disk knows the SSD there as its own: whoever asked has to know that it is the one to be served.
+/// The error of a store that ended after the disk was marked: the operator has to know that the new
+/// SSD is the one to serve.
 fn ended_with(new: &Path, error: StoreError) -> ChangeError {
     match error {
         StoreError::Ended => ChangeError::EndedWith(new.to_owned()),
@@ -148,7 +149,7 @@ fn ended_with(new: &Path, error: StoreError) -> ChangeError {
     }
 }
 
-/// Another SSD takes the place of the one that is used.
+/// The parameters of a replacement of the SSD.
 pub(super) struct Replace<'a> {
     pub(super) with: &'a Path,
     pub(super) destroy: &'a [Uuid],
@@ -157,7 +158,7 @@ pub(super) struct Replace<'a> {
 }
 
 impl Shared {
-    /// Devices may be changed as long as this is held, if nobody else does.
+    /// Locks the devices for a change, if no other one is in progress.
     fn change(&self) -> Result<MutexGuard<'_, ()>, ChangeError> {
         if self.is_recorded() {
             return Err(ChangeError::Recorded);
@@ -169,16 +170,17 @@ impl Shared {
         }
     }
 
-    /// The SSD is exchanged for another one. Returns what the operator should know.
+    /// Exchanges the SSD for another one. Returns a message for the operator.
     pub(super) fn replace(
         &self,
         replace: &Replace<'_>,
         tell: Tell<'_>,
     ) -> Result<Option<String>, ChangeError> {
         let _one_at_a_time = self.change()?;
-        let new = self.another(replace)?;
+        let new = self.open_new(replace)?;
         let old = self.exchange(new, replace.accept_lost, tell)?;
-        // It is not to be mistaken for a cache that is used. One that failed may not take that.
+        // Marks the old SSD, so that it is not mistaken for a cache in use. A failed SSD may not
+        // take that.
         let (path, new) = (old.path().to_owned(), self.ssd());
         let moved = Moved::new(self.uuid, &new).encode();
         let mut said = format!("from now on name {}, also in the file of --config", new.display());
@@ -191,7 +193,7 @@ impl Shared {
         Ok(Some(said))
     }
 
-    /// What has grown is used wholly.
+    /// Uses the whole of devices that have grown.
     pub(super) fn grow(&self, tell: Tell<'_>) -> Result<Option<String>, ChangeError> {
         let _one_at_a_time = self.change()?;
         let devices = self.handle.devices()?;
@@ -233,7 +235,7 @@ impl Shared {
         Ok(Some(said.join("; ")))
     }
 
-    fn another(&self, replace: &Replace<'_>) -> Result<Device, ChangeError> {
+    fn open_new(&self, replace: &Replace<'_>) -> Result<Device, ChangeError> {
         let with = replace.with;
         if [self.ssd(), self.disk().into()].iter().any(|used| is_same(used, with)) {
             return Err(ChangeError::Same(with.to_owned()));
@@ -246,7 +248,7 @@ impl Shared {
 
     fn grow_disk(&self, blocks: u64) -> Result<(), ChangeError> {
         {
-            // (Whoever sets a policy meanwhile makes it for a disk of that size.)
+            // A policy that is set in the meantime is made for a disk of the new size.
             let settings = self.hold_settings();
             let cache = settings.cache(&self.registry, self.slots() as u32, blocks)?;
             self.handle.grow_disk(blocks, cache)?;
@@ -264,14 +266,14 @@ impl Shared {
         Ok(())
     }
 
-    /// The SSD that is used leaves, `new` enters. Returns the one that has left.
+    /// Takes the SSD out and puts `new` in. Returns the old one.
     fn exchange(
         &self,
         new: Device,
         accept_lost: bool,
         tell: Tell<'_>,
     ) -> Result<Device, ChangeError> {
-        // All that can be refused is, before anything is given up.
+        // Checks everything that can be refused before anything is given up.
         let layout = Layout::for_ssd(new.bytes()).ok_or_else(|| CreateError::TooSmall {
             path: new.path().to_owned(),
             found: new.bytes(),
@@ -286,14 +288,15 @@ impl Shared {
         })
     }
 
-    /// As there is no other one, `new` enters. Returns the one that has left.
+    /// Puts `new` in, in place of an SSD that is out. Returns the old one.
     fn put_in(&self, new: Device, layout: Layout) -> Result<Device, ChangeError> {
         let path = new.path().to_owned();
-        let (found, edition) = self.prepare(&new).map_err(|error| self.unmade(&new, error))?;
-        // (They may have changed meanwhile.)
+        let (found, edition) =
+            self.prepare(&new).map_err(|error| self.undo_new_cache(&new, error))?;
+        // The settings may have changed in the meantime.
         let held = self.hold_settings();
         let cache = held.cache(&self.registry, layout.slots as u32, self.disk_blocks());
-        let cache = cache.map_err(|error| self.unmade(&new, error.into()))?;
+        let cache = cache.map_err(|error| self.undo_new_cache(&new, error.into()))?;
         let room_slots = Rules::for_slots(layout.slots).room_slots;
         let old = self.handle.put_ssd_in(new, NewSsd { found, cache, room_slots });
         let old = old.map_err(|error| ended_with(&path, error))?;
@@ -304,14 +307,15 @@ impl Shared {
         Ok(old)
     }
 
-    /// Makes a cache on `new`, to which the disk belongs then, and returns what it holds, and its edition.
+    /// Makes a cache on `new` and gives the disk its mark. Returns what it holds, and its edition.
     fn prepare(&self, new: &Device) -> Result<(Recovered, u64), ChangeError> {
         let path = new.path().to_owned();
         let edition = self.edition_of_old()? + SUCCESSOR_AHEAD;
         let uuid = *self.uuid.as_bytes();
-        // (What was set while the old one left stands on that one only, and a crash may leave the new one.)
+        // Settings that are changed while the old SSD leaves are only on that one, and a crash may
+        // leave the new one.
         let settings = self.hold_settings().to_text()?;
-        // (The name of a zoned disk, without which it would not be the one of the cache after a crash.)
+        // The name of a zoned disk, without which it would not be recognized after a crash.
         let fingerprint = self.fingerprint_in_use;
         let cache = NewCache { uuid, edition, fingerprint, settings };
         let disk = self.disk();
@@ -328,10 +332,11 @@ impl Shared {
         Ok((found, edition))
     }
 
-    /// `new` is not used because of `error`: it is no cache any more. The next one gets the same edition, and
-    /// somebody could take this one for that.
-    fn unmade(&self, new: &Device, error: ChangeError) -> ChangeError {
-        // (An SSD that has grown is the one before, too. After the end of the store each of the two may be used next.)
+    /// Removes the cache from `new`, which is not used because of `error`. The next one gets the
+    /// same edition, and the two could be mixed up.
+    fn undo_new_cache(&self, new: &Device, error: ChangeError) -> ChangeError {
+        // An SSD that has grown is the old one, too. After the end of the store either may be used
+        // next.
         let ended = matches!(error, ChangeError::Store(StoreError::Ended));
         if ended || is_same(&self.ssd(), new.path()) {
             return error;
@@ -353,11 +358,11 @@ impl Shared {
         Ok(())
     }
 
-    /// Until the SSD is out; or it stays in.
+    /// Takes the SSD out; after an error it stays in, if possible.
     fn take_out(&self, accept_lost: bool, tell: Tell<'_>) -> Result<(), ChangeError> {
         self.handle.take_ssd_out(accept_lost);
         let outcome = self.until_out(accept_lost, tell);
-        // (If it is told already that nothing counts it cannot stay, and the next exchange goes on from there.)
+        // An SSD that is invalidated cannot stay in: the next exchange continues from there.
         if outcome.is_err() {
             self.handle.keep_ssd_in();
         }
@@ -369,24 +374,25 @@ impl Shared {
         loop {
             let status = self.engine_status()?;
             let lost = status.lost.len() as u64;
-            waiting.are_left(status.dirty_blocks.saturating_sub(lost));
+            waiting.set_dirty(status.dirty_blocks.saturating_sub(lost));
             match status.ssd {
                 SsdState::Out => return Ok(()),
                 SsdState::Untold => {
-                    // An SSD that takes nothing is not to be served again: the disk is told first.
+                    // An SSD that takes no writes must not be served again: the disk is marked
+                    // first.
                     let edition = self.edition_of_old()? + 1;
                     self.handle.leave_mark(Mark { uuid: *self.uuid.as_bytes(), edition })?;
                     self.handle.abandon_ssd();
                 }
                 _ if lost > 0 && !accept_lost => return Err(ChangeError::Lost(lost)),
-                _ if waiting.is_in_vain()
+                _ if waiting.has_stalled()
                     && status.errors.ssd_failed
                     && !status.errors.ssd_invalidated =>
                 {
                     return Err(ChangeError::Unknown);
                 }
-                _ if waiting.is_in_vain() => {
-                    return Err(ChangeError::Stuck(waiting.takes_nothing()));
+                _ if waiting.has_stalled() => {
+                    return Err(ChangeError::Stuck(waiting.stall_reason()));
                 }
                 _ => {}
             }
@@ -394,7 +400,7 @@ impl Shared {
         }
     }
 
-    /// The edition of the superblock on the SSD that leaves, or one that is higher, if it cannot be read.
+    /// The edition of the superblock on the old SSD, or a higher one if it cannot be read.
     fn edition_of_old(&self) -> Result<u64, ChangeError> {
         const FAR: u64 = 1 << 32;
         let ssd = self.handle.devices()?.ssd?;

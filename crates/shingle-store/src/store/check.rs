@@ -1,4 +1,4 @@
-//! `check`: everything that stands on an SSD is read and compared, and nothing changed.
+//! `check`: reads and compares everything on an SSD, and changes nothing.
 
 use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_device::{Device, DeviceError};
@@ -14,48 +14,49 @@ use super::moved::Moved;
 use super::trust::{Known, look};
 use crate::backend::{Disk, must_be_whole};
 
-/// What was found.
+/// The findings of a check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Findings {
-    /// Name of the cache.
+    /// The UUID of the cache.
     pub uuid: Uuid,
-    /// What it was told.
+    /// Its settings.
     pub settings: Option<Settings>,
-    /// It was shut down in order.
+    /// Whether it was shut down in order.
     pub clean: bool,
-    /// Blocks it holds that the disk has, too.
+    /// Clean blocks in the cache.
     pub clean_blocks: u64,
-    /// Blocks it holds that the disk does not have.
+    /// Dirty blocks in the cache.
     pub dirty_blocks: u64,
     /// Pages of the journal that would be replayed.
     pub replayed_pages: u64,
-    /// Places of metadata that are damaged and stand elsewhere, too: they are mended when the cache
-    /// is served.
+    /// Damaged pages of metadata with a good second copy: they are repaired when the cache is
+    /// served.
     pub mendable_pages: u64,
-    /// Pages at the end of the journal with one good copy: the crash came while they were written.
+    /// Pages at the end of the journal with one good copy: a crash came while they were written.
     pub torn_pages: u64,
-    /// Records there whose data does not fit: it was not flushed when the power went, or is damaged, and
-    /// their blocks are what they were before.
+    /// Records on such pages whose data does not match: it was not flushed before a power cut, or
+    /// is damaged. Their blocks return to the previous version.
     pub void_records: u64,
-    /// Blocks whose data cannot be read or does not fit its checksum, dirty ones.
+    /// Dirty blocks whose data cannot be read or does not match its checksum.
     pub lost: Vec<Block>,
-    /// Likewise, clean ones: the disk has them.
+    /// Clean blocks with such damage: the disk has them.
     pub damaged_clean_blocks: u64,
-    /// The disk has another size than the cache was made for: it is smaller, or of those that do not grow.
+    /// The size of the disk, if it is not the size the cache was made for: it is smaller, or of a
+    /// kind that does not grow.
     pub other_disk_bytes: Option<u64>,
     /// What is known of the disk; `None` if none was given, or one of another size.
     pub disk: Option<Known>,
 }
 
 impl Findings {
-    /// Whether nothing is wrong that loses data.
+    /// Whether nothing was found that loses data.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.lost.is_empty() && self.other_disk_bytes.is_none() && self.disk_changed() != Some(true)
     }
 
-    /// Whether the disk is not the one that the cache knows, or not as it was. `None` if that cannot be
-    /// told: after a crash.
+    /// Whether the disk is another one than that of the cache, or was changed. `None` if that is
+    /// unknown, after a crash.
     #[must_use]
     pub fn disk_changed(&self) -> Option<bool> {
         match self.disk {
@@ -66,31 +67,31 @@ impl Findings {
     }
 }
 
-/// Why nothing can be said.
+/// Why a check cannot be done.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CheckError {
-    /// Metadata cannot be read, or is damaged beyond mending.
+    /// Metadata cannot be read, or is damaged beyond repair.
     #[error(transparent)]
     Recover(#[from] RecoverError<std::io::Error>),
-    /// What stands in frames does not fit together: it would not be served.
+    /// The contents of the frames contradict each other: the cache would not be served.
     #[error(transparent)]
     Contents(#[from] OpenError),
-    /// There was a cache.
+    /// The cache has moved to another SSD.
     #[error("{0}")]
     Moved(Moved),
-    /// The SSD is of another size than when the cache was made, or the disk cannot be read.
+    /// The SSD has another size than when the cache was made, or the disk cannot be read.
     #[error(transparent)]
     Device(#[from] DeviceError),
 }
 
-/// Frames read at a time.
+/// The number of frames read at a time.
 const FRAMES_AT_ONCE: usize = 256;
 
-/// Reads everything. `done` is told how many blocks were looked at, and of how many.
+/// Checks a cache. Calls `done` with the number of blocks checked, and of all.
 ///
 /// # Errors
-/// If metadata is damaged beyond mending, or cannot be read.
+/// If metadata is damaged beyond repair, or cannot be read.
 pub fn check(
     ssd: &Device,
     disk: Option<&dyn Disk>,
@@ -120,7 +121,7 @@ pub fn check(
         disk: None,
     };
     if let Some(disk) = disk {
-        // Of one that has grown the beginning is used, until the cache is told.
+        // Only the beginning of a disk that has grown is used, until the cache is told to grow.
         let grown = disk.device().filter(|disk| disk.bytes() > superblock.disk_bytes);
         let mut beginning = grown.map(Device::share).transpose()?;
         if let Some(beginning) = &mut beginning {
@@ -135,7 +136,7 @@ pub fn check(
     }
     let mut buffer: Vec<Page> = vec![[0; PAGE_BYTES]; FRAMES_AT_ONCE];
     let mut looked = 0;
-    // Frames lie one behind the other: what is read together is what is next to one another.
+    // In the order of frames, neighbours can be read together.
     let live: Vec<_> = found.live().collect();
     fits_together(&live, superblock)?;
     let runs = live.chunk_by(|a, b| b.1.0 == a.1.0 + 1);
@@ -161,7 +162,7 @@ pub fn check(
     Ok(findings)
 }
 
-/// Whether frames can hold these blocks, as whoever serves them asks, too.
+/// Whether frames can hold these blocks; the same check as when the cache is served.
 fn fits_together(live: &[(Block, Frame)], superblock: &Superblock) -> Result<(), OpenError> {
     if live.len() as u64 > superblock.layout.slots {
         return Err(OpenError::TooMany(live.len()));

@@ -1,5 +1,5 @@
-//! The control socket: an operator asks, the process that serves a cache answers. Lines of JSON,
-//! one request a connection, and answers until one is the last.
+//! The control socket: operators send requests to the process that serves a cache. Lines of JSON,
+//! one request a connection, with answers until one is the last.
 //!
 //! ```text
 //! {"do":"status"}                          {"status":{…}}
@@ -30,56 +30,57 @@ pub use owner::ForeignSocket;
 
 use crate::measures::Measures;
 
-/// A request is no longer.
+/// The longest request.
 const REQUEST_BYTES_MAX: u64 = 64 << 10;
 
-/// Nobody holds up the process that serves by asking slowly.
+/// The longest time to send a request: a slow sender must not hold up the process.
 const REQUEST_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// Who serves answers a question at once, whatever its devices do.
+/// The longest time until the first answer: the process answers at once, whatever its devices do.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// What an operator wants.
+/// A request of an operator.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 pub enum Request {
-    /// How things are.
+    /// Get the status.
     Status,
-    /// What is measured.
+    /// Get the measurements.
     Measures,
-    /// Sets policy, mode or parameters: texts as `mode=write-around`.
+    /// Set policy, mode or parameters: texts such as `mode=write-around`.
     Set {
-        /// What.
+        /// The settings.
         what: Vec<String>,
     },
-    /// Everything dirty goes to the disk, while clients are served.
+    /// Destage everything that is dirty, while clients are served.
     Flush,
-    /// Another SSD takes the place of the one that is used, while clients are served.
+    /// Replace the SSD by another one, while clients are served.
     Replace {
-        /// The other one: an absolute path.
+        /// The new SSD: an absolute path.
         with: PathBuf,
-        /// Caches that may be destroyed, by their UUIDs: the one on the other SSD, and the one of which that is the disk.
+        /// The UUIDs of caches that may be destroyed: the one on the new SSD, and the one whose
+        /// disk it is.
         #[serde(default)]
         destroy: Vec<String>,
-        /// A file system or the like that is there may be destroyed.
+        /// A file system or other data on it may be destroyed.
         #[serde(default)]
         overwrite: bool,
-        /// Blocks whose data is lost become what the disk has of them.
+        /// Blocks whose data is lost may be given up: the disk then serves what it has of them.
         #[serde(default)]
         accept_lost: bool,
     },
-    /// An SSD or a disk that has grown is used wholly, while clients are served.
+    /// Use the whole of an SSD or a disk that has grown, while clients are served.
     Grow,
-    /// What clients ask for, from now on and until the connection ends.
+    /// Get the requests of clients, until the connection ends.
     Watch,
-    /// As `Flush`; then the cache is ended and the process leaves.
+    /// As `Flush`; then delete the cache and stop serving it.
     Detach,
-    /// The process leaves; what is dirty stays in the cache.
+    /// Stop serving; dirty blocks stay in the cache.
     Stop,
 }
 
 impl Request {
-    /// As an operator writes it, if it changes something.
+    /// The request as an operator writes it, if it changes something.
     #[must_use]
     pub fn change(&self) -> Option<String> {
         match self {
@@ -99,34 +100,35 @@ impl Request {
     }
 }
 
-/// What the process that serves says.
+/// An answer of the serving process.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// How things are.
+    /// The status.
     Status(Box<super::status::Status>),
-    /// What is measured.
+    /// The measurements.
     Measures(Box<Measures>),
-    /// How things are, of a zoned disk that is served without a cache.
+    /// The status of a zoned disk that is served without a cache.
     Zoned(Box<shingle_translated::Status>),
-    /// So many are left; more answers follow.
+    /// The number of dirty blocks left; more answers follow.
     DirtyBlocks(u64),
-    /// Their number has not become smaller for a while, and why; more answers follow.
+    /// The number has not decreased for a while, with the reason; more answers follow.
     Stuck(String),
-    /// It takes long, and what is waited for; more answers follow.
+    /// It takes long, with what it waits for; more answers follow.
     Waits(String),
     /// It is done.
     Done(()),
-    /// It is done, and there is something to be said.
+    /// It is done, with a message for the operator.
     Said(String),
-    /// What clients have asked for follows, [`REQUEST_RECORD_BYTES`](watch::REQUEST_RECORD_BYTES) for each, and then more answers.
+    /// A batch of requests of clients follows,
+    /// [`REQUEST_RECORD_BYTES`](watch::REQUEST_RECORD_BYTES) each, and then more answers.
     Requests {
-        /// So many.
+        /// The number of requests.
         count: u64,
-        /// And so many before these were missed.
+        /// The number of requests missed before these.
         missed: u64,
     },
-    /// It cannot be done, and why.
+    /// It cannot be done, with the reason.
     Failed(String),
 }
 
@@ -138,25 +140,25 @@ impl Answer {
     }
 }
 
-/// Why nobody answers.
+/// Why there is no answer.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ControlError {
-    /// Nobody serves the cache.
+    /// No process serves the cache.
     #[error("nobody serves this cache (nobody listens at {0}); `shingle store serve` does")]
     Nobody(PathBuf),
-    /// Somebody else may answer there.
+    /// Another user may answer there.
     #[error(transparent)]
     Foreign(#[from] ForeignSocket),
-    /// The socket fails.
+    /// The socket failed.
     #[error("{path}: {error}")]
     Io {
         /// The socket.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
-    /// It is there, and says nothing.
+    /// The process does not answer.
     #[error(
         "{}: no answer within {} s; is the process that serves stopped (SIGSTOP, a debugger), or may it open no more \
          files, as its log says then?",
@@ -166,17 +168,17 @@ pub enum ControlError {
         /// The socket.
         path: PathBuf,
     },
-    /// Who answers is of another version.
+    /// The process has another version.
     #[error("{path}: the answer makes no sense to this version: {error}")]
     Nonsense {
         /// The socket.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: serde_json::Error,
     },
 }
 
-/// Where the process that serves a cache is asked: in `$XDG_RUNTIME_DIR/shingle`; without that in
+/// The control socket of a cache: in `$XDG_RUNTIME_DIR/shingle`; without that variable in
 /// `/run/shingle` for root, and in `/tmp/shingle-UID` for others.
 #[must_use]
 pub fn socket(uuid: Uuid) -> PathBuf {
@@ -193,7 +195,7 @@ fn folder() -> PathBuf {
     }
 }
 
-/// All sockets there, in order; nobody may listen at some.
+/// All sockets in that folder, sorted. Some may have no listener.
 ///
 /// # Errors
 /// If others may write to the folder, or it cannot be read.
@@ -211,7 +213,7 @@ pub fn sockets() -> Result<Vec<PathBuf>, ControlError> {
     Ok(sockets)
 }
 
-/// A path from the root, whether anything is there or not: an SSD that died may have taken its name along.
+/// An absolute path, whether the file exists or not: the name of an SSD that died may be gone.
 pub(super) fn place(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().and_then(|folder| fs::canonicalize(folder).ok());
@@ -221,15 +223,15 @@ pub(super) fn place(path: &Path) -> PathBuf {
     }
 }
 
-/// The socket of the one process that says that it serves a cache on this SSD, without a look at the SSD itself.
-/// `None` if there is none, or if several say so.
+/// The socket of the only process that says that it serves a cache on this SSD. The SSD itself is
+/// not read. `None` if there is no such process, or more than one.
 ///
 /// # Errors
 /// If others may write to the folder of sockets, or it cannot be read.
 pub fn socket_of_ssd(ssd: &Path) -> Result<Option<PathBuf>, ControlError> {
     let place = place(ssd).display().to_string();
     let mut found = sockets()?.into_iter().filter(|socket| {
-        // (Who does not answer, or is not to be believed, cannot be the one.)
+        // A process that does not answer, or is not trusted, cannot be the one.
         let said = ask(socket, &mut |_| {}, &Request::Measures);
         matches!(said, Ok(Answer::Measures(measures)) if measures.ssd_place == place)
     });
@@ -237,10 +239,10 @@ pub fn socket_of_ssd(ssd: &Path) -> Result<Option<PathBuf>, ControlError> {
     Ok(first.filter(|_| found.next().is_none()))
 }
 
-/// Makes the folder of a socket, for the user alone.
+/// Creates the folder of a socket, accessible to the user only.
 ///
 /// # Errors
-/// If it cannot be made, or others may write there.
+/// If it cannot be created, or others may write there.
 pub fn make_folder(socket: &Path) -> Result<(), ControlError> {
     let Some(folder) = socket.parent() else { return Ok(()) };
     let io = |error| ControlError::Io { path: folder.to_owned(), error };
@@ -248,10 +250,11 @@ pub fn make_folder(socket: &Path) -> Result<(), ControlError> {
     Ok(owner::folder(folder)?)
 }
 
-/// Asks who listens at `path`. `each` gets all answers; the last one is given back.
+/// Sends a request to the process that listens at `path`. `each` gets all answers; the last one is
+/// returned.
 ///
 /// # Errors
-/// If nobody serves it, if it may be another user who listens there, or if the connection fails.
+/// If no process serves it, if another user may listen there, or if the connection fails.
 pub fn ask(
     path: &Path,
     each: &mut dyn FnMut(&Answer),
@@ -260,7 +263,7 @@ pub fn ask(
     ask_within(ANSWER_TIME_MAX, path, each, request)
 }
 
-/// Connects to the process that listens at `path`, if that is one to be believed.
+/// Connects to the process that listens at `path`, if it is trusted.
 fn connect(path: &Path) -> Result<UnixStream, ControlError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     owner::folder(folder.unwrap_or(Path::new(".")))?;
@@ -274,7 +277,7 @@ fn connect(path: &Path) -> Result<UnixStream, ControlError> {
     Ok(stream)
 }
 
-/// As [`ask`], where an answer that comes at once comes within `answer_time`.
+/// As [`ask`]. The first answer has to come within `answer_time`.
 fn ask_within(
     answer_time: Duration,
     path: &Path,
@@ -286,7 +289,7 @@ fn ask_within(
     if request.is_quick() {
         stream.set_read_timeout(Some(answer_time)).map_err(io)?;
     }
-    // (A path that is no text, which JSON has no place for.)
+    // A path that is not valid UTF-8 cannot be sent as JSON.
     let mut line = serde_json::to_vec(request).map_err(|error| io(error.into()))?;
     line.push(b'\n');
     stream.write_all(&line).map_err(io)?;
@@ -305,7 +308,7 @@ fn ask_within(
     Err(io(io::Error::new(io::ErrorKind::UnexpectedEof, "the process that serves has gone")))
 }
 
-/// Gives each connection to `answer`, in a thread of its own, until `socket` is closed.
+/// Calls `answer` for each connection, in a thread of its own, until `socket` is closed.
 ///
 /// # Errors
 /// If the system gives no thread.
@@ -325,12 +328,13 @@ pub fn listen(
                     let own = asker.clone();
                     let answering = start_thread("shingle-operator", move || answer(&own));
                     if let Err(error) = answering {
-                        // One who has gone needs no answer.
+                        // The operator may be gone.
                         let _ = say(&asker, &Answer::Failed(format!("{error}; ask again")));
                     }
                 }
                 Ok(Stream::Tcp(_)) => {}
-                // Out of descriptors, most likely: trying again at once would help nobody.
+                // Most likely the process has no more file descriptors: a retry at once would not
+                // help.
                 Err(_) => thread::sleep(Duration::from_millis(100)),
             }
         }
@@ -339,7 +343,7 @@ pub fn listen(
     Ok(())
 }
 
-/// Answers who asked over `stream`.
+/// Sends an answer over `stream`.
 ///
 /// # Errors
 /// If the connection fails.
@@ -349,7 +353,7 @@ pub fn say(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
     stream.write_all(&line)
 }
 
-/// Reads the request of a connection and carries it out with `handle`, which may answer many times.
+/// Reads the request of a connection and passes it to `handle`, which may answer many times.
 ///
 /// # Errors
 /// If the connection fails; a bad request is answered.
@@ -373,7 +377,7 @@ mod tests {
 
     use super::*;
 
-    /// What a server that answers with a few lines makes of `bytes`.
+    /// The answers to `bytes` of a server that sends a few lines.
     fn answers(bytes: &[u8]) -> Vec<Answer> {
         let (mut client, server) = UnixStream::pair().expect("a pair");
         client.write_all(bytes).expect("sent");
@@ -400,7 +404,7 @@ mod tests {
         assert!(matches!(error, ControlError::Silent { .. }), "{error}");
     }
 
-    /// As when there are no more descriptors, which is over at some time.
+    /// As when there are no more file descriptors for a while.
     #[test]
     fn who_asks_is_answered_though_the_system_refused_connections_before() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -412,7 +416,7 @@ mod tests {
             serve(stream, |_, answer| answer(&Answer::Done(()))).expect("answered");
         };
         listen(not_yet.clone(), done).expect("a thread");
-        // Until it listens each call is an error.
+        // Until the socket listens each call fails.
         thread::sleep(Duration::from_millis(20));
         rustix::net::listen(&socket, 1).expect("it listens");
         for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! The sums of one cache: of this process, and of those before it.
+//! The sums of one cache, of this process and of those before it.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::measures::{DevicesNow, Now, Requests, Totals, ZonedTotals};
 
 type Tell = Box<dyn Fn(&Path, &io::Error) + Send + Sync>;
 
-/// What counts, and where it is kept.
+/// The counters of a cache, and where they are kept.
 pub(super) struct Counters {
     requests: Arc<Requests>,
     kept: Mutex<Kept>,
@@ -21,18 +21,19 @@ pub(super) struct Counters {
 
 struct Kept {
     place: Option<Place>,
-    /// Of former processes.
+    /// The sums of former processes.
     earlier: Totals,
-    /// What was told last.
+    /// The last report.
     last: (Totals, Now),
-    /// Zoned disks count from when they are opened, and may not tell.
+    /// The translation of a zoned disk counts from when it is opened, and may not answer.
     zoned: ZonedTotals,
-    /// What this process had counted when it told last.
+    /// What this process had counted at the last report.
     own: Totals,
 }
 
 impl Counters {
-    /// Kept in this folder for this cache; `tell` is told of a place that is of no use, once.
+    /// Keeps counters in this folder for this cache. `tell` is called once for a folder that cannot
+    /// be used.
     pub(super) fn begin(
         kept_in: Option<(&Path, Uuid)>,
         tell: impl Fn(&Path, &io::Error) + Send + Sync + 'static,
@@ -50,7 +51,7 @@ impl Counters {
             Some((_, Ok(place))) => {
                 match place.read() {
                     Ok(earlier) => kept.earlier = earlier,
-                    // (What is damaged is written anew, and says so this once.)
+                    // A damaged file is written again, and reported once.
                     Err(error) => tell(place.path(), &error),
                 }
                 kept.place = Some(place);
@@ -72,8 +73,8 @@ impl Counters {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is to be told now, which is saved first. Of a store that has `said` nothing it is what was told last.
-    pub(super) fn told(
+    /// The current report, which is saved first. If the store has `said` nothing, the last report.
+    pub(super) fn report(
         &self,
         said: Option<&(Status, DevicesNow)>,
         zoned: Option<&shingle_translated::Status>,
@@ -98,11 +99,12 @@ impl Counters {
         };
         let before = std::mem::replace(&mut kept.own, own);
         let Kept { own, earlier, .. } = &mut *kept;
-        go_on(earlier, &before, own);
+        carry_over(earlier, &before, own);
         let totals = own.plus(earlier);
         let written = kept.place.as_ref().map_or(Ok(()), |place| place.write(&totals));
         if let Err(error) = written {
-            // (A place that fails may be well again; that is not waited for with every question.)
+            // The folder may work again later; waiting for that with each report would take too
+            // long.
             let place = kept.place.take().expect("it has failed");
             (self.tell)(place.path(), &error);
         }
@@ -111,9 +113,9 @@ impl Counters {
     }
 }
 
-/// An engine that has got another SSD counts some things from there: what it had counted before is added to what was
-/// `earlier`.
-fn go_on(earlier: &mut Totals, before: &Totals, now: &Totals) {
+/// Carries counters over: an engine with another SSD begins some of them anew, so what it had
+/// counted before is added to `earlier`.
+fn carry_over(earlier: &mut Totals, before: &Totals, now: &Totals) {
     let (errors, then, of) = (&mut earlier.errors, &before.errors, &now.errors);
     let (bands, bands_then, bands_of) = (&mut earlier.bands, &before.bands, &now.bands);
     let sums = [
@@ -202,7 +204,7 @@ mod tests {
         let told = |records, commits| {
             let mut status = Status::default();
             (status.journal.records, status.journal.commits) = (records, commits);
-            let (totals, _) = counters.told(Some(&(status, DevicesNow::default())), None, 0);
+            let (totals, _) = counters.report(Some(&(status, DevicesNow::default())), None, 0);
             (totals.journal_records, totals.journal_commits)
         };
         assert_eq!(told(10, 2), (10, 2));

@@ -1,4 +1,4 @@
-//! A new cache on an SSD, and its end. The disk behind it is not touched: what it holds stays as it is.
+//! Creates a cache on an SSD, and deletes one. The disk is not changed.
 
 use std::path::Path;
 
@@ -20,18 +20,19 @@ use crate::backend::{Disk, write_over_superblocks, zoned_cache};
 /// What `create` may destroy.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Consent<'a> {
-    /// Caches of these names, with what their disks do not have: the one on the SSD, and the one that the
-    /// disk belongs to.
+    /// The UUIDs of caches that may be destroyed, with their dirty blocks: the one on the SSD, and
+    /// the one that the disk belongs to.
     pub destroy: &'a [Uuid],
-    /// On the SSD a file system, a partition table or the like, or a file with data.
+    /// A file system, a partition table or the like on the SSD, or data in a file, may be
+    /// overwritten.
     pub overwrite: bool,
 }
 
-/// Makes a cache on `ssd` for `disk`. What is there already and would be missed is overwritten only
-/// with `consent`.
+/// Creates a cache on `ssd` for `disk`. Anything of value that is there is overwritten only with
+/// `consent`.
 ///
 /// # Errors
-/// If there is no room, a cache is in the way, settings are wrong, or a place fails.
+/// If there is not enough space, a cache is in the way, settings are wrong, or a device fails.
 pub fn create(
     ssd: &Device,
     disk: &dyn Disk,
@@ -54,7 +55,7 @@ pub fn create(
     if let Some(found) = of_disk.map_err(unread(disk.path()))?.flatten() {
         return Err(CreateError::Swapped { path: disk.path().to_owned(), found });
     }
-    // (Of a cache that is not here it cannot be told what it holds.)
+    // What a cache on another SSD holds cannot be found out here.
     let of_disk = disk.mark()?.and_then(|mark| mark.cache(disk.name()));
     let here = check_free(ssd, of_disk, consent)?;
     let elsewhere = of_disk.filter(|&uuid| here != Some(uuid));
@@ -65,13 +66,13 @@ pub fn create(
     let uuid = Uuid::new_v4().into_bytes();
     let new = NewCache { uuid, edition: 1, fingerprint: disk.fingerprint()?, settings: text };
     let made = format(ssd, disk, &new)?;
-    // From now on the disk belongs to this one.
+    // From now on the disk belongs to this cache.
     disk.leave_mark(&Mark { uuid, edition: made.edition })?;
     Ok(made)
 }
 
-/// The cache of which `ssd` is the disk, as far as its mark tells. (Its blocks need not: what a file system leaves at its
-/// beginning may be on the SSD of that cache only.)
+/// The cache whose disk `ssd` is, by its mark. The content of its blocks may not show that: the
+/// beginning of a file system may be on the SSD of that cache only.
 fn disk_of(ssd: &Device) -> Result<Option<Uuid>, DeviceError> {
     let mark = Mark::of(ssd)?.and_then(|mark| mark.cache(None));
     Ok(mark.or_else(|| zoned_cache(ssd)))
@@ -91,8 +92,8 @@ fn check_signature(ssd: &Device, consent: Consent<'_>) -> Result<(), CreateError
     }
 }
 
-/// Whether `ssd` is a file that begins with data of something else than a cache. (A device that was used before may hold
-/// anything; who names it means it, as with all that makes file systems.)
+/// Whether `ssd` is a file that begins with data that is not a cache. A used device may hold
+/// anything; naming it is consent enough, as for tools that make file systems.
 fn is_data(ssd: &Device) -> Result<bool, CreateError> {
     if !ssd.is_regular() {
         return Ok(false);
@@ -100,12 +101,13 @@ fn is_data(ssd: &Device) -> Result<bool, CreateError> {
     let failed = |error| CreateError::Read { path: ssd.path().to_owned(), error };
     let Some(first) = superblocks_if_any(ssd).map_err(failed)? else { return Ok(false) };
     let is_none = matches!(Superblock::newer(&first), Err(Unusable::Foreign));
-    // (Where a cache was ended these are zeros.)
+    // After a cache was deleted these are zeros.
     Ok(is_none && first.as_flattened().iter().any(|&byte| byte != 0))
 }
 
-/// Whether a cache can be made on `ssd` without anything being missed that may not be destroyed: a file system, a cache,
-/// or the disk of one. The cache `beside` is not there, and may be named, too. Returns the cache that is there.
+/// Whether a cache can be created on `ssd` without destroying what must not be destroyed: a file
+/// system, a cache, or the disk of one. `beside` is a cache elsewhere that may be named, too.
+/// Returns the cache on `ssd`.
 pub(super) fn check_free(
     ssd: &Device,
     beside: Option<Uuid>,
@@ -133,11 +135,12 @@ pub(super) fn check_free(
     Ok(here)
 }
 
-/// Ends the cache of this name with everything that it holds: the SSD is no cache any more, and the disk belongs to
-/// none.
+/// Deletes the cache with this UUID and everything that it holds: the SSD holds no cache any more,
+/// and the disk belongs to none.
 ///
 /// # Errors
-/// If another one stands there by now, the SSD cannot be read or written, or the mark of the disk not cleared.
+/// If another cache is on the SSD by now, the SSD cannot be read or written, or the mark of the
+/// disk not cleared.
 pub fn destroy(ssd: &Device, disk: &dyn Disk, uuid: Uuid) -> Result<(), EndError> {
     let path = || ssd.path().to_owned();
     let (superblock, worse) =
@@ -145,8 +148,8 @@ pub fn destroy(ssd: &Device, disk: &dyn Disk, uuid: Uuid) -> Result<(), EndError
     if superblock.uuid != *uuid.as_bytes() {
         return Err(EndError::Another { path: path(), uuid });
     }
-    // A disk that belongs to none may be given to another cache, so nothing may be in this one by then. But until then
-    // there is a cache: whoever was cut off ends it once more.
+    // A disk that belongs to no cache may be given to another one, so this cache has to be empty
+    // before. Until then it exists: after an interruption the call is repeated.
     write_superblock(ssd, &superblock.emptied(), worse)?;
     disk.belong_to_none()?;
     Ok(write_over_superblocks(ssd, &[0; PAGE_BYTES])?)

@@ -1,4 +1,4 @@
-//! What speaks against a disk, and what an operator is told of it.
+//! Reasons to distrust a disk, and how they are reported to an operator.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,37 +7,38 @@ use shingle_core::units::Block;
 use thiserror::Error;
 use uuid::Uuid;
 
-/// What is wrong with a disk.
+/// A reason to distrust a disk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Doubt {
-    /// It is not as it was when the cache was shut down.
+    /// It was changed since the cache was shut down.
     Changed,
-    /// It is a zoned disk, and another one than that of the cache; or it was formatted since.
+    /// It is another zoned disk than that of the cache, or was formatted since.
     NotIt,
-    /// Blocks that are cached as clean are different on the disk.
+    /// Blocks that are cached as clean differ on the disk.
     Differs {
-        /// Those that are.
+        /// The blocks that differ.
         blocks: Vec<Block>,
-        /// Of so many that were compared.
+        /// The number of blocks compared.
         compared: usize,
     },
     /// It was used with the same cache later.
     Later {
-        /// Edition of the superblock that the disk knows.
+        /// The edition of the superblock in the mark of the disk.
         disk: u64,
-        /// And that of the cache.
+        /// The edition of the cache.
         cache: u64,
     },
-    /// The cache was used later, and not with it.
+    /// The cache was used later, without this disk.
     Earlier {
-        /// Edition of the superblock that the disk knows.
+        /// The edition of the superblock in the mark of the disk.
         disk: u64,
-        /// And that of the last start of the cache.
+        /// The edition of the last start of the cache.
         cache: u64,
     },
-    /// It was used with another cache last.
+    /// It was last used with another cache.
     Another(Uuid),
-    /// A cache was detached from it, or it was served alone, as somebody wanted it who had no use for its SSD any more.
+    /// A cache was detached from it, or it was served alone, on behalf of an operator who gave up
+    /// its SSD.
     Alone,
 }
 
@@ -87,7 +88,7 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// A disk that is not written without the operator's word for it.
+/// The error for a disk that is not written unless the operator confirms that it is the right one.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error(
     "{}: {doubt}; what is cached may be stale{}. If it is the right disk, --trust-disk uses it \
@@ -105,8 +106,8 @@ pub struct Distrusted {
     pub disk: PathBuf,
     /// The cache.
     pub uuid: Uuid,
-    /// What is wrong.
+    /// The reason.
     pub doubt: Doubt,
-    /// Blocks that the disk does not have.
+    /// The number of dirty blocks.
     pub dirty_blocks: u64,
 }

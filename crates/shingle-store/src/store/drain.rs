@@ -1,4 +1,4 @@
-//! All that is dirty goes to the disk, while somebody waits.
+//! Draining: everything that is dirty is destaged, while an operator waits.
 
 use std::collections::HashSet;
 use std::io;
@@ -10,25 +10,26 @@ use shingle_engine::{Device, Kind};
 
 use crate::backend::{Handle, LastError};
 
-/// What somebody who waits is told.
+/// The progress that an operator is told.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Told {
-    /// So many blocks are dirty still.
+    /// The number of blocks that are still dirty.
     Dirty(u64),
-    /// Nothing has gone for a while, and this is what the disk said last. Each kind of error is told once.
+    /// No block was destaged for a while, with the last error of the disk. Each kind of error is
+    /// told once.
     Stuck(String),
 }
 
-/// Somebody who waits.
+/// Receives the progress for the operator.
 pub type Tell<'a> = &'a mut dyn FnMut(Told) -> io::Result<()>;
 
-/// Waits until nothing is dirty, and tells now and then how many blocks are. Blocks whose data is lost
-/// do not count: they never will be clean.
+/// Waits until nothing is dirty, and reports the number of dirty blocks from time to time. Blocks
+/// whose data is lost do not count: they never become clean.
 ///
 /// # Errors
 /// If data is lost, the disk takes nothing, or `tell` fails.
 pub fn drain(handle: &Handle, tell: Tell<'_>) -> io::Result<()> {
-    /// If the SSD has failed, with what it still gives.
+    /// The patience with a failed SSD that can still be read in part.
     const PATIENCE_GONE: Duration = Duration::from_secs(10);
     handle.drain(true);
     let mut waiting = Waiting::for_blocks_of(handle);
@@ -47,13 +48,13 @@ pub fn drain(handle: &Handle, tell: Tell<'_>) -> io::Result<()> {
         if dirty == 0 {
             break Ok(());
         }
-        waiting.are_left(dirty);
+        waiting.set_dirty(dirty);
         if status.errors.ssd_failed && waiting.idle > PATIENCE_GONE {
             let told = format!("the SSD has failed; {dirty} blocks stay dirty");
             break Err(io::Error::other(told));
         }
-        if waiting.is_in_vain() {
-            break Err(io::Error::other(waiting.takes_nothing()));
+        if waiting.has_stalled() {
+            break Err(io::Error::other(waiting.stall_reason()));
         }
         if let Err(error) = waiting.step(tell) {
             break Err(error);
@@ -63,61 +64,62 @@ pub fn drain(handle: &Handle, tell: Tell<'_>) -> io::Result<()> {
     outcome
 }
 
-/// Somebody waits for dirty blocks to reach the disk.
+/// An operator's wait for dirty blocks to be destaged.
 pub(super) struct Waiting<'a> {
     handle: &'a Handle,
     since: Instant,
-    /// Blocks that are dirty, and the least that were.
+    /// The number of dirty blocks, and the lowest number so far.
     dirty: u64,
     least: u64,
-    /// Since a block was destaged.
+    /// The time since a block was destaged.
     idle: Duration,
-    /// What was tried in vain, and why, as far as that was told. (Each is tried again and again, at other places.)
+    /// The kinds of failed I/O that were reported, with their reasons. Each is retried again and
+    /// again, at other places.
     told: HashSet<(Discriminant<Kind>, String)>,
-    /// Whether it was told that the disk does not answer.
-    told_of_silence: bool,
+    /// Whether it was reported that the disk does not answer.
+    silence_reported: bool,
 }
 
 const STEP: Duration = Duration::from_millis(20);
-/// Without a block destaged for so long, who waits wants to know why.
+/// After this time without a destaged block the reason is reported.
 const SILENCE: Duration = Duration::from_secs(5);
-/// And for so long, there is something wrong with the disk.
+/// After this time without a destaged block the disk counts as failed.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 impl Waiting<'_> {
     pub(super) fn for_blocks_of(handle: &Handle) -> Waiting<'_> {
         let (since, dirty, least, idle) = (Instant::now(), 0, u64::MAX, Duration::ZERO);
-        let (told, told_of_silence) = (HashSet::new(), false);
-        Waiting { handle, since, dirty, least, idle, told, told_of_silence }
+        let (told, silence_reported) = (HashSet::new(), false);
+        Waiting { handle, since, dirty, least, idle, told, silence_reported }
     }
 
-    /// So many blocks are dirty.
-    pub(super) fn are_left(&mut self, dirty: u64) {
+    /// Sets the number of dirty blocks.
+    pub(super) fn set_dirty(&mut self, dirty: u64) {
         self.dirty = dirty;
         if dirty < self.least {
             (self.least, self.idle) = (dirty, Duration::ZERO);
         }
     }
 
-    pub(super) fn is_in_vain(&self) -> bool {
+    pub(super) fn has_stalled(&self) -> bool {
         self.idle > PATIENCE
     }
 
-    /// Why it is.
-    pub(super) fn takes_nothing(&self) -> String {
+    /// The reason why the wait has failed.
+    pub(super) fn stall_reason(&self) -> String {
         let why = self.disk_error().map(|last| text(&last)).or_else(|| self.silence());
         let why = why.map_or(String::new(), |why| format!(" ({why})"));
         format!("the disk takes nothing{why}; {} blocks stay dirty", self.dirty)
     }
 
-    /// Tells who waits how far it is, and goes on a little later.
+    /// Reports the progress, and waits for the next step.
     ///
     /// # Errors
-    /// If nobody waits any more.
+    /// If the operator is gone.
     pub(super) fn step(&mut self, tell: Tell<'_>) -> io::Result<()> {
         let mut told = tell(Told::Dirty(self.dirty));
         if self.idle > SILENCE
-            && let Some(why) = self.news()
+            && let Some(why) = self.new_reason()
         {
             told = told.and_then(|()| tell(Told::Stuck(why)));
         }
@@ -131,19 +133,19 @@ impl Waiting<'_> {
         Ok(())
     }
 
-    /// Why nothing is taken, if that was not told yet.
-    fn news(&mut self) -> Option<String> {
+    /// The reason for the standstill, if it was not reported yet.
+    fn new_reason(&mut self) -> Option<String> {
         if let Some(last) = self.disk_error() {
             return self.told.insert(kind(&last)).then(|| text(&last));
         }
-        let silence = if self.told_of_silence { None } else { self.silence() };
-        self.told_of_silence |= silence.is_some();
+        let silence = if self.silence_reported { None } else { self.silence() };
+        self.silence_reported |= silence.is_some();
         silence
     }
 
-    /// What the disk does if it does not even fail.
+    /// What is known of a disk that does not even return errors.
     fn silence(&self) -> Option<String> {
-        let said = self.handle.asked_for_measures().recv_timeout(SILENCE).ok();
+        let said = self.handle.begin_measures().recv_timeout(SILENCE).ok();
         let [_, disk] = said?.1.now;
         let oldest = Duration::from_nanos(disk.oldest_ns);
         (oldest >= SILENCE).then(|| {
@@ -152,7 +154,7 @@ impl Waiting<'_> {
         })
     }
 
-    /// What the disk said last, since somebody waits.
+    /// The last error of the disk since the wait began.
     fn disk_error(&self) -> Option<LastError> {
         let all = self.handle.last_errors().into_iter();
         let mut of_disk =

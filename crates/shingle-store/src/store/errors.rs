@@ -1,4 +1,4 @@
-//! Why operators do not get what they asked for.
+//! The errors of operations on caches.
 
 use std::io;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use super::unserved::UnservedError;
 use crate::backend::StoreError;
 use crate::ublk::UblkError;
 
-/// Why no cache was made. Nothing was changed then, unless the SSD failed.
+/// Why no cache was created. Nothing was changed, unless the SSD failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CreateError {
@@ -31,10 +31,10 @@ pub enum CreateError {
     Occupied {
         /// The SSD.
         path: PathBuf,
-        /// What is there.
+        /// The cache on it.
         found: Occupant,
     },
-    /// Another cache than the one that may be destroyed.
+    /// The cache there is another one than the one that may be destroyed.
     #[error("{}: --destroy {typed} is not the cache that is there", path.display())]
     Another {
         /// The SSD.
@@ -65,7 +65,7 @@ pub enum CreateError {
         /// The cache.
         uuid: Uuid,
     },
-    /// There was a cache, which an operator may be looking for.
+    /// The cache that was here has moved: an operator may be looking for it.
     #[error("{}: {moved}; to make another one here say --overwrite", path.display())]
     Moved {
         /// The SSD.
@@ -73,13 +73,13 @@ pub enum CreateError {
         /// Where it went.
         moved: Moved,
     },
-    /// A file with something in it.
+    /// The file contains data.
     #[error("{}: this file holds data, and no cache; to write over it say --overwrite", path.display())]
     Data {
         /// The SSD.
         path: PathBuf,
     },
-    /// Somebody's data.
+    /// The SSD contains other data.
     #[error(
         "{}: there is {found}; to destroy it say --overwrite",
         path.display()
@@ -87,7 +87,7 @@ pub enum CreateError {
     Foreign {
         /// The SSD.
         path: PathBuf,
-        /// What is there.
+        /// The kind of data.
         found: &'static str,
     },
     /// The disk is the SSD of a cache.
@@ -95,35 +95,35 @@ pub enum CreateError {
     Swapped {
         /// The disk.
         path: PathBuf,
-        /// What is there.
+        /// The cache on it.
         found: Occupant,
     },
-    /// An SSD that cannot hold a cache.
+    /// The SSD is too small for a cache.
     #[error(
         "{path} has {}: too small for a cache, which needs at least {}",
         show_bytes(*found), show_bytes(Layout::ssd_bytes_min())
     )]
     TooSmall {
-        /// Where.
+        /// The SSD.
         path: PathBuf,
         /// Its size.
         found: u64,
     },
-    /// A disk that cannot be cached.
+    /// The size of the disk is not supported.
     #[error("{path} has {found} B: a disk has whole blocks of 4096 bytes, and less than 64 PiB")]
     Uneven {
-        /// Where.
+        /// The disk.
         path: PathBuf,
         /// Its size.
         found: u64,
     },
-    /// Policy and parameters are too long to be written down.
+    /// Policy and parameters are too long to be stored.
     #[error("policy and parameters take {0} bytes; there is room for {SETTINGS_BYTES_MAX}")]
     SettingsTooLong(usize),
-    /// The settings do not hold together.
+    /// The settings contradict each other.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// A file or device.
+    /// A file or device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// The SSD cannot be read.
@@ -131,27 +131,27 @@ pub enum CreateError {
     Read {
         /// The SSD.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
 }
 
-/// Why a cache is not ended.
+/// Why a cache was not deleted.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EndError {
-    /// It holds what its disk has not.
+    /// It has dirty blocks.
     #[error("{0} blocks are dirty still: the cache was not ended")]
     Dirty(u64),
-    /// It cannot be told what it holds.
+    /// It cannot be found out what it holds.
     #[error("{}: {error}", path.display())]
     Recover {
         /// The SSD.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: RecoverError<io::Error>,
     },
-    /// Somebody else has written to it.
+    /// The SSD was overwritten.
     #[error("{}: the cache {uuid} does not stand there any more: nothing was written", path.display())]
     Another {
         /// The SSD.
@@ -159,7 +159,7 @@ pub enum EndError {
         /// The cache that was served.
         uuid: Uuid,
     },
-    /// A device.
+    /// A device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
 }
@@ -168,30 +168,30 @@ pub enum EndError {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// The store.
+    /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A file or device.
+    /// A file or device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// What the superblock says of policy and parameters.
+    /// The settings in the superblock cannot be used.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The sockets.
+    /// The server cannot listen.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// Somebody answers as this cache. (It is not on this SSD, which is not in use.)
+    /// Another process serves this cache, from another SSD: the one here is not in use.
     #[error(
         "cache {0} is served already, on another SSD: one of them is a copy; `shingle store status --cache {0}` says what is served"
     )]
     Copy(Uuid),
-    /// The cache is not there any more.
+    /// The cache is not on this SSD any more.
     #[error(transparent)]
     NotThere(#[from] UnservedError),
-    /// The end of the cache.
+    /// The cache was not deleted.
     #[error(transparent)]
     End(#[from] EndError),
-    /// The disk is not the one that the cache knows, or not as it was.
+    /// The disk is distrusted.
     #[error(transparent)]
     Distrusted(#[from] Distrusted),
     /// The store has ended by itself.
@@ -199,32 +199,32 @@ pub enum ServeError {
         "the store has failed: {0}; what was flushed is safe, and is there when the cache is served again"
     )]
     Failed(String),
-    /// Caches do not go together.
+    /// The caches cannot be served together.
     #[error(transparent)]
     Reload(#[from] ReloadError),
-    /// Of one of several.
+    /// The error of one of several exports.
     #[error("export `{name}`: {error}")]
     OfExport {
         /// Name of the export.
         name: String,
-        /// What.
+        /// The error.
         error: Box<ServeError>,
     },
-    /// One of several was given up before the end.
+    /// One of several exports failed earlier.
     #[error("an export failed while others were served: see above")]
     SomeFailed,
-    /// The control socket.
+    /// The control socket failed.
     #[error(transparent)]
     Control(#[from] ControlError),
-    /// The block device that the cache is, too.
+    /// The block device failed.
     #[error(transparent)]
     Ublk(#[from] UblkError),
-    /// What the kernel had cached of that device at the end.
+    /// Data cached by the kernel for the block device was lost at the end.
     #[error(
         "what the kernel had cached of the block device could not be written, and is lost: {0}"
     )]
     Unwritten(io::Error),
-    /// The system, or what is left when the disk has all that could be written.
+    /// The system failed, or dirty blocks are left after everything possible was destaged.
     #[error(transparent)]
     System(#[from] io::Error),
 }

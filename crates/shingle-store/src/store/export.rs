@@ -1,4 +1,4 @@
-//! A store as an export of NBD.
+//! A store as an NBD export.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,10 +11,10 @@ use shingle_nbd::replies::ErrorCode;
 use crate::backend::Handle;
 use crate::measures::Requests;
 
-/// What a client is told to be read soon is read at most up to here.
+/// The longest part of a prefetch of a client that is carried out.
 const PREFETCH_BYTES_MAX: u64 = 8 << 20;
 
-/// A store, seen by clients.
+/// A store, as clients see it.
 pub(super) struct Served {
     pub(super) handle: Handle,
     pub(super) measured: Arc<Requests>,
@@ -32,7 +32,7 @@ impl Export for Served {
             fua,
             ..engine::Command::new(0, op, offset, bytes)
         };
-        // (What is told to be read soon nobody waits for.)
+        // Nothing waits for a prefetch.
         let waited_for = !matches!(command, Command::Cache { .. });
         let (command, reads) = match command {
             Command::Read { offset, length } => {
@@ -78,7 +78,7 @@ impl Export for Served {
     }
 
     fn kick(&self) {
-        self.handle.ring();
+        self.handle.wake();
     }
 
     fn opened(&self, connection: u64) {
@@ -91,7 +91,7 @@ impl Export for Served {
 }
 
 impl Served {
-    /// The disk tells nothing of holes, so all of it counts as allocated.
+    /// Reports everything as allocated: the disk does not tell which blocks are holes.
     fn block_status(&self, offset: u64, length: u32, dirty: bool, done: Completion) {
         let all = vec![Extent { length_bytes: length.into(), flags: 0 }];
         if !dirty {

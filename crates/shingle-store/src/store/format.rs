@@ -1,4 +1,4 @@
-//! What a new cache looks like on its SSD, and the two copies of its superblock.
+//! The format of a new cache on its SSD, and the two copies of its superblock.
 
 use std::io;
 use std::path::Path;
@@ -14,32 +14,32 @@ use shingle_engine::recover::RecoverError;
 use super::errors::CreateError;
 use crate::backend::{Disk, superblock_pages, write_over_superblocks};
 
-/// Pages that are written at a time.
+/// The number of pages written at a time.
 const PAGES_AT_ONCE: usize = 256;
 
-/// What a new cache is made of.
+/// The parameters of a new cache.
 #[derive(Clone, Debug)]
 pub struct NewCache {
-    /// Its name for ever.
+    /// The UUID of the cache, which never changes.
     pub uuid: [u8; 16],
-    /// Of its first superblock: 1, or more than that of an SSD in whose place this one comes.
+    /// The edition of its first superblock: 1, or more than that of the SSD that it replaces.
     pub edition: u64,
-    /// Of sampled sectors of the disk.
+    /// The fingerprint of the disk.
     pub fingerprint: [u8; 32],
     /// Policy and parameters.
     pub settings: String,
 }
 
-/// Writes an empty cache for `disk` to `ssd`; the disk stays as it is. Whatever was on the SSD is gone: whether
-/// it may go is for the caller to ask.
+/// Writes an empty cache for `disk` to `ssd`; the disk is not changed. Everything on the SSD is
+/// lost: the caller checks that it may be.
 ///
 /// # Errors
-/// If they are in use, cannot be written, or are of sizes that cannot be.
+/// If they are in use, cannot be written, or have unsupported sizes.
 pub fn format(ssd: &Device, disk: &dyn Disk, new: &NewCache) -> Result<Superblock, CreateError> {
     format_for(ssd, (disk.path(), disk.bytes()), new)
 }
 
-/// As [`format`], for a disk of which the path and the size are known.
+/// As [`format`], for a disk with a known path and size.
 pub(super) fn format_for(
     ssd: &Device,
     (disk, bytes): (&Path, u64),
@@ -60,14 +60,16 @@ pub(super) fn format_for(
         table_written: true,
         ..Superblock::new(new.uuid, layout, found, bytes)
     };
-    // While the rest is made neither superblock counts. But where this very cache stands, on an SSD that has grown, it is an
-    // empty one until then: a crash leaves no disk without its cache.
+    // Until everything else is written neither superblock is valid. If this SSD has this very
+    // cache, because the SSD has grown, it remains an empty cache meanwhile: a crash does not leave
+    // a disk without its cache.
     let found = read_superblock(ssd).ok();
     let emptied = found.filter(|(found, _)| found.uuid == new.uuid);
     let emptied = emptied.map(|(found, worse)| (found.emptied(), worse));
     match emptied.filter(|(emptied, _)| emptied.edition < new.edition) {
         Some((emptied, worse)) => {
-            // (By the old layout, too, zeros are pages that say nothing; pages of the new one would be at wrong places.)
+            // Zeros are valid unused pages in the old layout, too. Pages of the new table would be
+            // at wrong places in it.
             superblock.table_written = false;
             write_superblock(ssd, &emptied, worse)?;
         }
@@ -85,12 +87,12 @@ pub(super) fn format_for(
     }
     ssd.flush()?;
     write_superblock(ssd, &superblock, Copy::One)?;
-    // It is the disk of no cache any more, if that was given up.
+    // The device is not the disk of a cache any more, if it was one.
     Mark::remove(ssd)?;
     Ok(superblock)
 }
 
-/// Writes a table that says of each frame that it is free.
+/// Writes a table in which each frame is free.
 fn write_table(ssd: &Device, superblock: &Superblock) -> Result<(), DeviceError> {
     let (owner, layout) = (superblock.owner(), superblock.layout);
     let pages = layout.table_pages as u32;
@@ -105,8 +107,8 @@ fn write_table(ssd: &Device, superblock: &Superblock) -> Result<(), DeviceError>
     Ok(())
 }
 
-/// The superblock that stands on an SSD, and the copy that is the worse one, if one is: where that
-/// stands a new one may be written first.
+/// The superblock of an SSD, and its worse copy, if one is: a new superblock may overwrite that one
+/// first.
 ///
 /// # Errors
 /// If the SSD cannot be read, or neither copy is good.
@@ -119,7 +121,7 @@ pub fn read_superblock(ssd: &Device) -> Result<(Superblock, Copy), RecoverError<
     Ok((superblock, worse))
 }
 
-/// Writes both copies, one after the other and flushed, this one first.
+/// Writes both copies, one after the other and each flushed, `first` before the other one.
 ///
 /// # Errors
 /// If they cannot be written.

@@ -1,5 +1,5 @@
-//! The end of serving: what is said of the disk, or the end of the cache; and the same without serving.
-//! All of it on the devices that were opened at the start, whatever lies where they lay.
+//! The end of serving: records the state of the disk, or deletes the cache; and the same without
+//! serving. Uses the devices that were opened at the start, whatever their paths name by now.
 
 use std::path::Path;
 
@@ -18,8 +18,8 @@ use super::notice::Left;
 use super::trust;
 use crate::backend::{Beside, ShutDown, StoreError, Tell};
 
-/// Writes down what the disk is like, of a cache that was shut down in order. If the disk does not say, the next start takes
-/// it as after a crash, and the operator should hear why.
+/// Records the state of the disk, for a cache that was shut down in order. If the disk cannot be
+/// read, the next start is as after a crash, and the operator is told the reason.
 pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(Left, Vec<String>), ServeError> {
     let ShutDown { ssd, disk, dirty_blocks, ssd_state, in_order } = left;
     let exchanging = matches!(ssd_state, SsdState::Out | SsdState::Entering);
@@ -43,15 +43,15 @@ pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(Left, Vec<String>),
                 superblock.edition += 1;
                 superblock.fingerprint = fingerprint;
                 write_superblock(&ssd, &superblock, worse)?;
-                // So a copy of the SSD that was made while it was served is told from this one. (The mark may be that of the one
-                // that was to take its place.)
+                // The mark distinguishes this SSD from a copy made while it was served. During an
+                // exchange the mark may be that of the new SSD.
                 let mark = Mark { uuid: superblock.uuid, edition: superblock.edition };
                 let left = if exchanging { Ok(true) } else { disk.leave_mark(&mark) };
                 if let Err(error) = left {
                     warnings.push(format!("{error}; an older copy of the SSD may not be noticed"));
                 }
             }
-            // (The fingerprint that stands there is that of a disk in use, which is not known.)
+            // The recorded fingerprint is that of a disk in use, which is unknown content.
             Err(error) => {
                 warnings.push(format!(
                     "what the disk is like could not be read ({error}); what is dirty is safe on the SSD"
@@ -63,7 +63,7 @@ pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(Left, Vec<String>),
     Ok((Left { dirty_blocks, in_order, exchanging }, warnings))
 }
 
-/// Ends a cache, if the disk has everything.
+/// Deletes a cache, if the disk has everything.
 pub(super) fn ended(left: ShutDown, uuid: Uuid) -> Result<Left, ServeError> {
     if left.dirty_blocks > 0 {
         return Err(EndError::Dirty(left.dirty_blocks).into());
@@ -73,34 +73,34 @@ pub(super) fn ended(left: ShutDown, uuid: Uuid) -> Result<Left, ServeError> {
     Ok(Left { dirty_blocks: 0, in_order: true, exchanging: false })
 }
 
-/// A cache that nobody serves, and its disk.
+/// A cache that is not served, and its disk.
 pub struct Offline<'a> {
     /// The SSD.
     pub ssd: &'a Path,
     /// The disk.
     pub disk: &'a Path,
-    /// The disk may have been written without its cache: what is cached counts nevertheless.
+    /// The disk may have been written without its cache: the cache is used nevertheless.
     pub trust_disk: bool,
-    /// Policies.
+    /// The known policies.
     pub registry: &'a Registry,
-    /// Gets lines about I/O that failed.
+    /// Receives lines about failed I/O.
     pub tell: Option<Tell>,
-    /// Gets what may be wrong with the disk, before anything is written to it.
+    /// Receives a warning about the disk, before anything is written to it.
     pub warn: &'a dyn Fn(&str),
 }
 
-/// Destages everything, without serving. `left` is told how many blocks are left.
+/// Destages everything, without serving. Calls `left` with the number of blocks left.
 ///
 /// # Errors
-/// As [`Serving::start`](super::serve::Serving::start), or if the disk does not take something.
+/// As [`Serving::start`](super::serve::Serving::start), or if the disk does not take a block.
 pub fn export(cache: Offline<'_>, left: &mut dyn FnMut(u64)) -> Result<(), ServeError> {
     empty(cache, false, left)
 }
 
-/// As [`export`], and ends the cache.
+/// As [`export`], and deletes the cache.
 ///
 /// # Errors
-/// As there. It is still a cache then.
+/// The same. The cache still exists then.
 pub fn detach(cache: Offline<'_>, left: &mut dyn FnMut(u64)) -> Result<(), ServeError> {
     empty(cache, true, left)
 }
@@ -120,7 +120,7 @@ fn empty(cache: Offline<'_>, end: bool, left: &mut dyn FnMut(u64)) -> Result<(),
     let config = Config::in_mode(Mode::PassThrough, slots);
     let store = ready.start_with(cache, config, Beside { tell, ..Beside::default() })?;
     let drained = drain(store.handle(), &mut |told| {
-        // (What the disk says is told as it comes.)
+        // Errors of the disk are reported as they occur.
         if let Told::Dirty(blocks) = told {
             left(blocks);
         }

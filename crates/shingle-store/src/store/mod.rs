@@ -1,4 +1,4 @@
-//! Around the engine: caches made, checked and ended, served to clients, and asked how they are.
+//! Operations on caches: create, check, serve, inspect and delete them.
 
 mod cache;
 mod change;

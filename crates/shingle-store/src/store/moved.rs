@@ -1,5 +1,6 @@
-//! What `replace` leaves on the SSD that it takes out, in place of both superblocks: where the cache went. Who comes back with
-//! that SSD is told so, and does not make a new cache of it over what the other one holds.
+//! What `replace` writes to the SSD that it takes out, in place of both superblocks: where the
+//! cache is now. Whoever uses that SSD again is told so, and does not create a cache of old data
+//! over the current one.
 //!
 //! ```text
 //!   0  magic        8 bytes  "SHMOVED\0"
@@ -24,12 +25,12 @@ const VERSION: u32 = 1;
 const CRC_AT: usize = 12;
 const PATH_AT: usize = 34;
 
-/// Where the cache went that was on an SSD.
+/// Where a cache has moved.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Moved {
-    /// Its name.
+    /// The UUID of the cache.
     pub uuid: Uuid,
-    /// The SSD that has it now, as it was called then; empty if that is not known.
+    /// The path of the SSD that has it now; empty if unknown.
     pub to: String,
 }
 
@@ -46,7 +47,7 @@ impl Moved {
         Moved { uuid, to: to.unwrap_or_default().to_owned() }
     }
 
-    /// As it stands in place of each superblock.
+    /// Encodes the page that replaces each superblock.
     pub(super) fn encode(&self) -> Page {
         let mut page = [0; PAGE_BYTES];
         page[..8].copy_from_slice(&MAGIC);
@@ -72,7 +73,7 @@ impl Moved {
         Some(Moved { uuid: Uuid::from_slice(&page[16..32]).ok()?, to: to.to_owned() })
     }
 
-    /// What stands on an SSD that holds no cache; `None` if it is nothing of this kind, or cannot be read.
+    /// Reads the note of an SSD without a cache; `None` if there is none, or it cannot be read.
     pub(super) fn on(ssd: &mut impl Pages) -> Option<Moved> {
         superblock_pages(ssd).ok()?.iter().find_map(Moved::decode)
     }

@@ -1,4 +1,4 @@
-//! What who serves caches tells an operator.
+//! Notices for the operator of a serving process.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,39 +10,41 @@ use uuid::Uuid;
 use super::errors::ServeError;
 use crate::backend::FailedIo;
 
-/// Who is told what an operator may want to know.
+/// Receives notices.
 pub(super) type TellNotice = Arc<dyn Fn(Notice) + Send + Sync>;
 
-/// What an operator may want to know of, one line each.
+/// A notice for the operator, of one line.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Notice {
-    /// Of clients.
+    /// An event of a client.
     Client(Event),
-    /// Of an export: I/O that failed, the first of its kind, or one that stands for those of the last second.
+    /// Failed I/O of an export: the first of its kind, or one for all of the last second.
     Device(String, FailedIo),
-    /// Of an export: where its counters are kept, and why they cannot be. They begin with this process.
+    /// The file of an export's counters, and why it cannot be used. Counters begin anew with this
+    /// process.
     Counters(String, PathBuf, String),
-    /// Of an export: what an operator asked for that changes something, and what became of it; nothing yet, if it takes time.
+    /// A change of an export that an operator has requested, and its outcome so far.
     Asked(String, String, Outcome),
-    /// Of an export: what may be worth doing.
+    /// A remark on an export, about something that may need action.
     Remark(String, String),
     /// An export is served: its name, and its cache.
     Begun(String, Uuid),
-    /// An export is served no longer, and what is left of it.
+    /// An export is no longer served, and what is left of it.
     Ended(String, Uuid, Left),
-    /// An export is served no longer, or was not ended as it should have been.
+    /// An export is no longer served because of an error, or was not ended properly.
     Failed(String, Uuid, ServeError),
 }
 
 /// How the devices of a cache were left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Left {
-    /// Blocks that the disk does not have.
+    /// The number of dirty blocks.
     pub dirty_blocks: u64,
-    /// The SSD says that it was shut down. It cannot if it has failed, or nothing on it counts yet.
+    /// Whether the SSD is marked as shut down. It is not if it has failed, or nothing on it is
+    /// valid yet.
     pub in_order: bool,
-    /// It was being exchanged, and the disk has everything.
+    /// Whether the SSD was being exchanged, and the disk has everything.
     pub exchanging: bool,
 }
 
@@ -60,14 +62,14 @@ impl fmt::Display for Left {
     }
 }
 
-/// What became of what an operator asked for.
+/// The outcome of a request of an operator.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// It goes on.
+    /// It is in progress.
     Begun,
     /// It is done.
     Done,
-    /// It cannot be done, and why.
+    /// It failed, with the reason.
     Failed(String),
 }
 

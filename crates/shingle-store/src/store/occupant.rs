@@ -1,4 +1,4 @@
-//! The cache that is on an SSD already.
+//! The cache that an SSD already has.
 
 use std::fmt;
 use std::io;
@@ -12,12 +12,12 @@ use uuid::Uuid;
 
 use crate::backend::superblock_pages;
 
-/// The cache that is on an SSD.
+/// The cache on an SSD.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Occupant {
-    /// Its name.
+    /// The UUID of the cache.
     pub uuid: Uuid,
-    /// Blocks that the disk does not have; `None` if it cannot be told.
+    /// The number of dirty blocks; `None` if unknown.
     pub dirty_blocks: Option<u64>,
 }
 
@@ -33,16 +33,16 @@ impl fmt::Display for Occupant {
     }
 }
 
-/// Where the superblocks of a cache would be; `None` if it is too small for one.
+/// Reads the superblock pages; `None` if the SSD is too small for them.
 pub(super) fn superblocks_if_any(ssd: &Device) -> io::Result<Option<[Page; SUPERBLOCKS as usize]>> {
     let room = ssd.bytes() >= SUPERBLOCKS * PAGE_BYTES as u64;
     room.then(|| superblock_pages(&mut { ssd })).transpose()
 }
 
-/// What is on an SSD; `None` if it holds no cache.
+/// The cache on an SSD; `None` if there is none.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the SSD cannot be read.
 pub fn occupant(ssd: &Device) -> io::Result<Option<Occupant>> {
     let Some(copies) = superblocks_if_any(ssd)? else { return Ok(None) };
     match Superblock::newer(&copies) {

@@ -1,4 +1,4 @@
-//! What operators ask of a process that serves a cache, and are answered.
+//! Answers the requests of operators to a serving process.
 
 use std::fmt::Display;
 use std::io;
@@ -23,35 +23,35 @@ use super::options::Options;
 use super::reload::Changes;
 use super::shared::{PATIENCE, Shared};
 
-/// What a process that serves is to do.
+/// A command to the main thread of a serving process.
 #[derive(Debug)]
-pub(super) enum Leave {
-    /// To end all.
+pub(super) enum ServeCommand {
+    /// End all caches, and the process.
     All,
-    /// To end this cache; who wants it gets the answer when it is done.
+    /// Stop serving this cache, and answer this operator when that is done.
     Stop(Uuid, Arc<UnixStream>),
-    /// Likewise, for good.
+    /// The same, and delete the cache.
     Detach(Uuid, Arc<UnixStream>),
     /// The store of this cache has failed.
     Failed(Uuid, String),
-    /// To serve this instead; the answer goes back.
+    /// Serve this instead, and send back the outcome.
     Reload(Options, Sender<Result<Changes, ServeError>>),
 }
 
 impl Shared {
-    pub(super) fn answer(&self, stream: &Arc<UnixStream>, leave: &Sender<Leave>) {
-        // An operator who has gone needs no answer.
+    pub(super) fn answer(&self, stream: &Arc<UnixStream>, commands: &Sender<ServeCommand>) {
+        // The operator may be gone.
         let _ = control::serve(stream, |request, answer| {
             if self.ending.load(Ordering::Relaxed) && request != Request::Measures {
                 return answer(&Answer::Failed(self.waits_for()));
             }
             let Some(what) = request.change() else {
-                return self.answer_one(request, stream, leave, answer);
+                return self.answer_one(request, stream, commands, answer);
             };
             if !request.is_quick() {
                 self.note(&what, Outcome::Begun);
             }
-            self.answer_one(request, stream, leave, &mut |said| {
+            self.answer_one(request, stream, commands, &mut |said| {
                 match said {
                     Answer::Done(()) | Answer::Said(_) => self.note(&what, Outcome::Done),
                     Answer::Failed(why) => self.note(&what, Outcome::Failed(why.clone())),
@@ -70,7 +70,7 @@ impl Shared {
         &self,
         request: Request,
         stream: &Arc<UnixStream>,
-        leave: &Sender<Leave>,
+        commands: &Sender<ServeCommand>,
         answer: &mut dyn FnMut(&Answer) -> io::Result<()>,
     ) -> io::Result<()> {
         match request {
@@ -80,12 +80,12 @@ impl Shared {
             }),
             Request::Measures => answer(&Answer::Measures(Box::new(self.measures()))),
             Request::Set { what } => answer(&match self.set(&what) {
-                Ok(()) => done(self.keep_settings()),
+                Ok(()) => outcome_answer(self.keep_settings()),
                 Err(error) => Answer::Failed(error.to_string()),
             }),
             Request::Flush => {
                 let outcome = drain(&self.handle, &mut |told| answer(&told.into()));
-                answer(&done(outcome))
+                answer(&outcome_answer(outcome))
             }
             Request::Replace { with, destroy, overwrite, accept_lost } => {
                 let destroy = destroy.iter().map(|uuid| Uuid::try_parse(uuid)).collect();
@@ -96,39 +96,39 @@ impl Shared {
                 let replace = Replace { with: &with, destroy: &destroy, overwrite, accept_lost };
                 let mut tell = |told: Told| answer(&told.into());
                 let outcome = self.replace(&replace, &mut tell);
-                answer(&said(outcome))
+                answer(&change_answer(outcome))
             }
             Request::Watch => watch::tell(&self.handle, stream),
             Request::Grow => {
                 let outcome = self.grow(&mut |told| answer(&told.into()));
-                answer(&said(outcome))
+                answer(&change_answer(outcome))
             }
             Request::Detach => {
-                if let Some(why) = self.goes_with_the_end(true) {
+                if let Some(why) = self.lost_at_end(true) {
                     return answer(&Answer::Failed(why));
                 }
-                // Nothing becomes dirty again while the last of it goes.
-                self.detaches(true);
+                // Nothing becomes dirty again while the rest is destaged.
+                self.set_detaching(true);
                 let outcome = drain(&self.handle, &mut |told| answer(&told.into()));
                 if outcome.is_err() {
-                    self.detaches(false);
-                    return answer(&done(outcome));
+                    self.set_detaching(false);
+                    return answer(&outcome_answer(outcome));
                 }
-                let _ = leave.send(Leave::Detach(self.uuid, stream.clone()));
+                let _ = commands.send(ServeCommand::Detach(self.uuid, stream.clone()));
                 Ok(())
             }
             Request::Stop => {
-                if let Some(why) = self.goes_with_the_end(false) {
+                if let Some(why) = self.lost_at_end(false) {
                     return answer(&Answer::Failed(why));
                 }
-                let _ = leave.send(Leave::Stop(self.uuid, stream.clone()));
+                let _ = commands.send(ServeCommand::Stop(self.uuid, stream.clone()));
                 Ok(())
             }
         }
     }
 
-    /// What nobody finds any more after the end, as a file was deleted that is used. A store that hangs may be ended.
-    fn goes_with_the_end(&self, detach: bool) -> Option<String> {
+    /// What is lost at the end because a file in use was deleted. A store that hangs may be ended.
+    fn lost_at_end(&self, detach: bool) -> Option<String> {
         let devices = self.handle.devices_within(PATIENCE)?;
         if devices.disk_is_deleted {
             return Some(deleted(
@@ -147,8 +147,8 @@ impl Shared {
         })
     }
 
-    /// Somebody wants everything on the disk for good, or does no longer.
-    fn detaches(&self, begins: bool) {
+    /// Counts the operators that detach the cache, and switches the mode accordingly.
+    fn set_detaching(&self, begins: bool) {
         let settings = self.hold_settings();
         match begins {
             true => self.detaching.fetch_add(1, Ordering::Relaxed),
@@ -157,7 +157,7 @@ impl Shared {
         self.use_mode(&settings);
     }
 
-    /// All of it counts at once, and at the next start.
+    /// Applies settings, all or none, now and for the next start.
     fn set(&self, what: &[String]) -> Result<(), SettingsError> {
         let mut held = self.hold_settings();
         let mut settings = held.clone();
@@ -184,12 +184,14 @@ impl Shared {
         Ok(())
     }
 
-    /// Waits until the SSD has what was set: the one that is used, or if that is about to leave the one that enters.
+    /// Waits until the SSD has stored the settings: the current one, or the new one if the current
+    /// one is about to leave.
     fn keep_settings(&self) -> Result<(), &'static str> {
         let begun = Instant::now();
         loop {
             let status = self.handle.status_within(PATIENCE).ok_or(NOT_KEPT)?;
-            // (One that leaves counts as failed when it was told so, and one that enters takes it later.)
+            // An SSD that leaves counts as failed once it is invalidated, and one that enters
+            // stores the settings later.
             let failed = status.errors.ssd_failed && status.ssd == SsdState::In;
             if failed || begun.elapsed() > PATIENCE_WITH_SSD {
                 return Err(NOT_KEPT);
@@ -202,10 +204,11 @@ impl Shared {
     }
 }
 
-/// An SSD with much to do takes a superblock within this time. (Whoever asks waits a little longer for an answer.)
+/// An SSD under load takes a superblock within this time. The operator waits a little longer for
+/// the answer.
 const PATIENCE_WITH_SSD: Duration = Duration::from_secs(6);
 
-/// What whoever sets something is told of an SSD that fails or hangs.
+/// The message for an operator whose settings a failing or hanging SSD has not stored.
 const NOT_KEPT: &str = "it counts from now on, but the SSD has not taken it: the next start may not know it; see \
                         `shingle store status`, and set it again";
 
@@ -218,7 +221,7 @@ impl From<Told> for Answer {
     }
 }
 
-fn said(outcome: Result<Option<String>, ChangeError>) -> Answer {
+fn change_answer(outcome: Result<Option<String>, ChangeError>) -> Answer {
     match outcome {
         Ok(None) => Answer::Done(()),
         Ok(Some(text)) => Answer::Said(text),
@@ -226,8 +229,8 @@ fn said(outcome: Result<Option<String>, ChangeError>) -> Answer {
     }
 }
 
-/// What an operator is told of it.
-pub(super) fn done(outcome: Result<(), impl Display>) -> Answer {
+/// The answer to an operator.
+pub(super) fn outcome_answer(outcome: Result<(), impl Display>) -> Answer {
     match outcome {
         Ok(()) => Answer::Done(()),
         Err(error) => Answer::Failed(error.to_string()),

@@ -1,4 +1,4 @@
-//! What a process is to serve, as it is asked for.
+//! The options of a serving process.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,36 +9,36 @@ use shingle_nbd::users::Users;
 
 use crate::ublk;
 
-/// What is served, and how.
+/// What to serve, and how.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The caches.
     pub caches: Vec<CacheOptions>,
-    /// Where clients connect.
+    /// The addresses where clients connect.
     pub addresses: Vec<Address>,
-    /// Who may connect to those of TCP without TLS.
+    /// The users who may connect to TCP addresses without TLS.
     pub users: Users,
-    /// What connections are encrypted with: those of TCP all, those of sockets in the file system if they want.
+    /// The encryption of connections: required for TCP, optional for sockets in the file system.
     pub tls: Option<Arc<Tls>>,
-    /// A folder in which counters go on over restarts; a reload does not change it.
+    /// A folder in which counters continue over restarts; a reload does not change it.
     pub counters: Option<PathBuf>,
 }
 
-/// A cache that is to be served, and how.
+/// A cache to serve, and how.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CacheOptions {
-    /// Name of the export.
+    /// The name of the export.
     pub name: String,
     /// The SSD with the cache.
     pub ssd: PathBuf,
-    /// Its disk.
+    /// The disk.
     pub disk: PathBuf,
-    /// What offsets and lengths of clients have to be multiples of, in bytes.
+    /// Offsets and lengths of clients have to be multiples of this, in bytes.
     pub minimum_block: u32,
-    /// The disk may have been written without its cache: what is cached counts nevertheless.
+    /// The disk may have been written without its cache: the cache is used nevertheless.
     pub trust_disk: bool,
-    /// Where operators ask, if not at [`control::socket`](super::control::socket).
+    /// The control socket, if not [`control::socket`](super::control::socket).
     pub control: Option<PathBuf>,
-    /// The block device that it is, too.
+    /// The block device that exports the cache as well.
     pub ublk: Option<ublk::Number>,
 }

@@ -1,4 +1,4 @@
-//! What changes when a process that serves is told anew what to serve.
+//! The changes that new options make to a serving process.
 
 use std::fmt;
 
@@ -11,53 +11,54 @@ use super::options::CacheOptions;
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum ReloadError {
-    /// Two exports have one name.
+    /// Two exports have the same name.
     #[error("export `{0}` is there twice")]
     Name(String),
-    /// Two exports have one SSD, or one disk, or one block device that they are, or the SSD of one is the disk of another.
+    /// Two exports share an SSD, a disk or a block device, or the SSD of one is the disk of the
+    /// other.
     #[error("exports `{one}` and `{two}` both use {path}")]
     Shared {
-        /// Names of exports.
+        /// The name of one export.
         one: String,
-        /// Likewise.
+        /// The name of the other one.
         two: String,
         /// What both use.
         path: String,
     },
-    /// TLS would come, go, or be of another folder.
+    /// TLS would be switched on or off, or use another folder.
     #[error("`tls` stays as it is while a server runs: put it back, or restart to change it")]
     Tls,
-    /// One of the two is in use as it was.
+    /// A device is in use by an export with other devices.
     #[error(
         "export `{name}`: {path} is served as `{served}`, with another SSD, disk or block device; take that export \
          out, reload, put the new one in, and reload again"
     )]
     InUse {
-        /// The export that is wanted.
+        /// The new export.
         name: String,
-        /// The one that is served.
+        /// The export in use.
         served: String,
         /// What both use.
         path: String,
     },
 }
 
-/// What a reload has done.
+/// The changes of a reload.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Changes {
-    /// Exports that are served since.
+    /// Exports that are served now.
     pub begun: Vec<String>,
     /// Exports that are not served any more.
     pub ended: Vec<String>,
-    /// Exports with another name or minimum block size: who used them has to connect again.
+    /// Exports with another name or minimum block size: their clients have to connect again.
     pub changed: Vec<String>,
-    /// Addresses that are listened on since, and those that are not any more.
+    /// New addresses, and addresses that are closed.
     pub addresses: (Vec<String>, Vec<String>),
-    /// Addresses where nobody is accepted as the system gave no thread, and why.
+    /// Addresses that accept no connections because the system gave no thread, with the error.
     pub failed_addresses: Vec<String>,
-    /// Others may connect over TCP.
+    /// Whether the users of TCP have changed.
     pub users: bool,
-    /// Certificates open other exports.
+    /// Whether certificates open other exports.
     pub certificates: bool,
 }
 
@@ -92,18 +93,18 @@ impl fmt::Display for Changes {
     }
 }
 
-/// What becomes of caches, by their places in the two lists.
+/// What to do with each cache, by index in the two lists.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Plan {
-    /// Of the served ones: no longer wanted.
+    /// Served caches that are no longer wanted.
     pub(super) end: Vec<usize>,
-    /// Of the served ones, and of those wanted: as it is, under another name or block size.
+    /// Served and wanted caches that are the same, with another name or block size.
     pub(super) change: Vec<(usize, usize)>,
-    /// Of those wanted: to be opened.
+    /// Wanted caches that have to be opened.
     pub(super) begin: Vec<usize>,
 }
 
-/// Whether these may be served beside each other.
+/// Checks that these caches can be served together.
 pub(super) fn check(wanted: &[CacheOptions]) -> Result<(), ReloadError> {
     for (at, one) in wanted.iter().enumerate() {
         for two in &wanted[..at] {
@@ -119,7 +120,7 @@ pub(super) fn check(wanted: &[CacheOptions]) -> Result<(), ReloadError> {
     Ok(())
 }
 
-/// What both use, by both names if it has two.
+/// What both use, with both names if there are two.
 fn shared(one: &CacheOptions, two: &CacheOptions) -> Option<String> {
     for path in [&one.ssd, &one.disk] {
         if let Some(other) = [&two.ssd, &two.disk].into_iter().find(|other| is_same(path, other)) {
@@ -198,7 +199,7 @@ mod tests {
         let blocks = CacheOptions { minimum_block: 4096, ..two.clone() };
         let expected = Plan { change: vec![(1, 0), (0, 1)], ..Plan::default() };
         assert_eq!(plan(&[&one, &two], &[&blocks, &renamed]), Ok(expected));
-        // Two that change their names for each other's.
+        // Two exports that swap their names.
         let swapped = [cache("two", "s1", "d1"), cache("one", "s2", "d2")];
         let expected = Plan { change: vec![(0, 0), (1, 1)], ..Plan::default() };
         assert_eq!(plan(&[&one, &two], &[&swapped[0], &swapped[1]]), Ok(expected));
@@ -227,7 +228,7 @@ mod tests {
             let told = told.replace(&format!("{}/", folder.path().display()), "");
             assert_eq!(told, format!("exports `one` and `two` both use {at}by another name)"));
         }
-        // A configuration that names them otherwise changes nothing.
+        // Other paths to the same devices change nothing.
         assert_eq!(plan(&[&one], &[cache("one", "fast", "slow")]), Ok(Plan::default()));
     }
 

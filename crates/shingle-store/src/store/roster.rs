@@ -1,4 +1,4 @@
-//! How the caches of a process are doing.
+//! The state of all caches of a process.
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::shared::{PATIENCE, Shared};
 use crate::measures::Measures;
 
-/// Says how the caches of a process are doing, from any thread.
+/// Access to the state of all caches of a process, from any thread.
 #[derive(Clone, Default)]
 pub struct Roster(Arc<Mutex<Vec<Arc<Shared>>>>);
 
@@ -16,36 +16,36 @@ impl Roster {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Saves counters where they are kept, and tells of devices that hang.
+    /// Saves counters where they are kept, and reports devices that hang.
     pub fn look_after(&self) {
         let caches = self.lock().clone();
         for shared in caches {
             shared.save_counters();
-            shared.tell_of_devices();
+            shared.report_hanging_devices();
         }
     }
 
-    /// Whether each store answers within `patience`. All are asked at once: the time that slow ones take does not add up.
+    /// Whether every store answers within `patience`. All are asked at once, so the waits do not
+    /// add up.
     #[must_use]
     pub fn all_answer(&self, patience: Duration) -> bool {
         let caches = self.lock().clone();
         let end = Instant::now() + patience;
-        let asked: Vec<_> = caches.iter().map(|shared| shared.handle.asked_for_status()).collect();
+        let asked: Vec<_> = caches.iter().map(|shared| shared.handle.begin_status()).collect();
         let in_time = |answer: &Receiver<_>| {
             answer.recv_timeout(end.saturating_duration_since(Instant::now())).is_ok()
         };
         asked.iter().all(in_time)
     }
 
-    /// What is measured of each cache that is served, in the order of the names of exports. What is told was saved
-    /// before. As above, all are asked at once.
+    /// The measurements of each served cache, in the order of the export names. They are saved
+    /// before. All stores are asked at once.
     #[must_use]
     pub fn measures(&self) -> Vec<Measures> {
         let mut caches = self.lock().clone();
         caches.sort_by_key(|shared| shared.export());
         let end = Instant::now() + PATIENCE;
-        let asked: Vec<_> =
-            caches.iter().map(|shared| shared.handle.asked_for_measures()).collect();
+        let asked: Vec<_> = caches.iter().map(|shared| shared.handle.begin_measures()).collect();
         let told = |(shared, answer): (&Arc<Shared>, _)| shared.measures_of(answer, end);
         caches.iter().zip(&asked).map(told).collect()
     }

@@ -1,5 +1,5 @@
-//! Caches served by one process: to clients over NBD, each as an export, and to operators over a control socket
-//! each, until they are stopped.
+//! Serves caches in one process, until they are stopped: to clients as NBD exports, and to
+//! operators over one control socket each.
 
 mod reloading;
 
@@ -26,7 +26,7 @@ use super::control::{self, Answer};
 pub use super::errors::ServeError;
 use super::notice::TellNotice;
 pub use super::notice::{Left, Notice, Outcome};
-use super::operators::{Leave, done};
+use super::operators::{ServeCommand, outcome_answer};
 pub use super::options::{CacheOptions, Options};
 use super::reload;
 pub use super::reload::{Changes, ReloadError};
@@ -34,63 +34,63 @@ pub use super::roster::Roster;
 use super::shared::Shared;
 use super::status::Recording;
 
-/// Tells a process that serves what to do, from any thread.
+/// Controls a serving process, from any thread.
 #[derive(Clone, Debug)]
-pub struct Stopper(Sender<Leave>);
+pub struct Stopper(Sender<ServeCommand>);
 
 impl Stopper {
-    /// Shut down in order.
+    /// Shuts down in order.
     pub fn stop(&self) {
-        // If nobody listens it is leaving already.
-        let _ = self.0.send(Leave::All);
+        // The receiver may be gone: the process is ending.
+        let _ = self.0.send(ServeCommand::All);
     }
 
-    /// Serve this from now on. Who uses an export that stays as it is notices nothing. If any of it cannot be,
-    /// nothing is changed.
+    /// Serves these options from now on. Clients of exports that stay the same notice nothing. If
+    /// anything cannot be served, nothing is changed.
     ///
     /// # Errors
-    /// If something does not fit together, or cannot be opened.
+    /// If the options contradict each other, or something cannot be opened.
     pub fn reload(&self, options: Options) -> Result<Changes, ServeError> {
         let (to, answer) = channel();
         let gone = || ServeError::System(io::Error::other("it is leaving"));
-        self.0.send(Leave::Reload(options, to)).map_err(|_| gone())?;
+        self.0.send(ServeCommand::Reload(options, to)).map_err(|_| gone())?;
         answer.recv().map_err(|_| gone())?
     }
 }
 
-/// What is beside the caches of a process, if anything is.
+/// Optional companions of the served caches.
 #[derive(Default)]
 pub struct Extra<'a> {
-    /// Somebody looks on at the one cache there is.
+    /// Makes an observer that records the only cache.
     pub record: Option<Record<'a>>,
-    /// And this is how that is doing, for operators who ask.
+    /// The state of the recording, for operators.
     pub recording: Option<Arc<Mutex<Recording>>>,
-    /// Clients connect here, too.
+    /// Further sockets where clients connect.
     pub inherited: Vec<Listener>,
 }
 
-/// Caches that are served.
+/// The served caches.
 pub struct Serving {
     common: Common,
     caches: Vec<Cache>,
-    /// Addresses as they were asked for, and as they are.
+    /// Addresses as requested, and as bound.
     addresses: Vec<(Address, Address)>,
     users: Users,
     tls: Option<Arc<Tls>>,
     roster: Roster,
-    leave: Receiver<Leave>,
-    /// Caches that are ending while others are served.
+    commands: Receiver<ServeCommand>,
+    /// Threads of caches that are ending while others are served.
     ending: Vec<JoinHandle<()>>,
 }
 
-/// How long requests of clients may take when the process leaves.
+/// How long requests of clients may take when the process ends.
 const GRACE: Duration = Duration::from_secs(30);
 
 impl Serving {
-    /// Opens the caches and begins to serve. `tell` gets a line for the operator now and then.
+    /// Opens the caches and begins to serve. `tell` receives notices for the operator.
     ///
     /// # Errors
-    /// If places do not fit together, a disk was changed, or an address is taken.
+    /// If options contradict each other, a disk is distrusted, or an address is taken.
     pub fn start(
         options: Options,
         registry: &Registry,
@@ -99,10 +99,10 @@ impl Serving {
         Serving::start_with(options, registry, Extra::default(), tell)
     }
 
-    /// As [`Serving::start`], with something beside the caches.
+    /// As [`Serving::start`], with companions.
     ///
     /// # Errors
-    /// As there, or if `record` fails.
+    /// The same, or if `record` fails.
     pub fn start_with(
         options: Options,
         registry: &Registry,
@@ -110,11 +110,12 @@ impl Serving {
         tell: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<Serving, ServeError> {
         reload::check(&options.caches)?;
-        // An address that is taken, or a cache that cannot be, is found before anything is changed. Addresses
-        // come last: where clients can connect, operators are answered, too.
-        let open =
-            |cache: &CacheOptions| Opened::open(cache, registry).map_err(of(cache, &options));
-        let opened = side_by_side(&options.caches, open);
+        // An address that is taken, or a cache that cannot be opened, is found before anything is
+        // changed. Listening begins last: where clients can connect, operators are answered, too.
+        let open = |cache: &CacheOptions| {
+            Opened::open(cache, registry).map_err(with_export_name(cache, &options))
+        };
+        let opened = in_parallel(&options.caches, open);
         let opened = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
         let listeners = options.addresses.iter().map(|address| bind(address, &options.tls));
         let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
@@ -122,11 +123,11 @@ impl Serving {
         let of_clients = tell.clone();
         let of_clients = move |event| of_clients(Notice::Client(event));
         let server = Server::start_at(vec![], vec![], Limits::default(), of_clients)?;
-        let (to, leave) = channel();
+        let (to, commands) = channel();
         let server = Arc::new(server);
         let (registry, counters) = (registry.clone(), options.counters);
         let recording = extra.recording;
-        let common = Common { registry, server, leave: to, tell, counters, recording };
+        let common = Common { registry, server, commands: to, tell, counters, recording };
         let mut serving = Serving {
             common,
             caches: Vec::new(),
@@ -134,7 +135,7 @@ impl Serving {
             users: options.users,
             tls: options.tls,
             roster: Roster::default(),
-            leave,
+            commands,
             ending: Vec::new(),
         };
         let begun = serving.begin(opened, extra.record)?;
@@ -152,7 +153,7 @@ impl Serving {
         Ok(serving)
     }
 
-    /// Puts caches into use, all or none.
+    /// Puts all caches into use, or none.
     fn begin(
         &self,
         opened: Vec<Opened>,
@@ -160,26 +161,26 @@ impl Serving {
     ) -> Result<Vec<Cache>, ServeError> {
         let common = &self.common;
         let begun = match record {
-            // (It is of the one cache there is, and of this thread.)
+            // It belongs to the only cache, and to this thread.
             Some(_) => {
                 let begin = |opened| Cache::begin(opened, record, common);
                 opened.into_iter().map(begin).collect()
             }
-            None => side_by_side(opened, |opened| Cache::begin(opened, None, common)),
+            None => in_parallel(opened, |opened| Cache::begin(opened, None, common)),
         };
         let (begun, failed): (Vec<_>, Vec<_>) = begun.into_iter().partition(Result::is_ok);
         let begun = begun.into_iter().flatten().collect();
         match failed.into_iter().find_map(Result::err) {
             None => Ok(begun),
             Some(error) => {
-                // (What they say in the end does not matter beside this.)
-                drop(side_by_side(begun, |cache: Cache| cache.end(false)));
+                // Their errors do not matter beside this one.
+                drop(in_parallel(begun, |cache: Cache| cache.end(false)));
                 Err(error)
             }
         }
     }
 
-    /// Clients may come.
+    /// Offers the export to clients.
     fn offer(&mut self, cache: Cache) {
         let offered = self.common.server.offer(cache.export());
         debug_assert!(offered, "names were looked at");
@@ -198,69 +199,69 @@ impl Serving {
         Ok(())
     }
 
-    /// Names of the caches.
+    /// The UUIDs of the caches.
     #[must_use]
     pub fn uuids(&self) -> Vec<Uuid> {
         self.caches.iter().map(Cache::uuid).collect()
     }
 
-    /// Names of exports and of their caches.
+    /// The names of exports, and the UUIDs of their caches.
     #[must_use]
     pub fn exports(&self) -> Vec<(String, Uuid)> {
         self.caches.iter().map(|cache| (cache.options.name.clone(), cache.uuid())).collect()
     }
 
-    /// Where clients connect: a port 0 has become a real one.
+    /// The addresses where clients connect, with real ports in place of 0.
     #[must_use]
     pub fn addresses(&self) -> Vec<Address> {
         self.common.server.addresses()
     }
 
-    /// Names of exports that are block devices, too, and of these devices.
+    /// The names of exports that are block devices as well, and the paths of these.
     #[must_use]
     pub fn block_devices(&self) -> Vec<(String, PathBuf)> {
         let path = |cache: &Cache| Some((cache.options.name.clone(), cache.options.ublk?.path()));
         self.caches.iter().filter_map(path).collect()
     }
 
-    /// To stop it, from a thread that waits for signals.
+    /// A handle to stop it, for a thread that waits for signals.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
-        Stopper(self.common.leave.clone())
+        Stopper(self.common.commands.clone())
     }
 
-    /// To ask it.
+    /// Access to the state of all caches.
     #[must_use]
     pub fn roster(&self) -> Roster {
         self.roster.clone()
     }
 
-    /// Serves until it is stopped, or no cache is left, and shuts down in order: clients first, then the stores, then
-    /// what the superblocks say of the disks. `last` is what the process has to do after that: who asked for the end
-    /// is answered when that is done, too, as he may use all files then. It is left out if the last store fails by
-    /// itself, as its last I/O may hang.
+    /// Serves until it is stopped, or no cache is left. Then it shuts down in order: clients first,
+    /// then the stores, then the superblocks with the state of the disks. `last` is the last work
+    /// of the process; the operator who asked for the end is answered after it, and may then use
+    /// all files. It is skipped if the last store fails by itself, as its I/O may hang.
     ///
     /// # Errors
-    /// If a store fails, or the last word cannot be written.
+    /// If a store fails, or a superblock cannot be written.
     pub fn wait(mut self, last: impl FnOnce()) -> Result<(), ServeError> {
         let outcome = self.until_all_have_ended(last);
-        // (What they say they have told.)
+        // Their errors have been reported.
         self.ending.drain(..).for_each(|thread| drop(thread.join()));
         outcome
     }
 
     fn until_all_have_ended(&mut self, last: impl FnOnce()) -> Result<(), ServeError> {
-        // Of a cache that is not served any more, while others were.
+        // The error of a cache that ended while others were served.
         let mut before = Ok(());
         loop {
-            // (This end of the channel is there as long as the other.)
-            match self.leave.recv().unwrap_or(Leave::All) {
-                Leave::All => return before.and(self.end_all(last)),
-                Leave::Reload(options, to) => {
-                    // One who has gone needs no answer.
+            // This process holds a sender, so the channel never closes.
+            match self.commands.recv().unwrap_or(ServeCommand::All) {
+                ServeCommand::All => return before.and(self.end_all(last)),
+                ServeCommand::Reload(options, to) => {
+                    // The sender may be gone.
                     let _ = to.send(self.reload(options));
                 }
-                Leave::Failed(uuid, why) => {
+                ServeCommand::Failed(uuid, why) => {
                     let Some(cache) = self.take(uuid, Duration::ZERO) else { continue };
                     let name = cache.options.name.clone();
                     cache.abandon();
@@ -272,11 +273,11 @@ impl Serving {
                     (self.common.tell)(Notice::Failed(name, uuid, error));
                     before = Err(ServeError::SomeFailed);
                 }
-                Leave::Stop(uuid, asker) => match self.end_one(uuid, false, asker) {
+                ServeCommand::Stop(uuid, asker) => match self.end_one(uuid, false, asker) {
                     Some((asker, outcome)) => return before.and(finish(&asker, outcome, last)),
                     None => continue,
                 },
-                Leave::Detach(uuid, asker) => match self.end_one(uuid, true, asker) {
+                ServeCommand::Detach(uuid, asker) => match self.end_one(uuid, true, asker) {
                     Some((asker, outcome)) => return before.and(finish(&asker, outcome, last)),
                     None => continue,
                 },
@@ -284,46 +285,47 @@ impl Serving {
         }
     }
 
-    /// Takes a cache out of use: clients are sent away within `grace`.
+    /// Takes a cache out of use: clients are disconnected within `grace`.
     fn take(&mut self, uuid: Uuid, grace: Duration) -> Option<Cache> {
         let at = self.caches.iter().position(|cache| cache.uuid() == uuid)?;
         let cache = self.caches.remove(at);
         self.roster.lock().retain(|shared| shared.uuid != uuid);
         match self.caches.is_empty() {
-            // Nobody is to find a server that serves nothing.
+            // No client should find a server without exports.
             true => self.common.server.stop(grace),
             false => self.common.server.withdraw(&cache.options.name, grace),
         };
         Some(cache)
     }
 
-    /// Ends one cache for an operator. He is answered when it has ended, unless it was the last one: then that is for later.
+    /// Ends one cache for an operator, who is answered when it has ended. If it was the last one,
+    /// the caller answers later.
     fn end_one(
         &mut self,
         uuid: Uuid,
         detach: bool,
         asker: Arc<UnixStream>,
     ) -> Option<(Arc<UnixStream>, Result<(), ServeError>)> {
-        // (It may have ended meanwhile: the connection is closed, and he sees that.)
+        // It may have ended in the meantime: the connection is closed, which the operator sees.
         let cache = self.caches.iter().find(|cache| cache.uuid() == uuid)?;
-        let telling = Telling::begin(cache.shared.clone(), asker.clone());
+        let telling = ProgressReporter::begin(cache.shared.clone(), asker.clone());
         let cache = self.take(uuid, GRACE)?;
         if self.caches.is_empty() {
             let outcome = end(cache, detach, &self.common.tell);
             telling.end();
             return Some((asker, outcome));
         }
-        self.end_aside(cache, detach, move |outcome| {
+        self.end_in_background(cache, detach, move |outcome| {
             telling.end();
-            // One who has gone needs no answer.
-            let _ = control::say(&asker, &done(outcome.as_ref().copied()));
+            // The operator may be gone.
+            let _ = control::say(&asker, &outcome_answer(outcome.as_ref().copied()));
         });
         None
     }
 
-    /// Ends a cache, on a thread of its own: one whose device hangs must not hold up what others want. `then` gets what
-    /// became of it.
-    fn end_aside(
+    /// Ends a cache on a thread of its own: a device that hangs must not delay other requests.
+    /// `then` receives the result.
+    fn end_in_background(
         &mut self,
         cache: Cache,
         detach: bool,
@@ -339,19 +341,19 @@ impl Serving {
             }
         };
         self.ending.retain(|thread| !thread.is_finished());
-        self.ending.extend(aside("shingle-ended", ending));
+        self.ending.extend(on_own_thread("shingle-ended", ending));
     }
 
     fn end_all(&mut self, last: impl FnOnce()) -> Result<(), ServeError> {
         self.common.server.stop(GRACE);
         let caches = mem::take(&mut self.caches);
-        let ended = side_by_side(caches, |cache| end(cache, false, &self.common.tell));
+        let ended = in_parallel(caches, |cache| end(cache, false, &self.common.tell));
         last();
         ended.into_iter().collect()
     }
 }
 
-/// Ends a cache, and tells what is left of it.
+/// Ends a cache, and reports what is left of it.
 fn end(cache: Cache, detach: bool, tell: &TellNotice) -> Result<(), ServeError> {
     let (name, uuid) = (cache.options.name.clone(), cache.uuid());
     let left = cache.end(detach)?;
@@ -359,39 +361,39 @@ fn end(cache: Cache, detach: bool, tell: &TellNotice) -> Result<(), ServeError> 
     Ok(())
 }
 
-/// Tells who waits for the end of a cache what that waits for, if it takes long: later and later.
-struct Telling {
+/// Tells an operator, at growing intervals, what the end of a cache waits for.
+struct ProgressReporter {
     done: Sender<()>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Telling {
-    fn begin(shared: Arc<Shared>, asker: Arc<UnixStream>) -> Telling {
+impl ProgressReporter {
+    fn begin(shared: Arc<Shared>, asker: Arc<UnixStream>) -> ProgressReporter {
         const FIRST: Duration = Duration::from_secs(5);
         let (done, is_done) = channel();
         let tell = move || {
             let mut patience = FIRST;
             while is_done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
                 if control::say(&asker, &Answer::Waits(shared.waits_for())).is_err() {
-                    // He has gone.
+                    // The operator is gone.
                     return;
                 }
                 patience *= 2;
             }
         };
-        // Without a thread nothing is told, and it ends all the same.
-        Telling { done, thread: start_thread("shingle-telling", tell).ok() }
+        // Without a thread nothing is told, and the end is the same.
+        ProgressReporter { done, thread: start_thread("shingle-telling", tell).ok() }
     }
 
-    /// Nothing is told after that.
+    /// Stops telling.
     fn end(self) {
         drop(self.done);
         self.thread.map(JoinHandle::join);
     }
 }
 
-/// Does it for all, each on a thread of its own: each waits for its own devices.
-fn side_by_side<T: Send, R: Send>(
+/// Calls `act` for all, each on a thread of its own, as each waits for its own devices.
+fn in_parallel<T: Send, R: Send>(
     all: impl IntoIterator<Item = T>,
     act: impl Fn(T) -> Result<R, ServeError> + Sync,
 ) -> Vec<Result<R, ServeError>> {
@@ -407,15 +409,15 @@ fn side_by_side<T: Send, R: Send>(
             Ok(work) => {
                 work.join().unwrap_or_else(|_| Err(ServeError::System(panicked("a cache"))))
             }
-            // The system gives no thread: here, then.
+            // If the system gives no thread, this one does the work.
             Err(_) => act(one),
         };
         work.into_iter().map(outcome).collect()
     })
 }
 
-/// Does it on a thread of its own, or here and now if the system gives none.
-fn aside(name: &str, work: impl FnOnce() + Send + 'static) -> Option<JoinHandle<()>> {
+/// Runs `work` on a thread of its own, or on this one if the system gives none.
+fn on_own_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Option<JoinHandle<()>> {
     let here = Arc::new(Mutex::new(Some(work)));
     let there = here.clone();
     let begun = start_thread(name, move || take(&there)());
@@ -430,7 +432,7 @@ fn take<T>(held: &Mutex<Option<T>>) -> T {
     held.expect("it is done once")
 }
 
-/// Begins to listen, encrypted where there is something to encrypt with.
+/// Binds an address, encrypted if TLS is configured.
 fn bind(address: &Address, tls: &Option<Arc<Tls>>) -> Result<Listener, ListenError> {
     match tls {
         Some(tls) => Listener::bind_encrypted(address, tls.clone()),
@@ -438,22 +440,25 @@ fn bind(address: &Address, tls: &Option<Arc<Tls>>) -> Result<Listener, ListenErr
     }
 }
 
-/// Where there are several caches, an error says of which it is.
-fn of<'a>(cache: &'a CacheOptions, all: &'a Options) -> impl Fn(ServeError) -> ServeError + 'a {
+/// Adds the name of the export to an error, if there are several caches.
+fn with_export_name<'a>(
+    cache: &'a CacheOptions,
+    all: &'a Options,
+) -> impl Fn(ServeError) -> ServeError + 'a {
     move |error| match all.caches.len() {
         1 => error,
         _ => ServeError::OfExport { name: cache.name.clone(), error: Box::new(error) },
     }
 }
 
-/// The last cache has ended for an operator, who is answered when all else is done.
+/// Answers the operator who ended the last cache, after all other work.
 fn finish(
     asker: &UnixStream,
     ended: Result<(), ServeError>,
     last: impl FnOnce(),
 ) -> Result<(), ServeError> {
     last();
-    // One who has gone needs no answer.
-    let _ = control::say(asker, &done(ended.as_ref().copied()));
+    // The operator may be gone.
+    let _ = control::say(asker, &outcome_answer(ended.as_ref().copied()));
     ended
 }

@@ -1,4 +1,4 @@
-//! What is known of a cache that is served, and shared by all who serve it, ask how it is, or change it.
+//! The state of a served cache, shared by the threads that serve it, inspect it or change it.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -21,44 +21,45 @@ use super::status::{Recording, Status};
 use crate::backend::{Handle, Watch};
 use crate::measures::{DevicesNow, IosNow, Measures, Now};
 
-/// A store answers at once, unless it hangs.
+/// How long to wait for an answer of a store: it answers at once, unless it hangs.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A device that is busy answers sooner.
+/// A device with older I/O than this hangs.
 const HANGS: Duration = Duration::from_secs(30);
 
-/// A cache that is served.
+/// A served cache.
 pub(super) struct Shared {
     pub(super) handle: Handle,
     pub(super) server: Arc<Server>,
     pub(super) settings: Mutex<Settings>,
     pub(super) registry: Registry,
-    /// Somebody looks on at what it decides.
+    /// Whether its decisions are recorded.
     pub(super) recorded: bool,
-    /// How that is doing, if it may end before the store does.
+    /// The state of the recording, if it may end before the store.
     pub(super) recording: Option<Arc<Mutex<Recording>>>,
-    /// Tells of the disk, if that is a zoned one.
+    /// The status of the disk, if it is a zoned one.
     pub(super) watch: Option<Watch>,
-    /// The disk is to be told of trims, if nothing else was set.
+    /// Whether trims are passed on to the disk by default.
     pub(super) frees_trimmed: bool,
-    /// What changes only with a reload.
+    /// The part of the status that changes only with a reload.
     pub(super) fixed: Mutex<Status>,
     pub(super) counters: Counters,
     pub(super) uuid: Uuid,
     pub(super) devices: Mutex<Devices>,
-    /// Stands in the superblock while the disk changes.
+    /// The fingerprint for the superblock while the disk is in use.
     pub(super) fingerprint_in_use: Fingerprint,
-    /// Held while devices change.
+    /// Held while devices are changed.
     pub(super) changing: Mutex<()>,
-    /// So many operators wait until all is on the disk for good: nothing becomes dirty, whatever mode is set.
+    /// The number of operators that detach the cache: meanwhile nothing becomes dirty, whatever
+    /// mode is set.
     pub(super) detaching: AtomicU32,
-    /// Nothing is to be changed any more.
+    /// Set when nothing may be changed any more.
     pub(super) ending: AtomicBool,
-    /// Hears of what operators change.
+    /// Receives the changes made by operators.
     pub(super) tell: TellNotice,
 }
 
-/// The devices that are used.
+/// The devices in use.
 #[derive(Clone, Debug)]
 pub(super) struct Devices {
     pub(super) ssd: String,
@@ -72,39 +73,39 @@ impl Shared {
         self.hold_settings().clone()
     }
 
-    fn unchanging(&self) -> MutexGuard<'_, Status> {
+    fn fixed_status(&self) -> MutexGuard<'_, Status> {
         self.fixed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Name of the export.
+    /// The name of the export.
     pub(super) fn export(&self) -> String {
-        self.unchanging().export.clone()
+        self.fixed_status().export.clone()
     }
 
-    /// Path of the disk.
+    /// The path of the disk.
     pub(super) fn disk(&self) -> String {
-        self.unchanging().disk.clone()
+        self.fixed_status().disk.clone()
     }
 
-    /// Path of the SSD, as it is by now.
+    /// The current path of the SSD.
     pub(super) fn ssd(&self) -> PathBuf {
         self.devices().ssd.clone().into()
     }
 
-    /// The export has another name.
+    /// Changes the name of the export.
     pub(super) fn rename(&self, export: &str) {
-        export.clone_into(&mut self.unchanging().export);
+        export.clone_into(&mut self.fixed_status().export);
     }
 
-    /// Nobody sets anything as long as this is held.
+    /// Locks the settings.
     pub(super) fn hold_settings(&self) -> MutexGuard<'_, Settings> {
         self.settings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The mode that is set counts, or the one of a cache that is detached.
+    /// Applies the mode of the settings, or that of a cache that is being detached.
     pub(super) fn use_mode(&self, settings: &Settings) {
-        let detaches = self.detaching.load(Ordering::Relaxed) > 0;
-        self.handle.set_mode(if detaches { Mode::PassThrough } else { settings.mode });
+        let set_detaching = self.detaching.load(Ordering::Relaxed) > 0;
+        self.handle.set_mode(if set_detaching { Mode::PassThrough } else { settings.mode });
     }
 
     fn devices(&self) -> MutexGuard<'_, Devices> {
@@ -123,14 +124,14 @@ impl Shared {
         self.devices().disk_blocks = blocks;
     }
 
-    /// Another SSD is used.
+    /// Notes that another SSD is in use.
     pub(super) fn exchanged(&self, ssd: &Path, slots: u64, edition: u64) {
         let mut devices = self.devices();
         devices.ssd = ssd.display().to_string();
         (devices.slots, devices.edition) = (slots, edition);
     }
 
-    /// Whether it is recorded still: a recording has one policy and one cache.
+    /// Whether it is still recorded: a recording has one policy and one cache.
     pub(super) fn is_recorded(&self) -> bool {
         self.recorded && self.recording_now().is_none_or(|recording| recording.ended.is_none())
     }
@@ -140,12 +141,12 @@ impl Shared {
         Some(recording.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
-    /// What is measured. A store that does not answer is told of, as it was.
+    /// The measurements. If the store does not answer, the last known ones.
     pub(super) fn measures(&self) -> Measures {
-        self.measures_of(&self.handle.asked_for_measures(), Instant::now() + PATIENCE)
+        self.measures_of(&self.handle.begin_measures(), Instant::now() + PATIENCE)
     }
 
-    /// The same, where the store was asked before and may answer until `end`.
+    /// The same, for a store that was asked already and may answer until `end`.
     pub(super) fn measures_of(
         &self,
         answer: &Receiver<(engine::Status, DevicesNow)>,
@@ -154,27 +155,27 @@ impl Shared {
         let left = end.saturating_duration_since(Instant::now());
         let said = answer.recv_timeout(left).ok();
         let zoned = self.watch.as_ref().and_then(Watch::status);
-        let Status { export, uuid, disk, .. } = self.unchanging().clone();
+        let Status { export, uuid, disk, .. } = self.fixed_status().clone();
         let Devices { ssd, slots, .. } = self.devices().clone();
         let Settings { policy, mode, .. } = self.settings();
         let connections = self.server.connections_of(&export) as u64;
         let up = said.is_some();
-        let (totals, now) = self.counters.told(said.as_ref(), zoned.as_ref(), slots);
+        let (totals, now) = self.counters.report(said.as_ref(), zoned.as_ref(), slots);
         let (now, mode) = (Now { connections, ..now }, mode.name().to_owned());
         let ssd_place = control::place(Path::new(&ssd)).display().to_string();
         Measures { export, uuid, ssd, disk, ssd_place, policy, mode, up, totals, now, zoned }
     }
 
-    /// What it waits for, of a cache that is about to end.
+    /// What the end of the cache waits for.
     pub(super) fn waits_for(&self) -> String {
         let first = match self.ending.load(Ordering::Relaxed) {
             false => "requests of clients, which are cut off after 30 s",
             true => "I/O that is under way",
         };
-        let under_way = match self.handle.asked_for_measures().recv_timeout(PATIENCE) {
+        let under_way = match self.handle.begin_measures().recv_timeout(PATIENCE) {
             Ok((_, devices)) => under_way(devices.now),
             Err(RecvTimeoutError::Timeout) => "its store does not answer".to_owned(),
-            // (Its fingerprint is taken.)
+            // Its fingerprint is being read.
             Err(RecvTimeoutError::Disconnected) => "the disk is read a last time".to_owned(),
         };
         format!(
@@ -182,32 +183,34 @@ impl Shared {
         )
     }
 
-    /// A device that hangs is told of, also if nobody asks. (That of a cache that ends is told by who waits for it.)
-    pub(super) fn tell_of_devices(&self) {
-        let asked = self.handle.asked_for_measures().recv_timeout(PATIENCE);
+    /// Reports a device that hangs, without a request. At the end of a cache the waiting thread
+    /// does that instead.
+    pub(super) fn report_hanging_devices(&self) {
+        let asked = self.handle.begin_measures().recv_timeout(PATIENCE);
         let hangs = asked.ok().and_then(|(_, devices)| hangs(devices.now));
         if let Some(text) = hangs.filter(|_| !self.ending.load(Ordering::Relaxed)) {
             (self.tell)(Notice::Remark(self.export(), text));
         }
     }
 
-    /// Nobody has to ask for counters that are to go on.
+    /// Saves the counters, if they are kept, without a request.
     pub(super) fn save_counters(&self) {
         if self.counters.are_kept() {
             let _ = self.measures();
         }
     }
 
-    /// How things are. Nobody waits for a store that hangs: each who asked would have a thread and a connection.
+    /// The status. Does not wait for a store that hangs: each request would hold a thread and a
+    /// connection.
     pub(super) fn status(&self) -> Result<Status, &'static str> {
-        let said = self.handle.asked_for_measures().recv_timeout(PATIENCE);
+        let said = self.handle.begin_measures().recv_timeout(PATIENCE);
         let (said, devices) = said.map_err(|error| match error {
             RecvTimeoutError::Timeout => {
                 "its store does not answer: a device hangs, or this is a bug"
             }
             RecvTimeoutError::Disconnected => "the store has ended",
         })?;
-        let mut status = self.unchanging().clone();
+        let mut status = self.fixed_status().clone();
         status.addresses.extend(self.server.addresses().iter().map(ToString::to_string));
         status.connections = self.server.connections_of(&status.export) as u64;
         let Devices { ssd, edition, slots, .. } = self.devices().clone();
@@ -222,7 +225,7 @@ impl Shared {
     }
 }
 
-/// What to say of devices of which one does not answer.
+/// The report on a device that does not answer.
 fn hangs(devices: [IosNow; 2]) -> Option<String> {
     let oldest = devices.iter().map(|ios| ios.oldest_ns).max().unwrap_or(0);
     (u128::from(oldest) > HANGS.as_nanos()).then(|| {
@@ -233,7 +236,7 @@ fn hangs(devices: [IosNow; 2]) -> Option<String> {
     })
 }
 
-/// What SSD and disk are doing.
+/// The I/O in flight of SSD and disk.
 fn under_way([ssd, disk]: [IosNow; 2]) -> String {
     let of = |(name, ios): (&str, IosNow)| {
         let seconds = ios.oldest_ns / 1_000_000_000;

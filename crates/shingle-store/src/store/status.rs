@@ -1,4 +1,4 @@
-//! What is said of a cache: by the process that serves it, or from what stands on its SSD.
+//! The status of a cache, from the process that serves it or from its SSD.
 
 use std::collections::BTreeMap;
 
@@ -12,68 +12,69 @@ use crate::measures::IosNow;
 /// The name of the schema of `status --json`.
 pub const SCHEMA: &str = "shingle.store-status/1";
 
-/// How things are.
+/// The status of a cache.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Status {
     /// [`SCHEMA`]
     pub schema: String,
-    /// A process serves it. If none does, counters of its work are zero, and what only it knows is empty.
+    /// Whether a process serves it. If not, counters are zero, and fields that only the process
+    /// knows are empty.
     pub served: bool,
-    /// Name of the export, if somebody serves it; empty if it has none.
+    /// The name of the export; empty if it is not served.
     pub export: String,
-    /// Name of the cache.
+    /// The UUID of the cache.
     pub uuid: String,
-    /// Paths.
+    /// The path of the SSD.
     pub ssd: String,
-    /// Likewise. The SSD does not know it: empty if nobody serves the cache.
+    /// The path of the disk. The SSD does not store it: empty if the cache is not served.
     pub disk: String,
-    /// Size of the disk.
+    /// The size of the disk in bytes.
     pub disk_bytes: u64,
-    /// Of the superblock, at the start of the process that serves it, or now. A disk that is a file says
-    /// with which it was used last.
+    /// The edition of the superblock: at the start of the serving process, or now. A disk that is a
+    /// file records with which edition it was used last.
     pub edition: u64,
-    /// The process that served it last left in order; nothing while one serves it.
+    /// Whether the last process that served it ended in order; `None` while it is served.
     pub clean_shutdown: Option<bool>,
-    /// And it is known what the disk was like then.
+    /// Whether the state of the disk at that time is recorded.
     pub fingerprint_known: Option<bool>,
-    /// Where clients connect, and the block device that it is.
+    /// The addresses where clients connect, and the block device.
     pub addresses: Vec<String>,
-    /// Clients connected.
+    /// Connected clients.
     pub connections: u64,
-    /// Name of the policy.
+    /// The name of the policy.
     pub policy: String,
-    /// Name of the mode.
+    /// The name of the mode.
     pub mode: String,
-    /// Parameters that were set, `OWNER.NAME`.
+    /// Parameters that are set, `OWNER.NAME`.
     pub settings: BTreeMap<String, String>,
-    /// Blocks (4 KiB) that fit.
+    /// The size of the cache in blocks of 4 KiB.
     pub slots: u64,
-    /// Blocks cached that the disk does not have.
+    /// Dirty blocks in the cache.
     pub dirty_blocks: u64,
-    /// Blocks cached that it has, too.
+    /// Clean blocks in the cache.
     pub clean_blocks: u64,
-    /// Blocks of requests.
+    /// Counts of accesses.
     #[serde(flatten)]
     pub counts: Counts,
     /// Blocks destaged.
     pub destaged_blocks: u64,
-    /// Bands that were to be written whole.
+    /// Counts of bands written whole.
     pub bands: BandCounts,
-    /// Blocks that clients have trimmed and of which the disk has not been told yet.
+    /// Blocks that clients have trimmed and that are not yet trimmed on the disk.
     pub trimming_blocks: u64,
     /// Bytes written to SSDs, metadata included.
     pub ssd_written_bytes: u64,
-    /// `in`, or how far the SSD is that is exchanged: `leaving`, `untold`, `out`, `entering`.
+    /// The state of the SSD: `in`, or during an exchange `leaving`, `untold`, `out`, `entering`.
     pub ssd_state: String,
     /// Devices that have not answered for long.
     pub silent: Vec<Silent>,
-    /// What is recorded, if anything is.
+    /// The recording, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recording: Option<Recording>,
-    /// What went wrong.
+    /// Counts and details of errors.
     pub errors: Errors,
-    /// How the disk is doing, or was when it told last, if it is a zoned one and somebody serves the cache.
+    /// The last known status of a zoned disk, if the cache is served.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zoned: Option<shingle_translated::Status>,
 }
@@ -84,40 +85,40 @@ pub struct Status {
 pub struct Silent {
     /// `SSD` or `disk`.
     pub device: String,
-    /// For how long its oldest I/O is under way.
+    /// The age of its oldest I/O in flight.
     pub seconds: u64,
-    /// I/Os under way.
+    /// I/Os in flight.
     pub ios: u64,
 }
 
-/// A recording of what clients ask for and the cache decides.
+/// A recording of the requests of clients and the decisions of the cache.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Recording {
-    /// Where it is when it is whole.
+    /// The file, once it is complete.
     pub file: String,
-    /// Why nothing more is recorded, if that is so.
+    /// Why the recording has ended, if it has.
     pub ended: Option<String>,
 }
 
-/// What went wrong, counted since the process began.
+/// Errors since the process began.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Errors {
-    /// How often.
+    /// The counts.
     #[serde(flatten)]
     pub counts: ErrorCounts,
-    /// Bytes of the disk, as `[first, length]`, whose writes are refused because the SSD that failed
-    /// holds newer data for them.
+    /// Ranges of the disk in bytes, as `[first, length]`, whose writes are refused because the
+    /// failed SSD holds newer data for them.
     pub refused_ranges: Vec<(u64, u64)>,
-    /// Bytes of the disk whose newest data is lost, as `[first, length]`: they read as errors until
-    /// they are written anew or trimmed.
+    /// Ranges of the disk in bytes, as `[first, length]`, whose newest data is lost: reads fail
+    /// until they are written again or trimmed.
     pub lost_ranges: Vec<(u64, u64)>,
-    /// The last I/O of each device that failed, if any did.
+    /// The last failed I/O of each device, if any.
     pub last: Vec<LastError>,
 }
 
-/// The last I/O of a device that failed.
+/// The last failed I/O of a device.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LastError {
@@ -125,13 +126,13 @@ pub struct LastError {
     pub device: String,
     /// `read`, `write`, `flush` or `trim`.
     pub operation: String,
-    /// The first block of 4 KiB, and how many; 0 for a flush.
+    /// The first block of 4 KiB; 0 for a flush.
     pub block: u64,
-    /// Likewise.
+    /// The number of blocks; 0 for a flush.
     pub blocks: u64,
-    /// Why, in words of the system: `Input/output error (EIO)`.
+    /// The reason in words of the system: `Input/output error (EIO)`.
     pub error: String,
-    /// How long ago.
+    /// The age of the error.
     pub seconds_ago: u64,
 }
 
@@ -149,17 +150,17 @@ impl From<&backend::LastError> for LastError {
 }
 
 impl Status {
-    /// Fills in what the cache was told.
+    /// Fills in the settings.
     pub(crate) fn put_settings(&mut self, settings: &Settings) {
         self.policy.clone_from(&settings.policy);
         settings.mode.name().clone_into(&mut self.mode);
         self.settings = settings.sets.iter().cloned().collect();
     }
 
-    /// What the cache was told.
+    /// The settings.
     ///
     /// # Errors
-    /// If a process of another version said it.
+    /// If a process of another version sent them.
     pub fn to_settings(&self) -> Result<Settings, SettingsError> {
         let mut settings = Settings::new(&self.policy);
         settings.set(&format!("mode={}", self.mode))?;
@@ -167,7 +168,7 @@ impl Status {
         Ok(settings)
     }
 
-    /// Fills in what the devices are doing.
+    /// Fills in the devices that do not answer.
     pub(crate) fn put_devices(&mut self, [ssd, disk]: [IosNow; 2]) {
         let silent = |(device, ios): (&str, IosNow)| {
             let seconds = ios.silent_for()?.as_secs();
@@ -176,7 +177,7 @@ impl Status {
         self.silent = [("SSD", ssd), ("disk", disk)].into_iter().filter_map(silent).collect();
     }
 
-    /// Fills in what the engine says.
+    /// Fills in the status of the engine.
     pub(crate) fn put_engine(&mut self, said: &engine::Status, last_errors: &[backend::LastError]) {
         self.dirty_blocks = said.dirty_blocks;
         self.clean_blocks = said.clean_blocks;
@@ -195,7 +196,7 @@ impl Status {
     }
 }
 
-/// Runs of neighbouring blocks, of their first bytes in order.
+/// Joins neighbouring blocks to ranges of bytes; the blocks are sorted.
 fn ranges(blocks: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
     const BLOCK: u64 = shingle_core::units::BLOCK_BYTES;
     let mut ranges: Vec<(u64, u64)> = Vec::new();

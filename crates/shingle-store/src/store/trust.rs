@@ -1,10 +1,11 @@
-//! Is this the disk that the cache knows, as the cache knows it? If not, what is cached may be stale, and
-//! what is dirty belongs elsewhere.
+//! Checks whether a disk is the one that the cache knows, and unchanged. If not, cached data may be
+//! stale, and dirty data may belong elsewhere.
 //!
-//! After an end in order the fingerprint tells. After a crash nothing was said of the disk, but a block
-//! that is cached as clean is on the disk with the very same bytes: some are compared. A disk that is a
-//! file also says which cache it was used with last ([`Mark`](shingle_device::Mark)), and a zoned disk has a name. None of
-//! it is a proof that all is well.
+//! After an orderly shutdown the fingerprint shows it. After a crash nothing is recorded of the
+//! disk, but a block that is cached as clean has the same bytes on the disk: some are compared. A
+//! disk that is a file also records which cache it was used with last
+//! ([`Mark`](shingle_device::Mark)), and a zoned disk has a name. None of this proves that all is
+//! well.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,21 +24,22 @@ use crate::backend::{Disk, Ready, has_name, is_known};
 /// What is known of a disk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Known {
-    /// It is as it was when the cache was shut down, as far as the fingerprint tells.
+    /// By its fingerprint it is unchanged since the cache was shut down.
     AsItWas,
-    /// Nothing speaks against it. So many blocks were compared.
+    /// No check has failed.
     Nothing {
-        /// How many.
+        /// The number of blocks compared.
         compared: usize,
     },
-    /// There is nothing to tell it by: neither an end in order, nor a mark or a name, nor a clean block to compare.
+    /// There is nothing to check: no orderly shutdown, no mark or name, and no clean block to
+    /// compare.
     Unproven,
-    /// Something does.
+    /// A check has failed.
     Doubtful(Doubt),
 }
 
-/// Opens a cache and its disk, which must not be doubtful, unless the operator trusts it. With a warning if the cache
-/// has something for a disk that may be any.
+/// Opens a cache and its disk. A distrusted disk is an error, unless the operator trusts it.
+/// Returns a warning if the disk could not be checked and the cache has dirty blocks.
 pub(super) fn open(
     ssd: &Path,
     disk: &Path,
@@ -63,7 +65,7 @@ pub(super) fn open(
     }
 }
 
-/// Why the cache on an SSD is not served: there is none any more, or else as `error` says.
+/// The error for an SSD without a cache; if it has one, `error`.
 fn not_there(ssd: &Path, error: ServeError) -> ServeError {
     match unserved::superblock(ssd) {
         Err(moved @ UnservedError::Moved { .. }) => moved.into(),
@@ -83,15 +85,16 @@ fn unproven(disk: &Path, clean: bool, dirty_blocks: u64) -> String {
     )
 }
 
-/// What can be told of the disk of a cache.
+/// Checks the disk of a cache.
 ///
 /// # Errors
-/// If mark or fingerprint cannot be taken.
+/// If mark or fingerprint cannot be read.
 pub fn look(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Result<Known, DeviceError> {
     let superblock = found.journal.superblock();
     let mark = disk.mark()?;
     match mark {
-        // (The end of a cache that was emptied for it was cut off: where nothing is cached nothing is stale.)
+        // A cache that was emptied for this disk was not deleted completely: an empty cache cannot
+        // be stale.
         Some(mark) if mark.is_alone(disk.name()) && was_emptied(found) => {}
         Some(mark) if mark.is_alone(disk.name()) => {
             return Ok(Known::Doubtful(Doubt::Alone));
@@ -119,7 +122,8 @@ pub fn look(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Result<Known, D
         match disk.fingerprint() {
             Ok(now) if now == superblock.fingerprint => return Ok(Known::AsItWas),
             Ok(_) => return Ok(Known::Doubtful(Doubt::Changed)),
-            // One bad block must not end the service of all others: those that are cached tell, as after a crash.
+            // One bad block of the disk must not end the service of all others: the clean blocks
+            // are compared, as after a crash.
             Err(error) => {
                 return match compare(found, ssd, disk) {
                     Known::Nothing { compared: 0 } => Err(error),
@@ -136,19 +140,19 @@ pub fn look(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Result<Known, D
     })
 }
 
-/// Whether all that the SSD held was given up, and nothing came since.
+/// Whether everything on the SSD was given up, and nothing was cached since.
 fn was_emptied(found: &Recovered) -> bool {
     found.journal.superblock().dirty_from > 0 && found.live().next().is_none()
 }
 
-/// Whether the last session came to mark the disk, which it does before its first page of the journal: it was ended in
-/// order, or such a page was found.
+/// Whether the last session has marked the disk, which it does before its first page of the
+/// journal: it ended in order, or such a page was found.
 fn has_marked(found: &Recovered) -> bool {
     found.clean || found.journal.last_page() >= found.journal.superblock().session_from
 }
 
-/// Compares some of the clean blocks with what the disk has. One that the disk does not give tells
-/// nothing, nor does one that is damaged on the SSD.
+/// Compares some of the clean blocks with the disk. Blocks that cannot be read from the disk, or
+/// are damaged on the SSD, are skipped.
 fn compare(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Known {
     let layout = found.journal.layout();
     let mut compared = 0;
@@ -175,19 +179,21 @@ fn compare(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Known {
     }
 }
 
-/// Blocks used last are those that somebody else would have written, too.
+/// The number of most recently used blocks to compare: these are likely to be written by others,
+/// too.
 const LATEST: usize = 96;
-/// The others are spread over the SSD.
+/// The number of other blocks, spread over the SSD.
 const SPREAD: usize = 96;
 
-/// Clean blocks to be compared, in the order of the disk.
+/// The clean blocks to compare, in the order of the disk.
 fn sample(found: &Recovered) -> BTreeSet<(Block, Frame)> {
     let entry = |frame: Frame| found.journal.table.entry(frame);
     let clean = || found.live().filter(|&(_, frame)| entry(frame).state == State::Clean);
     let mut by_hint = vec![0_usize; usize::from(u16::MAX) + 1];
     clean().for_each(|(_, frame)| by_hint[usize::from(entry(frame).hint)] += 1);
     let count: usize = by_hint.iter().sum();
-    // The lowest hint of the latest, and how many of that one are among them.
+    // The lowest hint among the most recently used blocks, and how many blocks with it are among
+    // them.
     let (mut lowest, mut of_lowest) = (by_hint.len(), 0);
     let mut missing = LATEST.min(count);
     while missing > 0 {

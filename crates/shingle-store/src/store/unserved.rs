@@ -1,5 +1,5 @@
-//! What a cache holds that nobody serves, from its metadata: it is read and never written, and whoever
-//! wants to serve it may.
+//! The state of a cache that is not served, from its metadata. The SSD is only read, and may be
+//! served at the same time.
 
 use std::fs::File;
 use std::io;
@@ -19,7 +19,7 @@ pub use super::moved::Moved;
 use super::status::{Errors, SCHEMA, Status};
 use crate::backend::{is_known, superblock_pages};
 
-/// Why nothing can be said.
+/// Why there is no status.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum UnservedError {
@@ -28,16 +28,16 @@ pub enum UnservedError {
     Io {
         /// The SSD.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
-    /// Somebody uses it after all.
+    /// Another process uses the cache.
     #[error(
         "{}: another process uses it, which cannot be asked from here: ask as the user who runs it, \
          with the same XDG_RUNTIME_DIR; or it is ending and waits for a device: see dmesg", .0.display()
     )]
     Held(PathBuf),
-    /// There was one.
+    /// The cache has moved to another SSD.
     #[error("{}: {moved}", path.display())]
     Moved {
         /// The SSD.
@@ -45,15 +45,15 @@ pub enum UnservedError {
         /// Where it went.
         moved: Moved,
     },
-    /// Metadata is damaged.
+    /// The metadata is damaged.
     #[error("cannot use the cache on {}: {error}", path.display())]
     Recover {
         /// The SSD.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: RecoverError<io::Error>,
     },
-    /// What it was told makes no sense.
+    /// The settings are not valid.
     #[error(transparent)]
     Settings(#[from] SettingsError),
 }
@@ -74,7 +74,7 @@ impl ReadOnly {
         open_to_look(ssd).map(ReadOnly)
     }
 
-    /// `None` if there is no cache.
+    /// Reads the superblock; `None` if there is no cache.
     fn superblock(&mut self) -> io::Result<Option<Superblock>> {
         let copies = match superblock_pages(self) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -92,8 +92,8 @@ fn io_error(ssd: &Path) -> impl Fn(io::Error) -> UnservedError {
     move |error| UnservedError::Io { path: ssd.to_owned(), error }
 }
 
-/// What the cache on an SSD says of itself, which a process may be serving; `None` if there is no
-/// cache.
+/// The superblock of the cache on an SSD, which may be served at the same time; `None` if there is
+/// no cache.
 ///
 /// # Errors
 /// If the SSD cannot be read, its superblocks are damaged, or the cache has moved to another SSD.
@@ -106,17 +106,18 @@ pub fn superblock(ssd: &Path) -> Result<Option<Superblock>, UnservedError> {
     }
 }
 
-/// What the cache on an SSD holds. Data is not read, but for that of the last second before a crash.
+/// The status of the cache on an SSD. Frames are not read, except those of the last second before a
+/// crash.
 ///
 /// # Errors
-/// If somebody uses it, the SSD cannot be read, or metadata is damaged.
+/// If another process uses it, the SSD cannot be read, or metadata is damaged.
 pub fn status(ssd: &Path) -> Result<Status, UnservedError> {
     let mut look = ReadOnly::at(ssd).map_err(io_error(ssd))?;
     if is_held(&look.0) {
         return Err(UnservedError::Held(ssd.to_owned()));
     }
     let found = recover(&mut look);
-    // Whoever began to use it meanwhile has written to it, first of all a superblock.
+    // A process that began to use the cache in the meantime has written a superblock first.
     let path = || ssd.to_owned();
     let found = match found {
         Err(_) if is_held(&look.0) => return Err(UnservedError::Held(path())),

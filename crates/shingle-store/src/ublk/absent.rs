@@ -1,4 +1,4 @@
-//! In the place of a block device, in a build without them.
+//! Replaces the block device in a build without ublk.
 
 use std::convert::Infallible;
 use std::io;
@@ -9,11 +9,11 @@ use uuid::Uuid;
 
 use super::{Number, UblkError};
 
-/// There is none.
+/// A type without values.
 pub struct Device(Infallible);
 
 impl Device {
-    /// Says that this build has none.
+    /// Returns the error of a build without ublk.
     ///
     /// # Errors
     /// Always.
@@ -21,7 +21,7 @@ impl Device {
         Err(UblkError::NotBuilt)
     }
 
-    /// Says that this build has none.
+    /// Returns the error of a build without ublk.
     ///
     /// # Errors
     /// Always.

@@ -1,4 +1,4 @@
-//! A device from its first request to its last.
+//! A block device from its first request to its last.
 
 use std::fs::File;
 use std::io;
@@ -20,27 +20,27 @@ use uuid::Uuid;
 use super::queue::Queue;
 use super::{Number, UblkError};
 
-/// How many requests may be under way.
+/// The highest number of requests in flight.
 const DEPTH: u16 = 128;
 /// The longest request, in bytes.
 const REQUEST_BYTES_MAX: u32 = 512 << 10;
 /// The longest range that is trimmed or zeroed by one request, in bytes.
 const RANGE_BYTES_MAX: u32 = 1 << 30;
-/// For how long the kernel may take to notice that a server is gone.
+/// How long to wait for the kernel to notice that a server is gone.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A block device that is served. Dropping it takes it away.
+/// A served block device. Dropping it removes the device.
 pub struct Device {
     number: Number,
-    /// Runs until the device is gone.
+    /// The thread that serves the device until it is removed.
     serving: Option<JoinHandle<()>>,
-    /// We are about to take it away.
+    /// Set when this process is about to remove it.
     leaving: Arc<AtomicBool>,
 }
 
 impl Device {
-    /// Whether it could be made now, of the cache `uuid`. Nothing is changed, but for what is left of a device of that cache
-    /// that never began.
+    /// Checks whether the device could be made for the cache `uuid`. Nothing is changed, except
+    /// that a leftover device of this cache that never started is removed.
     ///
     /// # Errors
     /// If there is no driver, or the number belongs to another device.
@@ -48,13 +48,13 @@ impl Device {
         is_left_behind(number, uuid).map(drop)
     }
 
-    /// Makes `export`, of the cache `uuid`, a block device; or takes over the one that a server of it has left. Offsets
-    /// and lengths are multiples of `minimum_block` bytes, and of 512 bytes. `gone` is called if somebody else takes it
-    /// away, or its thread fails.
+    /// Makes `export`, of the cache `uuid`, a block device, or takes over the one that a killed
+    /// server of it has left. Offsets and lengths are multiples of `minimum_block` bytes, and of
+    /// 512 bytes. `gone` is called if another process removes the device, or its thread fails.
     ///
     /// # Errors
-    /// If there is no driver, the number belongs to another device, or the driver refuses; most often as the process
-    /// lacks CAP_SYS_ADMIN.
+    /// If there is no driver, the number belongs to another device, or the driver refuses, most
+    /// often because the process lacks CAP_SYS_ADMIN.
     pub fn start(
         number: Number,
         uuid: Uuid,
@@ -77,7 +77,7 @@ impl Device {
             match serve(number, owner(uuid), &export, minimum_block, left, to) {
                 Ok(()) if is_leaving.load(Ordering::Acquire) => (),
                 Ok(()) => gone(),
-                // (Whoever started it waits for this.)
+                // The caller waits for this.
                 Err(error) => drop(to_failed.send(Err(error))),
             }
         });
@@ -95,10 +95,11 @@ impl Device {
         Ok(Device { number, serving: Some(serving), leaving })
     }
 
-    /// Takes the device away, when what the kernel has cached of it is written. Whoever still uses it gets errors.
+    /// Removes the device, after the kernel's cache of it is written. Its users get errors from
+    /// then on.
     ///
     /// # Errors
-    /// If what was cached cannot be written; it is lost.
+    /// If the kernel's cache cannot be written; it is lost.
     pub fn stop(mut self) -> io::Result<()> {
         let written = File::open(self.number.path()).and_then(|device| device.sync_all());
         self.take_away();
@@ -108,13 +109,13 @@ impl Device {
     fn take_away(&mut self) {
         let Some(serving) = self.serving.take() else { return };
         self.leaving.store(true, Ordering::Release);
-        // (Where it is gone already, this fails, and that is what was wanted.)
+        // If the device is already gone, this fails, which is fine.
         if let Ok(control) = UblkCtrl::new_simple(self.number.0.cast_signed()) {
             let _ = control.kill_dev();
         }
-        // A thread that has panicked serves nobody.
+        // A thread that has panicked serves nothing.
         let _ = serving.join();
-        // One that was taken over is not taken away by its end.
+        // A device that was taken over is not removed by its end.
         if exists(self.number)
             && let Ok(control) = UblkCtrl::new_simple(self.number.0.cast_signed())
         {
@@ -133,8 +134,8 @@ fn exists(number: Number) -> bool {
     Path::new(&format!("/sys/class/ublk-char/ublkc{}", number.0)).exists()
 }
 
-/// Whether a server of this cache was killed and has left its device; otherwise the number is free. The kernel may need a
-/// moment to notice that a server was killed.
+/// Whether a killed server of this cache has left its device; otherwise the number is free. The
+/// kernel may need a moment to notice that a server was killed.
 fn is_left_behind(number: Number, uuid: Uuid) -> Result<bool, UblkError> {
     if !Path::new("/dev/ublk-control").exists() {
         return Err(UblkError::NoDriver);
@@ -153,7 +154,7 @@ fn is_left_behind(number: Number, uuid: Uuid) -> Result<bool, UblkError> {
         }
         match u32::from(info.state) {
             sys::UBLK_S_DEV_QUIESCED => return Ok(true),
-            // Never begun, or ended by somebody who did not take it away.
+            // Never started, or stopped and not removed.
             sys::UBLK_S_DEV_DEAD => {
                 check(control.del_dev()).map_err(refused(number, "to be removed"))?;
             }
@@ -165,7 +166,7 @@ fn is_left_behind(number: Number, uuid: Uuid) -> Result<bool, UblkError> {
     }
 }
 
-/// Serves until the device is taken away.
+/// Serves until the device is removed.
 fn serve(
     number: Number,
     owner: u64,
@@ -197,12 +198,12 @@ fn serve(
     let to_failed = started.clone();
     let queue = move |id: u16, device: &UblkDev| {
         if let Err(error) = Queue::serve(id, device, &served) {
-            // (The start fails, too, and knows less of the reason.)
+            // The start fails, too, with less information.
             let _ = to_failed.send(Err(refused(number, "to begin a queue")(error)));
         }
     };
     let begun = move |_: &UblkCtrl| {
-        // Whoever started it waits.
+        // The caller waits for this.
         let _ = started.send(Ok(()));
     };
     check(control.run_target(parameters, queue, begun)).map_err(failed)?;
@@ -226,7 +227,7 @@ fn set_parameters(device: &mut UblkDev, bytes: u64, logical: u32) {
     };
 }
 
-/// The driver's answers are numbers, below 0 where it refuses.
+/// Turns an answer of the driver below 0 into an error.
 fn check(answer: Result<i32, libublk::UblkError>) -> Result<(), libublk::UblkError> {
     match answer? {
         errno if errno < 0 => Err(libublk::UblkError::OtherError(errno)),
@@ -234,12 +235,12 @@ fn check(answer: Result<i32, libublk::UblkError>) -> Result<(), libublk::UblkErr
     }
 }
 
-/// What the driver has refused.
+/// The error of a refusal of the driver.
 fn refused(number: Number, doing: &'static str) -> impl Fn(libublk::UblkError) -> UblkError + Copy {
     move |error| {
         use libublk::UblkError as E;
         let error = match error {
-            // (By itself it says no more than that something failed.)
+            // By itself it says only that something failed.
             E::OtherError(errno) | E::UringIOError(errno) => {
                 io::Error::from_raw_os_error(errno.abs()).to_string()
             }
@@ -250,7 +251,7 @@ fn refused(number: Number, doing: &'static str) -> impl Fn(libublk::UblkError) -
     }
 }
 
-/// What the driver keeps of a device's owner: as much of a cache's name as fits.
+/// What the driver stores of a device's owner: as much of the cache's UUID as fits.
 fn owner(uuid: Uuid) -> u64 {
     uuid.as_u64_pair().1
 }

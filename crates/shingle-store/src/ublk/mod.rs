@@ -1,8 +1,10 @@
-//! An export as a block device of Linux, by its ublk driver (Linux 6.0 and later; `Documentation/block/ublk.rst`).
+//! An export as a block device of Linux, by its ublk driver (Linux 6.0 and later;
+//! `Documentation/block/ublk.rst`).
 //!
-//! A server that ends in order takes its device away. One that was killed leaves it: the kernel keeps requests until a
-//! server of the same cache takes the device over (`UBLK_F_USER_RECOVERY`), and repeats those that were under way
-//! (`UBLK_F_USER_RECOVERY_REISSUE`). A store may be asked for the same write twice: nobody has seen its end yet.
+//! A server that ends in order removes its device. If it was killed, the device stays: the kernel
+//! keeps requests until a server of the same cache takes the device over (`UBLK_F_USER_RECOVERY`),
+//! and repeats those in flight (`UBLK_F_USER_RECOVERY_REISSUE`). So a store may get the same write
+//! twice, as its completion was not seen.
 
 #[cfg(not(feature = "ublk"))]
 mod absent;
@@ -20,12 +22,12 @@ pub use self::absent::Device;
 #[cfg(feature = "ublk")]
 pub use self::device::Device;
 
-/// Which device it is to be: N of `/dev/ublkbN`. It has to be the same one after a crash.
+/// The number of the device: N of `/dev/ublkbN`. It has to be the same after a crash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Number(pub u32);
 
 impl Number {
-    /// Where users find it.
+    /// The path of the device.
     #[must_use]
     pub fn path(self) -> PathBuf {
         format!("/dev/ublkb{}", self.0).into()
@@ -36,7 +38,7 @@ impl Number {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum UblkError {
-    /// Of this program.
+    /// This build has no support for it.
     #[error("this build knows nothing of ublk: build it with `--features ublk`")]
     NotBuilt,
     /// The kernel has no such driver.
@@ -44,25 +46,25 @@ pub enum UblkError {
         "the kernel has no ublk driver: there is no /dev/ublk-control; try `modprobe ublk_drv`"
     )]
     NoDriver,
-    /// Not ours.
+    /// The device belongs to another server or cache.
     #[error("{}: belongs to another server or cache; take another number", .0.path().display())]
     Taken(Number),
-    /// Ours, and somebody serves it.
+    /// The device belongs to this cache, and another process serves it.
     #[error("{}: process {pid} serves it", number.path().display())]
     Served {
         /// The device.
         number: Number,
-        /// Who serves it.
+        /// That process.
         pid: i32,
     },
-    /// The driver refuses.
+    /// The driver refused a command.
     #[error("{}: {doing}: {error}", number.path().display())]
     Driver {
         /// The device.
         number: Number,
-        /// What was asked of it.
+        /// The command.
         doing: &'static str,
-        /// What the driver said.
+        /// The error of the driver.
         error: String,
     },
 }

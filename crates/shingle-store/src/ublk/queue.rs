@@ -1,7 +1,7 @@
-//! Requests of the kernel as commands, and results as its answers.
+//! A queue of ublk: requests of the kernel become commands, and results its answers.
 //!
-//! The thread of the queue waits in its ring. Results come from the thread of the store: they are put down, and an
-//! eventfd, which the ring watches, wakes the queue's thread. It alone talks to the kernel.
+//! The thread of the queue waits in its ring. The thread of the store stores results, and an
+//! eventfd that the ring watches wakes the queue's thread, which alone talks to the kernel.
 
 use std::mem;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -16,7 +16,8 @@ use rustix::io::Errno;
 use shingle_nbd::export::{Answer, Command, Completion, Export, Failure, Piece};
 use shingle_nbd::replies::ErrorCode;
 
-/// The device is a client like others; connections of NBD count from 1 on, and never come so far.
+/// The connection number of the device: it is a client like others, and NBD connections count from
+/// 1 and never reach it.
 const CONNECTION: u64 = u64::MAX;
 
 /// Bytes of a sector, the unit of requests.
@@ -24,48 +25,48 @@ const SECTOR_BYTES: u64 = 512;
 
 type Outcome = Result<Answer, Failure>;
 
-/// Results that the kernel is still to get.
+/// Results to be passed to the kernel.
 struct Results {
     waiting: Mutex<Vec<(u16, Outcome)>>,
-    bell: OwnedFd,
+    wakeup: OwnedFd,
 }
 
 impl Results {
     fn put(&self, tag: u16, outcome: Outcome) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.push((tag, outcome));
-        // Whoever finds others waiting need not ring: those who put them there have.
+        // If others are waiting, their sender has written to the eventfd.
         if waiting.len() == 1 {
-            // A counter that is full has rung, too.
-            let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+            // A full counter has woken the thread, too.
+            let _ = rustix::io::write(&self.wakeup, &1_u64.to_ne_bytes());
         }
     }
 
     fn take(&self) -> Vec<(u16, Outcome)> {
-        // The bell first: what is put down after the look rings again.
-        let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+        // The eventfd is reset first: a result stored after the next line wakes the thread again.
+        let _ = rustix::io::read(&self.wakeup, &mut [0; 8]);
         mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// A queue of requests at work.
+/// A queue at work.
 pub(super) struct Queue<'a> {
     export: &'a Arc<dyn Export>,
     results: Arc<Results>,
-    /// Where the kernel puts what is written, and takes what is read, by tag.
+    /// The buffer of each tag, for data to and from the kernel.
     buffers: Vec<IoBuf<u8>>,
 }
 
 impl<'a> Queue<'a> {
-    /// Serves until the device is taken away. Where this cannot be begun, the device does not start.
+    /// Serves until the device is removed. If serving cannot begin, the device does not start.
     pub(super) fn serve(
         id: u16,
         device: &UblkDev,
         export: &'a Arc<dyn Export>,
     ) -> Result<(), libublk::UblkError> {
-        let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
+        let wakeup = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
             .map_err(|error| libublk::UblkError::IOError(error.into()))?;
-        let results = Arc::new(Results { waiting: Mutex::default(), bell });
+        let results = Arc::new(Results { waiting: Mutex::default(), wakeup });
         let mut queue = Queue { export, results, buffers: device.alloc_queue_io_bufs() };
         let ring = UblkQueue::new(id, device)?
             .submit_fetch_commands_unified(BufDescList::Slices(Some(&queue.buffers)))?;
@@ -76,10 +77,10 @@ impl<'a> Queue<'a> {
         Ok(())
     }
 
-    /// The ring tells, once, when somebody has rung.
+    /// Lets the ring report, once, the next write to the eventfd.
     fn watch(&self, ring: &UblkQueue) -> Result<(), libublk::UblkError> {
-        let bell = types::Fd(self.results.bell.as_raw_fd());
-        let poll = opcode::PollAdd::new(bell, PollFlags::IN.bits().into()).build();
+        let wakeup = types::Fd(self.results.wakeup.as_raw_fd());
+        let poll = opcode::PollAdd::new(wakeup, PollFlags::IN.bits().into()).build();
         ring.ublk_submit_sqe_sync(poll.user_data(UblkIOCtx::build_user_data(0, 0, 0, true)))
     }
 
@@ -89,7 +90,7 @@ impl<'a> Queue<'a> {
                 let answer = self.answer(tag, outcome, ring);
                 self.complete(ring, tag, answer);
             }
-            // Without it no result would ever be told again.
+            // Without this no result would ever be reported again.
             if let Err(error) = self.watch(ring) {
                 panic!("a ring that takes nothing any more: {error}");
             }
@@ -108,11 +109,12 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// What the kernel asks for. What is written is copied: the export may keep it.
+    /// Turns a request of the kernel into a command. Written data is copied: the export may keep
+    /// it.
     fn command(&self, request: &sys::ublksrv_io_desc, tag: u16) -> Result<Command, Errno> {
         let op = request.op_flags & 0xff;
         if op == sys::UBLK_IO_OP_FLUSH {
-            // (It has a sector nevertheless, beyond all bounds.)
+            // The request has a sector nevertheless, outside of all bounds.
             return Ok(Command::Flush);
         }
         let offset = request.start_sector.checked_mul(SECTOR_BYTES).ok_or(Errno::INVAL)?;
@@ -136,7 +138,8 @@ impl<'a> Queue<'a> {
         })
     }
 
-    /// How many bytes were read or written, or why not. What was read is put where the kernel takes it.
+    /// The number of bytes read or written, or the error. Read data is copied to the buffer of the
+    /// tag.
     fn answer(&mut self, tag: u16, outcome: Outcome, ring: &UblkQueue) -> i32 {
         let length = ring.get_iod(tag).nr_sectors as usize * SECTOR_BYTES as usize;
         let buffer = self.buffers[usize::from(tag)].as_mut_slice();
@@ -146,11 +149,11 @@ impl<'a> Queue<'a> {
             Ok(Answer::Done | Answer::Status { .. }) => Some(length),
             Err(failure) => return -errno(failure.code).raw_os_error(),
         };
-        // More or less than was asked for is a bug of the export.
+        // A different length is a bug of the export.
         if put == Some(length) { length as i32 } else { -Errno::IO.raw_os_error() }
     }
 
-    /// Tells the kernel, and asks for the next request of this tag.
+    /// Completes the request, and fetches the next one of this tag.
     fn complete(&self, ring: &UblkQueue, tag: u16, answer: i32) {
         let buffer = BufDesc::Slice(self.buffers[usize::from(tag)].as_slice());
         let told = ring.complete_io_cmd_unified(tag, buffer, Ok(UblkIORes::Result(answer)));
@@ -158,7 +161,7 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// Puts what was read one behind the other, and returns how many bytes that are; `None` if there is no room for all.
+/// Concatenates what was read in `buffer`, and returns its length; `None` if it does not fit.
 fn put(buffer: &mut [u8], pieces: impl IntoIterator<Item = Piece>) -> Option<usize> {
     let mut at = 0;
     for piece in pieces {

@@ -1,5 +1,5 @@
-//! Who answers at a control socket: the user who asks, or root. A folder in /tmp may have been made by
-//! anybody, and whoever answers there could say that a cache is detached which is not.
+//! Checks who answers at a control socket: the same user, or root. Anyone may have made a folder in
+//! /tmp, and its owner could claim that a cache is detached which is not.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ pub enum ForeignSocket {
     /// It is a link, a file or the like.
     #[error("{0} is no folder (links are not followed); remove it, or set XDG_RUNTIME_DIR")]
     NoFolder(PathBuf),
-    /// Somebody else's.
+    /// It belongs to another user.
     #[error(
         "{path} belongs to user {user}, who could answer in the server's place; \
          set XDG_RUNTIME_DIR to a folder of your own"
@@ -28,7 +28,7 @@ pub enum ForeignSocket {
         /// Its owner.
         user: u32,
     },
-    /// Others may put a socket there.
+    /// Other users may create a socket there.
     #[error("others may write to {path} (mode {mode:o}): say `chmod 700 {path}`", path = .path.display())]
     Mode {
         /// The folder.
@@ -36,20 +36,20 @@ pub enum ForeignSocket {
         /// Its mode.
         mode: u32,
     },
-    /// Somebody else answers.
+    /// Another user listens.
     #[error("{path}: user {user} listens there, not you; ask as that user")]
     Listener {
         /// The socket.
         path: PathBuf,
-        /// Who listens.
+        /// The user who listens.
         user: u32,
     },
-    /// The system does not say.
+    /// The owner cannot be found out.
     #[error("{path}: cannot find out whose it is: {error}")]
     Unknown {
         /// The folder or socket.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
 }
@@ -59,8 +59,8 @@ fn is_trusted(user: u32) -> bool {
     user == rustix::process::geteuid().as_raw() || user == 0
 }
 
-/// A folder of a control socket must be one that only this user or root can write to. If there is none
-/// nobody listens in it, which is for the caller to find.
+/// Checks that only this user or root can write to the folder of a control socket. A missing folder
+/// is no error here: nothing listens in it, which the caller finds out.
 pub(super) fn folder(path: &Path) -> Result<(), ForeignSocket> {
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -80,8 +80,8 @@ pub(super) fn folder(path: &Path) -> Result<(), ForeignSocket> {
     Ok(())
 }
 
-/// Who listens must be this user or root. The kernel keeps who that was when the socket began to
-/// listen, so this holds even if the folder was changed since it was looked at.
+/// Checks that the listener is this user or root. The kernel stores who called `listen`, so this
+/// holds even if the folder was changed since it was checked.
 pub(super) fn listener(stream: &UnixStream, path: &Path) -> Result<(), ForeignSocket> {
     let path = path.to_owned();
     match getsockopt(stream, PeerCredentials) {

@@ -1,6 +1,6 @@
-//! What clients ask for, told over the control socket: a line of JSON that says how many requests follow, and these as
-//! 16 bytes each: offset (u64, little-endian), bytes (u32; of a longer one the most that it says), kind (u8: 0 read,
-//! 1 write, 2 trim), three zeros.
+//! The requests of clients, over the control socket: a line of JSON with the number of requests
+//! that follow, and then 16 bytes for each: offset (u64, little-endian), bytes (u32; the highest
+//! value for longer ones), kind (u8: 0 read, 1 write, 2 trim), three zeros.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -11,27 +11,27 @@ use std::time::Duration;
 use shingle_core::units::{Nanos, Op, Request as Asked};
 
 use super::{Answer, ControlError, Request, connect};
-use crate::backend::{Handle, Seen};
+use crate::backend::{Batch, Handle};
 
-/// Of one request.
+/// The length of one request.
 pub const REQUEST_RECORD_BYTES: usize = 16;
 
-/// Lots that wait for one who is slow.
-const LOTS: usize = 64;
-/// Without requests something is said so often: who listens and who tells notice each other's end.
+/// The number of batches that wait for a slow receiver.
+const BATCHES_MAX: usize = 64;
+/// The longest silence: both sides notice that the other one is gone.
 const SILENCE_MAX: Duration = Duration::from_secs(1);
-/// In one lot at most: whatever is announced, no more is taken.
+/// The most requests in one batch. A larger announced number is refused.
 const COUNT_MAX: u64 = 1 << 20;
 
-/// Tells until the connection ends, or the store.
+/// Sends requests until the connection ends, or the store.
 pub(crate) fn tell(handle: &Handle, mut stream: &UnixStream) -> io::Result<()> {
-    let (to, lots) = sync_channel(LOTS);
+    let (to, batches) = sync_channel(BATCHES_MAX);
     handle.watch(to);
     let mut bytes = Vec::new();
     loop {
-        let Seen { requests, missed } = match lots.recv_timeout(SILENCE_MAX) {
+        let Batch { requests, missed } = match batches.recv_timeout(SILENCE_MAX) {
             Ok(seen) => seen,
-            Err(RecvTimeoutError::Timeout) => Seen::default(),
+            Err(RecvTimeoutError::Timeout) => Batch::default(),
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         };
         bytes.clear();
@@ -69,11 +69,11 @@ fn decode(bytes: &[u8; REQUEST_RECORD_BYTES]) -> Option<Asked> {
     Some(Asked { at: Nanos::ZERO, offset: u64::from_le_bytes(*offset), bytes, op })
 }
 
-/// Asks the process that listens at `path`. `each` gets what clients ask for, and how many requests were missed; it
-/// says whether more is wanted. (Times are not told.)
+/// Watches the process that listens at `path`. `each` gets requests without their times, and the
+/// number of missed ones, and returns whether to go on.
 ///
 /// # Errors
-/// If nobody answers, or what is said makes no sense.
+/// If the process does not answer, or an answer is not valid.
 pub fn watch(path: &Path, each: &mut dyn FnMut(&[Asked], u64) -> bool) -> Result<(), ControlError> {
     let io_error = |error| ControlError::Io { path: path.to_owned(), error };
     let stream = connect(path)?;

@@ -1,4 +1,4 @@
-//! A process that serves is told anew what to serve.
+//! Reloads the options of a serving process.
 
 use std::sync::Arc;
 use std::thread;
@@ -12,10 +12,10 @@ use super::super::cache::{Cache, LATE, Opened};
 use super::super::errors::ServeError;
 use super::super::options::{CacheOptions, Options};
 use super::super::reload::{self, Changes, Plan, ReloadError};
-use super::{GRACE, Serving, bind, of, side_by_side};
+use super::{GRACE, Serving, bind, in_parallel, with_export_name};
 
 impl Serving {
-    /// What can fail comes first; then nothing can that takes back what was done.
+    /// Does everything that can fail first, so that nothing has to be undone later.
     pub(super) fn reload(&mut self, wanted: Options) -> Result<Changes, ServeError> {
         let served: Vec<CacheOptions> =
             self.caches.iter().map(|cache| as_named(cache, &wanted)).collect();
@@ -28,9 +28,9 @@ impl Serving {
         let registry = &self.common.registry;
         let open = |&at: &usize| {
             let cache = &wanted.caches[at];
-            Opened::open(cache, registry).map_err(of(cache, &wanted))
+            Opened::open(cache, registry).map_err(with_export_name(cache, &wanted))
         };
-        let opened = side_by_side(&begin, open);
+        let opened = in_parallel(&begin, open);
         let opened = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
         let new = wanted.addresses.iter();
         let new = new.filter(|new| !self.addresses.iter().any(|(asked, _)| asked == *new));
@@ -51,7 +51,7 @@ impl Serving {
         Ok(changes)
     }
 
-    /// Ends caches, and gives others their new names; by their places, as a [`Plan`] has them.
+    /// Ends caches, and renames others, by their indices in a [`Plan`].
     fn exchange(
         &mut self,
         end: &[usize],
@@ -61,7 +61,7 @@ impl Serving {
     ) {
         let names: Vec<_> = self.caches.iter().map(|cache| cache.options.name.clone()).collect();
         let ended: Vec<_> = end.iter().map(|&at| self.caches[at].uuid()).collect();
-        // Names become free before others take them.
+        // Names are released before other exports take them.
         for &(at, _) in change {
             self.common.server.withdraw(&names[at], GRACE);
         }
@@ -72,7 +72,7 @@ impl Serving {
             self.caches[at].shared.rename(name);
             changes.changed.push(name.clone());
         }
-        // (Not by `take`: others come, so the server goes on.)
+        // Not by `take`: other exports follow, so the server continues.
         for (uuid, &at) in ended.iter().zip(end) {
             self.common.server.withdraw(&names[at], GRACE);
             self.roster.lock().retain(|shared| shared.uuid != *uuid);
@@ -81,10 +81,10 @@ impl Serving {
             let at = self.caches.iter().position(|cache| cache.uuid() == uuid);
             let cache = self.caches.remove(at.expect("it was there"));
             changes.ended.push(cache.options.name.clone());
-            self.end_aside(cache, false, |_| ());
+            self.end_in_background(cache, false, |_| ());
         }
         self.wait_for_ends();
-        // Neither is an old name left without its rule, nor is a new one ever without.
+        // No old name is left without its rule, and no new name is ever without one.
         if let (Some(tls), Some(new)) = (&self.tls, &wanted.tls) {
             changes.certificates = tls.allow(Rights::clone(&new.rights()));
             self.common.server.judge_again(GRACE);
@@ -97,7 +97,7 @@ impl Serving {
         }
     }
 
-    /// Until caches have ended, unless a device hangs.
+    /// Waits for the ends of caches, unless a device hangs.
     fn wait_for_ends(&self) {
         let begun = Instant::now();
         while self.ending.iter().any(|thread| !thread.is_finished()) && begun.elapsed() < LATE {
@@ -105,7 +105,7 @@ impl Serving {
         }
     }
 
-    /// Listens at what is `bound`, and no longer where that is not `wanted`.
+    /// Listens at the `bound` addresses, and no longer at those that are not `wanted`.
     fn listen_at(
         &mut self,
         wanted: &[Address],
@@ -127,7 +127,8 @@ impl Serving {
     }
 }
 
-/// What a cache that is served was asked for as. (An SSD that was exchanged may be named as it was, or as it is by now.)
+/// The options that a served cache was started with. An exchanged SSD may be named by its old or
+/// its new path.
 fn as_named(Cache { options, shared, .. }: &Cache, wanted: &Options) -> CacheOptions {
     let now = shared.ssd();
     let mut all = wanted.caches.iter();
