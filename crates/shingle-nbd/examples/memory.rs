@@ -1,6 +1,6 @@
 //! Serves memory: `cargo run --release -p shingle-nbd --example memory -- unix:/tmp/nbd.sock 1024`
-//! serves 1024 MiB. A third argument, `queue`, puts the memory behind a queue and a thread of its
-//! own, as a store's engine is. Ends when its standard input does.
+//! serves 1024 MiB. With a third argument, `queue`, commands go through a queue to a thread of
+//! their own, as in a store. Ends when its standard input ends.
 
 use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex};
@@ -55,7 +55,7 @@ impl Export for Queued {
         self.queue.lock().expect("nobody panics with it").commands.push((command, done));
     }
 
-    /// Wakes the engine once for all commands that came together.
+    /// Wakes the engine once for all commands that arrived together.
     fn kick(&self) {
         let mut queue = self.queue.lock().expect("nobody panics with it");
         if queue.sleeping && !queue.commands.is_empty() {

@@ -1,5 +1,5 @@
-//! Whether a connection does anything: where there are too many, one that does nothing gives way to
-//! a new one.
+//! The activity of a connection: if there are too many connections, an idle one gives way to a new
+//! one.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::sync::OnceLock;
@@ -9,38 +9,43 @@ use std::time::{Duration, Instant};
 use crate::stream::Stream;
 use crate::tls::Channel;
 
-/// A write of more is cut, so that a slow client shows with each piece that it takes them.
+/// Longer writes are cut, so that a slow client shows activity with each piece that it takes.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// What one connection has done last. Its threads write it down, the server looks.
+/// The last activity of one connection. Its threads record it, and the server reads it.
 pub(crate) struct Activity {
     begun: Instant,
-    /// When bytes moved last, in nanoseconds since `begun`.
-    moved_ns: AtomicU64,
+    /// When bytes were last transferred, in nanoseconds since `begun`.
+    last_transfer_ns: AtomicU64,
     /// The handshake is over.
     transmits: AtomicBool,
-    /// A request has come and its payload has not: it is the client's turn.
+    /// A request has arrived without its payload: the client has to act next.
     lacks_payload: AtomicBool,
 }
 
 impl Activity {
     pub(crate) fn new() -> Self {
         let (transmits, lacks_payload) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { begun: Instant::now(), moved_ns: AtomicU64::new(0), transmits, lacks_payload }
+        Self {
+            begun: Instant::now(),
+            last_transfer_ns: AtomicU64::new(0),
+            transmits,
+            lacks_payload,
+        }
     }
 
-    fn moves(&self) {
+    fn record_transfer(&self) {
         // It wraps around after 584 years.
         let now = self.begun.elapsed().as_nanos() as u64;
-        self.moved_ns.store(now, Ordering::Relaxed);
+        self.last_transfer_ns.store(now, Ordering::Relaxed);
     }
 
-    /// When bytes moved last.
-    pub(crate) fn moved(&self) -> Instant {
-        self.begun + Duration::from_nanos(self.moved_ns.load(Ordering::Relaxed))
+    /// When bytes were last transferred.
+    pub(crate) fn last_transfer(&self) -> Instant {
+        self.begun + Duration::from_nanos(self.last_transfer_ns.load(Ordering::Relaxed))
     }
 
-    /// The handshake is over.
+    /// Notes that the handshake is over.
     pub(crate) fn begin_transmission(&self) {
         self.transmits.store(true, Ordering::Relaxed);
     }
@@ -58,12 +63,12 @@ impl Activity {
     }
 }
 
-/// A connection whose bytes are noted as they move.
+/// A connection that records its activity.
 #[derive(Clone, Copy)]
 pub(crate) struct Watched<'a> {
     pub(crate) stream: &'a Stream,
     pub(crate) activity: &'a Activity,
-    /// Once it is encrypted.
+    /// The encryption, once it has begun.
     pub(crate) channel: &'a OnceLock<Channel>,
 }
 
@@ -74,15 +79,15 @@ impl Read for Watched<'_> {
             None => stream.read(buffer),
             Some(channel) => channel.read(stream, buffer),
         };
-        self.activity.moves();
+        self.activity.record_transfer();
         read
     }
 }
 
 impl Write for Watched<'_> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        // Before the bytes go: one who has a reply was active before it came.
-        self.activity.moves();
+        // Before the write: a client that has a reply must have been active before.
+        self.activity.record_transfer();
         let mut stream = self.stream;
         let piece = &buffer[..buffer.len().min(PIECE_BYTES)];
         match self.channel.get() {
@@ -104,7 +109,7 @@ impl Write for Watched<'_> {
         if whole == 0 {
             return buffers.first().map_or(Ok(0), |first| self.write(first));
         }
-        self.activity.moves();
+        self.activity.record_transfer();
         let mut stream = self.stream;
         stream.write_vectored(&buffers[..whole])
     }
@@ -115,14 +120,14 @@ impl Write for Watched<'_> {
 }
 
 impl Watched<'_> {
-    /// Nothing more will be written.
+    /// Ends the writing.
     pub(crate) fn close(&self) {
         if let Some(channel) = self.channel.get() {
             channel.close(self.stream);
         }
     }
 
-    /// Small ones go into one message of TLS, with what fits of a large one.
+    /// Joins small buffers, and what fits of a large one, to one message of TLS.
     fn write_together(&self, channel: &Channel, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
         if let [only] = buffers {
             let mut to = *self;
@@ -133,22 +138,22 @@ impl Watched<'_> {
             let room = PIECE_BYTES - together.len();
             together.extend_from_slice(&buffer[..buffer.len().min(room)]);
         }
-        self.activity.moves();
+        self.activity.record_transfer();
         channel.write(self.stream, &together)
     }
 }
 
-/// The same in plain text, for who must not wait: what the client does not take at once is an error,
-/// [`io::ErrorKind::WouldBlock`].
-pub(crate) struct AtOnce<'a>(pub(crate) Watched<'a>);
+/// The same in plain text, without blocking: if the client does not take everything at once, the
+/// error is [`io::ErrorKind::WouldBlock`].
+pub(crate) struct NonBlocking<'a>(pub(crate) Watched<'a>);
 
-impl Write for AtOnce<'_> {
+impl Write for NonBlocking<'_> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         self.write_vectored(&[IoSlice::new(buffer)])
     }
 
     fn write_vectored(&mut self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.0.activity.moves();
+        self.0.activity.record_transfer();
         self.0.stream.write_at_once(buffers)
     }
 
@@ -178,7 +183,7 @@ mod tests {
         assert_eq!(slices(&[&small, &small], &mut watched), 2000);
         assert_eq!(slices(&[&small, &large], &mut watched), 1000);
         assert_eq!(slices(&[&large, &small], &mut watched), PIECE_BYTES);
-        assert!(activity.moved() > activity.begun);
+        assert!(activity.last_transfer() > activity.begun);
         drop(stream);
         reader.join().expect("no panic").expect("read");
     }

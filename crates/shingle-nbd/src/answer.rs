@@ -1,54 +1,54 @@
-//! What an export answers.
+//! The results of commands.
 
 use std::borrow::Cow;
 
 use crate::replies::ErrorCode;
 
-/// What a command that went well is answered with.
+/// The result of a command that succeeded.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Answer {
-    /// All but READ and BLOCK_STATUS.
+    /// For all commands except READ and BLOCK_STATUS.
     Done,
-    /// READ: all bytes.
+    /// For READ: all bytes.
     Data(Vec<u8>),
-    /// READ: all bytes, in order, with holes.
+    /// For READ: all bytes, in order, with holes.
     Pieces(Vec<Piece>),
-    /// BLOCK_STATUS: for each context that was asked for, extents that follow one another from the
-    /// offset on. They may end early or reach beyond the range; there must be one at least.
+    /// For BLOCK_STATUS: for each requested context, consecutive extents from the offset on. They
+    /// may end before or after the range; there must be at least one.
     Status {
-        /// Of [`Context::Allocation`](crate::export::Context::Allocation).
+        /// The extents of [`Context::Allocation`](crate::export::Context::Allocation).
         allocation: Vec<Extent>,
-        /// Of [`Context::Dirty`](crate::export::Context::Dirty).
+        /// The extents of [`Context::Dirty`](crate::export::Context::Dirty).
         dirty: Vec<Extent>,
     },
 }
 
-/// A part of what is read.
+/// A part of the data that was read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Piece {
     /// Bytes.
     Data(Vec<u8>),
-    /// So many zeroes.
+    /// This number of zeroes.
     Zeroes(u32),
 }
 
-/// A part of a range, and what one context says of it.
+/// A part of a range, with its status in one context.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Extent {
-    /// Bytes, at least 1; a multiple of the minimum block size.
+    /// The length in bytes, at least 1; a multiple of the minimum block size.
     pub length_bytes: u64,
-    /// In the meaning of the context.
+    /// Flags of the context.
     pub flags: u32,
 }
 
-/// Why a command failed.
+/// The error of a command.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Failure {
-    /// In the numbers of the protocol.
+    /// The error number of the protocol.
     pub code: ErrorCode,
-    /// For people; only clients with structured replies get to see it.
+    /// The message for users; only clients with structured replies get it.
     pub message: Cow<'static, str>,
-    /// The first byte of the export that failed, if that is known.
+    /// The first byte of the export that failed, if known.
     pub offset: Option<u64>,
 }
 
@@ -58,12 +58,12 @@ impl Failure {
         Self { code, message: message.into(), offset: None }
     }
 
-    /// What is asked for is zeroes that are quicker than data, and here are none.
+    /// The error of a request for zeroes only if they are faster than data, which they are not.
     pub fn no_fast_zeroes() -> Self {
         Self::new(ErrorCode::NotSup, "zeroes are written like other data, no faster")
     }
 
-    /// The same, at a byte of the export.
+    /// Adds the byte of the export that failed.
     pub fn at(self, offset: u64) -> Self {
         Self { offset: Some(offset), ..self }
     }

@@ -1,20 +1,20 @@
-//! Replies that go out together: few system calls, and payloads that are not copied.
+//! Sends several replies together: with few system calls, and without copying payloads.
 
 use std::io::{self, IoSlice, Write};
 
 /// Bytes to be sent, in order.
 #[derive(Default, Debug)]
 pub struct Batch {
-    /// All headers, one behind the other.
+    /// All headers, concatenated.
     heads: Vec<u8>,
-    /// Payloads, each with the end of the headers that go before it.
+    /// Payloads, each with the end of the headers that precede it.
     payloads: Vec<(usize, Vec<u8>)>,
-    /// Bytes that have gone.
+    /// The number of bytes sent.
     sent: usize,
 }
 
 impl Batch {
-    /// Where headers are appended.
+    /// The buffer that headers are appended to.
     pub fn head(&mut self) -> &mut Vec<u8> {
         &mut self.heads
     }
@@ -29,7 +29,8 @@ impl Batch {
         self.heads.is_empty() && self.payloads.is_empty()
     }
 
-    /// Sends it all, and is empty then. After an error it goes on where it was, if it is sent once more.
+    /// Sends everything, and is empty then. After an error, the next call continues where this one
+    /// stopped.
     pub fn send(&mut self, mut to: impl Write) -> io::Result<()> {
         let mut slices = Vec::with_capacity(2 * self.payloads.len() + 1);
         let mut from = 0;
@@ -40,7 +41,8 @@ impl Batch {
         }
         slices.push(IoSlice::new(&self.heads[from..]));
         let mut rest = &mut slices[..];
-        // Drops empty ones at the front, too, so that a write of nothing means a closed connection.
+        // Drops empty slices at the front, too, so that a write of 0 bytes means a closed
+        // connection.
         IoSlice::advance_slices(&mut rest, self.sent);
         while !rest.is_empty() {
             match to.write_vectored(rest) {
@@ -57,7 +59,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Forgets what was to be sent.
+    /// Drops what was to be sent.
     pub fn clear(&mut self) {
         self.heads.clear();
         self.payloads.clear();

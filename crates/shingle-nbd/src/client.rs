@@ -1,5 +1,5 @@
-//! A small client that believes nothing: for tests of servers and stores, and for disks under probe.
-//! Whatever a server sends that the specification does not allow is an error.
+//! A small client that does not trust its server: for tests of servers and stores, and for disks
+//! under probe. Anything from the server that the specification does not allow is an error.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -12,23 +12,23 @@ use crate::wire::{
     STRUCTURED_REPLY_MAGIC, command, command_flag, handshake_flag, info,
 };
 
-/// What a client asks for in the handshake.
+/// What a client requests in the handshake.
 #[derive(Clone, Copy, Debug)]
 pub struct Wishes<'a> {
-    /// Name of the export.
+    /// The name of the export.
     pub export: &'a str,
     /// Structured replies.
     pub structured: bool,
-    /// Names of metadata contexts; they need structured replies.
+    /// Names of metadata contexts; these need structured replies.
     pub contexts: &'a [&'a str],
 }
 
-/// One connection in the transmission.
+/// A connection in the transmission phase.
 #[derive(Debug)]
 pub struct Client<S> {
     stream: S,
     structured: bool,
-    /// Number and name of each context.
+    /// The number and name of each context.
     contexts: Vec<(u32, String)>,
     size_bytes: u64,
     flags: u16,
@@ -36,30 +36,30 @@ pub struct Client<S> {
     waiting: BTreeMap<u64, (Request, Reply)>,
 }
 
-/// The whole reply to a request.
+/// The complete reply to a request.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Reply {
-    /// Of the request.
+    /// The cookie of the request.
     pub cookie: u64,
-    /// What was read, holes filled with zeroes.
+    /// The data that was read, with zeroes for holes.
     pub data: Vec<u8>,
-    /// First byte and bytes of each chunk that was read, and whether it was a hole.
+    /// The first byte and the length of each chunk, and whether it was a hole.
     pub pieces: Vec<(u64, u32, bool)>,
-    /// For each context, by number, what it says.
+    /// The descriptors of each context, by its number.
     pub status: Vec<(u32, Vec<Descriptor>)>,
-    /// What went wrong.
+    /// The error, if it failed.
     pub error: Option<Error>,
 }
 
-/// What went wrong with a request.
+/// The error of a request.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{} (error {code} of NBD)", if message.is_empty() { "the server failed" } else { message })]
 pub struct Error {
-    /// In the numbers of the protocol.
+    /// The error number of the protocol.
     pub code: u32,
-    /// For people.
+    /// The message for users.
     pub message: String,
-    /// The byte of the export, if the server knows it.
+    /// The byte of the export, if the server reported it.
     pub offset: Option<u64>,
 }
 
@@ -79,7 +79,7 @@ fn bytes(mut from: impl Read, count: u32) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads the greeting and answers it.
+/// Reads the greeting of the server, and replies to it.
 pub fn greet(mut stream: impl Read + Write) -> io::Result<()> {
     let greeting: [u8; 18] = array(&mut stream)?;
     let expected = [NBD_MAGIC.to_be_bytes(), OPTION_MAGIC.to_be_bytes()].concat();
@@ -93,7 +93,7 @@ pub fn greet(mut stream: impl Read + Write) -> io::Result<()> {
     stream.write_all(&u32::from(flags).to_be_bytes())
 }
 
-/// Sends an option and passes each reply to `seen`, until the last one.
+/// Sends an option, and passes each reply to `seen`, up to the last one.
 pub fn ask(
     mut stream: impl Read + Write,
     request: &OptionRequest<'_>,
@@ -119,13 +119,13 @@ pub fn ask(
 }
 
 impl<S: Read + Write> Client<S> {
-    /// Greets the server and has it serve an export.
+    /// Connects: does the handshake for an export.
     pub fn connect(mut stream: S, wishes: &Wishes<'_>) -> io::Result<Self> {
         greet(&mut stream)?;
         Self::open(stream, wishes)
     }
 
-    /// As [`Client::connect`], where the server was greeted before: TLS has begun since.
+    /// As [`Client::connect`], after [`greet`]: TLS may have begun in between.
     pub fn open(mut stream: S, wishes: &Wishes<'_>) -> io::Result<Self> {
         let mut refused = None;
         let mut contexts = Vec::new();
@@ -158,35 +158,35 @@ impl<S: Read + Write> Client<S> {
         Ok(client)
     }
 
-    /// A client behind a handshake that took place elsewhere.
+    /// A client whose handshake was done elsewhere.
     pub fn after_handshake(stream: S, structured: bool, contexts: Vec<(u32, String)>) -> Self {
         let (size_bytes, flags, next_cookie) = (0, 0, 1);
         let waiting = BTreeMap::new();
         Self { stream, structured, contexts, size_bytes, flags, next_cookie, waiting }
     }
 
-    /// The export's size.
+    /// The size of the export in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// What the export can do, of [`crate::wire::transmission_flag`].
+    /// The transmission flags of the export, of [`crate::wire::transmission_flag`].
     pub fn flags(&self) -> u16 {
         self.flags
     }
 
-    /// Number and name of each metadata context.
+    /// The number and name of each metadata context.
     pub fn contexts(&self) -> &[(u32, String)] {
         &self.contexts
     }
 
-    /// The connection itself, to send what a client should not.
+    /// The connection itself, for tests that send something invalid.
     pub fn stream(&mut self) -> &mut S {
         &mut self.stream
     }
 
-    /// Sends a request and returns its cookie; the reply is to be received. `payload` goes with a
-    /// WRITE, and gives its length.
+    /// Sends a request and returns its cookie; [`Client::receive`] gets the reply. `payload` is
+    /// sent with a WRITE, and sets its length.
     pub fn send(
         &mut self,
         kind: u16,
@@ -205,19 +205,19 @@ impl<S: Read + Write> Client<S> {
         Ok(cookie)
     }
 
-    /// Awaits the reply to a request that was sent some other way.
+    /// Registers a request that was sent some other way, to receive its reply.
     pub fn expect(&mut self, request: Request) {
         self.next_cookie = self.next_cookie.max(request.cookie.wrapping_add(1));
         let reply = Reply { cookie: request.cookie, ..Reply::default() };
         self.waiting.insert(request.cookie, (request, reply));
     }
 
-    /// Requests that have no reply yet.
+    /// The number of requests without a reply yet.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Receives the next whole reply, whichever request it belongs to.
+    /// Receives the next complete reply, of any request.
     pub fn receive(&mut self) -> io::Result<Reply> {
         loop {
             let magic: [u8; 4] = array(&mut self.stream)?;
@@ -286,7 +286,7 @@ impl<S: Read + Write> Client<S> {
         Ok(header.done.then_some(header.cookie))
     }
 
-    /// Whether a reply that went well is complete.
+    /// Checks that a successful reply is complete.
     fn check(&self, request: &Request, reply: &Reply) -> io::Result<()> {
         if reply.error.is_some() {
             return Ok(());
@@ -324,7 +324,7 @@ impl<S: Read + Write> Client<S> {
         Ok(())
     }
 
-    /// Sends a request and waits for its reply; there must be no other under way.
+    /// Sends a request and waits for its reply; no other may be in flight.
     pub fn call(
         &mut self,
         kind: u16,
@@ -344,12 +344,12 @@ impl<S: Read + Write> Client<S> {
         })
     }
 
-    /// Reads.
+    /// Reads bytes.
     pub fn read(&mut self, offset: u64, length: u32) -> io::Result<Result<Vec<u8>, Error>> {
         Ok(self.call(command::READ, 0, offset, length, &[])?.map(|reply| reply.data))
     }
 
-    /// Writes, with `flags` of [`command_flag`].
+    /// Writes bytes, with `flags` of [`command_flag`].
     pub fn write(&mut self, offset: u64, data: &[u8], flags: u16) -> io::Result<Result<(), Error>> {
         let length = u32::try_from(data.len()).map_err(|_| wrong("too much to write"))?;
         Ok(self.call(command::WRITE, flags, offset, length, data)?.map(drop))
@@ -360,7 +360,7 @@ impl<S: Read + Write> Client<S> {
         Ok(self.call(command::FLUSH, 0, 0, 0, &[])?.map(drop))
     }
 
-    /// Says good-bye, and waits until the server has closed the connection.
+    /// Sends DISC, and waits until the server has closed the connection.
     pub fn disconnect(mut self) -> io::Result<()> {
         let mut out = Vec::new();
         Request { flags: 0, kind: command::DISC, cookie: 0, offset: 0, length: 0 }.encode(&mut out);
@@ -381,7 +381,7 @@ fn outside(request: &Request, offset: u64, length: u32) -> bool {
     length == 0 || offset < request.offset || last.is_none_or(|last| last > end)
 }
 
-/// Puts what was read where it belongs.
+/// Copies what was read to its place.
 fn put(
     request: &Request,
     reply: &mut Reply,
@@ -411,7 +411,7 @@ mod tests {
     use super::*;
     use crate::replies::Chunk;
 
-    /// What a client says of a reply to a read of 4096 bytes at 4096.
+    /// The result of a client for a reply to a read of 4096 bytes at 4096.
     fn told(chunk: &Chunk<'_>) -> io::Result<Reply> {
         let (ours, mut theirs) = UnixStream::pair()?;
         let mut client = Client::after_handshake(ours, true, Vec::new());

@@ -1,70 +1,71 @@
-//! What an export is asked.
+//! The commands of an export.
 
-/// What an export has to do.
+/// A command for an export.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Command {
-    /// Read. Answered by [`Answer::Data`](crate::export::Answer::Data) or
+    /// Read bytes. The result is [`Answer::Data`](crate::export::Answer::Data) or
     /// [`Answer::Pieces`](crate::export::Answer::Pieces).
     Read {
-        /// First byte.
+        /// The first byte.
         offset: u64,
-        /// Bytes.
+        /// The number of bytes.
         length: u32,
     },
-    /// Write.
+    /// Write bytes.
     Write {
-        /// First byte.
+        /// The first byte.
         offset: u64,
         /// The bytes; the export may keep the buffer.
         data: Vec<u8>,
-        /// Durable before it is answered.
+        /// The write has to be durable before the reply.
         fua: bool,
     },
     /// Make durable all writes that were answered.
     Flush,
-    /// A range is no longer needed. What it reads as afterwards is the export's choice.
+    /// Discard a range. The export chooses what it reads as afterwards.
     Trim {
-        /// First byte.
+        /// The first byte.
         offset: u64,
-        /// Bytes.
+        /// The number of bytes.
         length: u32,
-        /// Durable before it is answered.
+        /// The trim has to be durable before the reply.
         fua: bool,
     },
-    /// A range will be read soon. May be ignored.
+    /// Prefetch a range. May be ignored.
     Cache {
-        /// First byte.
+        /// The first byte.
         offset: u64,
-        /// Bytes.
+        /// The number of bytes.
         length: u32,
     },
     /// Write zeroes.
     WriteZeroes {
-        /// First byte.
+        /// The first byte.
         offset: u64,
-        /// Bytes. May be far more than the longest payload.
+        /// The number of bytes. May be far more than the longest payload.
         length: u32,
-        /// Durable before it is answered.
+        /// The zeroes have to be durable before the reply.
         fua: bool,
         /// The space has to stay allocated.
         no_hole: bool,
-        /// Fail at once with [`ErrorCode::NotSup`](crate::replies::ErrorCode::NotSup) unless it is faster than writing.
+        /// Fail at once with [`ErrorCode::NotSup`](crate::replies::ErrorCode::NotSup), unless it is
+        /// faster than a write.
         fast: bool,
     },
-    /// Tell what is known of a range. Answered by [`Answer::Status`](crate::export::Answer::Status).
+    /// Get the status of a range. The result is [`Answer::Status`](crate::export::Answer::Status).
     BlockStatus {
-        /// First byte.
+        /// The first byte.
         offset: u64,
-        /// Bytes.
+        /// The number of bytes.
         length: u32,
-        /// Which contexts are asked for.
+        /// The requested contexts.
         contexts: Contexts,
-        /// Only the first extent of each is wanted.
+        /// Only the first extent of each context is wanted.
         one: bool,
     },
 }
 
-/// What is known of blocks, by name. The namespace `shingle` is this project's own.
+/// A metadata context. The namespace `shingle` is this project's own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Context {
     /// `base:allocation`, with [`HOLE`] and [`ZERO`].
@@ -73,18 +74,18 @@ pub enum Context {
     Dirty,
 }
 
-/// Flag of [`Context::Allocation`]: there is no space behind it.
+/// Flag of [`Context::Allocation`]: no space is allocated.
 pub const HOLE: u32 = 1 << 0;
-/// Flag of [`Context::Allocation`]: it reads as zeroes.
+/// Flag of [`Context::Allocation`]: the range reads as zeroes.
 pub const ZERO: u32 = 1 << 1;
-/// Flag of [`Context::Dirty`]: the cache holds what the disk does not have yet.
+/// Flag of [`Context::Dirty`]: the cache has data that the disk does not have yet.
 pub const DIRTY: u32 = 1 << 0;
 
 impl Context {
-    /// All of them.
+    /// All contexts.
     pub const ALL: [Self; 2] = [Self::Allocation, Self::Dirty];
 
-    /// Its name in the protocol.
+    /// The name in the protocol.
     pub fn name(self) -> &'static str {
         match self {
             Self::Allocation => "base:allocation",
@@ -92,7 +93,7 @@ impl Context {
         }
     }
 
-    /// Its number in the protocol.
+    /// The number in the protocol.
     pub fn id(self) -> u32 {
         match self {
             Self::Allocation => 1,
@@ -111,10 +112,10 @@ pub struct Contexts {
 }
 
 impl Contexts {
-    /// None of them.
+    /// The empty set.
     pub const NONE: Self = Self { allocation: false, dirty: false };
 
-    /// Whether `context` is among them.
+    /// Whether `context` is in the set.
     pub fn has(self, context: Context) -> bool {
         match context {
             Context::Allocation => self.allocation,

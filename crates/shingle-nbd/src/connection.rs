@@ -1,4 +1,4 @@
-//! One client, from its first byte to its last: this thread reads, a second one writes.
+//! One client from its first byte to its last: this thread reads, a second one writes.
 
 use std::cell::OnceCell;
 use std::io::{self, Write};
@@ -21,29 +21,30 @@ use crate::stream::Stream;
 use crate::tls::{self, Identity};
 use crate::wire::Malformed;
 
-/// Of a client that began TLS. Some say no more of a certificate that they do not take.
+/// The reason shown for a client that hangs up during TLS. Some give no other sign that they reject
+/// a certificate.
 const HUNG_UP: &str = "the client hung up: it may not trust the server's certificate (its authority, its name, its time)";
 const EXPIRED: &str = "server-cert.pem has expired";
 
 /// Why a client was cut off.
 #[derive(Debug, Error)]
 pub enum CutOff {
-    /// It sent what is no message of the protocol.
+    /// It sent something that is not a message of the protocol.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// It has not finished the handshake in time.
+    /// It did not complete the handshake in time.
     #[error("the handshake did not end within {0:?}")]
     Slow(Duration),
-    /// TLS has to be begun, and was not.
+    /// TLS is required, and it did not begin TLS.
     #[error("it did not begin TLS, and nothing is served without")]
     Plain,
-    /// TLS did not come about.
+    /// The handshake of TLS failed.
     #[error("TLS: {0}")]
     Tls(String),
-    /// It hung up in the middle of what it sent.
+    /// It hung up in the middle of a message.
     #[error("it hung up in the middle of a message")]
     HungUp,
-    /// The connection broke.
+    /// The connection failed.
     #[error("{0}")]
     Io(io::Error),
 }
@@ -57,19 +58,19 @@ impl From<io::Error> for CutOff {
     }
 }
 
-/// An end of the connection that the protocol allows.
+/// A regular end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// The client said good-bye, or asked for an export that is not there.
+    /// The client sent DISC or ABORT, or requested an export that does not exist.
     Closed,
-    /// The client hung up, with nothing under way that it had not sent completely.
+    /// The client hung up, and every request that it began was complete.
     HungUp,
-    /// The server is shutting down.
+    /// The server is stopping.
     Stopped,
 }
 
-/// The handshake, within `limit`. None if the client left. `exports` has those that a client may open: all of them, or
-/// what its certificate gives it.
+/// Does the handshake, within `limit`. `None` if the client left. `exports` are those that the
+/// client may open: all of them, or those that its certificate allows.
 pub(crate) fn shake_hands(
     inbox: &mut Inbox<'_>,
     security: &Security,
@@ -94,11 +95,11 @@ pub(crate) fn shake_hands(
         let mut watched = inbox.stream();
         watched.stream.set_timeouts(Some(left))?;
         if let Step::Serve(_) = step {
-            // Before the client can know.
+            // Before the client can know that the handshake is over.
             inbox.begin_transmission();
         }
         match watched.write_all(&out) {
-            // Who has said good-bye need not wait for the answer.
+            // A client that has sent ABORT need not wait for the reply.
             Err(_) if matches!(step, Step::Close) => {}
             written => written.map_err(slow)?,
         }
@@ -152,25 +153,25 @@ pub(crate) fn shake_hands(
     }
 }
 
-/// The exports of a server, as they are when a client comes.
+/// The exports of a server when a client connects.
 pub(crate) struct Exports {
     pub(crate) all: Vec<ExportInfo>,
-    /// Those that the client may open, if that is known by its certificate.
+    /// Those that the client may open, if its certificate decides that.
     pub(crate) opened: OnceCell<Vec<ExportInfo>>,
-    /// Whose certificate it is.
+    /// The identity of its certificate.
     pub(crate) client: OnceCell<Identity>,
 }
 
 impl Exports {
-    /// The one that an agreement is about.
+    /// The export of an agreement.
     pub(crate) fn get(&self, at: usize) -> &ExportInfo {
         &self.opened.get().unwrap_or(&self.all)[at]
     }
 }
 
-/// The transmission: reads requests until the client leaves or it `is_ending`, while `write`
-/// runs on another thread. What is under way then is still answered by it. While memory has to be waited for, `stalls` is
-/// called.
+/// The transmission: reads requests until the client leaves or `is_ending`, while `write` runs on
+/// another thread, which also answers the requests in flight at the end. While this waits for
+/// memory, it calls `stalls`.
 pub(crate) fn read(
     inbox: &mut Inbox<'_>,
     session: &Session,
@@ -204,7 +205,8 @@ pub(crate) fn read(
         inbox.consume(Request::BYTES);
         let which = arrived.which;
         if !outbox.enter(which.memory_bytes, || export.kick(), stalls) {
-            // (The writer has found that the client is gone, unless the server wants it so.)
+            // The writer has found that the client is gone, unless the server closed the
+            // connection.
             return Ok(if is_ending() { End::Stopped } else { End::HungUp });
         }
         let payload_bytes = arrived.payload_bytes();
@@ -212,13 +214,13 @@ pub(crate) fn read(
             export.kick();
         }
         if let Some(failure) = arrived.refused {
-            // The reply is last: a client may be unable to listen while it sends.
+            // The error is sent after the payload: a client may not receive while it sends.
             let skipped = inbox.skip(payload_bytes);
             Completion::to_connection(Arc::clone(outbox), which).done(Err(failure));
             skipped?;
             continue;
         }
-        // From here on the request is answered, even if its payload never comes.
+        // From here on the request is answered, even if its payload never arrives.
         let done = Completion::to_connection(Arc::clone(outbox), which);
         let payload = inbox.take(payload_bytes)?;
         match arrived.command(session, payload) {
@@ -228,8 +230,8 @@ pub(crate) fn read(
     }
 }
 
-/// Sends replies until the outbox has ended. A client that does not take them any more is cut off: nothing more of it
-/// enters, and nobody waits for what is under way.
+/// Sends replies until the outbox has ended. A client that does not take replies any more is cut
+/// off: no request of it is accepted, and nothing waits for those in flight.
 pub(crate) fn write(outbox: &Outbox, sender: &Sender) {
     let (to, stream) = (sender.watched(), &*sender.stream);
     let _hang_up = HangUp { stream, outbox };
@@ -244,16 +246,16 @@ pub(crate) fn write(outbox: &Outbox, sender: &Sender) {
             outbox.abandon();
             stream.shutdown(Shutdown::Both);
         }
-        let sent = sent.unwrap_or_else(|| sending.given_up());
+        let sent = sent.unwrap_or_else(|| sending.discard());
         drop(sending);
-        outbox.leave(sent);
+        outbox.release(sent);
     }
     if !broken {
         to.close();
     }
 }
 
-/// However the writer ends, the reader must not wait for it.
+/// Shuts the connection down however the writer ends, as the reader must not wait for it.
 struct HangUp<'a> {
     stream: &'a Stream,
     outbox: &'a Outbox,

@@ -1,11 +1,12 @@
-//! The open connections of a server, and which of them gives way when there are too many.
+//! The open connections of a server, and which of them gives way if there are too many.
 //!
-//! Half-open ones go first: those whose handshake is not over. Then those in transmission that have
-//! been idle for some time: no byte has moved, and the export works on none of their requests. Among
-//! both the one whose last byte is the oldest. So whoever sits there, never ends a request, or never
-//! takes a reply locks nobody out, and one that the export works for is never cut off.
+//! First, half-open connections, whose handshake is not over. Then connections in transmission that
+//! have been idle for some time: no byte was transferred, and the export works on none of their
+//! requests. In each group, the one whose last byte is the oldest. So a client that sends nothing,
+//! never completes a request, or never takes a reply locks no other client out, and a client that
+//! the export works for is never cut off.
 //!
-//! Likewise where somebody waits for memory, and such a one has it.
+//! The same if another connection waits for memory, and an idle one holds some.
 
 use std::collections::BTreeMap;
 use std::net::Shutdown;
@@ -26,11 +27,11 @@ use crate::tls::{Channel, Identity, Tls};
 /// Whether a connection is encrypted.
 #[derive(Clone, Debug)]
 pub(crate) enum Security {
-    /// There is nothing to encrypt with.
+    /// There is no TLS.
     None,
-    /// If the client wants.
+    /// TLS is optional.
     Offered(Arc<Tls>),
-    /// Before anything else.
+    /// TLS is required before anything else.
     Required(Arc<Tls>),
 }
 
@@ -51,33 +52,33 @@ impl Security {
     }
 }
 
-/// One that is open.
+/// An open connection.
 #[derive(Clone)]
 pub(crate) struct Connection {
     pub(crate) stream: Arc<Stream>,
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) activity: Arc<Activity>,
-    /// What it has agreed on.
+    /// The export that it uses, after the handshake.
     pub(crate) export: Arc<OnceLock<Arc<Offer>>>,
-    /// What it may, or has to, be encrypted with.
+    /// The encryption that it may or must use.
     pub(crate) security: Security,
     pub(crate) channel: Arc<OnceLock<Channel>>,
-    /// Whose certificate it has shown.
+    /// The identity of its certificate.
     pub(crate) client: Arc<OnceLock<Identity>>,
-    /// That certificate does not open its export any more.
-    pub(crate) barred: Arc<AtomicBool>,
-    /// For how long it had done nothing when it had to give way; it ends at once.
+    /// Set when its certificate does not allow its export any more.
+    pub(crate) revoked: Arc<AtomicBool>,
+    /// How long it had been idle when it had to give way; it ends at once.
     pub(crate) gave_way: Option<Duration>,
 }
 
 impl Connection {
-    /// The handshake has ended with this export.
+    /// Notes the export that the handshake has ended with.
     pub(crate) fn agree(&self, offer: &Arc<Offer>) {
-        // (There is one handshake.)
+        // There is only one handshake.
         let _ = self.export.set(Arc::clone(offer));
     }
 
-    /// For its replies, once it has agreed on `session`.
+    /// The sender of its replies, for the agreed `session`.
     pub(crate) fn sender(&self, session: Session) -> Sender {
         let Connection { stream, activity, channel, .. } = self.clone();
         Sender { stream, activity, channel, session, sending: Mutex::default() }
@@ -87,19 +88,20 @@ impl Connection {
         self.export.get().is_some_and(|used| Arc::ptr_eq(used, offer))
     }
 
-    /// Notes whether its certificate still opens what it uses. Rights are set before the server judges connections
-    /// again: one that agrees at this moment sees them, or is seen.
-    pub(crate) fn judge(&self) {
+    /// Checks whether its certificate still allows its export. The server sets new rights before it
+    /// calls this, so a client that agrees at the same time either sees the new rights or is
+    /// checked here.
+    pub(crate) fn check_rights(&self) {
         if let (Some(tls), Some(client), Some(offer)) =
             (self.security.tls(), self.client.get(), self.export.get())
             && !tls.rights().allow(client, &offer.served.name)
         {
-            self.barred.store(true, Ordering::SeqCst);
+            self.revoked.store(true, Ordering::SeqCst);
         }
     }
 
-    pub(crate) fn is_barred(&self) -> bool {
-        self.barred.load(Ordering::SeqCst)
+    pub(crate) fn is_revoked(&self) -> bool {
+        self.revoked.load(Ordering::SeqCst)
     }
 
     /// Whether it uses the export of this name, and has not given way.
@@ -110,20 +112,21 @@ impl Connection {
 
 #[derive(Default)]
 pub(crate) struct Connections {
-    /// The number of the newest.
+    /// The number of the last connection.
     last: u64,
     open: BTreeMap<u64, Connection>,
 }
 
 impl Connections {
-    /// A new one, of which `make` gets the number; another one may give way to it. None if there are
-    /// too many that work.
+    /// Adds a connection, which `make` makes for a number. Another one may give way to it. `None`
+    /// if there are too many, and none is idle.
     pub(crate) fn enter(
         &mut self,
         limits: &Limits,
         make: impl FnOnce(u64) -> Connection,
     ) -> Option<(u64, Connection)> {
-        // Those that give way still have their threads, for a moment: there must not be any number.
+        // Connections that give way still have their threads for a moment: their number must be
+        // limited, too.
         let full = self.len() >= limits.connections;
         if full && (self.open.len() >= 2 * limits.connections || !self.make_room(limits.idle)) {
             return None;
@@ -134,12 +137,12 @@ impl Connections {
         Some((self.last, new))
     }
 
-    /// Cuts off the one that does nothing, if there is one.
+    /// Cuts off an idle connection, if there is one.
     fn make_room(&mut self, idle: Duration) -> bool {
         self.cut_off_one(idle, |_| true)
     }
 
-    /// Somebody stands in line for memory: cuts off one that holds some, and does nothing in transmission.
+    /// Another connection waits for memory: cuts off an idle one in transmission that holds some.
     pub(crate) fn free_memory(&mut self, idle: Duration) -> bool {
         self.cut_off_one(idle, |connection| connection.outbox.holds_pooled())
     }
@@ -152,16 +155,18 @@ impl Connections {
             .filter(|connection| connection.gave_way.is_none() && meant(connection))
             .map(|connection| {
                 let activity = &connection.activity;
-                (activity.transmits(), activity.moved(), connection)
+                (activity.transmits(), activity.last_transfer(), connection)
             })
-            .filter(|&(transmits, moved, _)| !transmits || now.duration_since(moved) >= idle)
+            .filter(|&(transmits, last_transfer, _)| {
+                !transmits || now.duration_since(last_transfer) >= idle
+            })
             .collect();
-        found.sort_unstable_by_key(|&(transmits, moved, _)| (transmits, moved));
-        for (_, moved, connection) in found {
-            // A request whose payload has not come is nothing that the export works on.
+        found.sort_unstable_by_key(|&(transmits, last_transfer, _)| (transmits, last_transfer));
+        for (_, last_transfer, connection) in found {
+            // A request whose payload has not arrived is not yet with the export.
             let lacking = usize::from(connection.activity.lacks_payload());
             if connection.outbox.abandon_idle(lacking) {
-                connection.gave_way = Some(now.duration_since(moved));
+                connection.gave_way = Some(now.duration_since(last_transfer));
                 connection.stream.shutdown(Shutdown::Both);
                 return true;
             }
@@ -169,12 +174,12 @@ impl Connections {
         false
     }
 
-    /// The connection has ended.
+    /// Removes a connection that has ended.
     pub(crate) fn remove(&mut self, id: u64) -> Option<Connection> {
         self.open.remove(&id)
     }
 
-    /// How many there are, without those that gave way.
+    /// The number of connections, without those that gave way.
     pub(crate) fn len(&self) -> usize {
         self.open.values().filter(|connection| connection.gave_way.is_none()).count()
     }

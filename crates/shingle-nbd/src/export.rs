@@ -1,5 +1,5 @@
-//! The seam to what is served: commands go in, each with a completion that is called when its work
-//! is done, from whatever thread that happens on.
+//! The interface to what is served: an export gets commands, each with a completion that may be
+//! called from any thread.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ pub use crate::command::{Command, Context, Contexts, DIRTY, HOLE, ZERO};
 use crate::outbox::{InFlight, Outbox};
 use crate::replies::ErrorCode;
 
-/// Something that is served as a block device.
+/// A block device that can be served.
 pub trait Export: Send + Sync {
-    /// Its size. It must not change while it is served.
+    /// The size in bytes. It must not change while it is served.
     fn size_bytes(&self) -> u64;
 
     /// Whether writes are refused.
@@ -19,32 +19,35 @@ pub trait Export: Send + Sync {
         false
     }
 
-    /// Takes a command. Its range lies within the export, is not empty, and is a multiple of the
-    /// minimum block size that was set; writes come only if it is not read-only.
+    /// Takes a command. Its range is inside the export, not empty, and a multiple of the minimum
+    /// block size; writes occur only if the export is not read-only.
     ///
-    /// An engine on a thread of its own puts both into its queue and returns. To work right here is
-    /// allowed too; the connection's next request waits meanwhile.
+    /// An engine with a thread of its own queues the command with its completion and returns. The
+    /// export may also do the work in this call; the next request of the connection waits
+    /// meanwhile.
     ///
     /// A flush covers every write, of any connection, that was answered before it was submitted:
     /// multi-conn is always advertised.
+    /// multi-conn is always advertised.
     fn submit(&self, command: Command, done: Completion);
 
-    /// A connection has submitted all requests that have arrived, and will now wait for more. An
-    /// engine that sleeps may put off waking up until then.
+    /// Called when a connection has submitted all requests that have arrived, and is about to wait
+    /// for more. A sleeping engine may delay its wake-up until then.
     fn kick(&self) {}
 
-    /// A client has agreed to use this export. Its connection has a number that none had before, from 1
-    /// on; [`Completion::connection`] tells of each command whose it is.
+    /// Called when a client has chosen this export. Its connection has a new number, from 1 on,
+    /// which [`Completion::connection`] returns for each of its commands.
     fn opened(&self, _connection: u64) {}
 
-    /// A connection has ended, and all its commands are answered, or will be answered to nobody.
+    /// Called when a connection has ended. All its commands are answered, or their results will be
+    /// dropped.
     fn closed(&self, _connection: u64) {}
 }
 
 type Call = Box<dyn FnOnce(Result<Answer, Failure>) + Send>;
 
-/// Where a command's result goes. It may be sent to any thread. One that is dropped answers EIO, so
-/// that no client waits for ever.
+/// Receives the result of a command, on any thread. If it is dropped, the result is EIO, so that no
+/// client waits forever.
 pub struct Completion(Option<Sink>);
 
 enum Sink {
@@ -53,13 +56,13 @@ enum Sink {
 }
 
 impl Completion {
-    /// One that calls `done`: to submit commands without a connection.
+    /// A completion that calls `done`, for commands without a connection.
     pub fn new(done: impl FnOnce(Result<Answer, Failure>) + Send + 'static) -> Self {
         Self::of(0, done)
     }
 
-    /// As [`Completion::new`], for a client that is not one of a [`Server`](crate::server::Server): its number is
-    /// none that the connections of one have.
+    /// As [`Completion::new`], for a client that is not one of a [`Server`](crate::server::Server);
+    /// `connection` is a number that no connection of a server has.
     pub fn of(
         connection: u64,
         done: impl FnOnce(Result<Answer, Failure>) + Send + 'static,
@@ -71,7 +74,7 @@ impl Completion {
         Self(Some(Sink::Connection { outbox, which }))
     }
 
-    /// The connection that the command came from; 0 if it came from none.
+    /// The connection of the command; 0 if there is none.
     pub fn connection(&self) -> u64 {
         match &self.0 {
             Some(Sink::Connection { outbox, .. }) => outbox.connection(),
@@ -80,14 +83,14 @@ impl Completion {
         }
     }
 
-    /// The command has this result. Does not block: what the client does not take at once the connection's own thread
-    /// sends.
+    /// Completes the command. Does not block: what the client does not take at once, the thread of
+    /// the connection sends.
     pub fn done(self, result: Result<Answer, Failure>) {
         drop(self.put(result));
     }
 
-    /// As [`Completion::done`], for one who has more results to give now: replies may wait until what is returned is
-    /// dropped, so that many go at once.
+    /// As [`Completion::done`], for a caller with more results: replies may wait until the returned
+    /// [`Wake`] is dropped, so that many are sent together.
     pub fn put(mut self, result: Result<Answer, Failure>) -> Option<Wake> {
         self.0.take()?.put(result)
     }
@@ -96,7 +99,7 @@ impl Completion {
 impl Sink {
     fn put(self, result: Result<Answer, Failure>) -> Option<Wake> {
         match self {
-            // (Only where it is needed: dropping it wakes.)
+            // Only where it is needed: dropping it wakes the writer.
             Self::Connection { outbox, which } => outbox.push(which, result).then(|| Wake(outbox)),
             Self::Call { done, .. } => {
                 done(result);
@@ -114,8 +117,8 @@ impl Drop for Completion {
     }
 }
 
-/// Replies wait, and the thread that sends them sleeps. When this is dropped they are sent, as many as the client takes at
-/// once, or that thread is woken.
+/// A wake-up of the thread that sends replies. When it is dropped, the waiting replies are sent, if
+/// the client takes them at once, or that thread is woken.
 #[must_use = "dropped at once, each reply is sent by itself"]
 pub struct Wake(Arc<Outbox>);
 

@@ -1,4 +1,4 @@
-//! The handshake, without I/O: bytes of the client go in, bytes of the server come out.
+//! The handshake, without I/O: takes bytes of the client, returns bytes for it.
 
 use crate::command::{Context, Contexts};
 use crate::options::{Choice, Info, OptionHeader, OptionReply, OptionRequest, Query, Refusal};
@@ -7,18 +7,18 @@ use crate::wire::{
     PAYLOAD_BYTES_MAX, handshake_flag, info, option, transmission_flag,
 };
 
-/// What the handshake tells of an export.
+/// What the handshake reports about an export.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ExportInfo {
-    /// Its name. An only export of a server is also found under the empty name.
+    /// The name. The only export of a server is also found under the empty name.
     pub name: String,
-    /// For people; may be empty.
+    /// The description for users; may be empty.
     pub description: String,
-    /// Its size.
+    /// The size in bytes.
     pub size_bytes: u64,
     /// Whether writes are refused.
     pub read_only: bool,
-    /// What offsets and lengths have to be multiples of, in bytes: a power of two up to 64 KiB.
+    /// Offsets and lengths have to be multiples of this, in bytes: a power of two up to 64 KiB.
     pub minimum_block: u32,
 }
 
@@ -26,7 +26,7 @@ impl ExportInfo {
     /// The preferred block size, in bytes: one block of the cache.
     pub(crate) const PREFERRED_BLOCK: u32 = 4096;
 
-    /// Its transmission flags.
+    /// The transmission flags.
     pub fn flags(&self, structured: bool) -> u16 {
         use transmission_flag::*;
         let mut flags = HAS_FLAGS | SEND_FLUSH | SEND_FUA | CAN_MULTI_CONN | SEND_CACHE;
@@ -38,30 +38,30 @@ impl ExportInfo {
     }
 }
 
-/// What client and server have agreed on.
+/// The result of a handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Agreement {
-    /// Which of the server's exports.
+    /// The index of the export.
     pub export: usize,
     /// Whether replies are structured.
     pub structured: bool,
-    /// What BLOCK_STATUS tells.
+    /// The contexts of BLOCK_STATUS.
     pub contexts: Contexts,
 }
 
-/// Where the handshake stands after a step.
+/// The state of the handshake after a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// It needs bytes that are not there yet.
+    /// It needs more bytes.
     More,
-    /// It went on; there may be another whole message.
+    /// It has taken a message; there may be another complete one.
     Again,
-    /// The handshake of TLS follows, and then [`Handshake::secured`]; what the client sent behind STARTTLS in
-    /// plain text must not count.
+    /// The handshake of TLS follows, and then [`Handshake::secured`]. Bytes that the client sent
+    /// after STARTTLS in plain text must be dropped.
     StartTls,
     /// It is over, and requests follow.
     Serve(Agreement),
-    /// It is over, and the connection is to be closed when all has been sent.
+    /// It is over: close the connection after everything is sent.
     Close,
 }
 
@@ -69,29 +69,29 @@ pub enum Step {
 enum State {
     Flags,
     Options,
-    /// Data that are too long to be read: so many bytes are left, then the option is refused.
+    /// The data are too long to be read: this many bytes are left, then the option is refused.
     Skipping {
         option: u32,
         left: u32,
     },
 }
 
-/// One client's handshake.
+/// The handshake with one client.
 #[derive(Clone, Hash)]
 pub struct Handshake<'a> {
     exports: &'a [ExportInfo],
     state: State,
     no_zeroes: bool,
     structured: bool,
-    /// Chosen contexts, and the export they were chosen for.
+    /// The chosen contexts, and the export they were chosen for.
     contexts: (Option<usize>, Contexts),
     options: u32,
     encryption: Encryption,
-    /// What was asked for and refused because TLS was not begun.
+    /// Something was requested and refused because TLS has not begun.
     too_plain: bool,
 }
 
-/// Whether options may be asked for in plain text.
+/// Whether options may be sent in plain text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Encryption {
     /// There is no TLS.
@@ -99,14 +99,14 @@ pub enum Encryption {
     None,
     /// The client may begin TLS.
     Offered,
-    /// It has to.
+    /// The client has to begin TLS.
     Required,
-    /// It has.
+    /// TLS has begun.
     Begun,
 }
 
 impl<'a> Handshake<'a> {
-    /// Begins, with the greeting in `out`.
+    /// Begins a handshake. Appends the greeting to `out`.
     pub fn new(exports: &'a [ExportInfo], out: &mut Vec<u8>) -> Self {
         out.extend_from_slice(&NBD_MAGIC.to_be_bytes());
         out.extend_from_slice(&OPTION_MAGIC.to_be_bytes());
@@ -124,13 +124,14 @@ impl<'a> Handshake<'a> {
         }
     }
 
-    /// The same where there is TLS.
+    /// Sets the encryption.
     #[must_use]
     pub fn with(self, encryption: Encryption) -> Self {
         Self { encryption, ..self }
     }
 
-    /// TLS has begun: what was said before does not count, and these are the exports that this client may open.
+    /// Notes that TLS has begun: earlier options do not count, and `exports` are those that this
+    /// client may open.
     pub fn secured(&mut self, exports: &'a [ExportInfo]) {
         self.exports = exports;
         self.structured = false;
@@ -138,13 +139,13 @@ impl<'a> Handshake<'a> {
         (self.encryption, self.too_plain) = (Encryption::Begun, false);
     }
 
-    /// The client asked in plain text for what needs TLS, and has not begun it.
+    /// Whether the client requested something in plain text that needs TLS, and has not begun TLS.
     pub fn is_too_plain(&self) -> bool {
         self.too_plain
     }
 
-    /// Takes one message at most from the front of `input`, appends the answer to `out`, and says
-    /// how many bytes it took. An error means that the peer is to be cut off.
+    /// Takes at most one message from the front of `input`, appends the reply to `out`, and returns
+    /// the number of bytes taken. After an error the client has to be cut off.
     pub fn step(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Step), Malformed> {
         match self.state {
             State::Flags => {
@@ -197,7 +198,7 @@ impl<'a> Handshake<'a> {
         Ok(())
     }
 
-    /// An option whose data were too long and have been skipped.
+    /// Handles an option whose data were too long and were skipped.
     fn oversized(&mut self, number: u32, out: &mut Vec<u8>) -> Step {
         let known = [
             option::LIST,
@@ -235,13 +236,13 @@ impl<'a> Handshake<'a> {
             refuse(number, Refusal::TlsRequired, "TLS has to be begun first (STARTTLS)", out);
             return Ok(Step::Again);
         }
-        // Contexts that were set are forgotten even if the option fails.
+        // Earlier contexts are dropped even if the option fails.
         if number == option::SET_META_CONTEXT {
             self.contexts = (None, Contexts::NONE);
         }
         let request = match OptionRequest::decode(number, data) {
             Ok(request) => request,
-            // It is the one option that cannot be refused.
+            // This option cannot be refused.
             Err(error) if number == option::EXPORT_NAME => return Err(error),
             Err(error) => {
                 let refusal = match error {
@@ -302,8 +303,8 @@ impl<'a> Handshake<'a> {
         Ok(Step::Again)
     }
 
-    /// The export of this name. Where there is one only, the empty name is its own, too; of several, a client
-    /// that names none would get a disk that it did not mean.
+    /// The index of the export with this name. The empty name is valid only if there is one export:
+    /// with several, the client could get a disk that it did not mean.
     fn find(&self, name: &str) -> Option<usize> {
         let named = self.exports.iter().position(|export| export.name == name);
         named.or_else(|| (name.is_empty() && self.exports.len() == 1).then_some(0))
@@ -340,7 +341,7 @@ impl<'a> Handshake<'a> {
         if choice.infos.contains(&info::DESCRIPTION) && !export.description.is_empty() {
             reply(Info::Description(&export.description));
         }
-        // Sent to everyone: those who did not ask are allowed to ignore it.
+        // Sent in any case: a client that did not request it may ignore it.
         reply(Info::BlockSize {
             minimum: export.minimum_block,
             preferred: ExportInfo::PREFERRED_BLOCK.max(export.minimum_block),
@@ -350,7 +351,7 @@ impl<'a> Handshake<'a> {
         Some(index)
     }
 
-    /// Answers both options about contexts; what was found if it went well.
+    /// Replies to both options about contexts. Returns the contexts found, if it succeeds.
     fn meta_context(
         &self,
         number: u32,

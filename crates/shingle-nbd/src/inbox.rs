@@ -1,14 +1,14 @@
-//! What a client has sent and nobody has looked at yet: many small requests with one system call,
-//! and large payloads without copying.
+//! The receive buffer: reads many small requests with one system call, and large payloads without
+//! copying.
 
 use std::io::{self, Read};
 
 use crate::activity::Watched;
 use crate::wire::OPTION_BYTES_MAX;
 
-/// Holds the largest option with its header, and many writes of a block.
+/// Holds the largest option with its header, and many writes of one block.
 const BUFFER_BYTES: usize = 2 * OPTION_BYTES_MAX as usize;
-/// Payloads up to this size go through the buffer, with the requests behind them.
+/// Payloads up to this size are read into the buffer, with the requests that follow.
 const SMALL_BYTES: usize = 32 << 10;
 
 pub(crate) struct Inbox<'a> {
@@ -23,28 +23,27 @@ impl<'a> Inbox<'a> {
         Self { stream, buffer: vec![0; BUFFER_BYTES], start: 0, end: 0 }
     }
 
-    /// The connection.
     pub(crate) fn stream(&self) -> Watched<'a> {
         self.stream
     }
 
-    /// The handshake is over.
+    /// Notes that the handshake is over.
     pub(crate) fn begin_transmission(&self) {
         self.stream.activity.begin_transmission();
     }
 
-    /// What is there.
+    /// The bytes in the buffer.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// The first `bytes` of what is there have been used.
+    /// Drops the first `bytes` of the buffer.
     pub(crate) fn consume(&mut self, bytes: usize) {
         self.start += bytes;
         assert!(self.start <= self.end, "more was used than is there");
     }
 
-    /// Waits for more bytes. False at the end of the stream. What is there must be less than the
+    /// Waits for more bytes. False at the end of the stream. The buffer must hold less than the
     /// largest option with its header.
     pub(crate) fn fill(&mut self) -> io::Result<bool> {
         if self.start > 0 {
@@ -65,7 +64,7 @@ impl<'a> Inbox<'a> {
         }
     }
 
-    /// Waits for a payload, and takes it.
+    /// Waits for a payload, and returns it.
     pub(crate) fn take(&mut self, bytes: usize) -> io::Result<Vec<u8>> {
         self.stream.activity.set_lacks_payload(self.bytes().len() < bytes);
         let payload = self.await_payload(bytes);
@@ -92,7 +91,7 @@ impl<'a> Inbox<'a> {
         Ok(payload)
     }
 
-    /// Waits for a payload, and forgets it.
+    /// Waits for a payload, and drops it.
     pub(crate) fn skip(&mut self, mut bytes: usize) -> io::Result<()> {
         loop {
             let there = self.bytes().len().min(bytes);

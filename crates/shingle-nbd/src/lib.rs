@@ -3,13 +3,14 @@
 //!
 //! # What is here
 //!
-//! The protocol is pure: bytes in, bytes out. [`wire`] has its numbers and limits; [`options`],
-//! [`requests`] and [`replies`] its messages; [`handshake`] what precedes transmission, and
-//! [`session`] the rules of transmission. Only [`server`] has sockets and threads: two threads for each
-//! connection, one that reads and one that writes. What is served implements the trait
-//! [`export::Export`]: commands with owned buffers go in, completions are called from any thread,
-//! and replies leave in the order of completions. [`client`] is a client that does not trust its server, [`url`] says
-//! where it connects, and [`memory`] is an export for tests.
+//! The protocol itself does no I/O: bytes in, bytes out. [`wire`] has its numbers and limits;
+//! [`options`], [`requests`] and [`replies`] its messages; [`handshake`] the phase before the
+//! transmission, and [`session`] the rules of the transmission. Only [`server`] has sockets and
+//! threads: two threads for each connection, one that reads and one that writes. What is served
+//! implements the trait [`export::Export`]: it gets commands with owned buffers, completions may be
+//! called from any thread, and replies are sent in the order of completions. [`client`] is a client
+//! that does not trust its server, [`url`] names the server it connects to, and [`memory`] is an
+//! export for tests.
 //!
 //! ```
 //! use std::{net::TcpStream, sync::Arc, time::Duration};
@@ -49,10 +50,11 @@
 //! | multi-conn | always: an export's flush covers what was answered on any connection |
 //! | block sizes | minimum 1 (or as set, up to 64 KiB), preferred 4096, maximum 32 MiB |
 //!
-//! Exports may come and go while a server runs. If there is only one, the empty name means it, too. Clients that do not ask for block
-//! sizes are served; a request that breaks the minimum is EINVAL. TRIM, CACHE and WRITE_ZEROES carry no payload and may
-//! be longer than the maximum. A range of no bytes is a success, except for BLOCK_STATUS. EPERM comes before
-//! the error of an unaligned length, and that before the error of a range past the end.
+//! Exports may be added and removed while a server runs. If there is only one, it is also found
+//! under the empty name. Clients that do not ask for block sizes are served; a request that is not
+//! a multiple of the minimum is EINVAL. TRIM, CACHE and WRITE_ZEROES carry no payload and may be
+//! longer than the maximum. A range of 0 bytes is a success, except for BLOCK_STATUS. EPERM is
+//! checked before an unaligned length, and that before a range beyond the end.
 //!
 //! # Limits
 //!
@@ -70,15 +72,15 @@
 //! | payload held | [512 MiB](server::MEMORY_BYTES_ALL_MAX) all connections: half is divided, 4 MiB to each, and half is for those that need more | a connection that needs more waits in line, and is not read from meanwhile |
 //! | connections | [64](server::CONNECTIONS_MAX) | an idle one is closed; if none is idle, the new one |
 //!
-//! A client that stalls after the handshake, even in the middle of a request, holds its own
-//! connection and, for a time, memory; [`server::Server::stop`] cuts it off. If there are too many connections, the
-//! one that has been idle for longest is closed: first those whose handshake
-//! is not over, then those on which nothing has moved for [30 s](server::IDLE_MIN) and for which the
-//! export does nothing. One of the latter is also closed if it holds memory for which others wait in line. A client with a
-//! request under way is never cut off.
+//! A client that stalls after the handshake, even in the middle of a request, holds only its own
+//! connection and, for a time, memory; [`server::Server::stop`] cuts it off. If there are too many
+//! connections, the one that has been idle longest is closed: first those whose handshake is not
+//! over, then those without a transferred byte for [30 s](server::IDLE_MIN) and without work of the
+//! export. One of the latter is also closed if it holds memory that others wait for. A client whose
+//! request the export works on is never cut off.
 //!
-//! If a client has gone without taking its replies, those of its requests that the export does not have yet are
-//! dropped.
+//! If a client is gone before it has taken its replies, its requests that the export does not have
+//! yet are dropped.
 //!
 //! # What is refused
 //!

@@ -1,26 +1,26 @@
-//! How much a server takes on.
+//! The limits of a server.
 
 use std::time::Duration;
 
-/// Connections at the same time. For another one an idle one gives way; if all work, it is closed at
-/// once.
+/// The highest number of connections. For another one an idle one gives way; if none is idle, the
+/// new one is closed at once.
 pub const CONNECTIONS_MAX: usize = 64;
-/// Requests of one connection between their arrival and the sending of their replies. No more are
-/// read then.
+/// The highest number of requests of one connection between their arrival and the sending of their
+/// replies. No more are read then.
 pub const REQUESTS_IN_FLIGHT_MAX: usize = 256;
-/// Bytes of payload of one connection that are held at the same time.
+/// The highest number of payload bytes held by one connection.
 pub const MEMORY_BYTES_MAX: u64 = 64 << 20;
-/// Bytes of payload of all connections that are held at the same time. Half of it is shared out to
-/// [`CONNECTIONS_MAX`] connections; who needs more takes of the other half, or stands in line for it. (A request that
-/// is larger than both together comes through alone.)
+/// The highest number of payload bytes held by all connections. Half of it is divided among
+/// [`CONNECTIONS_MAX`] connections; one that needs more takes it from the other half, or waits in
+/// line for it. A request that is larger than both together is accepted alone.
 pub const MEMORY_BYTES_ALL_MAX: u64 = 512 << 20;
-/// How long a handshake may take.
+/// The longest time for a handshake.
 pub const HANDSHAKE_MAX: Duration = Duration::from_secs(30);
-/// How long nothing may have happened on a connection in transmission before it gives way to a new one,
-/// where there are [`CONNECTIONS_MAX`], or before it loses its memory to one that stands in line for it.
+/// The shortest idle time of a connection in transmission before it gives way to a new one, if
+/// there are [`CONNECTIONS_MAX`], or loses its memory to one that waits for it.
 pub const IDLE_MIN: Duration = Duration::from_secs(30);
 
-/// What a server does not exceed.
+/// The limits of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// [`CONNECTIONS_MAX`]
@@ -38,12 +38,12 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// What each connection has for itself.
+    /// The payload bytes reserved for each connection.
     pub(crate) fn own_bytes(&self) -> u64 {
         self.memory_bytes_all / 2 / self.connections.max(1) as u64
     }
 
-    /// What they share.
+    /// The payload bytes that all connections share.
     pub(crate) fn shared_bytes(&self) -> u64 {
         self.memory_bytes_all - self.own_bytes() * self.connections as u64
     }

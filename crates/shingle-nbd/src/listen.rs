@@ -1,4 +1,4 @@
-//! Where clients connect: an address, and the socket that listens there.
+//! The addresses where clients connect, and the sockets that listen there.
 
 use std::fmt;
 use std::fs;
@@ -24,47 +24,47 @@ use crate::stream::Stream;
 use crate::tls::Tls;
 use crate::users::{Refused, Users};
 
-/// The port of NBD.
+/// The default port of NBD.
 pub const PORT: u16 = 10809;
 
-/// Where a server listens.
+/// The address of a listening server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Address {
-    /// A socket in the file system, of mode 0600.
+    /// A socket in the file system, with mode 0600.
     Unix(PathBuf),
-    /// A port. Port 0 is any that is free. On a loopback address every user of the machine reaches it: who may
-    /// connect is for [`Users`] to say, or for [`Tls`], without which other addresses are refused.
+    /// A TCP port; 0 is any free one. Every user of the machine can connect to a loopback address:
+    /// [`Users`] or [`Tls`] restrict that. Other addresses require [`Tls`].
     Tcp(SocketAddr),
 }
 
-/// Why an address cannot be listened on.
+/// Why a server cannot listen on an address.
 #[derive(Debug, Error)]
 pub enum ListenError {
-    /// It is none.
+    /// It is not an address.
     #[error("{0:?} is no address: write unix:PATH or tcp:ADDR:PORT")]
     Syntax(String),
-    /// It can be reached from other machines.
+    /// Other machines can reach it.
     #[error(
         "{0} is refused: without TLS the server listens on loopback addresses only \
          (tcp:127.0.0.1:PORT) or on a socket in the file system (unix:PATH)"
     )]
     NotLoopback(SocketAddr),
-    /// Somebody answers there.
+    /// Another server listens there.
     #[error("{0}: another server listens there; stop it or choose another path")]
     Live(PathBuf),
-    /// Something else is there.
+    /// There is a file that is not a socket.
     #[error("{0}: there is a file, and it is no socket; choose another path")]
     NoSocket(PathBuf),
-    /// The port is taken.
+    /// The port is in use.
     #[error("tcp:{0}: the port is in use; stop the other server or choose another port")]
     Busy(SocketAddr),
-    /// A path of more than 107 bytes.
+    /// The path is longer than 107 bytes.
     #[error("{0}: longer than a socket's path may be (107 bytes); choose a shorter one")]
     LongPath(PathBuf),
     /// The system refuses.
     #[error("{0}: cannot listen: {1}")]
     Io(Address, io::Error),
-    /// Nobody to accept clients.
+    /// The thread that accepts clients cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
 }
@@ -92,7 +92,7 @@ impl FromStr for Address {
 }
 
 impl Address {
-    /// Whether other machines reach it: only with TLS it is listened on.
+    /// Whether other machines can reach it: then it requires TLS.
     pub fn needs_tls(&self) -> bool {
         matches!(self, Self::Tcp(address) if !address.ip().is_loopback())
     }
@@ -107,15 +107,16 @@ impl fmt::Display for Address {
     }
 }
 
-/// A socket that listens.
+/// A listening socket.
 #[derive(Debug)]
 pub struct Listener {
     socket: Socket,
-    /// Who may connect, if it is TCP.
+    /// The users who may connect, for TCP.
     users: RwLock<Users>,
     closed: AtomicBool,
-    /// Of a socket that a service manager has made: an eventfd that is written to when it is closed here. To shut the socket
-    /// down would close it for him, too, who goes on to take clients there.
+    /// For a socket of a service manager: an eventfd that is written when the socket is closed
+    /// here. Shutting the socket down would close it for the service manager as well, which
+    /// continues to use it.
     closes: Option<OwnedFd>,
     tls: Option<Arc<Tls>>,
 }
@@ -125,8 +126,8 @@ enum Socket {
     Unix {
         socket: UnixListener,
         path: PathBuf,
-        /// Device and inode of the socket's file: what is removed at the end is our own. Nothing of a socket that
-        /// somebody else has made.
+        /// Device and inode of the socket's file, so that only our own file is removed at the end.
+        /// `None` for a socket made by another process.
         file: Option<(u64, u64)>,
     },
     Tcp(TcpListener),
@@ -145,8 +146,8 @@ impl Listener {
         }
     }
 
-    /// Begins to listen, with TLS: over TCP for clients whose certificates are good, who have to begin it; on a
-    /// socket in the file system they may.
+    /// Begins to listen with TLS: required over TCP, with a valid certificate of the client;
+    /// optional on a socket in the file system.
     ///
     /// # Errors
     /// If the address is taken.
@@ -158,15 +159,15 @@ impl Listener {
         Ok(Self::over(socket).encrypted(tls))
     }
 
-    /// The same with TLS, as [`Listener::bind_encrypted`] has it.
+    /// Adds TLS, as [`Listener::bind_encrypted`].
     #[must_use]
     pub fn encrypted(mut self, tls: Arc<Tls>) -> Self {
         self.tls = Some(tls);
         self.for_users(Users::Any)
     }
 
-    /// A socket in the file system that listens already, as a service manager hands it over. Whose it is, is for
-    /// whoever has made it to say; its file stays.
+    /// Takes over a socket in the file system that already listens, from a service manager, which
+    /// decides on its owner and mode. The file is not removed.
     ///
     /// # Errors
     /// If it has no path.
@@ -177,10 +178,10 @@ impl Listener {
         Self::inherited(Socket::Unix { socket, path, file: None })
     }
 
-    /// Likewise of TCP: of the loopback.
+    /// Takes over a listening TCP socket of the loopback.
     ///
     /// # Errors
-    /// If other machines reach it.
+    /// If other machines can reach it.
     pub fn inherit_tcp(socket: TcpListener) -> Result<Self, ListenError> {
         let unknown = |error| ListenError::Io(Address::Tcp((Ipv4Addr::LOCALHOST, 0).into()), error);
         let address = socket.local_addr().map_err(unknown)?;
@@ -202,23 +203,25 @@ impl Listener {
         Ok(listener)
     }
 
-    /// The same for other users, if it is TCP. A socket in the file system has an owner and a mode.
+    /// Sets the users who may connect, for TCP. A socket in the file system has an owner and a mode
+    /// instead.
     #[must_use]
     pub fn for_users(self, who: Users) -> Self {
         self.allow(who);
         self
     }
 
-    /// From now on these may connect, if it is TCP without TLS: with it, certificates say that.
+    /// Sets the users who may connect from now on, for TCP without TLS: with TLS, certificates
+    /// decide.
     pub fn allow(&self, who: Users) {
         let who = if self.tls.is_some() { Users::Any } else { who };
         *self.users.write().unwrap_or_else(PoisonError::into_inner) = who;
     }
 
-    /// Where it listens in truth, if the port was to be any.
+    /// The actual address, with the real port in place of 0.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system does not return it.
     pub fn address(&self) -> io::Result<Address> {
         match &self.socket {
             Socket::Unix { path, .. } => Ok(Address::Unix(path.clone())),
@@ -226,10 +229,10 @@ impl Listener {
         }
     }
 
-    /// The next client. Whether it may connect [is another question](Listener::admit).
+    /// Waits for the next client. [`Listener::admit`] checks whether it may connect.
     ///
     /// # Errors
-    /// If it is closed, or the system fails.
+    /// If the listener is closed, or the system fails.
     pub fn accept(&self) -> io::Result<Stream> {
         if let Some(closes) = &self.closes {
             self.wait(closes)?;
@@ -245,7 +248,7 @@ impl Listener {
         }
     }
 
-    /// Waits for a client, or until it is closed.
+    /// Waits for a client, or until the listener is closed.
     fn wait(&self, closes: &OwnedFd) -> io::Result<()> {
         let socket = match &self.socket {
             Socket::Unix { socket, .. } => PollFd::new(socket, PollFlags::IN),
@@ -259,7 +262,7 @@ impl Listener {
         }
     }
 
-    /// What its connections are encrypted with.
+    /// The encryption of its connections.
     pub(crate) fn security(&self) -> Security {
         match (&self.tls, &self.socket) {
             (None, _) => Security::None,
@@ -268,10 +271,10 @@ impl Listener {
         }
     }
 
-    /// Whether a client that was accepted may connect.
+    /// Checks whether an accepted client may connect.
     ///
     /// # Errors
-    /// If it may not, or if nobody knows whose it is.
+    /// If it may not, or if its user is unknown.
     pub fn admit(&self, client: &Stream) -> Result<(), Refused> {
         match (&self.socket, client) {
             (Socket::Tcp(_), Stream::Tcp(stream)) => {
@@ -282,11 +285,11 @@ impl Listener {
         }
     }
 
-    /// Wakes whoever accepts; from now on nobody is accepted.
+    /// Wakes the accepting thread; from now on no client is accepted.
     pub fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
         if let Some(closes) = &self.closes {
-            // (It stays readable, for whoever accepts later.)
+            // It stays readable, for later calls of `accept`.
             let _ = rustix::io::write(closes, &1_u64.to_ne_bytes());
             return;
         }
@@ -313,7 +316,7 @@ impl Drop for Listener {
     }
 }
 
-/// A peer that is gone without a word is noticed within two minutes.
+/// Finds peers that are gone without notice within two minutes.
 fn keep_alive(stream: &TcpStream) -> io::Result<()> {
     use rustix::net::sockopt;
     sockopt::set_socket_keepalive(stream, true)?;
@@ -341,7 +344,8 @@ fn bind_unix(path: &Path) -> Result<Socket, ListenError> {
         Errno::NAMETOOLONG => ListenError::LongPath(path.to_owned()),
         error => failed(error.into()),
     })?;
-    // Two servers must not both find the same stale socket, and the second remove the first one's.
+    // Two servers must not both find the same stale socket, so that the second one removes the
+    // socket of the first.
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folder = fs::File::open(parent.unwrap_or(Path::new("."))).map_err(failed)?;
     flock(&folder, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
@@ -353,7 +357,7 @@ fn bind_unix(path: &Path) -> Result<Socket, ListenError> {
             }
             match probe(&address) {
                 Err(Errno::CONNREFUSED) => {}
-                // EAGAIN: so many clients want in that none fits.
+                // EAGAIN: the queue of connecting clients is full.
                 Ok(()) | Err(Errno::AGAIN) => return Err(ListenError::Live(path.to_owned())),
                 Err(error) => return Err(failed(error.into())),
             }
@@ -367,7 +371,7 @@ fn bind_unix(path: &Path) -> Result<Socket, ListenError> {
     Ok(Socket::Unix { socket, path: path.to_owned(), file })
 }
 
-/// A socket whose file nobody else can ever connect to: it gets its mode before it has a name.
+/// Makes a socket whose file no other user can ever connect to: it gets its mode before its name.
 fn listening(address: &SocketAddrUnix) -> Result<OwnedFd, Errno> {
     let socket = socket(SocketFlags::CLOEXEC)?;
     fchmod(&socket, Mode::RUSR | Mode::WUSR)?;

@@ -1,4 +1,4 @@
-//! An export in memory: for tests, examples, and to measure what the protocol itself costs.
+//! An export in memory: for tests, examples, and to measure the cost of the protocol.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,10 +7,10 @@ use crate::export::{
     Answer, Command, Completion, Contexts, DIRTY, Export, Extent, Failure, HOLE, Piece, ZERO,
 };
 
-/// What is allocated, and remembered for crashes, at once.
+/// The unit of allocation, and of what is restored after a crash.
 const BLOCK_BYTES: usize = 4096;
 
-/// Bytes in memory, with holes. What was written and not flushed can be lost, if that is asked for.
+/// Bytes in memory, with holes. Unflushed writes can be lost on purpose.
 pub struct Memory {
     size_bytes: u64,
     state: Mutex<State>,
@@ -18,10 +18,10 @@ pub struct Memory {
 
 struct State {
     bytes: Vec<u8>,
-    /// Of each block, whether it is more than a hole.
+    /// Whether each block is allocated.
     allocated: Vec<bool>,
-    /// What blocks were when they were last durable, if they have changed since. None if crashes
-    /// are not wanted.
+    /// The durable version of each block that has changed since. `None` if crashes are not
+    /// simulated.
     durable: Option<BTreeMap<usize, Was>>,
 }
 
@@ -31,7 +31,7 @@ struct Was {
 }
 
 impl Memory {
-    /// Zeroes all over, nothing allocated.
+    /// Makes an export of zeroes, with nothing allocated.
     pub fn new(size_bytes: usize) -> Self {
         let state = State {
             bytes: vec![0; size_bytes],
@@ -41,14 +41,14 @@ impl Memory {
         Self { size_bytes: size_bytes as u64, state: Mutex::new(state) }
     }
 
-    /// The same, and it remembers what is durable.
+    /// The same with simulated crashes.
     pub fn with_crashes(size_bytes: usize) -> Self {
         let memory = Self::new(size_bytes);
         memory.lock().durable = Some(BTreeMap::new());
         memory
     }
 
-    /// Loses all that is not durable.
+    /// Loses everything that is not durable.
     pub fn crash(&self) {
         let mut state = self.lock();
         for (block, was) in state.durable.replace(BTreeMap::new()).unwrap_or_default() {
@@ -58,7 +58,7 @@ impl Memory {
         }
     }
 
-    /// A copy of all bytes.
+    /// Copies all bytes.
     pub fn contents(&self) -> Vec<u8> {
         self.lock().bytes.clone()
     }
@@ -67,7 +67,7 @@ impl Memory {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does what a command asks for.
+    /// Executes a command.
     pub fn execute(&self, command: Command) -> Result<Answer, Failure> {
         let mut state = self.lock();
         match command {
@@ -86,7 +86,7 @@ impl Memory {
                 state.change(offset, length, fua, false, |to, _| to.fill(0));
             }
             Command::Cache { .. } => {}
-            // Holes are what makes zeroes fast, and to fill memory is faster than to receive it.
+            // Zeroes are fast because of holes, and filling memory is faster than receiving data.
             Command::WriteZeroes { offset, length, fua, no_hole, fast: _ } => {
                 state.change(offset, length, fua, no_hole, |to, _| to.fill(0));
             }
@@ -98,7 +98,7 @@ impl Memory {
     }
 }
 
-/// The parts of a range that lie in one block each: block, first byte, bytes.
+/// Splits a range at block borders: block, first byte, number of bytes.
 fn blocks(offset: u64, length: u32) -> impl Iterator<Item = (usize, usize, usize)> {
     let (mut at, end) = (offset as usize, offset as usize + length as usize);
     std::iter::from_fn(move || {
@@ -112,7 +112,7 @@ fn blocks(offset: u64, length: u32) -> impl Iterator<Item = (usize, usize, usize
 }
 
 impl State {
-    /// Changes a range block by block; `put` gets bytes and how far they are from its beginning.
+    /// Changes a range block by block; `put` gets the bytes and their offset in the range.
     fn change(
         &mut self,
         offset: u64,
@@ -135,7 +135,7 @@ impl State {
                 }
             }
             put(&mut self.bytes[at..at + bytes], at - offset as usize);
-            // A block is a hole only if all of it was given up.
+            // A block becomes a hole only if all of it was discarded.
             self.allocated[block] = allocate || (allocated && bytes < end - start);
         }
     }

@@ -1,4 +1,4 @@
-//! What a server offers: exports come and go while it runs. A client agrees on one of those that are there
+//! The exports of a server, which may change while it runs. A client chooses among those that exist
 //! when its handshake begins.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,14 +14,14 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// Set before the server looks for connections that use it: one that agrees on it at this moment sees
-    /// this, or is seen.
+    /// Set before the server looks for the connections that use it: a client that chooses it at the
+    /// same time either sees this or is found.
     pub(crate) fn is_withdrawn(&self) -> bool {
         self.withdrawn.load(Ordering::SeqCst)
     }
 }
 
-/// All of them, as they are at one moment.
+/// All exports at one moment.
 pub(crate) type Offers = Arc<Vec<Arc<Offer>>>;
 
 /// The list of a server.
@@ -33,7 +33,7 @@ impl List {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// One more; false if there is one of this name.
+    /// Adds an export. False if there is one with this name.
     pub(crate) fn add(&self, served: Served) -> bool {
         let mut list = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if list.iter().any(|offer| offer.served.name == served.name) {
@@ -44,7 +44,7 @@ impl List {
         true
     }
 
-    /// One less.
+    /// Removes an export.
     pub(crate) fn withdraw(&self, name: &str) -> Option<Arc<Offer>> {
         let mut list = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let found = list.iter().find(|offer| offer.served.name == name).cloned()?;
@@ -59,7 +59,7 @@ impl List {
     }
 }
 
-/// What handshakes that begin now tell of exports: a size that has changed is the new one.
+/// The information for a handshake that begins now, with current sizes.
 pub(crate) fn infos(offers: &[Arc<Offer>]) -> Vec<ExportInfo> {
     offers.iter().map(|offer| offer.served.info()).collect()
 }

@@ -5,20 +5,20 @@ use crate::wire::{
     option, option_reply,
 };
 
-/// What stands before the data of an option.
+/// The header before the data of an option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OptionHeader {
-    /// Which one.
+    /// The number of the option.
     pub option: u32,
-    /// How many bytes of data follow.
+    /// The length of the data in bytes.
     pub length: u32,
 }
 
 impl OptionHeader {
-    /// Its size.
+    /// The length of a header in bytes.
     pub const BYTES: usize = 16;
 
-    /// Reads it.
+    /// Decodes a header.
     pub fn decode(bytes: &[u8; Self::BYTES]) -> Result<Self, Malformed> {
         let mut fields = Fields(bytes);
         match fields.u64()? {
@@ -28,51 +28,51 @@ impl OptionHeader {
     }
 }
 
-/// An option as a client sends it.
+/// An option of a client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum OptionRequest<'a> {
-    /// Serve the export of this name.
+    /// Serve this export.
     ExportName(&'a str),
-    /// Good-bye. Data are ignored, as the specification wants.
+    /// End the session. The data are ignored, as specified.
     Abort,
-    /// Names of all exports.
+    /// List all exports.
     List,
-    /// Encrypt from here on.
+    /// Begin TLS.
     StartTls,
-    /// About an export.
+    /// Describe an export.
     Info(Choice<'a>),
-    /// About an export, and serve it.
+    /// Describe an export, and serve it.
     Go(Choice<'a>),
-    /// Structured replies, please.
+    /// Use structured replies.
     StructuredReply,
-    /// Which metadata contexts are there?
+    /// List metadata contexts.
     ListMetaContext(Query<'a>),
-    /// These metadata contexts, please.
+    /// Select metadata contexts.
     SetMetaContext(Query<'a>),
-    /// An option that is not served here, whatever its data are.
+    /// An option that is not supported, with any data.
     Unknown(u32),
 }
 
 /// The data of INFO and GO.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice<'a> {
-    /// Name of the export.
+    /// The name of the export.
     pub name: &'a str,
-    /// What is asked for, of [`info`].
+    /// The requested items, of [`info`].
     pub infos: Vec<u16>,
 }
 
 /// The data of LIST_META_CONTEXT and SET_META_CONTEXT.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Query<'a> {
-    /// Name of the export.
+    /// The name of the export.
     pub name: &'a str,
     /// `namespace:leaf`, or `namespace:` for all of a namespace.
     pub queries: Vec<&'a str>,
 }
 
 impl<'a> OptionRequest<'a> {
-    /// Reads the data of an option.
+    /// Decodes the data of an option.
     pub fn decode(number: u32, data: &'a [u8]) -> Result<Self, Malformed> {
         let mut fields = Fields(data);
         let request = match number {
@@ -91,7 +91,7 @@ impl<'a> OptionRequest<'a> {
         Ok(request)
     }
 
-    /// Its number.
+    /// The number of the option.
     pub fn number(&self) -> u32 {
         match self {
             Self::ExportName(_) => option::EXPORT_NAME,
@@ -142,7 +142,7 @@ impl<'a> Choice<'a> {
     fn decode(fields: &mut Fields<'a>) -> Result<Self, Malformed> {
         let name = fields.counted_text()?;
         let count = fields.u16()?;
-        // What is announced is not allocated before it is there.
+        // The announced length is not allocated before the data is there.
         let infos = fields.bytes(2 * usize::from(count))?;
         let infos = infos.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
         Ok(Self { name, infos: infos.collect() })
@@ -166,17 +166,17 @@ impl<'a> Query<'a> {
 #[repr(u32)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The option is not known or not served.
+    /// The option is unknown or not supported.
     Unsupported = option_reply::ERROR + 1,
-    /// It is known, and forbidden here.
+    /// It is known, but not allowed here.
     Policy = option_reply::ERROR + 2,
-    /// Its data are wrong, or it comes at a wrong time.
+    /// Its data are invalid, or it comes at the wrong time.
     Invalid = option_reply::ERROR + 3,
-    /// TLS has to be begun first.
+    /// TLS is required first.
     TlsRequired = option_reply::ERROR + 5,
-    /// There is no such export.
+    /// The export does not exist.
     Unknown = option_reply::ERROR + 6,
-    /// The server is shutting down.
+    /// The server is stopping.
     Shutdown = option_reply::ERROR + 7,
     /// It is too large.
     TooBig = option_reply::ERROR + 9,
@@ -194,58 +194,58 @@ impl Refusal {
     ];
 }
 
-/// Size of what stands before the data of a reply to an option.
+/// The length of the header before the data of a reply to an option.
 pub const OPTION_REPLY_HEADER_BYTES: usize = 20;
 
 /// A reply to an option.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum OptionReply<'a> {
-    /// Done.
+    /// The option succeeded.
     Ack,
-    /// An export.
+    /// An export in the list.
     Server {
-        /// Its name.
+        /// The name.
         name: &'a str,
-        /// For people; may be empty.
+        /// The description for users; may be empty.
         description: &'a str,
     },
-    /// Something about an export.
+    /// An item of information about an export.
     Info(Info<'a>),
     /// A metadata context.
     MetaContext {
-        /// Its number in the transmission; 0 in lists.
+        /// The number in the transmission; 0 in lists.
         id: u32,
         /// `namespace:leaf`
         name: &'a str,
     },
     /// The option is refused.
     Error {
-        /// Why.
+        /// The reason.
         refusal: Refusal,
-        /// For people.
+        /// The message for users.
         message: &'a str,
     },
 }
 
-/// Something about an export.
+/// An item of information about an export.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Info<'a> {
-    /// What is always sent.
+    /// Size and flags, which are always sent.
     Export {
-        /// Its size.
+        /// The size in bytes.
         size_bytes: u64,
-        /// What it can do, of [`crate::wire::transmission_flag`].
+        /// The transmission flags, of [`crate::wire::transmission_flag`].
         flags: u16,
     },
-    /// Its own name.
+    /// The name of the export.
     Name(&'a str),
-    /// For people.
+    /// The description for users.
     Description(&'a str),
-    /// What requests must and should be multiples of, and their maximum.
+    /// The block sizes of requests.
     BlockSize {
-        /// Offsets and lengths are multiples of it, in bytes.
+        /// Offsets and lengths must be multiples of this, in bytes.
         minimum: u32,
-        /// Better be multiples of it, in bytes.
+        /// Offsets and lengths should be multiples of this, in bytes.
         preferred: u32,
         /// The longest payload, in bytes.
         maximum: u32,
@@ -287,7 +287,8 @@ impl<'a> OptionReply<'a> {
         out[at..at + 4].copy_from_slice(&data.to_be_bytes());
     }
 
-    /// Reads the header: which option is answered, the type of the reply, and how many bytes follow.
+    /// Decodes the header: the number of the option, the type of the reply, and the length of its
+    /// data.
     pub fn decode_header(
         bytes: &[u8; OPTION_REPLY_HEADER_BYTES],
     ) -> Result<(u32, u32, u32), Malformed> {
@@ -298,7 +299,7 @@ impl<'a> OptionReply<'a> {
         }
     }
 
-    /// Reads the data of a reply of type `kind`.
+    /// Decodes the data of a reply of type `kind`.
     pub fn decode(kind: u32, data: &'a [u8]) -> Result<Self, Malformed> {
         let mut fields = Fields(data);
         let reply = match kind {

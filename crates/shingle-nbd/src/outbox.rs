@@ -1,5 +1,6 @@
-//! Where replies wait to be sent, and threads for them: the [queue](crate::queue) of a connection behind a lock. Its
-//! memory is its own up to some size, and beyond of the [pool](crate::pool) of all.
+//! The outbox of a connection: its [queue](crate::queue) behind a lock, with the waits of its
+//! threads. Payload uses the connection's own memory first, and then the shared
+//! [pool](crate::pool).
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -10,36 +11,38 @@ use crate::sender::{Sender, Sent};
 
 pub(crate) use crate::queue::{InFlight, Room};
 
-/// So many replies are sent by who answered at most, and if there is no other request that he could see to meanwhile.
+/// The answering thread sends at most this many replies itself, and only if it has no other request
+/// to work on meanwhile.
 const AT_ONCE_MAX: usize = 4;
 
 pub(crate) struct Outbox {
-    /// Of the connection, from 1 on.
+    /// The number of the connection, from 1 on.
     connection: u64,
     room: Room,
-    /// Memory that it has for itself, and where the rest is from.
+    /// The memory reserved for it, and the pool for more.
     own_bytes: u64,
     pool: Arc<Pool>,
     held: Mutex<Held>,
-    /// The writer waits for replies, or for the end.
+    /// Wakes the writer, which waits for replies or for the end.
     replies: Condvar,
-    /// The reader waits for room.
+    /// Wakes the reader, which waits for room.
     freed: Condvar,
-    /// Once there is something to be sent. (Whoever holds its lock may take that of the queue, not the other way round.)
+    /// Set when the transmission begins. While its lock is held that of the queue may be taken, not
+    /// the other way round.
     sender: OnceLock<Sender>,
 }
 
 #[derive(Default)]
 struct Held {
     queue: Queue,
-    /// Memory from the pool.
+    /// Memory taken from the pool.
     pooled: u64,
-    /// The reader waits for more of it.
-    stands_in_line: bool,
+    /// The reader waits for more memory of the pool.
+    is_queued: bool,
 }
 
 impl Held {
-    /// What it uses beyond its own.
+    /// The memory in use beyond its own.
     fn beyond(&self, own_bytes: u64) -> u64 {
         self.queue.memory_bytes().saturating_sub(own_bytes)
     }
@@ -52,7 +55,7 @@ impl Outbox {
         Self { connection, room, own_bytes, pool, held, replies, freed, sender }
     }
 
-    /// The handshake is over: replies go through `sender`.
+    /// Begins the transmission: replies are sent through `sender`.
     pub(crate) fn begin_transmission(&self, sender: Sender) -> &Sender {
         self.sender.get_or_init(|| sender)
     }
@@ -61,13 +64,13 @@ impl Outbox {
         self.connection
     }
 
-    /// No code that holds the lock can leave the queue half changed.
+    /// Locks the queue. No code that panics under the lock leaves it inconsistent.
     fn lock(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for room and takes it; calls `before_waiting` before it may have to wait, and `stalls` now and then while it
-    /// waits for memory that others have. False when abandoned.
+    /// Waits for room and takes it. Calls `before_waiting` before it may have to wait, and `stalls`
+    /// repeatedly while it waits for memory that others hold. False if the outbox is abandoned.
     pub(crate) fn enter(
         &self,
         memory_bytes: u64,
@@ -106,34 +109,35 @@ impl Outbox {
             if held.queue.is_abandoned() {
                 return Want::Nothing;
             }
-            held.stands_in_line = true;
+            held.is_queued = true;
             Want::Bytes(held.beyond(self.own_bytes).saturating_sub(held.pooled))
         };
         let took = |bytes| self.lock().pooled += bytes;
         let entered = self.pool.take(self.connection, want, took, stalls);
-        self.lock().stands_in_line = false;
+        self.lock().is_queued = false;
         entered
     }
 
-    /// Whether it has memory that others may want.
+    /// Whether it holds memory of the pool.
     pub(crate) fn holds_pooled(&self) -> bool {
         self.lock().pooled > 0
     }
 
-    /// A request that has entered is answered. Returns whether the writer has to be woken.
+    /// Adds the reply to a request that has entered. Returns whether the writer has to be woken.
     #[must_use]
     pub(crate) fn push(&self, which: InFlight, result: Result<Answer, Failure>) -> bool {
         self.lock().queue.push(which, result)
     }
 
-    /// There are replies, and the writer sleeps: sends them, if that goes at once; if not, wakes the writer.
+    /// Called when there are replies and the writer sleeps: sends them if that is possible at once,
+    /// or wakes the writer.
     pub(crate) fn send_or_wake(&self) {
         if !self.sender.get().is_some_and(|sender| self.send_at_once(sender)) {
             self.replies.notify_one();
         }
     }
 
-    /// Returns whether the writer may sleep on.
+    /// Returns whether the writer may continue to sleep.
     fn send_at_once(&self, sender: &Sender) -> bool {
         let Some(mut sending) = sender.try_lock() else { return false };
         let mut ready = Vec::new();
@@ -142,15 +146,15 @@ impl Outbox {
         }
         sending.add(&sender.session, &mut ready);
         let sent = sending.send_at_once(sender.watched());
-        // (If the connection is broken, the writer meets that, too.)
+        // If the connection is broken, the writer finds that out, too.
         if let Ok(sent) = sent {
-            self.leave(sent);
+            self.release(sent);
         }
         !self.lock().queue.has_sent(sent.is_ok())
     }
 
-    /// Waits for replies and moves all into `into`, which is empty. False when none will come any
-    /// more.
+    /// Waits for replies and moves all of them to `into`, which is empty. False if no more will
+    /// come.
     pub(crate) fn take(&self, into: &mut Vec<Ready>) -> bool {
         let mut held = self.lock();
         loop {
@@ -164,14 +168,14 @@ impl Outbox {
         }
     }
 
-    /// Replies have been sent.
-    pub(crate) fn leave(&self, sent: Sent) {
+    /// Releases what sent replies have held.
+    pub(crate) fn release(&self, sent: Sent) {
         let mut held = self.lock();
-        let wakes = held.queue.leave(sent.requests, sent.memory_bytes);
+        let wakes = held.queue.release(sent.requests, sent.memory_bytes);
         let beyond = held.beyond(self.own_bytes);
         let surplus = held.pooled.saturating_sub(beyond);
         held.pooled -= surplus;
-        let looks = surplus > 0 || held.stands_in_line;
+        let looks = surplus > 0 || held.is_queued;
         drop(held);
         if wakes {
             self.freed.notify_one();
@@ -181,14 +185,14 @@ impl Outbox {
         }
     }
 
-    /// No more requests will come; what is under way is still answered.
+    /// Ends the outbox: no more requests will come; those in flight are still answered.
     pub(crate) fn end(&self) {
         self.lock().queue.end();
         self.replies.notify_one();
     }
 
-    /// Abandons it if the export has done with all requests, but for `lacking` ones that it does not
-    /// have yet. From then on none gets in.
+    /// Abandons the outbox if the export is done with all requests, except for `lacking` ones that
+    /// it does not have yet. From then on none enters.
     pub(crate) fn abandon_idle(&self, lacking: usize) -> bool {
         let idle = self.lock().queue.abandon_idle(lacking);
         if idle {
@@ -197,7 +201,7 @@ impl Outbox {
         idle
     }
 
-    /// Nobody waits any more for what is under way.
+    /// Abandons the outbox: nothing waits for the requests in flight any more.
     pub(crate) fn abandon(&self) {
         self.lock().queue.abandon();
         self.wake_all();
@@ -210,7 +214,7 @@ impl Outbox {
     }
 }
 
-/// The last request is answered, or will never be: nothing is held any more.
+/// Called when the last request is answered, or can never be: the outbox holds nothing any more.
 impl Drop for Outbox {
     fn drop(&mut self) {
         let pooled = self.lock().pooled;

@@ -1,12 +1,13 @@
-//! Memory for payload that all connections of a server share, beyond what each has for itself. Who wants of it stands in
-//! line, and reads nothing more meanwhile; nobody else waits for him.
+//! The memory for payload that all connections of a server share, beyond what each has for itself.
+//! A connection that needs some waits in line, and reads nothing meanwhile; no other connection
+//! waits for it.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Who waits looks again so often whether somebody who does nothing can give way.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How often a waiting connection looks for an idle one that can give way.
+const RECHECK_EVERY: Duration = Duration::from_secs(1);
 
 pub(crate) struct Pool {
     bytes: i64,
@@ -15,25 +16,25 @@ pub(crate) struct Pool {
 }
 
 struct State {
-    /// (Below zero where one that is larger than all has come through alone.)
+    /// Negative while a request that is larger than the pool is accepted alone.
     free: i64,
-    /// Connections that wait, in order.
-    line: VecDeque<u64>,
+    /// The waiting connections, in order.
+    queue: VecDeque<u64>,
 }
 
-/// What one connection wants.
+/// What one connection needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Want {
-    /// So many bytes, at once or later.
+    /// This number of bytes, now or later.
     Bytes(u64),
-    /// Nothing any more: nobody waits for what it has under way.
+    /// Nothing any more: the connection is abandoned.
     Nothing,
 }
 
 impl Pool {
     pub(crate) fn new(bytes: u64) -> Pool {
         let bytes = bytes as i64;
-        let state = State { free: bytes, line: VecDeque::new() };
+        let state = State { free: bytes, queue: VecDeque::new() };
         Pool { bytes, state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -41,11 +42,13 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes for a connection what it wants, which may become less while it waits: `want` is asked again each time something
-    /// has changed, and `took` hears what it got before that can change once more. `stalls` is called now and then while it
-    /// waits, the first time at once. False if it wants nothing any more.
+    /// Takes what a connection needs, which may decrease while it waits. `want` is called again
+    /// after each change, and `took` with the result before it can change once more. `stalls` is
+    /// called repeatedly while it waits, the first time at once. False if the connection needs
+    /// nothing any more.
     ///
-    /// `want` and `took` are called under the lock of the pool: who calls anything here holds none that they take.
+    /// `want` and `took` are called under the lock of the pool: a caller must not hold a lock that
+    /// they take.
     pub(crate) fn take(
         &self,
         connection: u64,
@@ -57,17 +60,17 @@ impl Pool {
         let mut looks = true;
         loop {
             let wanted = want();
-            let is_next = state.line.front().is_none_or(|first| *first == connection);
-            // What is larger than all there is comes through alone.
+            let is_next = state.queue.front().is_none_or(|first| *first == connection);
+            // A request larger than the pool is accepted alone.
             let fits = |bytes: u64| bytes as i64 <= state.free || state.free == self.bytes;
             let taken = match wanted {
                 Want::Nothing => None,
-                // (Room of its own has become free.)
+                // The connection's own memory has become free.
                 Want::Bytes(0) => Some(0),
                 Want::Bytes(bytes) if is_next && fits(bytes) => Some(bytes),
                 Want::Bytes(_) => {
-                    if !state.line.contains(&connection) {
-                        state.line.push_back(connection);
+                    if !state.queue.contains(&connection) {
+                        state.queue.push_back(connection);
                     }
                     if std::mem::take(&mut looks) {
                         drop(state);
@@ -75,16 +78,16 @@ impl Pool {
                         state = self.lock();
                         continue;
                     }
-                    let waited = self.changed.wait_timeout(state, LOOK_AGAIN);
+                    let waited = self.changed.wait_timeout(state, RECHECK_EVERY);
                     let timed_out;
                     (state, timed_out) = waited.unwrap_or_else(PoisonError::into_inner);
                     looks = timed_out.timed_out();
                     continue;
                 }
             };
-            if let Some(at) = state.line.iter().position(|one| *one == connection) {
-                state.line.remove(at);
-                // The next one may find room, too.
+            if let Some(at) = state.queue.iter().position(|one| *one == connection) {
+                state.queue.remove(at);
+                // The next one in line may find enough, too.
                 self.changed.notify_all();
             }
             let Some(taken) = taken else { return false };
@@ -94,7 +97,7 @@ impl Pool {
         }
     }
 
-    /// So much is free again, or who waits has to look whether he still does.
+    /// Returns memory, and wakes the waiting connections, which check what they need.
     pub(crate) fn give_back(&self, bytes: u64) {
         let mut state = self.lock();
         state.free += bytes as i64;
@@ -116,9 +119,9 @@ mod tests {
         pool.lock().free
     }
 
-    /// Waits until so many stand in line.
+    /// Waits until these connections stand in line.
     fn line(pool: &Pool, wanted: &[u64]) {
-        while pool.lock().line != wanted {
+        while pool.lock().queue != wanted {
             std::thread::yield_now();
         }
     }
@@ -137,7 +140,7 @@ mod tests {
             pool.give_back(4);
             assert!(large.join().expect("no panic") && small.join().expect("no panic"));
         });
-        assert_eq!((free(&pool), pool.lock().line.len()), (1, 0));
+        assert_eq!((free(&pool), pool.lock().queue.len()), (1, 0));
     }
 
     #[test]
@@ -170,7 +173,7 @@ mod tests {
                 pool.take(2, want, |took| assert_eq!(took, 0), count),
                 last != Want::Nothing
             );
-            assert!(stalls.get() >= 1 && pool.lock().line.is_empty());
+            assert!(stalls.get() >= 1 && pool.lock().queue.is_empty());
         }
         assert_eq!(free(&pool), 0);
     }

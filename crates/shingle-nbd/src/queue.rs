@@ -1,5 +1,5 @@
-//! What is under way on one connection, and who has to be woken: requests that were submitted, and replies that wait to
-//! be sent, in order of completion. It decides; the [outbox](crate::outbox) makes threads wait.
+//! The requests in flight on one connection, and its replies in the order of completion. Decides
+//! which thread has to be woken; the [outbox](crate::outbox) makes threads wait.
 
 use crate::answer::{Answer, Failure};
 use crate::requests::Request;
@@ -8,39 +8,39 @@ use crate::requests::Request;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct InFlight {
     pub(crate) request: Request,
-    /// What it is charged for.
+    /// The memory that it is charged for.
     pub(crate) memory_bytes: u64,
 }
 
 /// A reply that waits to be sent.
 pub(crate) type Ready = (InFlight, Result<Answer, Failure>);
 
-/// How much may be under way.
+/// The limits of requests in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     pub(crate) requests: usize,
     pub(crate) memory_bytes: u64,
 }
 
-/// What becomes of a request that wants to enter.
+/// The result of [`Queue::enter`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Entry {
-    /// It has entered.
+    /// The request has entered.
     Entered,
     /// There is no room.
     Full,
-    /// Nobody waits for what is under way, and nothing more enters.
+    /// The queue is abandoned: nothing enters any more.
     Abandoned,
 }
 
-/// What there is to be sent.
+/// The result of [`Queue::take`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Replies {
-    /// These.
+    /// There were replies.
     Taken,
-    /// None yet.
+    /// There are none yet.
     NotYet,
-    /// None will come any more.
+    /// There will be none any more.
     NoMore,
 }
 
@@ -48,21 +48,21 @@ pub(crate) enum Replies {
 pub(crate) struct Queue {
     ready: Vec<Ready>,
     requests: usize,
-    /// Of these, how many have their answer: the export has done with them.
+    /// How many of them are answered: the export is done with them.
     answered: usize,
     memory_bytes: u64,
     writer_waits: bool,
-    /// Who has answered has sent a part of a reply: the writer sends the rest.
+    /// An answering thread has sent a part of a reply: the writer sends the rest.
     begun: bool,
     reader_waits: bool,
     /// No more requests will come.
     ended: bool,
-    /// Nobody waits for what is under way.
+    /// The queue is abandoned: nothing waits for the requests in flight.
     abandoned: bool,
 }
 
 impl Queue {
-    /// What is charged for requests under way.
+    /// The memory charged for requests in flight.
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.memory_bytes
     }
@@ -71,9 +71,9 @@ impl Queue {
         self.abandoned
     }
 
-    /// A request wants to enter.
+    /// Tries to add a request.
     pub(crate) fn enter(&mut self, room: Room, memory_bytes: u64) -> Entry {
-        // A request larger than all room comes through alone.
+        // A request larger than the limit is accepted alone.
         let full = self.requests >= room.requests
             || (self.requests > 0 && self.memory_bytes + memory_bytes > room.memory_bytes);
         match (self.abandoned, full) {
@@ -87,20 +87,21 @@ impl Queue {
         }
     }
 
-    /// The reader waits for room from now on.
+    /// Notes that the reader waits for room.
     pub(crate) fn reader_waits(&mut self) {
         self.reader_waits = true;
     }
 
-    /// A request that has entered is answered. Returns whether the writer has to be woken, if who has answered does not
-    /// send what waits ([`Queue::take_last`]).
+    /// Adds the reply to a request. Returns whether the writer has to be woken, unless the
+    /// answering thread sends the replies itself ([`Queue::take_last`]).
     pub(crate) fn push(&mut self, which: InFlight, result: Result<Answer, Failure>) -> bool {
         self.ready.push((which, result));
         self.answered += 1;
         std::mem::take(&mut self.writer_waits)
     }
 
-    /// Moves all replies into `into`, which is empty. If there are none yet the writer waits from now on.
+    /// Moves all replies to `into`, which is empty. If there are none, the writer waits from now
+    /// on.
     pub(crate) fn take(&mut self, into: &mut Vec<Ready>) -> Replies {
         if std::mem::take(&mut self.begun) || !self.ready.is_empty() {
             std::mem::swap(&mut self.ready, into);
@@ -117,8 +118,9 @@ impl Queue {
         self.abandoned || (self.ended && self.requests == 0)
     }
 
-    /// For who would have to wake the writer ([`Queue::push`]) and sends himself instead: moves all replies into `into`,
-    /// which is empty, if they are `most` at most and the client waits for nothing else.
+    /// For a thread that would have to wake the writer ([`Queue::push`]) and sends instead: moves
+    /// all replies to `into`, which is empty, if they are at most `most` and no other request of
+    /// the client is open.
     pub(crate) fn take_last(&mut self, most: usize, into: &mut Vec<Ready>) -> bool {
         let replies = self.ready.len();
         let last = replies == self.requests && replies <= most;
@@ -128,8 +130,8 @@ impl Queue {
         last
     }
 
-    /// He has sent them, and they have [left](Queue::leave); or `all` but a part. Returns whether the writer has to be
-    /// woken after all; if not, it sleeps on.
+    /// Notes that this thread has sent `all` replies, and called [`Queue::release`], or has sent a
+    /// part. Returns whether the writer has to be woken after all.
     pub(crate) fn has_sent(&mut self, all: bool) -> bool {
         self.begun |= !all;
         let wakes = self.begun || !self.ready.is_empty() || self.is_over();
@@ -137,25 +139,28 @@ impl Queue {
         wakes
     }
 
-    /// Replies to so many requests have been sent. Returns whether the reader has to be woken.
-    pub(crate) fn leave(&mut self, requests: usize, memory_bytes: u64) -> bool {
+    /// Removes requests whose replies have been sent. Returns whether the reader has to be woken.
+    pub(crate) fn release(&mut self, requests: usize, memory_bytes: u64) -> bool {
         self.requests -= requests;
         self.answered -= requests;
         self.memory_bytes -= memory_bytes;
         std::mem::take(&mut self.reader_waits)
     }
 
-    /// No more requests will come; what is under way is still answered. The writer has to be woken.
+    /// Ends the queue: no more requests will come; those in flight are still answered. The writer
+    /// has to be woken.
     pub(crate) fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Nobody waits any more for what is under way. Both have to be woken.
+    /// Abandons the queue: nothing waits for the requests in flight any more. Both threads have to
+    /// be woken.
     pub(crate) fn abandon(&mut self) {
         self.abandoned = true;
     }
 
-    /// Likewise, if the export has done with all requests, but for `lacking` ones that it does not have yet.
+    /// The same, if the export is done with all requests, except for `lacking` ones that it does
+    /// not have yet.
     pub(crate) fn abandon_idle(&mut self, lacking: usize) -> bool {
         let idle = self.requests - self.answered <= lacking;
         self.abandoned |= idle;
@@ -165,7 +170,7 @@ impl Queue {
 
 #[cfg(test)]
 impl Queue {
-    /// Requests under way, and the memory that they are charged for.
+    /// The requests in flight, and the memory that they are charged for.
     pub(crate) fn in_use(&self) -> (usize, u64) {
         (self.requests, self.memory_bytes)
     }
@@ -193,7 +198,7 @@ mod tests {
         assert_eq!(queue.enter(ROOM, 0), Entry::Full);
         answer(&mut queue);
         assert_eq!(queue.enter(ROOM, 0), Entry::Full, "there is room once the reply is sent");
-        queue.leave(1, 6);
+        queue.release(1, 6);
         assert_eq!(queue.enter(ROOM, 6), Entry::Entered);
     }
 
@@ -203,7 +208,7 @@ mod tests {
         assert_eq!(queue.enter(ROOM, 11), Entry::Entered);
         assert_eq!(queue.enter(ROOM, 0), Entry::Full);
         answer(&mut queue);
-        queue.leave(1, 11);
+        queue.release(1, 11);
         assert_eq!(queue.enter(ROOM, 1), Entry::Entered);
         assert_eq!(queue.enter(ROOM, 11), Entry::Full);
     }
@@ -231,7 +236,7 @@ mod tests {
         answer(&mut queue);
         assert!(!queue.take_last(1, &mut ready), "too many");
         assert!(queue.take_last(2, &mut ready) && ready.len() == 2);
-        queue.leave(2, 2);
+        queue.release(2, 2);
         assert!(!queue.has_sent(true), "the writer sleeps on");
         assert_eq!(queue.enter(ROOM, 1), Entry::Entered);
         let request = Request { flags: 0, kind: 0, cookie: 0, offset: 0, length: 0 };
@@ -242,7 +247,7 @@ mod tests {
         ready.clear();
         assert_eq!(queue.take(&mut ready), Replies::Taken);
         assert!(ready.is_empty(), "it is on its way already");
-        queue.leave(1, 1);
+        queue.release(1, 1);
         queue.end();
         assert_eq!(queue.take(&mut ready), Replies::NoMore);
     }

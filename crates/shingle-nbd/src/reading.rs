@@ -1,5 +1,5 @@
-//! What a client has sent in transmission, without I/O: which request has arrived, and what is to be done with it once
-//! it has room and its payload.
+//! The arrival of requests in the transmission, without I/O: which request has arrived, and what to
+//! do once it has room and its payload.
 
 use crate::answer::Failure;
 use crate::command::Command;
@@ -8,14 +8,14 @@ use crate::requests::Request;
 use crate::session::Session;
 use crate::wire::{Malformed, command};
 
-/// What stands at the front of the bytes that are there.
+/// The next message in the received bytes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Arrival {
-    /// No whole request yet.
+    /// There is no complete request yet.
     Nothing,
-    /// Good-bye.
+    /// DISC.
     Bye,
-    /// A request, of [`Request::BYTES`]; its payload is behind it, or will be.
+    /// A request, of [`Request::BYTES`]; its payload follows, or will arrive.
     Request(Arrived),
 }
 
@@ -23,7 +23,7 @@ pub(crate) enum Arrival {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Arrived {
     pub(crate) which: InFlight,
-    /// It is not served: its payload is to be skipped, and then this is its reply.
+    /// It is refused: its payload has to be skipped, and this is its reply.
     pub(crate) refused: Option<Failure>,
 }
 
@@ -45,7 +45,7 @@ impl Arrived {
         self.which.request.payload_bytes() as usize
     }
 
-    /// What the export has to do, now that the payload is there: nothing for a request of no bytes.
+    /// The command for the export, with the payload; `None` for a request of 0 bytes.
     pub(crate) fn command(&self, session: &Session, payload: Vec<u8>) -> Option<Command> {
         session.command(&self.which.request, payload)
     }

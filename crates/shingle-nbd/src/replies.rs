@@ -4,7 +4,7 @@ use crate::wire::{
     Fields, Malformed, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk, fitting, length,
 };
 
-/// Why a request failed, in the numbers of the protocol.
+/// The error numbers of the protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u32)]
 pub enum ErrorCode {
@@ -12,30 +12,30 @@ pub enum ErrorCode {
     Perm = 1,
     /// The data cannot be read or written.
     Io = 5,
-    /// No memory. (Better is to make the peer wait.)
+    /// There is no memory. A server should rather make the peer wait.
     NoMem = 12,
-    /// The request is wrong.
+    /// The request is invalid.
     Inval = 22,
-    /// A write past the end, or the space is used up.
+    /// The write is beyond the end, or there is no space left.
     NoSpc = 28,
-    /// Too long for one piece.
+    /// The reply is too long for one chunk.
     Overflow = 75,
-    /// Zeroes that would not be fast.
+    /// The zeroes would not be fast.
     NotSup = 95,
-    /// The server is shutting down.
+    /// The server is stopping.
     Shutdown = 108,
 }
 
-/// A part of a range, and what one metadata context says of it.
+/// A part of a range, with its status in one metadata context.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Descriptor {
-    /// Bytes, at least 1.
+    /// The length in bytes, at least 1.
     pub length: u32,
-    /// In the meaning of the context.
+    /// Flags of the context.
     pub flags: u32,
 }
 
-/// The simple reply; data follow a READ that went well.
+/// Encodes a simple reply. The data of a successful READ follow it.
 pub fn simple(cookie: u64, error: u32) -> [u8; 16] {
     let mut out = [0; 16];
     out[..4].copy_from_slice(&SIMPLE_REPLY_MAGIC.to_be_bytes());
@@ -44,24 +44,24 @@ pub fn simple(cookie: u64, error: u32) -> [u8; 16] {
     out
 }
 
-/// What stands before each chunk.
+/// The header of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChunkHeader {
-    /// Whether it is the last of its reply.
+    /// Whether it is the last chunk of its reply.
     pub done: bool,
-    /// Of [`chunk`].
+    /// The type, of [`chunk`].
     pub kind: u16,
-    /// Of the request.
+    /// The cookie of the request.
     pub cookie: u64,
-    /// Bytes that follow.
+    /// The length of the payload in bytes.
     pub length: u32,
 }
 
 impl ChunkHeader {
-    /// Its size.
+    /// The length of a header in bytes.
     pub const BYTES: usize = 20;
 
-    /// Appends it.
+    /// Appends the header.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&STRUCTURED_REPLY_MAGIC.to_be_bytes());
         out.extend_from_slice(&(if self.done { chunk::DONE } else { 0 }).to_be_bytes());
@@ -70,7 +70,7 @@ impl ChunkHeader {
         out.extend_from_slice(&self.length.to_be_bytes());
     }
 
-    /// Reads it. Unknown flags are ignored, as the specification wants of clients.
+    /// Decodes a header. Unknown flags are ignored, as specified for clients.
     pub fn decode(bytes: &[u8; Self::BYTES]) -> Result<Self, Malformed> {
         let mut fields = Fields(bytes);
         match fields.u32()? {
@@ -88,36 +88,36 @@ impl ChunkHeader {
 /// A chunk of a structured reply.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Chunk<'a> {
-    /// Nothing more.
+    /// The end of the reply.
     None,
     /// Bytes at an offset of the export.
     Data {
-        /// First byte.
+        /// The first byte.
         offset: u64,
         /// The bytes, at least one.
         data: &'a [u8],
     },
     /// Zeroes at an offset of the export.
     Hole {
-        /// First byte.
+        /// The first byte.
         offset: u64,
-        /// Bytes, at least one.
+        /// The number of bytes, at least one.
         length: u32,
     },
-    /// What a context says of the range.
+    /// The status of the range in one context.
     Status {
-        /// The context's number.
+        /// The number of the context.
         context: u32,
         /// At least one.
         descriptors: Vec<Descriptor>,
     },
-    /// It failed.
+    /// The request failed.
     Error {
-        /// Of [`ErrorCode`].
+        /// The error, of [`ErrorCode`].
         code: u32,
-        /// For people.
+        /// The message for users.
         message: &'a str,
-        /// Where, if that is known.
+        /// The byte that failed, if known.
         offset: Option<u64>,
     },
 }
@@ -165,7 +165,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Appends what stands before `bytes` of data, which need not be copied then.
+    /// Appends the header of a chunk with `bytes` of data, which need not be copied then.
     pub(crate) fn encode_data_header(
         cookie: u64,
         done: bool,
@@ -178,7 +178,7 @@ impl<'a> Chunk<'a> {
         out.extend_from_slice(&offset.to_be_bytes());
     }
 
-    /// Reads what follows a header of type `kind`.
+    /// Decodes the payload of a chunk of type `kind`.
     pub fn decode(kind: u16, payload: &'a [u8]) -> Result<Self, Malformed> {
         let mut fields = Fields(payload);
         let decoded = match kind {

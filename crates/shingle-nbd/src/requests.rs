@@ -2,26 +2,26 @@
 
 use crate::wire::{Fields, Malformed, REQUEST_MAGIC, command, command_flag};
 
-/// A request without its payload, as it is on the wire: nothing in it has been checked.
+/// A request without its payload, as decoded: nothing in it has been checked.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Request {
-    /// Of [`command_flag`].
+    /// The flags, of [`command_flag`].
     pub flags: u16,
-    /// Of [`command`].
+    /// The type, of [`command`].
     pub kind: u16,
-    /// What the reply has to carry.
+    /// The cookie that the reply has to carry.
     pub cookie: u64,
-    /// First byte.
+    /// The first byte.
     pub offset: u64,
-    /// Bytes.
+    /// The number of bytes.
     pub length: u32,
 }
 
 impl Request {
-    /// Its size.
+    /// The length of a request in bytes.
     pub const BYTES: usize = 28;
 
-    /// Reads it.
+    /// Decodes a request.
     pub fn decode(bytes: &[u8; Self::BYTES]) -> Result<Self, Malformed> {
         let mut fields = Fields(bytes);
         match fields.u32()? {
@@ -36,7 +36,7 @@ impl Request {
         }
     }
 
-    /// Appends it, as a client sends it.
+    /// Appends the request, as a client sends it.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&REQUEST_MAGIC.to_be_bytes());
         out.extend_from_slice(&self.flags.to_be_bytes());
@@ -46,18 +46,18 @@ impl Request {
         out.extend_from_slice(&self.length.to_be_bytes());
     }
 
-    /// Bytes that follow it on the wire.
+    /// The length of the payload that follows it.
     pub fn payload_bytes(&self) -> u32 {
         if self.kind == command::WRITE { self.length } else { 0 }
     }
 
-    /// Whether it carries `flag`, of [`command_flag`].
+    /// Whether `flag`, of [`command_flag`], is set.
     pub fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
     }
 
-    /// The flags that its command may carry. FUA may come with any (specification, "Command
-    /// flags").
+    /// The flags that its command may have. FUA is allowed with all commands (specification,
+    /// "Command flags").
     pub(crate) fn flags_allowed(&self) -> u16 {
         let own = match self.kind {
             command::READ => command_flag::DF,

@@ -1,11 +1,11 @@
-//! Sends the replies of a connection: few of them at once, on the thread that answered; or the connection's own thread
-//! does, which may wait for the client. What was begun on one thread the other goes on with: all that is on its way is
-//! here.
+//! Sends the replies of a connection. A few are sent at once by the thread that answered; otherwise
+//! the thread of the connection sends them, and may wait for the client. The state is here, so that
+//! each thread can continue what the other one began.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::activity::{Activity, AtOnce, Watched};
+use crate::activity::{Activity, NonBlocking, Watched};
 use crate::batch::Batch;
 use crate::queue::Ready;
 use crate::session::Session;
@@ -20,14 +20,14 @@ pub(crate) struct Sender {
     pub(crate) sending: Mutex<Sending>,
 }
 
-/// Replies on their way.
+/// Replies that are being sent.
 #[derive(Default)]
 pub(crate) struct Sending {
     batch: Batch,
     sent: Sent,
 }
 
-/// Requests that have their replies, and the memory that they are charged for.
+/// Requests whose replies were sent, and the memory that they are charged for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Sent {
     pub(crate) requests: usize,
@@ -35,13 +35,14 @@ pub(crate) struct Sent {
 }
 
 impl Sender {
-    /// The connection's own thread, which may wait.
+    /// Locks for the thread of the connection, which may wait.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Sending> {
         self.sending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Another one, which may not: `None` if somebody sends, or if it is encrypted (which takes its time, and what is
-    /// said of keys is the other thread's).
+    /// Locks for another thread, which may not wait: `None` if another thread sends, or if the
+    /// connection is encrypted: that takes time, and new keys are handled by the thread of the
+    /// connection.
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Sending>> {
         if self.channel.get().is_some() { None } else { self.sending.try_lock().ok() }
     }
@@ -61,26 +62,26 @@ impl Sending {
         }
     }
 
-    /// Sends what there is. Waits for the client.
+    /// Sends all replies. Waits for the client.
     ///
     /// # Errors
     /// If the connection is broken.
     pub(crate) fn send(&mut self, to: Watched<'_>) -> io::Result<Sent> {
         self.batch.send(to)?;
-        Ok(self.given_up())
+        Ok(self.discard())
     }
 
-    /// Sends what there is, if that goes at once; if not, the rest stays here.
+    /// Sends as much as is possible at once; the rest stays here.
     ///
     /// # Errors
     /// If the connection is broken, or the client has to be waited for.
     pub(crate) fn send_at_once(&mut self, to: Watched<'_>) -> io::Result<Sent> {
-        self.batch.send(AtOnce(to))?;
-        Ok(self.given_up())
+        self.batch.send(NonBlocking(to))?;
+        Ok(self.discard())
     }
 
-    /// Nobody will send what there is.
-    pub(crate) fn given_up(&mut self) -> Sent {
+    /// Drops what was not sent.
+    pub(crate) fn discard(&mut self) -> Sent {
         self.batch.clear();
         std::mem::take(&mut self.sent)
     }

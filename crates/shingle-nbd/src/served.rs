@@ -1,22 +1,22 @@
-//! An export as a server offers it.
+//! An export with its description.
 
 use std::sync::Arc;
 
 use crate::export::Export;
 use crate::handshake::ExportInfo;
 
-/// The largest minimum block size that the protocol allows, in bytes.
+/// The largest minimum block size of the protocol, in bytes.
 pub const MINIMUM_BLOCK_MAX: u32 = 64 << 10;
 
-/// An export, with what the handshake tells of it.
+/// An export, with what the handshake reports about it.
 #[derive(Clone)]
 pub struct Served {
-    /// Its name; may be empty.
+    /// The name; may be empty.
     pub name: String,
-    /// For people; may be empty.
+    /// The description for users; may be empty.
     pub description: String,
-    /// What offsets and lengths have to be multiples of, in bytes: a power of two up to 64 KiB. 1
-    /// lets clients write single bytes.
+    /// Offsets and lengths have to be multiples of this, in bytes: a power of two up to 64 KiB.
+    /// With 1, clients may write single bytes.
     pub minimum_block: u32,
     /// The export itself.
     pub export: Arc<dyn Export>,
@@ -28,7 +28,7 @@ impl Served {
         assert!(minimum.is_power_of_two() && minimum <= MINIMUM_BLOCK_MAX, "minimum {minimum}");
     }
 
-    /// As it is now: an export may have grown since the client before.
+    /// The current information: the export may have grown since the last client.
     pub(crate) fn info(&self) -> ExportInfo {
         ExportInfo {
             name: self.name.clone(),

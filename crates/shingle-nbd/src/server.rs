@@ -28,30 +28,30 @@ use crate::stream::Stream;
 use crate::tls::{NotRenewed, Tls};
 use crate::users::{Refused, Users};
 
-/// As long as the system gives no connections, that is told so often.
+/// How often it is reported that the system gives no connections.
 const STARVED_EVERY: Duration = Duration::from_secs(60);
 
-/// What a server may want to tell its operator, one line each.
+/// An event for the operator, of one line.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// A client is there; connections are numbered from 1.
+    /// A client has connected; connections are numbered from 1.
     Connected(u64),
-    /// It left.
+    /// A client has left.
     Left(u64, End),
-    /// It was cut off.
+    /// A client was cut off.
     CutOff(u64, CutOff),
-    /// It had done nothing for so long, and gave way to one that needs its place or its memory.
+    /// A client was idle for this time, and gave way to one that needs its place or its memory.
     GaveWay(u64, Duration),
-    /// It may not connect.
+    /// A client may not connect.
     Refused(Refused),
-    /// One too many, while all others work.
+    /// There are too many connections, and none is idle.
     Full,
-    /// Files for TLS were replaced, and cannot be used.
+    /// The files for TLS were replaced, and the new ones cannot be used.
     NotRenewed(NotRenewed),
-    /// The system cannot give us a connection or a thread; the server goes on.
+    /// The system gave no connection or thread; the server continues.
     Starved(std::io::Error),
-    /// The export panicked under this connection, which is closed.
+    /// The export panicked in this connection, which is closed.
     Panicked(u64),
 }
 
@@ -77,13 +77,13 @@ impl fmt::Display for Event {
     }
 }
 
-/// A running server. Dropping it stops it without waiting for requests under way.
+/// A running server. Dropping it stops it without waiting for requests in flight.
 pub struct Server {
     shared: Arc<Shared>,
     accepting: Mutex<Vec<Accepting>>,
 }
 
-/// A socket that listens, and the thread that accepts clients there.
+/// A listening socket, and its thread that accepts clients.
 struct Accepting {
     listener: Arc<Listener>,
     thread: JoinHandle<()>,
@@ -96,17 +96,17 @@ struct Shared {
     tell: Box<dyn Fn(Event) + Send + Sync>,
     stopping: AtomicBool,
     connections: Mutex<Connections>,
-    /// A connection has ended.
+    /// Notified when a connection has ended.
     ended: Condvar,
 }
 
 impl Server {
-    /// Listens on each of `addresses` and serves `exports` until it is stopped; others may come and go
-    /// meanwhile. An only export is also found under the empty name. `tell` is called from the
-    /// server's threads.
+    /// Listens on each of `addresses` and serves `exports` until it is stopped; others may be added
+    /// and removed meanwhile. A single export is also found under the empty name. `tell` is called
+    /// from the threads of the server.
     ///
     /// # Panics
-    /// If two exports have one name, or a minimum block size is none.
+    /// If two exports have the same name, or a minimum block size is not valid.
     pub fn start(
         addresses: &[Address],
         exports: Vec<Served>,
@@ -117,11 +117,11 @@ impl Server {
         Self::start_at(listeners, exports, limits, tell)
     }
 
-    /// As [`Server::start`], with addresses that were taken before: for exports that are not to be
-    /// touched while it is not certain that somebody can reach them.
+    /// As [`Server::start`], with sockets that listen already: for exports that must not be touched
+    /// before it is certain that clients can connect.
     ///
     /// # Panics
-    /// As [`Server::start`].
+    /// The same.
     pub fn start_at(
         listeners: Vec<Listener>,
         exports: Vec<Served>,
@@ -147,7 +147,7 @@ impl Server {
         self.accepting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Accepts clients there, too.
+    /// Accepts clients of another listener.
     ///
     /// # Errors
     /// If the system gives no thread.
@@ -160,46 +160,46 @@ impl Server {
         Ok(())
     }
 
-    /// Accepts no more clients there. Those that are connected stay.
+    /// Accepts no more clients at this address. Connected ones stay.
     pub fn close(&self, address: &Address) {
         let at = |one: &mut Accepting| one.listener.address().is_ok_and(|at| at == *address);
         let closed: Vec<_> = self.accepting().extract_if(.., at).collect();
         closed.into_iter().for_each(Accepting::close);
     }
 
-    /// From now on these may connect over TCP. Who is connected stays.
+    /// Sets the users who may connect over TCP from now on. Connected clients stay.
     pub fn allow(&self, users: &Users) {
         self.accepting().iter().for_each(|one| one.listener.allow(users.clone()));
     }
 
-    /// Where it listens; port 0 has become a real one.
+    /// The addresses it listens on, with real ports in place of 0.
     pub fn addresses(&self) -> Vec<Address> {
         self.accepting().iter().filter_map(|one| one.listener.address().ok()).collect()
     }
 
-    /// Serves one more export from now on. False if there is one of this name.
+    /// Adds an export. False if there is one with this name.
     ///
     /// # Panics
-    /// If its minimum block size is none.
+    /// If its minimum block size is not valid.
     pub fn offer(&self, export: Served) -> bool {
-        // (It says what is wrong with it here, and not to the first client.)
+        // Checked here, so that the caller learns of an error and not the first client.
         export.check();
         self.shared.offers.add(export)
     }
 
-    /// No client may agree on this export any more. Of those that use it no more requests are read; those under
-    /// way are answered, and the connections closed. After `grace` those that are left are cut off.
-    /// Returns how many these were.
+    /// Removes an export. Clients that use it: no more requests are read, those in flight are
+    /// answered, and the connections are closed. After `grace` the rest is cut off. Returns the
+    /// number of those.
     pub fn withdraw(&self, name: &str, grace: Duration) -> usize {
         let Some(offer) = self.shared.offers.withdraw(name) else { return 0 };
         self.shared.send_away(grace, |connection| connection.uses(&offer))
     }
 
-    /// After [`Tls::allow`]: sends away clients whose certificates do not open any more what they use, as
-    /// [`Server::withdraw`] does.
+    /// Checks the certificates of connected clients again, after [`Tls::allow`]. Those whose export
+    /// is not allowed any more are disconnected as by [`Server::withdraw`].
     pub fn judge_again(&self, grace: Duration) -> usize {
-        self.shared.lock().iter().for_each(Connection::judge);
-        self.shared.send_away(grace, Connection::is_barred)
+        self.shared.lock().iter().for_each(Connection::check_rights);
+        self.shared.send_away(grace, Connection::is_revoked)
     }
 
     /// Serves a connection that was made elsewhere. False if there are too many.
@@ -207,23 +207,23 @@ impl Server {
         self.shared.admit(stream, Security::None)
     }
 
-    /// As [`Server::adopt`], and the client has to begin TLS.
+    /// As [`Server::adopt`]; the client has to begin TLS.
     pub fn adopt_encrypted(&self, stream: Stream, tls: Arc<Tls>) -> bool {
         self.shared.admit(stream, Security::Required(tls))
     }
 
-    /// How many clients are connected.
+    /// The number of connected clients.
     pub fn connections(&self) -> usize {
         self.shared.lock().len()
     }
 
-    /// How many of them use the export of this name.
+    /// The number of connected clients that use this export.
     pub fn connections_of(&self, name: &str) -> usize {
         self.shared.lock().iter().filter(|connection| connection.uses_name(name)).count()
     }
 
-    /// Accepts no more clients, reads no more requests, answers those under way, and closes all
-    /// connections. After `grace` those that are left are cut off. Returns how many these were.
+    /// Accepts no more clients, reads no more requests, answers those in flight, and closes all
+    /// connections. After `grace` the rest is cut off. Returns the number of those.
     pub fn stop(&self, grace: Duration) -> usize {
         self.shared.stopping.store(true, Ordering::Release);
         // Closes the sockets and removes their files.
@@ -251,8 +251,8 @@ impl Shared {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the connections that are meant in order, and after `grace` those that are left at once. Returns how
-    /// many these were.
+    /// Ends the connections selected by `meant` in order, and after `grace` the rest at once.
+    /// Returns the number of those.
     fn send_away(&self, grace: Duration, meant: impl Fn(&Connection) -> bool) -> usize {
         let all = self.lock();
         all.iter().filter(|one| meant(one)).for_each(|one| one.stream.shutdown(Shutdown::Read));
@@ -268,7 +268,7 @@ impl Shared {
         cut_off
     }
 
-    /// Waits until no connection that is meant is open, or until `limit` is over.
+    /// Waits until no selected connection is open, or until `limit` is over.
     fn wait<'a>(
         &'a self,
         mut open: MutexGuard<'a, Connections>,
@@ -296,18 +296,19 @@ impl Shared {
                 return;
             }
             match accepted {
-                // Before it takes a place from anybody.
+                // Checked before the client takes a place from another one.
                 Ok(stream) => match listener.admit(&stream) {
                     Ok(()) => drop(self.admit(stream, listener.security())),
                     Err(refused) => (self.tell)(Event::Refused(refused)),
                 },
                 Err(error) => {
-                    // (It may be so for days.)
+                    // This may last for days.
                     if starved_at.is_none_or(|at| at.elapsed() >= STARVED_EVERY) {
                         starved_at = Some(Instant::now());
                         (self.tell)(Event::Starved(error));
                     }
-                    // Out of descriptors, most likely: trying again at once would help nobody.
+                    // Most likely the process has no more file descriptors: a retry at once would
+                    // not help.
                     thread::sleep(Duration::from_millis(100));
                 }
             }
@@ -328,7 +329,7 @@ impl Shared {
             security,
             channel: Arc::new(OnceLock::new()),
             client: Arc::new(OnceLock::new()),
-            barred: Arc::new(AtomicBool::new(false)),
+            revoked: Arc::new(AtomicBool::new(false)),
             gave_way: None,
         };
         let entered = {
@@ -363,7 +364,7 @@ impl Shared {
         true
     }
 
-    /// For how long it had done nothing, if it gave way to another one.
+    /// Removes a connection. Returns how long it had been idle, if it gave way.
     fn remove(&self, id: u64) -> Option<Duration> {
         let removed = self.lock().remove(id);
         self.ended.notify_all();
@@ -385,17 +386,17 @@ impl Shared {
         let offer = offers.iter().find(|offer| offer.served.name == info.name);
         let offer = offer.expect("it is one of ours");
         if let Some(client) = exports.client.get() {
-            // (TLS begins once.)
+            // TLS begins once.
             let _ = connection.client.set(client.clone());
         }
         connection.agree(offer);
-        // Rights may have changed since the certificate was looked at.
-        connection.judge();
+        // Rights may have changed since the certificate was checked.
+        connection.check_rights();
         let export = &*offer.served.export;
         let is_ending = || {
-            self.stopping.load(Ordering::Acquire) || offer.is_withdrawn() || connection.is_barred()
+            self.stopping.load(Ordering::Acquire) || offer.is_withdrawn() || connection.is_revoked()
         };
-        // (Whoever gives way needs a moment for it.)
+        // A connection that gives way needs a moment for it.
         let stalls = || {
             self.lock().free_memory(self.limits.idle);
         };
@@ -405,7 +406,7 @@ impl Shared {
             let writing = thread::Builder::new()
                 .name(format!("nbd-{id}-out"))
                 .spawn_scoped(scope, || connection::write(outbox, sender))?;
-            // Whatever ends the reading, the writer is told.
+            // However the reading ends, the writer has to be told.
             let ended = EndOnDrop(outbox);
             let end = connection::read(&mut inbox, &session, export, outbox, &is_ending, &stalls);
             drop(ended);
@@ -415,7 +416,7 @@ impl Shared {
     }
 }
 
-/// However a connection ends, its export is told.
+/// Tells the export when a connection ends, however that happens.
 struct Opened<'a>(&'a dyn Export, u64);
 
 impl<'a> Opened<'a> {

@@ -1,5 +1,5 @@
-//! The rules of the transmission, without I/O: which requests are served, and what a reply to them
-//! looks like.
+//! The rules of the transmission, without I/O: which requests are served, and how their replies
+//! look.
 
 use crate::answer::{Answer, Extent, Failure, Piece};
 use crate::batch::Batch;
@@ -9,7 +9,7 @@ use crate::replies::{Chunk, Descriptor, ErrorCode, simple};
 use crate::requests::Request;
 use crate::wire::{DESCRIPTORS_MAX, PAYLOAD_BYTES_MAX, command, command_flag};
 
-/// What one connection has agreed on, and about which export.
+/// The agreement of one connection, with its export.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Session {
     size_bytes: u64,
@@ -20,7 +20,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// The session that follows a handshake.
+    /// The session after a handshake.
     pub fn new(export: &ExportInfo, agreement: Agreement) -> Self {
         Self {
             size_bytes: export.size_bytes,
@@ -31,7 +31,8 @@ impl Session {
         }
     }
 
-    /// Whether a request is served; if not, its payload has to be skipped. DISC is not asked about.
+    /// Checks whether a request is served; if not, its payload has to be skipped. Not called for
+    /// DISC.
     pub fn check(&self, request: &Request) -> Result<(), Failure> {
         let wrong = |message: &'static str| Err(Failure::new(ErrorCode::Inval, message));
         let writes = match request.kind {
@@ -42,7 +43,7 @@ impl Session {
         if request.flags & !request.flags_allowed() != 0 {
             return wrong("a flag that the command does not have");
         }
-        // (It is a flag of READ alone.)
+        // DF is a flag of READ only.
         if request.has(command_flag::DF) && !self.structured {
             return wrong("DF needs structured replies");
         }
@@ -91,7 +92,7 @@ impl Session {
         Ok(())
     }
 
-    /// The command of a request that was checked, with its payload. None if there is nothing to do.
+    /// The command of a checked request, with its payload. `None` if there is nothing to do.
     pub fn command(&self, request: &Request, payload: Vec<u8>) -> Option<Command> {
         let Request { offset, length, .. } = *request;
         let fua = request.has(command_flag::FUA);
@@ -123,7 +124,7 @@ impl Session {
         })
     }
 
-    /// Bytes that a checked request may hold in memory until its reply has been sent.
+    /// The bytes that a checked request may hold in memory until its reply has been sent.
     pub fn memory_bytes(&self, request: &Request) -> u64 {
         match request.kind {
             command::READ | command::WRITE => request.length.into(),
@@ -140,7 +141,7 @@ impl Session {
         match result {
             Err(failure) if self.structured => {
                 let (code, message) = (failure.code as u32, &*failure.message);
-                // An offset outside of the request would be a violation.
+                // An offset outside of the request would violate the protocol.
                 let within = |&at: &u64| at.wrapping_sub(request.offset) < request.length.into();
                 let offset = failure.offset.filter(within);
                 Chunk::Error { code, message, offset }.encode(cookie, true, batch.head());
@@ -180,8 +181,8 @@ impl Session {
         }
     }
 
-    /// An answer that is not one to the request is the export's mistake. The client must not
-    /// suffer from it more than from a bad sector.
+    /// An answer that does not fit the request is a bug of the export. For the client it must be no
+    /// worse than a bad sector.
     fn matching(&self, request: &Request, answer: Answer) -> Result<Answer, Failure> {
         let right = self.fits(request, &answer);
         debug_assert!(right, "{request:?} was answered with something else");
@@ -189,7 +190,7 @@ impl Session {
         if right { Ok(answer) } else { Err(Failure::new(ErrorCode::Io, mismatch)) }
     }
 
-    /// Whether an answer is one to the request.
+    /// Whether an answer fits the request.
     fn fits(&self, request: &Request, answer: &Answer) -> bool {
         let length = u64::from(request.length);
         match answer {
@@ -258,8 +259,8 @@ fn joined(pieces: Vec<Piece>, length: u32) -> Vec<u8> {
     data
 }
 
-/// Extents as descriptors: neighbours that say the same are one, nothing reaches beyond the request,
-/// and there are not more than the client asked for and the limit allows.
+/// Converts extents to descriptors: equal neighbours are joined, nothing reaches beyond the
+/// request, and the number is limited by the request and by the protocol.
 fn descriptors(request: &Request, extents: &[Extent]) -> Vec<Descriptor> {
     let limit = if request.has(command_flag::REQ_ONE) { 1 } else { DESCRIPTORS_MAX };
     let mut descriptors: Vec<Descriptor> = Vec::new();
@@ -293,7 +294,7 @@ mod tests {
         Session { size_bytes: 100, read_only: false, minimum_block: 1, structured: true, contexts }
     }
 
-    /// Which of the requests, of six bytes and of none, an answer fits.
+    /// The requests, of six bytes and of none, that an answer fits.
     fn fitted(contexts: Contexts, answer: &Answer) -> Vec<(u16, u32)> {
         let kinds = [
             command::READ,
@@ -318,7 +319,7 @@ mod tests {
         assert!(charged(command::BLOCK_STATUS, 1) > 1 << 10, "many extents may be told");
         let others = [command::FLUSH, command::TRIM, command::CACHE, command::WRITE_ZEROES];
         assert_eq!(others.map(|kind| charged(kind, 6)), [0; 4]);
-        // What is refused holds nothing.
+        // A refused request holds nothing.
         let arrived = |length| {
             let mut bytes = Vec::new();
             request(command::READ, length).encode(&mut bytes);
@@ -342,7 +343,7 @@ mod tests {
         for wrong in [Answer::Data(vec![1; 5]), Answer::Data(vec![1; 7]), pieces(3), pieces(5)] {
             assert_eq!(fitted(none, &wrong), [], "{wrong:?}");
         }
-        // A read of nothing does not come to the export.
+        // A read of 0 bytes does not reach the export.
         assert_eq!(fitted(none, &Answer::Data(Vec::new())), []);
     }
 
@@ -371,7 +372,7 @@ mod tests {
         assert!(told((true, true), &[6], &[2, 4]));
         assert!(told((true, false), &[6], &[]) && told((false, true), &[], &[6]));
         assert!(!told((true, true), &[], &[6]) && !told((true, true), &[6], &[]));
-        // None is empty.
+        // An empty extent is not valid.
         assert!(!told((true, true), &[0], &[6]) && !told((true, true), &[6], &[6, 0]));
         assert!(told((true, false), &[6], &[0]));
     }

@@ -1,4 +1,4 @@
-//! A connection, of either kind.
+//! A connection over a Unix socket or TCP.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -7,20 +7,20 @@ use std::time::Duration;
 
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 
-/// Of `IOV_MAX`.
+/// The value of `IOV_MAX`.
 const SLICES_MAX: usize = 1024;
 
 /// A connected socket.
 #[derive(Debug)]
 pub enum Stream {
-    /// Within the machine.
+    /// A socket within the machine.
     Unix(UnixStream),
-    /// Over TCP.
+    /// A TCP socket.
     Tcp(TcpStream),
 }
 
 impl Stream {
-    /// The same connection once more, for another thread.
+    /// Duplicates the connection, for another thread.
     ///
     /// # Errors
     /// If the system gives no more descriptors.
@@ -31,7 +31,7 @@ impl Stream {
         })
     }
 
-    /// How long a read or a write may take; None is for ever.
+    /// Sets the longest time of a read or a write; `None` is unlimited.
     ///
     /// # Errors
     /// If the system refuses.
@@ -42,14 +42,14 @@ impl Stream {
         }
     }
 
-    /// Writes as much as goes without waiting.
+    /// Writes as much as is possible without waiting.
     ///
     /// # Errors
-    /// If nothing does ([`io::ErrorKind::WouldBlock`]), or the connection is broken.
+    /// If nothing is possible ([`io::ErrorKind::WouldBlock`]), or the connection is broken.
     pub(crate) fn write_at_once(&self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         let nothing_else = &mut SendAncillaryBuffer::default();
-        // (The system takes no more at a time.)
+        // The system takes no more at a time.
         let buffers = &buffers[..buffers.len().min(SLICES_MAX)];
         Ok(match self {
             Self::Unix(s) => sendmsg(s, buffers, nothing_else, flags)?,
@@ -57,7 +57,8 @@ impl Stream {
         })
     }
 
-    /// Closes one direction or both, whoever is waiting there. That it is closed already is fine.
+    /// Closes one direction or both, and wakes threads that wait there. A closed connection is no
+    /// error.
     pub fn shutdown(&self, how: Shutdown) {
         let _ = match self {
             Self::Unix(s) => s.shutdown(how),

@@ -1,7 +1,7 @@
-//! URLs of exports, as clients name them: `nbd://HOST:PORT/EXPORT` and
+//! URLs of exports, as clients use them: `nbd://HOST:PORT/EXPORT` and
 //! `nbd+unix:///EXPORT?socket=PATH`
-//! ([their specification](https://github.com/NetworkBlockDevice/nbd/blob/master/doc/uri.md)). What is
-//! encrypted (`nbds`) is left out.
+//! ([specification](https://github.com/NetworkBlockDevice/nbd/blob/master/doc/uri.md)). Encrypted
+//! ones (`nbds`) are not supported.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -18,16 +18,16 @@ use thiserror::Error;
 use crate::listen::{Address, PORT};
 use crate::stream::Stream;
 
-/// An export, and where it is served.
+/// An export, and the address of its server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Url {
-    /// Where.
+    /// The address of the server.
     pub place: Place,
-    /// Its name; the empty one is the server's choice.
+    /// The name; the server chooses if it is empty.
     pub export: String,
 }
 
-/// Where a server listens, as a client sees it.
+/// The address of a server, as a client sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Place {
     /// A socket in the file system.
@@ -36,17 +36,17 @@ pub enum Place {
     Tcp(String, u16),
 }
 
-/// No URL of an export.
+/// The error of a text that is not a URL of an export.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{0:?} is no URL of NBD: write nbd://HOST:PORT/EXPORT or nbd+unix:///EXPORT?socket=PATH")]
 pub struct NoUrl(String);
 
-/// What stands in a URL as it is; the rest is escaped.
+/// Characters that are not escaped in a URL.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 const PLAIN_PATH: &AsciiSet = &PLAIN.remove(b'/').remove(b'+');
 
 impl Url {
-    /// Whether a text is meant to be one.
+    /// Whether a text looks like a URL of an export.
     pub fn is_meant(text: &str) -> bool {
         text.starts_with("nbd://") || text.starts_with("nbd+unix:")
     }
@@ -63,7 +63,7 @@ impl Url {
     /// Connects to the server, before any handshake.
     ///
     /// # Errors
-    /// If nobody is there.
+    /// If no server listens.
     pub fn connect(&self) -> io::Result<Stream> {
         match &self.place {
             Place::Unix(path) => UnixStream::connect(path).map(Stream::Unix),

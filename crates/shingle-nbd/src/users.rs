@@ -1,23 +1,23 @@
-//! Who may connect over TCP. A socket in the file system has an owner and a mode; a port of the loopback
-//! is open to every user of the machine. So the server asks the kernel whose the socket at the other
-//! end is: `/proc/net/tcp` and `tcp6` list all sockets of its network namespace, and both ends of a
-//! connection over the loopback are in the same one.
+//! The users who may connect over TCP. A socket in the file system has an owner and a mode; every
+//! user of the machine can connect to a port of the loopback. So the server asks the kernel for the
+//! owner of the socket at the other end: `/proc/net/tcp` and `tcp6` list all sockets of its network
+//! namespace, and both ends of a connection over the loopback are in the same namespace.
 //!
-//! The answer is about this very connection. Its pair of addresses belongs to nobody else while our end
-//! is open, and that it was open to the last is looked at after the table was read: one who connects,
-//! sends, and resets, so that another user may get the same port, gains nothing. A socket whose process
-//! has closed it stands in the table as root's, without an inode: it counts for nothing, and neither
-//! does any state but ESTABLISHED. What cannot be found out is refused.
+//! The answer is about this very connection. No other connection has the same pair of addresses
+//! while our end is open, and that it is still open is checked after the table was read. So a user
+//! who connects, sends and resets, to let another user get the same port, gains nothing. A socket
+//! that its process has closed is listed as root's, without an inode: it does not count, nor does
+//! any state except ESTABLISHED. If the owner cannot be found out, the client is refused.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 
 use thiserror::Error;
 
-/// Who may connect over TCP.
+/// The users who may connect over TCP.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Users {
-    /// The user whom the server runs as, root, and these, by number.
+    /// The user of the server, root, and these users, by number.
     Own(Vec<u32>),
     /// Every user of this machine.
     Any,
@@ -32,21 +32,21 @@ impl Default for Users {
 /// Why a client over TCP was refused.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum Refused {
-    /// The user may not.
+    /// The user is not allowed.
     #[error("a client of user {0} was refused: this user may not connect over TCP")]
     User(u32),
-    /// The connection did not come over the loopback, or whose it is cannot be found out.
+    /// The connection did not come over the loopback, or its user cannot be found out.
     #[error("a client at {peer} was refused: nobody knows whose it is: {why}")]
     Unknown {
         /// The client.
         peer: String,
-        /// What is missing.
+        /// The reason.
         why: String,
     },
 }
 
 impl Users {
-    /// Whether the client at the other end may connect.
+    /// Checks whether the client at the other end may connect.
     pub(crate) fn admit(&self, stream: &TcpStream) -> Result<(), Refused> {
         let Self::Own(more) = self else { return Ok(()) };
         let unknown = |peer: String, why: &dyn std::fmt::Display| Refused::Unknown {
@@ -64,16 +64,17 @@ impl Users {
     }
 }
 
-/// The user whose socket is at the other end.
+/// The user of the socket at the other end.
 fn owner(stream: &TcpStream, peer: SocketAddr, own: SocketAddr) -> io::Result<u32> {
-    // The kernel writes the tables piece by piece: where many sockets come and go it may leave one out.
+    // The kernel writes the tables piece by piece: while many sockets open and close it may leave
+    // one out.
     const TRIES: usize = 3;
     if !peer.ip().to_canonical().is_loopback() {
         return Err(io::Error::other("it did not come over the loopback"));
     }
     for _ in 0..TRIES {
         let found = tables(peer, own)?;
-        // An error if our end has closed: then the table may tell of another connection.
+        // An error if our end has closed: then the table may show another connection.
         stream.peer_addr()?;
         if let Some(uid) = found {
             return mapped(uid);
@@ -82,12 +83,12 @@ fn owner(stream: &TcpStream, peer: SocketAddr, own: SocketAddr) -> io::Result<u3
     Err(io::Error::other("the kernel does not list its socket"))
 }
 
-/// Looks in both tables: an IPv6 socket may speak IPv4.
+/// Searches both tables: an IPv6 socket may use IPv4.
 fn tables(peer: SocketAddr, own: SocketAddr) -> io::Result<Option<u32>> {
     for (path, wide) in [("/proc/self/net/tcp", false), ("/proc/self/net/tcp6", true)] {
         let table = match std::fs::read_to_string(path) {
             Ok(table) => table,
-            // A kernel without IPv6 has no sockets of it.
+            // A kernel without IPv6 has no such sockets.
             Err(error) if wide && error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(io::Error::other(format!("{path}: {error}"))),
         };
@@ -110,8 +111,8 @@ fn find(table: &str, local: &str, remote: &str) -> Option<u32> {
     })
 }
 
-/// An end of a connection as the tables have it: words in the order of the machine, and the port.
-/// IPv6 addresses are not in the narrow table.
+/// An end of a connection as the tables show it: words in the byte order of the machine, and the
+/// port. IPv6 addresses are not in the narrow table.
 fn end(address: SocketAddr, wide: bool) -> Option<String> {
     let octets = match address.ip().to_canonical() {
         IpAddr::V4(ip) if wide => ip.to_ipv6_mapped().octets().to_vec(),
@@ -128,7 +129,7 @@ fn end(address: SocketAddr, wide: bool) -> Option<String> {
 }
 
 /// A user whom our user namespace does not know is shown as the overflow user, which stands for
-/// many: nobody knows who that is.
+/// many users: treated as unknown.
 fn mapped(uid: u32) -> io::Result<u32> {
     let read = |path: &str| std::fs::read_to_string(path);
     let overflow: Option<u32> = read("/proc/sys/kernel/overflowuid")?.trim().parse().ok();
@@ -169,7 +170,7 @@ mod tests {
         }
     }
 
-    /// Its socket is there still, but in the hands of the kernel, which shows it as root's.
+    /// The socket still exists, but belongs to the kernel, which shows it as root's.
     #[test]
     fn one_who_has_closed_is_refused() {
         let (ours, theirs) = pair("127.0.0.1:0");
@@ -196,16 +197,16 @@ mod tests {
         };
         let found = |table: String| find(&table, &here, &there);
         assert_eq!(found(line(&here, &there, "01", "1000", "77")), Some(1000));
-        // Our own end, another connection.
+        // Our own end, and another connection.
         assert_eq!(found(line(&there, &here, "01", "1000", "77")), None);
         assert_eq!(found(line(&here, "0100007F:2A3A", "01", "1000", "77")), None);
-        // FIN_WAIT2 and TIME_WAIT, and a socket that no process has: all of them are shown as root's.
+        // FIN_WAIT2 and TIME_WAIT, and a socket without a process: all are shown as root's.
         for (state, inode) in [("05", "0"), ("06", "0"), ("04", "0"), ("01", "0")] {
             assert_eq!(found(line(&here, &there, state, "0", inode)), None, "{state}");
         }
         assert_eq!(found(line(&here, &there, "01", "x", "77")), None);
         assert_eq!(found("odd\nodd\n".to_owned()), None);
-        // The same address within IPv6, and one of IPv6.
+        // The same address in IPv6, and an IPv6 one.
         let wide = end(peer, true).expect("mapped");
         assert!(wide.ends_with(&here) && wide.len() == 37, "{wide}");
         let six: SocketAddr = "[::1]:40000".parse().expect("an address");
@@ -219,7 +220,7 @@ mod tests {
         let me = rustix::process::geteuid().as_raw();
         assert_eq!(Users::Own(vec![me + 1]).admit(&ours), Ok(()));
         assert_eq!(Refused::User(7).to_string().lines().count(), 1);
-        // Nothing of it is asked where all may.
+        // If all users are allowed, nothing is looked up.
         assert_eq!(Users::Any.admit(&ours), Ok(()));
     }
 }

@@ -1,28 +1,29 @@
-//! Numbers of the protocol, its limits here, and the reading of integers and strings.
+//! The numbers and limits of the protocol, and the decoding of integers and strings.
 //!
 //! Names are those of the specification without their prefix. All integers are big-endian.
 
 use thiserror::Error;
 
-/// The largest payload of one READ or WRITE, in bytes: what every client may rely on ("Block size
-/// constraints"), and the maximum block size that is advertised.
+/// The largest payload of one READ or WRITE, in bytes: every client may rely on it ("Block size
+/// constraints"), and it is the advertised maximum block size.
 pub const PAYLOAD_BYTES_MAX: u32 = 32 << 20;
 /// The longest string, in bytes ("Conventions").
 pub const STRING_BYTES_MAX: usize = 4096;
-/// The longest data of an option that is read, in bytes. Longer ones are skipped and refused.
+/// The longest data of an option that is read, in bytes. Longer data is skipped and the option
+/// refused.
 pub const OPTION_BYTES_MAX: u32 = 64 << 10;
-/// The longest data of an option that is skipped, in bytes. Beyond, the peer is cut off.
+/// The longest data of an option that is skipped, in bytes. With longer data the peer is cut off.
 pub const OPTION_SKIP_BYTES_MAX: u32 = PAYLOAD_BYTES_MAX;
-/// Options in one handshake. Beyond, the peer is cut off.
+/// The highest number of options in one handshake. With more the peer is cut off.
 pub const OPTIONS_MAX: u32 = 1024;
-/// Queries for metadata contexts in one option.
+/// The highest number of queries for metadata contexts in one option.
 pub const QUERIES_MAX: u32 = 64;
-/// Descriptors in the answer to BLOCK_STATUS, for each context.
+/// The highest number of descriptors of each context in the reply to BLOCK_STATUS.
 pub const DESCRIPTORS_MAX: usize = 16 << 10;
 
-/// The first eight bytes of the server.
+/// The first eight bytes from the server.
 pub const NBD_MAGIC: u64 = u64::from_be_bytes(*b"NBDMAGIC");
-/// Before each option, and the second eight bytes of the server.
+/// Before each option; also the second eight bytes from the server.
 pub const OPTION_MAGIC: u64 = u64::from_be_bytes(*b"IHAVEOPT");
 /// Before each reply to an option.
 pub const OPTION_REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
@@ -35,7 +36,7 @@ pub const STRUCTURED_REPLY_MAGIC: u32 = 0x668e_33ef;
 
 /// Flags of the handshake; those of the client have the same values.
 pub mod handshake_flag {
-    /// Several options can be sent, and are answered.
+    /// Several options can be sent and answered.
     pub const FIXED_NEWSTYLE: u16 = 1 << 0;
     /// No 124 zeroes after EXPORT_NAME.
     pub const NO_ZEROES: u16 = 1 << 1;
@@ -43,33 +44,33 @@ pub mod handshake_flag {
 
 /// Options of the handshake.
 pub mod option {
-    /// Serve this export; cannot be refused but by hanging up.
+    /// Serve this export; can be refused only by hanging up.
     pub const EXPORT_NAME: u32 = 1;
-    /// Good-bye.
+    /// End the session.
     pub const ABORT: u32 = 2;
-    /// Names of all exports.
+    /// List all exports.
     pub const LIST: u32 = 3;
-    /// Encrypt from here on.
+    /// Begin TLS.
     pub const STARTTLS: u32 = 5;
-    /// About an export.
+    /// Describe an export.
     pub const INFO: u32 = 6;
-    /// About an export, and serve it.
+    /// Describe an export, and serve it.
     pub const GO: u32 = 7;
-    /// Structured replies, please.
+    /// Use structured replies.
     pub const STRUCTURED_REPLY: u32 = 8;
-    /// Which metadata contexts are there?
+    /// List metadata contexts.
     pub const LIST_META_CONTEXT: u32 = 9;
-    /// These metadata contexts, please.
+    /// Select metadata contexts.
     pub const SET_META_CONTEXT: u32 = 10;
 }
 
 /// Types of replies to options.
 pub mod option_reply {
-    /// Done.
+    /// The option succeeded.
     pub const ACK: u32 = 1;
     /// An export.
     pub const SERVER: u32 = 2;
-    /// Something about an export.
+    /// An item of information about an export.
     pub const INFO: u32 = 3;
     /// A metadata context.
     pub const META_CONTEXT: u32 = 4;
@@ -77,39 +78,39 @@ pub mod option_reply {
     pub const ERROR: u32 = 1 << 31;
 }
 
-/// What INFO and GO ask for and are answered with.
+/// Items that INFO and GO request and return.
 pub mod info {
     /// Size and transmission flags.
     pub const EXPORT: u16 = 0;
     /// The export's own name.
     pub const NAME: u16 = 1;
-    /// A description for people.
+    /// The description for users.
     pub const DESCRIPTION: u16 = 2;
     /// Minimum, preferred and maximum block size.
     pub const BLOCK_SIZE: u16 = 3;
 }
 
-/// What an export can do.
+/// Capabilities of an export.
 pub mod transmission_flag {
     /// Always set.
     pub const HAS_FLAGS: u16 = 1 << 0;
     /// Writes are refused.
     pub const READ_ONLY: u16 = 1 << 1;
-    /// FLUSH is served.
+    /// FLUSH is supported.
     pub const SEND_FLUSH: u16 = 1 << 2;
-    /// FUA is heeded.
+    /// FUA is supported.
     pub const SEND_FUA: u16 = 1 << 3;
-    /// TRIM is served.
+    /// TRIM is supported.
     pub const SEND_TRIM: u16 = 1 << 5;
-    /// WRITE_ZEROES is served.
+    /// WRITE_ZEROES is supported.
     pub const SEND_WRITE_ZEROES: u16 = 1 << 6;
-    /// DF is heeded.
+    /// DF is supported.
     pub const SEND_DF: u16 = 1 << 7;
-    /// A FLUSH on one connection covers writes of all.
+    /// A FLUSH on one connection covers the writes of all.
     pub const CAN_MULTI_CONN: u16 = 1 << 8;
-    /// CACHE is served.
+    /// CACHE is supported.
     pub const SEND_CACHE: u16 = 1 << 10;
-    /// FAST_ZERO is heeded.
+    /// FAST_ZERO is supported.
     pub const SEND_FAST_ZERO: u16 = 1 << 11;
 }
 
@@ -119,31 +120,31 @@ pub mod command {
     pub const READ: u16 = 0;
     /// Write bytes, which follow the request.
     pub const WRITE: u16 = 1;
-    /// Good-bye; there is no reply.
+    /// End the session; there is no reply.
     pub const DISC: u16 = 2;
-    /// Make durable what has been answered.
+    /// Make durable what was answered.
     pub const FLUSH: u16 = 3;
-    /// A range is no longer needed.
+    /// Discard a range.
     pub const TRIM: u16 = 4;
-    /// A range will be needed.
+    /// Prefetch a range.
     pub const CACHE: u16 = 5;
     /// Write zeroes, which are not sent.
     pub const WRITE_ZEROES: u16 = 6;
-    /// What is known of a range.
+    /// Get the status of a range.
     pub const BLOCK_STATUS: u16 = 7;
 }
 
 /// Flags of requests.
 pub mod command_flag {
-    /// Durable before it is answered.
+    /// The command has to be durable before the reply.
     pub const FUA: u16 = 1 << 0;
     /// WRITE_ZEROES: do not make a hole.
     pub const NO_HOLE: u16 = 1 << 1;
-    /// READ: one piece.
+    /// READ: reply with one chunk.
     pub const DF: u16 = 1 << 2;
-    /// BLOCK_STATUS: one descriptor.
+    /// BLOCK_STATUS: reply with one descriptor.
     pub const REQ_ONE: u16 = 1 << 3;
-    /// WRITE_ZEROES: faster than a write, or not at all.
+    /// WRITE_ZEROES: fail unless it is faster than a write.
     pub const FAST_ZERO: u16 = 1 << 4;
 }
 
@@ -151,7 +152,7 @@ pub mod command_flag {
 pub mod chunk {
     /// Flag: the last chunk of its reply.
     pub const DONE: u16 = 1 << 0;
-    /// Nothing more.
+    /// The end of the reply.
     pub const NONE: u16 = 0;
     /// Bytes at an offset.
     pub const OFFSET_DATA: u16 = 1;
@@ -159,19 +160,19 @@ pub mod chunk {
     pub const OFFSET_HOLE: u16 = 2;
     /// Descriptors of one context.
     pub const BLOCK_STATUS: u16 = 5;
-    /// It failed.
+    /// The request failed.
     pub const ERROR: u16 = (1 << 15) + 1;
-    /// It failed at an offset.
+    /// The request failed at an offset.
     pub const ERROR_OFFSET: u16 = (1 << 15) + 2;
 }
 
-/// Bytes that are no message of the protocol.
+/// Bytes that are not a message of the protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum Malformed {
-    /// A message that begins with another number than it must.
+    /// A message begins with the wrong magic number.
     #[error("the peer does not speak NBD here: magic {0:#x}")]
     Magic(u64),
-    /// Client flags that nobody offered.
+    /// Client flags that the server did not offer.
     #[error("unknown client flags {0:#x}")]
     ClientFlags(u32),
     /// A field runs past the end of its message.
@@ -200,7 +201,7 @@ pub enum Malformed {
     Kind(u32),
 }
 
-/// The rest of a message that is being read.
+/// The unread rest of a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 
@@ -229,7 +230,7 @@ impl<'a> Fields<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// A string whose length the caller knows.
+    /// Reads a string of a length known to the caller.
     pub(crate) fn text(&mut self, bytes: usize) -> Result<&'a str, Malformed> {
         let bytes = self.bytes(bytes)?;
         if bytes.len() > STRING_BYTES_MAX {
@@ -241,13 +242,13 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A string behind its length of 32 bits.
+    /// Reads a string after its length of 32 bits.
     pub(crate) fn counted_text(&mut self) -> Result<&'a str, Malformed> {
         let bytes = self.u32()?;
         self.text(bytes as usize)
     }
 
-    /// The string that the rest is.
+    /// Reads the rest as a string.
     pub(crate) fn rest(&mut self) -> Result<&'a str, Malformed> {
         self.text(self.0.len())
     }
@@ -257,7 +258,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// As much of `text` as fits into a string of the protocol, up to a border of characters.
+/// The longest prefix of `text` that fits a string of the protocol, cut between characters.
 pub(crate) fn fitting(text: &str) -> &str {
     let mut end = text.len().min(STRING_BYTES_MAX);
     while !text.is_char_boundary(end) {
@@ -266,7 +267,7 @@ pub(crate) fn fitting(text: &str) -> &str {
     &text[..end]
 }
 
-/// The length of something that a limit keeps below 2³².
+/// The length of something that is limited to less than 2³².
 pub(crate) fn length(bytes: usize) -> u32 {
     u32::try_from(bytes).expect("limits are far below 4 GiB")
 }

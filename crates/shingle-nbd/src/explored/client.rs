@@ -1,4 +1,4 @@
-//! What a client may say, as bytes, and what it believes of what it hears.
+//! The messages of a client, as bytes, and the checks of what it receives.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -12,10 +12,10 @@ use crate::options::{Choice, OPTION_REPLY_HEADER_BYTES, OptionReply, OptionReque
 use crate::requests::Request;
 use crate::wire::{command, handshake_flag};
 
-/// The disk that is served.
+/// The exported disk.
 pub(super) const NAME: &str = "disk";
 pub(super) const BYTES: u32 = 8;
-/// What one write writes.
+/// The length of one write.
 pub(super) const PART_BYTES: u32 = 4;
 
 pub(super) static EXPORTS: LazyLock<[ExportInfo; 1]> = LazyLock::new(|| {
@@ -33,7 +33,7 @@ pub(super) fn info() -> &'static ExportInfo {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Say {
+pub(super) enum Message {
     /// The flags of the handshake: known ones, or others.
     Flags(bool),
     ExportName(&'static str),
@@ -49,7 +49,7 @@ pub(super) enum Say {
     Read,
     ReadPast,
     Write,
-    /// Refused, so that its payload is skipped.
+    /// Refused, so its payload is skipped.
     WritePast,
     Nothing,
     Zeroes,
@@ -60,86 +60,86 @@ pub(super) enum Say {
     NoRequest,
 }
 
-/// Where a client takes itself to be.
+/// The phase of the session, as the client sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Stage {
     Flags,
     Options,
     Transmission,
-    /// It has said what ends a connection.
+    /// It has sent a message that ends the connection.
     Over,
 }
 
-impl Say {
-    /// When it is said.
+impl Message {
+    /// The phase in which the message is sent.
     pub(super) fn stage(self) -> Stage {
         match self {
-            Say::Flags(_) => Stage::Flags,
-            Say::ExportName(_)
-            | Say::Go(_)
-            | Say::Info
-            | Say::List
-            | Say::Structured
-            | Say::Contexts
-            | Say::StartTls
-            | Say::Abort
-            | Say::UnknownOption
-            | Say::NoOption => Stage::Options,
+            Message::Flags(_) => Stage::Flags,
+            Message::ExportName(_)
+            | Message::Go(_)
+            | Message::Info
+            | Message::List
+            | Message::Structured
+            | Message::Contexts
+            | Message::StartTls
+            | Message::Abort
+            | Message::UnknownOption
+            | Message::NoOption => Stage::Options,
             _ => Stage::Transmission,
         }
     }
 
-    /// Its number and range, if it is a request with a magic number.
+    /// Its number and range, if it is a valid request.
     fn request(self) -> Option<(u16, u64, u32)> {
         Some(match self {
-            Say::Read => (command::READ, 0, BYTES),
-            Say::ReadPast => (command::READ, 0, BYTES + 1),
-            Say::Write => (command::WRITE, PART_BYTES.into(), PART_BYTES),
-            Say::WritePast => (command::WRITE, BYTES.into(), PART_BYTES),
-            Say::Nothing => (command::WRITE, 0, 0),
-            Say::Zeroes => (command::WRITE_ZEROES, 0, PART_BYTES),
-            Say::Flush => (command::FLUSH, 0, 0),
-            Say::Status => (command::BLOCK_STATUS, 0, BYTES),
-            Say::UnknownCommand => (99, 0, 0),
+            Message::Read => (command::READ, 0, BYTES),
+            Message::ReadPast => (command::READ, 0, BYTES + 1),
+            Message::Write => (command::WRITE, PART_BYTES.into(), PART_BYTES),
+            Message::WritePast => (command::WRITE, BYTES.into(), PART_BYTES),
+            Message::Nothing => (command::WRITE, 0, 0),
+            Message::Zeroes => (command::WRITE_ZEROES, 0, PART_BYTES),
+            Message::Flush => (command::FLUSH, 0, 0),
+            Message::Status => (command::BLOCK_STATUS, 0, BYTES),
+            Message::UnknownCommand => (99, 0, 0),
             _ => return None,
         })
     }
 
-    /// Whether a server refuses the request whatever stands on the disk.
+    /// Whether a server refuses the request whatever the disk contains.
     fn is_refused(self, contexts: bool) -> bool {
         match self {
-            Say::ReadPast | Say::WritePast | Say::UnknownCommand => true,
-            Say::Status => !contexts,
+            Message::ReadPast | Message::WritePast | Message::UnknownCommand => true,
+            Message::Status => !contexts,
             _ => false,
         }
     }
 }
 
-/// A client: what it has said, and what it waits for.
+/// A client: what it has sent, and what it waits for.
 #[derive(Clone, Debug)]
-pub(super) struct Talker {
-    /// Which of the two.
+pub(super) struct TestClient {
+    /// Which of the two clients.
     number: u64,
     pub(super) stage: Stage,
-    /// Messages said.
+    /// The number of messages sent.
     pub(super) said: u8,
-    /// Of the message that it is about to say: what is left.
+    /// The rest of the message that it is sending.
     pub(super) rest: Vec<u8>,
     pub(super) hung_up: bool,
-    /// It has asked for these, and was not refused.
+    /// It has requested these, and was not refused.
     structured: bool,
     contexts: bool,
-    /// Options that have no last reply yet.
+    /// Options without a last reply yet.
     options: Vec<u32>,
-    /// Requests that are said as a whole and have no reply, and what they were.
+    /// Requests that were sent completely and have no reply yet.
     pub(super) waiting: BTreeMap<u64, (Request, bool)>,
-    /// A request of which a part is said.
+    /// A request that was sent in part.
     half_said: Option<(Request, bool)>,
 }
 
-impl Talker {
-    pub(super) fn new(number: u64) -> Talker {
-        Talker {
+impl TestClient {
+    pub(super) fn new(number: u64) -> TestClient {
+        TestClient {
             number,
             stage: Stage::Flags,
             said: 0,
@@ -153,7 +153,7 @@ impl Talker {
         }
     }
 
-    /// What it agrees on with a server that needs no TLS.
+    /// Its agreement with a server that requires no TLS.
     pub(super) fn agreement(&self) -> Agreement {
         let contexts = match self.contexts {
             true => Contexts { allocation: true, dirty: false },
@@ -162,61 +162,61 @@ impl Talker {
         Agreement { export: 0, structured: self.structured, contexts }
     }
 
-    /// Says something: the first bytes of it, up to one of its borders, or all.
-    pub(super) fn say(&mut self, say: Say, cut: usize, encrypts: bool) -> Vec<u8> {
+    /// Sends a message: its first bytes, up to one of its cuts, or all of it.
+    pub(super) fn say(&mut self, say: Message, cut: usize, encrypts: bool) -> Vec<u8> {
         self.said += 1;
         let (bytes, borders) = self.bytes(say, encrypts);
         let upto = if cut == 0 { bytes.len() } else { borders[cut - 1] };
         self.rest = bytes[upto..].to_vec();
         if self.rest.is_empty() {
-            self.has_said();
+            self.message_sent();
         }
         bytes[..upto].to_vec()
     }
 
-    /// In how many ways it may be cut, or be said as a whole.
-    pub(super) fn ways(&self, say: Say) -> usize {
+    /// The number of ways to send a message: cut in different places, or complete.
+    pub(super) fn ways(&self, say: Message) -> usize {
         1 + self.clone().bytes(say, false).1.len()
     }
 
-    pub(super) fn has_said(&mut self) {
+    pub(super) fn message_sent(&mut self) {
         if let Some((request, refused)) = self.half_said.take() {
             self.waiting.insert(request.cookie, (request, refused));
         }
     }
 
-    /// A message, and where in it there are borders: in the middle of its header, behind it, in its data.
-    fn bytes(&mut self, say: Say, encrypts: bool) -> (Vec<u8>, Vec<usize>) {
+    /// A message, and its cuts: in the middle of its header, after the header, in its data.
+    fn bytes(&mut self, say: Message, encrypts: bool) -> (Vec<u8>, Vec<usize>) {
         let mut bytes = Vec::new();
         let plain = !encrypts;
         let option = match say {
-            Say::ExportName(name) => {
+            Message::ExportName(name) => {
                 self.stage = if name == NAME && plain { Stage::Transmission } else { Stage::Over };
                 Some(OptionRequest::ExportName(name))
             }
-            Say::Go(name) => {
+            Message::Go(name) => {
                 if name == NAME && plain {
                     self.stage = Stage::Transmission;
                 }
                 Some(OptionRequest::Go(Choice { name, infos: vec![] }))
             }
-            Say::Info => Some(OptionRequest::Info(Choice { name: NAME, infos: vec![1] })),
-            Say::List => Some(OptionRequest::List),
-            Say::Structured => {
+            Message::Info => Some(OptionRequest::Info(Choice { name: NAME, infos: vec![1] })),
+            Message::List => Some(OptionRequest::List),
+            Message::Structured => {
                 self.structured |= plain;
                 Some(OptionRequest::StructuredReply)
             }
-            Say::Contexts => {
+            Message::Contexts => {
                 self.contexts |= self.structured && plain;
                 let queries = vec![Context::Allocation.name(), "other:context"];
                 Some(OptionRequest::SetMetaContext(Query { name: NAME, queries }))
             }
-            Say::StartTls => Some(OptionRequest::StartTls),
-            Say::Abort => {
+            Message::StartTls => Some(OptionRequest::StartTls),
+            Message::Abort => {
                 self.stage = Stage::Over;
                 Some(OptionRequest::Abort)
             }
-            Say::UnknownOption => Some(OptionRequest::Unknown(77)),
+            Message::UnknownOption => Some(OptionRequest::Unknown(77)),
             _ => None,
         };
         let header_bytes = match say.stage() {
@@ -226,7 +226,7 @@ impl Talker {
         };
         if let Some(option) = option {
             option.encode(&mut bytes);
-            if !matches!(say, Say::ExportName(_)) {
+            if !matches!(say, Message::ExportName(_)) {
                 self.options.push(option.number());
             }
         } else if let Some((kind, offset, length)) = say.request() {
@@ -237,12 +237,12 @@ impl Talker {
             self.half_said = Some((request, say.is_refused(self.contexts)));
         } else {
             match say {
-                Say::Flags(known) => {
+                Message::Flags(known) => {
                     let flags = u32::from(handshake_flag::FIXED_NEWSTYLE);
                     self.stage = if known { Stage::Options } else { Stage::Over };
                     bytes.extend((if known { flags } else { flags | 1 << 9 }).to_be_bytes());
                 }
-                Say::Disc => {
+                Message::Disc => {
                     self.stage = Stage::Over;
                     let kind = command::DISC;
                     Request { flags: 0, kind, cookie: 0, offset: 0, length: 0 }.encode(&mut bytes);
@@ -260,8 +260,8 @@ impl Talker {
         (bytes, borders)
     }
 
-    /// Replies to options, whole ones.
-    pub(super) fn hears_options(&mut self, mut heard: &[u8]) {
+    /// Receives replies to options, complete ones.
+    pub(super) fn receive_options(&mut self, mut heard: &[u8]) {
         while !heard.is_empty() {
             let header = heard.first_chunk().expect("the header of a reply");
             let (number, kind, length) = OptionReply::decode_header(header).expect("a header");
@@ -275,21 +275,21 @@ impl Talker {
         }
     }
 
-    /// The size, the flags and the zeroes that answer EXPORT_NAME.
-    pub(super) fn hears_export(&self, heard: &[u8]) {
+    /// Receives the reply to EXPORT_NAME: size, flags and zeroes.
+    pub(super) fn receive_export(&self, heard: &[u8]) {
         let structured = self.structured;
         assert_eq!(heard[..8], u64::from(BYTES).to_be_bytes());
         assert_eq!(heard[8..10], info().flags(structured).to_be_bytes());
         assert!(heard.len() == 134 && heard[10..].iter().all(|&byte| byte == 0));
     }
 
-    /// No option is left without its last reply.
-    pub(super) fn knows_of_all_options(&self) -> bool {
+    /// Whether every option has its last reply.
+    pub(super) fn has_all_option_replies(&self) -> bool {
         self.options.is_empty()
     }
 
-    /// Replies to requests, whole ones, of which `results` says what they have to be.
-    pub(super) fn hears_replies(
+    /// Receives complete replies to requests; `results` are the expected ones.
+    pub(super) fn receive_replies(
         &mut self,
         heard: Vec<u8>,
         results: &[(u64, Result<Answer, Failure>)],
@@ -300,7 +300,7 @@ impl Talker {
         let contexts = contexts.map(|context| (context.id(), context.name().to_owned())).collect();
         let heard = Heard(Cursor::new(heard));
         let mut client = Client::after_handshake(heard, self.structured, contexts);
-        // (A server that stops may answer what it has not got in full.)
+        // A server that stops may answer a request that it has in part only.
         let half = self.half_said.iter();
         half.chain(self.waiting.values()).for_each(|(request, _)| client.expect(*request));
         for (cookie, result) in results {
@@ -333,16 +333,16 @@ fn data_of(answer: &Answer) -> Vec<u8> {
     }
 }
 
-impl Hash for Talker {
+impl Hash for TestClient {
     fn hash<H: Hasher>(&self, into: &mut H) {
-        let Talker { number, stage, said, rest, hung_up, structured, contexts, .. } = self;
-        let Talker { options, waiting, half_said, .. } = self;
+        let TestClient { number, stage, said, rest, hung_up, structured, contexts, .. } = self;
+        let TestClient { options, waiting, half_said, .. } = self;
         (number, stage, said, rest, hung_up, structured, contexts).hash(into);
         (options, waiting, half_said).hash(into);
     }
 }
 
-/// What the server has said, for a client that says nothing.
+/// What the server has sent, as the input of a client that sends nothing.
 struct Heard(Cursor<Vec<u8>>);
 
 impl Read for Heard {

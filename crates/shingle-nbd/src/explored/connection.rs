@@ -1,6 +1,7 @@
-//! One connection that stands still: where its two threads are, and what each does up to the next lock, wait or system call.
+//! One connection in the model: where its two threads are, and what each does up to the next lock,
+//! wait or system call.
 
-use super::client::{EXPORTS, Stage, Talker, info};
+use super::client::{EXPORTS, Stage, TestClient, info};
 use crate::answer::{Answer, Failure};
 use crate::batch::Batch;
 use crate::handshake::{Encryption, Handshake, Step as Shaken};
@@ -9,65 +10,65 @@ use crate::reading::Arrived;
 use crate::requests::Request;
 use crate::session::Session;
 
-/// Where the thread that reads stands.
+/// The state of the reading thread.
 #[derive(Clone, Hash)]
 pub(super) enum Reader {
-    Shakes(Handshake<'static>),
+    Handshaking(Handshake<'static>),
     /// It looks for the next request.
-    Looks,
-    /// A request wants to enter.
-    Enters(Arrived),
+    Idle,
+    /// A request waits to enter.
+    Entering(Arrived),
     /// It sleeps until there is room.
-    WaitsForRoom(Arrived),
-    /// A request has entered, and its payload comes.
-    Pays(Arrived),
-    /// It has ended; `true` if the client has said good-bye.
+    WaitingForRoom(Arrived),
+    /// A request has entered, and its payload arrives.
+    ReadingPayload(Arrived),
+    /// It has ended; `true` if the client has sent DISC.
     Over(bool),
 }
 
-/// Where the thread that writes stands.
+/// The state of the writing thread.
 #[derive(Clone, Hash)]
 pub(super) enum Writer {
     /// There is none before the transmission.
     None,
-    Looks,
+    Idle,
     /// It sleeps until there are replies.
-    Waits,
-    Sends(Vec<Ready>),
+    Sleeping,
+    Sending(Vec<Ready>),
     Over,
 }
 
-/// Where a thread stands that has answered while the writer slept.
+/// The state of a thread that has answered while the writer slept.
 #[derive(Clone, Hash)]
 pub(super) enum Answerer {
-    /// It is about to send what waits, or to wake the writer.
-    Looks,
-    /// The lock of what is on its way is its.
-    Sends(Vec<Ready>),
-    /// All of that was sent, or a part, and the lock is still its.
-    HasSent(bool),
+    /// It is about to send the replies, or to wake the writer.
+    Deciding,
+    /// It holds the lock of the sender.
+    Sending(Vec<Ready>),
+    /// It has sent all replies, or a part, and still holds the lock.
+    Sent(bool),
 }
 
 #[derive(Clone, Hash)]
 pub(super) struct Connection {
-    pub(super) talker: Talker,
-    /// On its way to the server, and not read.
+    pub(super) client: TestClient,
+    /// Sent to the server, and not read yet.
     pub(super) sent: Vec<u8>,
     pub(super) inbox: Vec<u8>,
     pub(super) reader: Reader,
     pub(super) writer: Writer,
     pub(super) answerers: Vec<Answerer>,
-    /// What one of them has left to the writer.
+    /// The replies that one of them has left to the writer.
     rest: Vec<Ready>,
     pub(super) session: Option<Session>,
     pub(super) queue: Queue,
-    /// The server has shut down the reading, or all of the connection.
+    /// The server has shut down the reading side, or the whole connection.
     pub(super) shut: (bool, bool),
     /// The writer has met an error.
     pub(super) broken: bool,
     pub(super) gave_way: bool,
     pub(super) cut_off: bool,
-    /// The export was told that it is used, and that it is not.
+    /// The export was told that the connection opened, and that it closed.
     pub(super) told: (bool, bool),
 }
 
@@ -77,10 +78,10 @@ impl Connection {
         let handshake = Handshake::new(&*EXPORTS, &mut greeting).with(encryption);
         assert_eq!(greeting.len(), 18);
         Connection {
-            talker: Talker::new(number),
+            client: TestClient::new(number),
             sent: Vec::new(),
             inbox: Vec::new(),
-            reader: Reader::Shakes(handshake),
+            reader: Reader::Handshaking(handshake),
             writer: Writer::None,
             answerers: Vec::new(),
             rest: Vec::new(),
@@ -101,9 +102,9 @@ impl Connection {
         some
     }
 
-    /// Nothing comes any more.
+    /// Whether no more bytes will arrive.
     fn is_at_end(&self) -> bool {
-        self.talker.hung_up || self.shut.0
+        self.client.hung_up || self.shut.0
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -119,43 +120,43 @@ impl Connection {
         };
         let first = self.inbox.first_chunk::<12>().copied();
         self.inbox.drain(..taken);
-        let heard = !self.talker.hung_up && !self.shut.1;
+        let heard = !self.client.hung_up && !self.shut.1;
         let by_name = first.is_some_and(|first| first[8..] == 1_u32.to_be_bytes());
         match step {
-            Shaken::Serve(_) if heard && by_name => self.talker.hears_export(&out),
-            _ if heard => self.talker.hears_options(&out),
+            Shaken::Serve(_) if heard && by_name => self.client.receive_export(&out),
+            _ if heard => self.client.receive_options(&out),
             _ if !out.is_empty() => return Reader::Over(false),
             _ => {}
         }
         match step {
-            Shaken::Again => Reader::Shakes(handshake),
-            Shaken::More if self.fill() => Reader::Shakes(handshake),
+            Shaken::Again => Reader::Handshaking(handshake),
+            Shaken::More if self.fill() => Reader::Handshaking(handshake),
             Shaken::StartTls => unreachable!("no scope has a certificate"),
             Shaken::More | Shaken::Close => Reader::Over(false),
             Shaken::Serve(agreement) => {
-                assert_eq!(agreement, self.talker.agreement());
+                assert_eq!(agreement, self.client.agreement());
                 self.session = Some(Session::new(info(), agreement));
-                (self.writer, self.told.0) = (Writer::Looks, true);
-                Reader::Looks
+                (self.writer, self.told.0) = (Writer::Idle, true);
+                Reader::Idle
             }
         }
     }
 
     pub(super) fn is_answered(&mut self, which: InFlight, result: Result<Answer, Failure>) {
         if self.queue.push(which, result) {
-            self.answerers.push(Answerer::Looks);
+            self.answerers.push(Answerer::Deciding);
         }
     }
 
     fn wake_writer(&mut self) {
-        if matches!(self.writer, Writer::Waits) {
-            self.writer = Writer::Looks;
+        if matches!(self.writer, Writer::Sleeping) {
+            self.writer = Writer::Idle;
         }
     }
 
     fn wake_reader(&mut self) {
-        if let Reader::WaitsForRoom(arrived) = &self.reader {
-            self.reader = Reader::Enters(arrived.clone());
+        if let Reader::WaitingForRoom(arrived) = &self.reader {
+            self.reader = Reader::Entering(arrived.clone());
         }
     }
 
@@ -180,11 +181,11 @@ impl Connection {
     /// As `connection::write`.
     pub(super) fn write(&mut self) {
         match std::mem::replace(&mut self.writer, Writer::Over) {
-            Writer::Looks => {
+            Writer::Idle => {
                 let mut ready = Vec::new();
                 self.writer = match self.queue.take(&mut ready) {
-                    Replies::Taken => Writer::Sends(ready),
-                    Replies::NotYet => Writer::Waits,
+                    Replies::Taken => Writer::Sending(ready),
+                    Replies::NotYet => Writer::Sleeping,
                     Replies::NoMore => {
                         self.abandon();
                         self.shut = (true, true);
@@ -192,31 +193,31 @@ impl Connection {
                     }
                 };
             }
-            Writer::Sends(ready) => {
+            Writer::Sending(ready) => {
                 let mut all = std::mem::take(&mut self.rest);
                 all.extend(ready);
-                if self.talker.hung_up || self.shut.1 || self.broken {
+                if self.client.hung_up || self.shut.1 || self.broken {
                     self.broken = true;
                     self.shut = (true, true);
                     self.abandon();
-                    self.leave(&all);
+                    self.release(&all);
                 } else {
                     self.send(all);
                 }
-                self.writer = Writer::Looks;
+                self.writer = Writer::Idle;
             }
-            Writer::None | Writer::Waits | Writer::Over => unreachable!("it does not run"),
+            Writer::None | Writer::Sleeping | Writer::Over => unreachable!("it does not run"),
         }
         if matches!(self.writer, Writer::Over) && matches!(self.reader, Reader::Over(_)) {
             self.has_ended();
         }
     }
 
-    /// The client hears all of these.
+    /// Sends these replies to the client.
     fn send(&mut self, ready: Vec<Ready>) {
         let session = self.session.expect("a transmission");
         let (mut batch, mut heard) = (Batch::default(), Vec::new());
-        self.leave(&ready);
+        self.release(&ready);
         let results: Vec<_> = ready
             .into_iter()
             .map(|(which, result)| {
@@ -225,39 +226,39 @@ impl Connection {
             })
             .collect();
         batch.send(&mut heard).expect("into memory");
-        self.talker.hears_replies(heard, &results);
+        self.client.receive_replies(heard, &results);
     }
 
-    fn leave(&mut self, ready: &[Ready]) {
+    fn release(&mut self, ready: &[Ready]) {
         let memory_bytes = ready.iter().map(|(which, _)| which.memory_bytes).sum();
-        if self.queue.leave(ready.len(), memory_bytes) {
+        if self.queue.release(ready.len(), memory_bytes) {
             self.wake_reader();
         }
     }
 
-    /// As `Outbox::send_or_wake`; `at_once` if the client takes all.
-    pub(super) fn answer_further(&mut self, which: usize, at_once: bool) {
+    /// As `Outbox::send_or_wake`; `at_once` if the client takes everything.
+    pub(super) fn answer_step(&mut self, which: usize, at_once: bool) {
         match self.answerers.remove(which) {
-            Answerer::Looks => {
+            Answerer::Deciding => {
                 let mut ready = Vec::new();
-                let sent = matches!(self.writer, Writer::Sends(_)) || self.is_locked();
+                let sent = matches!(self.writer, Writer::Sending(_)) || self.is_locked();
                 if !sent && self.queue.take_last(2, &mut ready) {
-                    self.answerers.push(Answerer::Sends(ready));
+                    self.answerers.push(Answerer::Sending(ready));
                 } else {
                     self.wake_writer();
                 }
             }
-            Answerer::Sends(ready) => {
+            Answerer::Sending(ready) => {
                 self.rest.extend(ready);
-                let all = at_once && !self.talker.hung_up && !self.shut.1 && !self.broken;
+                let all = at_once && !self.client.hung_up && !self.shut.1 && !self.broken;
                 if all {
-                    // (The client hears of what it got a part of when it has all.)
+                    // The client receives the whole, when the rest has been sent.
                     let all = std::mem::take(&mut self.rest);
                     self.send(all);
                 }
-                self.answerers.push(Answerer::HasSent(all));
+                self.answerers.push(Answerer::Sent(all));
             }
-            Answerer::HasSent(all) => {
+            Answerer::Sent(all) => {
                 if self.queue.has_sent(all) {
                     self.wake_writer();
                 }
@@ -265,57 +266,57 @@ impl Connection {
         }
     }
 
-    /// An answerer has the lock of what is on its way.
+    /// Whether an answering thread holds the lock of the sender.
     fn is_locked(&self) -> bool {
-        self.answerers.iter().any(|one| !matches!(one, Answerer::Looks))
+        self.answerers.iter().any(|one| !matches!(one, Answerer::Deciding))
     }
 
-    pub(super) fn writer_may_go_on(&self) -> bool {
+    pub(super) fn writer_can_step(&self) -> bool {
         match self.writer {
-            Writer::Looks => true,
-            Writer::Sends(_) => !self.is_locked(),
-            Writer::None | Writer::Waits | Writer::Over => false,
+            Writer::Idle => true,
+            Writer::Sending(_) => !self.is_locked(),
+            Writer::None | Writer::Sleeping | Writer::Over => false,
         }
     }
 
-    /// Both threads are done: what was promised is kept.
+    /// Both threads have ended: every promise was kept.
     fn has_ended(&mut self) {
         assert!(!self.told.1, "it ends once");
         self.told.1 = self.told.0;
-        let heard = !self.talker.hung_up && !self.broken && !self.gave_way;
+        let heard = !self.client.hung_up && !self.broken && !self.gave_way;
         if heard && !self.cut_off && matches!(self.reader, Reader::Over(true)) {
-            assert!(self.talker.waiting.is_empty(), "good-bye, and not all is answered");
+            assert!(self.client.waiting.is_empty(), "good-bye, and not all is answered");
         }
     }
 
-    pub(super) fn reader_may_go_on(&self, stopping: bool) -> bool {
+    pub(super) fn reader_can_step(&self, stopping: bool) -> bool {
         let bytes = !self.sent.is_empty() || self.is_at_end();
         match &self.reader {
-            Reader::Shakes(handshake) => {
+            Reader::Handshaking(handshake) => {
                 let mut handshake = handshake.clone();
                 let more = handshake.step(&self.inbox, &mut Vec::new());
                 bytes || !matches!(more, Ok((0, Shaken::More)))
             }
-            Reader::Looks => bytes || stopping || self.inbox.len() >= Request::BYTES,
-            Reader::Enters(_) => true,
-            Reader::Pays(arrived) => bytes || self.inbox.len() >= arrived.payload_bytes(),
-            Reader::WaitsForRoom(_) | Reader::Over(_) => false,
+            Reader::Idle => bytes || stopping || self.inbox.len() >= Request::BYTES,
+            Reader::Entering(_) => true,
+            Reader::ReadingPayload(arrived) => bytes || self.inbox.len() >= arrived.payload_bytes(),
+            Reader::WaitingForRoom(_) | Reader::Over(_) => false,
         }
     }
 
-    /// Nothing that the client may expect is missing.
-    pub(super) fn waits_for_nothing(&self) -> bool {
+    /// Whether nothing is missing that the client may expect.
+    pub(super) fn has_all_replies(&self) -> bool {
         if self.is_over() {
             return true;
         }
         let ends =
-            self.is_at_end() || self.talker.stage == Stage::Over && self.talker.rest.is_empty();
-        let answered = self.talker.waiting.is_empty() && self.talker.knows_of_all_options();
-        let half = !self.talker.rest.is_empty();
-        !ends && (answered || half && self.talker.waiting.is_empty())
+            self.is_at_end() || self.client.stage == Stage::Over && self.client.rest.is_empty();
+        let answered = self.client.waiting.is_empty() && self.client.has_all_option_replies();
+        let half = !self.client.rest.is_empty();
+        !ends && (answered || half && self.client.waiting.is_empty())
     }
 
-    pub(super) fn keeps_to(&self, room: Room) {
+    pub(super) fn respects(&self, room: Room) {
         let (requests, memory_bytes) = self.queue.in_use();
         assert!(requests <= room.requests, "{requests} requests are under way");
         assert!(requests <= 1 || memory_bytes <= room.memory_bytes, "{memory_bytes} bytes");

@@ -1,13 +1,16 @@
-//! Two clients and a server: every order in which they say short sessions to each other, message by message and cut at every
-//! kind of border, hang up in the middle, are refused, and are stopped. What decides is the shipped code: handshake, session,
-//! queue of replies, arrival of requests; threads and sockets are steps here ([`world`]).
+//! Explores two clients and a server: every order of short sessions, message by message and cut at
+//! every kind of border, with clients that hang up in the middle, are refused, and are stopped. The
+//! decisions are those of the shipped code: handshake, session, queue of replies, arrival of
+//! requests. Threads and sockets are steps here ([`world`]).
 //!
-//! What is held: each option and each request is answered once, with what the export said, as a client accepts it that
-//! believes nothing; what one does is nothing to the other; nobody waits for ever, so no thread is woken too late; no more is
-//! under way than there is room for; who says good-bye has all answers before; one that the export works for does not give
-//! way; what was agreed on is what was asked for.
+//! What is checked: each option and each request is answered once, with the export's result, as a
+//! distrustful client accepts it. Clients do not affect each other. No thread waits forever, so
+//! none is woken too late. No more is in flight than the limits allow. A client that sends DISC has
+//! all replies before. A connection that the export works for does not give way. The agreement is
+//! what was requested.
 //!
-//! Each run of the tests explores sessions of few messages to the end. With one more from each client:
+//! Each test run explores sessions of few messages to the end. With one more message of each
+//! client:
 //!
 //! ```text
 //! SHINGLE_MESSAGES=1 SHINGLE_STATES=20000000 cargo test -p shingle-nbd --release --lib explored -- --nocapture
@@ -22,11 +25,11 @@ use shingle_testbed::number;
 
 use crate::handshake::Encryption;
 use crate::queue::Room;
+use client::Message::{self, *};
 use client::NAME;
-use client::Say::{self, *};
 use world::{Scope, World};
 
-const FLAGS: Say = Flags(true);
+const FLAGS: Message = Flags(true);
 
 const PLAIN: Scope = Scope {
     name: "plain",
@@ -43,11 +46,11 @@ const PLAIN: Scope = Scope {
     gives_way: false,
 };
 
-/// A handshake that is over.
-const AGREED: &[Say] = &[FLAGS, Go(NAME)];
-const ALL_AGREED: &[Say] = &[FLAGS, Structured, Contexts, Go(NAME)];
+/// A completed handshake.
+const AGREED: &[Message] = &[FLAGS, Go(NAME)];
+const ALL_AGREED: &[Message] = &[FLAGS, Structured, Contexts, Go(NAME)];
 
-/// A scope by its name: what is not as in the plain one.
+/// A scope by name: the fields that differ from the plain one.
 macro_rules! scopes {
     ($($name:literal: $($field:ident: $value:expr),+;)*) => {
         &[$(Scope { name: $name, $($field: $value,)+ ..PLAIN }),*]

@@ -1,12 +1,12 @@
-//! A server with two connections that stands still. What its threads do one after the other is one step here: a reader
-//! and a writer take what [`Handshake`], [`Arrival`], [`Queue`] and [`Session`] decide, as `crate::connection` does, up
-//! to the next lock, wait or system call.
+//! The model of a server with two connections. Each step is what one thread does up to the next
+//! lock, wait or system call, as `crate::connection` does it, with the decisions of [`Handshake`],
+//! [`Arrival`], [`Queue`] and [`Session`].
 
 use std::hash::{Hash, Hasher};
 
 use shingle_testbed::explore::{Digest, Model};
 
-use super::client::{BYTES, Say};
+use super::client::{BYTES, Message};
 use super::connection::{Answerer, Connection, Reader};
 use crate::answer::{Answer, Extent, Failure};
 use crate::export::{Command, HOLE, ZERO};
@@ -21,64 +21,64 @@ use crate::requests::Request;
 pub(super) struct Scope {
     pub(super) name: &'static str,
     pub(super) clients: usize,
-    /// What each has said, and heard, before all begins.
-    pub(super) prelude: &'static [Say],
-    /// What clients may say, and how often each.
-    pub(super) says: &'static [Say],
+    /// What each client has sent, with its replies, before the exploration begins.
+    pub(super) prelude: &'static [Message],
+    /// What clients may send, and how many messages each.
+    pub(super) says: &'static [Message],
     pub(super) messages: u8,
-    /// Messages come in parts.
+    /// Messages may be cut.
     pub(super) cuts: bool,
-    /// Clients hang up.
+    /// Clients may hang up.
     pub(super) hangs_up: bool,
     pub(super) encryption: Encryption,
-    /// Requests under way on a connection, and bytes of payload.
+    /// The limits of requests and payload bytes in flight on a connection.
     pub(super) room: Room,
-    /// The export fails.
+    /// The export may fail.
     pub(super) fails: bool,
-    /// The server stops; and cuts off who is left.
+    /// The server may stop, and cut off the rest.
     pub(super) stops: bool,
-    /// A connection gives way to a new one.
+    /// A connection may give way to a new one.
     pub(super) gives_way: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
-    /// A client says something: all of it, or up to a border.
-    Say {
+    /// A client sends a message: all of it, or up to a cut.
+    Send {
         client: usize,
         say: usize,
         cut: usize,
     },
-    /// The rest of what it has begun.
+    /// A client sends the rest of its message.
     Rest(usize),
     HangUp(usize),
-    /// The reader of a connection goes on.
+    /// The reader of a connection continues.
     Read(usize),
     /// The export answers a command.
     Answer(usize),
-    /// With an error.
+    /// The export answers with an error.
     Fail(usize),
-    /// The writer of a connection goes on.
+    /// The writer of a connection continues.
     Write(usize),
-    /// A thread of a connection goes on that has answered, and sends in place of the writer; or the client does not take
-    /// all at once.
+    /// A thread that has answered, and sends in place of the writer, continues; or the client does
+    /// not take everything at once.
     AnswerFurther(usize, usize),
     AnswerLater(usize, usize),
     /// The server stops.
     Stop,
-    /// Who is left then is cut off.
+    /// The remaining connections are cut off.
     CutOff,
-    /// A connection gives way, if it does nothing.
+    /// A connection gives way, if it is idle.
     GiveWay(usize),
 }
 
-/// Everything.
+/// The state of everything.
 #[derive(Clone)]
 pub(super) struct World {
     scope: Scope,
     connections: Vec<Connection>,
     disk: [u8; BYTES as usize],
-    /// What the export has to do: of which connection.
+    /// The commands of the export, with their connections.
     commands: Vec<(usize, InFlight, Command)>,
     stopping: bool,
 }
@@ -91,13 +91,13 @@ impl World {
         let mut world = World { scope, connections, disk, commands, stopping: false };
         for at in 0..scope.clients {
             for say in scope.prelude {
-                let bytes = world.connections[at].talker.say(*say, 0, false);
+                let bytes = world.connections[at].client.say(*say, 0, false);
                 world.connections[at].sent.extend(bytes);
-                while world.connections[at].reader_may_go_on(false) {
+                while world.connections[at].reader_can_step(false) {
                     world.read(at);
                 }
             }
-            world.connections[at].talker.said = 0;
+            world.connections[at].client.said = 0;
         }
         world
     }
@@ -138,38 +138,38 @@ impl World {
         let one = &mut connections[at];
         let reader = std::mem::replace(&mut one.reader, Reader::Over(false));
         one.reader = match reader {
-            Reader::Shakes(handshake) => one.shake_hands(handshake),
-            Reader::Looks => {
+            Reader::Handshaking(handshake) => one.shake_hands(handshake),
+            Reader::Idle => {
                 let session = one.session.as_ref().expect("a transmission");
                 match Arrival::of(session, &one.inbox) {
                     Err(_) => Reader::Over(false),
                     Ok(Arrival::Bye) => Reader::Over(true),
                     Ok(Arrival::Nothing) if *stopping || !one.fill() => Reader::Over(false),
-                    Ok(Arrival::Nothing) => Reader::Looks,
+                    Ok(Arrival::Nothing) => Reader::Idle,
                     Ok(Arrival::Request(arrived)) => {
                         one.inbox.drain(..Request::BYTES);
-                        Reader::Enters(arrived)
+                        Reader::Entering(arrived)
                     }
                 }
             }
-            Reader::Enters(arrived) => {
+            Reader::Entering(arrived) => {
                 match one.queue.enter(scope.room, arrived.which.memory_bytes) {
-                    Entry::Entered => Reader::Pays(arrived),
+                    Entry::Entered => Reader::ReadingPayload(arrived),
                     Entry::Abandoned => Reader::Over(false),
                     Entry::Full => {
                         one.queue.reader_waits();
-                        Reader::WaitsForRoom(arrived)
+                        Reader::WaitingForRoom(arrived)
                     }
                 }
             }
-            Reader::WaitsForRoom(_) | Reader::Over(_) => unreachable!("it does not run"),
-            Reader::Pays(arrived) => {
+            Reader::WaitingForRoom(_) | Reader::Over(_) => unreachable!("it does not run"),
+            Reader::ReadingPayload(arrived) => {
                 let bytes = arrived.payload_bytes();
                 if one.inbox.len() < bytes {
                     match one.fill() {
-                        true => Reader::Pays(arrived),
+                        true => Reader::ReadingPayload(arrived),
                         false => {
-                            // (The completion is dropped, or the reply is an error as it was to be.)
+                            // The completion is dropped, or the reply is the error of the refusal.
                             let failure = Failure::new(ErrorCode::Io, "not answered");
                             let failure = arrived.refused.unwrap_or(failure);
                             one.is_answered(arrived.which, Err(failure));
@@ -186,7 +186,7 @@ impl World {
                             None => one.is_answered(arrived.which, Ok(Answer::Done)),
                         },
                     }
-                    Reader::Looks
+                    Reader::Idle
                 }
             }
         };
@@ -207,11 +207,11 @@ impl World {
         }
     }
 
-    /// As `Connections::make_room`: one that the export works for is never cut off.
+    /// As `Connections::make_room`: a connection that the export works for is never cut off.
     fn give_way(&mut self, at: usize) {
         let one = &mut self.connections[at];
         let lacks = match &one.reader {
-            Reader::Pays(arrived) => one.inbox.len() < arrived.payload_bytes(),
+            Reader::ReadingPayload(arrived) => one.inbox.len() < arrived.payload_bytes(),
             _ => false,
         };
         if one.queue.abandon_idle(lacks.into()) {
@@ -228,15 +228,15 @@ impl Model for World {
 
     fn steps(&self, into: &mut Vec<Step>) {
         for (at, one) in self.connections.iter().enumerate() {
-            if one.reader_may_go_on(self.stopping) {
+            if one.reader_can_step(self.stopping) {
                 into.push(Step::Read(at));
             }
-            if one.writer_may_go_on() {
+            if one.writer_can_step() {
                 into.push(Step::Write(at));
             }
             for (which, answerer) in one.answerers.iter().enumerate() {
                 into.push(Step::AnswerFurther(at, which));
-                if matches!(answerer, Answerer::Sends(_)) {
+                if matches!(answerer, Answerer::Sending(_)) {
                     into.push(Step::AnswerLater(at, which));
                 }
             }
@@ -246,23 +246,24 @@ impl Model for World {
             into.extend((0..self.commands.len()).map(Step::Fail));
         }
         for (at, one) in self.connections.iter().enumerate() {
-            let talker = &one.talker;
-            // (Who has said nothing yet is like all who have not; and nobody talks to who has closed.)
-            let first = at == 0 || self.connections[at - 1].talker.said > 0;
-            if talker.hung_up || !first || one.shut.1 {
+            let client = &one.client;
+            // All clients that have sent nothing are equal. Clients do not send to a closed
+            // connection.
+            let first = at == 0 || self.connections[at - 1].client.said > 0;
+            if client.hung_up || !first || one.shut.1 {
                 continue;
             }
-            if !talker.rest.is_empty() {
+            if !client.rest.is_empty() {
                 into.push(Step::Rest(at));
-            } else if talker.said < self.scope.messages {
+            } else if client.said < self.scope.messages {
                 for (say, what) in self.scope.says.iter().enumerate() {
-                    if what.stage() == talker.stage {
-                        let ways = if self.scope.cuts { talker.ways(*what) } else { 1 };
-                        into.extend((0..ways).map(|cut| Step::Say { client: at, say, cut }));
+                    if what.stage() == client.stage {
+                        let ways = if self.scope.cuts { client.ways(*what) } else { 1 };
+                        into.extend((0..ways).map(|cut| Step::Send { client: at, say, cut }));
                     }
                 }
             }
-            if self.scope.hangs_up && talker.said > 0 {
+            if self.scope.hangs_up && client.said > 0 {
                 into.push(Step::HangUp(at));
             }
             if self.scope.gives_way && !one.is_over() && !one.gave_way {
@@ -283,30 +284,30 @@ impl Model for World {
     fn after(&self, step: &Step) -> World {
         let mut world = self.clone();
         match *step {
-            Step::Say { client, say, cut } => {
+            Step::Send { client, say, cut } => {
                 let encrypts = self.scope.encryption == Encryption::Required;
                 let one = &mut world.connections[client];
-                let bytes = one.talker.say(self.scope.says[say], cut, encrypts);
+                let bytes = one.client.say(self.scope.says[say], cut, encrypts);
                 one.sent.extend(bytes);
             }
             Step::Rest(client) => {
                 let one = &mut world.connections[client];
-                one.sent.append(&mut one.talker.rest);
-                one.talker.has_said();
+                one.sent.append(&mut one.client.rest);
+                one.client.message_sent();
             }
-            Step::HangUp(client) => world.connections[client].talker.hung_up = true,
+            Step::HangUp(client) => world.connections[client].client.hung_up = true,
             Step::Read(at) => world.read(at),
             Step::Answer(at) => world.answer(at, false),
             Step::Fail(at) => world.answer(at, true),
             Step::Write(at) => world.connections[at].write(),
-            Step::AnswerFurther(at, which) => world.connections[at].answer_further(which, true),
-            Step::AnswerLater(at, which) => world.connections[at].answer_further(which, false),
+            Step::AnswerFurther(at, which) => world.connections[at].answer_step(which, true),
+            Step::AnswerLater(at, which) => world.connections[at].answer_step(which, false),
             Step::Stop => world.stop(),
             Step::CutOff => world.cut_off(),
             Step::GiveWay(at) => world.give_way(at),
         }
         for one in &world.connections {
-            one.keeps_to(self.scope.room);
+            one.respects(self.scope.room);
         }
         world
     }
@@ -315,14 +316,14 @@ impl Model for World {
         let World { scope: _, connections, disk, commands, stopping } = self;
         let mut digest = Digest::default();
         (connections, disk, stopping).hash(&mut digest);
-        // (In which order they came decides nothing.)
+        // The order of arrival decides nothing.
         digest.unordered(commands, |command, one| command.hash(one));
         digest.finish()
     }
 
-    /// Nobody waits for the server.
+    /// Whether nothing waits for the server.
     fn is_at_rest(&self) -> bool {
-        self.connections.iter().all(Connection::waits_for_nothing)
+        self.connections.iter().all(Connection::has_all_replies)
     }
 
     fn is_calm(step: &Step) -> bool {
@@ -335,7 +336,7 @@ impl Model for World {
 
     fn says(&self, step: &Step) -> String {
         match *step {
-            Step::Say { say, .. } => format!("{:?}", self.scope.says[say]),
+            Step::Send { say, .. } => format!("{:?}", self.scope.says[say]),
             Step::Answer(at) | Step::Fail(at) => format!("{:?}", self.commands[at].2),
             _ => String::new(),
         }

@@ -1,8 +1,9 @@
-//! One connection under TLS, used by two threads: one reads, one writes.
+//! A connection with TLS, used by two threads: one reads, one writes.
 //!
-//! The state of TLS is behind a lock that is held for the mathematics only. Nobody holds it while he waits for the socket:
-//! the reader takes bytes from the socket first, the writer gives them to it afterwards. What TLS itself has to say
-//! meanwhile (an answer to a new key) goes out with what is written next, by the only thread that writes.
+//! The state of TLS is behind a lock that is held for computation only, never while a thread waits
+//! for the socket: the reader reads from the socket before, the writer writes to it afterwards.
+//! Messages of TLS itself, such as the answer to a new key, are sent with the next write, by the
+//! only thread that writes.
 
 use std::io::{self, Read, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,20 +15,20 @@ use super::Tls;
 use super::names::Identity;
 use crate::stream::Stream;
 
-/// Bytes that are taken from the socket at a time.
+/// The number of bytes read from the socket at a time.
 const READ_BYTES: usize = 64 << 10;
 
-/// How long a good-bye may take.
+/// The longest time for the closing message.
 const CLOSE_MAX: Duration = Duration::from_secs(1);
 
 /// A connection after the handshake of TLS.
 pub(crate) struct Channel {
     state: Mutex<Connection>,
-    /// The reader's: what came from the socket, and what it says, as far as nobody took it.
+    /// The reader's buffers: bytes from the socket, and decrypted bytes not yet taken.
     incoming: Mutex<Incoming>,
-    /// The writer's memory.
+    /// The writer's buffer.
     outgoing: Mutex<Vec<u8>>,
-    /// Until when the next byte has to come, if it has to.
+    /// The deadline of the next byte, if there is one.
     deadline: Mutex<Option<Instant>>,
 }
 
@@ -35,7 +36,7 @@ pub(crate) struct Channel {
 struct Incoming {
     cipher: Vec<u8>,
     plain: Vec<u8>,
-    /// Of it that was taken.
+    /// The number of decrypted bytes taken.
     taken: usize,
 }
 
@@ -47,7 +48,7 @@ fn invalid(error: impl ToString) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error.to_string())
 }
 
-/// How long is left.
+/// The time left.
 fn left(deadline: Instant) -> io::Result<Duration> {
     match deadline.saturating_duration_since(Instant::now()) {
         Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
@@ -55,10 +56,10 @@ fn left(deadline: Instant) -> io::Result<Duration> {
     }
 }
 
-/// The handshake of TLS, up to `deadline`. Returns who the client is, too.
+/// Does the handshake of TLS, up to `deadline`. Returns the identity of the client as well.
 ///
 /// # Errors
-/// If the client is too slow, hangs up, or is not what it must be: [`io::ErrorKind::InvalidData`].
+/// If the client is too slow, hangs up, or violates the protocol: [`io::ErrorKind::InvalidData`].
 pub(crate) fn begin(
     tls: &Tls,
     stream: &Stream,
@@ -75,7 +76,7 @@ pub(crate) fn begin(
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             if let Err(error) = connection.process_new_packets() {
-                // It is told why, if it listens.
+                // Sends the reason, if the client listens.
                 let _ = connection.write_tls(&mut socket);
                 return Err(invalid(error));
             }
@@ -91,10 +92,10 @@ pub(crate) fn begin(
 
 impl Channel {
     fn new(mut connection: Connection) -> io::Result<Channel> {
-        // What is given to it leaves at once.
+        // Everything written to it is sent at once.
         connection.set_buffer_limit(None);
         let mut incoming = Incoming::default();
-        // The client need not wait for the end of the handshake before it asks for something.
+        // The client may send data before the end of the handshake.
         let state = connection.process_new_packets().map_err(invalid)?;
         incoming.plain.resize(state.plaintext_bytes_to_read(), 0);
         connection.reader().read_exact(&mut incoming.plain)?;
@@ -106,12 +107,12 @@ impl Channel {
         })
     }
 
-    /// The next bytes may take any time.
+    /// Removes the deadline.
     pub(crate) fn wait_for_ever(&self) {
         *lock(&self.deadline) = None;
     }
 
-    /// The next bytes; 0 when none will come. Only one thread may ask.
+    /// Reads the next bytes; 0 at the end. Only one thread may call it.
     pub(crate) fn read(&self, mut stream: &Stream, out: &mut [u8]) -> io::Result<usize> {
         let mut incoming = std::mem::take(&mut *lock(&self.incoming));
         let result = self.read_with(&mut incoming, &mut stream, out);
@@ -147,10 +148,11 @@ impl Channel {
         }
     }
 
-    /// Appends what `cipher` says to `plain`; returns whether more may come.
+    /// Decrypts `cipher` and appends it to `plain`; returns whether more may come.
     fn decipher(&self, mut cipher: &[u8], plain: &mut Vec<u8>) -> io::Result<bool> {
         if cipher.is_empty() {
-            // It hung up without a word of TLS: a message that was cut shows as such in NBD.
+            // The client hung up without a closing message: if an NBD message was cut, that shows
+            // there.
             return Ok(false);
         }
         let mut connection = lock(&self.state);
@@ -168,7 +170,8 @@ impl Channel {
         Ok(true)
     }
 
-    /// Says good-bye, so that the client knows that nothing was cut off. One that does not listen is not waited for.
+    /// Sends the closing message, which shows the client that nothing was cut off. Does not wait
+    /// for a client that does not listen.
     pub(crate) fn close(&self, mut stream: &Stream) {
         let mut out = Vec::new();
         {
@@ -179,7 +182,7 @@ impl Channel {
         let _ = stream.set_timeouts(Some(CLOSE_MAX)).and_then(|()| stream.write_all(&out));
     }
 
-    /// Sends all of `bytes`. Only one thread may.
+    /// Sends all of `bytes`. Only one thread may call it.
     pub(crate) fn write(&self, mut stream: &Stream, bytes: &[u8]) -> io::Result<usize> {
         let mut out = std::mem::take(&mut *lock(&self.outgoing));
         out.clear();

@@ -1,11 +1,13 @@
-//! TLS: what a server shows of itself, which clients it lets in, and which export each of them may open.
+//! TLS: the certificate of the server, the clients it accepts, and the exports that each of them
+//! may open.
 //!
-//! A folder has three files in PEM, named as other NBD servers want them: `ca-cert.pem`, of those who sign certificates of
-//! clients; `server-cert.pem` and `server-key.pem`. Every client has to show a certificate. TLS 1.3, or 1.2 for clients
-//! that have nothing newer, as nbd-client; without resumption, as each connection is to be judged by what it shows. (There are
-//! no pre-shared keys: rustls has none but those of resumption.)
+//! A folder has three files in PEM, with the names that other NBD servers use: `ca-cert.pem`, of
+//! the authorities that sign certificates of clients; `server-cert.pem` and `server-key.pem`. Every
+//! client has to show a certificate. TLS 1.3, or 1.2 for clients without it, such as nbd-client.
+//! There is no resumption, as each connection is judged by its own certificate; that also excludes
+//! pre-shared keys, which rustls uses for resumption only.
 //!
-//! Files that were replaced, as certificates expire, count from the next connection on.
+//! Replaced files, as certificates expire, are used from the next connection on.
 
 mod channel;
 mod names;
@@ -29,44 +31,44 @@ pub(crate) use channel::{Channel, begin};
 pub(crate) use names::Identity;
 pub use names::{ClientName, NotAName, Rights};
 
-/// Who signs certificates of clients.
+/// The authorities that sign certificates of clients.
 const CLIENTS: &str = "ca-cert.pem";
-/// What the server shows.
+/// The certificate of the server.
 const CERTIFICATE: &str = "server-cert.pem";
-/// And what only it has.
+/// The private key of the server.
 const KEY: &str = "server-key.pem";
 
-/// Why there is no TLS.
+/// Why TLS cannot be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TlsError {
     /// A file cannot be read.
     #[error("{}: {error}", path.display())]
     File {
-        /// Which one.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
-    /// It holds something else than it must.
+    /// A file has the wrong content.
     #[error("{}: {why}", path.display())]
     Content {
-        /// Which one.
+        /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
-    /// Every user of the machine could take the key.
+    /// Every user of the machine can read the key.
     #[error("{}: every user may read it; chmod 600 it, and have a new key made", .0.display())]
     OpenKey(PathBuf),
 }
 
-/// Files for TLS were replaced, and cannot be used.
+/// The files for TLS were replaced, and the new ones cannot be used.
 #[derive(Debug, Error)]
 #[error("{0}; the files for TLS from before it was replaced are still used")]
 pub struct NotRenewed(TlsError);
 
-/// What a server needs for TLS.
+/// The TLS configuration of a server.
 #[derive(Debug)]
 pub struct Tls {
     folder: PathBuf,
@@ -74,40 +76,42 @@ pub struct Tls {
     loaded: Mutex<Loaded>,
 }
 
-/// In seconds and nanoseconds: when a file was written, renamed or given another mode.
+/// When a file was written, renamed or given another mode, in seconds and nanoseconds.
 type Changed = (i64, i64);
 
 #[derive(Clone, Debug)]
 struct Loaded {
     config: Arc<ServerConfig>,
-    /// What the server shows.
+    /// The certificate of the server.
     certificate: CertificateDer<'static>,
     /// When the files were changed.
     times: [Option<Changed>; 3],
 }
 
 impl Tls {
-    /// With the files in `folder`. Clients whose certificates are good may open what `rights` say.
+    /// Loads the files in `folder`. `rights` say which exports clients with a valid certificate may
+    /// open.
     ///
     /// # Errors
-    /// If a file is missing or wrong.
+    /// If a file is missing or not valid.
     pub fn new(folder: &Path, rights: Rights) -> Result<Tls, TlsError> {
         let loaded = Mutex::new(load(folder)?);
         Ok(Tls { folder: folder.to_owned(), rights: Mutex::new(Arc::new(rights)), loaded })
     }
 
-    /// Where its files are.
+    /// The folder of the files.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Who may open what.
+    /// Which clients may open which exports.
     pub fn rights(&self) -> Arc<Rights> {
         self.rights.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Who may open what from now on; whether that differs. Clients that are connected are judged again by
-    /// [`Server::judge_again`](crate::server::Server::judge_again).
+    /// Sets the rights; returns whether they have changed.
+    /// [`Server::judge_again`](crate::server::Server::judge_again) applies them to connected
+    /// clients.
     pub fn allow(&self, rights: Rights) -> bool {
         let mut now = self.rights.lock().unwrap_or_else(PoisonError::into_inner);
         let differs = **now != rights;
@@ -118,17 +122,18 @@ impl Tls {
     /// Reads the files again.
     ///
     /// # Errors
-    /// If one is missing or wrong: then those from before count.
+    /// If one is missing or not valid: then the old ones stay in use.
     pub fn reload(&self) -> Result<(), TlsError> {
         let loaded = load(&self.folder)?;
         *self.loaded.lock().unwrap_or_else(PoisonError::into_inner) = loaded;
         Ok(())
     }
 
-    /// Reads files that are newer.
+    /// Reads the files again if they have changed.
     ///
     /// # Errors
-    /// If they are wrong: then those from before count. These are not read again, and this is not told again, before they change.
+    /// If they are not valid: then the old ones stay in use, and the new ones are neither read nor
+    /// reported again before they change.
     pub(crate) fn renew(&self) -> Result<(), NotRenewed> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         let times = times(&self.folder);
@@ -143,14 +148,15 @@ impl Tls {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner).config.clone()
     }
 
-    /// Whether clients refuse the certificate of the server because of its age: most of them just hang up then.
+    /// Whether the certificate of the server has expired: most clients then just hang up.
     pub(crate) fn has_expired(&self) -> bool {
         self.expires().is_some_and(|end| end < SystemTime::now())
     }
 
-    /// When the certificate of the server expires, if it says so.
+    /// When the certificate of the server expires, if known.
     pub fn expires(&self) -> Option<SystemTime> {
-        // Nothing is valid so late, and the error says until when it was. (The time is looked at before who has signed.)
+        // No certificate is valid at this time, and the error contains the end of the validity. The
+        // time is checked before the signature.
         const LATE: UnixTime = UnixTime::since_unix_epoch(Duration::from_secs(u64::MAX));
         let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         let end = EndEntityCert::try_from(&loaded.certificate).ok()?;
@@ -165,8 +171,8 @@ impl Tls {
         }
     }
 
-    /// What an operator should know at the time `now`: that the certificate of the server has expired or soon will, or that
-    /// newer files cannot be used.
+    /// A warning for the operator at the time `now`: the certificate of the server has expired or
+    /// soon will, or newer files cannot be used.
     pub fn warning(&self, now: SystemTime) -> Option<String> {
         const NOTICE: Duration = Duration::from_secs(14 * DAY_S);
         const DAY_S: u64 = 86_400;
@@ -225,7 +231,7 @@ fn load(folder: &Path) -> Result<Loaded, TlsError> {
     let mut config = config.map_err(|error| wrong(&certificate)(&error))?;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
-    // (What keeps keys of TLS 1.2 from being those of another connection, too.)
+    // Prevents the use of keys of TLS 1.2 for another connection.
     config.require_ems = true;
     Ok(Loaded { config: Arc::new(config), certificate: shown[0].clone(), times })
 }
@@ -234,7 +240,7 @@ fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
     fs::read(path).map_err(|error| TlsError::File { path: path.to_owned(), error })
 }
 
-/// All certificates in a file, at least one.
+/// Reads all certificates in a file, at least one.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let pem = read(path)?;
     let found = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();

@@ -1,4 +1,4 @@
-//! Who a client is by its certificate, and which exports it may open.
+//! The identity of a client by its certificate, and the exports it may open.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,16 +9,16 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use thiserror::Error;
 use webpki::EndEntityCert;
 
-/// What a client is called.
+/// A name of a client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ClientName {
-    /// A name or address that the certificate holds as a subject alternative name.
+    /// A name or address in the subject alternative names of the certificate.
     Subject(ServerName<'static>),
     /// The SHA-256 of the certificate.
     Certificate([u8; 32]),
 }
 
-/// Text that names no client.
+/// The error of a text that is not a name of a client.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error(
     "{0:?} names no client: write a DNS name or IP address of its certificate, or sha256: and 64 digits"
@@ -46,12 +46,13 @@ impl FromStr for ClientName {
     }
 }
 
-/// Which clients may open which exports, by the names of these.
+/// Which clients may open which exports, by their names.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Rights {
-    /// Of every export. Empty: whoever has a good certificate, unless the export has clients of its own.
+    /// Clients of every export. If empty: all clients with a valid certificate, unless the export
+    /// has clients of its own.
     pub all: Vec<ClientName>,
-    /// Of one export.
+    /// Clients of single exports.
     pub of: BTreeMap<String, Vec<ClientName>>,
 }
 
@@ -65,7 +66,7 @@ impl Rights {
     }
 }
 
-/// Who has shown a certificate that was good.
+/// The identity of a client with a valid certificate.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     certificate: CertificateDer<'static>,
