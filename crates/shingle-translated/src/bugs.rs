@@ -1,4 +1,5 @@
-//! Mistakes one could make, each behind a switch of test builds: the crash tests must find every one.
+//! Seeded bugs: deliberate mistakes that only test builds can switch on. The crash tests must find
+//! each of them.
 
 shingle_engine::bugs! {
     LogBeforeData,

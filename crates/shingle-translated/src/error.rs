@@ -1,11 +1,11 @@
-//! What goes wrong: when a disk is formatted, when it is opened, and while it is used. Each displays as one line.
+//! Errors of formatting, opening and using a disk. Each displays as one line.
 
 use std::ops::Range;
 
 use shingle_zoned::ZonedError;
 use uuid::Uuid;
 
-/// Why a zoned disk was not formatted. It is as it was, unless its writes failed half-way.
+/// Why a zoned disk was not formatted. It is unchanged, unless its writes failed half-way.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatError {
@@ -14,18 +14,18 @@ pub enum FormatError {
         "{disk} has a map already (UUID {uuid}): formatting gives up all that is on the disk; ask for it by force"
     )]
     HasMap {
-        /// The disk, as it was named.
+        /// The path of the disk.
         disk: String,
-        /// Of that map, as text.
+        /// The UUID of that map.
         uuid: String,
     },
-    /// The disk belongs to a cache, whose SSD may have what it lacks.
+    /// The disk belongs to a cache, whose SSD may have dirty blocks.
     #[error(
         "{disk}: is the disk of cache {cache}, and all that it holds, and what only the SSD of that cache has, would be lost; \
          if nobody needs it, say --destroy {cache}"
     )]
     OfCache {
-        /// The disk, as it was named.
+        /// The path of the disk.
         disk: String,
         /// The cache.
         cache: Uuid,
@@ -33,20 +33,21 @@ pub enum FormatError {
     /// The disk does not belong to the cache that may be destroyed.
     #[error("{disk}: --destroy {typed} is not a cache that this disk belongs to")]
     AnotherCache {
-        /// The disk, as it was named.
+        /// The path of the disk.
         disk: String,
-        /// What was typed.
+        /// The UUID that was given.
         typed: Uuid,
     },
-    /// No such translation or parameter, or a layout that leaves the translation no room.
+    /// The translation or a parameter does not exist, or the layout leaves the translation no
+    /// space.
     #[error("{0}")]
     Translation(String),
     /// The disk has too few zones of some kind.
     #[error("{disk}: {what}")]
     NoRoom {
-        /// The disk, as it was named.
+        /// The path of the disk.
         disk: String,
-        /// What there is, and what would be needed.
+        /// What there is, and what is needed.
         what: String,
     },
     /// The disk failed.
@@ -54,33 +55,33 @@ pub enum FormatError {
     Disk(#[from] ZonedError),
 }
 
-/// Why a formatted disk was not opened.
+/// Why a formatted disk cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// There is no map on it.
+    /// There is no map.
     #[error("{disk} has no map of a translation; format it first")]
     NotFormatted {
-        /// The disk, as it was named.
+        /// The path of the disk.
         disk: String,
     },
-    /// The map was made by a program to come, or is of another disk.
+    /// The map has a later version, or is of another disk.
     #[error("{disk}: {what}")]
     Unusable {
-        /// The disk, as it was named.
+        /// The path of the disk.
         disk: String,
-        /// What does not fit.
+        /// What does not match.
         what: String,
     },
-    /// Both copies of something are bad. Nothing was changed.
+    /// Both copies of a page are damaged. Nothing was changed.
     #[error(
         "{disk}: the map is damaged: {what}; nothing was changed, and `shingle zoned check {disk}` says what can be saved, and \
          how"
     )]
     Damaged {
-        /// The disk, as it was named.
+        /// The path of the disk.
         disk: String,
-        /// Which page, in which blocks of the disk, and what is wrong with it.
+        /// The page, its blocks on the disk, and what is wrong with it.
         what: String,
     },
     /// The disk failed.
@@ -88,31 +89,31 @@ pub enum OpenError {
     Disk(#[from] ZonedError),
 }
 
-/// What kind of failure it is, for those who answer with a number.
+/// The kind of a failure, for callers that return a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LiveErrorKind {
-    /// The blocks are not on the disk: EINVAL.
+    /// The blocks are beyond the end of the disk: EINVAL.
     OutOfRange,
-    /// What these blocks held is lost, until they are written again: EIO.
+    /// The data of these blocks is lost, until they are written again: EIO.
     Lost,
-    /// There is no room for what the map would have to say: ENOSPC.
+    /// There is no space for further records of the map: ENOSPC.
     Full,
-    /// Something failed before, and could not be put right; or these blocks are not what was written last: EIO.
+    /// An earlier failure could not be repaired, or these blocks are not the last version: EIO.
     Failed,
-    /// The disk did not carry an I/O out: EIO.
+    /// The disk failed to carry out an I/O: EIO.
     Disk,
 }
 
-/// Blocks of the host with which something was to be done, and why it was not.
+/// A failed operation on blocks of the host.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}{cause}", of_blocks(range))]
 pub struct LiveError {
-    /// The host's blocks; empty where no blocks were named.
+    /// The blocks of the host; empty if the operation names none.
     pub range: Range<u64>,
-    /// What it is.
+    /// The kind.
     pub kind: LiveErrorKind,
-    /// In words: the command, the zone, the block of the disk, what the device said.
+    /// A description: the command, the zone, the block of the disk, the error of the device.
     pub cause: String,
 }
 

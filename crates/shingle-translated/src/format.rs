@@ -1,4 +1,4 @@
-//! Making a map on a disk.
+//! Formats a disk: makes a map on it.
 
 use shingle_core::params::Params;
 use shingle_core::units::Zone;
@@ -10,63 +10,67 @@ use crate::bugs::Seeded;
 use crate::error::{FormatError, OpenError};
 use crate::saved::{Areas, Record, Saver, Superblock, records_of_length, superblocks};
 
-/// What is to be made of a zoned disk.
+/// The parameters of a format.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Format {
-    /// Name of the translation.
+    /// The name of the translation.
     pub translation: String,
-    /// Its parameters that are set, by name.
+    /// The parameters that are set, by name.
     pub params: Vec<(String, String)>,
-    /// Blocks of the buffer; if none are named, all of the conventional zones that the map leaves.
+    /// The size of the buffer in blocks; by default all of the conventional zones that the map
+    /// leaves.
     pub buffer_blocks: Option<u64>,
-    /// Sequential zones kept from the translation, to rewrite zones into and in the place of those that fail; if none
-    /// are named, 2 and one of a thousand, and 2 more on a disk with a limit on active zones.
+    /// Sequential zones kept from the translation, to rewrite zones into and to replace zones that
+    /// fail. By default 2 and one of a thousand, and 2 more on a disk with a limit on active zones.
     pub spare_zones: Option<u32>,
-    /// Of the map; if none is named, a new one.
+    /// The UUID of the map; by default a new one.
     pub uuid: Option<[u8; 16]>,
-    /// Also if there is a map already.
+    /// Format even if there is a map.
     pub force: bool,
-    /// Also if that map says that the disk belongs to this cache. It need not be forced then.
+    /// Format even if the existing map says that the disk belongs to this cache. [`Format::force`]
+    /// is not needed then.
     pub destroy: Option<[u8; 16]>,
 }
 
-/// What was made.
+/// The result of a format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Formatted {
-    /// Of the map.
+    /// The UUID of the map.
     pub uuid: [u8; 16],
-    /// Blocks that the host may address.
+    /// The blocks that the host may address.
     pub blocks: u64,
-    /// Of the buffer.
+    /// The size of the buffer in blocks.
     pub buffer_blocks: u64,
-    /// The translation's sequential zones.
+    /// The sequential zones of the translation.
     pub zones: u32,
-    /// Sequential zones beyond these.
+    /// The sequential zones kept as spares.
     pub spare_zones: u32,
-    /// Of the map, both copies.
+    /// The size of the map in blocks, both copies.
     pub map_blocks: u64,
-    /// How many runs of the host's blocks it can tell apart.
+    /// The highest number of runs of the host's blocks in the map.
     pub runs_max: u64,
 }
 
-/// Makes a disk a translated one. What was on it is given up. Zones are reset when they are needed, not now.
+/// Formats a disk for a translation. Its content is given up. Zones are reset when they are needed,
+/// not now.
 ///
 /// # Errors
-/// If there is a map already and [`Format::force`] is not set, if it belongs to another cache than [`Format::destroy`] or to
-/// one and that is not set, if translation and disk do not go together, or if the disk
-/// fails.
+/// If there is a map and [`Format::force`] is not set; if the disk belongs to a cache other than
+/// [`Format::destroy`]; if translation and disk do not fit together; or if the disk fails.
 pub fn format(disk: &dyn ZonedDisk, format: &Format) -> Result<Formatted, FormatError> {
     let no_room = |what: String| FormatError::NoRoom { disk: disk.name().to_owned(), what };
     let geometry = *disk.geometry();
-    // (Zones that were finished are copied before they are appended to: several in one work.)
+    // Zones that were finished are copied before they are appended to, which may be several in one
+    // operation.
     let more = if geometry.max_active == 0 { 0 } else { 2 };
-    // (Before a map is looked for: in a conventional zone that is lost nobody can tell whether there is one.)
+    // Checked before the search for a map: if a conventional zone is offline, it is unknown whether
+    // there is one.
     let (zones, spares) = usable(disk, format.spare_zones, more)?;
     refuse_another(disk, format)?;
     let conventional_blocks = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
     let logical = zones.len() as u64 - spares;
     let capacity = geometry.zone_capacity_blocks;
-    // A run for each block, at worst; a few for each zone, at least.
+    // At worst one run for each block; at least a few for each zone.
     let others = logical + 2 * records_of_length(logical * capacity) + 64;
     let areas = Areas::plan(conventional_blocks, logical * capacity + others, 4 * logical + others);
     let between = areas.between();
@@ -118,7 +122,7 @@ pub fn format(disk: &dyn ZonedDisk, format: &Format) -> Result<Formatted, Format
     };
     let uuid = superblock.uuid;
     let mut saver = Saver::new(superblock, Seeded::default());
-    // The old map goes first: half of it must never meet half of the new one.
+    // The old map is erased first: half of it must never be combined with half of the new one.
     saver.erase(disk)?;
     saver.blank_logs(disk)?;
     let named = zones.iter().take(logical as usize);
@@ -135,7 +139,8 @@ pub fn format(disk: &dyn ZonedDisk, format: &Format) -> Result<Formatted, Format
     })
 }
 
-/// Refuses a disk that has a map, whole or not, and one that belongs to a cache: what it lacks may be on the SSD of that.
+/// Refuses a disk with a map, complete or not, and one that belongs to a cache, whose SSD may have
+/// dirty blocks.
 fn refuse_another(disk: &dyn ZonedDisk, format: &Format) -> Result<(), FormatError> {
     let name = || disk.name().to_owned();
     let has = |uuid| Err(FormatError::HasMap { disk: name(), uuid });
@@ -159,7 +164,7 @@ fn refuse_another(disk: &dyn ZonedDisk, format: &Format) -> Result<(), FormatErr
     }
 }
 
-/// The sequential zones that can be used, and how many of them are spares.
+/// The usable sequential zones, and how many of them are spares.
 fn usable(
     disk: &dyn ZonedDisk,
     spares: Option<u32>,

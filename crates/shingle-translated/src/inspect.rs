@@ -1,4 +1,4 @@
-//! What stands on a disk, for those who only look.
+//! Inspects the map of a disk without changes.
 
 use serde::{Deserialize, Serialize};
 use shingle_core::units::Zone;
@@ -11,52 +11,53 @@ use crate::error::OpenError;
 use crate::live::{Found, find};
 use crate::saved::{Reading, Superblock, superblocks};
 
-/// What was found of a map. Nothing was written.
+/// The findings on a map. Nothing was written.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Inspected {
-    /// Of the map, as text.
+    /// The UUID of the map.
     pub uuid: String,
-    /// Name of the translation.
+    /// The name of the translation.
     pub translation: String,
-    /// Its parameters.
+    /// The parameters of the translation.
     pub params: Vec<(String, String)>,
-    /// Blocks that the host may address.
+    /// The blocks that the host may address.
     pub blocks: u64,
-    /// Of the buffer; 0 if the translation has none.
+    /// The size of the buffer in blocks; 0 if the translation has none.
     pub buffer_blocks: u64,
-    /// The translation's sequential zones.
+    /// The sequential zones of the translation.
     pub zones: u32,
-    /// Sequential zones beyond these.
+    /// The sequential zones kept as spares.
     pub spare_zones: u32,
-    /// Which checkpoint the map is in.
+    /// The generation of the checkpoint.
     pub generation: u64,
-    /// Times that it became durable since that checkpoint.
+    /// The number of commits since that checkpoint.
     pub commits: u64,
-    /// Whether a last commit was torn by a crash; it was never acknowledged, and is left out.
+    /// Whether a last commit was torn by a crash; it was never acknowledged, and is not used.
     pub torn_commit: bool,
     /// The two copies.
     pub copies: [Copy; 2],
-    /// Runs of the host's blocks that lie together.
+    /// The number of runs of the host's blocks that are stored together.
     pub runs: u64,
     /// Sequential zones that are read-only or offline.
     pub failed_zones: u32,
-    /// Conventional zones that are read-only or offline. No other takes their place: writes that need one are refused.
+    /// Conventional zones that are read-only or offline. There are no spares for them: writes that
+    /// need one are refused.
     pub failed_conventional_zones: Vec<u32>,
-    /// Those into which zones can still be rewritten. With none of them writes that need one are refused. None if the map
-    /// cannot be read.
+    /// Spares into which zones can still be rewritten. Without any, writes that need one are
+    /// refused. `None` if the map cannot be read.
     pub spares_left: Option<u32>,
-    /// Zones that stand further than the map says: what is behind was never acknowledged. Without those in which nothing
-    /// counts, which are to be reset.
+    /// Zones written further than the map says: that data was never acknowledged. Zones without
+    /// valid data, which are to be reset, do not count.
     pub zones_ahead: u32,
-    /// Blocks of the host that are lost, or would be found to be when the disk is opened: the first of each run, and how
-    /// many. Without those of `given_up_ranges`.
+    /// Blocks of the host that are lost, or would be found to be when the disk is opened: the first
+    /// block of each run, and the length. Without those of `given_up_ranges`.
     pub lost_ranges: Vec<(u64, u64)>,
-    /// What keeps the disk from being opened.
+    /// Why the disk cannot be opened, if so.
     pub damage: Option<String>,
-    /// What [`repair()`](crate::repair()) would give up to make it one that can be opened: the first block of each run, and how
-    /// many. None if there is no damage, or it cannot be repaired.
+    /// What [`repair()`](crate::repair()) would give up so that the disk can be opened: the first
+    /// block of each run, and the length. `None` if there is no damage, or it cannot be repaired.
     pub given_up_ranges: Option<Vec<(u64, u64)>>,
-    /// The cache that used it last, if one has said so.
+    /// The mark of the cache that used it last, if there is one.
     #[serde(skip)]
     pub mark: Option<Mark>,
 }
@@ -64,19 +65,19 @@ pub struct Inspected {
 /// One copy of the map.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Copy {
-    /// Whether its superblock can be read.
+    /// Whether its superblock is valid.
     pub superblock: bool,
-    /// Pages of checkpoint and log that the map is made of and that are bad in this copy: the other one has them. Opening
-    /// the disk writes them anew.
+    /// Pages of the checkpoint and log in use that are bad in this copy: the other one has them. Opening the disk repairs
+    /// them.
     pub bad_pages: u64,
-    /// Whether something of it is damaged. If not, what is bad is of the last commit, as a crash leaves it between the copies.
+    /// Whether a page is damaged. If not, bad pages are of the last commit, as a crash between the copies leaves them.
     pub damaged: bool,
-    /// What is wrong, the first of it.
+    /// The first problem.
     pub what: Option<String>,
 }
 
 impl Inspected {
-    /// Whether nothing is lost, and what is written finds a zone.
+    /// Whether nothing is lost, and writes find a zone.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.damage.is_none()
@@ -95,7 +96,7 @@ impl Inspected {
 /// Reads a map as [`LiveDisk::open`](crate::LiveDisk::open) would, and writes nothing.
 ///
 /// # Errors
-/// If there is no map, or it is of a version to come. A damaged one is told in [`Inspected::damage`].
+/// If there is no map, or it has a later version. Damage is reported in [`Inspected::damage`].
 pub fn inspect(disk: &dyn ZonedDisk) -> Result<Inspected, OpenError> {
     let map = inspect_map(disk)?;
     let conventional = disk.report(Zone(0), disk.geometry().conventional_zones)?;
@@ -125,15 +126,15 @@ fn inspect_map(disk: &dyn ZonedDisk) -> Result<Inspected, OpenError> {
     }
 }
 
-/// The name of the map, which [`Inspected::uuid`] tells, too. Nothing but superblocks is read.
+/// The UUID of the map, which is also in [`Inspected::uuid`]. Only superblocks are read.
 ///
 /// # Errors
-/// If there is no map, it is of a version to come, or both superblocks are bad.
+/// If there is no map, it has a later version, or both superblocks are bad.
 pub fn uuid(disk: &dyn ZonedDisk) -> Result<Uuid, OpenError> {
     Ok(Uuid::from_bytes(superblocks(disk)?.superblock.uuid))
 }
 
-/// The cache that the disk belongs to, if to one. Nothing but superblocks is read.
+/// The cache that the disk belongs to, if any. Only superblocks are read.
 ///
 /// # Errors
 /// As [`uuid()`].
@@ -142,7 +143,7 @@ pub fn cache_of(disk: &dyn ZonedDisk) -> Result<Option<Uuid>, OpenError> {
     Ok(known.mark.and_then(|mark| mark.cache(Some(known.uuid))))
 }
 
-/// What a superblock says.
+/// The contents of a superblock.
 fn about(superblock: &Superblock) -> Inspected {
     let sequential = superblock.zones - superblock.conventional_zones;
     Inspected {
@@ -159,7 +160,7 @@ fn about(superblock: &Superblock) -> Inspected {
     }
 }
 
-/// One copy: what is wrong with its superblock, and with its pages.
+/// The findings on one copy: its superblock, and its pages.
 fn copy(wrong: Option<String>, (bad_pages, first): (u64, Option<String>), damaged: bool) -> Copy {
     let superblock = wrong.is_none();
     let what = wrong.map(|what| format!("superblock: {what}")).or(first);

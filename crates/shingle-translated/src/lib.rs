@@ -1,7 +1,8 @@
 //! A translation over a real zoned disk.
 //!
-//! [`shingle_translation`] decides where blocks are; [`shingle_zoned`] has the disks. This crate carries a translation out on a
-//! disk, with a map on the disk that is consistent after any crash.
+//! [`shingle_translation`] decides where blocks are stored; [`shingle_zoned`] has the disks. This
+//! crate carries out a translation on a disk, with a map on the disk that is consistent after any
+//! crash.
 //!
 //! ```text
 //!  read ─────────────────────────┐        write, trim, flush, idle: one work at a time
@@ -12,15 +13,19 @@
 //!        saved map: superblock, checkpoint, log; everything twice
 //! ```
 //!
-//! - [`format()`] makes the map, [`LiveDisk::open`] recovers it, [`inspect()`] only looks at it, [`repair()`] repairs it.
-//! - [`LiveDisk`] is the disk as its host sees it. Failures are handled while it is in use (`live/failing.rs`).
+//! - [`format()`] makes the map, [`LiveDisk::open`] recovers it, [`inspect()`] reads it,
+//!   [`repair()`] repairs it.
+//! - [`LiveDisk`] is the disk as its host sees it. Failures are handled while it is in use
+//!   (`live/failing.rs`).
 //!
-//! With any translation a power cut loses nothing that was flushed: a zone that is rewritten moves to a spare, and the
-//! old zone is given up once a map that no longer names it is durable. Reading a block of a failed zone is an error, for
-//! exactly its blocks, until they are written again.
+//! With any translation a power cut loses nothing that was flushed: a zone that is rewritten moves
+//! to a spare, and the old zone is given up once a map that no longer refers to it is durable.
+//! Reading a block of a failed zone is an error, for exactly its blocks, until they are written
+//! again.
 //!
-//! This crate must not know whether a disk is a device or a file, who asks, or how a translation decides. Left out: the
-//! translation is not told of reads, so orders by use count writes only; works (not reads) wait while a checkpoint is written.
+//! This crate must not know whether a disk is a device or a file, who its clients are, or how a
+//! translation decides. Not supported: the translation is not told of reads, so orders by use count
+//! writes only; works (not reads) wait while a checkpoint is written.
 //!
 //! ```
 //! use shingle_core::units::Block;
@@ -46,7 +51,7 @@
 
 // Casts lose nothing: zones and places in them have 32 bits: see `Geometry::check`.
 
-// (Without the feature nobody makes mistakes.)
+// Without the feature no bug is used.
 #[cfg_attr(not(feature = "bugs"), allow(dead_code, unreachable_pub))]
 mod bugs;
 mod error;

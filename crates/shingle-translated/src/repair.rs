@@ -1,4 +1,4 @@
-//! Making a map whole again, and giving up no more than is gone.
+//! Repairs a map, and gives up no more than is lost.
 
 use shingle_zoned::ZonedDisk;
 
@@ -8,14 +8,15 @@ use crate::inspect::{Inspected, inspect};
 use crate::live::open;
 use crate::saved::Reading;
 
-/// Makes both copies of a map whole, each page of it from whichever copy has it. Where neither has a page of the checkpoint,
-/// the blocks that only it knew of are lost from now on; this is done only if `give_up` is set. Returns what was found
-/// before: [`Inspected::given_up_ranges`] says what is given up, or would be.
+/// Repairs both copies of a map, each page from the copy that has it. If neither has a page of the
+/// checkpoint, the blocks recorded only there are lost from now on; this is done only if `give_up`
+/// is set. Returns the findings from before: [`Inspected::given_up_ranges`] says what is given up,
+/// or would be.
 ///
-/// The map as it was stays where it is until the one after the next is written.
+/// The old map stays in place until the second next one is written.
 ///
 /// # Errors
-/// If there is no map, if it cannot be repaired (nothing was changed), or if the disk fails.
+/// If there is no map, if it cannot be repaired (then nothing was changed), or if the disk fails.
 pub fn repair(disk: Box<dyn ZonedDisk>, give_up: bool) -> Result<Inspected, OpenError> {
     let found = inspect(&*disk)?;
     let name = disk.name().to_owned();
@@ -31,7 +32,7 @@ pub fn repair(disk: Box<dyn ZonedDisk>, give_up: bool) -> Result<Inspected, Open
         None => live.close().err().map(|error| error.to_string()),
     };
     failed.map_or(Ok(found), |what| {
-        // (What a disk says of itself begins with its name.)
+        // The disk's own errors begin with its name.
         let what = what.strip_prefix(&format!("{name}: ")).unwrap_or(&what).to_owned();
         Err(OpenError::Unusable { disk: name, what })
     })

@@ -1,17 +1,18 @@
-//! Where the host's blocks lie: the map of readers, and what is saved.
+//! The places of the host's blocks: the map that readers use, and that is saved.
 //!
-//! The host's blocks are cut into chunks of a zone's size. A chunk has its runs in order, sixteen bytes each; what is in no
-//! run lies nowhere. Neighbours that lie together are always one run, so that whether something changed can be seen.
+//! The blocks of the host are divided into chunks of the size of a zone. A chunk has its runs in
+//! order, sixteen bytes each; blocks in no run are stored nowhere. Neighbours that are stored
+//! together always form one run, so that changes can be detected.
 
 use std::ops::Range;
 
 use shingle_core::units::Block;
 use shingle_translation::{Piece, Place};
 
-/// Blocks that lie together, in the words of a chunk.
+/// A run of blocks that are stored together, relative to a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Run {
-    /// Of the chunk.
+    /// The first block in the chunk.
     start: u32,
     count: u32,
     place: Packed,
@@ -22,7 +23,7 @@ impl Run {
         self.start + self.count
     }
 
-    /// The part of it that lies in `range`.
+    /// The part of the run in `range`.
     fn clip(self, range: &Range<u32>) -> Run {
         let (start, end) = (self.start.max(range.start), self.end().min(range.end));
         let place = self.place.after(u64::from(start - self.start));
@@ -34,7 +35,7 @@ impl Run {
     }
 }
 
-/// A place that is somewhere: the highest bit says whether it is in the buffer.
+/// A place on the disk: the highest bit says whether it is in the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Packed(u64);
 
@@ -58,7 +59,7 @@ impl Packed {
     }
 }
 
-/// See the module.
+/// The map of places; see the module.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Whereabouts {
     chunk_blocks: u64,
@@ -68,29 +69,29 @@ pub(crate) struct Whereabouts {
 }
 
 impl Whereabouts {
-    /// Nothing lies anywhere.
+    /// A map without any place.
     pub(crate) fn new(blocks: u64, chunk_blocks: u64) -> Whereabouts {
         let chunks = blocks.div_ceil(chunk_blocks) as usize;
         Whereabouts { chunk_blocks, chunks: vec![Vec::new(); chunks], blocks, runs: 0 }
     }
 
-    /// Blocks of the host.
+    /// The number of blocks of the host.
     pub(crate) fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// How many runs there are.
+    /// The number of runs.
     pub(crate) fn runs(&self) -> u64 {
         self.runs
     }
 
-    /// Bytes of memory.
+    /// The memory in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let runs: usize = self.chunks.iter().map(Vec::capacity).sum();
         (runs * size_of::<Run>() + self.chunks.capacity() * size_of::<Vec<Run>>()) as u64
     }
 
-    /// Says where blocks lie now. Whether it was otherwise.
+    /// Sets the place of blocks. Returns whether it has changed.
     pub(crate) fn set(&mut self, block: Block, piece: Piece) -> bool {
         let (mut at, end, mut place) = (block.0, block.0 + piece.count, piece.place);
         let mut changed = false;
@@ -131,7 +132,7 @@ impl Whereabouts {
         {
             with[2] = Some(run.clip(&(range.end..u32::MAX)));
         }
-        // (At most four runs come together here: those beside are looked at again.)
+        // At most four runs meet here: the neighbours are checked again.
         let (from, to) = (first.saturating_sub(1), (after + 1).min(runs.len()));
         let mut joined: [Option<Run>; 5] = [None; 5];
         let mut count = 0_usize;
@@ -154,7 +155,8 @@ impl Whereabouts {
         true
     }
 
-    /// Where a block lies, with as many of those behind it as lie together, or nowhere, `most` at most.
+    /// The place of a block, with at most `most` of the blocks behind it that are stored together,
+    /// or nowhere.
     pub(crate) fn first(&self, block: Block, most: u64) -> Piece {
         let (chunk, start) = ((block.0 / self.chunk_blocks) as usize, block.0 % self.chunk_blocks);
         let most = most.min(self.chunk_blocks - start).min(self.blocks - block.0);
@@ -171,7 +173,7 @@ impl Whereabouts {
         }
     }
 
-    /// Where blocks lie, in order; runs end with chunks.
+    /// The places of blocks, in order; runs end with chunks.
     pub(crate) fn pieces(&self, range: Range<u64>) -> impl Iterator<Item = (Block, Piece)> + '_ {
         let mut next = range.start;
         std::iter::from_fn(move || {
@@ -182,7 +184,7 @@ impl Whereabouts {
         })
     }
 
-    /// Runs of what lies behind the first blocks, in order.
+    /// The runs from block `first` on, in order.
     pub(crate) fn from(&self, first: u64) -> impl Iterator<Item = (Block, Piece)> + '_ {
         let chunk = first / self.chunk_blocks;
         let start = (first % self.chunk_blocks) as u32;
@@ -208,7 +210,7 @@ impl Whereabouts {
         })
     }
 
-    /// The first of some blocks that lies anywhere.
+    /// The first block of a range that has a place.
     pub(crate) fn first_somewhere(&self, range: Range<u64>) -> Option<u64> {
         let mut pieces = self.pieces(range);
         pieces.find(|(_, piece)| piece.place != Place::Nowhere).map(|(block, _)| block.0)
@@ -253,7 +255,7 @@ mod tests {
                 }
             }
             prop_assert_eq!(&found, &plain);
-            // The fewest runs that chunks allow.
+            // The smallest number of runs that chunks allow.
             let joins = |at: usize| {
                 !at.is_multiple_of(10) && plain[at] != Place::Nowhere && plain[at - 1].after(1) == plain[at]
             };

@@ -1,13 +1,15 @@
-//! The table of zones: which physical zone a zone of the translation is, and which are spare.
+//! The table of zones: the physical zone of each logical zone, and the spares.
 //!
-//! A translation rewrites a zone where it is: reset, then written again. Below it the zone moves instead: a reset takes a
-//! spare, and the old zone is *leaving* until a map that no longer names it is durable. So what the durable map names is
-//! never given up, whatever the translation promises by itself; and a zone that fails is replaced in the same way.
+//! A translation rewrites a zone in place: it is reset, then written again. Below it the zone moves
+//! instead: a reset takes a spare, and the old zone is *leaving* until a map that no longer refers
+//! to it is durable. So what the durable map refers to is never given up, whatever the translation
+//! itself promises. A zone that fails is replaced in the same way.
 //!
-//! A logical zone that cannot be appended to as it is, is *flawed*: the disk's write pointer is not where the map has it, or
-//! the zone failed. Some of its blocks, from the first on, can be read. Before it is appended to, these are copied to a
-//! spare. So it is with one that was *finished* because the disk has a limit on active zones (`live/active.rs`), of which
-//! all can be read; but nobody hurries to copy it.
+//! A logical zone that cannot be appended to is *flawed*: the write pointer of the disk is not
+//! where the map has it, or the zone has failed. Some of its first blocks can be read, and are
+//! copied to a spare before an append. The same is done with a zone that was *finished* because the
+//! disk has a limit on active zones (`live/active.rs`): all of it can be read, and the copy is not
+//! urgent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -20,46 +22,47 @@ use shingle_zoned::{Condition, ZoneReport};
 use crate::saved::Record;
 use crate::whereabouts::Whereabouts;
 
-/// See the module.
+/// The table of zones; see the module.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Table {
-    /// For each logical zone: the physical one.
+    /// The physical zone of each logical zone.
     pub(crate) physical: Vec<u32>,
-    /// For each logical zone: the write pointer, in blocks from its start.
+    /// The write pointer of each logical zone, in blocks from its start.
     pub(crate) pointers: Vec<u32>,
     /// Flawed logical zones, and how many of their first blocks can be read.
     pub(crate) flawed: BTreeMap<u32, u32>,
-    /// Of these, those that are neither empty nor full: to be appended to each takes a spare. (After a format of a used disk
-    /// nearly all zones are flawed, and empty.)
+    /// Flawed zones that are neither empty nor full: an append takes a spare. After a format of a
+    /// used disk nearly all zones are flawed, and empty.
     pub(crate) flawed_in_part: BTreeSet<u32>,
-    /// Logical zones that are not full and were finished, and are not flawed.
+    /// Logical zones that were finished, are not full, and are not flawed.
     pub(crate) finished: BTreeSet<u32>,
-    /// Physical zones that are open or closed, those appended to longest ago first. It counts only where there is a limit.
+    /// Physical zones that are open or closed, by the time of the last append. Used only on disks
+    /// with a limit.
     pub(crate) active: Vec<u32>,
-    /// Physical zones that are nobody's. They are reset before they are used.
+    /// Unused physical zones. They are reset before they are used.
     pub(crate) spares: BTreeSet<u32>,
-    /// Physical zones with old copies of blocks that are lost by the durable map ([`crate::lost`]): they are neither spare nor
-    /// reset. Some of them may still be those of logical zones. Failed ones are not among them.
+    /// Physical zones with old copies of lost blocks, by the durable map ([`crate::lost`]): they are neither spare nor reset.
+    /// Some of them may still be in use by logical zones. Failed zones are not among them.
     pub(crate) holding: BTreeSet<u32>,
-    /// Physical zones that only the durable map names.
+    /// Physical zones that only the durable map refers to.
     pub(crate) leaving: Vec<u32>,
-    /// Physical zones that have failed and are nobody's.
+    /// The number of unused physical zones that have failed.
     pub(crate) bad: u32,
-    /// Logical zones of which the durable map has something else.
+    /// Logical zones that differ from the durable map.
     pub(crate) unlogged: BTreeSet<u32>,
-    /// Logical zones that have moved and of which readers do not know.
+    /// Logical zones that have moved and are not yet known to readers.
     pub(crate) unpublished: Vec<u32>,
 }
 
 impl Table {
-    /// What the map says of a logical zone.
+    /// The record of a logical zone.
     pub(crate) fn record(&self, logical: u32) -> Record {
         let (physical, pointer) =
             (self.physical[logical as usize], self.pointers[logical as usize]);
         Record::Zone { logical, physical, pointer }
     }
 
-    /// The logical zone is another physical one now.
+    /// Moves a logical zone to another physical one.
     pub(crate) fn move_to(&mut self, logical: u32, physical: u32, pointer: u32) {
         let old = std::mem::replace(&mut self.physical[logical as usize], physical);
         self.leaving.push(old);
@@ -68,7 +71,8 @@ impl Table {
         self.set_pointer(logical, pointer);
     }
 
-    /// The logical zone, whose write pointer is known and stays, is flawed: its first `readable` blocks can be read.
+    /// Marks a logical zone, whose write pointer is known and stays, as flawed: its first
+    /// `readable` blocks can be read.
     pub(crate) fn is_flawed(&mut self, logical: u32, readable: u32, capacity: u64) {
         self.flawed.insert(logical, readable);
         if (1..capacity as u32).contains(&self.pointers[logical as usize]) {
@@ -76,14 +80,14 @@ impl Table {
         }
     }
 
-    /// The logical zone is neither flawed nor finished.
+    /// Marks a logical zone as neither flawed nor finished.
     pub(crate) fn is_whole(&mut self, logical: u32) {
         self.flawed.remove(&logical);
         self.flawed_in_part.remove(&logical);
         self.finished.remove(&logical);
     }
 
-    /// The physical zone is empty, full or lost.
+    /// Notes that a physical zone is not active any more: it is empty, full or lost.
     pub(crate) fn is_not_active(&mut self, physical: u32) {
         self.active.retain(|zone| *zone != physical);
     }
@@ -93,7 +97,7 @@ impl Table {
         self.unlogged.insert(logical);
     }
 
-    /// The durable map is as this table is, and by it these zones have old copies of lost blocks.
+    /// Notes that the durable map is equal to this table, and that by it these zones have old copies of lost blocks.
     pub(crate) fn committed(&mut self, with_copies: BTreeSet<u32>) {
         self.spares.extend(self.leaving.drain(..));
         let before = std::mem::take(&mut self.holding).into_iter();
@@ -102,38 +106,39 @@ impl Table {
         self.hold(with_copies);
     }
 
-    /// These zones have old copies of lost blocks, by the durable map. (One that has failed is never reset.)
+    /// Sets the zones with old copies of lost blocks, by the durable map. (Failed zones are left out: they are never reset.)
     pub(crate) fn hold(&mut self, mut with_copies: BTreeSet<u32>) {
         with_copies.retain(|zone| self.spares.remove(zone) || self.physical.contains(zone));
         self.holding = with_copies;
     }
 
-    /// Of the zones with old copies, those that are nothing else.
+    /// The zones with old copies that are in no other use.
     pub(crate) fn kept(&self) -> impl Iterator<Item = u32> + '_ {
         let is_other = |zone: &u32| self.physical.contains(zone) || self.leaving.contains(zone);
         self.holding.iter().copied().filter(move |zone| !is_other(zone))
     }
 
-    /// Bytes of memory, but for what is small.
+    /// The memory in bytes, without small parts.
     pub(crate) fn memory_bytes(&self) -> u64 {
         4 * (self.physical.capacity() + self.pointers.capacity()) as u64
     }
 }
 
-/// What a disk is, held against its map.
+/// A disk compared with its map.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Survey {
     pub(crate) table: Table,
-    /// Blocks of the host that the map has where the disk has nothing.
+    /// Blocks of the host that are in the map, but not on the disk.
     pub(crate) lost: Ranges,
-    /// Zones that stand further than the map has them, without those in which nothing counts.
+    /// Zones written further than the map says, without those that have no valid data.
     pub(crate) ahead: u32,
-    /// Sequential zones that are read-only or offline, whoever names them.
+    /// Sequential zones that are read-only or offline, in use or not.
     pub(crate) failed: u32,
 }
 
-/// Holds a map, which has `zones` as physical zones and write pointers, against the zones of the disk. Buffer blocks begin
-/// at block `buffer_first` of the disk. `finishes`: the disk has a limit on active zones.
+/// Compares a map, with `zones` as physical zones and write pointers, with the zones of the disk.
+/// The buffer begins at block `buffer_first` of the disk. `finishes`: the disk has a limit on
+/// active zones.
 pub(crate) fn survey(
     whereabouts: &Whereabouts,
     zones: &[(u32, u32)],
@@ -152,7 +157,7 @@ pub(crate) fn survey(
         named[physical as usize] = true;
         table.physical.push(physical);
         table.pointers.push(pointer);
-        // Nothing in it counts: it is empty, once it is reset.
+        // Nothing in it is valid: it is empty, once it is reset.
         let pointer = if end > 0 { pointer } else { 0 };
         if table.pointers[logical as usize] != pointer {
             table.set_pointer(logical, pointer);
@@ -201,7 +206,7 @@ pub(crate) fn survey(
     Survey { table, lost, ahead, failed }
 }
 
-/// Of each logical zone: where the last of the host's blocks in it ends; 0 if there are none.
+/// The end of the last block of the host in each logical zone; 0 if there is none.
 pub(crate) fn ends(whereabouts: &Whereabouts, zones: usize, capacity: u64) -> Vec<u32> {
     let mut ends = vec![0; zones];
     for (_, piece) in whereabouts.all() {
@@ -215,8 +220,8 @@ pub(crate) fn ends(whereabouts: &Whereabouts, zones: usize, capacity: u64) -> Ve
     ends
 }
 
-/// `count` places of sequential zones from `at` on, zone by zone: which one, where in it they begin, and which of the places
-/// these are.
+/// Splits `count` blocks from `at` on at borders of sequential zones: the zone, the offset in it,
+/// and which of the blocks these are.
 pub(crate) fn in_zones(
     at: u64,
     count: u64,
@@ -231,7 +236,7 @@ pub(crate) fn in_zones(
     })
 }
 
-/// The parts of a piece that the disk does not have: from where on, and how many.
+/// The parts of a piece that the disk does not have: the offset, and the number of blocks.
 fn missing(
     piece: Piece,
     capacity: u64,
@@ -265,7 +270,7 @@ mod tests {
 
     const CAPACITY: u64 = 10;
 
-    /// However long a run is, it is looked at zone by zone: disks have billions of blocks.
+    /// A run of any length is processed zone by zone: disks have billions of blocks.
     #[test]
     fn places_are_taken_zone_by_zone() {
         let parts = |at, count| in_zones(at, count, CAPACITY).collect::<Vec<_>>();
@@ -311,7 +316,7 @@ mod tests {
         }
     }
 
-    /// What is found, which zones are flawed, and what is lost.
+    /// The survey, the flawed zones, and the lost ranges.
     type Looked = (Survey, Vec<(u32, u32)>, Vec<(u64, u64)>);
 
     fn look(recovered: &Recovered, disk: &[ZoneReport]) -> Looked {
@@ -329,7 +334,7 @@ mod tests {
         let runs = [native(0, 0), native(1, 10), native(2, 20), native(3, 30), native(4, 40)];
         let (recovered, mut disk) = (map(&runs), disk());
         let (survey, flawed, lost) = look(&recovered, &disk);
-        // Nothing lies in the last one: it is to be reset, and no more.
+        // The last one has no data: it is only to be reset.
         assert_eq!((flawed, lost), (vec![(5, 0)], vec![]));
         assert_eq!(survey.table.pointers, [4, 4, 4, 4, 4, 0]);
         assert_eq!(survey.table.unlogged, BTreeSet::from([5]));
@@ -342,10 +347,10 @@ mod tests {
         disk[9] = zone(9, Condition::Offline, None);
         let (survey, flawed, lost) = look(&recovered, &disk);
         assert_eq!(flawed, [(0, 4), (1, 1), (2, 4), (3, 0), (4, 4), (5, 0)]);
-        // (Zone 5 is empty.)
+        // Zone 5 is empty.
         assert_eq!(survey.table.flawed_in_part, BTreeSet::from([0, 1, 2, 3, 4]));
         assert_eq!(lost, [(11, 14), (30, 34)]);
-        // (Not zone 7, which is to be reset whatever is in it.)
+        // Zone 7 does not count, as it is to be reset whatever is in it.
         assert_eq!((survey.ahead, survey.failed, survey.table.bad), (2, 3, 1));
         assert_eq!(survey.table.spares, BTreeSet::from([8, 10]));
     }
@@ -377,20 +382,20 @@ mod tests {
         disk[2].write_pointer = Some(CAPACITY);
         disk[3].write_pointer = Some(3);
         disk[0] = zone(0, Condition::Offline, None);
-        // Buffer block 7 is the first of zone 1.
+        // Buffer block 7 is the first block of zone 1.
         let mut recovered =
             map(&[(3, 5, Place::Native(8)), (20, 4, Place::Buffer(5)), (30, 2, Place::Native(2))]);
         recovered.zones[0].1 = 10;
         recovered.zones[1].1 = 5;
         let (_, flawed, lost) = look(&recovered, &disk);
         assert_eq!(flawed.first(), Some(&(1, 3)));
-        // One that is full is not appended to.
+        // A full zone is not appended to.
         disk[2].write_pointer = Some(2);
         let table = look(&recovered, &disk).0.table;
         assert_eq!(table.flawed.get(&0), Some(&2));
         assert_eq!(table.flawed_in_part.first(), Some(&1));
         disk[2].write_pointer = Some(CAPACITY);
-        // (Blocks 3 and 4 lie in the zone before, 5 to 7 in the one that ends at its third block.)
+        // Blocks 3 and 4 are in the zone before, 5 to 7 in the one that ends at its third block.
         assert_eq!(lost, [(20, 22)]);
         disk[3].write_pointer = Some(1);
         assert_eq!(look(&recovered, &disk).2, [(6, 8), (20, 22)]);

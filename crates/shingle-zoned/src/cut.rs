@@ -1,4 +1,4 @@
-//! What a power cut leaves of a zone that was written and not flushed.
+//! The state of a zone after a power cut that came after unflushed writes.
 
 use shingle_core::units::BLOCK_BYTES;
 
@@ -6,9 +6,10 @@ use crate::geometry::Geometry;
 use crate::zone::Condition;
 use crate::zones::ZoneState;
 
-/// A zone after a power cut, that was `flushed` at the last flush and is `last` now, not reset in between. The write
-/// pointer is anywhere between the two, at a physical block; `below(n)` draws a number below `n`. A zone that was
-/// finished may be so or not.
+/// The state after a power cut of a zone that was in state `flushed` at the last flush and is in
+/// state `last` now, without a reset in between. The write pointer is anywhere between the two, at
+/// a physical block; `below(n)` draws a number below `n`. A zone that was finished may be finished
+/// or not.
 pub fn after_power_cut(
     flushed: ZoneState,
     last: ZoneState,
@@ -23,7 +24,7 @@ pub fn after_power_cut(
     let (per_block, units) = (BLOCK_BYTES / unit, |state: ZoneState| {
         (u64::from(state.written) * BLOCK_BYTES + u64::from(state.torn_bytes)) / unit
     });
-    // (A torn block that was finished is written no more.)
+    // A torn block in a finished zone is not written any more.
     let (low, high) = (units(flushed), units(last).max(units(flushed)));
     let finished = last.condition == Condition::Full && last.written < last.pointer;
     let drawn = low + below(high - low + 1 + u64::from(finished));
@@ -43,7 +44,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// All that may be left.
+    /// All states that a power cut may leave.
     fn cuts(
         flushed: ZoneState,
         last: ZoneState,

@@ -1,4 +1,4 @@
-//! The seam: a zoned disk, whatever it is made of.
+//! The trait of zoned disks.
 
 use shingle_core::units::{Block, Zone};
 use shingle_engine::Buffer;
@@ -7,60 +7,66 @@ use crate::error::{Operation, ZonedError};
 use crate::geometry::Geometry;
 use crate::zone::ZoneReport;
 
-/// A zoned disk that is ours alone. Blocks have 4 KiB, and are counted from the start of the disk.
+/// A zoned disk that is locked by this process. Blocks have 4 KiB, and are counted from the start
+/// of the disk.
 ///
 /// # Order
-/// Calls block, and may come from many threads. Writes to one sequential zone go one after the other: there is never
-/// more than one under way, and the write pointer moves when one is done. Whoever writes with [`ZonedDisk::write`] has
-/// to send them in order; [`ZonedDisk::append`] says where its blocks went. Different zones do not wait for each other.
+/// Calls block, and may come from many threads. Writes to one sequential zone are serialized: at
+/// most one is in flight, and the write pointer moves when it is done. Callers of
+/// [`ZonedDisk::write`] have to send writes in order; [`ZonedDisk::append`] returns where its
+/// blocks were written. Different zones do not wait for each other.
 ///
 /// # Durable
-/// What was written or finished before a [`ZonedDisk::flush`] began survives a power cut when that has returned without
-/// error. What was not flushed may be lost: a write pointer is then anywhere between where it was at the last flush and
-/// where it was at last, and what is below it is there. A reset that was not flushed may be lost, too. When a flush fails, what it
-/// was to cover may be lost at once, and a later flush that succeeds says nothing of it: a report tells where write
-/// pointers are.
+/// Blocks written, and zones finished, before a [`ZonedDisk::flush`] began survive a power cut
+/// after the flush has succeeded. Without a flush they may be lost: a write pointer is then
+/// anywhere between its place at the last flush and its last place, and the data below it is there.
+/// An unflushed reset may be lost, too. If a flush fails, what it should cover may be lost at once,
+/// and a later flush that succeeds does not cover it: a report returns the write pointers.
 ///
 /// # Errors
-/// Each call fails with what broke a rule, which changes nothing, or with what the device says
-/// ([`crate::Reason::Device`]). A write that failed so may have been carried out in part, and moved the write pointer.
+/// Each call fails with the rule that it breaks, which changes nothing, or with the error of the
+/// device ([`crate::Reason::Device`]). A write that fails on the device may have been carried out
+/// in part, and may have moved the write pointer.
 ///
 /// # Below an asynchronous port
-/// An engine does not wait. Its port keeps a queue for each zone that is being written, hands the first of each to one
-/// of a few threads, and the next when that is done: one write a zone under way, several zones at once, reads beside
-/// them. These calls are `&self` for that. Rules are checked when a call begins, and the pointer moves when it ends,
-/// so a port over io_uring has the same two ends ([`crate::Zones::admit`], [`crate::Zones::advance`]) without threads.
+/// An engine does not wait. Its port keeps a queue for each zone that is being written, passes the
+/// first write of each queue to one of a few threads, and the next one when that is done: one write
+/// a zone in flight, several zones at once, and reads in parallel. That is why these calls take
+/// `&self`. Rules are checked at the start of a call, and the pointer moves at its end, so a port
+/// over io_uring can use both parts ([`crate::Zones::admit`], [`crate::Zones::advance`]) without
+/// threads.
 pub trait ZonedDisk: Send + Sync {
-    /// As it was named.
+    /// The path by which it was opened.
     fn name(&self) -> &str;
 
-    /// What it is like.
+    /// The sizes, kinds and limits of its zones.
     fn geometry(&self) -> &Geometry;
 
-    /// Whether it is a file without a name: what it holds goes when nobody has it open any more.
+    /// Whether it is a deleted file: its content is lost when the last process closes it.
     fn is_deleted(&self) -> bool {
         false
     }
 
-    /// What zones are like now, from `first` on, `count` of them or as many as there are.
+    /// Reports the current state of `count` zones from `first` on, or as many as there are.
     ///
     /// # Errors
     /// If the disk ends before `first`, or the device fails.
     fn report(&self, first: Zone, count: u32) -> Result<Vec<ZoneReport>, ZonedError>;
 
-    /// Reads blocks from `block` on. They may lie in several zones.
+    /// Reads blocks, from `block` on. They may be in several zones.
     ///
     /// # Errors
     /// See above.
     fn read(&self, block: Block, buffers: &mut [Buffer]) -> Result<(), ZonedError>;
 
-    /// Writes blocks from `block` on: at the write pointer of a zone, or anywhere in conventional zones.
+    /// Writes blocks, from `block` on: at the write pointer of a zone, or anywhere in conventional
+    /// zones.
     ///
     /// # Errors
     /// See above.
     fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), ZonedError>;
 
-    /// Writes blocks at the write pointer of a zone, and returns where that was.
+    /// Writes blocks at the write pointer of a zone, and returns the first block.
     ///
     /// # Errors
     /// See above.
@@ -104,23 +110,23 @@ pub trait ZonedDisk: Send + Sync {
         self.command(ZoneCommand::Reset, zone)
     }
 
-    /// Makes durable what was written.
+    /// Makes everything durable that was written.
     ///
     /// # Errors
     /// If the device fails: see above.
     fn flush(&self) -> Result<(), ZonedError>;
 }
 
-/// A command on a zone. It moves no data.
+/// A command on a zone, which transfers no data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ZoneCommand {
     /// The zone stays open until it is closed, full or reset.
     Open,
-    /// It is no longer open.
+    /// Close the zone.
     Close,
-    /// The write pointer moves to the end. What was not written may read as anything.
+    /// Move the write pointer to the end. Unwritten blocks may read as anything.
     Finish,
-    /// The write pointer moves back to the start. What was in the zone is lost.
+    /// Move the write pointer to the start. The content of the zone is lost.
     Reset,
 }
 
@@ -135,7 +141,7 @@ impl From<ZoneCommand> for Operation {
     }
 }
 
-/// What a call asks for, for its error.
+/// The parameters of a call, for its errors.
 #[derive(Clone, Copy)]
 pub(crate) struct Call {
     pub(crate) operation: Operation,
@@ -145,23 +151,23 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// One that moves blocks.
+    /// A call that transfers blocks.
     pub(crate) fn at(operation: Operation, block: Block, blocks: usize) -> Call {
         Call { operation, block, blocks: blocks as u64, zone: None }
     }
 
-    /// One that names a zone, or none.
+    /// A call on a zone, or on the disk.
     pub(crate) fn of(operation: Operation, zone: Option<Zone>, geometry: &Geometry) -> Call {
         let block = zone.map_or(Block(0), |zone| geometry.first(zone));
         Call { operation, block, blocks: 0, zone }
     }
 
-    /// It broke a rule.
+    /// The error of a broken rule.
     pub(crate) fn refused(self, device: &str, refused: crate::Refused) -> ZonedError {
         self.error(device, refused.zone, refused.reason)
     }
 
-    /// The device failed.
+    /// The error of the device.
     pub(crate) fn failed(
         self,
         device: &str,

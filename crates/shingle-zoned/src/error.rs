@@ -1,4 +1,4 @@
-//! What went wrong: on which device, with what command, in which zone, at which block, and why.
+//! Errors of zoned disks: the device, the command, the zone, the block, and the reason.
 
 use std::fmt;
 use std::io;
@@ -8,16 +8,16 @@ use shingle_core::size::show_blocks;
 use shingle_core::units::{Block, Zone};
 use shingle_device::cause;
 
-/// What is asked of a disk.
+/// A command of a zoned disk.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Operation {
-    /// What zones are like.
+    /// Report the state of zones.
     Report,
     /// Read blocks.
     Read,
     /// Write blocks.
     Write,
-    /// Write blocks at the write pointer, wherever it is.
+    /// Write blocks at the write pointer of a zone.
     Append,
     /// Open a zone.
     Open,
@@ -27,12 +27,12 @@ pub enum Operation {
     Finish,
     /// Reset a zone.
     Reset,
-    /// Make durable what was written.
+    /// Make everything durable that was written.
     Flush,
 }
 
 impl Operation {
-    /// In a few words.
+    /// A short description.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -49,55 +49,57 @@ impl Operation {
     }
 }
 
-/// Why a disk did not do what it was asked to. All but the last are rules of zones (ZBC), and then nothing has changed.
+/// Why a command failed. All reasons except the last are rules of zones (ZBC); then nothing has
+/// changed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Reason {
-    /// A write begins at the write pointer (ZBC: unaligned write command).
+    /// A write must begin at the write pointer (ZBC: unaligned write command).
     NotAtPointer {
-        /// Where that is.
+        /// The write pointer.
         pointer: Block,
     },
-    /// The write pointer stands inside a block of 4 KiB, where a power cut has torn a write.
+    /// The write pointer is inside a block of 4 KiB, where a power cut has torn a write.
     Torn {
-        /// The block.
+        /// That block.
         pointer: Block,
     },
-    /// A write ends where the zone, or its capacity, does; or, begun in a conventional zone, where the last of
-    /// these does (ZBC: write boundary violation).
+    /// A write must not cross the end of its zone, or of its capacity, or, in conventional zones,
+    /// the end of the last one (ZBC: write boundary violation).
     Boundary {
-        /// Where that is.
+        /// That end.
         end: Block,
     },
-    /// A full zone takes no write (ZBC: invalid field in CDB).
+    /// A full zone cannot be written (ZBC: invalid field in CDB).
     Full,
-    /// As many zones are open by command as can be (ZBC: insufficient zone resources).
+    /// The limit of explicitly open zones is reached (ZBC: insufficient zone resources).
     TooManyOpen {
-        /// How many.
+        /// The limit.
         max: u32,
     },
-    /// As many zones are open or closed as can be.
+    /// The limit of active zones, open or closed, is reached.
     TooManyActive {
-        /// How many.
+        /// The limit.
         max: u32,
     },
-    /// A conventional zone has no write pointer to append at or to move (ZBC: invalid field in CDB).
+    /// A conventional zone has no write pointer (ZBC: invalid field in CDB).
     Conventional,
-    /// A read ends at the write pointer, where the disk reads no zeros beyond (ZBC: attempt to read invalid data).
+    /// A read must end at the write pointer, if the disk reads no zeros beyond it (ZBC: attempt to
+    /// read invalid data).
     ReadBeyond {
-        /// Where that is.
+        /// The write pointer.
         pointer: Block,
     },
-    /// The zone can only be read.
+    /// The zone is read-only.
     ReadOnly,
-    /// The zone is lost.
+    /// The zone is offline: its data is lost.
     Offline,
-    /// The disk ends before.
+    /// The range is beyond the end of the disk.
     OutOfRange {
-        /// Blocks of the disk.
+        /// The size of the disk in blocks.
         blocks: u64,
     },
-    /// The device failed. A write that did may have moved the write pointer: a report tells.
+    /// The device failed. A failed write may have moved the write pointer: a report returns it.
     Device(io::Error),
 }
 
@@ -151,20 +153,20 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A command that a disk did not carry out. Displays as one line.
+/// A command that failed. Displays as one line.
 #[derive(Debug)]
 pub struct ZonedError {
-    /// The disk, as it was named.
+    /// The path of the disk.
     pub device: String,
-    /// What was asked of it.
+    /// The command.
     pub operation: Operation,
-    /// The zone, where the command or the reason concerns one.
+    /// The zone, if the command or the reason is about one.
     pub zone: Option<Zone>,
-    /// The first block; of what names a zone only, the first of that.
+    /// The first block; for a command on a zone, the first block of the zone.
     pub block: Block,
-    /// How many; 0 for what moves none.
+    /// The number of blocks; 0 for commands that transfer none.
     pub blocks: u64,
-    /// Why not.
+    /// The reason.
     pub reason: Reason,
 }
 
@@ -192,7 +194,7 @@ impl std::error::Error for ZonedError {
 }
 
 impl ZonedError {
-    /// What the system says, where the device failed.
+    /// The error number of the system, if the device failed.
     #[must_use]
     pub fn errno(&self) -> Option<i32> {
         match &self.reason {
@@ -201,7 +203,7 @@ impl ZonedError {
         }
     }
 
-    /// Whether the device may have said so of blocks whose data it cannot make out, and not of itself.
+    /// Whether the error may be about unreadable blocks rather than the device as a whole.
     #[must_use]
     pub fn may_be_the_medium(&self) -> bool {
         let errno = self.errno().map(Errno::from_raw_os_error);
@@ -212,9 +214,9 @@ impl ZonedError {
 /// A rule that a command would break.
 #[derive(Debug)]
 pub struct Refused {
-    /// In which zone, if in one.
+    /// The zone, if the rule is about one.
     pub zone: Option<Zone>,
-    /// Which.
+    /// The rule.
     pub reason: Reason,
 }
 

@@ -1,4 +1,4 @@
-//! What goes wrong with a disk in memory, and when: drawn by a seed, or said by a test.
+//! Faults of a disk in memory, drawn by a seed or given by a test.
 
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
@@ -6,70 +6,71 @@ use shingle_core::units::Zone;
 
 use crate::geometry::Geometry;
 
-/// Something that goes wrong. Calls of a disk are counted from 0, those that are refused too.
+/// A fault. Calls of a disk are counted from 0, including refused ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// The power goes in the middle of this call. What was not flushed is lost in part.
+    /// The power is cut during this call. Unflushed data is lost in part.
     PowerCut {
-        /// Which call.
+        /// The call.
         call: u64,
     },
-    /// The host is killed in the middle of this call, and the disk goes on.
+    /// The host is killed during this call, and the disk continues.
     Kill {
-        /// Which call.
+        /// The call.
         call: u64,
-        /// So many calls of the next host later what was asked for is carried out, if the zone is still as it was. At
-        /// 0 it is before the first of them.
+        /// The command is carried out this number of calls of the next host later, if the zone has
+        /// not changed; at 0 before the first of them.
         lands_after: u64,
     },
     /// This call fails. A write may be carried out in part.
     Error {
-        /// Which call.
+        /// The call.
         call: u64,
-        /// And so does every later one of the kind, in that zone.
+        /// All later calls of the same kind in the same zone fail, too.
         for_ever: bool,
     },
-    /// The first flush from this call on fails, and what it was to make durable is lost in part.
+    /// The first flush from this call on fails, and what it should cover is lost in part.
     FlushForgets {
-        /// Which call.
+        /// The call.
         call: u64,
     },
-    /// From this call on a zone can only be read.
+    /// From this call on a zone is read-only.
     ReadOnly {
-        /// Which call.
+        /// The call.
         call: u64,
-        /// Which zone.
+        /// The zone.
         zone: Zone,
     },
-    /// From this call on a zone is lost.
+    /// From this call on a zone is offline.
     Offline {
-        /// Which call.
+        /// The call.
         call: u64,
-        /// Which zone.
+        /// The zone.
         zone: Zone,
     },
 }
 
-/// What goes wrong with a disk in memory.
+/// The faults of a disk in memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Faults {
-    /// Draws what is left open here: where pointers are after a power cut, how much of a write was done.
+    /// The seed for everything that is open: pointers after a power cut, how much of a write was
+    /// done.
     pub seed: u64,
-    /// What goes wrong.
+    /// The faults.
     pub faults: Vec<Fault>,
     /// Whether a reset that was not flushed may be lost in a power cut.
     pub lost_resets: bool,
 }
 
 impl Faults {
-    /// Nothing goes wrong.
+    /// No faults.
     #[must_use]
     pub fn none() -> Faults {
         Faults { seed: 0, faults: Vec::new(), lost_resets: true }
     }
 
-    /// Faults of a run of about so many calls: an end of the host, by power cut or kill, and in half of the runs up to
-    /// three other faults before.
+    /// Draws the faults of a run of about `calls` calls: one end of the host, by power cut or kill,
+    /// and in half of the runs up to three other faults before it.
     #[must_use]
     pub fn draw(seed: u64, calls: u64, geometry: &Geometry) -> Faults {
         let mut draw = Draw::new(seed);
@@ -94,7 +95,7 @@ impl Faults {
     }
 }
 
-/// Numbers by a seed.
+/// Random numbers of a seed.
 #[derive(Clone, Debug)]
 pub(crate) struct Draw(SplitMix64);
 

@@ -1,53 +1,55 @@
-//! What a zoned disk is like: sizes, kinds and limits of its zones.
+//! The geometry of a zoned disk: sizes, kinds and limits of its zones.
 
 use shingle_core::units::{BLOCK_BYTES, Block, DISK_BYTES_MAX, SECTOR_BYTES, Zone};
 
-/// Zones of a disk at most: eighty times those of the largest disk there is.
+/// The highest number of zones: eighty times those of the largest disk today.
 const ZONES_MAX: u32 = 1 << 23;
 
-/// What is read where nothing was written (ZBC: URSWRZ).
+/// The result of a read beyond the write pointer (ZBC: URSWRZ).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReadsBeyond {
     /// Zeros (URSWRZ is 1).
     Zeros,
-    /// Nothing: the read is refused (URSWRZ is 0).
+    /// An error (URSWRZ is 0).
     Refused,
-    /// The disk does not say. The kernel tells nobody.
+    /// Unknown: the kernel does not report it.
     Unknown,
 }
 
-/// A zoned disk. All zones have the same size and follow each other.
+/// The geometry of a zoned disk. All zones have the same size and are contiguous.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
-    /// Zones.
+    /// The number of zones.
     pub zones: u32,
-    /// Of these, how many from the first on are conventional: written anywhere, without write pointer. A disk
-    /// may have further ones behind them: what a report says counts.
+    /// The number of conventional zones at the start of the disk: they can be written anywhere and
+    /// have no write pointer. There may be others further on: the report decides.
     pub conventional_zones: u32,
-    /// Blocks of 4 KiB from the start of a zone to the start of the next.
+    /// The blocks from the start of a zone to the start of the next one.
     pub zone_blocks: u64,
-    /// Blocks of a sequential zone that can be written, from its first on. All of them on SMR disks.
+    /// The blocks of a sequential zone that can be written, from its first one on. On SMR disks all
+    /// of them.
     pub zone_capacity_blocks: u64,
-    /// The unit of addresses.
+    /// The unit of addresses in bytes.
     pub logical_block_bytes: u32,
-    /// What a write may be torn at, at most a block of 4 KiB.
+    /// The unit in bytes at which a write may be torn, at most a block of 4 KiB.
     pub physical_block_bytes: u32,
-    /// How many zones can be open at a time; 0 where there is no limit.
+    /// The highest number of open zones; 0 if there is no limit.
     pub max_open: u32,
-    /// How many zones can be open or closed at a time; 0 where there is no limit, as on SMR disks.
+    /// The highest number of open or closed zones; 0 if there is no limit, as on SMR disks.
     pub max_active: u32,
-    /// What is read where nothing was written.
+    /// The result of a read beyond the write pointer.
     pub reads_beyond: ReadsBeyond,
 }
 
-/// No disk is like this.
+/// The error of an impossible geometry.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct GeometryError(String);
 
 impl Geometry {
-    /// A disk of so many zones of so many blocks, none of them conventional, otherwise as SMR disks are: 128 open
-    /// at a time, any number active, physical blocks of 4096 bytes; zeros where nothing was written.
+    /// A disk of `zones` zones of `zone_blocks` blocks, none of them conventional, otherwise like
+    /// SMR disks: at most 128 open zones, any number active, physical blocks of 4096 bytes, zeros
+    /// beyond write pointers.
     #[must_use]
     pub fn new(zones: u32, zone_blocks: u64) -> Geometry {
         Geometry {
@@ -63,10 +65,10 @@ impl Geometry {
         }
     }
 
-    /// Whether there can be such a disk.
+    /// Checks that the geometry is possible.
     ///
     /// # Errors
-    /// What cannot be, and what can.
+    /// What is wrong, and what is possible.
     pub fn check(&self) -> Result<(), GeometryError> {
         let wrong = |text: String| Err(GeometryError(text));
         if !(1..=ZONES_MAX).contains(&self.zones) {
@@ -110,20 +112,20 @@ impl Geometry {
         Ok(())
     }
 
-    /// Blocks of the disk.
+    /// The size of the disk in blocks.
     #[must_use]
     pub fn blocks(&self) -> u64 {
         self.zone_blocks * u64::from(self.zones)
     }
 
-    /// The zone of a block, and how far into it the block lies; none beyond the last zone.
+    /// The zone of a block, and the offset of the block in it; `None` beyond the last zone.
     #[must_use]
     pub fn place(&self, block: Block) -> Option<(Zone, u64)> {
         let zone = u32::try_from(block.0 / self.zone_blocks).ok()?;
         (zone < self.zones).then_some((Zone(zone), block.0 % self.zone_blocks))
     }
 
-    /// Whether a zone is one of the conventional zones that the disk begins with, in whatever condition it is.
+    /// Whether a zone is one of the conventional zones at the start of the disk, in any condition.
     #[must_use]
     pub fn is_conventional(&self, zone: Zone) -> bool {
         zone.0 < self.conventional_zones

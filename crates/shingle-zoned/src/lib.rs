@@ -9,13 +9,15 @@
 //!                        file's head       kernel
 //! ```
 //!
-//! - [`Zones`] is the state machine of zones: what is refused, which zones are open, where write pointers are.
-//! - [`create`] makes a file that is a zoned disk, [`open`] opens it, or a block device; [`open_read_only`] only looks.
-//! - [`MemoryDisk`] loses its power, or its host, where [`Faults`] say so.
+//! - [`Zones`] is the state machine of zones: which commands are refused, which zones are open,
+//!   where write pointers are.
+//! - [`create`] creates a file that is a zoned disk; [`open`] opens such a file or a block device;
+//!   [`open_read_only`] opens it for inspection.
+//! - [`MemoryDisk`] loses its power, or its host, as [`Faults`] say.
 //!
-//! It opens files and devices with `shingle-device`, but is a crate of its own: the
-//! rules and the disk in memory are used by tests of all code that writes to zones, which need no io_uring. This crate must not
-//! know what is written where.
+//! It opens files and devices with `shingle-device`, but is a crate of its own: tests of all code
+//! that writes to zones use the rules and the disk in memory, and need no io_uring. This crate must
+//! not know what is written where.
 //!
 //! ```
 //! use shingle_core::units::{Block, Zone};

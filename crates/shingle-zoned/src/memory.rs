@@ -1,5 +1,5 @@
-//! A zoned disk in memory, with a write cache that a power cut empties and faults by seed: for tests that want
-//! thousands of crashes a second. It obeys the same rules as the disk in a file ([`crate::Zones`]).
+//! A zoned disk in memory, with a volatile write cache and faults by seed, for tests with thousands
+//! of crashes a second. It obeys the same rules as the disk in a file ([`crate::Zones`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -18,10 +18,10 @@ use crate::zone::{Condition, ZoneReport};
 use crate::zones::{ZoneState, Zones};
 
 type Page = [u8; BLOCK_BYTES as usize];
-/// A block; none where nothing was ever written.
+/// A block; `None` if it was never written.
 type Data = Option<Arc<Page>>;
 
-/// See the module.
+/// A zoned disk in memory; see the module.
 #[derive(Debug)]
 pub struct MemoryDisk {
     geometry: Geometry,
@@ -32,32 +32,33 @@ pub struct MemoryDisk {
 struct Inside {
     zones: Zones,
     contents: Vec<Content>,
-    /// Zones with something that is not flushed.
+    /// Zones with unflushed changes.
     unflushed: BTreeSet<Zone>,
     calls: u64,
     faults: Faults,
     draw: Draw,
-    /// The host is gone: nothing is carried out.
+    /// The host is gone: no command is carried out.
     off: bool,
-    /// What a killed host had asked for, and the call before which it is carried out.
+    /// The last command of a killed host, and the call before which it is carried out.
     late: Option<(u64, Command)>,
-    /// What fails for ever.
+    /// Commands that fail from now on.
     failing: Vec<(Operation, Option<Zone>)>,
 }
 
-/// What is in a zone.
+/// The content of a zone.
 #[derive(Clone, Debug)]
 struct Content {
     blocks: Vec<Data>,
-    /// At the last flush.
+    /// The state at the last flush.
     flushed: ZoneState,
-    /// Of a sequential zone: as it was before each reset since then.
+    /// The state and content of a sequential zone before each reset since then.
     before_resets: Vec<(ZoneState, Vec<Data>)>,
-    /// Of a conventional zone: what stood in each block that was written since then, the oldest first.
+    /// The versions of each block of a conventional zone that was written since then, the oldest
+    /// first.
     older: BTreeMap<u64, Vec<Data>>,
 }
 
-/// What a host asks for.
+/// A command of the host.
 #[derive(Clone, Debug)]
 enum Command {
     Report,
@@ -87,7 +88,7 @@ impl Command {
     }
 }
 
-/// What becomes of a call.
+/// The outcome of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Done,
@@ -98,10 +99,10 @@ enum Fate {
 }
 
 impl MemoryDisk {
-    /// A new disk, with what will go wrong with it.
+    /// A new disk, with its faults.
     ///
     /// # Panics
-    /// If there can be no such disk: [`Geometry::check`].
+    /// If the geometry is not possible: [`Geometry::check`].
     #[must_use]
     pub fn new(geometry: Geometry, faults: Faults) -> MemoryDisk {
         let zones = Zones::new(geometry);
@@ -131,19 +132,19 @@ impl MemoryDisk {
         self.inside().off
     }
 
-    /// The power goes now.
+    /// Cuts the power now.
     pub fn cut_power(&self) {
         let mut inside = self.inside();
         inside.lose_unflushed();
         inside.off = true;
     }
 
-    /// The next host begins, after a power cut or a kill.
+    /// Starts the next host, after a power cut or a kill.
     pub fn restart(&self) {
         self.inside().off = false;
     }
 
-    /// Panics if an invariant of its zones is broken.
+    /// Panics if an invariant of the zones is broken.
     pub fn validate(&self) {
         self.inside().zones.validate();
     }
@@ -225,7 +226,7 @@ impl ZonedDisk for MemoryDisk {
     }
 }
 
-/// As the kernel says of a device that failed, or that is not there.
+/// The error that the kernel returns for a device that failed or is gone.
 fn device(errno: Errno) -> Refused {
     Refused { zone: None, reason: Reason::Device(io::Error::from(errno)) }
 }
@@ -238,7 +239,7 @@ impl Inside {
         let now = self.calls;
         self.calls += 1;
         if let Some((_, late)) = self.late.take_if(|(at, _)| *at <= now) {
-            // Nobody is told whether the disk has refused it.
+            // The killed host does not learn whether the disk has refused it.
             let _ = self.apply(&late, u64::MAX);
         }
         match self.fate(now, command) {
@@ -255,7 +256,8 @@ impl Inside {
                 Err(device(Errno::IO))
             }
             Fate::PowerCut => {
-                // A flush may be done and not told, or not. Of a write more is lost with the rest.
+                // The flush may be done without an acknowledgement, or not. Of a write more is lost
+                // with the rest.
                 if !matches!(command, Command::Flush) || self.draw.below(2) == 0 {
                     let _ = self.apply(command, u64::MAX);
                 }
@@ -291,7 +293,7 @@ impl Inside {
             }
             _ => true,
         });
-        // Ends of the host come before anything else.
+        // Ends of the host have priority over other faults.
         for fault in &faults {
             match *fault {
                 Fault::PowerCut { call } if call == now => fate = Fate::PowerCut,
@@ -305,7 +307,7 @@ impl Inside {
         if fate == Fate::Done && self.failing.contains(&kind) { Fate::Failed } else { fate }
     }
 
-    /// A zone goes for good. It is not to be done again: false.
+    /// Makes a zone fail for good. Returns false, so that the fault is not applied again.
     fn fail(&mut self, zone: Zone, condition: Condition) -> bool {
         let state = self.zones.state(zone).settled();
         if state.condition != Condition::Offline {
@@ -315,7 +317,7 @@ impl Inside {
         false
     }
 
-    /// Carries a command out; of a write at most so many blocks.
+    /// Carries out a command; of a write at most `most` blocks.
     fn apply(&mut self, command: &Command, most: u64) -> Result<(), Refused> {
         match *command {
             Command::Report => Ok(()),
@@ -374,7 +376,7 @@ impl Inside {
         Ok(())
     }
 
-    /// What was not flushed is lost in part.
+    /// Loses a part of what was not flushed.
     fn lose_unflushed(&mut self) {
         let geometry = *self.zones.geometry();
         let zones = (0..geometry.zones).map(Zone);
@@ -383,7 +385,7 @@ impl Inside {
         for zone in std::mem::take(&mut self.unflushed) {
             let (content, state) = (&mut self.contents[zone.index()], &mut states[zone.index()]);
             content.lose_unflushed(&geometry, &mut self.draw);
-            // (A conventional one that has failed, too: it is written everywhere.)
+            // A conventional zone that has failed as well: it is written everywhere.
             if !geometry.is_conventional(zone) {
                 content.lose_pointer(state, &geometry, self.faults.lost_resets, &mut self.draw);
             }
@@ -393,7 +395,7 @@ impl Inside {
 }
 
 impl Content {
-    /// Of blocks that were written again and again without a flush any version may be left.
+    /// Of a block that was written several times without a flush any version may be left.
     fn lose_unflushed(&mut self, geometry: &Geometry, draw: &mut Draw) {
         for (at, mut versions) in std::mem::take(&mut self.older) {
             let block = &mut self.blocks[at as usize];
@@ -402,7 +404,7 @@ impl Content {
         }
     }
 
-    /// A sequential zone: what is behind the write pointer that is left is lost.
+    /// Loses what is behind the remaining write pointer of a sequential zone.
     fn lose_pointer(
         &mut self,
         state: &mut ZoneState,
@@ -410,7 +412,7 @@ impl Content {
         lost_resets: bool,
         draw: &mut Draw,
     ) {
-        // Between which two resets the zone is.
+        // The remaining state is between two of these resets.
         let resets = self.before_resets.len();
         let part = if lost_resets { draw.below(resets as u64 + 1) as usize } else { resets };
         let flushed = if part == 0 { self.flushed } else { ZoneState::EMPTY };

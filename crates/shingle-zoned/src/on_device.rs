@@ -1,5 +1,6 @@
-//! A zoned disk on an open file or block device: rules are checked here, one write a zone is under way at a time, and
-//! data go straight to the device. What else a device does with a command is its [`Backing`].
+//! A zoned disk on an open file or block device. Rules are checked here, at most one write a zone
+//! is in flight, and data is transferred directly. The rest is done by the [`Backing`] of the
+//! device.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,9 +16,9 @@ use crate::geometry::Geometry;
 use crate::zone::{Condition, ZoneReport};
 use crate::zones::{ZoneState, Zones, report};
 
-/// What a device does beside reading and writing.
+/// The operations of a device other than reads and writes.
 pub trait Backing: Send + Sync {
-    /// Carries a command on a zone out. It is allowed, and nobody writes to the zone meanwhile.
+    /// Carries out a command on a zone. It is allowed, and no write to the zone is in flight.
     ///
     /// # Errors
     /// If it fails.
@@ -29,42 +30,42 @@ pub trait Backing: Send + Sync {
         zone: Zone,
     ) -> io::Result<()>;
 
-    /// Makes durable what was written, and where write pointers are.
+    /// Makes written data and write pointers durable.
     ///
     /// # Errors
-    /// If that is not so.
+    /// If that fails.
     fn flush(&self, direct: &Direct, zones: &Mutex<Zones>) -> io::Result<()>;
 
-    /// What the device itself says of zones; none if it has no word of its own.
+    /// The state of zones as the device reports it; `None` if it does not report any.
     ///
     /// # Errors
-    /// If it does not say.
+    /// If the report fails.
     fn look(&self, device: &Device, first: Zone, count: u32) -> io::Result<Option<Vec<ZoneState>>>;
 
-    /// Whether it takes anything that changes it.
+    /// Checks whether the device can be changed.
     ///
     /// # Errors
-    /// If not, for good.
+    /// If it cannot, for good.
     fn changes(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Whether there are zeros on the device where nothing was written, or an error if it wants so. If not, they are
-    /// made up.
+    /// Whether the device itself returns zeros, or an error, for unwritten blocks. If not, zeros
+    /// are made up here.
     fn reads_beyond(&self) -> bool;
 }
 
-/// See the module.
+/// A zoned disk on a device; see the module.
 #[derive(Debug)]
 pub struct OnDevice<B> {
     name: String,
     geometry: Geometry,
     pub(crate) device: Device,
     pub(crate) direct: Direct,
-    /// Where on the device its first block is.
+    /// The page of the device with the first block.
     first_page: u64,
     pub(crate) zones: Mutex<Zones>,
-    /// Held while a zone is written.
+    /// Locked while a zone is written.
     turns: Vec<Mutex<()>>,
     pub(crate) backing: B,
 }
@@ -98,7 +99,7 @@ impl<B: Backing> OnDevice<B> {
         locked(&self.zones)
     }
 
-    /// Waits until nobody else writes to the zone.
+    /// Waits until no other write to the zone is in flight.
     pub(crate) fn turn(&self, zone: Zone) -> Option<MutexGuard<'_, ()>> {
         self.turns.get(zone.index()).map(locked)
     }
@@ -107,7 +108,8 @@ impl<B: Backing> OnDevice<B> {
         move |refused| call.refused(&self.name, refused)
     }
 
-    /// The device failed: what it says of the zone counts now; if it says nothing, `before` does.
+    /// Handles an error of the device: its report of the zone is used; without a report the state
+    /// is `before`.
     fn failed(&self, call: Call, zone: Zone, before: ZoneState, error: io::Error) -> ZonedError {
         let looked = self.backing.look(&self.device, zone, 1);
         let state = match looked {
@@ -115,7 +117,8 @@ impl<B: Backing> OnDevice<B> {
             Ok(None) => Some(before),
             Err(_) => None,
         };
-        // (A read moves nothing, and somebody else may write meanwhile: only what has failed for good counts.)
+        // A read moves nothing, and there may be a write in flight: only a failed condition is
+        // used.
         let counts =
             |state: &ZoneState| call.operation != Operation::Read || state.condition.has_failed();
         if let Some(state) = state.filter(counts) {
@@ -134,7 +137,7 @@ impl<B: Backing> OnDevice<B> {
         call.refused(&self.name, Refused { zone: Some(zone), reason })
     }
 
-    /// Writes while the zone is ours.
+    /// Writes while this caller has the zone.
     fn write_now(&self, call: Call, buffers: &[Buffer]) -> Result<(), ZonedError> {
         let (block, count) = (call.block, buffers.len() as u64);
         let changes = self.backing.changes();
@@ -151,7 +154,7 @@ impl<B: Backing> OnDevice<B> {
         if zones.advance(block, count) {
             return Ok(());
         }
-        // The power was cut meanwhile, which took the pointer back.
+        // The power was cut in the meantime, which moved the pointer back.
         let pointer = self.geometry.first(zone).after(u64::from(zones.state(zone).pointer));
         let reason = Reason::NotAtPointer { pointer };
         Err(self.refused(call)(Refused { zone: Some(zone), reason }))
@@ -251,8 +254,8 @@ impl<B: Backing> ZonedDisk for OnDevice<B> {
             zones.command(command, zone).map_err(self.refused(call))?;
             (before, zones.state(zone))
         };
-        // Some devices take it for an error to be asked for what is so already. (Which zone was closed for another is up
-        // to the device: what is closed here may be open there.)
+        // Some devices return an error for a command that changes nothing. Which zone was closed
+        // for another one is up to the device: a zone that is closed here may be open there.
         let closed = after.condition == Condition::Closed || command == ZoneCommand::Reset;
         if before == after && !closed {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Opening of whatever is named: a file that is a zoned disk, or a host-managed block device.
+//! Opens zoned disks: files, or host-managed block devices.
 
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
@@ -10,15 +10,16 @@ use crate::file::{self, OpenError};
 use crate::kernel;
 use crate::read_only::ReadOnlyDisk;
 
-/// Opens a zoned disk for ourselves alone: a file made by [`create`](crate::create), or a host-managed block device.
+/// Opens and locks a zoned disk: a file made by [`create`](crate::create), or a host-managed block
+/// device.
 ///
 /// # Errors
-/// If it is none, is in use, or cannot be read.
+/// If it is not a zoned disk, is in use, or cannot be read.
 pub fn open(path: &Path) -> Result<Box<dyn ZonedDisk>, OpenError> {
     open_device(Device::open(path)?)
 }
 
-/// The same, of what is open already.
+/// Opens a zoned disk on an open device.
 ///
 /// # Errors
 /// If it is no zoned disk, or cannot be read.
@@ -29,7 +30,8 @@ pub fn open_device(device: Device) -> Result<Box<dyn ZonedDisk>, OpenError> {
     })
 }
 
-/// Whether what is open is a zoned disk: a file that says so in its head, be it damaged, or a host-managed block device.
+/// Whether a device is a zoned disk: a file with the head of one, even if it is damaged, or a
+/// host-managed block device.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -43,7 +45,7 @@ pub fn is_zoned(device: &Device) -> Result<bool, OpenError> {
 /// Opens a zoned disk in a file.
 ///
 /// # Errors
-/// As [`open`], or if it is no file.
+/// As [`open`], or if it is not a file.
 pub fn open_file(path: &Path) -> Result<file::FileDisk, OpenError> {
     let device = Device::open(path)?;
     match device.is_regular() {
@@ -52,8 +54,8 @@ pub fn open_file(path: &Path) -> Result<file::FileDisk, OpenError> {
     }
 }
 
-/// Opens a zoned disk to look at what is on it: nothing is changed, and all that would change it is refused. Somebody may
-/// be using it: then nothing is sure, and a file tells how its zones were at the last flush.
+/// Opens a zoned disk for inspection: nothing is changed, and all changes are refused. If another
+/// process is using it, the result may be inconsistent; a file shows the zones of the last flush.
 ///
 /// # Errors
 /// If it is no zoned disk, or cannot be read.
@@ -71,7 +73,7 @@ pub fn open_read_only(path: &Path) -> Result<ReadOnlyDisk, OpenError> {
     Ok(ReadOnlyDisk { name: path.display().to_string(), file, first_page, is_file, zones, damaged })
 }
 
-/// Whether somebody is using it: it is locked.
+/// Whether another process has locked it.
 ///
 /// # Errors
 /// If it cannot be opened.

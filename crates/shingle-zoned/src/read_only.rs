@@ -1,4 +1,4 @@
-//! A zoned disk that is only looked at: it is read as it is, and nothing on it changes, not even a copy that is lost.
+//! A zoned disk that is only read: nothing on it changes, not even a damaged copy.
 
 use std::fs::File;
 use std::io;
@@ -14,12 +14,12 @@ use crate::geometry::Geometry;
 use crate::zone::ZoneReport;
 use crate::zones::Zones;
 
-/// A zoned disk as it is. All that would change it is refused (EROFS).
+/// A zoned disk in its current state. All changes are refused (EROFS).
 #[derive(Debug)]
 pub struct ReadOnlyDisk {
     pub(crate) name: String,
     pub(crate) file: File,
-    /// Where its first block is.
+    /// The page with the first block.
     pub(crate) first_page: u64,
     pub(crate) is_file: bool,
     pub(crate) zones: Zones,
@@ -33,7 +33,8 @@ impl ReadOnlyDisk {
         self.is_file
     }
 
-    /// Pages of the head of a file that are damaged in one copy, in words: opening it makes them anew from the other.
+    /// Descriptions of pages of the head of a file that are damaged in one copy. Opening the disk
+    /// repairs them from the other one.
     #[must_use]
     pub fn damaged(&self) -> &[String] {
         &self.damaged
@@ -74,7 +75,7 @@ impl ZonedDisk for ReadOnlyDisk {
             let first = self.geometry().first(zone).0;
             let end = self.zones.written_end(zone);
             for (at, buffer) in (offset..offset + count).zip(&mut rest) {
-                // (There need not be zeros in the file.)
+                // The file may have something other than zeros there.
                 if self.is_file && at >= end {
                     buffer.0.fill(0);
                     continue;

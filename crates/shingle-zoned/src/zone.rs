@@ -1,4 +1,4 @@
-//! One zone, as a report tells it.
+//! The state of one zone in a report.
 
 use shingle_core::units::{Block, Zone};
 
@@ -17,14 +17,14 @@ pub enum Condition {
     Closed,
     /// Written to the end, or finished.
     Full,
-    /// It can be read and never be written again.
+    /// Can be read, but never written again.
     ReadOnly,
-    /// Neither read nor written.
+    /// Can neither be read nor written.
     Offline,
 }
 
 impl Condition {
-    /// All of them.
+    /// All conditions.
     pub const ALL: [Condition; 8] = [
         Condition::Conventional,
         Condition::Empty,
@@ -36,13 +36,13 @@ impl Condition {
         Condition::Offline,
     ];
 
-    /// Whether it takes a place among the open ones.
+    /// Whether it counts towards the limit of open zones.
     #[must_use]
     pub fn is_open(self) -> bool {
         matches!(self, Condition::ImplicitOpen | Condition::ExplicitOpen)
     }
 
-    /// Whether it takes a place among the active ones: begun, and not full.
+    /// Whether it counts towards the limit of active zones: begun, and not full.
     #[must_use]
     pub fn is_active(self) -> bool {
         self.is_open() || self == Condition::Closed
@@ -54,7 +54,7 @@ impl Condition {
         matches!(self, Condition::ReadOnly | Condition::Offline)
     }
 
-    /// In a word, as tables and JSON have it.
+    /// The name in tables and JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -70,23 +70,23 @@ impl Condition {
     }
 }
 
-/// What a report says of a zone.
+/// The report of a zone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ZoneReport {
-    /// Which.
+    /// The zone.
     pub zone: Zone,
     /// Its first block.
     pub first: Block,
-    /// Blocks to the start of the next zone.
+    /// The number of blocks to the start of the next zone.
     pub blocks: u64,
-    /// Blocks that can be written, from the first on.
+    /// The number of blocks that can be written, from the first one on.
     pub capacity_blocks: u64,
     /// Its condition.
     pub condition: Condition,
-    /// The write pointer, in blocks from `first`. There is none in conventional zones, and in zones that are read-only
-    /// or offline it means nothing (ZBC). In a full zone it is the end of what can be written.
+    /// The write pointer, in blocks from `first`. Conventional zones have none, and in read-only or offline zones it has
+    /// no meaning (ZBC). In a full zone it is the end of the capacity.
     pub write_pointer: Option<u64>,
-    /// How many bytes beyond `write_pointer` the pointer of the disk really is. 0, but where physical blocks are smaller
-    /// than 4 KiB and a write was torn by a power cut. Such a zone takes no more blocks until it is reset.
+    /// How many bytes beyond `write_pointer` the real pointer of the disk is. 0, except where physical blocks are smaller
+    /// than 4 KiB and a power cut has torn a write. Such a zone cannot be written until it is reset.
     pub torn_bytes: u32,
 }

@@ -1,4 +1,4 @@
-//! What stands where on the conventional zones.
+//! The layout of the conventional zones.
 
 use std::ops::Range;
 
@@ -6,25 +6,25 @@ use shingle_core::units::Block;
 
 use super::page::RECORDS;
 
-/// Pages of a log at least, and at most: 256 MiB.
+/// The fewest and the most pages of a log: 256 MiB.
 const LOG_PAGES: Range<u64> = 8..1 << 16;
 
-/// See the module. All in blocks, which are pages.
+/// The areas of the map, in blocks, which are pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Areas {
-    /// Of the conventional zones that the disk begins with.
+    /// The size of the conventional zones at the start of the disk.
     pub(crate) conventional_blocks: u64,
-    /// Of a checkpoint, at most.
+    /// The most pages of a checkpoint.
     pub(crate) checkpoint_pages: u32,
-    /// Of a log.
+    /// The pages of a log.
     pub(crate) log_pages: u32,
 }
 
 impl Areas {
-    /// Areas for a map of `records` at most; fewer if they would take more than a quarter of the conventional zones, but
-    /// not fewer than `least`.
+    /// Plans areas for a map of at most `records` records; fewer if they would take more than a
+    /// quarter of the conventional zones, but not fewer than `least`.
     pub(crate) fn plan(conventional_blocks: u64, records: u64, least: u64) -> Areas {
-        // Five halves of a checkpoint are a slot and its log, and there are four.
+        // A slot with its log takes 5/2 of a checkpoint, and there are four.
         let quarter = conventional_blocks / 4 / 6;
         let most = quarter.max(least.div_ceil(RECORDS)).min(u64::from(u32::MAX) / 2);
         let checkpoint = records.div_ceil(RECORDS).clamp(1, most.max(1));
@@ -36,17 +36,17 @@ impl Areas {
         u64::from(self.checkpoint_pages) + u64::from(self.log_pages)
     }
 
-    /// Blocks of one copy.
+    /// The size of one copy.
     pub(crate) fn copy_blocks(&self) -> u64 {
         1 + 2 * self.slot_pages()
     }
 
-    /// Records that a checkpoint has room for.
+    /// The number of records that fit into a checkpoint.
     pub(crate) fn records_max(&self) -> u64 {
         u64::from(self.checkpoint_pages) * RECORDS
     }
 
-    /// Where the superblocks of disks with so many conventional blocks stand.
+    /// The superblocks of a disk with this number of conventional blocks.
     pub(crate) fn superblocks(conventional_blocks: u64) -> [Block; 2] {
         [Block(0), Block(conventional_blocks.saturating_sub(1))]
     }
@@ -60,12 +60,12 @@ impl Areas {
         })
     }
 
-    /// The first page of the log behind it.
+    /// The first page of the log that follows it.
     pub(crate) fn log(&self, copy: usize, generation: u64) -> Block {
         self.checkpoint(copy, generation).after(self.checkpoint_pages.into())
     }
 
-    /// What lies between the copies; nothing if they leave nothing.
+    /// The blocks between the copies; empty if there are none.
     pub(crate) fn between(&self) -> Range<u64> {
         let copy = self.copy_blocks();
         copy..self.conventional_blocks.saturating_sub(copy).max(copy)

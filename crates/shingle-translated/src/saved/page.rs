@@ -46,15 +46,15 @@ struct Head {
 const HEAD_BYTES: usize = size_of::<Head>();
 const RECORD_BYTES: usize = 16;
 
-/// Records of a page.
+/// The number of records on a page.
 pub(crate) const RECORDS: u64 = ((4096 - HEAD_BYTES) / RECORD_BYTES) as u64;
-/// Blocks of the host that a record can name.
+/// The most blocks of the host in one record.
 const RECORD_BLOCKS: u64 = 1 << 16;
 
 const BLOCK_BITS: u32 = 44;
 const TAG_SHIFT: u32 = 60;
 
-/// Of which checkpoint a page is.
+/// The checkpoint that a page belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Owner {
     pub(crate) uuid: [u8; 16],
@@ -62,14 +62,14 @@ pub(crate) struct Owner {
     pub(crate) generation: u64,
 }
 
-/// What kind of page.
+/// The kind of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Checkpoint = 1,
     Log = 2,
 }
 
-/// Where in a checkpoint or log a page stands.
+/// The place of a page in a checkpoint or log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stand {
     pub(crate) kind: Kind,
@@ -78,20 +78,20 @@ pub(crate) struct Stand {
     pub(crate) last: bool,
 }
 
-/// Something that the map says.
+/// A record of the map.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Record {
-    /// Where blocks lie, 65,536 at most.
+    /// Where blocks are stored, at most 65,536.
     Run(Block, Piece),
-    /// Where a logical zone lies, and how far it is written.
+    /// The physical zone of a logical zone, and its write pointer.
     Zone { logical: u32, physical: u32, pointer: u32 },
-    /// Blocks that were lost, 65,536 at most, and where on the disk their old copies begin, if they have any.
+    /// Blocks that were lost, at most 65,536, and the first block of the disk with their old copies, if there are any.
     Lost { block: Block, count: u64, first_copy: Option<Block> },
-    /// Nothing named before is lost.
+    /// No block recorded before is lost.
     NoneLost,
 }
 
-/// The records of a run, however long.
+/// The records of a run of any length.
 pub(crate) fn run_records(block: Block, piece: Piece) -> impl Iterator<Item = Record> {
     (0..piece.count.div_ceil(RECORD_BLOCKS)).map(move |part| {
         let ahead = part * RECORD_BLOCKS;
@@ -100,7 +100,7 @@ pub(crate) fn run_records(block: Block, piece: Piece) -> impl Iterator<Item = Re
     })
 }
 
-/// The records of lost blocks, however many lie together.
+/// The records of lost blocks, with ranges of any length.
 pub(crate) fn lost_records(lost: &Lost) -> impl Iterator<Item = Record> + '_ {
     lost.runs().flat_map(|(range, first)| {
         range.clone().step_by(RECORD_BLOCKS as usize).map(move |start| Record::Lost {
@@ -111,7 +111,7 @@ pub(crate) fn lost_records(lost: &Lost) -> impl Iterator<Item = Record> + '_ {
     })
 }
 
-/// Records that `blocks` take beyond one for each run or loss, at most: long ones take several.
+/// The most records that `blocks` take beyond one for each run or loss: long ones take several.
 pub(crate) fn records_of_length(blocks: u64) -> u64 {
     2 * (blocks / RECORD_BLOCKS)
 }
@@ -163,7 +163,7 @@ impl Record {
     }
 }
 
-/// Puts a page together.
+/// Encodes a page.
 pub(crate) fn encode(page: &mut Page, owner: Owner, stand: Stand, records: &[Record]) {
     let head = Head {
         magic: MAGIC,
@@ -187,7 +187,7 @@ pub(crate) fn encode(page: &mut Page, owner: Owner, stand: Stand, records: &[Rec
     seal(page, CRC_AT);
 }
 
-/// Why a page is not the one that is looked for.
+/// Why a page is not the expected one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum Bad {
     #[error("there is none")]
@@ -202,7 +202,7 @@ pub(crate) enum Bad {
     Nonsense,
 }
 
-/// Whose a page is, if it is a whole one.
+/// The owner of an undamaged page.
 pub(crate) fn owner(page: &Page) -> Option<Owner> {
     let (head, _) = Head::read_from_prefix(page).expect("a page is longer");
     let whole = head.magic == MAGIC && head.crc.get() == checksum(page, CRC_AT);
@@ -210,7 +210,7 @@ pub(crate) fn owner(page: &Page) -> Option<Owner> {
     whole.then_some(Owner { uuid: head.uuid, epoch, generation })
 }
 
-/// What a page says, if it is the one of `owner`, of that kind and sequence.
+/// Decodes a page, if it is the one of `owner` with that kind and sequence.
 pub(crate) fn decode(
     page: &Page,
     owner: Owner,
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(look(&nonsense, OWNER, Kind::Log, 5), Err(Bad::Checksum));
         seal(&mut nonsense, CRC_AT);
         assert_eq!(look(&nonsense, OWNER, Kind::Log, 5), Err(Bad::Nonsense));
-        // More records than a page has room for; the last of two kinds.
+        // More records than fit on a page; and `last` with the value 2.
         for (at, byte) in [(46, 253), (45, 2)] {
             let mut nonsense = page;
             nonsense[at] = byte;
@@ -327,7 +327,7 @@ mod tests {
         let parts =
             [lost(5, 65_536, Some(1000)), lost(65_541, 4464, Some(66_536)), lost(80_000, 1, None)];
         assert_eq!(records, parts);
-        // Beyond one record each: for two kinds.
+        // Beyond one record each, for runs and losses.
         assert_eq!([65_535, 65_536, 140_000].map(records_of_length), [0, 2, 4]);
     }
 

@@ -1,10 +1,11 @@
-//! Reading the map, after an end in order or a crash. Nothing is written.
+//! Reads the map, after an orderly shutdown or a crash. Nothing is written.
 //!
-//! Page by page whichever copy is good counts. The log ends with the last commit that is there whole. What follows may be a
-//! commit that a crash has torn, which nobody was told of; but if pages of a *later* commit follow, then the one before was
-//! durable, and the disk has lost it: that is damage, and no shorter log. So is a page that neither copy lets be read, or
-//! that is in neither copy what it was before the commit. (Where physical blocks are smaller than a page a crash can leave
-//! that, too: it is taken for one.)
+//! Of each page the valid copy is used. The log ends with the last complete commit. The pages after
+//! it may be a commit that a crash has torn, which was never acknowledged. But if pages of a
+//! *later* commit follow, the one before was durable, and the disk has lost it: that is damage, not
+//! a shorter log. The same holds for a page that cannot be read in either copy, or that is in
+//! neither copy what it was before the commit. Where physical blocks are smaller than a page, a
+//! crash can leave the latter, too: it is taken for that.
 
 use std::collections::BTreeSet;
 
@@ -23,29 +24,29 @@ use crate::error::OpenError;
 use crate::lost::Lost;
 use crate::whereabouts::Whereabouts;
 
-/// What the map says.
+/// The map as recovered.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Recovered {
     pub(crate) whereabouts: Whereabouts,
-    /// For each logical zone: the physical one, and the write pointer.
+    /// The physical zone and the write pointer of each logical zone.
     pub(crate) zones: Vec<(u32, u32)>,
     pub(crate) lost: Lost,
-    /// Commits of the log.
+    /// The number of commits in the log.
     pub(crate) commits: u64,
-    /// Whether one more was torn.
+    /// Whether a further commit was torn.
     pub(crate) torn: bool,
-    /// Of each copy: pages that should be there and are bad, and the first of them.
+    /// For each copy the number of missing or bad pages, and a description of the first one.
     pub(crate) bad: [(u64, Option<String>); 2],
-    /// Whether some of these are bad as no crash leaves them.
+    /// For each copy whether some of these pages cannot be the result of a crash.
     pub(crate) damaged: [bool; 2],
-    /// What neither copy has, if that was to be left out: nobody knows where these blocks are.
+    /// What neither copy has, if that was to be skipped: the places of these blocks are unknown.
     pub(crate) unknown: Unknown,
 }
 
-/// What was on pages of a checkpoint that neither copy has.
+/// The contents of pages of a checkpoint that neither copy has.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Unknown {
-    /// The host's blocks.
+    /// Blocks of the host.
     pub(crate) blocks: Ranges,
     /// Logical zones.
     pub(crate) zones: BTreeSet<u32>,
@@ -56,15 +57,15 @@ pub(crate) struct Unknown {
 /// How the map is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reading {
-    /// As it has to be whole: what one copy has is enough.
+    /// As a whole: each page from either copy.
     Whole,
-    /// Both copies of everything, to tell of them.
+    /// Both copies of everything, to compare them.
     Compared,
-    /// Without those pages of the checkpoint that neither copy has.
+    /// Without pages of the checkpoint that neither copy has.
     WithHoles,
 }
 
-/// Finds the superblock that counts.
+/// Finds the valid superblock.
 pub(crate) fn superblocks(disk: &dyn ZonedDisk) -> Result<Chosen, OpenError> {
     let name = || disk.name().to_owned();
     let geometry = disk.geometry();
@@ -128,7 +129,7 @@ pub(crate) fn superblocks(disk: &dyn ZonedDisk) -> Result<Chosen, OpenError> {
     Ok(Chosen { superblock, wrong })
 }
 
-/// Where a block is, in words, for those who look for it on the disk.
+/// Describes the place of a block, for users who look for it on the disk.
 fn place(disk: &dyn ZonedDisk, at: Block) -> String {
     let zone = at.0 / disk.geometry().zone_blocks;
     format!("block {} (zone {zone}, byte {} of the disk)", at.0, at.0 * BLOCK_BYTES)
@@ -140,7 +141,7 @@ fn read_page(disk: &dyn ZonedDisk, at: Block) -> Result<Page, ZonedError> {
     Ok(buffers[0].0)
 }
 
-/// Reads the map that `superblock` names.
+/// Reads the map of `superblock`.
 pub(crate) fn recover(
     disk: &dyn ZonedDisk,
     superblock: &Superblock,
@@ -191,12 +192,12 @@ struct Reader<'a> {
     owner: Owner,
     reading: Reading,
     bugs: Seeded,
-    /// Of each copy, pages that were read in one I/O and not looked at.
+    /// Pages of each copy that were read in one I/O and not used yet.
     ahead: [Vec<(Block, Result<Buffer, String>)>; 2],
     found: Recovered,
 }
 
-/// Behind the records of a checkpoint, which are in order: zones, then runs.
+/// The position after the last record of a checkpoint, where zones and then runs are in order.
 #[derive(Default)]
 struct Next {
     zone: u32,
@@ -213,13 +214,13 @@ impl Next {
     }
 }
 
-/// A page, in the copies that were looked at.
+/// The result of reading the copies of a page.
 struct Looked {
-    /// What it says, if one of them has it.
+    /// Its contents, if a copy is valid.
     stand: Option<Stand>,
-    /// What is wrong with each.
+    /// What is wrong with each copy.
     wrong: [Option<Wrong>; 2],
-    /// Nobody knows whether it was there: none of them is what was there before.
+    /// It is unknown whether the page was written: no copy is the page from before.
     maybe: bool,
 }
 
@@ -232,11 +233,11 @@ impl Looked {
 /// What is wrong with a copy of a page.
 struct Wrong {
     what: String,
-    /// No crash leaves such a page.
+    /// A crash cannot leave such a page.
     is_damage: bool,
 }
 
-/// Why a copy of a page is none.
+/// Why a copy of a page is not valid.
 enum Not {
     Unread(String),
     Bad(Bad),
@@ -245,11 +246,11 @@ enum Not {
 impl Reader<'_> {
     fn checkpoint(&mut self) -> Result<(), OpenError> {
         let mut records = Vec::new();
-        // Where records go on behind a hole.
+        // The position where records continue after a hole.
         let (mut next, mut hole) = (Next::default(), false);
         for sequence in 0..self.superblock.checkpoint_pages {
             let looked = self.page(Kind::Checkpoint, sequence, &mut records);
-            // (It was durable in both copies before a superblock named it.)
+            // It was durable in both copies before a superblock referred to it.
             self.count(&looked.wrong, true);
             let Some(stand) = looked.stand else {
                 let what = format!("the checkpoint: {}", looked.why());
@@ -265,7 +266,7 @@ impl Reader<'_> {
                     "page {sequence} of the checkpoint is not where it belongs"
                 )));
             }
-            // (What is lost comes first and last: it does not say how far a hole goes.)
+            // Losses come first and last: they do not show the end of a hole.
             let then =
                 records.iter().find(|one| matches!(one, Record::Zone { .. } | Record::Run(..)));
             if hole && then.is_some() {
@@ -281,7 +282,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Nobody knows what was between `next` and the record `then` of a checkpoint, or its end.
+    /// Notes that the records between `next` and the record `then` of a checkpoint, or its end, are
+    /// unknown.
     fn leave_out(&mut self, next: &Next, then: Option<&Record>) {
         let (zones, blocks) = match then {
             Some(&Record::Zone { logical, .. }) => (logical, 0),
@@ -294,9 +296,9 @@ impl Reader<'_> {
     }
 
     fn log(&mut self) -> Result<(), OpenError> {
-        // Of a commit whose last page is to come: its records, and what is wrong with each page.
+        // The records of a commit whose last page is to come, and what is wrong with each page.
         let (mut of_commit, mut wrong) = (Vec::new(), Vec::new());
-        // What is wrong with the pages of the last one.
+        // What is wrong with the pages of the last commit.
         let mut of_last: Vec<[Option<Wrong>; 2]> = Vec::new();
         let mut records = Vec::new();
         for sequence in 0..self.areas.log_pages {
@@ -308,7 +310,7 @@ impl Reader<'_> {
                     wrong.push(looked.wrong);
                     if stand.last {
                         self.apply(&std::mem::take(&mut of_commit))?;
-                        // (The one before was durable in both copies when this one was begun.)
+                        // The one before was durable in both copies when this one was begun.
                         of_last.iter().for_each(|wrong| self.count(wrong, true));
                         of_last = std::mem::take(&mut wrong);
                         self.found.commits += 1;
@@ -337,7 +339,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The page `sequence` of the log is not there. If there are later commits, it should be.
+    /// Handles a missing page `sequence` of the log. If there are later commits, it is damage.
     fn end_of_log(&mut self, sequence: u32, what: &str) -> Result<(), OpenError> {
         let (last, mut records) = (self.found.commits, Vec::new());
         let end = self.areas.log_pages.min(sequence.saturating_add(2 * COMMIT_PAGES));
@@ -352,7 +354,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A page, from whichever copy has it.
+    /// Reads a page from the copy that has it.
     fn page(&mut self, kind: Kind, sequence: u32, records: &mut Vec<Record>) -> Looked {
         let (mut stand, mut wrong, mut maybe) = (None, [None, None], true);
         let mut other = Vec::new();
@@ -378,7 +380,7 @@ impl Reader<'_> {
         Looked { stand, wrong, maybe }
     }
 
-    /// The map is made of such a page. `durable`: it was whole in both copies.
+    /// Counts the bad copies of a page in use. `durable`: both copies were written completely.
     fn count(&mut self, wrong: &[Option<Wrong>; 2], durable: bool) {
         let Recovered { bad, damaged, .. } = &mut self.found;
         for (((count, first), damaged), wrong) in bad.iter_mut().zip(damaged).zip(wrong) {
@@ -390,7 +392,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether no crash leaves such a page.
+    /// Whether a crash cannot leave such a page.
     fn is_damage(&self, bad: Bad) -> bool {
         match bad {
             Bad::Blank | Bad::Stale => false,
@@ -409,7 +411,7 @@ impl Reader<'_> {
         first.after(sequence.into())
     }
 
-    /// One copy of a page. Those behind it are read with it.
+    /// Reads one copy of a page, together with those behind it.
     fn read(
         &mut self,
         copy: usize,

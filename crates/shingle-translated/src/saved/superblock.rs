@@ -1,4 +1,5 @@
-//! The superblock: what this disk is, and which checkpoint counts. All numbers are little-endian.
+//! The superblock: the description of the disk, and the checkpoint in use. All numbers are
+//! little-endian.
 //!
 //! ```text
 //!   0  magic             "SHTRANS\0"
@@ -19,7 +20,7 @@
 //! 114  text              UTF-8: name of the translation, then a line for each parameter, NAME=VALUE
 //! 4072 mark              16 bytes and u64: UUID and edition of the cache that used it last; zeros if none did
 //! ```
-//! Of two superblocks that with the higher epoch counts, in one epoch that with the higher generation.
+//! The superblock with the higher epoch is valid, in one epoch the one with the higher generation.
 
 use shingle_device::Mark;
 use shingle_engine::format::{Page, checksum, seal};
@@ -34,7 +35,7 @@ use super::page::Owner;
 const MAGIC: [u8; 8] = *b"SHTRANS\0";
 const CRC_AT: usize = 12;
 const VERSION: u32 = 1;
-/// More often no disk is opened or saved: beyond this, counters could overflow.
+/// The limit of epochs and generations: beyond it, counters could overflow.
 const COUNTER_MAX: u64 = u64::MAX / 2;
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -64,7 +65,7 @@ const RAW_BYTES: usize = size_of::<Raw>();
 const MARK_AT: usize = 4096 - 24;
 const TEXT_BYTES_MAX: usize = MARK_AT - RAW_BYTES;
 
-/// See the module.
+/// The superblock; see the module.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Superblock {
     pub(crate) uuid: [u8; 16],
@@ -85,7 +86,7 @@ pub(crate) struct Superblock {
     pub(crate) mark: Option<Mark>,
 }
 
-/// Why a page is no superblock that can be used.
+/// Why a page is not a valid superblock.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum NoSuperblock {
     #[error("there is none")]
@@ -102,7 +103,7 @@ pub(crate) enum NoSuperblock {
     Unread(String),
 }
 
-/// A superblock that counts, and what the two copies are.
+/// The valid superblock, and the state of the two copies.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
     pub(crate) superblock: Superblock,
@@ -111,17 +112,17 @@ pub(crate) struct Chosen {
 }
 
 impl Superblock {
-    /// Of which checkpoint the pages that count are.
+    /// The owner of the pages in use.
     pub(crate) fn owner(&self) -> Owner {
         Owner { uuid: self.uuid, epoch: self.checkpoint_epoch, generation: self.generation }
     }
 
-    /// Of two of one map the one that counts is higher.
+    /// The age: of two superblocks of one map the valid one has the higher age.
     pub(crate) fn age(&self) -> (u64, u64) {
         (self.epoch, self.generation)
     }
 
-    /// Blocks of the buffer, as people are told: a translation that has none leaves its place alone.
+    /// The size of the buffer for users: 0 for a translation that does not use one.
     pub(crate) fn told_buffer_blocks(&self) -> u64 {
         match translations::get(&self.translation) {
             Ok(entry) if !entry.has_buffer => 0,
@@ -134,7 +135,7 @@ impl Superblock {
         std::iter::once(self.translation.clone()).chain(params).collect()
     }
 
-    /// As it stands on the disk.
+    /// Encodes the superblock for the disk.
     pub(crate) fn encode(&self) -> Page {
         let text = self.text();
         assert!(text.len() <= TEXT_BYTES_MAX, "names and values of parameters are short");
@@ -169,7 +170,7 @@ impl Superblock {
         page
     }
 
-    /// What a page says.
+    /// Decodes a superblock.
     pub(crate) fn decode(page: &Page) -> Result<Superblock, NoSuperblock> {
         let (raw, rest) = Raw::read_from_prefix(page).expect("a page is longer");
         if raw.magic != MAGIC {
@@ -210,7 +211,7 @@ impl Superblock {
         };
         let buffer_blocks = raw.buffer_blocks.get();
         let between = areas.between();
-        // (Copies that overlap leave no room for a buffer.)
+        // Copies that overlap leave no space for a buffer.
         if areas.log_pages == 0
             || !(1..=between.end - between.start).contains(&buffer_blocks)
             || !(1..=areas.checkpoint_pages).contains(&raw.checkpoint_pages.get())
@@ -220,12 +221,12 @@ impl Superblock {
         if !(1..=zones - conventional_zones).contains(&raw.logical_zones.get()) {
             return nonsense("the number of zones");
         }
-        // (Not even zones and buffer together have more; the translation says later how many it is.)
+        // Zones and buffer together have no more; the translation determines the number later.
         let room = u64::from(raw.logical_zones.get()) * capacity + buffer_blocks;
         if raw.blocks.get() > room {
             return nonsense("the number of blocks");
         }
-        // Both only grow, by one at a time.
+        // Both only increase, by one at a time.
         if [&raw.epoch, &raw.generation].iter().any(|counter| counter.get() > COUNTER_MAX) {
             return nonsense("how often it was opened and saved");
         }
@@ -327,7 +328,7 @@ pub(crate) mod tests {
         assert_eq!(changed(92, 17, true), NoSuperblock::Nonsense("the number of zones"));
         assert_eq!(changed(114, 0xff, true), NoSuperblock::Nonsense("the text"));
         assert_eq!(changed(113, 0x7f, true), NoSuperblock::Nonsense("the text"));
-        // No log; a buffer that reaches into the second copy.
+        // No log; and a buffer that overlaps the second copy.
         assert_eq!(changed(88, 0, true), NoSuperblock::Nonsense("the areas"));
         assert_eq!(changed(96, 203, true), NoSuperblock::Nonsense("the areas"));
     }
@@ -337,7 +338,7 @@ pub(crate) mod tests {
         let largest = Superblock {
             epoch: COUNTER_MAX,
             generation: COUNTER_MAX,
-            // 14 zones of 60 blocks, and a buffer that fills what is between two copies of 27.
+            // 14 zones of 60 blocks, and a buffer that fills the space between two copies of 27.
             buffer_blocks: 202,
             blocks: 14 * 60 + 202,
             translation: "x".repeat(TEXT_BYTES_MAX),

@@ -1,8 +1,8 @@
-//! Writing the map: claims, checkpoints, commits. See the head of the folder for what lies where.
+//! Writes the map: claims, checkpoints, commits. The head of the folder has the layout.
 //!
-//! Who calls has flushed what the map is to name. When a call returns without error, what it wrote is durable. A call that
-//! fails leaves open whether that is so; then the map has to be written anew, by a checkpoint. If a flush was what failed, the
-//! map on the disk has to be read first.
+//! The caller has flushed the data that the map refers to. When a call succeeds, what it wrote is
+//! durable. After an error that is unknown; then the map has to be written again, by a checkpoint.
+//! If a flush failed, the map on the disk has to be read first.
 
 use shingle_core::units::Block;
 use shingle_device::Mark;
@@ -15,25 +15,26 @@ use super::page::{self, Kind, Owner, RECORDS, Record, Stand};
 use super::superblock::Superblock;
 use crate::bugs::{Bug, Seeded};
 
-/// Pages of a commit in the log at most; a larger one is a checkpoint. So it is known how far a log must be looked
-/// through for a later commit.
+/// The most pages of a commit in the log; a larger one becomes a checkpoint. So it is known how far
+/// a log must be searched for a later commit.
 pub(super) const COMMIT_PAGES: u32 = 256;
 
-/// Nothing goes there.
+/// The state of a log that cannot be written.
 const NO_LOG: Log = Log { used: u32::MAX, commit: 0 };
 
-/// See the module.
+/// The writer of the map; see the module.
 pub(crate) struct Saver {
     superblock: Superblock,
     log: Log,
     portions: Portions,
-    /// A durable checkpoint was being named, and it is open which superblocks name it.
+    /// A durable checkpoint was being put into use, and it is unknown which superblocks refer to
+    /// it.
     naming: bool,
-    /// The next checkpoint, as far as it is written while the log goes on.
+    /// The next checkpoint, which is being written while the log continues.
     next: Option<Next>,
-    /// Next ones that were given up since the last that was named: their pages may be there.
+    /// Checkpoints that were given up since the last one in use: their pages may be on the disk.
     given_up: u64,
-    /// Blocks written, in both copies.
+    /// The number of blocks written, in both copies.
     pub(crate) written_blocks: u64,
     bugs: Seeded,
 }
@@ -41,14 +42,14 @@ pub(crate) struct Saver {
 /// How many records are written at a time.
 #[derive(Clone, Copy)]
 pub(crate) struct Portions {
-    /// On a page of the log.
+    /// Records on a page of the log.
     of_a_page: u64,
-    /// Of the next checkpoint, for each page of the log: eight pages. A checkpoint has room for twice the pages of a log, so it
-    /// is written before a quarter of the log is.
+    /// Records of the next checkpoint for each page of the log: eight pages. A checkpoint has space
+    /// for twice the pages of a log, so it is complete before a quarter of the log is written.
     pub(crate) for_a_page: usize,
-    /// In a commit of the next log that only catches up.
+    /// Records in a commit of the next log that only catches up.
     pub(crate) of_a_commit: usize,
-    /// Left for the commit that ends the next checkpoint, at most.
+    /// The most records left for the commit that completes the next checkpoint.
     pub(crate) few: usize,
 }
 
@@ -56,7 +57,8 @@ impl Portions {
     fn of(areas: &Areas) -> Portions {
         let records = RECORDS as usize;
         if cfg!(feature = "bugs") && areas.log_pages <= 8 {
-            // In test builds a commit has several pages, and a checkpoint takes several commits, though disks are small.
+            // In test builds a commit has several pages, and a checkpoint takes several commits,
+            // although disks are small.
             return Portions { of_a_page: 3, for_a_page: 20, of_a_commit: 6, few: 6 };
         }
         Portions {
@@ -68,25 +70,25 @@ impl Portions {
     }
 }
 
-/// A checkpoint on its way, and the log behind it.
+/// A checkpoint that is being written, and the log behind it.
 struct Next {
     generation: u64,
-    /// Pages of the checkpoint so far.
+    /// The pages of the checkpoint so far.
     pages: u32,
     log: Log,
 }
 
-/// How far a log is written.
+/// The used part of a log.
 #[derive(Clone, Copy)]
 struct Log {
-    /// Pages.
+    /// The number of pages.
     used: u32,
-    /// The last commit.
+    /// The number of the last commit.
     commit: u64,
 }
 
 impl Saver {
-    /// Goes on after `superblock`. Before anything else there is to be a [`Saver::claim`] and a checkpoint.
+    /// Continues after `superblock`. A [`Saver::claim`] and a checkpoint have to come first.
     pub(crate) fn new(superblock: Superblock, bugs: Seeded) -> Saver {
         let portions = Portions::of(&superblock.areas);
         Saver {
@@ -109,13 +111,14 @@ impl Saver {
         self.portions
     }
 
-    /// Pages of the log in use.
+    /// The number of pages of the log in use.
     pub(crate) fn log_used(&self) -> u32 {
         self.log.used.min(self.superblock.areas.log_pages)
     }
 
-    /// Says that a new process has the disk: its pages are told from those of the one before. What a superblock says here
-    /// follows from the one before alone, so it does no harm if a killed process's claim lands late.
+    /// Records that a new process uses the disk, to distinguish its pages from those of the one
+    /// before. The new superblock depends only on the one before, so it does no harm if the claim
+    /// of a killed process is written late.
     pub(crate) fn claim(&mut self, disk: &dyn ZonedDisk) -> Result<(), ZonedError> {
         if self.bugs.has(Bug::EpochNotSaid) {
             return Ok(());
@@ -124,7 +127,7 @@ impl Saver {
         self.write_superblocks(disk)
     }
 
-    /// Says which cache uses the disk.
+    /// Records which cache uses the disk.
     pub(crate) fn set_mark(
         &mut self,
         disk: &dyn ZonedDisk,
@@ -134,7 +137,7 @@ impl Saver {
         self.write_superblocks(disk)
     }
 
-    /// No map is on the disk from now on.
+    /// Erases the map.
     pub(crate) fn erase(&mut self, disk: &dyn ZonedDisk) -> Result<(), ZonedError> {
         for copy in 0..2 {
             self.put_superblock(disk, copy, [0; 4096])?;
@@ -142,7 +145,8 @@ impl Saver {
         Ok(())
     }
 
-    /// Makes all pages of logs zeros: what is a page later, and not whole, was damaged.
+    /// Fills all pages of the logs with zeros: a page that is neither blank nor valid later is
+    /// damaged.
     pub(crate) fn blank_logs(&mut self, disk: &dyn ZonedDisk) -> Result<(), ZonedError> {
         let areas = self.superblock.areas;
         let mut read = vec![Buffer::default(); IO_PAGES_MAX];
@@ -152,7 +156,7 @@ impl Saver {
             for ahead in (0..areas.log_pages).step_by(IO_PAGES_MAX) {
                 let at = first.after(ahead.into());
                 let count = IO_PAGES_MAX.min((areas.log_pages - ahead) as usize);
-                // (Files keep their holes.)
+                // Pages that are zeros are not written, so files keep their holes.
                 let blank = disk.read(at, &mut read[..count]).is_ok()
                     && read[..count].iter().all(|page| page.0 == zeros[0].0);
                 if !blank {
@@ -169,7 +173,7 @@ impl Saver {
         (0..2).try_for_each(|copy| self.put_superblock(disk, copy, page))
     }
 
-    /// One after the other: a write that is torn leaves the other copy.
+    /// One after the other: a torn write leaves the other copy.
     fn put_superblock(
         &mut self,
         disk: &dyn ZonedDisk,
@@ -184,8 +188,8 @@ impl Saver {
         disk.flush()
     }
 
-    /// Writes the whole map into the slot that does not count, and makes it count. `records` are
-    /// [`Areas::records_max`] at most.
+    /// Writes the whole map to the slot that is not in use, and puts it into use. `records` are at
+    /// most [`Areas::records_max`].
     pub(crate) fn checkpoint(
         &mut self,
         disk: &dyn ZonedDisk,
@@ -193,11 +197,11 @@ impl Saver {
     ) -> Result<(), ZonedError> {
         self.log = NO_LOG;
         if self.naming {
-            // Until both name it, neither slot may be written over.
+            // Neither slot may be overwritten before both superblocks refer to the other one.
             self.name(disk)?;
         }
         self.give_up_next();
-        // A checkpoint that failed before it was named is written again where it was.
+        // A checkpoint that failed before it was in use is written again in the same place.
         let before = self.superblock.clone();
         self.superblock.generation = self.next_generation();
         self.superblock.checkpoint_epoch = before.epoch;
@@ -218,13 +222,14 @@ impl Saver {
         Ok(())
     }
 
-    /// Of the checkpoint that comes next: it goes into the other slot. Nothing of one that was given up is taken for it.
+    /// The generation of the next checkpoint, which goes to the other slot. No page of one that was
+    /// given up is taken for it.
     fn next_generation(&self) -> u64 {
         let given_up = if self.bugs.has(Bug::GivenUpTaken) { 0 } else { self.given_up };
         self.superblock.generation + 1 + 2 * given_up
     }
 
-    /// Writes the pages of a checkpoint, and returns how many these are.
+    /// Writes the pages of a checkpoint, and returns their number.
     fn write_checkpoint(
         &mut self,
         disk: &dyn ZonedDisk,
@@ -248,7 +253,8 @@ impl Saver {
         Ok(sequence)
     }
 
-    /// Writes pages of a checkpoint from `sequence` on, all full but the last, and returns which comes next.
+    /// Writes pages of a checkpoint from `sequence` on, all full except the last, and returns the
+    /// next sequence.
     fn put_pages(
         &mut self,
         disk: &dyn ZonedDisk,
@@ -259,7 +265,7 @@ impl Saver {
     ) -> Result<u32, ZonedError> {
         let areas = self.superblock.areas;
         let groups = records.chunks(RECORDS as usize);
-        // (A map always has zones.)
+        // A map always has zones.
         let end = sequence + groups.len() as u32;
         assert!(end <= areas.checkpoint_pages, "who calls has counted the records");
         let pages: Vec<Buffer> = (sequence..)
@@ -285,7 +291,7 @@ impl Saver {
         Ok(())
     }
 
-    /// Whether a commit of so many records has room in the log.
+    /// Whether a commit of `records` records fits into the log.
     pub(crate) fn has_room(&self, records: u64) -> bool {
         self.has_room_in(self.log, records)
     }
@@ -296,14 +302,14 @@ impl Saver {
         pages <= u64::from(rest.min(COMMIT_PAGES))
     }
 
-    /// Writes a commit, which has room, to the log.
+    /// Writes a commit, which fits, to the log.
     pub(crate) fn commit(
         &mut self,
         disk: &dyn ZonedDisk,
         records: &[Record],
     ) -> Result<(), ZonedError> {
         let log = self.log;
-        // What was written of a commit that failed may be there: nothing goes behind it, or over it.
+        // A part of a failed commit may be on the disk: nothing is written behind it, or over it.
         if !self.bugs.has(Bug::LogGoesOn) {
             self.log = NO_LOG;
         }
@@ -348,27 +354,28 @@ impl Saver {
     }
 }
 
-/// The next checkpoint while the log goes on. What changes behind the pages that are written is in the log; so the next log
-/// begins with all that, and then the superblock names both.
+/// The next checkpoint, written while the log continues. Changes of what is already written are in
+/// the log; so the next log begins with all of these, and then the superblock refers to both.
 impl Saver {
     /// Whether more than half of the log is in use.
     pub(crate) fn is_half_full(&self) -> bool {
         self.log_used() > self.superblock.areas.log_pages / 2
     }
 
-    /// Begins it.
+    /// Begins the next checkpoint.
     pub(crate) fn begin_next(&mut self) {
         self.give_up_next();
         let generation = self.next_generation();
         self.next = Some(Next { generation, pages: 0, log: Log { used: 0, commit: 0 } });
     }
 
-    /// It is not written to its end.
+    /// Gives up the next checkpoint.
     pub(crate) fn give_up_next(&mut self) {
         self.given_up += u64::from(self.next.take().is_some());
     }
 
-    /// Writes pages of it, all full but the last one. False if there is no room: it was given up.
+    /// Writes pages of it, all full except the last one. False if there is not enough space: it was
+    /// given up.
     pub(crate) fn go_on_with_next(
         &mut self,
         disk: &dyn ZonedDisk,
@@ -387,7 +394,8 @@ impl Saver {
         Ok(true)
     }
 
-    /// Puts into its log what has changed behind its pages. False if there is no room: it was given up.
+    /// Writes the changes of its written part to its log. False if there is not enough space: it
+    /// was given up.
     pub(crate) fn catch_up(
         &mut self,
         disk: &dyn ZonedDisk,
@@ -404,7 +412,7 @@ impl Saver {
         Ok(true)
     }
 
-    /// It counts from now on: all of it is written, and the last that has changed is in its log.
+    /// Puts it into use: all of it is written, and its log has the last changes.
     pub(crate) fn name_next(&mut self, disk: &dyn ZonedDisk) -> Result<(), ZonedError> {
         let Some(next) = self.next.take() else { return Ok(()) };
         self.given_up += 1;

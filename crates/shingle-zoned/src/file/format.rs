@@ -1,4 +1,4 @@
-//! What stands at the head of a zoned file, byte by byte. All numbers are little-endian.
+//! The format of the head of a zoned file, byte by byte. All numbers are little-endian.
 //!
 //! ```text
 //! page 0, 1     header, twice the same
@@ -34,9 +34,9 @@ const VERSION: u32 = 1;
 const HEADER_CRC_AT: usize = 12;
 const TABLE_MAGIC: u32 = u32::from_le_bytes(*b"SZTB");
 const TABLE_CRC_AT: usize = 4;
-/// Both copies of the header.
+/// The number of copies of the header.
 pub(crate) const HEADERS: u64 = 2;
-/// Zones begin at a multiple of so many pages: 1 MiB.
+/// Zones begin at a multiple of this number of pages: 1 MiB.
 const ALIGNMENT_PAGES: u64 = 256;
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -81,31 +81,31 @@ struct RawEntry {
 const HEAD_BYTES: usize = size_of::<TableHead>();
 const ENTRY_BYTES: usize = size_of::<RawEntry>();
 
-/// Zones of a page of the table.
+/// The number of zones on a page of the table.
 pub const ENTRIES: usize = (BLOCK_BYTES as usize - HEAD_BYTES) / ENTRY_BYTES;
 
-/// Why a page is none that can be used.
+/// Why a page cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unusable {
-    /// It is something else.
+    /// It is not a header.
     #[error("there is no zoned disk in it; `shingle zoned create` makes one")]
     Foreign,
-    /// Made by a program to come.
+    /// It has a later version.
     #[error(
         "it is of version {0}, and version 1 is known here; use the program that made it, or a newer one"
     )]
     Version(u32),
-    /// Its checksum is not right.
+    /// The checksum is wrong.
     #[error("its checksum is wrong")]
     Damaged,
-    /// Its checksum is right, and what it says cannot be.
+    /// The checksum is right, but the content is not valid.
     #[error("it makes no sense: {0}")]
     Nonsense(String),
 }
 
 impl Unusable {
-    /// The same, of a page that is known to have been one of a zoned disk.
+    /// The same for a page that is known to be a copy of one of a zoned disk.
     pub(crate) fn of_copy(&self) -> String {
         match self {
             Unusable::Foreign => "something else is written there".to_owned(),
@@ -114,17 +114,17 @@ impl Unusable {
     }
 }
 
-/// What the header says.
+/// The header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
-    /// Of this disk.
+    /// The UUID of the disk.
     pub uuid: [u8; 16],
-    /// What it is like.
+    /// The sizes, kinds and limits of its zones.
     pub geometry: Geometry,
 }
 
 impl Header {
-    /// As it stands in the file.
+    /// Encodes the header for the file.
     #[must_use]
     pub fn encode(&self) -> Page {
         let geometry = &self.geometry;
@@ -149,10 +149,10 @@ impl Header {
         page
     }
 
-    /// What stands in the file.
+    /// Decodes a header of a file.
     ///
     /// # Errors
-    /// If it is no header.
+    /// If it is not a valid header.
     pub fn decode(page: &Page) -> Result<Header, Unusable> {
         let (raw, _) = RawHeader::ref_from_prefix(page).map_err(|_| Unusable::Foreign)?;
         match raw.version.get() {
@@ -184,27 +184,27 @@ impl Header {
         Ok(Header { uuid: raw.uuid, geometry })
     }
 
-    /// Where what is.
+    /// The layout of the file.
     #[must_use]
     pub(crate) fn layout(&self) -> Layout {
         Layout::of(&self.geometry)
     }
 
-    /// Tells pages of this disk from those of another.
+    /// The mark of the pages of this disk.
     pub(crate) fn owner(&self) -> u64 {
         let first: [u8; 8] = *self.uuid.first_chunk().expect("a UUID has sixteen bytes");
         u64::from_le_bytes(first)
     }
 }
 
-/// Where what is in a file.
+/// The layout of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
-    /// Pages of one copy of the table.
+    /// The pages of one copy of the table.
     pub table_pages: u64,
-    /// Where the zones begin.
+    /// The first page of the zones.
     pub first_page: u64,
-    /// All of the file.
+    /// The pages of the whole file.
     pub pages: u64,
 }
 
@@ -215,7 +215,7 @@ impl Layout {
         Layout { table_pages, first_page, pages: first_page + geometry.blocks() }
     }
 
-    /// Where a page of the table stands: `copy` is 0 or 1.
+    /// The page of the file for a page of the table: `copy` is 0 or 1.
     pub(crate) fn table_page(&self, place: u64, copy: u64) -> u64 {
         HEADERS + copy * self.table_pages + place
     }
@@ -224,23 +224,23 @@ impl Layout {
 /// A page of the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TablePage {
-    /// Which page of the table, from 0.
+    /// The place of the page in the table, from 0.
     pub place: u32,
-    /// Which time it is written: of two copies the one with the higher edition counts.
+    /// Which write of the page this is: of two copies the one with the higher edition is valid.
     pub edition: u64,
-    /// Zones, none of them open; at most [`ENTRIES`].
+    /// The states of zones, none of them open; at most [`ENTRIES`].
     pub zones: Vec<ZoneState>,
 }
 
 impl TablePage {
-    /// Whether a page is one of the table of some disk, and whole.
+    /// Whether a page is an undamaged page of the table of any disk.
     pub(crate) fn is_one(page: &Page) -> bool {
         TableHead::ref_from_prefix(page).is_ok_and(|(head, _)| {
             head.magic.get() == TABLE_MAGIC && head.crc.get() == checksum(page, TABLE_CRC_AT)
         })
     }
 
-    /// As it stands in the file.
+    /// Encodes the page for the file.
     #[must_use]
     pub fn encode(&self, owner: u64) -> Page {
         let head = TableHead {
@@ -267,10 +267,10 @@ impl TablePage {
         page
     }
 
-    /// What stands in the file where page `place` belongs.
+    /// Decodes page `place` of the table.
     ///
     /// # Errors
-    /// If it is not this page of this disk, whole, with zones that can be so.
+    /// If it is not this page of this disk, damaged, or has invalid zones.
     pub fn decode(
         page: &Page,
         owner: u64,
@@ -311,7 +311,7 @@ impl TablePage {
     }
 }
 
-/// Conditions of zones that are not open, as numbers: those of ZBC.
+/// The numbers of conditions of zones that are not open, as in ZBC.
 const NUMBERS: [(u8, Condition); 6] = [
     (0x0, Condition::Conventional),
     (0x1, Condition::Empty),

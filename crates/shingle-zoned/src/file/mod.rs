@@ -1,13 +1,15 @@
-//! A zoned disk in a file: sparse, with its zones' states at its head ([`format`](mod@format)).
+//! A zoned disk in a file: sparse, with the states of its zones at its head
+//! ([`format`](mod@format)).
 //!
-//! A kill of the process is a power cut of the disk. The table in the file has write pointers as they were at the last
-//! flush, and data lie where they belong; so what is found is a disk that lost what was not flushed, and nothing else.
-//! Only a reset is in the table before it is answered: from then on the zone is written anew, over data that an old
-//! pointer would name. So is a zone that goes read-only or offline. No zone is open in the table, as none is on a disk
-//! without power.
+//! A kill of the process is like a power cut of the disk. The table in the file has the write
+//! pointers of the last flush, and data is stored in place; so after a kill the file is a disk that
+//! lost what was not flushed, and nothing else. Only a reset is in the table before it is
+//! acknowledged: from then on the zone is written again, over data that an old pointer would
+//! include. The same holds for a zone that becomes read-only or offline. No zone is open in the
+//! table, as none is on a disk without power.
 //!
-//! What fails in writing the table, or in making it durable, ends all writing until the file is opened again: nobody
-//! knows which of two states is in the file.
+//! If the table cannot be written, or made durable, all writing ends until the file is opened
+//! again: it is unknown which of two states is in the file.
 
 pub mod format;
 mod table;
@@ -35,40 +37,40 @@ use crate::on_device::{Backing, OnDevice, locked};
 use crate::zone::Condition;
 use crate::zones::{ZoneState, Zones};
 
-/// Why there is no zoned disk.
+/// Why a zoned disk cannot be opened or created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The file or device cannot be had.
+    /// The file or device cannot be opened.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// The system refuses something.
+    /// A system call failed.
     #[error("{}: cannot {what} it: {}", path.display(), cause(error))]
     System {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What was tried.
+        /// What was attempted.
         what: &'static str,
-        /// Why not.
+        /// The reason.
         error: io::Error,
     },
-    /// It is there already.
+    /// The file exists already.
     #[error("{}: there is such a file; remove it, or take another name", .0.display())]
     There(PathBuf),
-    /// No disk is like this.
+    /// The geometry is not possible.
     #[error("{}: {error}", path.display())]
     Geometry {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What cannot be.
+        /// What is wrong.
         error: GeometryError,
     },
-    /// It is no zoned disk, or what it says of itself cannot be used.
+    /// It is not a zoned disk, or its header cannot be used.
     #[error("{}: {why}", path.display())]
     Unusable {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -84,34 +86,34 @@ impl OpenError {
     }
 }
 
-/// What is in the file beside data.
+/// The parts of the file other than data.
 #[derive(Debug)]
 pub struct InFile {
     table: Mutex<Table>,
     first_page: u64,
     zone_blocks: u64,
-    /// Nobody knows what the table in the file says.
+    /// Set when it is unknown what the table in the file contains.
     failed: AtomicBool,
 }
 
-/// A zoned disk in a file, that is ours alone. See [`crate::create`].
+/// A zoned disk in a file that is locked by this process. See [`crate::create`].
 pub type FileDisk = OnDevice<InFile>;
 
-/// Makes a file that is a new zoned disk. It takes as much room as is written to it.
+/// Creates a file that is a new zoned disk. It is sparse.
 ///
 /// # Errors
-/// If there is such a file, there can be no such disk, or the system refuses.
+/// If the file exists, the geometry is not possible, or the system refuses.
 pub fn create(path: &Path, geometry: &Geometry) -> Result<(), OpenError> {
     create_failed(path, geometry, &[])
 }
 
-/// The same, of which some zones have failed: they are read-only or offline.
+/// Creates one with zones that have failed: they are read-only or offline.
 ///
 /// # Errors
-/// As [`create`].
+/// The same.
 ///
 /// # Panics
-/// If there is no such zone, or it is to be in another condition.
+/// If a zone does not exist, or the condition is another one.
 pub fn create_failed(
     path: &Path,
     geometry: &Geometry,
@@ -134,12 +136,12 @@ pub fn create_failed(
         _ => OpenError::system(path, "make")(error),
     })?;
     fill(path, &file, &zones).inspect_err(|_| {
-        // What is left is of no use, and in the way of the next try.
+        // What is left cannot be used, and would be in the way of the next attempt.
         let _ = std::fs::remove_file(path);
     })
 }
 
-/// Writes what makes a file a zoned disk; the header comes last.
+/// Writes a new zoned disk to a file; the header is written last.
 fn fill(path: &Path, file: &File, zones: &Zones) -> Result<(), OpenError> {
     let (system, geometry) = (OpenError::system(path, "write"), zones.geometry());
     let header = Header { uuid: Uuid::new_v4().into_bytes(), geometry: *geometry };
@@ -158,21 +160,21 @@ fn fill(path: &Path, file: &File, zones: &Zones) -> Result<(), OpenError> {
     file.sync_all().and_then(|()| settle_name(path)).map_err(&system)
 }
 
-/// The name of a file survives a power cut, too.
+/// Makes the name of a file durable.
 fn settle_name(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
-/// What a file says.
+/// The head of a file.
 struct Contents {
     header: Header,
-    /// Copies of the header that are lost, and what is wrong with them.
+    /// Damaged copies of the header, and what is wrong with them.
     lost_headers: Vec<(u64, Unusable)>,
     found: Found,
 }
 
-/// Reads what a file of `bytes` says of itself.
+/// Reads the head of a file of `bytes` bytes.
 fn contents<E>(
     bytes: u64,
     mut read: impl FnMut(u64) -> Result<Page, E>,
@@ -201,7 +203,7 @@ fn contents<E>(
     Ok(found.map(|found| Contents { header, lost_headers, found }))
 }
 
-/// Why there is no disk without a header.
+/// The error of a file without a valid header.
 fn no_header(one: &Unusable, other: &Unusable) -> String {
     match (one, other) {
         (Unusable::Version(_), _) => one.to_string(),
@@ -215,7 +217,8 @@ fn no_header(one: &Unusable, other: &Unusable) -> String {
     }
 }
 
-/// Whether a file of `bytes` begins as a zoned disk does, be it damaged. Behind both headers are pages of the table: two at least.
+/// Whether a file of `bytes` bytes begins like a zoned disk, even if it is damaged. After both
+/// headers come at least two pages of the table.
 fn is_head<E>(bytes: u64, mut read: impl FnMut(u64) -> Result<Page, E>) -> Result<bool, E> {
     for at in 0..(HEADERS + 2).min(bytes / BLOCK_BYTES) {
         let page = read(at)?;
@@ -230,7 +233,7 @@ fn is_head<E>(bytes: u64, mut read: impl FnMut(u64) -> Result<Page, E>) -> Resul
     Ok(false)
 }
 
-/// Whether a file says in its head that it is a zoned disk.
+/// Whether a file has the head of a zoned disk.
 pub(crate) fn is_zoned(device: &Device) -> Result<bool, DeviceError> {
     is_head(device.bytes(), |page| read_page(device, page))
 }
@@ -247,12 +250,12 @@ pub(crate) fn open(device: Device) -> Result<FileDisk, OpenError> {
     let contents = contents.map_err(|why| OpenError::unusable(&path, why))?;
     let Contents { header, lost_headers, found: Found { mut table, single, .. } } = contents;
     let direct = device.again().map_err(OpenError::system(&path, "open"))?;
-    // A copy that is lost is made anew before it is needed.
+    // A damaged copy is repaired before it is needed.
     for (copy, _) in &lost_headers {
         device.write(*copy, &header.encode())?;
     }
-    // What a process that was killed wrote last may not be durable, and the copy of a page that is must stay until the other
-    // one is.
+    // The last writes of a killed process may not be durable, and a copy of a page that is must
+    // stay until the other one is, too.
     device.flush()?;
     let healed = table.write(&direct, &single);
     healed.map_err(OpenError::system(&path, "write"))?;
@@ -268,17 +271,17 @@ pub(crate) fn open(device: Device) -> Result<FileDisk, OpenError> {
     Ok(OnDevice::new(device, direct, first_page, zones, backing))
 }
 
-/// What a zoned file says of itself.
+/// The state of a zoned file.
 pub(crate) struct Seen {
     pub(crate) zones: Zones,
-    /// Where the first zone begins.
+    /// The first page of the zones.
     pub(crate) first_page: u64,
-    /// Pages of its head that are damaged in one copy, in words.
+    /// Descriptions of pages of the head that are damaged in one copy.
     pub(crate) damaged: Vec<String>,
 }
 
-/// Reads what a zoned file says of itself, without locking it or changing anything. Where somebody is using it, that is how it was at his
-/// last flush.
+/// Reads the state of a zoned file, without a lock or a change. While another process uses it, this
+/// is the state at its last flush.
 pub(crate) fn look(path: &Path, file: &File) -> Result<Seen, OpenError> {
     let bytes = file.metadata().map_err(OpenError::system(path, "measure"))?.len();
     let read = |page: u64| {
@@ -308,7 +311,7 @@ pub(crate) fn look(path: &Path, file: &File) -> Result<Seen, OpenError> {
 }
 
 impl InFile {
-    /// Makes the table say this, for good.
+    /// Updates the table durably.
     fn settle(
         &self,
         direct: &Direct,
@@ -323,7 +326,7 @@ impl InFile {
         settled
     }
 
-    /// Gives the room of a zone that is empty back to the file system, if that can be.
+    /// Returns the space of an empty zone to the file system, if possible.
     fn make_hole(&self, device: &Device, zone: Zone) {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         let zone_bytes = self.zone_blocks * BLOCK_BYTES;
@@ -344,7 +347,8 @@ impl Backing for InFile {
             return Ok(());
         }
         self.settle(direct, &mut locked(&self.table), &[(zone, ZoneState::EMPTY)])?;
-        // Behind the record, as an older one would name what is no longer there. Nobody writes to the zone yet.
+        // After the record: an older one would refer to the data. No write to the zone is in
+        // progress yet.
         self.make_hole(device, zone);
         Ok(())
     }
@@ -380,16 +384,17 @@ impl Backing for InFile {
 }
 
 impl FileDisk {
-    /// Makes a zone fail for good: it is read-only or offline from now on, also when the file is opened again.
+    /// Makes a zone fail for good: it is read-only or offline from now on, also when the file is
+    /// opened again.
     ///
     /// # Errors
     /// If the file cannot be written.
     ///
     /// # Panics
-    /// If `condition` is another one, or there is no such zone.
+    /// If `condition` is another one, or the zone does not exist.
     pub fn fail(&self, zone: Zone, condition: Condition) -> io::Result<()> {
         assert!(condition.has_failed(), "it is to fail");
-        // (A write under way would move the pointer once more.)
+        // A write in flight would move the pointer once more.
         let _turn = self.turn(zone);
         let mut table = locked(&self.backing.table);
         self.direct.flush()?;
@@ -402,8 +407,9 @@ impl FileDisk {
         Ok(())
     }
 
-    /// The disk loses its power and gets it back: write pointers are anywhere between the last flush and the last
-    /// write, as `seed` draws, and no zone is open. What conventional zones hold stays as it is.
+    /// Simulates a power cut: write pointers are anywhere between the last flush and the last
+    /// write, as `seed` draws, and no zone is open. The content of conventional zones does not
+    /// change.
     ///
     /// # Errors
     /// If the file cannot be written.

@@ -1,4 +1,4 @@
-//! Where write pointers are, as the file has it: written twice, so that a page that is torn or damaged has another.
+//! The write pointers in the file: written twice, so that a torn or damaged page has a good copy.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -17,9 +17,9 @@ pub(crate) struct Table {
     owner: u64,
     layout: Layout,
     zones: Vec<ZoneState>,
-    /// Of each page.
+    /// The edition of each page.
     editions: Vec<u64>,
-    /// Of each page the copy that is written first: the other one is whole and durable.
+    /// The copy of each page that is written first: the other one is undamaged and durable.
     first: Vec<u64>,
 }
 
@@ -28,12 +28,12 @@ pub(crate) struct Found {
     pub(crate) table: Table,
     /// Pages of which one copy is older than the other, or damaged.
     pub(crate) single: BTreeSet<u64>,
-    /// Copies that are damaged: page of the table, page of the file, and what is wrong with it.
+    /// Damaged copies: page of the table, page of the file, and what is wrong with it.
     pub(crate) damaged: Vec<(u64, u64, Unusable)>,
 }
 
 impl Table {
-    /// Of a new disk.
+    /// The table of a new disk.
     pub(crate) fn new(header: &Header, zones: Vec<ZoneState>) -> Table {
         let layout = header.layout();
         let pages = layout.table_pages as usize;
@@ -41,7 +41,7 @@ impl Table {
         Table { owner: header.owner(), layout, zones, editions, first }
     }
 
-    /// Reads it: `read` gives pages by their place in the file.
+    /// Reads the table: `read` returns pages of the file.
     pub(crate) fn read<E>(
         header: &Header,
         mut read: impl FnMut(u64) -> Result<Page, E>,
@@ -87,11 +87,12 @@ impl Table {
         self.zones[zone.index()]
     }
 
-    /// Zones are like this, and stay so when this is done. Data that pointers count on have to be durable before.
+    /// Updates zones durably. The data below their pointers has to be durable before.
     ///
-    /// One copy is made durable before the other is written: at any time one of them is whole. The second need not
-    /// be durable, as the first is; so the next time it is written first. After an error the file may say either, and the
-    /// table is of no more use.
+    /// One copy is made durable before the other is written, so one of them is undamaged at any
+    /// time. The second need not be durable, as the first one is; it is written first the next
+    /// time. After an error the file may contain either state, and the table cannot be used any
+    /// more.
     pub(crate) fn settle(
         &mut self,
         direct: &Direct,
@@ -108,7 +109,7 @@ impl Table {
         self.write(direct, &places)
     }
 
-    /// Writes pages, both copies of each.
+    /// Writes both copies of these pages.
     pub(crate) fn write(&mut self, direct: &Direct, places: &BTreeSet<u64>) -> io::Result<()> {
         if places.is_empty() {
             return Ok(());
@@ -122,7 +123,8 @@ impl Table {
         write(&second)
     }
 
-    /// The next editions of these pages, and where they are written: one copy of each, and when that is durable the other.
+    /// The next editions of these pages, in two parts: one copy of each, and when that is durable
+    /// the other one.
     fn halves(&mut self, places: &BTreeSet<u64>) -> [Vec<(u64, Buffer)>; 2] {
         let mut halves = [Vec::new(), Vec::new()];
         for &place in places {
@@ -137,7 +139,7 @@ impl Table {
         halves
     }
 
-    /// The next edition of a page.
+    /// Encodes the next edition of a page.
     fn encode(&mut self, place: u64) -> Buffer {
         let edition = &mut self.editions[place as usize];
         *edition += 1;
@@ -165,7 +167,7 @@ mod tests {
     use super::*;
     use crate::geometry::Geometry;
 
-    /// A table, and where the copies of its page are.
+    /// A table of one page, and the pages of its copies.
     fn of_one_page() -> (Header, Table, [u64; 2]) {
         let header = Header { uuid: [7; 16], geometry: Geometry::new(16, 256) };
         let table = Table::new(&header, vec![ZoneState::EMPTY; 16]);
@@ -177,7 +179,8 @@ mod tests {
         halves.map(|half| half[0].0)
     }
 
-    /// Nobody has flushed it since: a power cut may tear it, and the other one must be whole then.
+    /// That copy was not flushed since: a power cut may tear it, and the other one must be
+    /// undamaged then.
     #[test]
     fn the_copy_that_was_written_last_is_the_next_to_be_written() {
         let (_, mut table, copies) = of_one_page();
@@ -187,7 +190,7 @@ mod tests {
         assert_eq!(places(table.halves(&page)), copies);
     }
 
-    /// The power may go again while it is written anew.
+    /// The power may be cut again while the copy is repaired.
     #[test]
     fn the_copy_that_is_bad_or_older_is_written_first() {
         let (header, mut table, copies) = of_one_page();

@@ -1,9 +1,11 @@
 //! Host-managed block devices, through the kernel.
 //!
-//! Rules are checked here before the kernel is asked, from what the device reported when it was opened and what was done
-//! since, so that a command that breaks one is told which. After an error the device is asked what became of the zone.
+//! Rules are checked here before the kernel is called, against what the device reported when it was
+//! opened and what was done since, so that the error names the broken rule. After an error the
+//! device reports the new state of the zone.
 //!
-//! What is left out: a last zone that is smaller than the others; disks whose zones differ in capacity; partitions.
+//! Not supported: a last zone that is smaller than the others, zones of different capacities, and
+//! partitions.
 
 mod ioctl;
 mod queue;
@@ -26,13 +28,13 @@ use crate::on_device::{Backing, OnDevice};
 use crate::zone::Condition;
 use crate::zones::{ZoneState, Zones};
 
-/// A block device behind the kernel.
+/// A block device of the kernel.
 #[derive(Debug)]
 pub struct Kernel {
     zone_blocks: u64,
 }
 
-/// A host-managed block device that is ours alone.
+/// A host-managed block device that is locked by this process.
 pub type BlockDisk = OnDevice<Kernel>;
 
 /// Opens a host-managed block device.
@@ -44,7 +46,7 @@ pub(crate) fn open(device: Device) -> Result<BlockDisk, OpenError> {
     Ok(OnDevice::new(device, direct, 0, zones, kernel))
 }
 
-/// What a block device of `bytes` says of its zones. Changes nothing.
+/// Reads the zones of a block device of `bytes` bytes. Changes nothing.
 pub(crate) fn look(path: &Path, device: &File, bytes: u64) -> Result<Zones, OpenError> {
     let number = device.metadata().map_err(OpenError::system(path, "measure"))?.rdev();
     let attribute = |name: &str| attribute(number, name);
@@ -67,23 +69,23 @@ pub(crate) fn look(path: &Path, device: &File, bytes: u64) -> Result<Zones, Open
     Zones::restore(geometry, states).map_err(unusable)
 }
 
-/// What the kernel says of the queue of the block device of this number.
+/// An attribute of the queue of the block device with this number.
 fn attribute(number: u64, name: &str) -> Option<String> {
     let queue = format!("/sys/dev/block/{}:{}/queue", major(number), minor(number));
     let text = std::fs::read_to_string(Path::new(&queue).join(name)).ok()?;
     Some(text.trim().to_owned())
 }
 
-/// Whether the kernel says that a block device is host-managed.
+/// Whether the kernel reports a block device as host-managed.
 pub(crate) fn is_zoned(device: &File) -> bool {
     let said = device.metadata().ok().and_then(|known| attribute(known.rdev(), "zoned"));
     said.as_deref() == Some("host-managed")
 }
 
-/// `count` zones from `first` on, as the device reports them.
+/// The report of `count` zones, from `first` on.
 fn reported(device: &File, first: Zone, count: u32, zone_blocks: u64) -> io::Result<Vec<Reported>> {
     let mut zones = Vec::with_capacity(count as usize);
-    // Ends: each turn adds zones.
+    // Terminates: each iteration adds zones.
     while (zones.len() as u32) < count {
         let next = first.0 + zones.len() as u32;
         let sector = u64::from(next) * zone_blocks * (BLOCK_BYTES / SECTOR_BYTES);

@@ -1,13 +1,14 @@
-//! What the kernel says of a block device in `/sys/…/queue`.
+//! The attributes of a block device in `/sys/…/queue`.
 
 use shingle_core::units::{BLOCK_BYTES, SECTOR_BYTES};
 
 use crate::geometry::{Geometry, ReadsBeyond};
 
-/// What a device of `bytes` is like, but for what only a report tells: `attribute` reads a file of its queue.
+/// The geometry of a device of `bytes` bytes, except for what only a report shows. `attribute`
+/// reads a file of its queue.
 ///
 /// # Errors
-/// If it is no host-managed disk, or cannot be used, in one line.
+/// One line, if it is not a host-managed disk, or cannot be used.
 pub(crate) fn geometry(
     bytes: u64,
     attribute: impl Fn(&str) -> Option<String>,
@@ -42,7 +43,7 @@ pub(crate) fn geometry(
             "it takes writes in units of {physical} bytes only, and blocks have 4096"
         ));
     }
-    // A zone at the end that is smaller than the others is left out.
+    // A smaller zone at the end is not used.
     let zones =
         u32::try_from(bytes / zone_bytes).map_err(|_| "it has too many zones".to_owned())?;
     let limit = |name: &str| number(name).and_then(|limit| u32::try_from(limit).ok()).unwrap_or(0);
@@ -90,7 +91,7 @@ mod tests {
             (10, 65536, 128, 0)
         );
         assert_eq!((disk.logical_block_bytes, disk.physical_block_bytes), (512, 4096));
-        // A kernel before 5.9 has neither limits nor the granularity.
+        // A kernel before 5.9 reports neither the limits nor the granularity.
         let old = with(&[("zone_write_granularity", ""), ("max_open_zones", "")]).expect("a disk");
         assert_eq!((old.physical_block_bytes, old.max_open), (4096, 0));
     }

@@ -1,4 +1,4 @@
-//! Zones as the kernel reports them (`struct blk_zone_report` of `linux/blkzoned.h`), from bytes.
+//! Decodes reports of zones by the kernel (`struct blk_zone_report` of `linux/blkzoned.h`).
 //!
 //! ```text
 //! report   0  sector u64        zone   0  start, length, write pointer u64, in sectors of 512 bytes
@@ -6,7 +6,7 @@
 //!         12  flags u32               28  four bytes of nothing
 //!         16  zones of 64 bytes       32  capacity u64, if flags have bit 0
 //! ```
-//! Numbers are in the order of bytes of the machine.
+//! Numbers have the byte order of the machine.
 
 use shingle_core::units::{BLOCK_BYTES, SECTOR_BYTES};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -21,7 +21,7 @@ const CONVENTIONAL: u8 = 1;
 const SEQUENTIAL_REQUIRED: u8 = 2;
 const SEQUENTIAL_PREFERRED: u8 = 3;
 
-/// What a report begins with.
+/// The start of a report.
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(crate) struct Head {
@@ -49,19 +49,19 @@ struct RawZone {
 pub(crate) const HEAD_BYTES: usize = size_of::<Head>();
 pub(crate) const ZONE_BYTES: usize = size_of::<RawZone>();
 
-/// A zone as it was reported.
+/// A zone as reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reported {
-    /// How many blocks of it can be written.
+    /// The number of blocks that can be written.
     pub capacity_blocks: u64,
-    /// What it is like.
+    /// The state of the zone.
     pub state: ZoneState,
 }
 
-/// The zones of a report that begins with zone `first` of disks whose zones have `zone_blocks`.
+/// Decodes the zones of a report from zone `first` on, for zones of `zone_blocks` blocks.
 ///
 /// # Errors
-/// If it is no report of such zones, in one line.
+/// One line, if it is not a report of such zones.
 pub fn parse(bytes: &[u8], first: u32, zone_blocks: u64) -> Result<Vec<Reported>, String> {
     let Ok((head, rest)) = Head::read_from_prefix(bytes) else {
         return Err("the report of zones is cut off".to_owned());
@@ -104,7 +104,7 @@ impl RawZone {
         }
         let whole = ZoneState::written(capacity_blocks as u32, 0, &geometry);
         let state = match condition {
-            // What a write pointer says means nothing here: -1 on disks, the end of the zone elsewhere.
+            // The write pointer has no meaning here: -1 on disks, the end of the zone elsewhere.
             Condition::ReadOnly | Condition::Offline => ZoneState { condition, ..whole },
             _ if self.kind == CONVENTIONAL => ZoneState::CONVENTIONAL,
             Condition::Full => whole,
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Zones of 8 blocks, 64 sectors.
+    /// Zones of 8 blocks, which are 64 sectors.
     const BLOCKS: u64 = 8;
 
     fn zone(number: u64, kind: u8, condition: u8, write_pointer: u64, capacity: u64) -> RawZone {
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn zones_are_as_the_kernel_says() {
         let zones = [
-            // As SCSI disks report a conventional zone, and as null_blk does.
+            // A conventional zone as SCSI disks report it, and as null_blk does.
             zone(0, 1, 0, u64::MAX, 64),
             zone(1, 1, 0, 128, 64),
             zone(2, 2, 1, 128, 64),
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn sectors_behind_the_last_whole_block_hold_nothing() {
-        // 13 sectors are a block and five sectors more, all of which were written.
+        // 13 sectors are a block and five more sectors, all of which were written.
         let zones = [zone(0, 2, 4, 13, 13), zone(1, 2, 2, 64 + 12, 13)];
         let zones = parse(&bytes(&zones, HAS_CAPACITY), 0, BLOCKS).expect("a report");
         let full =
@@ -265,7 +265,7 @@ mod tests {
     }
 
     proptest! {
-        /// Bytes of a device that lies: an error, or zones that can be so.
+        /// Bytes of a device with wrong reports: an error, or valid zones.
         #[test]
         fn any_bytes_are_zones_or_an_error(
             mut bytes in prop::collection::vec(any::<u8>(), 0..400),
@@ -274,7 +274,8 @@ mod tests {
             capacity in 0_u64..200,
             zone_blocks in prop_oneof![1_u64..20, Just(u64::MAX), Just(u64::from(u32::MAX))],
         ) {
-            // Most of what is random is refused at once: with start and length put right more is reached.
+            // Most random bytes are refused at once: with valid start and length more code is
+            // reached.
             if plain && bytes.len() >= HEAD_BYTES + ZONE_BYTES {
                 bytes[8..12].copy_from_slice(&1_u32.to_ne_bytes());
                 bytes[16..24].fill(0);

@@ -1,10 +1,12 @@
-//! The rules of zones (ZBC/ZAC, sequential write required; capacity and active zones as in ZNS): conditions, write
-//! pointers, which zones are open, and what is refused. Pure: no I/O, no data. Every disk of this crate obeys this one
-//! piece, the one in memory, the one in a file, and what this crate knows of a block device.
+//! The rules of zones (ZBC/ZAC, sequential write required; capacity and active zones as in ZNS):
+//! conditions, write pointers, which zones are open, and which commands are refused. No I/O and no
+//! data. All disks of this crate use this module: the one in memory, the one in a file, and the
+//! model of a block device.
 //!
-//! A zone is opened by a command (explicitly) or by a write (implicitly). When one zone too many is opened, that opened
-//! longest ago by a write is closed for it; those opened by commands stay open. A write is two steps, as a disk takes
-//! time in between: [`Zones::admit`] refuses it or opens the zone for it, [`Zones::advance`] moves the write pointer.
+//! A zone is opened by a command (explicitly) or by a write (implicitly). If the limit is exceeded,
+//! the zone that was implicitly opened longest ago is closed; explicitly opened ones stay open. A
+//! write has two steps, as a disk takes time in between: [`Zones::admit`] refuses it or opens its
+//! zone, [`Zones::advance`] moves the write pointer.
 
 mod rules;
 mod state;
@@ -20,27 +22,27 @@ use crate::zone::{Condition, ZoneReport};
 
 pub use state::ZoneState;
 
-/// See the module.
+/// The zones of a disk; see the module.
 #[derive(Clone, Debug)]
 pub struct Zones {
     geometry: Geometry,
     zones: Vec<ZoneState>,
-    /// When each was opened by a write; of no meaning in other zones.
+    /// When each zone was implicitly opened; not used for other zones.
     turns: Vec<u64>,
-    /// Those opened by a write, the one opened longest ago first.
+    /// The implicitly opened zones, by the time of opening.
     implicit: BTreeMap<u64, Zone>,
     explicit: u32,
     closed: u32,
     turn: u64,
-    /// Zones that are no longer as they were when they were last taken from here.
+    /// Zones that have changed since [`Zones::take_changed`].
     changed: BTreeSet<Zone>,
 }
 
 impl Zones {
-    /// Zones of a new disk.
+    /// The zones of a new disk.
     ///
     /// # Panics
-    /// If there can be no such disk: [`Geometry::check`].
+    /// If the geometry is not possible: [`Geometry::check`].
     #[must_use]
     pub fn new(geometry: Geometry) -> Zones {
         let conventional = geometry.conventional_zones;
@@ -50,10 +52,10 @@ impl Zones {
             .expect("zones of a new disk")
     }
 
-    /// Zones as they were found on a disk.
+    /// The zones as found on a disk.
     ///
     /// # Errors
-    /// If a zone cannot be so, or there is no such disk.
+    /// If a state or the geometry is not valid.
     pub fn restore(geometry: Geometry, zones: Vec<ZoneState>) -> Result<Zones, String> {
         geometry.check().map_err(|error| error.to_string())?;
         if zones.len() != geometry.zones as usize {
@@ -83,30 +85,31 @@ impl Zones {
         Ok(restored)
     }
 
-    /// What the disk is like.
+    /// The geometry of the disk.
     #[must_use]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    /// A zone.
+    /// The state of a zone.
     #[must_use]
     pub fn state(&self, zone: Zone) -> ZoneState {
         self.zones[zone.index()]
     }
 
-    /// A zone as a host is told of it.
+    /// The report of a zone for the host.
     #[must_use]
     pub fn report(&self, zone: Zone) -> ZoneReport {
         report(&self.geometry, zone, self.state(zone))
     }
 
-    /// Zones whose state is no longer what it was when this was last asked.
+    /// Takes the zones that have changed since the last call.
     pub fn take_changed(&mut self) -> BTreeSet<Zone> {
         std::mem::take(&mut self.changed)
     }
 
-    /// How far a zone holds what was written: a conventional one everywhere, also when it has failed.
+    /// The end of the written part of a zone. A conventional one counts as written everywhere, even
+    /// if it has failed.
     #[must_use]
     pub fn written_end(&self, zone: Zone) -> u64 {
         match self.state(zone) {
@@ -119,10 +122,10 @@ impl Zones {
         self.state(zone).condition == Condition::Conventional
     }
 
-    /// Takes a write in, and opens its zone. The zone of its first block.
+    /// Admits a write, and opens its zone. Returns the zone of its first block.
     ///
     /// # Errors
-    /// The rule that forbids it; then nothing has changed.
+    /// The broken rule; then nothing has changed.
     pub fn admit(&mut self, block: Block, count: u64) -> Result<Zone, Refused> {
         let zone = self.may_write(block, count)?;
         if count > 0 && !self.is_conventional(zone) && !self.state(zone).condition.is_open() {
@@ -132,8 +135,8 @@ impl Zones {
         Ok(zone)
     }
 
-    /// A write that was admitted is done, or so many blocks of it. False if the write pointer is no longer where the
-    /// write began.
+    /// Moves the write pointer after an admitted write, or a part of it, is done. False if the
+    /// pointer is not where the write began any more.
     pub fn advance(&mut self, block: Block, count: u64) -> bool {
         let Some((zone, offset)) = self.geometry.place(block) else { return false };
         let state = self.state(zone);
@@ -148,7 +151,7 @@ impl Zones {
         let at_end = u64::from(pointer) == self.geometry.zone_capacity_blocks;
         let condition = match state.condition {
             _ if at_end => Condition::Full,
-            // It was closed for another zone meanwhile.
+            // It was closed for another zone in the meantime.
             Condition::Empty if count > 0 => Condition::Closed,
             other => other,
         };
@@ -156,10 +159,10 @@ impl Zones {
         true
     }
 
-    /// Carries a command out.
+    /// Carries out a command.
     ///
     /// # Errors
-    /// The rule that forbids it; then nothing has changed.
+    /// The broken rule; then nothing has changed.
     pub fn command(&mut self, command: ZoneCommand, zone: Zone) -> Result<(), Refused> {
         match command {
             ZoneCommand::Open => self.open(zone),
@@ -169,7 +172,7 @@ impl Zones {
         }
     }
 
-    /// Opens a zone by command.
+    /// Opens a zone explicitly.
     fn open(&mut self, zone: Zone) -> Result<(), Refused> {
         self.may_move(zone)?;
         let condition = self.state(zone).condition;
@@ -184,7 +187,7 @@ impl Zones {
         Ok(())
     }
 
-    /// The zone is no longer open.
+    /// Closes a zone.
     fn close(&mut self, zone: Zone) -> Result<(), Refused> {
         self.may_move(zone)?;
         let settled = self.state(zone).settled();
@@ -192,7 +195,7 @@ impl Zones {
         Ok(())
     }
 
-    /// The zone is full. For a moment it takes a place among the open ones.
+    /// Finishes a zone. For a moment it counts as open.
     fn finish(&mut self, zone: Zone) -> Result<(), Refused> {
         self.may_move(zone)?;
         let state = self.state(zone);
@@ -208,14 +211,14 @@ impl Zones {
         Ok(())
     }
 
-    /// The zone is empty.
+    /// Resets a zone.
     fn reset(&mut self, zone: Zone) -> Result<(), Refused> {
         self.may_move(zone)?;
         self.put(zone, ZoneState::EMPTY);
         Ok(())
     }
 
-    /// The zone is like this, whatever the rules say: so the device tells, or it has failed.
+    /// Sets the state of a zone without a check: the device reports it, or it has failed.
     pub fn put(&mut self, zone: Zone, state: ZoneState) {
         let before = std::mem::replace(&mut self.zones[zone.index()], state);
         if before.condition != state.condition {
@@ -232,7 +235,7 @@ impl Zones {
         self.put(zone, ZoneState { condition, ..state });
     }
 
-    /// Notes that a zone is in a condition now, or no longer.
+    /// Updates the counts for a zone that enters or leaves a condition.
     fn count(&mut self, zone: Zone, condition: Condition, now: bool) {
         let by = |count: u32| if now { count + 1 } else { count - 1 };
         match condition {
@@ -248,7 +251,7 @@ impl Zones {
         }
     }
 
-    /// Closes the zone opened longest ago by a write, if all places are taken.
+    /// Closes the zone that was implicitly opened longest ago, if the limit is reached.
     fn make_place(&mut self) {
         let max = self.geometry.max_open as usize;
         if max == 0 || self.explicit as usize + self.implicit.len() < max {
@@ -260,10 +263,10 @@ impl Zones {
         }
     }
 
-    /// Panics if an invariant is broken. For tests.
+    /// Checks the invariants, for tests.
     ///
     /// # Panics
-    /// See above.
+    /// If an invariant is broken.
     pub fn validate(&self) {
         let with = |condition| {
             let zones = self.zones.iter();
@@ -280,12 +283,12 @@ impl Zones {
     }
 }
 
-/// Whether a zone is conventional, also if it has failed since.
+/// Whether a zone is conventional, even if it has failed.
 fn has_no_pointer(geometry: &Geometry, zone: Zone, state: ZoneState) -> bool {
     state.condition == Condition::Conventional || geometry.is_conventional(zone)
 }
 
-/// A zone as a host is told of it.
+/// The report of a zone for the host.
 pub(crate) fn report(geometry: &Geometry, zone: Zone, state: ZoneState) -> ZoneReport {
     use Condition::{Conventional, Offline, ReadOnly};
     let told = !matches!(state.condition, Conventional | ReadOnly | Offline);

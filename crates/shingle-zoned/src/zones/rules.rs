@@ -1,4 +1,4 @@
-//! What the rules allow. Nothing here changes a zone.
+//! Checks of the rules. Nothing here changes a zone.
 
 use shingle_core::units::{Block, Zone};
 
@@ -20,18 +20,18 @@ impl Zones {
         }
     }
 
-    /// Whether there is such a zone.
+    /// Checks that a zone exists.
     ///
     /// # Errors
-    /// If the disk ends before.
+    /// If it does not.
     pub fn may_name(&self, zone: Zone) -> Result<(), Refused> {
         self.in_range(self.geometry.first(zone), 0).map(|_| ())
     }
 
-    /// Whether blocks may be read. Reads may cross zones.
+    /// Checks whether blocks may be read. Reads may cross zones.
     ///
     /// # Errors
-    /// The rule that forbids it.
+    /// The broken rule.
     pub fn may_read(&self, block: Block, count: u64) -> Result<(), Refused> {
         self.in_range(block, count)?;
         let refuses = self.geometry.reads_beyond == ReadsBeyond::Refused;
@@ -52,7 +52,7 @@ impl Zones {
         Ok(())
     }
 
-    /// The parts of a run of blocks that lie in one zone each: the zone, how far into it, how many.
+    /// Splits a range at borders of zones: the zone, the offset in it, and the number of blocks.
     pub fn pieces(
         &self,
         block: Block,
@@ -68,7 +68,7 @@ impl Zones {
         })
     }
 
-    /// Whether commands may move the write pointer of a zone, forwards or back.
+    /// Checks whether commands may move the write pointer of a zone, forwards or back.
     pub(super) fn may_move(&self, zone: Zone) -> Result<(), Refused> {
         self.may_name(zone)?;
         match self.state(zone).condition {
@@ -79,11 +79,11 @@ impl Zones {
         }
     }
 
-    /// Whether a zone, open or not, may be open.
+    /// Checks whether a zone may be open, or stay open.
     pub(super) fn may_be_open(&self, zone: Zone) -> Result<(), Refused> {
         let Geometry { max_open, max_active, .. } = self.geometry;
         let state = self.state(zone);
-        // As long as not all were opened by commands there is one to close, or room for one more.
+        // Unless all were opened explicitly, there is one to close, or space for one more.
         if max_open != 0 && !state.condition.is_open() && self.explicit >= max_open {
             return refuse(zone, Reason::TooManyOpen { max: max_open });
         }
@@ -94,7 +94,8 @@ impl Zones {
         Ok(())
     }
 
-    /// Whether blocks, of which the first lies in `first`, a conventional zone, all lie in such.
+    /// Checks that all blocks are in conventional zones, where `first` is the zone of the first
+    /// one.
     fn may_write_anywhere(&self, first: Zone, block: Block, count: u64) -> Result<(), Refused> {
         let end = self.geometry.blocks();
         let inside = self.pieces(block, count.min(end - block.0));
@@ -107,7 +108,7 @@ impl Zones {
     }
 
     pub(super) fn may_write(&self, block: Block, count: u64) -> Result<Zone, Refused> {
-        // Where it ends beyond the disk it ends beyond its zone.
+        // A range that ends beyond the disk also ends beyond its zone.
         let (zone, offset) = self.in_range(block, 0)?;
         if self.is_conventional(zone) {
             return self.may_write_anywhere(zone, block, count).map(|()| zone);
@@ -126,7 +127,7 @@ impl Zones {
         }
     }
 
-    /// Where an append to a zone begins; whether it may, [`Zones::admit`] says.
+    /// The block where an append to a zone begins. [`Zones::admit`] checks whether it is allowed.
     ///
     /// # Errors
     /// If the zone has no write pointer to append at.

@@ -1,18 +1,18 @@
-//! What a disk knows of a zone, and what of it stays without power.
+//! The state of a zone, and the part of it that survives without power.
 
 use crate::geometry::Geometry;
 use crate::zone::Condition;
 
-/// What a disk knows of a zone.
+/// The state of a zone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ZoneState {
     /// Its condition.
     pub condition: Condition,
     /// The write pointer, in blocks from the start of the zone. 0 in conventional zones.
     pub pointer: u32,
-    /// How far the zone holds what was written: less than the pointer where it was finished before.
+    /// The end of the written part: less than the pointer if the zone was finished early.
     pub written: u32,
-    /// Bytes of the block at the pointer that were written before a power cut.
+    /// The bytes of the block at the pointer that were written before a power cut.
     pub torn_bytes: u16,
 }
 
@@ -26,8 +26,9 @@ impl ZoneState {
         ZoneState { condition, pointer, written: pointer, torn_bytes: 0 }
     }
 
-    /// A zone written up to `pointer`, that is not open. Bytes behind its last block do not count: a capacity need not be
-    /// whole blocks, and what of a block is there can never be completed.
+    /// A zone that is written up to `pointer` and not open. Bytes after its last whole block do not
+    /// count: a capacity need not be a multiple of blocks, and the last block can never be
+    /// completed.
     #[must_use]
     pub fn written(pointer: u32, torn_bytes: u16, geometry: &Geometry) -> ZoneState {
         let (condition, torn_bytes) = match u64::from(pointer) {
@@ -38,7 +39,7 @@ impl ZoneState {
         ZoneState { torn_bytes, ..ZoneState::new(condition, pointer) }
     }
 
-    /// What is left of it when the disk has no power: no zone is open then.
+    /// The state after the loss of power: no zone is open then.
     #[must_use]
     pub fn settled(self) -> ZoneState {
         let condition = match self.condition {
@@ -51,11 +52,11 @@ impl ZoneState {
         ZoneState { condition, ..self }
     }
 
-    /// What becomes of it when it fails for good: `condition` is read-only or offline.
+    /// The state after a failure for good: `condition` is read-only or offline.
     #[must_use]
     pub fn failed(self, condition: Condition, geometry: &Geometry) -> ZoneState {
         match self.condition {
-            // It was written everywhere, as far as anybody knows.
+            // It counts as written everywhere, as that is unknown.
             Condition::Conventional => {
                 ZoneState::new(condition, geometry.zone_capacity_blocks as u32)
             }
@@ -67,10 +68,10 @@ impl ZoneState {
         self.pointer == 0 && self.torn_bytes == 0
     }
 
-    /// Whether a zone can be so.
+    /// Checks that the state is possible.
     ///
     /// # Errors
-    /// What cannot be.
+    /// What is wrong.
     pub fn check(self, geometry: &Geometry) -> Result<(), String> {
         let ZoneState { condition, pointer, written, torn_bytes } = self;
         let capacity = geometry.zone_capacity_blocks;

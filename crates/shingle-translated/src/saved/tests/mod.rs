@@ -1,5 +1,5 @@
-//! The map step by step: what is written when, and what is read from disks that are put together page by page. That no crash
-//! loses anything is tested with crashes (`tests/all/crash.rs`).
+//! The map step by step: what is written when, and what is read from disks that are assembled page
+//! by page. `tests/all/crash.rs` tests that no crash loses anything.
 
 mod reading;
 mod writing;
@@ -17,7 +17,7 @@ use super::page::Record;
 use super::superblock::tests::example;
 use super::{Areas, Superblock};
 
-/// What is asked of a disk: from which block on, and how many.
+/// An I/O of a disk: the first block, and the number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
     Read(u64, u64),
@@ -25,7 +25,7 @@ enum Step {
     Flush,
 }
 
-/// The conventional zones of a disk. What was not written is zeros.
+/// The conventional zones of a disk. Unwritten blocks are zeros.
 struct Disk {
     geometry: Geometry,
     inside: Mutex<Inside>,
@@ -41,7 +41,7 @@ struct Inside {
 }
 
 impl Disk {
-    /// One that `superblock` is made for.
+    /// A disk for `superblock`.
     fn new(superblock: &Superblock) -> Disk {
         let geometry = Geometry {
             conventional_zones: superblock.conventional_zones,
@@ -55,7 +55,7 @@ impl Disk {
         self.inside.lock().expect("no panic")
     }
 
-    /// What was asked of it since this was called last.
+    /// The I/O since the last call.
     fn steps(&self) -> Vec<Step> {
         std::mem::take(&mut self.inside().steps)
     }
@@ -144,7 +144,7 @@ impl ZonedDisk for Disk {
     }
 }
 
-/// A map of which checkpoint and log take several I/Os. A page of its log has as many records as it has room for.
+/// A map whose checkpoint and log take several I/Os. Pages of its log are full.
 fn large() -> Superblock {
     Superblock {
         zones: 80,
@@ -162,7 +162,7 @@ fn zones(superblock: &Superblock) -> Vec<Record> {
     (0..superblock.logical_zones).map(zone).collect()
 }
 
-/// Blocks lie in the buffer, from its start on.
+/// Blocks in the buffer, from its start on.
 fn run(block: u64, count: u64) -> Record {
     Record::Run(Block(block), Piece { place: Place::Buffer(0), count })
 }

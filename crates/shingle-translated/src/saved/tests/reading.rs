@@ -1,4 +1,4 @@
-//! What is found on disks that are put together page by page.
+//! What is found on disks that are assembled page by page.
 
 use shingle_engine::format::seal;
 
@@ -44,7 +44,7 @@ impl Map {
         }
     }
 
-    /// A checkpoint of these pages, in both copies.
+    /// Writes a checkpoint of these pages, in both copies.
     fn checkpoint(&mut self, pages: &[Vec<Record>]) {
         self.superblock.checkpoint_pages = pages.len() as u32;
         for (sequence, records) in (0..).zip(pages) {
@@ -54,12 +54,12 @@ impl Map {
         }
     }
 
-    /// A page of the log.
+    /// Writes a page of the log.
     fn log(&self, copies: &[usize], sequence: u32, commit: u64, last: bool, records: &[Record]) {
         self.put(copies, Stand { kind: Kind::Log, sequence, commit, last }, records);
     }
 
-    /// Makes another page of one.
+    /// Changes a page.
     fn change(&self, kind: Kind, copy: usize, sequence: u32, change: impl Fn(&mut Page)) {
         let at = self.at(kind, copy, sequence);
         let mut page = self.disk.page(at);
@@ -78,12 +78,12 @@ impl Map {
         })
     }
 
-    /// What is found if both copies are looked at.
+    /// What is found when both copies are compared.
     fn found(&self) -> Recovered {
         self.read(Reading::Compared).unwrap_or_else(|what| panic!("{what}"))
     }
 
-    /// How many commits, and whether one more was torn.
+    /// The number of commits, and whether one more was torn.
     fn commits(&self) -> (u64, bool) {
         let found = self.found();
         (found.commits, found.torn)
@@ -102,7 +102,8 @@ fn blank(page: &mut Page) {
     page.fill(0);
 }
 
-/// With a checkpoint that has zones and nothing else, and a log of eight pages: a commit of a page, and one of two.
+/// A map with a checkpoint that has only zones, and a log of eight pages: a commit of one page, and
+/// one of two.
 fn two_commits() -> Map {
     let mut map = Map::new(example());
     map.checkpoint(&[zones(&example())]);
@@ -116,7 +117,7 @@ fn runs(found: &Recovered) -> Vec<u64> {
     found.whereabouts.all().map(|(block, _)| block.0).collect()
 }
 
-/// Of each copy, how many pages are bad.
+/// The number of bad pages in each copy.
 fn bad(found: &Recovered) -> [u64; 2] {
     for (pages, first) in &found.bad {
         assert_eq!(*pages > 0, first.is_some());
@@ -169,7 +170,7 @@ fn a_superblock_that_is_bad_is_told_and_the_other_one_counts() {
     disk.inside().unreadable.insert(0);
     let chosen = superblocks(&disk).expect("one is there");
     assert!(chosen.wrong[0].as_ref().is_some_and(|what| what.contains("EIO")), "{chosen:?}");
-    // One is none and the other is bad.
+    // One is no superblock, and the other is bad.
     disk.inside().unreadable.insert(255);
     let error = superblocks(&disk).expect_err("nothing is there").to_string();
     assert!(
@@ -205,7 +206,8 @@ fn a_superblock_of_another_disk_or_program_is_refused() {
     assert!(matches!(superblocks(&disk), Err(OpenError::NotFormatted { .. })));
 }
 
-/// Zones and runs, in order, on pages that are not full; what is lost is on the first page and on the last.
+/// Zones and runs, in order, on pages that are not full; losses are on the first page and on the
+/// last.
 fn four_pages() -> Map {
     let mut map = Map::new(example());
     let (zones, lost) = (zones(&example()), lost(500, 3));
@@ -215,7 +217,7 @@ fn four_pages() -> Map {
     map
 }
 
-/// A block in words: zones have 64.
+/// The description of a block: zones have 64.
 fn place(at: u64) -> String {
     format!("block {at} (zone {}, byte {} of the disk)", at / 64, at * 4096)
 }
@@ -254,7 +256,7 @@ fn what_was_on_a_page_that_is_gone_follows_from_those_beside_it() {
     ] {
         assert_eq!(unknown(&four_pages(), gone), (range(zones), blocks), "{gone:?}");
     }
-    // Lost blocks stand on the first page and on the last.
+    // Losses are on the first page and on the last.
     let map = four_pages();
     unknown(&map, &[3]);
     let lost = map.read(Reading::WithHoles).expect("with a hole").lost;
@@ -400,7 +402,7 @@ fn of_a_commit_that_is_torn_nothing_counts() {
         (0..2).for_each(|copy| map.change(Kind::Log, copy, gone, blank));
         assert_eq!((map.commits(), runs(&map.found())), ((1, true), vec![10]), "page {gone}");
     }
-    // Two commits that end a log, of which the second was torn at its last page.
+    // Two commits at the end of a log; the second was torn at its last page.
     let map = two_commits();
     for sequence in 3..7 {
         map.log(BOTH, sequence, u64::from(sequence), true, &[]);
@@ -421,12 +423,13 @@ fn pages_that_a_commit_lacks_in_one_copy_are_bad_and_those_of_a_torn_one_are_not
     let first = map.at(Kind::Log, 1, 1).0;
     let told = format!("page 1 at {}: there is none", place(first));
     assert_eq!(found.bad[1].1.as_deref(), Some(told.as_str()));
-    // A crash comes between the copies of the last commit, and never leaves such a page of the one before.
+    // A crash comes between the copies of the last commit, and never leaves such a page of an
+    // earlier one.
     assert_eq!(found.damaged, [true, false]);
     let map = two_commits();
     map.change(Kind::Log, 1, 0, blank);
     assert_eq!(map.found().damaged, [false, true]);
-    // The power went when the first copy had half of a commit: nothing is to be made whole.
+    // The power was cut when the first copy had half of a commit: there is nothing to repair.
     let map = two_commits();
     map.change(Kind::Log, 1, 1, blank);
     (0..2).for_each(|copy| map.change(Kind::Log, copy, 2, blank));
@@ -447,7 +450,7 @@ fn a_commit_behind_one_that_is_gone_is_damage() {
             "; page 1 at block 248 (zone 3, byte 1015808 of the disk): there is none, and a later commit follows on page 3"
         )
     );
-    // Of another number than the one that comes next.
+    // The number is not that of the next commit.
     let map = two_commits();
     map.log(BOTH, 2, 3, true, &[]);
     assert_eq!(map.damage(), "page 2 of the log is of commit 3, and commit 2 is not whole");
@@ -461,7 +464,7 @@ fn a_later_commit_is_looked_for_as_far_as_one_can_be() {
     let mut map = Map::new(large());
     map.checkpoint(&[zones(&large())]);
     map.log(BOTH, 0, 1, true, &[]);
-    // Commit 2 has 256 pages at most, and so has the next one.
+    // Commit 2 has at most 256 pages, and so has the next one.
     map.log(BOTH, 513, 3, true, &[]);
     assert_eq!(map.commits(), (1, false));
     map.log(BOTH, 512, 3, true, &[]);
@@ -484,14 +487,14 @@ fn a_page_of_the_log_that_is_no_page_in_both_copies_is_damage_where_a_crash_leav
         );
         assert_eq!(what, wanted);
     }
-    // A disk with blocks of 512 bytes tears a page.
+    // A disk with blocks of 512 bytes can tear a page.
     let mut map = two_commits();
     map.disk.geometry.physical_block_bytes = 512;
     let torn = |page: &mut Page| page[60..].fill(0);
     map.change(Kind::Log, 0, 2, torn);
     map.change(Kind::Log, 1, 2, no_page);
     assert_eq!(map.commits(), (1, true));
-    // But none that cannot be read.
+    // But a page that cannot be read is damage.
     for copy in 0..2 {
         let at = map.at(Kind::Log, copy, 2).0;
         map.disk.inside().unreadable.insert(at);
@@ -501,7 +504,7 @@ fn a_page_of_the_log_that_is_no_page_in_both_copies_is_damage_where_a_crash_leav
 
 #[test]
 fn records_are_those_of_the_copy_that_is_good() {
-    // Its checksum is right, and its second record makes no sense.
+    // The checksum is right, and the second record is not valid.
     let nonsense = |page: &mut Page| {
         page[56 + 16 + 7] = 0xf0;
         seal(page, 4);
@@ -515,8 +518,8 @@ fn records_are_those_of_the_copy_that_is_good() {
     }
 }
 
-/// A checkpoint was durable in both copies before a superblock named it, and a commit before the next one was begun. Of the
-/// last commit a crash leaves such pages.
+/// A checkpoint was durable in both copies before a superblock referred to it, and a commit before
+/// the next one was begun. Only of the last commit a crash leaves such pages.
 #[test]
 fn a_page_that_is_blank_in_one_copy_is_damage_where_both_were_durable() {
     for copy in 0..2 {
@@ -539,18 +542,19 @@ fn pages_are_read_ahead_and_no_others() {
         map.read(reading).unwrap_or_else(|what| panic!("{what}"));
         map.disk.steps()
     };
-    // The checkpoint is at block 1 of the first copy; the log ends where the second one is asked, too.
+    // The checkpoint is at block 1 of the first copy; at the end of the log the second copy is
+    // read, too.
     let map = two_commits();
     assert_eq!(reads(&map, Reading::Whole), [Read(1, 1), Read(6, 8), Read(250, 5)]);
     let all = [Read(1, 1), Read(242, 1), Read(6, 8), Read(247, 8)];
     assert_eq!(reads(&map, Reading::Compared), all);
-    // One that cannot be read is read alone, as are those with it.
+    // A page that cannot be read is read alone, as are those with it.
     map.disk.inside().unreadable.insert(7);
     let alone = (6..14).map(|at| Read(at, 1));
     let wanted: Vec<Step> =
         [Read(1, 1), Read(6, 8)].into_iter().chain(alone).chain([Read(248, 7)]).collect();
     assert_eq!(reads(&map, Reading::Whole), wanted);
-    // I/Os have 128 pages at most.
+    // I/Os have at most 128 pages.
     let mut map = Map::new(large());
     let mut pages = vec![vec![]; 130];
     pages[129] = zones(&large());

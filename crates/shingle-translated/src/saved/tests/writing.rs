@@ -1,4 +1,4 @@
-//! What a saver asks of a disk, step by step. A call that fails is made to fail at each of its steps.
+//! The I/O of a saver, step by step. A call that may fail is made to fail at each of its steps.
 
 use shingle_device::Mark;
 
@@ -7,18 +7,18 @@ use super::*;
 use crate::bugs::Seeded;
 use crate::saved::{Reading, Recovered, Saver, recover, superblocks};
 
-/// Of the disk of `example`: its superblocks, one after the other. Its slots are at blocks 1 and 14 of the first copy, and
-/// 242 and 229 of the second; a slot has 5 pages of a checkpoint and 8 of a log. In test builds a page of such a log has
-/// three records.
+/// The writes of the superblocks of `example`, one after the other. Its slots are at blocks 1 and
+/// 14 of the first copy, and 242 and 229 of the second; a slot has 5 pages of a checkpoint and 8 of
+/// a log. In test builds a page of such a log has three records.
 const NAMED: [Step; 4] = [Write(0, 1), Flush, Write(255, 1), Flush];
-/// And of the one of `large`, whose slots are at blocks 1 and 1001, and 3095 and 2095.
+/// The same for `large`, whose slots are at blocks 1 and 1001, and 3095 and 2095.
 const LARGE_NAMED: [Step; 4] = [Write(0, 1), Flush, Write(4095, 1), Flush];
 
 fn fresh(superblock: Superblock) -> (Disk, Saver) {
     (Disk::new(&superblock), Saver::new(superblock, Seeded::default()))
 }
 
-/// One with a checkpoint, which is the ninth, in the second slot.
+/// A saver with a checkpoint, which is the ninth, in the second slot.
 fn begun() -> (Disk, Saver) {
     let (disk, mut saver) = fresh(example());
     saver.checkpoint(&disk, zones(&example()).into_iter()).expect("no faults");
@@ -26,7 +26,7 @@ fn begun() -> (Disk, Saver) {
     (disk, saver)
 }
 
-/// Runs of a block each, with gaps between them as far as there is room.
+/// Runs of one block each, with gaps between them as far as they fit.
 fn runs(count: u64) -> Vec<Record> {
     (0..count).map(|n| run(n * 2 % 800, 1)).collect()
 }
@@ -58,7 +58,7 @@ fn superblocks_are_written_one_after_the_other() {
     let marked = Superblock { mark, ..claimed };
     assert_eq!([0, 1].map(|copy| disk.superblock(copy)), [marked.clone(), marked.clone()]);
     assert_eq!((saver.superblock(), saver.written_blocks), (&marked, 4));
-    // What cannot be written is left at the first failure: the second copy stays as it is.
+    // After a failure nothing more is written: the second copy is unchanged.
     disk.fail(1);
     saver.set_mark(&disk, None).expect_err("a flush fails");
     assert_eq!(disk.steps(), NAMED[..2]);
@@ -71,7 +71,8 @@ fn superblocks_are_written_one_after_the_other() {
 #[test]
 fn logs_are_blanked_where_they_are_not_blank() {
     let (disk, mut saver) = fresh(large());
-    // In the second I/O of the first log, and in the last of the third one; and one that cannot be read.
+    // In the second I/O of the first log, in the last one of the third, and in one that cannot be
+    // read.
     disk.put(Block(401 + 255), [1; 4096]);
     disk.put(Block(3095 + 400 + 512), [1; 4096]);
     disk.inside().unreadable.insert(2095 + 400 + 599);
@@ -96,9 +97,9 @@ fn a_checkpoint_is_durable_before_it_is_named() {
     let (disk, mut saver) = fresh(example());
     saver.claim(&disk).expect("no faults");
     disk.steps();
-    // Before there is one, there is no log.
+    // Without a checkpoint there is no log.
     assert!(!saver.has_room(1));
-    // 314 records are two pages.
+    // 314 records take two pages.
     let records = zones(&example()).into_iter().chain(runs(300));
     saver.checkpoint(&disk, records).expect("no faults");
     let wanted = [[Write(14, 2), Write(229, 2), Flush].as_slice(), &NAMED].concat();
@@ -113,7 +114,7 @@ fn a_checkpoint_is_durable_before_it_is_named() {
     assert_eq!([0, 1].map(|copy| disk.superblock(copy)), [named.clone(), named]);
     assert_eq!((saver.log_used(), saver.written_blocks), (0, 8));
     assert_eq!(found(&disk).whereabouts.runs(), 300);
-    // The next one goes into the other slot.
+    // The next one is written to the other slot.
     saver.checkpoint(&disk, zones(&example()).into_iter()).expect("no faults");
     let wanted = [[Write(1, 1), Write(242, 1), Flush].as_slice(), &NAMED].concat();
     assert_eq!(disk.steps(), wanted);
@@ -131,19 +132,19 @@ fn a_large_checkpoint_and_a_large_commit_take_several_ios() {
     let portions = [Write(1001, 128), Write(2095, 128), Write(1129, 2), Write(2223, 2), Flush];
     assert_eq!(disk.steps(), [portions.as_slice(), &LARGE_NAMED].concat());
     assert_eq!(found(&disk).whereabouts.runs(), 400);
-    // One that takes just an I/O has no page behind that.
+    // A checkpoint of exactly one I/O has no page behind that.
     saver.checkpoint(&disk, records(128)).expect("no faults");
     let portions = [Write(1, 128), Write(3095, 128), Flush];
     assert_eq!(disk.steps(), [portions.as_slice(), &LARGE_NAMED].concat());
     assert_eq!(saver.superblock().checkpoint_pages, 128);
-    // A commit has 256 pages at most.
+    // A commit has at most 256 pages.
     assert!(saver.has_room(256 * 252) && !saver.has_room(256 * 252 + 1));
     let commit: Vec<Record> = runs(250 * 252 - 1);
     saver.commit(&disk, &commit).expect("no faults");
     let wanted = [Write(401, 128), Write(529, 122), Write(3495, 128), Write(3623, 122), Flush];
     assert_eq!(disk.steps(), wanted);
     saver.commit(&disk, &commit).expect("no faults");
-    // And what is left of a log.
+    // And at most the rest of a log.
     assert_eq!(saver.log_used(), 500);
     assert!(saver.has_room(100 * 252) && !saver.has_room(100 * 252 + 1));
     saver.commit(&disk, &commit[..100 * 252]).expect("no faults");
@@ -238,7 +239,7 @@ fn the_next_checkpoint_is_written_beside_the_log_and_counts_once_both_are_durabl
     let records: Vec<Record> = zones(&example()).into_iter().chain(runs(600)).collect();
     assert!(saver.go_on_with_next(&disk, &records[..504], false).expect("no faults"));
     assert_eq!(disk.steps(), [Write(1, 2), Write(242, 2)]);
-    // The log that counts goes on.
+    // The log in use continues.
     saver.commit(&disk, &[run(701, 1)]).expect("no faults");
     assert_eq!(disk.steps(), [Write(19, 1), Write(234, 1), Flush]);
     assert!(saver.go_on_with_next(&disk, &records[504..], true).expect("no faults"));
@@ -253,7 +254,7 @@ fn the_next_checkpoint_is_written_beside_the_log_and_counts_once_both_are_durabl
     let named =
         Superblock { generation: 10, checkpoint_epoch: 3, checkpoint_pages: 3, ..example() };
     assert_eq!([0, 1].map(|copy| disk.superblock(copy)), [named.clone(), named]);
-    // Its log is the one that goes on.
+    // From now on its log is in use.
     assert_eq!(saver.log_used(), 3);
     saver.commit(&disk, &[run(705, 1)]).expect("no faults");
     assert_eq!(disk.steps(), [Write(9, 1), Write(250, 1), Flush]);
@@ -281,7 +282,7 @@ fn generation_after(give_up: impl Fn(&Disk, &mut Saver)) -> u64 {
     saver.checkpoint(&disk, zones(&example()).into_iter()).expect("no faults");
     assert_eq!(found(&disk).commits, 0);
     let generation = disk.superblock(0).generation;
-    // What was given up before one that is named no longer counts.
+    // Checkpoints given up before a completed one no longer count.
     saver.checkpoint(&disk, zones(&example()).into_iter()).expect("no faults");
     assert_eq!(disk.superblock(0).generation, generation + 1);
     generation
@@ -293,7 +294,7 @@ fn the_pages_of_one_that_was_given_up_are_of_a_generation_of_their_own() {
     assert_eq!(generation_after(|_, saver| saver.begin_next()), 12);
     assert_eq!(generation_after(|_, saver| (0..2).for_each(|_| saver.begin_next())), 14);
     assert_eq!(generation_after(|_, saver| (0..2).for_each(|_| saver.give_up_next())), 10);
-    // There is no room for it: five pages are the most of a checkpoint, eight of a log.
+    // There is not enough space: a checkpoint has at most five pages, a log eight.
     let too_many = |disk: &Disk, saver: &mut Saver| {
         saver.begin_next();
         assert!(saver.go_on_with_next(disk, &runs(756), false).expect("no faults"));
