@@ -1,36 +1,37 @@
-//! What may come thousands of times a second, as errors of a device that fails, for whoever looks on: of those that are
-//! alike the first at once, and then at most one a second, with how many there were. None hides one of another kind.
+//! Limits reports of events that may occur thousands of times a second, such as errors of a failing
+//! device. Of similar events the first is reported at once, and then at most one a second, with the
+//! number of the others. No event hides one of another kind.
 
 use std::time::{Duration, Instant};
 
-/// Those that are alike are told so often at most.
+/// The shortest time between two reports of similar events.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// One that is to be told.
+/// An event to be reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Told<T> {
-    /// The last of its kind.
+    /// The last event of its kind.
     pub what: T,
-    /// The first of its kind since the start.
+    /// Whether it is the first of its kind since the start.
     pub first: bool,
-    /// So many of its kind were not told before it.
+    /// The number of similar events before it that were not reported.
     pub more: u64,
 }
 
-/// All of a kind.
+/// The events of one kind.
 #[derive(Debug)]
 struct Kind<K, T> {
     of: K,
-    /// When one was told.
+    /// When one was last reported.
     told: Instant,
-    /// The last since then, and how many came before it.
+    /// The last event since then, and the number of earlier ones.
     hidden: Option<(T, u64)>,
 }
 
-/// So many kinds are remembered at most: where there are more, the one told longest ago is forgotten.
+/// The highest number of kinds that are kept: beyond it, the one reported longest ago is dropped.
 const KINDS_MAX: usize = 1_000;
 
-/// All there were, by kinds; there should be few.
+/// The events, by kind; there should be few kinds.
 #[derive(Debug)]
 pub struct Alike<K, T> {
     kinds: Vec<Kind<K, T>>,
@@ -43,7 +44,7 @@ impl<K, T> Default for Alike<K, T> {
 }
 
 impl<K: PartialEq, T> Alike<K, T> {
-    /// One more; it comes back if it is to be told at once.
+    /// Adds an event. Returns it if it is to be reported at once.
     pub fn add(&mut self, of: K, what: T, now: Instant) -> Option<Told<T>> {
         let Some(kind) = self.kinds.iter_mut().find(|kind| kind.of == of) else {
             if self.kinds.len() == KINDS_MAX {
@@ -62,17 +63,17 @@ impl<K: PartialEq, T> Alike<K, T> {
         None
     }
 
-    /// Time has passed: what is to be told now.
+    /// Returns the events to be reported now that time has passed.
     pub fn tick(&mut self, now: Instant) -> Vec<Told<T>> {
         self.due(now, EVERY)
     }
 
-    /// No more come: what is left to be told.
+    /// Returns the events left to be reported: no more will come.
     pub fn end(&mut self, now: Instant) -> Vec<Told<T>> {
         self.due(now, Duration::ZERO)
     }
 
-    /// Those of whose kind none was told for so long.
+    /// The events of kinds without a report for this time.
     fn due(&mut self, now: Instant, after: Duration) -> Vec<Told<T>> {
         let kinds = self.kinds.iter_mut().filter(|kind| now.duration_since(kind.told) >= after);
         let due = kinds.filter_map(|kind| {

@@ -1,4 +1,4 @@
-//! Files and block devices: opened, locked, measured, read and written.
+//! Files and block devices: opens, locks, measures, reads and writes them.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -18,37 +18,37 @@ use crate::page_reader::PageReader;
 use crate::same::is_same;
 use crate::{lock, loops};
 
-/// Tells that a file [has no name](Device::is_deleted), and what comes of it.
+/// The message about a file that [is deleted](Device::is_deleted), and the consequence.
 #[must_use]
 pub fn deleted(name: impl Display, what: &str) -> String {
     format!("{name}: it was deleted while it was served, and {what}")
 }
 
-/// What is wrong with a file or device.
+/// An error of a file or device.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DeviceError {
-    /// The system does not give it.
+    /// A system call failed.
     #[error("cannot {what} {path}: {error}")]
     System {
-        /// What was tried.
+        /// What was attempted.
         what: &'static str,
-        /// Where.
+        /// The file or device.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
-    /// Neither a file nor a block device.
+    /// It is neither a file nor a block device.
     #[error("{0} is neither a file nor a block device")]
     Kind(PathBuf),
-    /// Cache and disk are one.
+    /// Cache and disk are the same.
     #[error("{0} cannot be cache and disk at once")]
     Same(PathBuf),
-    /// Another process has it open.
+    /// It is in use by another process.
     #[error("{0} is in use by another process, or mounted; `fuser -v {0}` shows by which")]
     Busy(PathBuf),
-    /// A file that is written as a device, too, or a loop device of which there is another one: what is mounted there and what
-    /// is served would destroy each other.
+    /// A file that is also used as a loop device, or a loop device of a file with another one: what
+    /// is mounted there and what is served would destroy each other.
     #[error("{path} is in use as {device}: name that one, or give it up by `losetup -d {device}`")]
     Behind {
         /// The file or loop device.
@@ -59,57 +59,58 @@ pub enum DeviceError {
     /// It is smaller than when the cache was made.
     #[error("{path} has {found} bytes, but {needed} when the cache was made; is it the right one?")]
     Size {
-        /// Where.
+        /// The file or device.
         path: PathBuf,
-        /// Now.
+        /// Its current size.
         found: u64,
-        /// Then.
+        /// The earlier size.
         needed: u64,
     },
-    /// A file that the file system cannot hold once all of it is written.
+    /// The file system has no space for the whole file.
     #[error(
         "{path} needs {needed} bytes more, and its file system has {found}: free some, or make it smaller"
     )]
     Room {
-        /// Where.
+        /// The file.
         path: PathBuf,
-        /// What is to be set aside.
+        /// The missing bytes.
         needed: u64,
-        /// What is free.
+        /// The free bytes.
         found: u64,
     },
-    /// It may be that it can be read.
+    /// It cannot be opened for writing; reading may be possible.
     #[error("cannot open {path} for writing: {error}")]
     Write {
-        /// Where.
+        /// The file or device.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
-    /// The system opens it for writing, and refuses each write.
+    /// It can be opened for writing, but each write is refused.
     #[error(
         "{0} is write-protected; `blockdev --setrw {0}` ends that, unless a switch or the device itself keeps it so"
     )]
     Protected(PathBuf),
-    /// A device that takes no blocks of 4 KiB.
+    /// Its logical blocks are larger than 4 KiB.
     #[error(
         "{path} takes I/O in units of {sector_bytes} bytes only: it cannot be used, as blocks have 4096"
     )]
     Sectors {
-        /// Where.
+        /// The device.
         path: PathBuf,
         /// Its logical block size.
         sector_bytes: u32,
     },
 }
 
-/// A file or device that is ours alone.
+/// A file or block device that no other process can open.
 ///
-/// All I/O goes through one open file, which also carries the lock (and, of a block device, the claim
-/// on it): the system keeps both until the last I/O is done, though the process was killed before.
+/// All I/O goes through one open file, which also holds the lock (and, of a block device, the
+/// exclusive claim). The system keeps both until the last I/O is done, even if the process is
+/// killed.
 #[derive(Debug)]
 pub struct Device {
-    /// Past the page cache where the file system can.
+    /// Without the page cache, if the file system supports that.
     direct: Direct,
     path: PathBuf,
     bytes: u64,
@@ -125,10 +126,10 @@ impl Device {
         Device::both(ssd, disk, true)
     }
 
-    /// As [`Device::pair`], to be read only.
+    /// As [`Device::pair`], read-only.
     ///
     /// # Errors
-    /// As there.
+    /// The same.
     pub fn pair_to_look(ssd: &Path, disk: &Path) -> Result<(Device, Device), DeviceError> {
         Device::both(ssd, disk, false)
     }
@@ -137,7 +138,7 @@ impl Device {
         if is_same(ssd, disk) {
             return Err(DeviceError::Same(disk.to_owned()));
         }
-        // (What can be read of an SSD that takes no writes any more goes to the disk.)
+        // Data of an SSD that takes no writes any more can still be read.
         let ssd = Device::open_as(ssd, write)?;
         let disk = if write { Device::open(disk)? } else { Device::open_to_look(disk)? };
         Ok((ssd, disk))
@@ -155,10 +156,10 @@ impl Device {
         }
     }
 
-    /// Likewise, to be read only, which needs no right to write: every write fails.
+    /// As [`Device::open`], read-only, which needs no permission to write: every write fails.
     ///
     /// # Errors
-    /// As there.
+    /// The same.
     pub fn open_to_look(path: &Path) -> Result<Device, DeviceError> {
         Device::open_as(path, false)
     }
@@ -202,7 +203,7 @@ impl Device {
         Ok(Device { direct: Direct(file), path: path.to_owned(), bytes, regular })
     }
 
-    /// Whether it is a block device to which the system lets nobody write, though it opens it for that.
+    /// Whether it is a block device that can be opened for writing, but refuses writes.
     fn is_protected(&self) -> bool {
         let Ok(metadata) = self.direct().metadata() else { return false };
         let number = metadata.rdev();
@@ -210,7 +211,7 @@ impl Device {
         !self.regular && std::fs::read_to_string(told).is_ok_and(|told| told.trim() == "1")
     }
 
-    /// It must be as large as it was. Of one that has grown since nothing but the first `needed` bytes is used.
+    /// Checks that it has at least `needed` bytes, and uses no more than these.
     ///
     /// # Errors
     /// If it is smaller.
@@ -220,7 +221,7 @@ impl Device {
         Ok(())
     }
 
-    /// It must be at least so large.
+    /// Checks that it has at least `needed` bytes.
     ///
     /// # Errors
     /// If it is smaller.
@@ -231,71 +232,71 @@ impl Device {
         Ok(())
     }
 
-    /// So many bytes of it are used from now on.
+    /// Sets the number of bytes that are used from now on.
     pub fn use_bytes(&mut self, bytes: u64) {
         self.bytes = bytes;
     }
 
-    /// How large it is now, however much of it is used.
+    /// Its current size, whatever part of it is used.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system does not return it.
     pub fn measure(&self) -> Result<u64, DeviceError> {
         let mut file: &File = self.direct();
         file.seek(SeekFrom::End(0)).map_err(self.system("measure"))
     }
 
-    /// The same once more, with all that it has by now.
+    /// Opens the same file or device again, with its current size.
     ///
     /// # Errors
-    /// If the system gives no more files, or does not say how large it is.
+    /// If the process may open no more files, or the size is not known.
     pub fn share(&self) -> Result<Device, DeviceError> {
         let (path, regular) = (self.path.clone(), self.regular);
         let direct = self.again().map_err(self.system("open"))?;
         Ok(Device { direct, path, bytes: self.measure()?, regular })
     }
 
-    /// As it was named.
+    /// The path by which it was opened.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its size.
+    /// The number of bytes used.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Its size in whole blocks.
+    /// The same in whole blocks.
     #[must_use]
     pub fn blocks(&self) -> u64 {
         self.bytes / BLOCK_BYTES
     }
 
-    /// Whether it is a file, and no block device.
+    /// Whether it is a file, not a block device.
     #[must_use]
     pub fn is_regular(&self) -> bool {
         self.regular
     }
 
-    /// Whether it is a file without a name: what it holds goes when nobody has it open any more.
+    /// Whether it is a deleted file: its content is lost when the last process closes it.
     #[must_use]
     pub fn is_deleted(&self) -> bool {
         self.regular && self.direct().metadata().is_ok_and(|metadata| metadata.nlink() == 0)
     }
 
-    /// For I/O past the page cache where the file system can: places, lengths and memory are multiples
-    /// of 4096 bytes.
+    /// The open file for I/O without the page cache, if supported: offsets, lengths and memory
+    /// addresses are multiples of 4096 bytes.
     #[must_use]
     pub fn direct(&self) -> &File {
         &self.direct.0
     }
 
-    /// The same open file again: as long as it is there, nobody else gets the device.
+    /// Duplicates the open file: as long as it exists, no other process can open the device.
     ///
     /// # Errors
-    /// If the system gives no more files.
+    /// If the process may open no more files.
     pub fn again(&self) -> io::Result<Direct> {
         self.direct.again()
     }
@@ -308,7 +309,7 @@ impl Device {
         self.read_blocks(block, std::slice::from_mut(out))
     }
 
-    /// Reads blocks that follow each other.
+    /// Reads consecutive blocks.
     ///
     /// # Errors
     /// If they cannot be read.
@@ -320,19 +321,19 @@ impl Device {
         self.reader().read(first, out)
     }
 
-    /// Reads many parts one after the other, with the same memory.
+    /// A reader of many parts, one after the other, which reuses its memory.
     #[must_use]
     pub fn reader(&self) -> PageReader<'_> {
         PageReader::of(&self.direct)
     }
 
-    /// Writes whole pages from `page` on.
+    /// Writes whole pages, from `page` on.
     ///
     /// # Errors
     /// If they cannot be written.
     ///
     /// # Panics
-    /// If there is a part of a page.
+    /// If the length is not a multiple of a page.
     pub fn write(&self, page: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         let (pages, rest) = bytes.as_chunks::<PAGE_BYTES>();
         assert!(rest.is_empty(), "pages are whole");
@@ -343,10 +344,10 @@ impl Device {
         Ok(())
     }
 
-    /// What was written survives a power cut when this is done.
+    /// Makes everything durable that was written.
     ///
     /// # Errors
-    /// If that is not so.
+    /// If that fails.
     pub fn flush(&self) -> Result<(), DeviceError> {
         self.direct.flush().map_err(self.system("flush"))
     }
@@ -365,7 +366,7 @@ impl Pages for &Device {
     }
 }
 
-/// All places, lengths and memory of I/O are multiples of 4096 bytes: no device may want more.
+/// Checks that I/O with offsets, lengths and addresses in multiples of 4096 bytes suits the device.
 fn takes_blocks(path: &Path, sector_bytes: u32) -> Result<(), DeviceError> {
     if u64::from(sector_bytes) <= BLOCK_BYTES {
         return Ok(());

@@ -1,4 +1,4 @@
-//! I/O of one thread, one after the other, past the page cache where the file system can.
+//! Blocking I/O without the page cache, if the file system supports that.
 
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -9,23 +9,23 @@ use shingle_engine::format::PAGE_BYTES;
 
 use crate::error::ended_early;
 
-/// Pages at a time that the system takes.
+/// The most pages that the system takes in one call.
 const PAGES_MAX: usize = 1024;
 
-/// Pages that are copied at a time into memory that it can read into and write from.
+/// The most pages that are copied at a time to or from aligned memory.
 pub(crate) const PAGES_AT_ONCE: usize = 256;
 
-/// Pages of a disk, past the page cache where the file system can.
+/// An open file or device for I/O in pages.
 #[derive(Debug)]
 pub struct Direct(pub(crate) File);
 
 impl Direct {
-    /// The same open file again.
+    /// Duplicates the open file.
     pub(crate) fn again(&self) -> io::Result<Direct> {
         Ok(Direct(self.0.try_clone()?))
     }
 
-    /// Reads pages from `page` on.
+    /// Reads pages, from `page` on.
     ///
     /// # Errors
     /// If they cannot be read.
@@ -41,7 +41,7 @@ impl Direct {
         Ok(())
     }
 
-    /// Writes pages from `page` on.
+    /// Writes pages, from `page` on.
     ///
     /// # Errors
     /// If they cannot be written.
@@ -55,10 +55,10 @@ impl Direct {
         Ok(())
     }
 
-    /// What was written survives a power cut when this is done.
+    /// Makes everything durable that was written.
     ///
     /// # Errors
-    /// If that is not so.
+    /// If that fails.
     pub fn flush(&self) -> io::Result<()> {
         self.0.sync_data()
     }

@@ -1,4 +1,4 @@
-//! What failed, and why: which device, what was asked of it, where, how long, and what the system says.
+//! Errors of I/O: the device, the operation, its place and length, and the error of the system.
 
 use std::fmt;
 use std::io;
@@ -8,21 +8,21 @@ use shingle_core::size::show_bytes;
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::{self as engine, Io, Kind};
 
-/// What is asked of a device.
+/// An operation on a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Operation {
-    /// Of which device.
+    /// The device.
     pub device: engine::Device,
-    /// What.
+    /// The kind.
     pub kind: Kind,
-    /// The first block of 4 KiB; of no meaning for a flush.
+    /// The first block of 4 KiB. Not used for a flush.
     pub block: u64,
-    /// How many; 0 for a flush.
+    /// The number of blocks; 0 for a flush.
     pub blocks: u64,
 }
 
 impl Operation {
-    /// What an I/O asks for.
+    /// The operation of an I/O.
     #[must_use]
     pub fn of(io: &Io) -> Operation {
         let Io { device, kind, page, ref buffers, .. } = *io;
@@ -61,25 +61,25 @@ impl fmt::Display for Operation {
     }
 }
 
-/// A device did not do what it was asked to.
+/// An operation that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{operation} failed: {}", cause(error))]
 pub struct IoError {
-    /// What.
+    /// The operation.
     pub operation: Operation,
-    /// Why.
+    /// The reason.
     #[source]
     pub error: io::Error,
 }
 
-/// An I/O that ended early: nothing is known of the rest.
+/// The error of an I/O that ended early: nothing is known of the rest.
 pub(crate) fn ended_early(done: usize, wanted: usize) -> io::Error {
     let text = format!("it ended after {done} of {wanted} bytes");
     io::Error::new(io::ErrorKind::UnexpectedEof, text)
 }
 
-/// What the system says of an error, with the short name by which manuals know it where there is one: `Input/output
-/// error (EIO)`.
+/// The text of the system for an error, with its short name in manuals if there is one:
+/// `Input/output error (EIO)`.
 #[must_use]
 pub fn cause(error: &io::Error) -> String {
     let text = error.to_string();
@@ -91,7 +91,7 @@ pub fn cause(error: &io::Error) -> String {
     }
 }
 
-/// The names of those that block devices and file systems give.
+/// The short names of errors of block devices and file systems.
 fn short_name(errno: Errno) -> Option<&'static str> {
     Some(match errno {
         Errno::IO => "EIO",

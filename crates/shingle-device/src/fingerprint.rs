@@ -1,23 +1,23 @@
-//! A fingerprint of a disk: that it was written without its cache is noticed before it is too late.
+//! The fingerprint of a disk: shows in time that the disk was written without its cache.
 //!
-//! Sampled are the first blocks, where file systems keep what every mount changes, the last one, and
-//! others spread evenly. It is no proof: somebody who writes elsewhere is not noticed.
+//! Samples are the first blocks, where file systems store what each mount changes, the last one,
+//! and others spread evenly. It is no proof: writes elsewhere are not noticed.
 
 use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_engine::format::{PAGE_BYTES, Page};
 
 use crate::device::{Device, DeviceError};
 
-/// So many blocks at the beginning of a disk are all sampled: boot sectors, superblocks and the roots of most
-/// file systems.
+/// All of the first blocks of a disk are sampled, up to this number: boot sectors, superblocks and
+/// the roots of most file systems.
 pub const SAMPLED_FIRST_BLOCKS: u64 = 64;
 
 const SPREAD_BLOCKS: u64 = 192;
 
-/// A fingerprint.
+/// A fingerprint of a disk.
 pub type Fingerprint = [u8; 32];
 
-/// The fingerprint of a disk as it is.
+/// The fingerprint of a disk in its current state.
 ///
 /// # Errors
 /// If the disk cannot be read.
@@ -25,8 +25,8 @@ pub fn fingerprint(disk: &Device) -> Result<Fingerprint, DeviceError> {
     fingerprint_of(disk.bytes(), |first, pages| disk.read_blocks(first, pages))
 }
 
-/// The fingerprint of what takes the place of a disk: it has so many bytes, and `read` reads blocks that follow each
-/// other.
+/// The fingerprint of a disk of `bytes` bytes that is not a device; `read` reads consecutive
+/// blocks.
 ///
 /// # Errors
 /// As `read`.
@@ -37,7 +37,7 @@ pub fn fingerprint_of<E>(
     let mut hasher = blake3::Hasher::new();
     hasher.update(&bytes.to_le_bytes());
     let blocks: Vec<u64> = sampled_blocks(bytes / BLOCK_BYTES).collect();
-    // What lies together is read together: a disk may take its time for each I/O.
+    // Neighbours are read together, as each I/O may take long.
     for run in blocks.chunk_by(|one, next| next - one == 1) {
         let mut pages = vec![[0; PAGE_BYTES]; run.len()];
         read(Block(run[0]), &mut pages)?;
@@ -46,12 +46,12 @@ pub fn fingerprint_of<E>(
     Ok(*hasher.finalize().as_bytes())
 }
 
-/// Blocks of a disk of so many, in order, each once.
+/// The sampled blocks of a disk with `blocks` blocks, in order, each once.
 pub fn sampled_blocks(blocks: u64) -> impl Iterator<Item = u64> {
     let first = SAMPLED_FIRST_BLOCKS.min(blocks);
     let rest = blocks - first;
     let count = SPREAD_BLOCKS.min(rest);
-    // The last of them is the last of the disk.
+    // The last sample is the last block of the disk.
     let place = move |n: u64| (u128::from(rest) * u128::from(n + 1) / u128::from(count)) as u64 - 1;
     (0..first).chain((0..count).map(move |n| first + place(n)))
 }

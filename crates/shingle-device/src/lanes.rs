@@ -1,5 +1,5 @@
-//! Jobs of a disk, on threads of their own, in two lanes: those that change it go one after the other, and
-//! reads go beside them. When nothing came for a while, there is idle time.
+//! Threads for the jobs of a disk, in two lanes: jobs that change the disk run one after the other,
+//! and reads run in parallel to them. After a while without jobs there is idle time.
 
 use std::io;
 use std::mem;
@@ -10,44 +10,44 @@ use std::time::Duration;
 
 use crate::worker::Worker;
 
-/// Nothing came for so long: idle time begins.
+/// How long there has to be no job before idle time begins.
 pub const IDLE_AFTER: Duration = Duration::from_millis(200);
 
-/// Reads that are carried out at a time, where they have a lane.
+/// The number of parallel reads, if they have a lane.
 pub const READERS: usize = 4;
 
-/// Carries out the jobs of the main lane, one after the other.
+/// Runs the jobs of the main lane, one after the other.
 pub trait MainLane<J>: Send {
-    /// Carries one out.
+    /// Runs a job.
     fn carry_out(&mut self, job: J);
 
-    /// Whether something of what came is left for [`MainLane::go_on`].
+    /// Whether work is left for [`MainLane::go_on`].
     fn is_busy(&self) -> bool {
         false
     }
 
-    /// No job waits: goes on with what was left, a piece of it.
+    /// Does a piece of the work that is left, when no job waits.
     fn go_on(&mut self) {}
 
-    /// Nothing came, in either lane, for [`IDLE_AFTER`]: does a piece of what there is to do then, short enough for
-    /// whoever comes meanwhile to wait for. Returns whether there is more, which follows unless something comes.
-    /// Without more it is not asked again before the next job.
+    /// Called when there was no job in either lane for [`IDLE_AFTER`]. Does a piece of idle work,
+    /// short enough for a new job to wait for. Returns whether there is more: then it is called
+    /// again unless a job comes, otherwise not before the next job.
     fn idle(&mut self) -> bool;
 
-    /// No more jobs come, in either lane, and all are done.
+    /// Called when no more jobs come in either lane, and all are done.
     ///
     /// # Errors
-    /// If what was left to do cannot be done.
+    /// If work that was left fails.
     fn end(&mut self) -> io::Result<()>;
 }
 
-/// Carries out reads.
+/// Runs reads.
 pub type ReadLane<J> = Box<dyn FnMut(J) + Send>;
 
-/// Both lanes at work.
+/// Both lanes.
 pub struct Lanes<J> {
     main: Sender<J>,
-    /// None if reads wait for their turn in the main lane.
+    /// `None` if reads wait for their turn in the main lane.
     reads: Option<Sender<J>>,
     reads_begun: Arc<AtomicU64>,
     readers: Vec<Worker<()>>,
@@ -55,8 +55,8 @@ pub struct Lanes<J> {
 }
 
 impl<J: Send + 'static> Lanes<J> {
-    /// Begins, with a thread for `main` and one for each of `readers`. `name` is that of the threads, for debuggers;
-    /// `whose` is what errors call them.
+    /// Starts a thread for `main` and one for each of `readers`. `name` is the name of the threads,
+    /// for debuggers; `whose` describes them in errors.
     ///
     /// # Errors
     /// If the system gives no thread.
@@ -88,13 +88,13 @@ impl<J: Send + 'static> Lanes<J> {
         Ok(Lanes { main: to_main, reads, reads_begun, readers, worker })
     }
 
-    /// Gives the main lane a job.
+    /// Adds a job to the main lane.
     pub fn begin(&self, job: J) {
-        // It ends only after us, or has panicked: `has_failed` says so.
+        // The thread ends after this object, or has panicked: [`Lanes::has_failed`] tells.
         let _ = self.main.send(job);
     }
 
-    /// Gives a job that only reads to the lane of reads, or, if there is none, to the main lane.
+    /// Adds a read to the lane of reads, or to the main lane if there is none.
     pub fn begin_read(&self, job: J) {
         self.reads_begun.fetch_add(1, Ordering::Relaxed);
         let _ = self.reads.as_ref().unwrap_or(&self.main).send(job);
@@ -106,7 +106,7 @@ impl<J: Send + 'static> Lanes<J> {
         self.worker.has_ended() || self.readers.iter().any(Worker::has_ended)
     }
 
-    /// Waits until all is done.
+    /// Waits until all jobs are done.
     ///
     /// # Errors
     /// As [`MainLane::end`], or if a thread has panicked.
@@ -119,7 +119,7 @@ impl<J: Send + 'static> Lanes<J> {
     }
 }
 
-/// One waits for the next read, and the others for their turn to wait.
+/// One thread waits for the next read, the others for their turn to wait.
 fn next<J>(reads: &Mutex<Receiver<J>>) -> Option<J> {
     reads.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
@@ -130,8 +130,8 @@ fn work<J>(
     reads_begun: &AtomicU64,
 ) -> io::Result<()> {
     let mut seen = reads_begun.load(Ordering::Relaxed);
-    // How long to wait before there is idle time; none if nothing is to be done then. Something may be
-    // left of the last time.
+    // How long to wait before idle time; `None` if there is no idle work. Work may be left from the
+    // last time.
     let mut patience = Some(IDLE_AFTER);
     loop {
         let came = match patience {
@@ -168,10 +168,11 @@ mod tests {
     use super::*;
     use std::sync::mpsc::RecvTimeoutError::Timeout;
 
-    /// Longer than anything here takes, on a machine that is busy.
+    /// Longer than anything here takes, even on a busy machine.
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// Says what it does; each job waits until it may be done, and idle time has so many pieces.
+    /// Reports what it does. Each job waits until it may be done, and idle time has this number of
+    /// pieces.
     struct Said {
         to: Sender<String>,
         may: Receiver<()>,
@@ -180,7 +181,7 @@ mod tests {
 
     impl MainLane<u32> for Said {
         fn carry_out(&mut self, job: u32) {
-            // Nobody may hold it up any more.
+            // The sender may be gone: then nothing delays the job.
             let _ = self.may.recv();
             self.to.send(format!("main {job}")).expect("somebody listens");
         }
@@ -198,7 +199,8 @@ mod tests {
         }
     }
 
-    /// Lanes with so many readers, what they say, and what lets a job of the main lane go on.
+    /// Lanes with this number of readers, their reports, and the channel that lets jobs of the main
+    /// lane go on.
     fn lanes(readers: usize, pieces: u32) -> (Lanes<u32>, Receiver<String>, Sender<()>) {
         let (to, said) = channel();
         let (let_go, may) = channel();
@@ -239,7 +241,7 @@ mod tests {
         lanes.end().expect("in order");
     }
 
-    /// All that was given is done before the end.
+    /// All jobs are done before the end.
     #[test]
     fn the_end_comes_last() {
         let (lanes, said, let_go) = lanes(3, 0);
@@ -267,7 +269,7 @@ mod tests {
         assert_eq!(line(&said), "end");
     }
 
-    /// Each job comes within the time: what is measured is the order, not the time.
+    /// Each job comes within the time: the order is checked, not the time.
     #[test]
     fn while_reads_come_there_is_no_idle_time() {
         let (lanes, said, let_go) = lanes(1, 1);
@@ -283,7 +285,7 @@ mod tests {
             last = std::time::Instant::now();
             early |= said.try_iter().any(|line| line.starts_with("idle"));
         }
-        // (On a machine that stood still, reads did not come.)
+        // If the machine was stopped, reads did not come in time.
         assert!(!early || longest > IDLE_AFTER / 2, "idle time between reads");
         lanes.end().expect("in order");
     }

@@ -1,15 +1,18 @@
-//! Files and block devices, as disks and SSDs: opened and locked for one process, measured, and read and
-//! written past the page cache where the file system can.
+//! Files and block devices, as disks and SSDs: opened and locked by one process, measured, read and
+//! written without the page cache, if the file system supports that.
 //!
 //! - [`Device`] is a file or block device that no other process can open. [`Direct`] does its I/O, one at a time.
 //! - [`Ring`] carries out the I/O of an engine on two devices, by io_uring.
-//! - [`Medium`] is something else in place of a disk, such as an emulated drive; [`MediumThreads`] run it.
+//! - [`Medium`] is something in place of a disk, such as an emulated drive; [`MediumThreads`] run
+//!   it.
 //! - [`Volume`] is a disk that is made of another one.
-//! - [`Lanes`] are threads for jobs of a disk: one for jobs that change it, several for reads, and idle time between jobs.
+//! - [`Lanes`] are threads for jobs of a disk: one for jobs that change it, several for reads, and
+//!   idle time between jobs.
 //! - [`Worker`] is a thread whose panic is an error.
-//! - [`IoError`] says what failed: which device, what was asked of it, where, and the error of the system.
-//! - [`Alike`] reports similar errors only now and then.
-//! - [`Mark`], [`fingerprint`] and [`signature`] tell which disk it is, and what is on it.
+//! - [`IoError`] says what failed: the device, the operation, its place, and the error of the
+//!   system.
+//! - [`Alike`] limits the reports of similar errors.
+//! - [`Mark`], [`fingerprint`] and [`signature`] identify a disk and what is on it.
 //!
 //! This crate does not know what a cache is, or what is on its SSD; `shingle-store` does.
 //!
@@ -26,7 +29,7 @@
 //! let mut page = [0; 4096];
 //! disk.read_block(Block(7), &mut page)?;
 //! assert_eq!(page, [1; 4096]);
-//! // Nobody else gets it meanwhile.
+//! // No other process can open it meanwhile.
 //! assert!(matches!(Device::open(file.path()), Err(DeviceError::Busy(_))));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

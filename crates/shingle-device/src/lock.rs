@@ -1,4 +1,4 @@
-//! Who may use a file or device: one process at a time, for as long as its I/O is under way.
+//! Locks on files and devices: one process at a time may use one, as long as its I/O is in flight.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -9,21 +9,23 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 
-/// One who was just about to leave.
+/// How long to wait for another process in general: it may be about to end.
 const WITHIN: Duration = Duration::from_millis(200);
-/// A program that this process starts has all its open files, also those that are closed here meanwhile, until it begins to
-/// run. On a machine with too much to do that takes a while.
+/// How long to wait for this process itself. A program that it starts inherits all open files,
+/// including those that are closed here meanwhile, until it begins to run, which takes a while on a
+/// busy machine.
 const WITHIN_FOR_OUR_OWN: Duration = Duration::from_secs(2);
-/// Whoever only looks holds a lock for a moment ([`is_held`]), or until the machine lets him go on; I/O of a process that was
-/// killed goes on for as long as the device takes for it.
+/// How long to wait for what passes by itself: a process that only tests the lock holds it for a
+/// moment ([`is_held`]), or until it is scheduled again; I/O of a killed process lasts as long as
+/// the device needs.
 const WITHIN_FOR_WHAT_PASSES: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(10);
 
-/// Opens a file or block device for direct I/O, where the file system can, and locks it. The lock
-/// belongs to the open file that carries the I/O: with that, it outlives the process.
+/// Opens a file or block device for direct I/O, if the file system supports it, and locks it. The
+/// lock belongs to the open file of the I/O, so it outlives the process.
 ///
 /// # Errors
-/// [`io::ErrorKind::ResourceBusy`] if somebody has it.
+/// [`io::ErrorKind::ResourceBusy`] if another process has the lock.
 pub(crate) fn open_alone(path: &Path, metadata: &Metadata, write: bool) -> io::Result<File> {
     let begun = Instant::now();
     loop {
@@ -31,7 +33,7 @@ pub(crate) fn open_alone(path: &Path, metadata: &Metadata, write: bool) -> io::R
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => error,
             other => return other,
         };
-        // (The system says so with a number of its own, of what is mounted.)
+        // A mounted device is refused with an error number of the system.
         let by_lock = error.raw_os_error().is_none();
         if begun.elapsed() >= patience(path, metadata, by_lock) {
             return Err(error);
@@ -41,13 +43,13 @@ pub(crate) fn open_alone(path: &Path, metadata: &Metadata, write: bool) -> io::R
 }
 
 fn try_open(path: &Path, regular: bool, write: bool) -> io::Result<File> {
-    // The system lets nobody have a block device for himself that is mounted.
+    // The system does not allow exclusive access to a mounted block device.
     let alone = if regular { OFlags::empty() } else { OFlags::EXCL };
     let open = |flags: OFlags| {
         OpenOptions::new().read(true).write(write).custom_flags(flags.bits() as i32).open(path)
     };
     let file = match open(alone | OFlags::DIRECT) {
-        // A file system without direct I/O.
+        // The file system does not support direct I/O.
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => open(alone)?,
         other => other?,
     };
@@ -59,11 +61,11 @@ fn try_open(path: &Path, regular: bool, write: bool) -> io::Result<File> {
     }
 }
 
-/// Opens a file or block device to look at it: nothing is locked. Of anything else an open may wait for ever, as of a named
-/// pipe, or change something.
+/// Opens a file or block device for inspection, without a lock. Anything else is refused: opening
+/// it may wait forever, as for a named pipe, or change something.
 ///
 /// # Errors
-/// If it cannot be opened, or is something else.
+/// If it cannot be opened, or is neither.
 pub fn open_to_look(path: &Path) -> io::Result<File> {
     let kind = std::fs::metadata(path)?.file_type();
     if kind.is_file() || kind.is_block_device() {
@@ -73,21 +75,21 @@ pub fn open_to_look(path: &Path) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }
 
-/// Whether somebody has locked `file`, which is open for reading. Does not stand in his way, but for
-/// the moment that it takes.
+/// Whether another process has locked `file`, which is open for reading. Holds a lock itself for a
+/// moment.
 #[must_use]
 pub fn is_held(file: &File) -> bool {
     if flock(file, FlockOperation::NonBlockingLockShared).is_err() {
         return true;
     }
-    // (Closing it would do so, too, a little later.)
+    // Closing the file would do the same, a little later.
     let _ = flock(file, FlockOperation::Unlock);
     false
 }
 
-/// How long to wait for it: longer if what it is busy with will be over by itself, as somebody only looks at it, or it was
-/// locked by a process that is gone, or that cannot be seen from here. `by_lock` is false where the system refused it; that it
-/// is mounted, then, unless somebody has locked it.
+/// How long to wait for the lock. Longer if the reason passes by itself: the holder only tests the
+/// lock, is a process that is gone, or cannot be seen from here. `by_lock` is false if the system
+/// refused the open, because the device is mounted or locked.
 fn patience(path: &Path, metadata: &Metadata, by_lock: bool) -> Duration {
     if File::open(path).is_ok_and(|file| !is_held(&file)) {
         return if by_lock { WITHIN_FOR_WHAT_PASSES } else { WITHIN };
@@ -102,8 +104,8 @@ fn patience(path: &Path, metadata: &Metadata, by_lock: bool) -> Duration {
     lockers(&locks, metadata.ino()).map(of_one).min().unwrap_or(WITHIN_FOR_WHAT_PASSES)
 }
 
-/// The processes that have locked the file of this number, of any file system (what is listed of that
-/// is not always what `stat` says), as `/proc/locks` tells.
+/// The processes that have locked the file with this inode number, on any file system, according to
+/// `/proc/locks`; the device number listed there is not always that of `stat`.
 fn lockers(locks: &str, inode: u64) -> impl Iterator<Item = &str> {
     locks.lines().filter_map(move |line| {
         let mut words = line.split_whitespace().skip_while(|&word| word != "FLOCK").skip(3);
@@ -117,7 +119,7 @@ fn lockers(locks: &str, inode: u64) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    /// Whoever asks whether it is in use has it for a moment, and may be gone when he is looked for.
+    /// A process that tests the lock holds it for a moment, and may be gone when it is looked up.
     #[test]
     fn who_only_looks_stands_in_nobodys_way() {
         let file = tempfile::NamedTempFile::new().expect("a file");
@@ -142,7 +144,7 @@ mod tests {
         assert_eq!(kinds, []);
     }
 
-    /// Opens a file that somebody here has locked so, and gives up after so long.
+    /// Opens a file that this process has locked in this way, and gives up after `patience`.
     fn open_locked(
         operation: FlockOperation,
         held: Duration,
@@ -160,7 +162,7 @@ mod tests {
         (file, opened)
     }
 
-    /// On a machine with too much to do he may hold his lock for long.
+    /// On a busy machine the holder may keep its lock for long.
     #[test]
     fn who_looks_for_long_is_waited_for() {
         let (file, opened) = open_locked(FlockOperation::LockShared, 4 * WITHIN);
@@ -171,7 +173,7 @@ mod tests {
         assert_eq!(refused.kind(), io::ErrorKind::ResourceBusy);
     }
 
-    /// As what is started here has the file open for a while, too.
+    /// As programs started here have the file open for a while, too.
     #[test]
     fn what_this_process_locks_is_waited_for() {
         let (_file, opened) = open_locked(FlockOperation::LockExclusive, 2 * WITHIN);

@@ -1,5 +1,5 @@
-//! Loop devices: a file is used by two as soon as one uses it by its name and another as a device, or by two devices. No lock
-//! tells them of each other.
+//! Loop devices: a file has two users if one opens it by its name and the other as a loop device,
+//! or by two loop devices. No lock shows that.
 
 use std::fs::{read_dir, read_to_string};
 use std::ops::Range;
@@ -10,16 +10,16 @@ use rustix::fs::{major, minor};
 use crate::lock;
 use crate::same::is_same;
 
-/// A loop device as the system tells of it.
+/// A loop device, as the system describes it.
 struct Loop {
     name: String,
     file: PathBuf,
-    /// The part of the file that it is.
+    /// The part of the file that it shows.
     bytes: Range<u64>,
 }
 
 impl Loop {
-    /// By its folder in /sys; nothing of other devices.
+    /// Reads it from its folder in /sys; `None` for other devices.
     fn of(folder: &Path) -> Option<Loop> {
         let told = |what: &str| read_to_string(folder.join("loop").join(what)).ok();
         let number = |what| told(what).and_then(|text| text.trim().parse().ok()).unwrap_or(0);
@@ -30,7 +30,7 @@ impl Loop {
         Some(Loop { name, file, bytes: first..end })
     }
 
-    /// The one of this number, or of which that is a partition.
+    /// The loop device with this number, or the one of this partition.
     fn numbered(number: u64) -> Option<Loop> {
         let folder = format!("/sys/dev/block/{}:{}", major(number), minor(number));
         let folder = Path::new(&folder);
@@ -47,13 +47,13 @@ impl Loop {
     }
 }
 
-/// The loop device behind which a file is, as far as it can be seen from here.
+/// The loop device that uses a file, as far as it can be seen from here.
 pub(crate) fn of_file(path: &Path) -> Option<String> {
     Loop::all().find(|device| is_same(path, &device.file)).map(|device| device.path())
 }
 
-/// The file behind a loop device or a partition of it, if somebody has that for himself: the loop device may have been made
-/// after he opened it.
+/// The file of a loop device, or of a partition of it, if another process has locked the file: the
+/// loop device may have been made after that.
 pub(crate) fn file_in_use(number: u64) -> Option<PathBuf> {
     let Loop { file, .. } = Loop::numbered(number)?;
     let held = lock::open_to_look(&file).is_ok_and(|file| lock::is_held(&file));
@@ -63,7 +63,7 @@ pub(crate) fn file_in_use(number: u64) -> Option<PathBuf> {
 /// Another loop device of the same bytes of a file.
 pub(crate) fn beside(number: u64) -> Option<String> {
     let this = Loop::numbered(number)?;
-    // (Of a file that cannot be seen from here, or has no name any more, nothing can be told.)
+    // Nothing is known of a file that cannot be seen from here, or was deleted.
     let is_beside = |other: &Loop| {
         let overlaps = this.bytes.start < other.bytes.end && other.bytes.start < this.bytes.end;
         let same = this.file.exists() && is_same(&this.file, &other.file);

@@ -1,9 +1,9 @@
-//! Which cache a disk belongs to, and since which edition of its superblock: written beside a disk that
-//! is a file, as an extended attribute. The edition goes up at each start of the cache, on the SSD
-//! first; so a cache with a lower one is an older copy.
+//! The mark of a disk: which cache it belongs to, and since which edition of its superblock. For a
+//! disk that is a file, it is an extended attribute. The edition increases with each start of the
+//! cache, on the SSD first, so a cache with a lower edition is an older copy.
 //!
-//! A block device has no place for it: the disk belongs to its user to the last byte. (A zoned disk has it in its map:
-//! `shingle-translated`.)
+//! A block device has no place for a mark: all of its bytes belong to its user. A zoned disk has
+//! the mark in its map (`shingle-translated`).
 
 use std::fs::File;
 use std::path::Path;
@@ -14,44 +14,45 @@ use uuid::Uuid;
 
 use crate::device::{Device, DeviceError};
 
-/// Its text is the UUID and the edition.
+/// The name of the attribute. Its text is the UUID and the edition.
 const ATTRIBUTE: &str = "user.shingle";
-/// No mark is longer.
+/// The longest attribute that can be a mark.
 const BYTES_MAX: usize = 128;
 
-/// What stands beside a disk.
+/// The mark of a disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark {
-    /// Of the cache.
+    /// The UUID of the cache.
     pub uuid: [u8; 16],
-    /// Of its superblock, when it was started.
+    /// The edition of its superblock at its start.
     pub edition: u64,
 }
 
 impl Mark {
-    /// Of a disk of this name, if it has one, from which its cache was detached, or that was served without it: no SSD
-    /// has what it lacks from then on.
+    /// The mark of a disk whose cache was detached, or that was served without it: from then on no
+    /// SSD has data for it. It contains the name of the disk, if it has one.
     #[must_use]
     pub fn alone(disk: Option<[u8; 16]>) -> Mark {
         Mark { uuid: disk.unwrap_or_default(), edition: 0 }
     }
 
-    /// Whether it is that of a disk of this name, if it has one.
+    /// Whether it is such a mark of a disk with this name.
     #[must_use]
     pub fn is_alone(&self, disk: Option<[u8; 16]>) -> bool {
         *self == Mark::alone(disk)
     }
 
-    /// The cache that a disk of this name belongs to, by its UUID, unless the mark is the disk's own.
+    /// The UUID of the cache that the disk with this name belongs to; `None` for a mark of
+    /// [`Mark::alone`].
     #[must_use]
     pub fn cache(&self, disk: Option<[u8; 16]>) -> Option<Uuid> {
         (!self.is_alone(disk)).then(|| Uuid::from_bytes(self.uuid))
     }
 
-    /// The mark of a disk; `None` if it carries none, or one that makes no sense.
+    /// The mark of a disk; `None` if there is none, or it is not valid.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If it cannot be read.
     pub fn of(disk: &Device) -> Result<Option<Mark>, DeviceError> {
         if !disk.is_regular() {
             return Ok(None);
@@ -69,8 +70,8 @@ impl Mark {
         format!("{} {}", Uuid::from_bytes(self.uuid), self.edition)
     }
 
-    /// Leaves it on a disk that can carry one, to stay when this is done. Returns whether it can: a block device,
-    /// and a file of a file system without attributes of users, cannot.
+    /// Writes the mark durably to a disk that has a place for it. Returns whether it has: a block
+    /// device, and a file on a file system without user attributes, has not.
     ///
     /// # Errors
     /// If the system fails.
@@ -81,7 +82,7 @@ impl Mark {
         put(disk.direct(), disk.path(), self)
     }
 
-    /// Nothing tells what the disk belongs to any more.
+    /// Removes the mark of a disk.
     ///
     /// # Errors
     /// If the system fails.
@@ -101,7 +102,7 @@ fn failed(what: &'static str, path: &Path) -> impl FnOnce(Errno) -> DeviceError 
 fn get(file: &File, path: &Path) -> Result<Option<Mark>, DeviceError> {
     let mut bytes = [0; BYTES_MAX];
     let length = match fgetxattr(file, ATTRIBUTE, &mut bytes) {
-        // There is none, there never are any, or it is longer than any mark.
+        // There is no mark, marks are not supported, or the attribute is longer than any mark.
         Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::RANGE) => return Ok(None),
         other => other.map_err(failed("read the mark of", path))?,
     };
@@ -158,7 +159,7 @@ mod tests {
             return println!("SKIPPED: this file system keeps no attributes of users");
         }
         assert_eq!(Mark::of(&disk).expect("told"), Some(mark));
-        // What is no mark is none, and is removed like one.
+        // An invalid mark counts as none, and can be removed.
         for odd in [&b"odd"[..], &[0xff; 300]] {
             fsetxattr(disk.direct(), ATTRIBUTE, odd, XattrFlags::empty()).expect("set");
             assert_eq!(Mark::of(&disk).expect("told"), None);
@@ -167,11 +168,11 @@ mod tests {
         assert_eq!(fgetxattr(disk.direct(), ATTRIBUTE, &mut [0; 400]), Err(Errno::NODATA));
     }
 
-    /// Only a file system that has no such attributes is no reason to refuse a disk.
+    /// A file system without such attributes is the only one that need not take a mark.
     #[test]
     fn a_mark_that_finds_no_room_is_an_error() {
         let (_file, disk) = disk();
-        // Until nothing more fits, if the file system has a limit.
+        // Fills the space for attributes, if the file system limits it.
         let fill = |number: usize, bytes: usize| {
             let name = format!("user.f{bytes}.{number}");
             fsetxattr(disk.direct(), name, &vec![1; bytes], XattrFlags::empty())

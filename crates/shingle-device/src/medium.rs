@@ -1,5 +1,5 @@
-//! Something in place of the disk: what emulates another one on it, or makes one of a zoned disk. It serves on
-//! threads of its own.
+//! Media: something in place of a disk that emulates another drive on it, or makes one of a zoned
+//! disk. A medium runs on threads of its own.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -17,44 +17,44 @@ use crate::worker::panicked;
 /// Reads pages into buffers, from a page on.
 pub type Reader = Box<dyn FnMut(u64, &mut [Buffer]) -> io::Result<()> + Send>;
 
-/// Serves I/O on the disk, one at a time.
+/// Serves I/O in place of a disk, one at a time.
 pub trait Medium: Send {
-    /// Reads into `buffers` from `page` on, writes them there, flushes, or takes note of what nobody needs.
+    /// Serves an I/O: reads into `buffers` from `page` on, writes them there, flushes, or trims.
     ///
     /// # Errors
-    /// If the disk does not do it.
+    /// If the I/O fails.
     fn serve(&mut self, kind: Kind, page: u64, buffers: &mut [Buffer]) -> io::Result<()>;
 
-    /// What reads beside it, while it serves something else; nothing, and reads wait for their turn. Asked before
-    /// the first I/O, for several that read at a time.
+    /// A reader that works in parallel to [`Medium::serve`]; `None` if reads wait for their turn.
+    /// Called before the first I/O, once for each parallel reader.
     fn reader(&self) -> Option<Reader> {
         None
     }
 
-    /// Nothing came for a while ([`IDLE_AFTER`](crate::IDLE_AFTER)): does a piece of what it has to do then, and
-    /// returns whether there is more. What fails shows in the next I/O.
+    /// Called after a while without I/O ([`IDLE_AFTER`](crate::IDLE_AFTER)). Does a piece of idle
+    /// work, and returns whether there is more. An error shows in the next I/O.
     fn idle(&mut self) -> bool {
         false
     }
 
-    /// No more I/O comes.
+    /// Called when no more I/O comes.
     ///
     /// # Errors
-    /// If what was left to do cannot be done.
+    /// If work that was left fails.
     fn end(&mut self) -> io::Result<()>;
 }
 
-/// What errors call its threads.
+/// The name of its threads in errors.
 const WHOSE: &str = "the disk";
 
-/// A medium at work, on threads of its own.
+/// A running medium, on threads of its own.
 pub struct MediumThreads {
     lanes: Lanes<Io>,
     from: Receiver<Done>,
 }
 
 impl MediumThreads {
-    /// Begins. The doorbell is rung when something is done.
+    /// Starts the threads. The doorbell is written when an I/O is done.
     ///
     /// # Errors
     /// If the system gives no thread.
@@ -71,7 +71,7 @@ impl MediumThreads {
         Ok(MediumThreads { lanes: Lanes::start("shingle-medium", WHOSE, main, readers)?, from })
     }
 
-    /// Gives it an I/O.
+    /// Submits an I/O.
     pub fn begin(&self, io: Io) {
         match io.kind {
             Kind::Read => self.lanes.begin_read(io),
@@ -79,16 +79,16 @@ impl MediumThreads {
         }
     }
 
-    /// Adds what is done.
+    /// Appends completed I/Os to `done`.
     ///
     /// # Errors
-    /// If something never will be.
+    /// If an I/O can never complete.
     pub fn done(&self, done: &mut Vec<Done>) -> io::Result<()> {
         done.extend(self.from.try_iter());
         if self.lanes.has_failed() { Err(panicked(WHOSE)) } else { Ok(()) }
     }
 
-    /// Waits until all is done.
+    /// Waits until all I/O is done.
     ///
     /// # Errors
     /// If the medium fails at its end, or has panicked.
@@ -97,7 +97,7 @@ impl MediumThreads {
     }
 }
 
-/// Where results go.
+/// Sends results to the store.
 #[derive(Clone)]
 struct Answers {
     to: Sender<Done>,
@@ -110,7 +110,7 @@ impl Answers {
         let Io { id, kind, page, mut buffers, .. } = io;
         let result = serve(kind, page, &mut buffers);
         let result = result.map_err(|error| IoError { operation, error });
-        // If the store has gone there is nobody to tell.
+        // The store may have ended.
         let _ = self.to.send(Done { id, result, buffers });
         let _ = (&*self.doorbell).write(&1_u64.to_ne_bytes());
     }
@@ -146,10 +146,10 @@ mod tests {
 
     use super::*;
 
-    /// Longer than anything here takes, on a machine that is busy.
+    /// Longer than anything here takes, even on a busy machine.
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// Writes and flushes wait until they are let go; reads are sevens.
+    /// Holds writes and flushes until they are released; reads return sevens.
     struct Stuck {
         let_go: Receiver<()>,
         has_reader: bool,
@@ -157,7 +157,7 @@ mod tests {
 
     impl Medium for Stuck {
         fn serve(&mut self, kind: Kind, _: u64, _: &mut [Buffer]) -> io::Result<()> {
-            // Let go for good when the other end is dropped.
+            // Returns for good when the sender is dropped.
             let _ = self.let_go.recv();
             match kind {
                 Kind::Read => Err(io::ErrorKind::Other.into()),

@@ -1,4 +1,4 @@
-//! Reads many parts of a device one after the other; those that are expected while the ones before are worked on.
+//! Reads many parts of a device one after the other, and announced parts ahead.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,7 +12,7 @@ use shingle_engine::recover::Pages;
 
 use crate::direct::{Direct, PAGES_AT_ONCE};
 
-/// A device that is read from, and memory for that.
+/// A reader of a device, with its memory.
 pub struct PageReader<'a> {
     direct: &'a Direct,
     buffers: Vec<Buffer>,
@@ -29,8 +29,8 @@ impl Pages for PageReader<'_> {
     type Error = io::Error;
 
     fn read(&mut self, first: u64, out: &mut [Page]) -> io::Result<()> {
-        let expected = first..first + out.len() as u64;
-        if let Some(read) = self.ahead.as_mut().and_then(|ahead| ahead.take(&expected, out)) {
+        let pages = first..first + out.len() as u64;
+        if let Some(read) = self.ahead.as_mut().and_then(|ahead| ahead.take(&pages, out)) {
             return read;
         }
         for (first, out) in (first..).step_by(PAGES_AT_ONCE).zip(out.chunks_mut(PAGES_AT_ONCE)) {
@@ -41,13 +41,13 @@ impl Pages for PageReader<'_> {
         Ok(())
     }
 
-    fn expect(&mut self, first: u64, count: usize) {
-        // Without a thread, or another open file for it, each part is read when it is asked for.
+    fn read_ahead(&mut self, first: u64, count: usize) {
+        // Without a thread, or another open file for it, nothing is read ahead.
         let start = || Ahead::start(self.direct.again().ok()?).ok();
         if let Some(ahead) = &mut self.ahead {
-            ahead.expect(first..first + count as u64);
+            ahead.read_ahead(first..first + count as u64);
         } else if let Some(mut ahead) = start() {
-            ahead.expect(first..first + count as u64);
+            ahead.read_ahead(first..first + count as u64);
             self.ahead = Some(ahead);
         }
     }
@@ -56,12 +56,12 @@ impl Pages for PageReader<'_> {
 /// A part to be read, and memory for it.
 type Wanted = (u64, Vec<Buffer>);
 
-/// A thread that reads what is expected, in that order.
+/// A thread that reads announced parts, in order.
 struct Ahead {
-    /// `None` when it is to end.
+    /// `None` when the thread is to end.
     to: Option<Sender<Wanted>>,
     from: Receiver<(io::Result<()>, Vec<Buffer>)>,
-    expected: VecDeque<Range<u64>>,
+    announced: VecDeque<Range<u64>>,
     spare: Vec<Vec<Buffer>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -79,24 +79,25 @@ impl Ahead {
             }
         };
         let thread = thread::Builder::new().name("shingle-read".to_owned()).spawn(read)?;
-        let (expected, spare) = (VecDeque::new(), Vec::new());
-        Ok(Ahead { to: Some(to), from, expected, spare, thread: Some(thread) })
+        let (announced, spare) = (VecDeque::new(), Vec::new());
+        Ok(Ahead { to: Some(to), from, announced, spare, thread: Some(thread) })
     }
 
-    fn expect(&mut self, pages: Range<u64>) {
+    fn read_ahead(&mut self, pages: Range<u64>) {
         let mut buffers = self.spare.pop().unwrap_or_default();
         buffers.resize_with((pages.end - pages.start) as usize, zeroed);
         let to = self.to.as_ref().expect("it ends when it is dropped");
         if to.send((pages.start, buffers)).is_ok() {
-            self.expected.push_back(pages);
+            self.announced.push_back(pages);
         }
     }
 
-    /// What was read of these pages, if they are expected. What was expected before them is not wanted any more.
+    /// Returns what was read of these pages, if they were announced. Parts that were announced
+    /// before them are dropped.
     fn take(&mut self, pages: &Range<u64>, out: &mut [Page]) -> Option<io::Result<()>> {
-        let place = self.expected.iter().position(|expected| expected == pages)?;
+        let place = self.announced.iter().position(|announced| announced == pages)?;
         for _ in 0..place {
-            // (Nor is it known whether it could be read.)
+            // Errors of dropped parts do not matter.
             let _ = self.next()?;
         }
         let (result, buffers) = self.next()?;
@@ -106,13 +107,14 @@ impl Ahead {
     }
 
     fn next(&mut self) -> Option<(io::Result<()>, Vec<Buffer>)> {
-        self.expected.pop_front();
+        self.announced.pop_front();
         self.from.recv().ok()
     }
 }
 
 impl Drop for Ahead {
-    /// The open file of the thread keeps the device locked: whoever opens it next has to find it free.
+    /// The open file of the thread keeps the device locked: the next one to open it must find it
+    /// free.
     fn drop(&mut self) {
         self.to = None;
         if let Some(thread) = self.thread.take() {
@@ -139,7 +141,7 @@ mod tests {
     use super::*;
     use crate::device::Device;
 
-    /// A device of pages that hold their number.
+    /// A device whose pages contain their number.
     fn numbered(pages: u64) -> (tempfile::NamedTempFile, Device) {
         let file = tempfile::NamedTempFile::new().expect("a file");
         file.as_file().set_len(pages * BLOCK_BYTES).expect("its size");
@@ -169,16 +171,16 @@ mod tests {
     fn what_is_read_does_not_depend_on_what_was_expected() {
         let (_file, device) = numbered(700);
         let mut reader = device.reader();
-        // In order, with parts that were not expected between.
+        // In order, with parts in between that were not announced.
         for first in [0, 300] {
-            reader.expect(first, 20);
+            reader.read_ahead(first, 20);
         }
         assert_eq!(read(&mut reader, 0, 20).expect("read"), pages_of(0, 20));
         assert_eq!(read(&mut reader, 5, 600).expect("read"), pages_of(5, 600));
         assert_eq!(read(&mut reader, 300, 20).expect("read"), pages_of(300, 20));
-        // Expected and passed over; and of another length.
+        // Announced and skipped; and of another length.
         for (first, count) in [(40, 10), (60, 300), (90, 1)] {
-            reader.expect(first, count);
+            reader.read_ahead(first, count);
         }
         assert_eq!(read(&mut reader, 60, 300).expect("read"), pages_of(60, 300));
         assert_eq!(read(&mut reader, 40, 10).expect("read"), pages_of(40, 10));
@@ -190,8 +192,8 @@ mod tests {
     fn an_error_comes_to_who_reads_there() {
         let (_file, device) = numbered(10);
         let mut reader = device.reader();
-        reader.expect(8, 4);
-        reader.expect(0, 4);
+        reader.read_ahead(8, 4);
+        reader.read_ahead(0, 4);
         assert!(read(&mut reader, 8, 4).is_err(), "there are ten pages");
         assert_eq!(read(&mut reader, 0, 4).expect("read"), pages_of(0, 4));
     }
@@ -200,7 +202,7 @@ mod tests {
     fn a_device_is_free_when_it_and_its_reader_are_gone() {
         let (file, device) = numbered(300);
         let mut reader = device.reader();
-        reader.expect(0, 256);
+        reader.read_ahead(0, 256);
         drop(reader);
         drop(device);
         Device::open(file.path()).expect("nobody has it");

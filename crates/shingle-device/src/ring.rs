@@ -1,5 +1,5 @@
-//! I/O by io_uring. The one file of this crate with unsafe code: buffers belong to the kernel while an I/O is under
-//! way, and stay in the ring's own memory until it is done.
+//! I/O by io_uring. The only file of this crate with unsafe code: the kernel uses buffers while an
+//! I/O is in flight, and they stay in the memory of the ring until it is done.
 
 #![allow(unsafe_code)]
 
@@ -22,18 +22,18 @@ use slab::Slab;
 use crate::direct::Direct;
 use crate::error::{IoError, Operation, ended_early};
 
-/// Entries of the submission queue: what does not fit waits here.
+/// The entries of the submission queue. Further I/O waits in [`Ring`].
 const ENTRIES: u32 = 256;
 
-/// What becomes of trimmed blocks: a hole in a file. A block device gives up what it can read as zeros from then on, or
-/// refuses.
+/// How blocks are trimmed: with a hole in a file. A block device discards what it can then read as
+/// zeros, or refuses.
 const HOLE: FallocateFlags = FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE);
 
-/// Marks what is no I/O of the engine: the doorbell was rung.
+/// The user data of the read of the doorbell.
 const WOKEN: u64 = u64::MAX;
 
-/// As `struct iovec`, of which the kernel reads an array; the address is a number, as nobody here uses
-/// it.
+/// A `struct iovec`, of which the kernel reads an array. The address is a number, as it is not used
+/// here.
 #[repr(C)]
 struct Part {
     start: usize,
@@ -44,28 +44,28 @@ struct UnderWay {
     id: IoId,
     operation: Operation,
     buffers: Vec<Buffer>,
-    /// Points into `buffers`, which are boxed and do not move. (Only the kernel reads it.)
+    /// Points into `buffers`, which are boxed and do not move. Only the kernel reads it.
     _parts: Vec<Part>,
 }
 
-/// An I/O that is done.
+/// A completed I/O.
 pub struct Done {
-    /// Its name.
+    /// Its id.
     pub id: IoId,
     /// Whether all of it was done.
     pub result: Result<(), IoError>,
-    /// Its memory.
+    /// Its buffers.
     pub buffers: Vec<Buffer>,
 }
 
-/// A file, and how I/O on it is done.
+/// A file, and how its I/O is done.
 struct RingFile {
     file: File,
-    /// It lies in memory: the ring would give each I/O to a thread of the kernel, which takes longer than
-    /// to do it here.
+    /// The file is in memory: the ring would pass each I/O to a thread of the kernel, which takes
+    /// longer than doing it here.
     at_once: bool,
-    /// It lies in a file system of FUSE: the kernel asks that for the size of the file before it reads, and whoever begins the
-    /// I/O waits for the answer. So a thread of the kernel does.
+    /// The file is on a FUSE file system: the kernel asks it for the file size before a read, and
+    /// the submitter waits for the answer. So the I/O is passed to a thread of the kernel.
     flags: squeue::Flags,
 }
 
@@ -73,7 +73,7 @@ impl RingFile {
     fn new(file: File) -> io::Result<RingFile> {
         const TMPFS: rustix::fs::FsWord = 0x0102_1994;
         const FUSE: rustix::fs::FsWord = 0x6573_5546;
-        // (Of a block device this would be the file system of its name, and /dev lies in memory.)
+        // Of a block device this would be the file system of its name: /dev is in memory.
         let regular = file.metadata()?.is_file();
         let system = rustix::fs::fstatfs(&file)?.f_type;
         let at_once = regular && system == TMPFS;
@@ -82,7 +82,7 @@ impl RingFile {
         Ok(RingFile { file, at_once, flags })
     }
 
-    /// The one that is meant.
+    /// The file of a device.
     fn of<'a>(
         device: shingle_engine::Device,
         ssd: &'a RingFile,
@@ -94,7 +94,7 @@ impl RingFile {
         }
     }
 
-    /// Does an I/O here and now.
+    /// Does an I/O at once.
     fn carry_out(&self, kind: Kind, page: u64, buffers: &mut [Buffer]) -> io::Result<()> {
         match kind {
             Kind::Flush => return self.file.sync_data(),
@@ -115,27 +115,27 @@ impl RingFile {
     }
 }
 
-/// A ring over two devices and a doorbell (an eventfd), which other threads write to so that it wakes.
+/// A ring for two devices, and a doorbell: an eventfd that other threads write to wake the ring.
 pub struct Ring {
     ring: IoUring,
     under_way: Slab<UnderWay>,
     waiting: VecDeque<squeue::Entry>,
-    /// Was done at once.
+    /// I/O that was done at once.
     finished: Vec<Done>,
     ssd: RingFile,
-    /// None if its I/O goes elsewhere.
+    /// `None` if its I/O goes elsewhere.
     disk: Option<RingFile>,
     doorbell: File,
-    /// What was read from the doorbell; it does not move.
+    /// The bytes read from the doorbell; they do not move.
     rings: Box<[u8; 8]>,
     listening: bool,
 }
 
 impl Ring {
-    /// Over these devices. Without a disk its I/O has to go elsewhere.
+    /// Makes a ring for these devices. Without a disk, its I/O has to go elsewhere.
     ///
     /// # Errors
-    /// If the system allows no io_uring, or says nothing of a file.
+    /// If the system allows no io_uring, or does not describe a file.
     pub fn new(ssd: Direct, disk: Option<Direct>, doorbell: File) -> io::Result<Ring> {
         Ok(Ring {
             ring: IoUring::new(ENTRIES)?,
@@ -150,13 +150,13 @@ impl Ring {
         })
     }
 
-    /// From now on the SSD is another one.
+    /// Replaces the SSD.
     ///
     /// # Errors
-    /// If the system says nothing of its file.
+    /// If the system does not describe the new file.
     ///
     /// # Panics
-    /// If I/O of the one before is not begun yet.
+    /// If I/O of the old one waits to be submitted.
     pub fn set_ssd(&mut self, ssd: Direct) -> io::Result<()> {
         let ssd = RingFile::new(ssd.0)?;
         let of_ssd = |io: &UnderWay| io.operation.device == shingle_engine::Device::Ssd;
@@ -165,10 +165,10 @@ impl Ring {
         Ok(())
     }
 
-    /// Begins an I/O of the engine.
+    /// Submits an I/O of the engine.
     ///
     /// # Panics
-    /// If it is for a disk, and there is none here.
+    /// If it is for the disk, and the ring has none.
     pub fn begin(&mut self, io: Io) {
         let operation = Operation::of(&io);
         let Io { id, device, kind, page, mut buffers } = io;
@@ -198,11 +198,11 @@ impl Ring {
         place.insert(UnderWay { id, operation, buffers, _parts: parts });
     }
 
-    /// Hands over what was begun, and waits until something is done, somebody rings, or `timeout` is
-    /// over.
+    /// Submits what waits, and returns when something is done, the doorbell is written, or
+    /// `timeout` is over.
     ///
     /// # Errors
-    /// If the ring itself fails: it is of no more use then.
+    /// If the ring itself fails: it cannot be used any more.
     pub fn wait(&mut self, timeout: Duration) -> io::Result<()> {
         if !self.listening {
             let fd = Fd(self.doorbell.as_raw_fd());
@@ -216,7 +216,7 @@ impl Ring {
         self.hand_over();
         let timespec = Timespec::from(timeout);
         let args = SubmitArgs::new().timespec(&timespec);
-        // What is left behind is handed over at once, without waiting.
+        // If something did not fit, it is submitted at once in the next call.
         let want = usize::from(self.waiting.is_empty() && self.finished.is_empty());
         match self.ring.submitter().submit_with_args(want, &args) {
             Ok(_) => Ok(()),
@@ -224,7 +224,7 @@ impl Ring {
         }
     }
 
-    /// Whether [`Ring::wait`] would not wait, as something is done.
+    /// Whether [`Ring::wait`] would return at once, as an I/O is done.
     #[must_use]
     pub fn has_finished(&self) -> bool {
         !self.finished.is_empty()
@@ -243,7 +243,7 @@ impl Ring {
         }
     }
 
-    /// Adds what is done.
+    /// Appends completed I/Os to `done`.
     pub fn done(&mut self, done: &mut Vec<Done>) {
         done.append(&mut self.finished);
         for completion in self.ring.completion() {
@@ -265,14 +265,15 @@ impl Ring {
     }
 }
 
-/// What the kernel has no thread for, as where a user or a service may have no more of them, it tries for a while and cancels.
-/// Nothing was done then, and the device is not to blame: a flush that was cancelled does not mean that an SSD has failed.
+/// Whether the kernel has cancelled an I/O, after trying for a while, because it could make no
+/// thread for it, for example because of a limit of the user or service. Nothing was done then, and
+/// the device has not failed: a cancelled flush does not mean that an SSD has failed.
 fn is_cancelled(said: i32) -> bool {
     said == -rustix::io::Errno::CANCELED.raw_os_error()
 }
 
-/// What the kernel says of an I/O of so many bytes. One that ends early is an error: the device does not say why,
-/// and whoever asks again finds out.
+/// The result of an I/O of `bytes` bytes. One that ended early is an error: the device gives no
+/// reason, and a retry shows it.
 fn outcome(said: i32, bytes: usize) -> io::Result<()> {
     match usize::try_from(said) {
         Ok(done) if done == bytes => Ok(()),
@@ -281,13 +282,13 @@ fn outcome(said: i32, bytes: usize) -> io::Result<()> {
     }
 }
 
-/// What the kernel says of waiting that is no failure: it is asked again.
+/// Ignores results of the wait that are no failure: the caller tries again.
 fn passes(error: io::Error) -> io::Result<()> {
     use rustix::io::Errno;
     match Errno::from_io_error(&error) {
-        // A signal, the end of the wait, or a full queue of completions, which are looked at next.
+        // A signal, the timeout, or a full queue of completions, which are taken next.
         Some(Errno::INTR | Errno::TIME | Errno::BUSY) => Ok(()),
-        // It is short of memory: what was begun goes on meanwhile, and gives some back.
+        // Memory is short: I/O in flight goes on, and releases some.
         Some(Errno::AGAIN | Errno::NOMEM) => {
             thread::sleep(Duration::from_millis(1));
             Ok(())
@@ -297,8 +298,8 @@ fn passes(error: io::Error) -> io::Result<()> {
 }
 
 impl Drop for Ring {
-    /// The kernel may still write into buffers of the ring: waits until it does not. The doorbell is rung
-    /// so that the read of it ends, too.
+    /// The kernel may still write to buffers of the ring: waits until it does not. The doorbell is
+    /// written so that its read ends, too.
     fn drop(&mut self) {
         for entry in self.waiting.drain(..) {
             match entry.get_user_data() {
@@ -311,7 +312,7 @@ impl Drop for Ring {
             let _ = io::Write::write(&mut &self.doorbell, &1_u64.to_ne_bytes());
             let waited = self.ring.submitter().submit_and_wait(1);
             if waited.map(drop).or_else(passes).is_err() {
-                // Rather leak than free memory that the kernel writes to.
+                // Memory that the kernel may write to is leaked rather than freed.
                 std::mem::forget(std::mem::take(&mut self.under_way));
                 std::mem::forget(std::mem::replace(&mut self.rings, Box::new([0; 8])));
                 return;
@@ -341,14 +342,14 @@ mod tests {
         }
     }
 
-    /// Its name lies in memory, which is no reason to wait for it.
+    /// Its name is in memory, which does not mean that its I/O is fast.
     #[test]
     fn a_file_in_memory_is_served_at_once_and_a_device_is_not() {
         let shm = std::path::Path::new("/dev/shm");
         if let Ok(file) = tempfile::tempfile_in(shm) {
             assert!(RingFile::new(file).expect("looked at").at_once);
         }
-        // As of a block device, which a test has not.
+        // In place of a block device, which a test does not have.
         let device = File::open("/dev/null").expect("there");
         assert!(!RingFile::new(device).expect("looked at").at_once);
     }
@@ -357,7 +358,7 @@ mod tests {
     fn what_the_kernel_cancels_is_done_here() {
         let exe = std::env::current_exe().expect("a program");
         let ssd = tempfile::tempfile_in(exe.parent().expect("its folder")).expect("a file");
-        // A read waits until something is written, and cannot be done here, as is seen by its error.
+        // A read waits until something is written, and cannot be done here, as its error shows.
         let (disk, _writer) = io::pipe().expect("a pipe");
         let disk = Direct(File::from(std::os::fd::OwnedFd::from(disk)));
         let mut ring = Ring::new(Direct(ssd), Some(disk), doorbell()).expect("a ring");
@@ -379,7 +380,7 @@ mod tests {
         File::from(eventfd(0, EventfdFlags::CLOEXEC).expect("a doorbell"))
     }
 
-    /// Carries out an I/O, and returns what became of it.
+    /// Carries out an I/O, and returns its result.
     fn carried_out(ring: &mut Ring, io: Io) -> Result<(), IoError> {
         ring.begin(io);
         let mut done = Vec::new();
@@ -390,7 +391,7 @@ mod tests {
         done.remove(0).result
     }
 
-    /// In memory and on a disk, where it is another call.
+    /// In memory and on a disk, where another system call is used.
     #[test]
     fn a_trim_makes_a_hole_of_these_pages_and_no_others() {
         let in_memory = rustix::fs::memfd_create("trimmed", rustix::fs::MemfdFlags::CLOEXEC);
@@ -431,7 +432,7 @@ mod tests {
                 Device::Ssd,
                 Kind::Read,
                 0,
-                // (Of a file in memory it is another text.)
+                // For a file in memory the text differs.
                 "SSD: read of 8 KiB at block 0 failed: ",
             ),
         ] {
@@ -448,7 +449,7 @@ mod tests {
         );
     }
 
-    /// Only a file can be flushed, an eventfd cannot: which of them was asked shows in the answer.
+    /// Only a file can be flushed, an eventfd cannot: the result shows which one was flushed.
     #[test]
     fn a_flush_goes_to_the_device_it_is_for() {
         let in_memory = rustix::fs::memfd_create("flushed", rustix::fs::MemfdFlags::CLOEXEC);

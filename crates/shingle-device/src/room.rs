@@ -1,4 +1,4 @@
-//! Room for all that will be written to a file.
+//! Reserves the space for all that will be written to a file.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -7,25 +7,26 @@ use rustix::io::Errno;
 
 use crate::device::{Device, DeviceError};
 
-/// What `st_blocks` counts.
+/// The unit of `st_blocks`.
 const SECTOR_BYTES: u64 = 512;
 
 impl Device {
-    /// Has the file system set aside what a file will take once all of it is written: a file of holes would meet a full file
-    /// system later, at any write. What is there stays. A block device has its room, and some file systems set nothing
-    /// aside.
+    /// Reserves the space that a file needs when all of it is written: otherwise any write may
+    /// later find the file system full. Existing data is kept. A block device has its space, and
+    /// some file systems cannot reserve any.
     ///
     /// # Errors
-    /// If there is too little room, or the system says nothing of it.
+    /// If there is not enough space, or the system does not report it.
     pub fn reserve(&self) -> Result<(), DeviceError> {
-        // (An empty file is too small for anything, which others tell.)
+        // An empty file is too small for anything, which other checks report.
         if !self.is_regular() || self.bytes() == 0 {
             return Ok(());
         }
         let file = self.direct();
         let metadata = file.metadata().map_err(self.system("measure"))?;
         let needed = self.bytes().saturating_sub(metadata.blocks() * SECTOR_BYTES);
-        // Asked before, as a file system that finds out by and by is full by then.
+        // Checked before, as a file system that reserves piece by piece would be full when it
+        // fails.
         let system = fstatvfs(file).map_err(|errno| self.system("measure")(errno.into()))?;
         let found = system.f_bavail * system.f_frsize;
         let too_little = || DeviceError::Room { path: self.path().to_owned(), needed, found };
@@ -56,7 +57,7 @@ mod tests {
         let mut page = [0; 4096];
         device.read_block(shingle_core::units::Block(0), &mut page).expect("read");
         assert_eq!((page, file.as_file().metadata().expect("there").len()), ([7; 4096], 1 << 20));
-        // (Where the file system can.)
+        // If the file system supports it.
         let allocated = file.as_file().metadata().expect("there").blocks() * SECTOR_BYTES;
         let can = fallocate(file.as_file(), FallocateFlags::empty(), 0, 1 << 20).is_ok();
         assert!(!can || allocated >= 1 << 20, "{allocated} bytes");

@@ -1,10 +1,10 @@
-//! Whether two names are of one file or block device.
+//! Compares the identity of files and block devices.
 
 use std::fs::Metadata;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
-/// What tells places apart, whatever they are called.
+/// Identifies a file or block device independently of its name.
 fn identity(metadata: &Metadata) -> (u64, u64) {
     if metadata.file_type().is_block_device() {
         return (0, metadata.rdev());
@@ -12,7 +12,7 @@ fn identity(metadata: &Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-/// Whether two names are of one file or block device, as by a link.
+/// Whether two paths name the same file or block device, for example by a link.
 #[must_use]
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| std::fs::metadata(path).ok().map(|metadata| identity(&metadata));

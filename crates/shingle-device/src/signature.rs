@@ -1,5 +1,5 @@
-//! What stands on a device that somebody would miss, told by the marks that file systems and the like
-//! leave at fixed places.
+//! Recognizes data on a device that must not be overwritten, by the signatures of file systems and
+//! the like at fixed places.
 
 use std::io;
 
@@ -8,11 +8,11 @@ use shingle_engine::recover::Pages;
 
 use crate::device::Device;
 
-/// What [`signature`] says of such a file.
+/// The result of [`signature`] for such a file.
 pub const ZONED_FILE: &str = "a file that is a zoned disk";
 
-/// Who leaves which mark at which byte. The places are those of the formats' own documentation, and of
-/// `blkid`.
+/// Signatures: the format, the place in bytes, and the bytes. The places are from the documentation
+/// of the formats, and from `blkid`.
 const MARKS: &[(&str, usize, &[u8])] = &[
     (ZONED_FILE, 0, b"SHZONED\0"),
     ("an ext2, ext3 or ext4 file system", 0x438, &[0x53, 0xef]),
@@ -36,10 +36,11 @@ const MARKS: &[(&str, usize, &[u8])] = &[
     ("a partition table or a boot sector", 0x1fe, &[0x55, 0xaa]),
 ];
 
-/// Marks stand within so many pages.
+/// The number of pages in which signatures are found.
 pub const SIGNATURE_PAGES: usize = 17;
 
-/// What is on a device; `None` if no known mark is there. (That is no proof that it is empty.)
+/// The kind of data on a device; `None` if no known signature is there, which does not prove that
+/// it is empty.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -49,7 +50,7 @@ pub fn signature(device: &Device) -> io::Result<Option<&'static str>> {
     Ok(signature_in(pages.as_flattened()))
 }
 
-/// What is told by the marks in the first [`SIGNATURE_PAGES`] of a device, or as many as it has.
+/// The same for the first [`SIGNATURE_PAGES`] of a device, or as many as it has.
 #[must_use]
 pub fn signature_in(beginning: &[u8]) -> Option<&'static str> {
     let stands = |&&(_, place, mark): &&(&str, usize, &[u8])| {

@@ -1,4 +1,5 @@
-//! A disk that something makes of another one: its blocks are written anywhere, and lie elsewhere.
+//! Volumes: disks that are made of another disk. Blocks can be written in any order, and are stored
+//! elsewhere.
 
 use std::io;
 use std::sync::Arc;
@@ -9,47 +10,48 @@ use shingle_engine::buffer::Buffer;
 
 use crate::medium::{Medium, Reader};
 
-/// Blocks that are read and written anywhere, from any thread. Calls block.
+/// Blocks that can be read and written in any order, from any thread. Calls block.
 ///
-/// What changes it goes one after the other, whoever asks; reads go beside that. Where a write is under way, a read
-/// gives each block as it was or as it is to be.
+/// Calls that change the volume run one after the other; reads run in parallel. While a write is in
+/// progress, a read returns the old or the new version of each block.
 pub trait Volume: Send + Sync {
-    /// Its size.
+    /// The size in blocks.
     fn blocks(&self) -> u64;
 
-    /// Reads blocks from `block` on.
+    /// Reads blocks, from `block` on.
     ///
     /// # Errors
     /// If some cannot be read.
     fn read(&self, block: Block, buffers: &mut [Buffer]) -> io::Result<()>;
 
-    /// Writes blocks from `block` on. They are durable after the next flush.
+    /// Writes blocks, from `block` on. They are durable after the next flush.
     ///
     /// # Errors
     /// If some cannot be written.
     fn write(&self, block: Block, buffers: &[Buffer]) -> io::Result<()>;
 
-    /// Nobody needs these blocks any more. They may read as anything that was ever written there, or as
-    /// zeros; after the next flush as the same until they are written.
+    /// Discards blocks. They may then read as anything that was ever written there, or as zeros;
+    /// after the next flush that does not change any more until they are written.
     ///
     /// # Errors
-    /// If that cannot be noted.
+    /// If the trim cannot be recorded.
     fn trim(&self, block: Block, count: u64) -> io::Result<()>;
 
-    /// What was written is durable when this is done.
+    /// Makes everything durable that was written.
     ///
     /// # Errors
-    /// If that is not so.
+    /// If that fails.
     fn flush(&self) -> io::Result<()>;
 
-    /// Nobody asks for anything: does a piece of what there is to do then, and returns whether there is more.
+    /// Called when there are no requests: does a piece of idle work, and returns whether there is
+    /// more.
     ///
     /// # Errors
-    /// If it fails.
+    /// If the work fails.
     fn idle(&self) -> io::Result<bool>;
 }
 
-/// A volume in the place of the disk of a store.
+/// A volume in place of the disk of a store.
 pub struct VolumeMedium(pub Arc<dyn Volume>);
 
 impl Medium for VolumeMedium {
@@ -68,7 +70,7 @@ impl Medium for VolumeMedium {
     }
 
     fn idle(&mut self) -> bool {
-        // What failed shows when something is asked for.
+        // An error shows in the next request.
         self.0.idle().unwrap_or(false)
     }
 

@@ -1,16 +1,16 @@
-//! A thread that somebody waits for: its panic is an error like another, and says whose thread it was.
+//! Threads that are joined: a panic becomes an error that names the thread.
 
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
-/// A thread at work.
+/// A running thread.
 pub struct Worker<T> {
     whose: &'static str,
     thread: JoinHandle<io::Result<T>>,
 }
 
 impl<T: Send + 'static> Worker<T> {
-    /// Begins. `name` is the thread's, for debuggers; `whose` is what errors call it.
+    /// Starts a thread. `name` is for debuggers; `whose` describes it in errors.
     ///
     /// # Errors
     /// If the system gives no thread.
@@ -22,24 +22,24 @@ impl<T: Send + 'static> Worker<T> {
         Ok(Worker { whose, thread: start_thread(name, work)? })
     }
 
-    /// Whether it has ended by itself.
+    /// Whether the thread has ended by itself.
     pub(crate) fn has_ended(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// Waits until it has ended.
+    /// Waits until the thread has ended.
     ///
     /// # Errors
-    /// As the work, or if it panicked.
+    /// The error of the work, or a panic.
     pub fn end(self) -> io::Result<T> {
         self.thread.join().unwrap_or_else(|_| Err(panicked(self.whose)))
     }
 }
 
-/// Starts a thread of this name, for debuggers.
+/// Starts a thread with a name for debuggers.
 ///
 /// # Errors
-/// If the system gives none; it says so.
+/// If the system gives no thread.
 pub fn start_thread<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -50,7 +50,7 @@ pub fn start_thread<T: Send + 'static>(
     Builder::new().name(name.to_owned()).spawn(work).map_err(without)
 }
 
-/// The error of whoever depends on a thread that has panicked.
+/// The error of depending on a thread that has panicked.
 #[must_use]
 pub fn panicked(whose: &str) -> io::Error {
     io::Error::other(format!("the thread of {whose} has panicked: this is a bug"))

@@ -37,7 +37,7 @@ pub trait Pages {
 
     /// Announces that `count` pages from `first` on are read next, after those announced before, so
     /// that an implementation can read ahead.
-    fn expect(&mut self, _first: u64, _count: usize) {}
+    fn read_ahead(&mut self, _first: u64, _count: usize) {}
 }
 
 /// Why a cache cannot be recovered.

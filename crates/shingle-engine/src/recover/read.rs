@@ -36,11 +36,11 @@ pub(super) fn table<P: Pages>(
     let mut copies = two_buffers(layout.table_pages);
     let total = layout.table_pages as u32;
     let count_from = |first: u32| total.saturating_sub(first).min(PAGES_AT_ONCE as u32) as usize;
-    let expect = |ssd: &mut P, first| {
+    let read_ahead = |ssd: &mut P, first| {
         let parts = Copy::BOTH.map(|copy| layout.table_page(first, copy));
-        parts.into_iter().for_each(|part| ssd.expect(part, count_from(first)));
+        parts.into_iter().for_each(|part| ssd.read_ahead(part, count_from(first)));
     };
-    expect(ssd, 0);
+    read_ahead(ssd, 0);
     // An SSD that has lost its map returns zeros.
     let is_lost = |page: &Page| superblock.table_written && *page == [0; PAGE_BYTES];
     for first in (0..total).step_by(PAGES_AT_ONCE) {
@@ -51,7 +51,7 @@ pub(super) fn table<P: Pages>(
         // The next part is read while this one is decoded.
         let next = first + count as u32;
         if next < total {
-            expect(ssd, next);
+            read_ahead(ssd, next);
         }
         for ((one, two), place) in copies[0].iter().zip(&copies[1]).take(count).zip(first..) {
             let frames = (layout.frames as usize - place as usize * ENTRIES).min(ENTRIES);

@@ -36,7 +36,7 @@ impl Pages for Ssd {
         Ok(())
     }
 
-    fn expect(&mut self, first: u64, count: usize) {
+    fn read_ahead(&mut self, first: u64, count: usize) {
         self.expected.extend(first..first + count as u64);
     }
 }
