@@ -1,7 +1,7 @@
 //! An order chosen by name when a run is made, for policies that restrict or combine orders.
 
-/// Declares each order's module, its entry, and its place in `AnyOrder`: `file => type`. The table that
-/// uses it is in [`crate::policies`].
+/// Declares for each order its module, its registry entry and its variant of `AnyOrder`: `file =>
+/// type`. The table that uses it is in [`crate::policies`].
 macro_rules! orders {
     ($($file:ident => $order:ident,)*) => {
         $(pub mod $file;)*
@@ -9,10 +9,10 @@ macro_rules! orders {
         /// The policies that only order blocks.
         pub const ORDERS: &[Entry] = &[$(Entry::of::<Plain<$file::$order>>()),*];
 
-        /// Their names.
+        /// The names of the orders.
         pub const ORDER_NAMES: &[&str] = &[$($file::$order::NAME),*];
 
-        /// An order chosen by name, with the parameters it has by default.
+        /// An order chosen by name, with default parameters.
         #[derive(Clone, Debug)]
         #[allow(missing_docs, clippy::large_enum_variant)]
         pub enum AnyOrder {
@@ -20,7 +20,7 @@ macro_rules! orders {
         }
 
         impl AnyOrder {
-            /// An empty order called `name`, with the parameters it has by default.
+            /// Creates the empty order called `name`, with default parameters.
             ///
             /// # Panics
             /// If `name` is not one of [`ORDER_NAMES`].
@@ -34,7 +34,7 @@ macro_rules! orders {
             }
         }
 
-        /// The parameter [`BASE`] says which order it is. Every method asks that one.
+        /// Every method calls the order that the parameter [`BASE`] chose.
         impl Order for AnyOrder {
             const NAME: &'static str = "any";
             const ABOUT: &'static str = "the order that the parameter `base` names";
@@ -84,7 +84,7 @@ macro_rules! orders {
             }
 
             fn coldest(&self) -> impl Iterator<Item = Slot> + '_ {
-                // Each order has an iterator of its own type: those that were not chosen are empty.
+                // Each order has its own iterator type: those that were not chosen are empty.
                 core::iter::empty()$(.chain(
                     match self {
                         #[allow(unreachable_patterns)] // with a single order
@@ -97,13 +97,13 @@ macro_rules! orders {
             }
 
             #[inline]
-            fn expect(&self, slot: Slot) {
-                match self { $(AnyOrder::$order(order) => order.expect(slot),)* }
+            fn prefetch(&self, slot: Slot) {
+                match self { $(AnyOrder::$order(order) => order.prefetch(slot),)* }
             }
 
             #[inline]
-            fn expect_blocks(&self, next: &[Block], soon: &[Block], slots: &Slots) {
-                match self { $(AnyOrder::$order(order) => order.expect_blocks(next, soon, slots),)* }
+            fn prefetch_blocks(&self, next: &[Block], soon: &[Block], slots: &Slots) {
+                match self { $(AnyOrder::$order(order) => order.prefetch_blocks(next, soon, slots),)* }
             }
 
             fn wants_future(&self) -> bool {

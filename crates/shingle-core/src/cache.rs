@@ -8,98 +8,100 @@
 //!                             leaving ───────────────────────────┘
 //! ```
 //!
-//! A leaving block is forgotten by the policy but found by everyone else until the disk has it.
+//! A leaving block is in no order of the policy, but lookups find it until the disk has its data.
 
 use std::any::Any;
 
 use crate::contract::broken;
 use crate::plan::{Destage, Plan};
 use crate::policy::{Access, Admission, Cost, Idle, Memory, Policy, Victims};
-use crate::slots::{EXPECTED_MAX, Slots, VICTIMS_MAX};
+use crate::slots::{PREFETCH_MAX, Slots, VICTIMS_MAX};
 use crate::units::{Block, Op, Request, Slot, Zone};
 use crate::whole_bands::{Taken, widen};
 
-/// Requests from one look ahead to the next.
-pub const LOOKED_AHEAD: usize = 16;
+/// Requests between two calls of [`CacheCore::prefetch`].
+pub const LOOKAHEAD: usize = 16;
 
-/// Requests that a look ahead is shown. What is found of a block hangs on what was read before: where its chain
-/// begins, who is first there, who is next.
-pub const SHOWN: usize = 3 * LOOKED_AHEAD;
+/// Requests passed to one call of [`CacheCore::prefetch`]: three batches, because a lookup takes
+/// three dependent reads (the head of its chain, the first slot there, the next one), and each
+/// batch is prefetched one step further.
+pub const LOOKAHEAD_SHOWN: usize = 3 * LOOKAHEAD;
 
-/// What became of an access.
+/// The outcome of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The block is in this slot: read it there, or write it there.
     Hit(Slot),
-    /// The block was given this slot: a write goes there; a read, and the rest of a partly written
-    /// block, comes from the disk and fills it.
+    /// The block was allocated this slot. A write goes there. A read, and the rest of a partly
+    /// written block, is read from the disk into it.
     Miss(Slot),
     /// The disk serves the block; it is not in the cache.
     Bypass,
-    /// There is no room yet. Carry out the plan, report what was destaged, then
-    /// [`Cache::retry`]. With an empty plan: wait for I/O that is under way.
+    /// There is no room yet. Carry out the plan, report what was destaged, then call
+    /// [`Cache::retry`]. With an empty plan, wait for I/O in flight.
     NoRoom,
 }
 
-/// What is likely to become of the next [`LOOKED_AHEAD`] requests. A guess, for whoever has the memory bring what it
-/// will look up itself.
+/// The likely outcomes of the next [`LOOKAHEAD`] requests. A guess, for executors that prefetch
+/// data of their own.
 #[derive(Clone, Copy, Debug)]
-pub enum Coming<'a> {
-    /// Blocks are found in these slots.
+pub enum Forecast<'a> {
+    /// Slots that will be hit.
     Hits(&'a [Slot]),
-    /// These blocks are not found.
+    /// Blocks that will miss.
     Misses(&'a [Block]),
-    /// These slots make room for them.
+    /// Slots that will be evicted for them.
     Victims(&'a [Slot]),
 }
 
-impl Coming<'_> {
-    /// Tells `expect` of the blocks that the disk is to read or write for it.
+impl Forecast<'_> {
+    /// Calls `prefetch` with each block that the disk will read or write.
     #[inline]
-    pub fn on_disk(&self, slots: &Slots, expect: impl Fn(Block)) {
+    pub fn on_disk(&self, slots: &Slots, prefetch: impl Fn(Block)) {
         match self {
-            Coming::Hits(_) => {}
-            Coming::Misses(blocks) => blocks.iter().for_each(|&block| expect(block)),
-            Coming::Victims(victims) => {
+            Forecast::Hits(_) => {}
+            Forecast::Misses(blocks) => blocks.iter().for_each(|&block| prefetch(block)),
+            Forecast::Victims(victims) => {
                 let dirty = victims.iter().filter(|&&slot| slots.dirty(slot));
-                dirty.for_each(|&slot| expect(slots.block(slot)));
+                dirty.for_each(|&slot| prefetch(slots.block(slot)));
             }
         }
     }
 }
 
-/// What is read lies where what was read before says: the steps in which the memory is asked for it, ahead of time.
+/// The steps in which the data of a lookup is prefetched: each read depends on the one before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ahead {
-    /// What is known of a slot.
+pub enum PrefetchStep {
+    /// The record of the slot.
     First,
-    /// Where that leads.
+    /// The head of its hash chain.
     Second,
-    /// And where that leads.
+    /// The first record of that chain.
     Third,
 }
 
-/// A cache of blocks, managed by policy `P`. Pure: it decides, an executor does and reports back.
+/// A cache of blocks, managed by policy `P`. Pure: it decides, and an executor acts and reports
+/// back.
 #[derive(Clone, Debug)]
 pub struct Cache<P> {
     slots: Slots,
     policy: P,
-    /// What the policy is called: one that is described while the program runs has no name in its type.
+    /// Name of the policy. A policy that is registered at run time has no name in its type.
     name: &'static str,
     batch: u32,
-    /// Reads that miss go round the cache, whatever the policy.
+    /// Reads that miss bypass the cache, whatever the policy.
     writes_only: bool,
-    /// Bands are written whole so, whatever the policy.
+    /// Whether and how bands are written whole, whatever the policy.
     whole_bands: Option<Taken>,
-    /// Blocks that were given a slot so far.
+    /// Number of slots allocated so far.
     inserts: u64,
-    /// The block refused last, and how many inserts there had been: as long as there was none
-    /// since, it is still not here and need not be looked up again.
+    /// The block that found no room last, and `inserts` at that time. While `inserts` is unchanged,
+    /// the block is still not cached and need not be looked up again.
     refused: Option<(Block, u64)>,
 }
 
 impl<P: Policy> Cache<P> {
-    /// An empty cache over `slots`, which asks for `batch` victims at a time.
+    /// Creates an empty cache over `slots` that asks for `batch` victims at a time.
     pub(crate) fn new(
         name: &'static str,
         policy: P,
@@ -111,7 +113,7 @@ impl<P: Policy> Cache<P> {
         Cache { slots, policy, name, batch, writes_only, whole_bands, inserts: 0, refused: None }
     }
 
-    /// The same, with bands written whole.
+    /// Makes the cache write bands whole.
     pub(crate) fn with_whole_bands(self, taken: Taken) -> Cache<P> {
         Cache { whole_bands: Some(taken), ..self }
     }
@@ -132,7 +134,7 @@ impl<P: Policy> Cache<P> {
         self.policy.on_hit(slot, access, &self.slots);
     }
 
-    /// Gives a free slot to the block of `access`, making room first if there is none.
+    /// Allocates a slot to the block of `access`, making room first if none is free.
     #[inline(always)]
     fn place(&mut self, access: &Access, plan: &mut Plan) -> Outcome {
         if self.slots.full() {
@@ -153,17 +155,18 @@ impl<P: Policy> Cache<P> {
         let mut out = Victims::new(self.name, &mut self.slots, plan, false);
         self.policy.evict(incoming, want, &mut out);
         if out.is_empty() && incoming.is_some() {
-            self.nobody_named();
+            self.check_none_evictable();
         }
         if let Some(taken) = self.whole_bands {
             widen(taken, plan, mark, &mut self.slots);
         }
     }
 
-    /// Nobody was named to make room for an access. While I/O is under way its end may change that; without
-    /// any, room would be waited for that nobody makes. (Who asks for room ahead of need can do without.)
+    /// Ends the program if the policy named no victim though one is evictable. While I/O is in
+    /// flight, its completion may free a slot; without any, the access would wait for ever. (An
+    /// executor that makes room ahead of need can do without.)
     #[cold]
-    fn nobody_named(&self) {
+    fn check_none_evictable(&self) {
         if let Some(slot) = self.slots.evictable_at_rest() {
             let what = format_args!("it named nobody, though slot {} may leave", slot.0);
             broken(self.name, "evict", what);
@@ -172,7 +175,7 @@ impl<P: Policy> Cache<P> {
 }
 
 impl<P: Policy> Cache<P> {
-    /// Holds what was named in idle time against the contract.
+    /// Checks what was named in idle time against the contract.
     fn check_idle(&self, want: u32, named: &[Destage]) {
         let broken = |what: core::fmt::Arguments| broken(self.name, "destage", what);
         if P::IDLE != Idle::Names && !named.is_empty() {
@@ -181,7 +184,7 @@ impl<P: Policy> Cache<P> {
                 named.len()
             ));
         }
-        // Once all that is wanted has been named, what follows is of the zone begun last.
+        // Beyond `want`, only the rest of the zone begun last may be named.
         let zone = |one: &Destage| self.slots.zone_index(one.slot);
         let wanted = named.get(..want as usize).unwrap_or(named);
         let rest = &named[wanted.len()..];
@@ -202,102 +205,102 @@ impl<P: Policy> Cache<P> {
     }
 }
 
-/// What an executor does with a cache, whatever its policy.
+/// The interface of a cache for executors, whatever its policy.
 pub trait CacheCore: Send {
-    /// Looks up the block of `access`, lets the policy know, and makes room if need be. What has to
+    /// Looks up the block of `access`, tells the policy, and makes room if needed. What has to
     /// leave is appended to `plan`. The executor carries the plan out before it writes to the slot
     /// of the outcome.
     fn access(&mut self, access: &mut Access, plan: &mut Plan) -> Outcome;
 
-    /// Asks again after [`Outcome::NoRoom`].
+    /// Repeats an access that returned [`Outcome::NoRoom`].
     fn retry(&mut self, access: &mut Access, plan: &mut Plan) -> Outcome;
 
-    /// The disk has the data of `slot` as it was when the destage was planned. Returns whether the
-    /// slot was freed.
+    /// Reports that the disk has the data of `slot` as it was when the destage was planned. Returns
+    /// whether the slot was freed.
     fn destaged(&mut self, slot: Slot) -> bool;
 
-    /// The disk did not take the data of `slot`: it stays, dirty.
+    /// Reports that the destage of `slot` failed: the block stays, dirty.
     fn destage_failed(&mut self, slot: Slot);
 
-    /// Plans about `want` destages of blocks that stay (idle time); a policy that empties zones finishes
-    /// the zone it began. They are reported like others.
+    /// Plans about `want` destages of blocks that stay (idle time). A policy that empties zones
+    /// finishes the zone it began. Completions are reported as for other destages.
     fn idle(&mut self, want: u32, plan: &mut Plan);
 
-    /// Makes room before it is needed: about `want` blocks leave.
+    /// Makes room ahead of need: about `want` blocks leave.
     fn evict(&mut self, want: u32, plan: &mut Plan);
 
-    /// The executor itself begins to destage `slot`, which stays: for modes in which the disk gets
-    /// everything soon. It is reported like others. Returns whether it may: a slot that is clean or
-    /// has I/O under way may not.
+    /// Begins a destage of `slot`, chosen by the executor, for modes in which every write goes to
+    /// the disk soon. The block stays, and the completion is reported as for other destages.
+    /// Returns false if the slot is clean or has I/O in flight.
     fn begin_destage(&mut self, slot: Slot) -> bool;
 
-    /// Puts back a block that an executor found in its cache when it started, as if it had been
-    /// used just now: begin with the coldest. `None` if every slot is taken. The block is not there yet:
-    /// whoever calls has looked, as there may be millions of them.
+    /// Restores a block that the executor found in its cache at start, as if it had been used just
+    /// now. Call it for the coldest block first. Returns `None` if every slot is allocated. The
+    /// block must not be cached: the caller checks, as there may be millions of calls.
     fn restore(&mut self, block: Block, dirty: bool) -> Option<Slot>;
 
-    /// Drops the cached ones of `count` blocks from `first` on without destaging them; returns how
-    /// many there were. A block with I/O under way stays: a trim is advice.
+    /// Drops the cached blocks among `count` blocks from `first` on, without destaging them, and
+    /// returns their number. A block with I/O in flight stays, as a trim is advice.
     fn trim(&mut self, first: Block, count: u64) -> u64;
 
-    /// I/O on `slot` begins: it may not be named until [`CacheCore::unpin`].
+    /// Marks the start of an I/O on `slot`. It may not be a victim until [`CacheCore::unpin`].
     fn pin(&mut self, slot: Slot);
 
-    /// I/O on `slot` has ended.
+    /// Marks the end of an I/O on `slot`.
     fn unpin(&mut self, slot: Slot);
 
-    /// These requests come next, [`SHOWN`] or as many as are known: has the memory bring what they will read, a step
-    /// for each [`LOOKED_AHEAD`] of them, while others are worked on. To be called before each [`LOOKED_AHEAD`]
-    /// requests. `tell` is told what is likely to become of the first of them. It changes nothing; only an executor
-    /// that knows the future can call it.
-    fn expect(&self, requests: &[Request], tell: &mut dyn FnMut(Coming));
+    /// Prefetches what the next requests will read: `requests` are the next [`LOOKAHEAD_SHOWN`], or
+    /// as many as are known. Call it before each [`LOOKAHEAD`] requests; each batch of them is
+    /// taken one step further. `tell` gets the likely outcomes of the first batch. The state does
+    /// not change. Only an executor that knows the next requests can call it.
+    fn prefetch(&self, requests: &[Request], tell: &mut dyn FnMut(Forecast));
 
-    /// The destage of `slot` is soon [reported](CacheCore::destaged): has the memory bring what that will read, a step at a
-    /// time, while others are worked on. It changes nothing.
-    fn expect_destaged(&self, slot: Slot, step: Ahead);
+    /// Prefetches what [`CacheCore::destaged`] of `slot` will read, one step per call. The state
+    /// does not change.
+    fn prefetch_destaged(&self, slot: Slot, step: PrefetchStep);
 
-    /// The slot that holds `block`.
+    /// Returns the slot that holds `block`.
     fn lookup(&self, block: Block) -> Option<Slot>;
 
-    /// What an I/O on the disk really took.
+    /// Passes the measured cost of an I/O on the disk to the policy.
     fn observe(&mut self, cost: &Cost);
 
-    /// Whether the policy wants to be told [`CacheCore::set_horizon`].
+    /// Returns whether the policy needs [`CacheCore::set_horizon`].
     fn wants_horizon(&self) -> bool;
 
     /// As [`Policy::remark`].
     fn remark(&self, cache_blocks: u32) -> Option<String>;
 
-    /// Whether the policy wants every access to say when its block is used next.
+    /// Returns whether the policy needs [`Access::next_use`].
     fn wants_future(&self) -> bool;
 
-    /// A simulator's truth on the disk's buffer; see [`Slots::horizon`].
+    /// Sets the true state of the disk's buffer; see [`Slots::horizon`].
     fn set_horizon(&mut self, horizon: u64);
 
-    /// Whether the policy wants to be told [`CacheCore::set_write_pointer`].
+    /// Returns whether the policy needs [`CacheCore::set_write_pointer`].
     fn wants_write_pointers(&self) -> bool;
 
-    /// The write pointer of `zone` is now `to`, in blocks from the start of the zone: a zone may have
-    /// been written, cleaned or reset. An executor tells it before the next access; at the start all
-    /// zones are taken as empty.
+    /// Sets the write pointer of `zone`, in blocks from the start of the zone, after the zone was
+    /// written, cleaned or reset. The executor reports it before the next access. At the start all
+    /// zones count as empty.
     fn set_write_pointer(&mut self, zone: Zone, to: u64);
 
-    /// The slots.
+    /// Returns the slots.
     fn slots(&self) -> &Slots;
 
-    /// Whether every slot holds a block.
+    /// Returns whether every slot holds a block.
     fn full(&self) -> bool;
 
-    /// A copy in the same state, for what-if questions such as draining.
+    /// Returns a copy in the same state, for what-if questions such as draining.
     fn copy(&self) -> Box<dyn CacheCore>;
 
-    /// Memory taken by cache and policy.
+    /// Returns the memory used by cache and policy.
     fn memory(&self) -> Memory;
 
     /// Panics if an invariant is broken. For tests; slow.
     fn check(&self);
 
-    /// Who is told of what it decides, if anybody is ([`Observed`](crate::observer::Observed)).
+    /// Returns the observer, if there is one ([`Observed`](crate::observer::Observed)).
     fn observer(&mut self) -> Option<&mut dyn Any> {
         None
     }
@@ -322,7 +325,7 @@ impl<P: Policy> CacheCore for Cache<P> {
 
     #[inline]
     fn retry(&mut self, access: &mut Access, plan: &mut Plan) -> Outcome {
-        // Somebody else may have brought the block in meanwhile.
+        // Another access may have inserted the block meanwhile.
         if self.refused != Some((access.block, self.inserts))
             && let Some(slot) = self.slots.find(access.block)
         {
@@ -387,7 +390,7 @@ impl<P: Policy> CacheCore for Cache<P> {
 
     fn trim(&mut self, first: Block, count: u64) -> u64 {
         let mut dropped = 0;
-        // A trim may cover the whole disk: look at its blocks or at the slots, whichever are fewer.
+        // A trim may cover the whole disk: walk its blocks or the slots, whichever are fewer.
         for at in 0..count.min(u64::from(self.slots.capacity())) {
             let slot = if count <= u64::from(self.slots.capacity()) {
                 self.slots.find(first.after(at))
@@ -411,44 +414,44 @@ impl<P: Policy> CacheCore for Cache<P> {
         self.slots.unpin(slot);
     }
 
-    fn expect(&self, requests: &[Request], tell: &mut dyn FnMut(Coming)) {
-        if self.slots.are_few() {
+    fn prefetch(&self, requests: &[Request], tell: &mut dyn FnMut(Forecast)) {
+        if self.slots.fit_processor_cache() {
             return;
         }
-        let mut parts = requests.chunks(LOOKED_AHEAD);
-        let mut blocks = [[Block(0); EXPECTED_MAX]; 3];
+        let mut parts = requests.chunks(LOOKAHEAD);
+        let mut blocks = [[Block(0); PREFETCH_MAX]; 3];
         let [next, soon, later] =
             blocks.each_mut().map(|blocks| blocks_of(parts.next().unwrap_or_default(), blocks));
-        self.slots.expect_heads(later);
-        self.slots.expect_first(soon);
-        let mut met = [Slot::NONE; EXPECTED_MAX];
-        self.slots.expect_second(next, &mut met);
-        self.policy.expect_blocks(next, soon, &self.slots);
-        let (mut hits, mut misses) = ([Slot::NONE; EXPECTED_MAX], [Block(0); EXPECTED_MAX]);
+        self.slots.prefetch_heads(later);
+        self.slots.prefetch_first(soon);
+        let mut met = [Slot::NONE; PREFETCH_MAX];
+        self.slots.prefetch_second(next, &mut met);
+        self.policy.prefetch_blocks(next, soon, &self.slots);
+        let (mut hits, mut misses) = ([Slot::NONE; PREFETCH_MAX], [Block(0); PREFETCH_MAX]);
         let mut count = 0;
         for (at, (&block, &slot)) in next.iter().zip(&met).enumerate() {
-            // (Without a branch, as in `expect_second`.)
+            // Without a branch, as in `prefetch_second`.
             hits[at - count] = slot;
             misses[count] = block;
             count += usize::from(slot == Slot::NONE);
         }
         let (hits, misses) = (&hits[..next.len() - count], &misses[..count]);
-        hits.iter().for_each(|&slot| self.policy.expect(slot));
-        tell(Coming::Hits(hits));
+        hits.iter().for_each(|&slot| self.policy.prefetch(slot));
+        tell(Forecast::Hits(hits));
         if count > 0 {
-            tell(Coming::Misses(misses));
+            tell(Forecast::Misses(misses));
             if self.slots.full() {
-                self.expect_victims(count.min(VICTIMS_MAX), tell);
+                self.prefetch_victims(count.min(VICTIMS_MAX), tell);
             }
         }
     }
 
-    fn expect_destaged(&self, slot: Slot, step: Ahead) {
+    fn prefetch_destaged(&self, slot: Slot, step: PrefetchStep) {
         let slot = std::iter::once(slot);
         match step {
-            Ahead::First => self.slots.expect_slots(slot),
-            Ahead::Second => self.slots.expect_to_leave(slot),
-            Ahead::Third => self.slots.expect_leaving(slot),
+            PrefetchStep::First => self.slots.prefetch_records(slot),
+            PrefetchStep::Second => self.slots.prefetch_heads_of(slot),
+            PrefetchStep::Third => self.slots.prefetch_first_of(slot),
         }
     }
 
@@ -513,25 +516,26 @@ impl<P: Policy> CacheCore for Cache<P> {
 }
 
 impl<P: Policy> Cache<P> {
-    /// As [`CacheCore::expect`], of who leaves for `misses` blocks, and who will for as many behind those.
+    /// Prefetches what evictions for the next `misses` misses will read, and for twice as many
+    /// misses after them.
     #[inline]
-    fn expect_victims(&self, misses: usize, tell: &mut dyn FnMut(Coming)) {
+    fn prefetch_victims(&self, misses: usize, tell: &mut dyn FnMut(Forecast)) {
         let mut victims = [Slot::NONE; 3 * VICTIMS_MAX];
-        let known = self.policy.coming(&mut victims[..3 * misses]);
+        let known = self.policy.next_victims(&mut victims[..3 * misses]);
         let mut parts = victims[..known].chunks(misses);
         let mut part = || parts.next().unwrap_or_default();
         let (next, soon, later) = (part(), part(), part());
-        self.slots.expect_slots(later.iter().copied());
-        self.slots.expect_to_leave(soon.iter().copied());
-        self.slots.expect_leaving(next.iter().copied());
-        next.iter().for_each(|&slot| self.policy.expect(slot));
-        tell(Coming::Victims(next));
+        self.slots.prefetch_records(later.iter().copied());
+        self.slots.prefetch_heads_of(soon.iter().copied());
+        self.slots.prefetch_first_of(next.iter().copied());
+        next.iter().for_each(|&slot| self.policy.prefetch(slot));
+        tell(Forecast::Victims(next));
     }
 }
 
-/// The blocks of `requests`, or as many as there is room for.
+/// Returns the blocks of `requests`, at most as many as `room` holds.
 #[inline]
-fn blocks_of<'a>(requests: &[Request], room: &'a mut [Block; EXPECTED_MAX]) -> &'a [Block] {
+fn blocks_of<'a>(requests: &[Request], room: &'a mut [Block; PREFETCH_MAX]) -> &'a [Block] {
     let blocks = requests
         .iter()
         .flat_map(|request| (0..request.blocks()).map(|place| request.first().after(place)));

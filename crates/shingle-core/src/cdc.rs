@@ -1,16 +1,16 @@
-//! The clean/dirty comparator of SAC (§4.4), for any pair of orders: one [`Side`] keeps the clean
-//! blocks and one the dirty ones; whenever a group of blocks has left, the costs of the next clean
-//! and the next dirty group are compared, and the cheaper one goes.
+//! The clean/dirty comparator of SAC (§4.4), for any pair of orders. One [`Side`] keeps the clean
+//! blocks and one the dirty blocks. Whenever a group of blocks has left, the costs of the next
+//! clean and the next dirty group are compared, and the cheaper group leaves.
 //!
-//! Equation 2: `Cost(S) = Time(S) / ARS(S)`, the disk time for each block of cache really released;
-//! `ARS(S)` is the number of cold blocks of the group, `P(x)` being 1 for hot and 0 for cold blocks.
+//! Equation 2: `Cost(S) = Time(S) / ARS(S)`, the disk time for each block of cache really released.
+//! `ARS(S)` is the number of cold blocks of the group; `P(x)` is 1 for hot and 0 for cold blocks.
 //! Equation 3: dropping clean blocks costs reading the hot ones back, `L_read` each. Equation 5:
 //! writing dirty blocks costs `R(x)` for each zone that holds `x` of them. A group without a cold
-//! block releases one block, as in the authors' prototype, so that no cost is infinite.
+//! block counts as releasing one block, as in the authors' prototype, so that no cost is infinite.
 //!
-//! In idle time, of which the paper says nothing, the dirty blocks that would leave next are written,
-//! whatever clean ones would cost: nothing leaves for it. A block that turns clean so goes over to the
-//! clean side.
+//! The paper says nothing of idle time. Here the dirty blocks that would leave next are written,
+//! whatever the clean ones would cost, because nothing leaves. A block that turns clean moves to
+//! the clean side.
 
 pub mod held;
 pub mod recent;
@@ -23,27 +23,28 @@ use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, Zoning};
 use crate::slots::Slots;
 use crate::units::{Block, Nanos, Op, Slot};
 
-/// What both sides use: one pool of links, as no slot is clean and dirty, and one clock.
+/// State shared by both sides: one pool of links, as no slot is both clean and dirty, and one
+/// clock.
 #[derive(Clone, Debug)]
 pub struct Shared {
     /// Links of the lists of both sides.
     pub links: Links,
-    /// Who is cold.
+    /// Which slots are cold.
     pub recency: Recency,
 }
 
 /// A group of blocks and its price.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Offer {
-    /// Disk time that its leaving costs (Equations 3 and 5).
+    /// Disk time that its eviction costs (Equations 3 and 5).
     pub time: Nanos,
-    /// Cold blocks in it.
+    /// Number of cold blocks in it.
     pub cold_blocks: u64,
 }
 
 impl Offer {
-    /// Whether a released block costs less here than in `other`:
-    /// `time / (cold + 1) < other.time / (other.cold + 1)`, in whole numbers.
+    /// Returns whether a released block costs less here than in `other`: `time / (cold + 1) <
+    /// other.time / (other.cold + 1)`, in integers.
     #[must_use]
     pub fn cheaper_than(&self, other: &Offer) -> bool {
         u128::from(self.time.0) * u128::from(other.cold_blocks + 1)
@@ -58,7 +59,8 @@ pub trait Side: Clone + Send + 'static {
     fn miss(&mut self, access: &Access, slots: &Slots) {
         let _ = (access, slots);
     }
-    /// `slot` comes in, from outside, or from the other side: `cold` if it does so without being used.
+    /// Inserts `slot`, which is new or comes from the other side; `cold` if it was not used just
+    /// now.
     fn insert(
         &mut self,
         slot: Slot,
@@ -67,7 +69,7 @@ pub trait Side: Clone + Send + 'static {
         shared: &mut Shared,
         slots: &Slots,
     );
-    /// `slot` was used; `was_cold` tells what it was before.
+    /// A hit of `slot`; `was_cold` is its state before.
     fn touch(
         &mut self,
         slot: Slot,
@@ -76,12 +78,12 @@ pub trait Side: Clone + Send + 'static {
         shared: &mut Shared,
         slots: &Slots,
     );
-    /// `slot` goes, or changes sides.
+    /// Removes `slot`, which leaves the cache or changes sides.
     fn remove(&mut self, slot: Slot, was_cold: bool, shared: &mut Shared, slots: &Slots);
     /// `slot` has become cold.
     fn turned_cold(&mut self, slot: Slot, shared: &mut Shared, slots: &Slots);
-    /// Chooses and prices the next group. `None` if no group may go now; with `forced` there is one
-    /// whenever there is a block.
+    /// Chooses and prices the next group. `None` if no group may leave now; with `forced` there is
+    /// one whenever there is a block.
     fn offer(
         &mut self,
         forced: bool,
@@ -89,22 +91,23 @@ pub trait Side: Clone + Send + 'static {
         shared: &mut Shared,
         slots: &Slots,
     ) -> Option<Offer>;
-    /// The group offered last begins to leave.
+    /// Begins to evict the group offered last.
     fn begin(&mut self, shared: &Shared, slots: &Slots);
-    /// Names about `want` blocks of the group. False when the group is finished.
+    /// Names about `want` blocks of the group. Returns false when the group is finished.
     fn evict(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) -> bool;
-    /// As [`Policy::destage`]: asked of the dirty side. What the disk got goes over to the other side.
+    /// As [`Policy::destage`], called on the dirty side. Blocks that the disk has got move to the
+    /// other side.
     fn destage(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) {
         let _ = (want, shared, out);
     }
-    /// As [`Policy::expect`].
+    /// As [`Policy::prefetch`].
     #[inline]
-    fn expect(&self, slot: Slot) {
+    fn prefetch(&self, slot: Slot) {
         let _ = slot;
     }
-    /// As [`Policy::coming`], once the group leaves.
+    /// As [`Policy::next_victims`], while the group leaves.
     #[inline]
-    fn coming(&self, shared: &Shared, out: &mut [Slot]) -> usize {
+    fn next_victims(&self, shared: &Shared, out: &mut [Slot]) -> usize {
         let _ = (shared, out);
         0
     }
@@ -117,13 +120,13 @@ pub trait Side: Clone + Send + 'static {
     fn wants_horizon(&self) -> bool {
         false
     }
-    /// Memory taken, links and stamps apart.
+    /// Returns the memory in use, without links and stamps.
     fn memory(&self) -> Memory;
-    /// Panics if an invariant is broken, or the side does not hold exactly the slots of its own.
+    /// Panics if an invariant is broken, or the side does not hold exactly its own slots.
     fn check(&self, shared: &Shared, slots: &Slots);
 }
 
-/// A policy by its two sides.
+/// A policy, defined by its two sides.
 pub trait Pair: Clone + Send + 'static {
     /// Name of the policy.
     const NAME: &'static str;
@@ -132,7 +135,7 @@ pub trait Pair: Clone + Send + 'static {
     /// Parameters, [`ZONE`](crate::policy::ZONE), [`WINDOW`], [`CLEAN_PART`] and [`COST`] among
     /// them.
     const PARAMS: &'static [Param];
-    /// As [`Policy::ZONING`]: one that [`ZONE`](crate::policy::ZONE) is a parameter of.
+    /// As [`Policy::ZONING`]: a kind that has the parameter [`ZONE`](crate::policy::ZONE).
     const ZONING: Zoning = Zoning::Fixed;
     /// As [`Policy::IN_SEQUENCE`].
     const IN_SEQUENCE: bool = false;
@@ -141,7 +144,7 @@ pub trait Pair: Clone + Send + 'static {
     /// The dirty blocks.
     type Dirty: Side;
 
-    /// Both sides, empty.
+    /// Creates both sides, empty.
     fn sides(params: &Params, slots: &Slots) -> (Self::Clean, Self::Dirty);
 }
 
@@ -158,15 +161,15 @@ pub const COST: Param = param!("cost": Choice(&["drive", "paper"]) = "drive",
     "costs to plan with: those of the drive, or R(x) = 0.728 x + 436 ms (SAC §4.4) and L_read = 14 ms \
      (prototype) whatever the drive");
 
-/// Blocks in a group, of a cache of this size ([`CLEAN_PART`]).
+/// Returns the number of blocks in a group, for a cache of this size ([`CLEAN_PART`]).
 #[must_use]
 pub fn group_blocks(params: &Params, slots: &Slots) -> u64 {
     (u64::from(slots.capacity()) / params.count(CLEAN_PART.name).max(1)).max(1)
 }
 
-/// Writes the first of `members` to `out`, and returns how many ([`Side::coming`]).
+/// Writes the first of `members` to `out` and returns their number ([`Side::next_victims`]).
 #[inline]
-pub(crate) fn coming(members: impl Iterator<Item = u32>, out: &mut [Slot]) -> usize {
+pub(crate) fn next_victims(members: impl Iterator<Item = u32>, out: &mut [Slot]) -> usize {
     out.iter_mut().zip(members).map(|(place, member)| *place = Slot(member)).count()
 }
 
@@ -184,7 +187,7 @@ pub struct Cdc<P: Pair> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Nothing decided.
+    /// No group is chosen.
     Open,
     /// The clean group leaves.
     Clean,
@@ -193,7 +196,7 @@ enum Phase {
 }
 
 impl<P: Pair> Cdc<P> {
-    /// Draws a stamp for `slot` and accounts for the slot that turns cold by that.
+    /// Draws a stamp for `slot` and updates the slot that turns cold by this.
     #[inline]
     fn stamp(&mut self, slot: Slot, slots: &Slots) {
         if let Some(turned) = self.shared.recency.touch(slot) {
@@ -205,7 +208,7 @@ impl<P: Pair> Cdc<P> {
         }
     }
 
-    /// Decides who goes next. `no_clean`, `no_dirty`: that side has nothing that may be named.
+    /// Decides which side evicts next. `no_clean`, `no_dirty`: that side has no evictable slot.
     fn decide(&mut self, no_clean: bool, no_dirty: bool, slots: &Slots) -> Phase {
         let (costs, shared) = (&self.costs, &mut self.shared);
         let clean = match no_clean {
@@ -301,7 +304,7 @@ impl<P: Pair> Policy for Cdc<P> {
         self.shared.recency.forget(slot);
     }
 
-    /// It enters the other side with the hit that follows.
+    /// The slot enters the dirty side with the hit that follows.
     fn on_dirty(&mut self, slot: Slot, slots: &Slots) {
         let was_cold = self.shared.recency.cold(slot);
         self.clean.remove(slot, was_cold, &mut self.shared, slots);
@@ -317,7 +320,7 @@ impl<P: Pair> Policy for Cdc<P> {
     fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
         let (mut no_clean, mut no_dirty, mut fresh) =
             (out.slots().clean_blocks() == 0, false, false);
-        // Each turn names victims, ends a phase that has nothing to give, or decides; a side is
+        // Each turn names victims, ends a phase that has nothing to name, or decides. A side is
         // asked again only if its phase had begun before, so six turns are enough.
         for _ in 0..6 {
             match self.phase {
@@ -350,25 +353,25 @@ impl<P: Pair> Policy for Cdc<P> {
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
-        self.shared.links.expect_neighbours(slot.0);
-        self.shared.recency.expect(slot);
-        self.clean.expect(slot);
-        self.dirty.expect(slot);
+    fn prefetch(&self, slot: Slot) {
+        self.shared.links.prefetch_neighbours(slot.0);
+        self.shared.recency.prefetch(slot);
+        self.clean.prefetch(slot);
+        self.dirty.prefetch(slot);
     }
 
     #[inline]
-    fn expect_blocks(&self, next: &[Block], soon: &[Block], slots: &Slots) {
-        self.shared.recency.expect_turning_cold(next.len(), soon.len());
-        slots.expect_slots(self.shared.recency.turning_cold(next.len()));
+    fn prefetch_blocks(&self, next: &[Block], soon: &[Block], slots: &Slots) {
+        self.shared.recency.prefetch_turning_cold(next.len(), soon.len());
+        slots.prefetch_records(self.shared.recency.turning_cold(next.len()));
     }
 
     #[inline]
-    fn coming(&self, out: &mut [Slot]) -> usize {
+    fn next_victims(&self, out: &mut [Slot]) -> usize {
         match self.phase {
             Phase::Open => 0,
-            Phase::Clean => self.clean.coming(&self.shared, out),
-            Phase::Dirty => self.dirty.coming(&self.shared, out),
+            Phase::Clean => self.clean.next_victims(&self.shared, out),
+            Phase::Dirty => self.dirty.next_victims(&self.shared, out),
         }
     }
 

@@ -8,8 +8,9 @@ const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// Seconds for people: what tenths of a second do not show in milliseconds or microseconds, tenths below two minutes, then
-/// the two largest units that have something to say. `-` for what is no number, as a mean of nothing is.
+/// Formats seconds for people: milliseconds or microseconds where tenths of a second would show
+/// nothing, tenths below two minutes, then the two largest units that are not zero. `-` if it is no
+/// number, such as the mean of nothing.
 #[must_use]
 // Negative and infinite durations are answered before.
 pub fn show_duration(seconds: f64) -> String {
@@ -22,7 +23,7 @@ pub fn show_duration(seconds: f64) -> String {
     if seconds < MINUTES_FROM {
         return format!("{seconds:.1} s");
     }
-    // Rounded before it is taken apart, so that no part shows as 60.
+    // Rounded before the split, so that no part shows as 60.
     let in_steps_of = |step: u64| (seconds / step as f64).round() as u64 * step;
     let (whole, large, large_name, small, small_name) = match seconds {
         s if s < (2 * HOUR) as f64 => (in_steps_of(1), MINUTE, "min", 1, "s"),
@@ -35,13 +36,13 @@ pub fn show_duration(seconds: f64) -> String {
     }
 }
 
-/// Microseconds for people: microseconds and milliseconds below a second, then as
+/// Formats microseconds for people: microseconds and milliseconds below a second, then as
 /// [`show_duration`].
 #[must_use]
 pub fn show_micros(us: f64) -> String {
     match us {
         us if !us.is_finite() => "-".into(),
-        // What would round up to the next unit is shown in it.
+        // A value that would round up to the next unit is shown in that unit.
         us if us < 999.5 => format!("{us:.0} us"),
         us if us < 999_950.0 => format!("{:.1} ms", us / 1_000.0),
         us => show_duration(us / 1_000_000.0),

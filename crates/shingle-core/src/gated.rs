@@ -1,10 +1,10 @@
-//! An order behind a gate: only slots that may pass are named. Slots that may not are parked by
-//! zone and come back at their place when their zone opens, so that no eviction looks at the same
-//! locked slot twice.
+//! An order behind a gate: only slots that pass may be victims. Refused slots are parked by zone.
+//! When their zone opens they return to their place, so no eviction looks at the same refused slot
+//! twice.
 //!
-//! Each parked slot keeps the ticket it drew when it was first parked. The order names its slots
-//! from the coldest up, so a lower ticket means colder: what comes back is sorted by ticket and
-//! given back hottest first, which puts every slot where it was.
+//! Each parked slot keeps the ticket it drew when it was first parked. The order returns its slots
+//! from the coldest up, so a lower ticket means colder. Returning slots are sorted by ticket and
+//! restored hottest first, which puts every slot where it was.
 
 use crate::order::Order;
 use crate::params::Params;
@@ -19,7 +19,7 @@ pub struct Gated<O> {
     order: O,
     parked: ByZone<List>,
     links: Links,
-    tickets: Vec<u64>, // by slot; NO_TICKET if the slot was never parked
+    tickets: Vec<u64>, // by slot; NO_TICKET if not parked since its last use
     next_ticket: u64,
     returning: Vec<Slot>,
     is_parked: Vec<bool>,
@@ -28,7 +28,7 @@ pub struct Gated<O> {
 const NO_TICKET: u64 = u64::MAX;
 
 impl<O: Order> Gated<O> {
-    /// An empty order behind a gate.
+    /// Creates an empty order behind a gate.
     #[must_use]
     pub fn new(params: &Params, slots: &Slots) -> Gated<O> {
         let capacity = slots.capacity() as usize;
@@ -43,39 +43,39 @@ impl<O: Order> Gated<O> {
         }
     }
 
-    /// `slot` comes in.
+    /// Inserts `slot`.
     pub fn insert(&mut self, slot: Slot, access: &Access, slots: &Slots) {
         self.tickets[slot.index()] = NO_TICKET;
         self.order.insert(slot, access, slots);
     }
 
-    /// `slot` was used: it is parked no longer, whatever its zone.
+    /// A hit: `slot` is no longer parked, whatever its zone.
     pub fn touch(&mut self, slot: Slot, access: &Access, slots: &Slots) {
         self.unpark(slot, slots);
         self.tickets[slot.index()] = NO_TICKET;
         self.order.touch(slot, access, slots);
     }
 
-    /// `slot` goes.
+    /// Removes `slot`.
     pub fn remove(&mut self, slot: Slot, slots: &Slots) {
         self.unpark(slot, slots);
         self.order.remove(slot, slots);
     }
 
-    /// `slot` passes now, whatever its zone.
+    /// Unparks `slot`, which passes from now on, whatever its zone.
     pub fn release(&mut self, slot: Slot, slots: &Slots) {
         self.unpark(slot, slots);
     }
 
-    /// The slots from the coldest on, those left out that were refused since their zone closed.
+    /// Returns the slots from the coldest on, without the parked ones.
     pub fn coldest(&self) -> impl Iterator<Item = Slot> + '_ {
         self.order.coldest()
     }
 
-    /// As [`Order::expect`].
+    /// As [`Order::prefetch`].
     #[inline]
-    pub fn expect(&self, slot: Slot) {
-        self.order.expect(slot);
+    pub fn prefetch(&self, slot: Slot) {
+        self.order.prefetch(slot);
     }
 
     /// As [`Order::miss`].
@@ -84,8 +84,8 @@ impl<O: Order> Gated<O> {
         self.order.miss(access, slots);
     }
 
-    /// Names the coldest slot for which `passes` holds; it leaves. The gate may only change
-    /// through [`Gated::open`] and for slots that are touched.
+    /// Removes and returns the coldest slot for which `passes` holds; it leaves the cache. Between
+    /// calls the gate may change only through [`Gated::open`], and for slots that are touched.
     pub fn pop(&mut self, slots: &Slots, mut passes: impl FnMut(Slot) -> bool) -> Option<Slot> {
         while let Some(slot) = self.order.pop(slots) {
             if passes(slot) {
@@ -102,7 +102,7 @@ impl<O: Order> Gated<O> {
         None
     }
 
-    /// The gate has opened for `zones`: their parked slots come back.
+    /// Opens the gate for `zones`: their parked slots return.
     pub fn open(&mut self, zones: impl Iterator<Item = ZoneIndex>, slots: &Slots) {
         for zone in zones {
             while let Some(slot) = self.parked[zone].pop_tail(&mut self.links) {
@@ -110,8 +110,8 @@ impl<O: Order> Gated<O> {
                 self.returning.push(Slot(slot));
             }
         }
-        // What returned before and has not been named again is colder than nothing that returns
-        // now: take it out first, so that all of it is sorted together.
+        // Slots that returned before and are still at the cold end are taken out first, so that all
+        // returning slots are sorted together.
         self.collect_returned(slots);
         let tickets = &self.tickets;
         self.returning.sort_unstable_by_key(|slot| core::cmp::Reverse(tickets[slot.index()]));
@@ -120,8 +120,9 @@ impl<O: Order> Gated<O> {
         }
     }
 
-    /// The gate has changed, for `zones` it opened. Of all slots that `passes`, those of the highest
-    /// `rank` leave first from now on. Looks at every slot; not to be mixed with [`Gated::open`].
+    /// Changes the gate and opens it for `zones`. From now on, of all slots for which `passes`
+    /// holds, those of the highest `rank` leave first. Looks at every slot; must not be mixed with
+    /// [`Gated::open`].
     pub fn open_ranked(
         &mut self,
         zones: impl Iterator<Item = ZoneIndex>,
@@ -149,7 +150,7 @@ impl<O: Order> Gated<O> {
         }
     }
 
-    /// Takes the slots with tickets off the cold end of the order.
+    /// Removes the slots with tickets from the cold end of the order.
     fn collect_returned(&mut self, slots: &Slots) {
         while let Some(slot) = self.order.pop(slots) {
             if self.tickets[slot.index()] == NO_TICKET {
@@ -160,7 +161,7 @@ impl<O: Order> Gated<O> {
         }
     }
 
-    /// Memory taken.
+    /// Returns the memory in use.
     pub fn memory(&self) -> Memory {
         let by_slots = self.links.bytes()
             + self.tickets.capacity() * size_of::<u64>()

@@ -1,25 +1,25 @@
-//! Idle time: what a policy names when nobody asks for anything, and the parts to find it with.
+//! Idle time: finding dirty blocks to write while no requests come.
 //!
-//! A policy names what an eviction would name next, as long as its own order leads there. An order that
-//! knows nothing of dirty blocks leads to clean ones only, once those in front have been written: then
-//! the dirty blocks are gone through by slot ([`Round`]), so that an idle disk gets everything in the
-//! end and nothing is ever searched.
+//! A policy names what an eviction would name next, as long as its own order leads to dirty blocks.
+//! An order that does not track dirty blocks leads only to clean ones once the coldest have been
+//! written. Then the dirty blocks are walked by slot ([`Round`]). So an idle disk gets everything
+//! in the end, and nothing is searched.
 
 use crate::policy::Victims;
 use crate::slots::Slots;
 use crate::units::Slot;
 
-/// For each block to be written, so many are looked at in the policy's own order.
+/// Slots examined in the policy's own order, for each block to be written.
 pub const LOOKED_AT: usize = 8;
 
-/// Goes round the dirty blocks, slot by slot.
+/// Walks round the dirty blocks, in slot order.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Round {
     next: u32,
 }
 
 impl Round {
-    /// Names the next ones until `want` have been named.
+    /// Names the next dirty blocks until `want` have been named.
     pub fn name(&mut self, want: u32, out: &mut Victims) {
         while out.len() < want
             && let Some(slot) = self.next(out.slots())
@@ -28,7 +28,7 @@ impl Round {
         }
     }
 
-    /// The next dirty [`Slots::evictable`] slot. Passes over those alone on which I/O is under way.
+    /// Returns the next dirty [`Slots::evictable`] slot. Skips only slots with I/O in flight.
     pub fn next(&mut self, slots: &Slots) -> Option<Slot> {
         let (mut at, mut turned) = (self.next, false);
         loop {

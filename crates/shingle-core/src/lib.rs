@@ -1,13 +1,14 @@
 //! The decisions of a cache in front of a shingled disk: which blocks it keeps, and which leave.
 //!
 //! Nothing here does I/O, reads a clock, draws a random number or fails at run time. A
-//! [`policy::Policy`] orders blocks and names victims, the blocks that leave next. [`cache::Cache`] owns everything that could
-//! lose data and turns victims into a [`plan::Plan`]. An executor (the simulator, the store, a test)
-//! carries the plan out and reports back. The same policy works under all of them.
+//! [`policy::Policy`] orders blocks and names victims, the blocks that leave next. [`cache::Cache`]
+//! owns everything that could lose data and turns victims into a [`plan::Plan`]. An executor (the
+//! simulator, the store, a test) carries the plan out and reports back. The same policy runs under
+//! all of them.
 //!
-//! To write a policy, read [`policy`] and one of [`policies`]; you need nothing else.
+//! To write a policy, read [`policy`] and one of [`policies`]. Nothing else is needed.
 //!
-//! What an executor does, with a cache of two blocks:
+//! The calls of an executor, with a cache of two blocks:
 //!
 //! ```
 //! use shingle_core::{cache::Outcome, params::Params, plan::Plan, policy::Access};
@@ -25,7 +26,7 @@
 //! assert!(matches!(cache.access(&mut write(0, 7), &mut plan), Outcome::Miss(_)));
 //! assert!(matches!(cache.access(&mut write(1, 8), &mut plan), Outcome::Miss(_)));
 //!
-//! // No room: the block unused for longest has to reach the disk first.
+//! // No room: the least recently used block has to reach the disk first.
 //! let mut third = write(2, 9);
 //! assert_eq!(cache.access(&mut third, &mut plan), Outcome::NoRoom);
 //! let destage = plan.destages()[0];

@@ -1,119 +1,119 @@
-//! What passes between an executor and a cache, for an observer: every call that has an
-//! effect and every decision that it leads to, in the order in which they happen.
+//! Observation of the calls between an executor and a cache: every call that has an effect, and
+//! every decision that it leads to, in order.
 //!
-//! A cache is a pure state machine, so whoever makes the same calls on an equal cache gets the same
-//! decisions. A recorded store can be followed so, event by event.
+//! A cache is a pure state machine: the same calls on an equal cache lead to the same decisions. So
+//! the recording of a store can be replayed and compared event by event.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::cache::{Ahead, CacheCore, Coming, Outcome};
+use crate::cache::{CacheCore, Forecast, Outcome, PrefetchStep};
 use crate::plan::Plan;
 use crate::policy::{Access, Cost, Memory};
 use crate::slots::Slots;
 use crate::units::{Block, Nanos, Op, Request, Slot, Zone};
 
-/// Why a cache is asked for victims.
+/// Whether an access is a first attempt or a retry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asked {
-    /// For an access, for the first time.
+    /// The first attempt.
     Access,
-    /// For an access that found no room before.
+    /// A retry after no room was found.
     Retry,
 }
 
 /// Something that happened. Numbers of requests count from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// A request was taken up; its blocks are asked for from now on.
+    /// A request was accepted; its blocks are accessed from now on.
     Request(Request),
-    /// A request was answered.
+    /// A request was completed.
     Answered {
-        /// Which.
+        /// Number of the request.
         number: u64,
-        /// When.
+        /// Time of the completion.
         at: Nanos,
-        /// Whether it was done.
+        /// Whether it succeeded.
         done: bool,
     },
-    /// An I/O on a device was done.
+    /// An I/O on a device was completed.
     Io {
-        /// The cache device; otherwise the disk.
+        /// Whether the device is the SSD; otherwise the disk.
         ssd: bool,
-        /// What it was.
+        /// The operation.
         op: Op,
         /// The first block on that device.
         first: Block,
-        /// How many; 0 for a flush.
+        /// Number of blocks; 0 for a flush.
         blocks: u64,
-        /// When it was handed over.
+        /// Time of the submission.
         at: Nanos,
-        /// How long it took from then on.
+        /// Time from submission to completion.
         took: Nanos,
-        /// Whether it was done.
+        /// Whether it succeeded.
         done: bool,
     },
-    /// What follows happens at this time.
+    /// The events that follow happen at this time.
     Time(Nanos),
     /// A block was found in the cache at the start.
     Restored {
-        /// It.
+        /// The block.
         block: Block,
-        /// The disk does not have it.
+        /// Whether it is dirty.
         dirty: bool,
     },
-    /// A block of a request was asked for.
+    /// A block of a request was accessed.
     Access {
-        /// First, or again.
+        /// First attempt or retry.
         asked: Asked,
-        /// Of the request.
+        /// Number of the request.
         number: u64,
         /// The block.
         block: Block,
-        /// Decision: what became of it.
+        /// Decision: the outcome.
         outcome: Outcome,
     },
-    /// Decision: a clean block left.
+    /// Decision: a clean block was dropped.
     Dropped(Block),
-    /// Decision: a dirty block is to be written to the disk and leaves, in the order in which the
-    /// policy named them.
+    /// Decision: a dirty block is destaged and leaves. Events are in the order in which the policy
+    /// named the blocks.
     Leaves(Block),
-    /// Decision: likewise, and it stays.
+    /// Decision: a dirty block is destaged and stays.
     Stays(Block),
-    /// The executor wants so many victims ahead of need.
+    /// The executor asked for this number of victims, ahead of need.
     Room(u32),
-    /// The executor offers to write so many blocks that stay.
+    /// The executor offered idle time for this number of destages.
     Idle(u32),
-    /// The executor itself destages a slot; whether it may.
+    /// The executor asked to destage this slot itself; decision: whether it may.
     Begun(Slot, bool),
-    /// The disk has what was destaged; decision: whether the slot is free now.
+    /// A destage succeeded; decision: whether the slot was freed.
     Destaged(Slot, bool),
-    /// The disk did not take it.
+    /// A destage failed: the block stays, dirty.
     Kept(Slot),
-    /// Blocks are no longer needed; how many were cached.
+    /// Blocks were trimmed.
     Trimmed {
         /// The first.
         first: Block,
-        /// How many.
+        /// Number of blocks.
         count: u64,
-        /// Of these, cached and dropped.
+        /// Number of them that were cached and were dropped.
         dropped: u64,
     },
-    /// I/O on a slot begins.
+    /// An I/O on a slot began.
     Pinned(Slot),
-    /// It has ended.
+    /// An I/O on a slot ended.
     Unpinned(Slot),
-    /// What an I/O of the disk cost, as the policy was told.
+    /// The cost of a disk I/O was passed to the policy.
     Observed(Cost),
 }
 
-/// Is told of events.
+/// Receives events.
 pub trait Observer: Send {
-    /// Something happened.
+    /// Receives an event.
     fn event(&mut self, event: &Event);
 
-    /// Whether it follows the cache call by call. Otherwise it need not be told of [`Event::Pinned`],
-    /// [`Event::Unpinned`] and [`Event::Observed`], of which there are several a request.
+    /// Returns whether it needs every call. Otherwise [`Event::Pinned`], [`Event::Unpinned`] and
+    /// [`Event::Observed`], of which there are several a request, are left out.
     fn follows(&self) -> bool {
         true
     }
@@ -313,12 +313,12 @@ impl<O: Observer + 'static> CacheCore for Observed<O> {
         self.cache.unpin(slot);
     }
 
-    fn expect(&self, requests: &[Request], tell: &mut dyn FnMut(Coming)) {
-        self.cache.expect(requests, tell);
+    fn prefetch(&self, requests: &[Request], tell: &mut dyn FnMut(Forecast)) {
+        self.cache.prefetch(requests, tell);
     }
 
-    fn expect_destaged(&self, slot: Slot, step: Ahead) {
-        self.cache.expect_destaged(slot, step);
+    fn prefetch_destaged(&self, slot: Slot, step: PrefetchStep) {
+        self.cache.prefetch_destaged(slot, step);
     }
 
     fn lookup(&self, block: Block) -> Option<Slot> {

@@ -1,5 +1,5 @@
-//! Orders: who is coldest. A policy that only orders is an [`Order`] and nothing more; policies
-//! that restrict or combine orders ask them one slot at a time.
+//! Orders: which slot is coldest. A policy that only orders is an [`Order`] and nothing more.
+//! Policies that restrict or combine orders ask them for one slot at a time.
 
 use crate::idle::{LOOKED_AT, Round};
 use crate::params::{Param, Params};
@@ -7,66 +7,66 @@ use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims};
 use crate::slots::Slots;
 use crate::units::{Block, Slot};
 
-/// Orders slots from hot to cold. Same duties as a [`Policy`]: no I/O, no clock, no allocation
-/// after `new`, every loop bounded.
+/// Orders slots from hot to cold. It has the same duties as a [`Policy`]: no I/O, no clock, no
+/// allocation after `new`, every loop bounded.
 pub trait Order: Clone + Send + 'static {
     /// Name on the command line.
     const NAME: &'static str;
     /// One line, with the source.
     const ABOUT: &'static str;
-    /// As [`Policy::IDLE`], of the policy that evicts by this order alone.
+    /// [`Policy::IDLE`] of the policy that evicts by this order alone.
     const IDLE: Idle = Idle::Names;
     /// Its parameters.
     const PARAMS: &'static [Param] = &[];
 
-    /// An empty order.
+    /// Creates an empty order.
     fn new(params: &Params, slots: &Slots) -> Self;
-    /// `access` missed and is about to come in. Asked before room is made, so that an order that
-    /// remembers who left (ghosts) can adapt.
+    /// A miss: `access` is about to be inserted. Called before room is made, so that an order with
+    /// ghosts can adapt.
     #[inline]
     fn miss(&mut self, access: &Access, slots: &Slots) {
         let _ = (access, slots);
     }
-    /// `slot` comes in, brought by `access`.
+    /// Inserts `slot` for `access`.
     fn insert(&mut self, slot: Slot, access: &Access, slots: &Slots);
-    /// `slot`, which is in the order, was used by `access`.
+    /// A hit: `slot`, which is in the order, was used by `access`.
     fn touch(&mut self, slot: Slot, access: &Access, slots: &Slots);
-    /// `slot`, which is in the order, goes for a reason of its own.
+    /// Removes `slot`, which is in the order, for a reason outside the order, such as a trim.
     fn remove(&mut self, slot: Slot, slots: &Slots);
-    /// Names the coldest [`Slots::evictable`] slot and forgets it.
+    /// Removes and returns the coldest [`Slots::evictable`] slot.
     fn pop(&mut self, slots: &Slots) -> Option<Slot>;
-    /// As [`Order::pop`], for a victim beyond the first of an eviction. An order that sets a part of the
-    /// cache apart for those who leave next names nobody beyond it: what is asked for at a time
-    /// (`cache.batch`) must not decide who stays.
+    /// As [`Order::pop`], for victims after the first of an eviction. An order that reserves a part
+    /// of the cache for the next victims (such as LIRS) returns `None` beyond that part, so that
+    /// the batch size (`cache.batch`) does not decide which blocks stay.
     #[inline]
     fn pop_another(&mut self, slots: &Slots) -> Option<Slot> {
         self.pop(slots)
     }
-    /// Takes `slot` back, which [`Order::pop`] named, as the coldest of the place it came from.
+    /// Puts `slot` back that [`Order::pop`] returned, at the cold end of the part it came from.
     fn restore(&mut self, slot: Slot, slots: &Slots);
-    /// `slot`, which [`Order::pop`] named, really leaves the cache: from now on it may be
-    /// remembered by its block. Until then it may still be restored.
+    /// Confirms that `slot`, which [`Order::pop`] returned, leaves the cache. The order may keep a
+    /// ghost of its block from now on. Before this call the slot may still be restored.
     #[inline]
     fn left(&mut self, slot: Slot, slots: &Slots) {
         let _ = (slot, slots);
     }
-    /// The slots from the coldest on, as far as that is known without changing anything.
+    /// Returns the slots from the coldest on, as far as the order knows them without changing.
     fn coldest(&self) -> impl Iterator<Item = Slot> + '_ {
         core::iter::empty()
     }
-    /// As [`Policy::expect`].
+    /// As [`Policy::prefetch`].
     #[inline]
-    fn expect(&self, slot: Slot) {
+    fn prefetch(&self, slot: Slot) {
         let _ = slot;
     }
-    /// As [`Policy::expect_blocks`].
+    /// As [`Policy::prefetch_blocks`].
     #[inline]
-    fn expect_blocks(&self, next: &[Block], soon: &[Block], slots: &Slots) {
+    fn prefetch_blocks(&self, next: &[Block], soon: &[Block], slots: &Slots) {
         let _ = (next, soon, slots);
     }
-    /// As [`Policy::coming`].
+    /// As [`Policy::next_victims`].
     #[inline]
-    fn coming(&self, out: &mut [Slot]) -> usize {
+    fn next_victims(&self, out: &mut [Slot]) -> usize {
         let _ = out;
         0
     }
@@ -74,7 +74,7 @@ pub trait Order: Clone + Send + 'static {
     fn wants_future(&self) -> bool {
         false
     }
-    /// Memory taken.
+    /// Returns the memory in use.
     fn memory(&self) -> Memory;
     /// Panics if an invariant is broken.
     fn check(&self, slots: &Slots) {
@@ -82,8 +82,8 @@ pub trait Order: Clone + Send + 'static {
     }
 }
 
-/// The policy that evicts by an order alone. In idle time it has the coldest dirty blocks written, so
-/// that those who leave next are clean; once there are none among the coldest, any others.
+/// The policy that evicts by an order alone. In idle time it writes the coldest dirty blocks, so
+/// that the next victims are clean. When none of the coldest is dirty, it writes any others.
 #[derive(Clone, Debug)]
 pub struct Plain<O> {
     order: O,
@@ -146,18 +146,18 @@ impl<O: Order> Policy for Plain<O> {
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
-        self.order.expect(slot);
+    fn prefetch(&self, slot: Slot) {
+        self.order.prefetch(slot);
     }
 
     #[inline]
-    fn expect_blocks(&self, next: &[Block], soon: &[Block], slots: &Slots) {
-        self.order.expect_blocks(next, soon, slots);
+    fn prefetch_blocks(&self, next: &[Block], soon: &[Block], slots: &Slots) {
+        self.order.prefetch_blocks(next, soon, slots);
     }
 
     #[inline]
-    fn coming(&self, out: &mut [Slot]) -> usize {
-        self.order.coming(out)
+    fn next_victims(&self, out: &mut [Slot]) -> usize {
+        self.order.next_victims(out)
     }
 
     fn wants_future(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Parameters of policies and of the cache: declared once, as data; listed, set by name, checked.
+//! Parameters of policies and of the cache: declared as data, listed, set by name, checked.
 
 use crate::service::Hours;
 use crate::size::{self, parse_whole_blocks};
@@ -7,17 +7,17 @@ use crate::units::{BLOCK_BYTES, Nanos};
 /// One parameter, as its owner declares it.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
-    /// Name behind the dot: `sac.NAME`.
+    /// Name after the dot: `sac.NAME`.
     pub name: &'static str,
-    /// What values it takes.
+    /// The values it takes.
     pub kind: Kind,
-    /// Default, written as a user would.
+    /// Default, as a user would write it.
     pub default: &'static str,
-    /// What it does, in a line, with its source.
+    /// What it does, in one line, with its source.
     pub about: &'static str,
 }
 
-/// A [`Param`] in a line: its name, its [`Kind`], its default, what it does.
+/// A [`Param`] in one line: name, [`Kind`], default, meaning.
 ///
 /// ```
 /// const BATCH: shingle_core::params::Param =
@@ -35,7 +35,7 @@ macro_rules! param {
     };
 }
 
-/// What values a parameter takes.
+/// The values that a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A whole number.
@@ -58,12 +58,12 @@ pub enum Kind {
     Choice(&'static [&'static str]),
 }
 
-/// How [`Kind::Zones`] keeps the word `bands`: no zone is empty.
+/// Value of the word `bands` of [`Kind::Zones`]: no zone is empty.
 const BANDS: u64 = 0;
-/// Likewise [`Kind::Limit`] the word `none`.
+/// Value of the word `none` of [`Kind::Limit`].
 const NONE: u64 = 0;
 
-/// No disk takes a quarter of an hour for an I/O, and sums of times have to fit.
+/// A limit, so that sums of times fit: no I/O takes a quarter of an hour.
 const MICROS_MAX: u64 = 1_000_000_000;
 
 /// The parameters of one owner with their values.
@@ -86,10 +86,10 @@ impl core::fmt::Display for ParamError {
 impl core::error::Error for ParamError {}
 
 impl Params {
-    /// All parameters of `declared` at their defaults.
+    /// Creates all parameters of `declared`, at their defaults.
     ///
     /// # Panics
-    /// If a default is not a value of its kind: a mistake of the owner.
+    /// If a default is not valid for its kind: a mistake in the declaration.
     #[must_use]
     pub fn new(declared: &'static [Param]) -> Params {
         let values = declared
@@ -102,8 +102,8 @@ impl Params {
     /// Sets parameter `name`.
     ///
     /// # Errors
-    /// If there is no such parameter (the message lists those there are, nearest first), or the
-    /// text is no value of its kind.
+    /// If there is no such parameter (the message lists the known ones, nearest first), or the text
+    /// is not a value of its kind.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), ParamError> {
         let Some(at) = self.declared.iter().position(|param| param.name == name) else {
             let names = nearest(name, self.declared.iter().map(|param| param.name));
@@ -128,62 +128,63 @@ impl Params {
         value
     }
 
-    /// A declared [`Kind::Count`].
+    /// Returns a declared [`Kind::Count`].
     #[must_use]
     pub fn count(&self, name: &str) -> u64 {
         self.typed(name, Kind::Count)
     }
 
-    /// A declared [`Kind::Blocks`].
+    /// Returns a declared [`Kind::Blocks`].
     #[must_use]
     pub fn blocks(&self, name: &str) -> u64 {
         self.typed(name, Kind::Blocks)
     }
 
-    /// A declared [`Kind::Zones`]: the size in blocks, or `None` for the drive's true bands.
+    /// Returns a declared [`Kind::Zones`]: the size in blocks, or `None` for the drive's true
+    /// bands.
     #[must_use]
     pub fn zones(&self, name: &str) -> Option<u64> {
         Some(self.typed(name, Kind::Zones)).filter(|&blocks| blocks != BANDS)
     }
 
-    /// A declared [`Kind::Limit`]: the size in blocks, or `None` for no limit.
+    /// Returns a declared [`Kind::Limit`]: the size in blocks, or `None` for no limit.
     #[must_use]
     pub fn limit(&self, name: &str) -> Option<u64> {
         Some(self.typed(name, Kind::Limit)).filter(|&blocks| blocks != NONE)
     }
 
-    /// A declared [`Kind::Micros`].
+    /// Returns a declared [`Kind::Micros`].
     #[must_use]
     pub fn time(&self, name: &str) -> Nanos {
         Nanos::from_micros(self.typed(name, Kind::Micros))
     }
 
-    /// A declared [`Kind::Hours`].
+    /// Returns a declared [`Kind::Hours`].
     #[must_use]
     pub fn hours(&self, name: &str) -> Hours {
         hours(self.typed(name, Kind::Hours))
     }
 
-    /// A declared [`Kind::Ratio`], in thousandths.
+    /// Returns a declared [`Kind::Ratio`], in thousandths.
     #[must_use]
     pub fn thousandths(&self, name: &str) -> u64 {
         self.typed(name, Kind::Ratio)
     }
 
-    /// A declared [`Kind::Ratio`] as so many of `whole`, rounded down.
+    /// Returns a declared [`Kind::Ratio`] times `whole`, rounded down.
     #[must_use]
     pub fn part_of(&self, name: &str, whole: impl Into<u64>) -> u64 {
         let part = u128::from(whole.into()) * u128::from(self.thousandths(name)) / 1000;
         u64::try_from(part).unwrap_or(u64::MAX)
     }
 
-    /// A declared [`Kind::Switch`].
+    /// Returns a declared [`Kind::Switch`].
     #[must_use]
     pub fn switch(&self, name: &str) -> bool {
         self.typed(name, Kind::Switch) == 1
     }
 
-    /// A declared [`Kind::Choice`].
+    /// Returns a declared [`Kind::Choice`].
     #[must_use]
     pub fn choice(&self, name: &str) -> &'static str {
         match self.value(name) {
@@ -192,13 +193,13 @@ impl Params {
         }
     }
 
-    /// Whether `name` is declared.
+    /// Returns whether `name` is declared.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.declared.iter().any(|param| param.name == name)
     }
 
-    /// Name and value of each parameter, as a user would write them.
+    /// Returns name and value of each parameter, as a user would write them.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
         self.declared
             .iter()
@@ -207,7 +208,7 @@ impl Params {
     }
 }
 
-/// As [`Kind::Hours`] keeps them.
+/// Decodes the value of a [`Kind::Hours`].
 fn hours(bits: u64) -> Hours {
     u32::try_from(bits).ok().and_then(Hours::from_bits).expect("they were parsed")
 }
@@ -246,7 +247,7 @@ fn parse(param: &Param, text: &str) -> Result<u64, ParamError> {
     }
 }
 
-/// A size in the largest unit of which it is a whole number.
+/// Formats a size in the largest unit of which it is a whole multiple.
 fn show_exactly(blocks: u64) -> String {
     let bytes = u128::from(blocks) * u128::from(BLOCK_BYTES);
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
@@ -269,8 +270,8 @@ fn show(param: &Param, value: u64) -> String {
     }
 }
 
-/// `names`, those most like `wanted` first, whatever the case of its letters: what it begins, then what takes the
-/// fewest edits, then by name.
+/// Sorts `names` by likeness to `wanted`, ignoring case: names that begin with it first, then by
+/// number of edits, then by name.
 #[must_use]
 pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let mut names: Vec<&str> = names.into_iter().collect();
@@ -282,7 +283,8 @@ pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Ve
     names
 }
 
-/// Characters put in, left out, replaced, or swapped with their neighbour.
+/// Returns the edit distance: characters inserted, deleted, replaced, or swapped with their
+/// neighbour.
 fn edits(from: &str, to: &str) -> usize {
     let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
     let mut before: Vec<usize> = Vec::new();

@@ -1,63 +1,65 @@
-//! What has to be written so that blocks can leave: decided by a policy, carried out by an executor.
+//! The plan: what has to be written so that blocks can leave. A policy decides it, an executor
+//! carries it out.
 
 use crate::slots::Slots;
 use crate::units::{Block, Slot, Zone};
 
-/// In which order the disk gets the dirty victims of a group.
+/// The order in which the dirty victims of a group are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WriteOrder {
     /// Sorted by address; neighbours may be joined.
     ByAddress,
-    /// As the policy named them.
+    /// In the order in which the policy named them.
     AsGiven,
 }
 
-/// What is done with the dirty victims of a group.
+/// How the dirty victims of a group are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Manner {
-    /// They are written to their places. Whether the disk can take them in sequence is its affair.
+    /// To their places. The drive has to cope if they are not in sequence.
     Write(WriteOrder),
-    /// The write pointer of the zone is reset, and the zone written from start to end: the group is
-    /// all of it (ROCO §3.4, second type of sequential writes).
+    /// Reset of the write pointer, then the zone from start to end: the group is all of it (ROCO
+    /// §3.4, second type of sequential writes).
     Rewrite(Zone),
-    /// All of the group lies at or beyond the write pointer of the zone, and is written in sequence
-    /// from there. In gaps goes what the drive has there: zeros, unless a buffer of its own holds
-    /// something. Where the drive has moved the pointer on since, they are written to their places.
+    /// In sequence from the write pointer of the zone: all of the group lies at or beyond it. Gaps
+    /// are filled with what the drive has there: zeros, unless its buffer holds something. If the
+    /// drive has moved the pointer on since, the blocks are written to their places.
     Append(Zone),
     /// Host-side read-modify-write (ROCO §2.2): the data of the zone that is not in the group is
-    /// read, gaps included, the write pointer reset, and everything written back in sequence.
+    /// read, gaps included; the write pointer is reset; everything is written back in sequence.
     HostRmw(Zone),
-    /// The zone is a band of a disk that takes bands written in order past its buffer
-    /// ([`InOrder::band_pass`](crate::drive_view::InOrder)): the data of the band that is not in the group is read, and the band
-    /// written from start to end. Until all of it is on the disk the group is not: what is read is in
-    /// memory alone, and in its place on the disk.
+    /// The whole band from start to end, on a disk that takes bands written in order past its
+    /// buffer ([`InOrder::band_pass`](crate::drive_view::InOrder)). Data of the band that is not in
+    /// the group is read first. It exists only in memory and in its old place, so the group is
+    /// durable only when the whole band is written.
     WholeBand(Zone),
 }
 
 /// A block to write to the disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Destage {
-    /// Where its data is.
+    /// The slot that holds the data.
     pub slot: Slot,
-    /// Where it goes.
+    /// The block on the disk.
     pub block: Block,
-    /// The block leaves once it is there; else it stays, clean.
+    /// Whether the block leaves the cache once written; otherwise it stays, clean.
     pub leaves: bool,
 }
 
 /// What an executor has to do so that blocks can leave: destages in groups, each with its manner.
-/// The caller owns it; the cache appends.
+/// The caller owns the plan; the cache appends to it.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     destages: Vec<Destage>,
-    /// Ends of groups within `destages`; what follows the last is one more group, by address.
+    /// Ends of groups within `destages`. Destages after the last end are one more group, written by
+    /// address.
     groups: Vec<(usize, Manner)>,
     dropped_blocks: u64,
-    /// The clean victims themselves, if the executor asked for them.
+    /// The clean victims, if the executor asked for them.
     dropped: Option<Vec<Destage>>,
 }
 
-/// How long a plan was at some time.
+/// Lengths of a plan's lists at some time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     pub(crate) destages: usize,
@@ -65,21 +67,21 @@ pub(crate) struct Mark {
 }
 
 impl Plan {
-    /// An empty plan that will name the clean victims, too: a store has to write down that they are
-    /// gone. The simulator only counts them.
+    /// Creates an empty plan that lists the clean victims, too. A store has to record that they are
+    /// gone; the simulator only counts them.
     #[must_use]
     pub fn naming_dropped() -> Plan {
         Plan { dropped: Some(Vec::new()), ..Plan::default() }
     }
 
-    /// Clean blocks dropped, and the slots they were in, if the plan names them. The slots may
-    /// already hold something else.
+    /// Returns the clean blocks dropped and their slots, if the plan lists them. The slots may
+    /// already hold other blocks.
     #[must_use]
     pub fn dropped(&self) -> &[Destage] {
         self.dropped.as_deref().unwrap_or_default()
     }
 
-    /// The destages, in groups.
+    /// Returns the destages, in groups.
     pub fn groups(&mut self) -> impl Iterator<Item = (&mut [Destage], Manner)> {
         let last = (self.destages.len(), Manner::Write(WriteOrder::ByAddress));
         let mut rest = self.destages.as_mut_slice();
@@ -93,33 +95,33 @@ impl Plan {
         .filter(|(group, _)| !group.is_empty())
     }
 
-    /// All destages.
+    /// Returns all destages.
     #[must_use]
     pub fn destages(&self) -> &[Destage] {
         &self.destages
     }
 
-    /// Clean blocks dropped.
+    /// Returns the number of clean blocks dropped.
     #[must_use]
     pub fn dropped_blocks(&self) -> u64 {
         self.dropped_blocks
     }
 
-    /// Whether there is nothing to do.
+    /// Returns whether there is nothing to do.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.destages.is_empty() && self.dropped_blocks == 0
     }
 
-    /// Whether all of it is one group, written by address.
+    /// Returns whether all destages are one group, written by address.
     #[must_use]
     #[inline]
     pub fn is_plain(&self) -> bool {
         self.groups.is_empty()
     }
 
-    /// Forgets everything; call it when the plan has been carried out.
+    /// Clears the plan, after it was carried out.
     #[inline]
     pub fn clear(&mut self) {
         self.destages.clear();
@@ -130,7 +132,7 @@ impl Plan {
         }
     }
 
-    /// A clean victim is gone at once, a dirty one is to be written.
+    /// Evicts `slot`: a clean victim is dropped at once, a dirty one is added to the destages.
     #[inline]
     pub(crate) fn leave(&mut self, slot: Slot, slots: &mut Slots) {
         if let Some(dropped) = &mut self.dropped
@@ -144,18 +146,18 @@ impl Plan {
         }
     }
 
-    /// A dirty block is to be written and stays.
+    /// Adds a destage of the dirty `slot`, which stays.
     pub(crate) fn write(&mut self, slot: Slot, slots: &mut Slots) {
         slots.begin_destage(slot);
         self.destages.push(Destage { slot, block: slots.block(slot), leaves: false });
     }
 
-    /// How long it is now.
+    /// Returns the current lengths.
     pub(crate) fn mark(&self) -> Mark {
         Mark { destages: self.destages.len(), groups: self.groups.len() }
     }
 
-    /// Takes back what was planned since, if all of it is to be written to its place.
+    /// Takes back the destages planned since `mark`, if all of them are written to their places.
     pub(crate) fn take_since(&mut self, mark: Mark) -> Vec<Destage> {
         let groups = &self.groups[mark.groups..];
         if groups.iter().any(|(_, manner)| !matches!(manner, Manner::Write(_))) {
@@ -165,13 +167,13 @@ impl Plan {
         self.destages.split_off(mark.destages)
     }
 
-    /// Plans these once more.
+    /// Adds destages that were taken back.
     pub(crate) fn extend(&mut self, destages: &[Destage]) {
         self.destages.extend_from_slice(destages);
     }
 
-    /// Ends a group that began at destage `start`; what was planned before it without a word on
-    /// groups is one of its own.
+    /// Ends a group that began at destage `start`. Destages before it that belong to no group
+    /// become one.
     pub(crate) fn end_group(&mut self, start: usize, manner: Manner) {
         if self.groups.last().map_or(0, |&(end, _)| end) < start {
             self.groups.push((start, Manner::Write(WriteOrder::ByAddress)));

@@ -1,6 +1,6 @@
-//! The registry of policies: two tables, one line each. Those that only order blocks (LRU, ARC, …) are in
-//! the first, and serve as a base for others too (`--set pore.base=NAME`). Everything else that knows
-//! policies reads these two tables.
+//! The tables of policies, one line each. Policies that only order blocks (LRU, ARC, …) are in the
+//! first table, and also serve as a base for others (`--set pore.base=NAME`). Everything else that
+//! lists policies reads these two tables.
 
 use crate::order::{Order, Plain};
 use crate::param;
@@ -26,16 +26,16 @@ orders! {
     belady => Belady,
 }
 
-/// The parameter by which a policy over [`AnyOrder`] is told its base.
+/// The parameter that chooses the base of a policy over [`AnyOrder`].
 pub const BASE: Param = param!("base": Choice(ORDER_NAMES) = "lru",
     "the order underneath: any policy that only orders");
 
 /// Declares each policy's module and its entry: `file => type`, or `file => type | type` if a file
-/// has several.
+/// has several policies.
 macro_rules! policies {
     ($($file:ident => $($policy:ty)|+,)*) => {
         $(pub mod $file;)*
-        /// The built-in policies that are no orders, in the order in which lists show them.
+        /// The built-in policies that are not orders, as lists show them.
         pub const ALL: &[Entry] = &[$($(Entry::of::<$policy>()),+),*];
     };
 }
@@ -54,7 +54,7 @@ policies! {
     disk_time => disk_time::DiskTime,
 }
 
-/// Every built-in policy, orders last.
+/// Returns every built-in policy, orders last.
 pub fn all() -> impl Iterator<Item = &'static Entry> {
     ALL.iter().chain(ORDERS)
 }

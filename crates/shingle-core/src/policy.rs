@@ -1,6 +1,6 @@
-//! The seam for cache policies: a policy orders the blocks and names who leaves.
+//! The interface of cache policies: a policy orders the blocks and names the victims.
 //!
-//! One of the shortest: a hand goes round, and who it meets next leaves.
+//! One of the shortest policies: a hand goes round the slots, and the next slot leaves.
 //!
 //! ```
 //! use shingle_core::params::Params;
@@ -14,7 +14,7 @@
 //!
 //! impl Policy for Hand {
 //!     const NAME: &'static str = "hand";
-//!     const ABOUT: &'static str = "whoever is next, used or not";
+//!     const ABOUT: &'static str = "the next slot, used or not";
 //!
 //!     fn new(_: &Params, _: &Slots) -> Hand {
 //!         Hand(0)
@@ -26,7 +26,7 @@
 //!
 //!     fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
 //!         let capacity = out.slots().capacity();
-//!         // Once round: whoever has I/O under way is passed over.
+//!         // One round at most: slots with I/O in flight are skipped.
 //!         for _ in 0..capacity {
 //!             if out.len() == want {
 //!                 return;
@@ -44,49 +44,49 @@
 //!     }
 //! }
 //!
-//! // Whoever takes a registry runs it by its name.
+//! // Everything that takes a registry finds the policy by its name.
 //! let mut registry = Registry::default();
 //! registry.add::<Hand>();
-//! assert_eq!(registry.get("hand").expect("it is there").about, "whoever is next, used or not");
+//! assert_eq!(registry.get("hand").expect("it is there").about, "the next slot, used or not");
 //! ```
 //!
-//! The crate `shingle-testkit` tests whether a policy keeps its contract, with a line for all of it.
+//! The crate `shingle-testkit` tests the whole contract of a policy with one line.
 
 use crate::contract::broken;
 use crate::params::{Param, Params};
 use crate::parts::Links;
 use crate::plan::{Manner, Plan};
-use crate::slots::{EXPECTED_MAX, Slots};
+use crate::slots::{PREFETCH_MAX, Slots};
 use crate::units::{Block, Nanos, Op, Request, Slot, Zone};
 
-/// One block of a request, on its way through the cache.
+/// One block of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
     /// The request the block belongs to: its arrival, extent and operation.
     pub request: Request,
     /// Number of the request since the start of the run.
     pub number: u64,
-    /// Place of the block within its request, from 0.
+    /// Index of the block within its request, from 0.
     pub place: u32,
     /// The block.
     pub block: Block,
     /// [`Op::Read`] or [`Op::Write`].
     pub op: Op,
-    /// The request covers the block only in part.
+    /// Whether the request covers the block only in part.
     pub partial: bool,
-    /// The block was cached and dirty before. Set by the cache.
+    /// Whether the block was cached and dirty before. Set by the cache.
     pub was_dirty: bool,
-    /// Number of the access, counted from 0 over the run, that uses this block next;
-    /// [`Access::NEVER`] if none does, or if nobody knows. Only a simulator can know, and it tells
-    /// only policies that want it ([`Policy::wants_future`]).
+    /// Number of the access that uses this block next, counted from 0 over the run.
+    /// [`Access::NEVER`] if there is none or it is not known. Only a simulator can know it, and
+    /// sets it only for policies that ask ([`Policy::wants_future`]).
     pub next_use: u64,
 }
 
 impl Access {
-    /// The [`Access::next_use`] of a block that is not used again.
+    /// [`Access::next_use`] of a block that is not used again.
     pub const NEVER: u64 = u64::MAX;
 
-    /// An access to one whole block by a request of its own.
+    /// Returns an access to one whole block, by a request of its own.
     #[must_use]
     pub fn whole(number: u64, block: Block, op: Op) -> Access {
         let bytes = crate::units::BLOCK_BYTES;
@@ -107,28 +107,29 @@ impl Access {
 /// Whether a block that is not cached enters the cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Admission {
-    /// It gets a slot: a read fills it from the disk, a write goes to the cache only.
+    /// The block gets a slot: a read fills it from the disk, a write goes to the cache only.
     Fill,
-    /// The disk serves it; the cache stays as it is.
+    /// The disk serves the block; the cache does not change.
     Bypass,
 }
 
-/// Takes the names of those who leave. Without a word on groups all are one group, written by
-/// address.
+/// Collects the victims that a policy names. Without [`Victims::end_group`] all victims are one
+/// group, written by address.
 #[derive(Debug)]
 pub struct Victims<'a> {
     slots: &'a mut Slots,
     plan: &'a mut Plan,
-    /// Who names them.
+    /// Name of the policy, for messages.
+    /// Number of victims named so far.
     policy: &'static str,
     named: u32,
     stay: bool,
-    /// Where in the plan the group under way began.
+    /// Index in the plan at which the current group begins.
     group: usize,
 }
 
 impl<'a> Victims<'a> {
-    /// With `stay`, what is named is written and stays.
+    /// Collects victims into `plan`. With `stay`, they are written and stay in the cache.
     #[inline]
     pub(crate) fn new(
         policy: &'static str,
@@ -140,18 +141,19 @@ impl<'a> Victims<'a> {
         Victims { slots, plan, policy, named: 0, stay, group }
     }
 
-    /// The slots, as they are now.
+    /// Returns the slots in their current state.
     #[must_use]
     #[inline]
     pub fn slots(&self) -> &Slots {
         self.slots
     }
 
-    /// Names `slot`, which the policy has forgotten: a clean block is gone with this, a dirty one
-    /// is on its way. From here on the slot tells nothing of what was in it.
+    /// Names `slot` as a victim. The policy has removed it from its order before. A clean block is
+    /// dropped by this call; a dirty one begins to leave. Afterwards the slot's state tells nothing
+    /// about the block that it held.
     ///
     /// # Panics
-    /// If the slot is not [`Slots::evictable`], or is clean and was to be written and stay. The message
+    /// If the slot is not [`Slots::evictable`], or is clean while this is idle time. The message
     /// names the policy and the rule.
     #[inline]
     pub fn push(&mut self, slot: Slot) {
@@ -167,8 +169,9 @@ impl<'a> Victims<'a> {
         }
     }
 
-    /// Names `slot`, which is dirty, to be written with its group and to stay: do not forget it. What the disk got
-    /// turns clean ([`Policy::on_clean`]). In idle time that is what [`Victims::push`] does.
+    /// Names the dirty `slot` to be written with its group and to stay: the policy keeps it in its
+    /// order. When the disk has the data, the slot turns clean ([`Policy::on_clean`]). In idle time
+    /// [`Victims::push`] does the same.
     ///
     /// # Panics
     /// If the slot is not [`Slots::evictable`], or is clean.
@@ -181,25 +184,25 @@ impl<'a> Victims<'a> {
         self.plan.write(slot, self.slots);
     }
 
-    /// `named` blocks have been named of the `most` that follow each other on a list, and `next` is next: what the
-    /// leaving of the next part of them reads is brought now, for many side by side.
+    /// Prefetches what evicting the next members of a list reads, a batch at a time. `named` of
+    /// `most` members have been named; `next` is the next one.
     #[inline]
-    pub(crate) fn expect(&self, named: u32, most: u32, next: Slot, links: &Links) {
-        if named.is_multiple_of(EXPECTED_MAX as u32) && most - named > 1 {
+    pub(crate) fn prefetch(&self, named: u32, most: u32, next: Slot, links: &Links) {
+        if named.is_multiple_of(PREFETCH_MAX as u32) && most - named > 1 {
             let members =
                 core::iter::successors(Some(next.0), |&member| links.towards_head(member));
-            self.slots.expect_to_leave(members.map(Slot).take((most - named) as usize));
+            self.slots.prefetch_heads_of(members.map(Slot).take((most - named) as usize));
         }
     }
 
-    /// Whether all that is named is written and stays: this is idle time.
+    /// Returns whether this is idle time: all that is named is written and stays.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.stay
     }
 
-    /// Names those of `slots` that are dirty and [`Slots::evictable`]: in idle time all others stay as
-    /// they are.
+    /// Names those of `slots` that are dirty and [`Slots::evictable`]. For idle time, in which all
+    /// others stay unchanged.
     #[inline]
     pub fn push_dirty(&mut self, slots: impl IntoIterator<Item = Slot>) {
         for slot in slots {
@@ -209,43 +212,43 @@ impl<'a> Victims<'a> {
         }
     }
 
-    /// Ends a group: the dirty ones of the victims named since the last end are written so.
+    /// Ends a group: the dirty victims named since the last call are written in `manner`.
     pub fn end_group(&mut self, manner: Manner) {
         self.plan.end_group(self.group, manner);
         self.group = self.plan.destages().len();
     }
 
-    /// Victims named so far.
+    /// Returns the number of victims named so far.
     #[must_use]
     #[inline]
     pub fn len(&self) -> u32 {
         self.named
     }
 
-    /// Whether no victim has been named.
+    /// Returns whether no victim has been named.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.named == 0
     }
 }
 
-/// What an I/O on the disk really took.
+/// Measured cost of an I/O on the disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cost {
     /// [`Op::Read`] for a miss, [`Op::Write`] for a destage.
     pub op: Op,
-    /// Blocks of the I/O.
+    /// Number of blocks of the I/O.
     pub blocks: u64,
-    /// From the disk's start on it to its completion.
+    /// Time from when the disk started the I/O to its completion.
     pub took: Nanos,
 }
 
-/// Memory taken, in bytes.
+/// Memory use, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Memory {
-    /// What grows with the slots of the cache.
+    /// Part that grows with the slots of the cache.
     pub by_slots: usize,
-    /// What grows with the zones of the disk that the cache has met.
+    /// Part that grows with the zones of the disk that the cache has met.
     pub by_zones: usize,
 }
 
@@ -259,24 +262,24 @@ impl core::ops::Add for Memory {
     }
 }
 
-/// What division of the disk a policy works with.
+/// How a policy divides the disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Zoning {
-    /// None.
+    /// It uses no zones.
     None,
     /// Zones of a fixed size, set by the parameter `zone` ([`ZONE`]), or, at the value `bands`, as
     /// [`Zoning::Bands`].
     Fixed,
-    /// The drive's true bands: more than a host can know, unless the drive exposes them as zones.
-    /// Tables mark a policy that is told more than a host can know.
+    /// The true bands of the drive. A host cannot know them unless the drive exposes them as zones,
+    /// so tables mark such a policy.
     Bands,
     /// The zones that the drive exposes, with their write pointers.
     Exposed,
-    /// As [`Zoning::Exposed`] over a drive that exposes zones, as [`Zoning::Fixed`] over any other.
+    /// [`Zoning::Exposed`] over a drive that exposes zones, [`Zoning::Fixed`] over any other.
     ExposedOrFixed,
 }
 
-/// The parameter of every policy that works with fixed zones.
+/// The zone size, a parameter of every policy that works with fixed zones.
 pub const ZONE: Param = Param {
     name: "zone",
     kind: crate::params::Kind::Zones,
@@ -290,7 +293,7 @@ pub const ZONE: Param = Param {
 pub enum Idle {
     /// [`Policy::destage`] names dirty blocks as long as there are any.
     Names,
-    /// It names nothing, for this reason.
+    /// It names nothing, for the given reason.
     Never(&'static str),
 }
 
@@ -305,64 +308,66 @@ impl core::fmt::Display for Idle {
     }
 }
 
-/// Orders the blocks of a cache and names who leaves. It owns its order and its ghosts, nothing
-/// else: which slot holds what, dirty or clean, is the cache's business, so no policy can lose data.
+/// Orders the blocks of a cache and names the victims. A policy owns its order and its ghosts,
+/// nothing else. Which slot holds which block, clean or dirty, is the cache's business, so no
+/// policy can lose data.
 ///
-/// The caller guarantees that each slot it names is in the state it says, that slots given to
-/// [`Policy::on_insert`] are not the policy's already, and that what [`Policy::evict`] named is
-/// gone from the policy's view until it is inserted again.
+/// The caller guarantees that each slot it passes is in the state it says, that a slot passed to
+/// [`Policy::on_insert`] is not in the policy's order, and that a slot named in [`Policy::evict`]
+/// is not passed again until it is inserted again.
 ///
-/// An implementer must not block, fail, read a clock or do I/O; must be deterministic; and must bound
-/// every loop. It takes memory for its slots in [`Policy::new`] and for a zone when the cache first
+/// An implementer must not block, fail, read a clock or do I/O. It must be deterministic and must
+/// bound every loop. It allocates for slots in [`Policy::new`], and for a zone when the cache first
 /// meets it ([`ByZone`](crate::parts::ByZone)), never for all zones of the disk, of which there may
 /// be thousands of millions. Once all zones have been met it allocates nothing.
 ///
-/// A policy that names a slot it may not name, names nobody though somebody may be named and no I/O is
-/// under way that it could wait for, names more than it was asked for where that is not allowed, or does
-/// with idle time what it has not declared, ends the program with a sentence that names it and
-/// the rule: to go on would lose data or wait for ever. So does one that loses track of its lists, as far
-/// as [`List`](crate::parts::List) sees it.
+/// Four mistakes end the program, because to go on would lose data or wait for ever: naming a slot
+/// that is not evictable; naming none though one is evictable and no I/O is in flight; naming more
+/// than was asked for where that is not allowed; doing in idle time what [`Policy::IDLE`] does not
+/// declare. The message names the policy and the rule. A policy that loses track of its lists ends
+/// the program, too, as far as [`List`](crate::parts::List) detects it.
 pub trait Policy: Clone + Send + 'static {
     /// Name on the command line.
     const NAME: &'static str;
     /// One line for `shingle list policies`, with the source.
     const ABOUT: &'static str;
-    /// The division of the disk it works with.
+    /// How it divides the disk.
     const ZONING: Zoning = Zoning::None;
-    /// Whether all it plans for zones that the drive exposes begins at their write pointers, or resets
-    /// them first: groups of the manners [`Manner::Append`], [`Manner::Rewrite`] and
-    /// [`Manner::HostRmw`], and no bypassed writes. Only such a policy can do without a translation
-    /// over a drive whose zones must be written in sequence.
+    /// Whether it writes zones that the drive exposes only at their write pointers, or after a
+    /// reset: groups of the manners [`Manner::Append`], [`Manner::Rewrite`] and
+    /// [`Manner::HostRmw`], and no bypassed writes. Only such a policy needs no translation over a
+    /// drive whose zones must be written in sequence.
     const IN_SEQUENCE: bool = false;
-    /// What it does with idle time. The papers do not say, so this is a decision of this project: whoever
-    /// has a disk that is idle wants blocks written before their room is needed, and those first that
-    /// would leave next.
+    /// What it does with idle time. The papers do not say, so this is a decision of this project:
+    /// while the disk is idle, the dirty blocks that would leave next are written first, before
+    /// their room is needed.
     const IDLE: Idle = Idle::Never("it has no Policy::destage");
     /// Its parameters. With [`Zoning::Fixed`] and [`Zoning::ExposedOrFixed`] they include [`ZONE`].
     const PARAMS: &'static [Param] = &[];
 
-    /// A policy for an empty cache. Memory for slots is taken here, for zones when they are met.
+    /// Creates the policy for an empty cache. Allocates for slots; zones are allocated for when
+    /// they are met.
     fn new(params: &Params, slots: &Slots) -> Self;
 
-    /// Whether a block that is not cached enters. Asked once per missing access, before room is
-    /// made for it, so that ghosts can be consulted.
+    /// Decides whether a block that is not cached enters. Called once per missing access, before
+    /// room is made for it, so that ghosts can be consulted.
     #[inline]
     fn admit(&mut self, access: &Access, slots: &Slots) -> Admission {
         let _ = (access, slots);
         Admission::Fill
     }
 
-    /// `slot` holds `access.block` and was touched. Its dirty state is already up to date.
+    /// A hit: `slot` holds `access.block`. Its dirty state is already up to date.
     fn on_hit(&mut self, slot: Slot, access: &Access, slots: &Slots);
 
-    /// `slot` has just been given to `access.block`, or has come back because it was hit on its way
-    /// out or its destage failed.
+    /// An insertion: `slot` has just been allocated to `access.block`, or stays after all, because
+    /// it was hit while leaving or its destage failed.
     fn on_insert(&mut self, slot: Slot, access: &Access, slots: &Slots);
 
-    /// The block was trimmed: `slot` is about to be freed. Its state is still that before the trim.
+    /// A trim: `slot` is about to be freed. Its state is still that before the trim.
     fn on_remove(&mut self, slot: Slot, slots: &Slots);
 
-    /// A clean slot has become dirty; [`Policy::on_hit`] follows.
+    /// A clean slot has become dirty. [`Policy::on_hit`] follows.
     #[inline]
     fn on_dirty(&mut self, slot: Slot, slots: &Slots) {
         let _ = (slot, slots);
@@ -374,73 +379,75 @@ pub trait Policy: Clone + Send + 'static {
         let _ = (slot, slots);
     }
 
-    /// The write pointer of `zone` has moved from `before` to where it is now
-    /// ([`Slots::write_pointer`]). Only policies that work with exposed zones hear of it.
+    /// The write pointer of `zone` has moved from `before` to [`Slots::write_pointer`]. Called only
+    /// for policies that work with exposed zones.
     fn on_write_pointer(&mut self, zone: Zone, before: u64, slots: &Slots) {
         let _ = (zone, before, slots);
     }
 
-    /// Names victims: at least one [`Slots::evictable`] slot if there is one, about `want` of them;
-    /// a policy that empties zones may name many more. A slot is forgotten before it is named: a clean
-    /// one holds no block from [`Victims::push`] on. Called only with
-    /// a full cache or by an executor that wants clean room early; `incoming` is the access that
-    /// needs the room, if there is one. What is only written and stays ([`Victims::keep`]) makes no
-    /// room and does not count.
+    /// Names victims: about `want`, and at least one if any slot is [`Slots::evictable`]. A policy
+    /// that empties zones may name many more. It removes a slot from its order before it names it,
+    /// because a clean slot holds no block after [`Victims::push`]. Blocks that are written and
+    /// stay ([`Victims::keep`]) make no room and do not count.
+    ///
+    /// Called with a full cache, or by an executor that makes room ahead of need. `incoming` is the
+    /// access that needs the room, if there is one.
     fn evict(&mut self, incoming: Option<&Access>, want: u32, out: &mut Victims);
 
-    /// Names dirty [`Slots::evictable`] slots to be written in idle time: at least one if there is one
-    /// and no I/O is under way, about `want` of them, those first that an eviction would name next, in
-    /// the groups and manners of an eviction. A policy that empties zones may finish the zone it began;
-    /// beyond that nobody is named. They stay in the cache and in the policy: do not forget them. What
-    /// the disk got turns clean ([`Policy::on_clean`]). With [`Idle::Never`] nobody is named.
+    /// Names dirty [`Slots::evictable`] slots to be written in idle time: about `want`, and at
+    /// least one if there is one and no I/O is in flight. Those that an eviction would name next
+    /// come first, in the groups and manners of an eviction. A policy that empties zones may finish
+    /// the zone it began, and names nothing beyond it. The blocks stay in the cache and in the
+    /// policy's order. When the disk has them, they turn clean ([`Policy::on_clean`]). With
+    /// [`Idle::Never`] nothing is named.
     ///
     /// It must be cheap: no search of all slots or zones.
     fn destage(&mut self, want: u32, out: &mut Victims) {
         let _ = (want, out);
     }
 
-    /// `slot` may be touched next: has the memory bring what that will need, so that it is in the processor's
-    /// cache by then.
+    /// Prefetches what a touch of `slot` reads, because one is likely soon.
     #[inline]
-    fn expect(&self, slot: Slot) {
+    fn prefetch(&self, slot: Slot) {
         let _ = slot;
     }
 
-    /// These blocks, 64 each at most, may be accessed, cached or not: as [`Policy::expect`]. What has to be read to know
-    /// what else will be is brought of those that come `soon`, what else of those that come `next`.
+    /// Prefetches what accesses to these blocks read, whether they are cached or not; 64 each at
+    /// most. A lookup takes two steps: for the blocks that come `soon` the first one is prefetched,
+    /// for those that come `next` the second one.
     #[inline]
-    fn expect_blocks(&self, next: &[Block], soon: &[Block], slots: &Slots) {
+    fn prefetch_blocks(&self, next: &[Block], soon: &[Block], slots: &Slots) {
         let _ = (next, soon, slots);
     }
 
-    /// Writes to `out` who may be named next, as far as it takes no search to know, and returns how many:
-    /// what their leaving will read is to be in the processor's cache by then. A wrong guess costs
-    /// time only.
+    /// Writes the likely next victims to `out` and returns their number. It does not search. The
+    /// cache prefetches what their eviction reads, so a wrong guess costs time only.
     #[inline]
-    fn coming(&self, out: &mut [Slot]) -> usize {
+    fn next_victims(&self, out: &mut [Slot]) -> usize {
         let _ = out;
         0
     }
 
-    /// What an I/O on the disk really took.
+    /// Takes the measured cost of an I/O on the disk.
     fn observe(&mut self, cost: &Cost) {
         let _ = cost;
     }
 
-    /// Whether the policy wants a simulator's truth on the disk's buffer ([`Slots::horizon`]).
+    /// Returns whether the policy needs the true state of the disk's buffer, which a simulator
+    /// knows ([`Slots::horizon`]).
     fn wants_horizon(&self) -> bool {
         false
     }
 
-    /// What to know before one believes what comes out with `cache_blocks` slots over this disk: that the
-    /// policy cannot do there what it is named for. One sentence, without the name of the policy.
+    /// Returns a warning about results with `cache_blocks` slots over this disk, if the policy
+    /// cannot do there what it is named for. One sentence, without the name of the policy.
     fn remark(&self, cache_blocks: u32, slots: &Slots) -> Option<String> {
         let _ = (cache_blocks, slots);
         None
     }
 
-    /// Whether the policy wants to know the future ([`Access::next_use`]): such a policy is a bound
-    /// for others, and no store can run it.
+    /// Returns whether the policy needs to know the future ([`Access::next_use`]). Such a policy is
+    /// a bound for others, and no store can run it.
     fn wants_future(&self) -> bool {
         false
     }
@@ -450,6 +457,6 @@ pub trait Policy: Clone + Send + 'static {
         let _ = slots;
     }
 
-    /// Memory taken.
+    /// Returns the memory in use.
     fn memory(&self) -> Memory;
 }

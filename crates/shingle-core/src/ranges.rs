@@ -1,9 +1,9 @@
-//! A set of blocks, as ranges that neither touch nor overlap.
+//! A set of blocks, stored as ranges that neither touch nor overlap.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// See the module.
+/// A set of blocks.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Ranges {
     /// Ends, by starts.
@@ -17,7 +17,7 @@ impl Ranges {
         if start >= end {
             return;
         }
-        // Whatever overlaps or touches becomes one with it.
+        // Ranges that overlap or touch it are merged.
         while let Some((&from, &to)) =
             self.ends.range(..=end).next_back().filter(|&(_, &to)| to >= start)
         {
@@ -27,7 +27,7 @@ impl Ranges {
         self.ends.insert(start, end);
     }
 
-    /// Takes blocks out. Whether any was in.
+    /// Removes blocks. Returns whether any was in the set.
     pub fn remove(&mut self, range: Range<u64>) -> bool {
         let mut any = false;
         while let Some(overlap) = self.first_in(range.clone()) {
@@ -44,7 +44,7 @@ impl Ranges {
         any
     }
 
-    /// The first blocks that are in both.
+    /// Returns the first part of `range` that is in the set.
     #[must_use]
     pub fn first_in(&self, range: Range<u64>) -> Option<Range<u64>> {
         let before =
@@ -54,47 +54,48 @@ impl Ranges {
         (both.start < both.end).then_some(both)
     }
 
-    /// Takes the first range out.
+    /// Removes and returns the first range.
     pub fn pop_first(&mut self) -> Option<Range<u64>> {
         self.ends.pop_first().map(|(start, end)| start..end)
     }
 
-    /// Whether all of these blocks are in.
+    /// Returns whether all of these blocks are in the set.
     #[must_use]
     pub fn has(&self, range: Range<u64>) -> bool {
         range.is_empty() || self.first_in(range.clone()) == Some(range)
     }
 
-    /// All of them, in order.
+    /// Returns the ranges, in order.
     pub fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.ends.iter().map(|(&start, &end)| start..end)
     }
 
-    /// The first block of each, and how many it has, for those who read it as text.
+    /// Returns the first block and the number of blocks of each range, for formats that people
+    /// read.
     #[must_use]
     pub fn starts_and_counts(&self) -> Vec<(u64, u64)> {
         self.iter().map(|range| (range.start, range.end - range.start)).collect()
     }
 
-    /// How many blocks.
+    /// Returns the number of blocks.
     #[must_use]
     pub fn blocks(&self) -> u64 {
         self.iter().map(|range| range.end - range.start).sum()
     }
 
-    /// How many ranges.
+    /// Returns the number of ranges.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether no block is in.
+    /// Returns whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Takes all out.
+    /// Removes all blocks.
     pub fn clear(&mut self) {
         self.ends.clear();
     }

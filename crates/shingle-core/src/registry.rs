@@ -1,4 +1,5 @@
-//! From a name to a cache: what the command line, the simulator and the store look policies up in.
+//! The registry of policies: creates a cache from the name of its policy, for the command line, the
+//! simulator and the store.
 
 use crate::cache::{Cache, CacheCore};
 use crate::drive_view::{Costs, DriveView, InOrder, NO_POINTER};
@@ -15,26 +16,26 @@ pub const CACHE_PARAMS: &[Param] = &[
         "victims an eviction asks for; the papers' prototypes use 64. lirs names no more than its HIR blocks \
          at a time: raise lirs.hirs with it"),
     param!("reads": Choice(&["policy", "bypass"]) = "policy",
-        "reads that miss: as the policy has it, or never into the cache, as in the write caches of ROCO"),
+        "reads that miss: as the policy decides, or never into the cache, as in the write caches of ROCO"),
     param!("bands": Choice(&["policy", "whole"]) = "policy",
-        "what leaves dirty is written as the policy has it, or with all that is dirty of its band, in one pass \
-         over the whole band: of disks that take bands written in order past their buffer or are host-aware, \
-         and with POLICY.zone=bands"),
+        "dirty blocks that leave are written as the policy decides, or with all dirty blocks of their band, in \
+         one pass over the whole band: on disks that take bands written in order past their buffer or are \
+         host-aware, and with POLICY.zone=bands"),
 ];
 
-/// What a cache is made for.
+/// What a cache is created for.
 #[derive(Clone, Debug)]
 pub struct Setup<'a> {
     /// Slots in the cache. At least one, unless the policy admits nothing.
     pub cache_blocks: u32,
-    /// Size of the disk.
+    /// Size of the disk in blocks.
     pub disk_blocks: u64,
     /// The disk's true bands, where they are known.
     pub bands: Option<&'a ZoneMap>,
-    /// If the disk exposes its bands, as zones with write pointers: how many of them, from the
-    /// first on, are conventional.
+    /// Number of conventional zones, the first ones of the disk, if the disk exposes its bands as
+    /// zones with write pointers.
     pub conventional_zones: Option<u32>,
-    /// The zones that it exposes must be written in sequence, but for the conventional ones.
+    /// Whether its other zones must be written in sequence.
     pub sequential_required: bool,
     /// Blocks that fit into the disk's buffer.
     pub buffer_blocks: u64,
@@ -47,7 +48,7 @@ pub struct Setup<'a> {
 }
 
 impl<'a> Setup<'a> {
-    /// Over a disk of which nothing is known but its size: costs are the papers'.
+    /// A cache over a disk of which only the size is known, with the costs of the papers.
     #[must_use]
     pub fn new(cache_blocks: u32, disk_blocks: u64, cache: &'a Params) -> Setup<'a> {
         Setup {
@@ -71,9 +72,9 @@ pub struct Entry {
     pub name: &'static str,
     /// One line, with the source.
     pub about: &'static str,
-    /// The division of the disk it works with, unless its parameters say otherwise.
+    /// How it divides the disk, unless its parameters say otherwise.
     zoning: Zoning,
-    /// Whether it can do over zones that must be written in sequence ([`Policy::IN_SEQUENCE`]).
+    /// Whether it works over zones that must be written in sequence ([`Policy::IN_SEQUENCE`]).
     pub in_sequence: bool,
     /// What it does with idle time.
     pub idle: Idle,
@@ -82,7 +83,7 @@ pub struct Entry {
     make: Make,
 }
 
-/// Makes an empty cache under a policy.
+/// Creates an empty cache under a policy.
 pub type MakeFn =
     dyn Fn(&Params, &Setup) -> Result<Box<dyn CacheCore>, MakeError> + Send + Sync + 'static;
 
@@ -100,7 +101,7 @@ fn made<P: Policy>(params: &Params, setup: &Setup) -> Result<Box<dyn CacheCore>,
 }
 
 impl Entry {
-    /// The entry of policy `P`.
+    /// Returns the entry of policy `P`.
     #[must_use]
     pub const fn of<P: Policy>() -> Entry {
         Entry {
@@ -116,8 +117,8 @@ impl Entry {
         }
     }
 
-    /// The entry of a policy of type `P` that gets its name, its one line and its parameters only while
-    /// the program runs, as one that is written in another language does. `make` makes caches by
+    /// Returns the entry of a policy of type `P` whose name, description and parameters are known
+    /// only at run time, such as one written in another language. `make` creates caches by
     /// [`build_with`].
     #[must_use]
     pub fn described<P: Policy>(
@@ -129,14 +130,13 @@ impl Entry {
         Entry { name, about, params, make: Make(make), ..Entry::of::<P>() }
     }
 
-    /// The division of the disk that the policy works with under `params`, over a drive that exposes
-    /// no zones if it takes either.
+    /// Returns how the policy divides the disk under `params`, over a drive that exposes no zones.
     #[must_use]
     pub fn zoning(&self, params: &Params) -> Zoning {
         resolve(self.zoning, params)
     }
 
-    /// An empty cache under this policy.
+    /// Creates an empty cache under this policy.
     ///
     /// # Errors
     /// If the policy needs to know the bands of a disk that has none, or its zones are so small
@@ -146,7 +146,7 @@ impl Entry {
     }
 }
 
-/// Policies with fixed zones may be told to work with the true bands.
+/// Applies the parameter `zone=bands`.
 fn resolve(zoning: Zoning, params: &Params) -> Zoning {
     match zoning {
         Zoning::Fixed | Zoning::ExposedOrFixed if params.zones(ZONE.name).is_none() => {
@@ -156,7 +156,7 @@ fn resolve(zoning: Zoning, params: &Params) -> Zoning {
     }
 }
 
-/// An empty cache under policy `P`.
+/// Creates an empty cache under policy `P`.
 ///
 /// # Errors
 /// As [`Entry::make`].
@@ -164,7 +164,7 @@ pub fn build<P: Policy>(params: &Params, setup: &Setup) -> Result<Cache<P>, Make
     build_with(P::NAME, P::new, params, setup)
 }
 
-/// An empty cache under the policy that `new` makes, called `name`.
+/// Creates an empty cache under the policy that `new` makes, called `name`.
 ///
 /// # Errors
 /// As [`Entry::make`].
@@ -243,7 +243,8 @@ pub enum MakeError {
         /// The policy.
         policy: &'static str,
     },
-    /// Bands are to be written whole, and the disk does not take them so, or the policy does not know them.
+    /// Bands are to be written whole, but the disk does not take them this way, or the policy does
+    /// not know them.
     NoWholeBands {
         /// The policy.
         policy: &'static str,
@@ -290,40 +291,40 @@ impl core::fmt::Display for MakeError {
 
 impl core::error::Error for MakeError {}
 
-/// Policies by name: the built-in ones, and those a program adds.
+/// Policies by name: the built-in ones and those that a program adds.
 #[derive(Clone, Debug)]
 pub struct Registry {
     entries: Vec<Entry>,
 }
 
 impl Registry {
-    /// A registry of `entries`. The built-in policies are in [`Registry::default`].
+    /// Creates a registry of `entries`. [`Registry::default`] has the built-in policies.
     #[must_use]
     pub fn new(entries: &[Entry]) -> Registry {
         Registry { entries: entries.to_vec() }
     }
 
-    /// Adds policy `P`; it replaces one of the same name.
+    /// Adds policy `P`, replacing one of the same name.
     pub fn add<P: Policy>(&mut self) {
         self.put(Entry::of::<P>());
     }
 
-    /// Adds a policy; it replaces one of the same name.
+    /// Adds a policy, replacing one of the same name.
     pub fn put(&mut self, entry: Entry) {
         self.entries.retain(|known| known.name != entry.name);
         self.entries.push(entry);
     }
 
-    /// All policies.
+    /// Returns all policies.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The policy called `name`.
+    /// Returns the policy called `name`.
     ///
     /// # Errors
-    /// If there is none; the message lists those there are, nearest first.
+    /// If there is none; the message lists the known ones, nearest first.
     pub fn get(&self, name: &str) -> Result<&Entry, UnknownPolicy> {
         self.entries.iter().find(|entry| entry.name == name).ok_or_else(|| UnknownPolicy {
             name: name.into(),

@@ -1,8 +1,8 @@
-//! Sizes as people write them: `20MiB`, `64G`, `2kB`, `5000b`.
+//! Parsing and formatting of sizes as people write them: `20MiB`, `64G`, `2kB`, `5000b`.
 
 use crate::units::BLOCK_BYTES;
 
-/// Bytes of a written size: `K M G T` and `KiB … TiB` are powers of 1024, `kB MB GB TB` of 1000,
+/// Parses a size, in bytes: `K M G T` and `KiB … TiB` are powers of 1024, `kB MB GB TB` of 1000,
 /// `b` counts blocks of 4 KiB, a bare number counts bytes. Fractions are allowed.
 ///
 /// # Errors
@@ -31,7 +31,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     })
 }
 
-/// Whether `number`, digits and points that [`scaled`] refused, would be right with less before the point.
+/// Returns whether `number`, which [`scaled`] refused, would be valid with a smaller integer part.
 fn is_too_large(number: &str) -> bool {
     let rest = number.trim_start_matches(|c: char| c.is_ascii_digit());
     rest.len() < number.len() && scaled(&format!("0{rest}"), 1).is_some()
@@ -45,7 +45,8 @@ pub fn parse_blocks(text: &str) -> Result<u64, String> {
     parse_bytes(text).map(|bytes| bytes.div_ceil(BLOCK_BYTES))
 }
 
-/// Blocks of a size, rounded up. A size whose unit was forgotten would be one block.
+/// Parses a size of at least one block, in blocks, rounded up. A size whose unit was forgotten
+/// would be less.
 ///
 /// # Errors
 /// As [`parse_bytes`], or if it is less than a block.
@@ -58,15 +59,15 @@ pub fn parse_whole_blocks(text: &str) -> Result<u64, String> {
     }
 }
 
-/// `number · factor` of a decimal number without sign, in integers, rounded down. `None` if it is
-/// no such number or does not fit.
+/// Returns `number · factor` of a decimal number without sign, in integers, rounded down. `None` if
+/// it is not such a number or the result does not fit.
 #[must_use]
 pub fn scaled(number: &str, factor: u64) -> Option<u64> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if whole.is_empty() && fraction.is_empty() || fraction.len() > 18 {
         return None;
     }
-    // (`parse` would take a sign.)
+    // `parse` would take a sign.
     let digits = |text: &str| match text {
         "" => Some(0),
         _ if !text.bytes().all(|byte| byte.is_ascii_digit()) => None,
@@ -78,8 +79,8 @@ pub fn scaled(number: &str, factor: u64) -> Option<u64> {
     u64::try_from(whole + part).ok()
 }
 
-/// A number of things: `5000`, `2M`, `1.5k`. They are counted in thousands, only bytes in 1024. Of things there is
-/// no half: `1.5` is no number of them.
+/// Parses a count such as `5000`, `2M`, `1.5k`. The units are powers of 1000. `None` if it is not a
+/// whole number, such as `1.5`.
 #[must_use]
 pub fn parse_count(text: &str) -> Option<u64> {
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -98,7 +99,7 @@ pub fn parse_count(text: &str) -> Option<u64> {
     scaled(number, 10u64.pow(power as u32))
 }
 
-/// Bytes for people: the largest binary unit that leaves a number of at least one.
+/// Formats bytes for people: in the largest binary unit that leaves a number of at least one.
 #[must_use]
 pub fn show_bytes(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -108,7 +109,7 @@ pub fn show_bytes(bytes: u64) -> String {
     format!("{value:.digits$} {}", units[power as usize])
 }
 
-/// The bytes of so many blocks, likewise.
+/// Formats the bytes of `blocks`, as [`show_bytes`].
 #[must_use]
 pub fn show_blocks(blocks: u64) -> String {
     show_bytes(blocks * BLOCK_BYTES)

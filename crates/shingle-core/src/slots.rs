@@ -1,4 +1,4 @@
-//! What each slot of the cache holds and in what state: the view a policy gets.
+//! The slots of the cache, what each holds and in what state: the view that a policy gets.
 
 mod state;
 mod transitions;
@@ -9,30 +9,31 @@ use crate::drive_view::{DriveView, NO_POINTER};
 use crate::parts::{Bits, Links, List, Met, ZoneIndex};
 use crate::units::{Block, Slot, Zone};
 use crate::zones::ZoneMap;
-use state::{DESTAGING, DIRTY, LIVE, PIN, PINS, may_be_named};
+use state::{DESTAGING, DIRTY, LIVE, PIN, PINS, is_evictable};
 
 /// One slot. 16 bytes: four slots share a cache line of the CPU.
 #[derive(Clone, Copy, Debug)]
 struct Record {
-    /// Low 48 bits: the block, of disks up to 2^60 bytes.
+    /// Low 48 bits: the block number (disks up to 2^60 bytes). High 16 bits: the state, see
+    /// `state.rs`.
     block: u64,
     zone: ZoneIndex,
-    /// The next slot of the same hash, or the next free one.
+    /// The next slot of the same hash chain, or the next free one.
     chain: Slot,
 }
 
 const BLOCK_BITS: u64 = (1 << 48) - 1;
 
-/// Blocks looked ahead to at a time, at most.
-pub const EXPECTED_MAX: usize = 64;
+/// Blocks prefetched at a time, at most.
+pub const PREFETCH_MAX: usize = 64;
 
-/// Victims likewise.
+/// Victims prefetched at a time, at most.
 pub(crate) const VICTIMS_MAX: usize = 16;
 
-/// What so many slots take is in a processor's cache by itself.
-const FEW: u32 = 1 << 16;
+/// Up to this many slots, all records fit into the processor's cache without prefetching.
+const CACHE_RESIDENT_MAX: u32 = 1 << 16;
 
-/// All slots of a cache, indexed by [`Slot`], and found by block through a chained hash table: the
+/// All slots of a cache, indexed by [`Slot`], and found by block through a chained hash table. The
 /// chains run through the records, which a hit needs anyway.
 #[derive(Clone, Debug)]
 pub struct Slots {
@@ -45,7 +46,7 @@ pub struct Slots {
     dirty_slots: Bits,
     dirty: u32,
     clean: u32,
-    /// I/O under way: destages and pins.
+    /// Number of I/Os in flight: destages and pins.
     in_flight: u64,
     destaged: u64,
     horizon: Option<u64>,
@@ -60,7 +61,7 @@ impl Slots {
             zone: ZoneIndex::NONE,
             chain: if slot + 1 < capacity { Slot(slot + 1) } else { Slot::NONE },
         };
-        // Two heads a slot: half of all misses end at an empty one.
+        // Two heads a slot, so that half of all misses end at an empty one.
         let heads = vec![Slot::NONE; (2 * capacity as usize).clamp(1, u32::MAX as usize)];
         Slots {
             records: (0..capacity).map(record).collect(),
@@ -77,34 +78,36 @@ impl Slots {
         }
     }
 
-    /// Slots in the cache.
+    /// Returns the number of slots.
     #[must_use]
     pub fn capacity(&self) -> u32 {
         self.records.len() as u32
     }
 
-    /// Whether a processor's cache holds all that is known of them: to ask the memory for it ahead costs more than it saves.
+    /// Returns whether all records fit into the processor's cache, where prefetching costs more
+    /// than it saves.
     #[inline]
-    pub(crate) fn are_few(&self) -> bool {
-        self.capacity() <= FEW
+    pub(crate) fn fit_processor_cache(&self) -> bool {
+        self.capacity() <= CACHE_RESIDENT_MAX
     }
 
-    /// The block in `slot`.
+    /// Returns the block in `slot`.
     #[must_use]
     #[inline]
     pub fn block(&self, slot: Slot) -> Block {
         Block(self.records[slot.index()].block & BLOCK_BITS)
     }
 
-    /// The zone of the block in `slot`, which holds one. Zone 0 if the policy asked for no zones.
+    /// Returns the zone of the block in `slot`, which holds one. Zone 0 if the policy uses no
+    /// zones.
     #[must_use]
     #[inline]
     pub fn zone(&self, slot: Slot) -> Zone {
         self.zone_of(self.zone_index(slot))
     }
 
-    /// The zone of the block in `slot`, as an index into what a policy keeps of zones
-    /// ([`ByZone`](crate::parts::ByZone)). A slot that holds no block has an index that may not be
+    /// Returns the zone of the block in `slot`, as an index into per-zone state of a policy
+    /// ([`ByZone`](crate::parts::ByZone)). The index of a slot that holds no block must not be
     /// used.
     #[must_use]
     #[inline]
@@ -112,73 +115,74 @@ impl Slots {
         self.records[slot.index()].zone
     }
 
-    /// Which zone of the disk that is.
+    /// Returns the zone of the disk with this index.
     #[must_use]
     #[inline]
     pub fn zone_of(&self, index: ZoneIndex) -> Zone {
         self.met.zone(index)
     }
 
-    /// The index of a zone of the disk; `None` if the cache has held no block of it.
+    /// Returns the index of a zone of the disk; `None` if the cache has held no block of it.
     #[must_use]
     pub fn find_zone(&self, zone: Zone) -> Option<ZoneIndex> {
         self.met.find(zone)
     }
 
-    /// Whether `slot` holds data the disk does not have yet.
+    /// Returns whether `slot` holds data that the disk does not have yet.
     #[must_use]
     #[inline]
     pub fn dirty(&self, slot: Slot) -> bool {
         self.has(slot, DIRTY)
     }
 
-    /// Whether `slot` may be named as a victim: no I/O is under way on it.
+    /// Returns whether `slot` may be named as a victim: it holds a block and has no I/O in flight.
     #[must_use]
     #[inline]
     pub fn evictable(&self, slot: Slot) -> bool {
-        may_be_named(self.records[slot.index()].block)
+        is_evictable(self.records[slot.index()].block)
     }
 
-    /// The [`Slots::evictable`] slot nearest to the tail of `list`.
+    /// Returns the [`Slots::evictable`] slot nearest to the tail of `list`.
     #[must_use]
     #[inline]
     pub fn coldest(&self, list: &List, links: &Links) -> Option<Slot> {
         list.from_tail(links).map(Slot).find(|&slot| self.evictable(slot))
     }
 
-    /// Dirty blocks in the cache, those on their way out included.
+    /// Returns the number of dirty blocks, including those that are leaving.
     #[must_use]
     pub fn dirty_blocks(&self) -> u32 {
         self.dirty
     }
 
-    /// The first dirty slot from `from` on, in the order of slots, those on their way out included. A
-    /// policy whose own order does not lead to the dirty blocks finds them so ([`crate::idle::Round`]).
+    /// Returns the first dirty slot from `from` on, in slot order, including those that are
+    /// leaving. A policy whose own order does not lead to dirty blocks finds them this way
+    /// ([`crate::idle::Round`]).
     #[must_use]
     pub(crate) fn next_dirty(&self, from: Slot) -> Option<Slot> {
         self.dirty_slots.next(from.0).map(Slot)
     }
 
-    /// Clean blocks in the cache.
+    /// Returns the number of clean blocks.
     #[must_use]
     pub fn clean_blocks(&self) -> u32 {
         self.clean
     }
 
-    /// Slots that hold nothing.
+    /// Returns the number of free slots.
     #[must_use]
     #[inline]
     pub fn free_slots(&self) -> u32 {
         self.capacity() - self.dirty - self.clean
     }
 
-    /// What the host may know of the disk.
+    /// Returns what the host may know of the disk.
     #[must_use]
     pub fn drive(&self) -> &DriveView {
         &self.view
     }
 
-    /// The zones the policy asked for.
+    /// Returns the zones the policy asked for.
     ///
     /// # Panics
     /// If it asked for none ([`crate::policy::Policy::ZONING`]).
@@ -187,8 +191,8 @@ impl Slots {
         self.view.zones.as_ref().expect("the policy declared that it needs no zones")
     }
 
-    /// The write pointer of `zone`: its next writable block, counted from its first. `None` in a
-    /// conventional zone, which is written anywhere.
+    /// Returns the write pointer of `zone`: its next writable block, counted from its first. `None`
+    /// in a conventional zone, which is written anywhere.
     ///
     /// # Panics
     /// If the policy does not work with exposed zones ([`crate::policy::Zoning::Exposed`]).
@@ -199,14 +203,15 @@ impl Slots {
         (pointer != NO_POINTER).then_some(u64::from(pointer))
     }
 
-    /// Dirty blocks named for destaging since the cache was made.
+    /// Returns the number of destages named since the cache was made.
     #[must_use]
     pub fn destaged(&self) -> u64 {
         self.destaged
     }
 
-    /// All blocks destaged before this count have left the disk's buffer. A host takes it that the
-    /// buffer holds the last `buffer_blocks` destaged blocks; a simulator may tell the truth.
+    /// Returns the horizon: all blocks destaged before this count have left the disk's buffer. A
+    /// host assumes that the buffer holds the last `buffer_blocks` destaged blocks; a simulator may
+    /// set the truth.
     #[must_use]
     pub fn horizon(&self) -> u64 {
         self.horizon.unwrap_or(self.destaged.saturating_sub(self.view.buffer_blocks))
@@ -216,7 +221,7 @@ impl Slots {
         self.horizon = Some(horizon);
     }
 
-    /// Returns where the write pointer was, unless the zone is conventional.
+    /// Sets the write pointer. Returns its old value, unless the zone is conventional.
     pub(crate) fn set_write_pointer(&mut self, zone: Zone, to: u64) -> Option<u64> {
         let before = self.write_pointer(zone)?;
         let to = u32::try_from(to).expect("a zone has less than 2^32 blocks");
@@ -240,7 +245,7 @@ impl Slots {
         ((hash * self.heads.len() as u64) >> 32) as usize
     }
 
-    /// The slot that holds `block`.
+    /// Returns the slot that holds `block`.
     #[must_use]
     #[inline]
     pub fn find(&self, block: Block) -> Option<Slot> {
@@ -255,71 +260,73 @@ impl Slots {
         None
     }
 
-    /// Has the memory bring, while others are worked on, where looking for these blocks begins.
+    /// Prefetches the chain heads of `blocks`: the first step of a lookup.
     #[inline]
-    pub(crate) fn expect_heads(&self, blocks: &[Block]) {
+    pub(crate) fn prefetch_heads(&self, blocks: &[Block]) {
         for &block in blocks {
             prefetch_index(&self.heads, self.bucket(block));
         }
     }
 
-    /// Likewise what it reads first, once the heads are there.
+    /// Prefetches the first record of each chain, once the heads are there: the second step.
     #[inline]
-    pub(crate) fn expect_first(&self, blocks: &[Block]) {
+    pub(crate) fn prefetch_first(&self, blocks: &[Block]) {
         for &block in blocks {
             prefetch_index(&self.records, self.heads[self.bucket(block)].index());
         }
     }
 
-    /// Likewise what it reads second, once the first is there. Fills `met` with where it leads.
+    /// Prefetches the record that the lookup reads next, once the first one is there: the third
+    /// step. Writes the slots of these records to `met`.
     #[inline]
-    pub(crate) fn expect_second(&self, blocks: &[Block], met: &mut [Slot; EXPECTED_MAX]) {
+    pub(crate) fn prefetch_second(&self, blocks: &[Block], met: &mut [Slot; PREFETCH_MAX]) {
         for (&block, met) in blocks.iter().zip(met) {
             let head = self.heads[self.bucket(block)];
             let (mut first, mut second) = (block.0, Slot::NONE);
             if let Some(record) = self.records.get(head.index()) {
                 (first, second) = (record.block & BLOCK_BITS, record.chain);
             }
-            // (Without a branch: whether it is there, nobody can guess.)
+            // Without a branch, as hit or miss is not predictable.
             *met = if first == block.0 { head } else { second };
             prefetch_index(&self.records, met.index());
         }
     }
 
-    /// Likewise where looking for these begins, once what is known of them is there; of the first [`EXPECTED_MAX`].
+    /// Prefetches the chain heads of the first [`PREFETCH_MAX`] of `slots`, once their records are
+    /// there: freeing a slot walks its chain.
     #[inline]
-    pub(crate) fn expect_to_leave(&self, slots: impl Iterator<Item = Slot>) {
-        for slot in slots.take(EXPECTED_MAX) {
+    pub(crate) fn prefetch_heads_of(&self, slots: impl Iterator<Item = Slot>) {
+        for slot in slots.take(PREFETCH_MAX) {
             prefetch_index(&self.heads, self.bucket(self.block(slot)));
         }
     }
 
-    /// Likewise what looking for these reads first, once that is there, too.
+    /// Prefetches the first record of the chains of `slots`, once records and heads are there.
     #[inline]
-    pub(crate) fn expect_leaving(&self, slots: impl Iterator<Item = Slot>) {
+    pub(crate) fn prefetch_first_of(&self, slots: impl Iterator<Item = Slot>) {
         for slot in slots {
             prefetch_index(&self.records, self.heads[self.bucket(self.block(slot))].index());
         }
     }
 
-    /// Likewise what is known of these.
+    /// Prefetches the records of `slots`.
     #[inline]
-    pub(crate) fn expect_slots(&self, slots: impl Iterator<Item = Slot>) {
+    pub(crate) fn prefetch_records(&self, slots: impl Iterator<Item = Slot>) {
         slots.for_each(|slot| prefetch_index(&self.records, slot.index()));
     }
 
-    /// Some slot that may be named, if no I/O is under way on any.
+    /// Returns an evictable slot if there is one and no I/O is in flight.
     #[cold]
     pub(crate) fn evictable_at_rest(&self) -> Option<Slot> {
         (self.in_flight == 0).then(|| self.iter_live().find(|&slot| self.evictable(slot))).flatten()
     }
 
-    /// Some dirty slot, if no I/O is under way on any: it may be written.
+    /// Returns a dirty slot if there is one and no I/O is in flight, so that it may be written.
     pub(crate) fn dirty_at_rest(&self) -> Option<Slot> {
         (self.in_flight == 0).then(|| self.next_dirty(Slot(0))).flatten()
     }
 
-    /// Whether `slot` holds one of `count` blocks from `first` on.
+    /// Returns whether `slot` holds one of `count` blocks from `first` on.
     pub(crate) fn holds(&self, slot: Slot, first: Block, count: u64) -> bool {
         let block = self.block(slot);
         self.live(slot) && first <= block && block.0 - first.0 < count
@@ -333,7 +340,7 @@ impl Slots {
         self.has(slot, DESTAGING | PINS)
     }
 
-    /// Slots that hold a block.
+    /// Returns the slots that hold a block.
     pub(crate) fn iter_live(&self) -> impl Iterator<Item = Slot> + '_ {
         (0..self.capacity()).map(Slot).filter(|&slot| self.live(slot))
     }
@@ -344,7 +351,7 @@ impl Slots {
             + self.dirty_slots.bytes()
     }
 
-    /// Memory taken by the zones met.
+    /// Returns the bytes used for the zones met.
     pub(crate) fn zone_bytes(&self) -> usize {
         self.met.bytes()
     }

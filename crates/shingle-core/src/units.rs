@@ -1,4 +1,4 @@
-//! Units as types: what is counted is written in the type, never in prose.
+//! Units as types: a count of blocks, slots or nanoseconds has its own type.
 
 use core::fmt;
 
@@ -8,10 +8,10 @@ pub const BLOCK_BYTES: u64 = 4096;
 /// Bytes of a sector, the unit of addresses in most traces and commands.
 pub const SECTOR_BYTES: u64 = 512;
 
-/// Bytes of a disk at most, 64 PiB: so that numbers of zones fit 32 bits.
+/// Largest disk, in bytes (64 PiB): so that zone numbers fit 32 bits.
 pub const DISK_BYTES_MAX: u64 = 1 << 56;
 
-/// Nanoseconds of a second.
+/// Nanoseconds in a second.
 pub const NS_PER_S: u64 = 1_000_000_000;
 
 /// A 4 KiB block of the disk, counted from the start of the disk.
@@ -19,13 +19,13 @@ pub const NS_PER_S: u64 = 1_000_000_000;
 pub struct Block(pub u64);
 
 impl Block {
-    /// The block `count` blocks further on.
+    /// Returns the block `count` blocks further on.
     #[must_use]
     pub fn after(self, count: u64) -> Block {
         Block(self.0 + count)
     }
 
-    /// Byte offset of the block on the disk.
+    /// Returns the byte offset of the block on the disk.
     #[must_use]
     pub fn bytes(self) -> u64 {
         self.0 * BLOCK_BYTES
@@ -40,13 +40,13 @@ impl Slot {
     /// No slot: the end of a list.
     pub const NONE: Slot = Slot(u32::MAX);
 
-    /// The slot as an index into a vector of slots.
+    /// Returns the slot as an index into a vector.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// `None` for [`Slot::NONE`].
+    /// Returns `None` for [`Slot::NONE`].
     #[must_use]
     pub fn some(self) -> Option<Slot> {
         (self != Slot::NONE).then_some(self)
@@ -59,7 +59,7 @@ impl Slot {
 pub struct Zone(pub u32);
 
 impl Zone {
-    /// The zone as an index into a vector of zones.
+    /// Returns the zone as an index into a vector.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -73,7 +73,7 @@ pub struct Nanos(pub u64);
 impl Nanos {
     /// The start of a run, and the empty span.
     pub const ZERO: Nanos = Nanos(0);
-    /// A point no run reaches.
+    /// A time that no run reaches.
     pub const NEVER: Nanos = Nanos(u64::MAX);
 
     /// A span of whole microseconds.
@@ -82,26 +82,26 @@ impl Nanos {
         Nanos(us * 1_000)
     }
 
-    /// A span of whole milliseconds; of more than there are, the longest.
+    /// A span of whole milliseconds, saturated.
     #[must_use]
     pub const fn from_millis(ms: u64) -> Nanos {
         Nanos(ms.saturating_mul(1_000_000))
     }
 
-    /// For reports; never for decisions.
+    /// Returns seconds, for reports; never for decisions.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// The span from `earlier` to `self`; zero if `earlier` is later.
+    /// Returns the span from `earlier` to `self`; zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }
 }
 
-/// The longest there is for what is longer.
+/// Saturates at the longest span.
 impl From<core::time::Duration> for Nanos {
     fn from(span: core::time::Duration) -> Nanos {
         Nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
@@ -133,7 +133,7 @@ impl fmt::Display for Nanos {
     }
 }
 
-/// What a request does.
+/// The operation of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Op {
     /// Read data.
@@ -142,31 +142,32 @@ pub enum Op {
     Write,
     /// The data is no longer needed: cached blocks are dropped, not destaged.
     Trim,
-    /// Everything written before must survive a power cut.
+    /// Data written before must survive a power cut.
     Flush,
 }
 
 /// One request of the host, as the trace or the client gave it: in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
-    /// Arrival, since the first request of the trace.
+    /// Arrival time since the first request of the trace.
     pub at: Nanos,
     /// First byte on the disk. 0 for [`Op::Flush`].
     pub offset: u64,
     /// Length in bytes. 0 only for [`Op::Flush`].
     pub bytes: u64,
-    /// What it does.
+    /// The operation.
     pub op: Op,
 }
 
 impl Request {
-    /// The first block touched.
+    /// Returns the first block touched.
     #[must_use]
     pub fn first(&self) -> Block {
         Block(self.offset / BLOCK_BYTES)
     }
 
-    /// How many blocks are touched, wholly or in part. A source guarantees `offset + bytes` fits.
+    /// Returns the number of blocks touched, wholly or in part. The source guarantees that `offset
+    /// + bytes` fits.
     #[must_use]
     pub fn blocks(&self) -> u64 {
         if self.bytes == 0 {
@@ -175,14 +176,14 @@ impl Request {
         (self.offset + self.bytes).div_ceil(BLOCK_BYTES) - self.offset / BLOCK_BYTES
     }
 
-    /// The blocks covered from their first byte to their last: which is first, and how many.
+    /// Returns the first block that is wholly covered, and the number of such blocks.
     #[must_use]
     pub fn whole_blocks(&self) -> (Block, u64) {
         let first = self.offset.div_ceil(BLOCK_BYTES);
         (Block(first), ((self.offset + self.bytes) / BLOCK_BYTES).saturating_sub(first))
     }
 
-    /// Whether `block` is touched only in part.
+    /// Returns whether `block` is touched only in part.
     #[must_use]
     pub fn partial(&self, block: Block) -> bool {
         block.bytes() < self.offset || block.bytes() + BLOCK_BYTES > self.offset + self.bytes

@@ -1,18 +1,19 @@
-//! Bands written whole, whoever names the victims (`cache.bands=whole`): what a policy has written of a band is written with
-//! all that is dirty of it, in one pass over the band. The others stay, clean. So a policy that knows
-//! nothing of whole bands can be held against one that does.
+//! Bands written whole, whatever the policy (`cache.bands=whole`). When a policy has a part of a
+//! band written, all dirty blocks of the band are written with it, in one pass over the band. The
+//! added blocks stay, clean. So a policy that does not know whole bands can be compared with one
+//! that does.
 
 use crate::plan::{Manner, Mark, Plan, WriteOrder};
 use crate::slots::Slots;
 use crate::units::{Block, Slot, Zone};
 
-/// How a disk takes a whole band.
+/// How the host writes a whole band.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Taken {
-    /// Written from start to end ([`Manner::WholeBand`]).
+    /// From start to end ([`Manner::WholeBand`]).
     InOrder,
-    /// It is a zone with a write pointer, which is reset first ([`Manner::HostRmw`]); but so many zones, from the first on, have
-    /// none and are written in place.
+    /// After a reset of the write pointer ([`Manner::HostRmw`]). The first `conventional_zones`
+    /// zones have none and are written in place.
     Reset { conventional_zones: u32 },
 }
 
@@ -28,7 +29,7 @@ impl Taken {
     }
 }
 
-/// Makes whole bands of what `plan` has named since `mark`.
+/// Extends what `plan` has named since `mark` to whole bands.
 pub(crate) fn widen(taken: Taken, plan: &mut Plan, mark: Mark, slots: &mut Slots) {
     let mut named = plan.take_since(mark);
     named.sort_by_key(|one| slots.zone_index(one.slot));

@@ -1,4 +1,5 @@
-//! How a disk is divided: fixed zones, a device's own, or the true bands of a drive.
+//! The division of a disk into zones: of fixed size, exposed by the device, or the true bands of
+//! the drive.
 
 use crate::units::{Block, Zone};
 
@@ -33,7 +34,7 @@ pub struct ZoneRun {
 }
 
 impl ZoneMap {
-    /// Zones of `zone_blocks` each over a disk of `disk_blocks`.
+    /// Creates zones of `zone_blocks` each over a disk of `disk_blocks`.
     ///
     /// # Panics
     /// If `zone_blocks` is 0, or there would be more zones than a [`Zone`] can number.
@@ -44,8 +45,8 @@ impl ZoneMap {
         ZoneMap::Fixed { zone_blocks, disk_blocks }
     }
 
-    /// Zones from `(zone_blocks, count)` pairs laid one after another; the last zone is cut, or the
-    /// last run prolonged, to end at `disk_blocks`.
+    /// Creates zones from `(zone_blocks, count)` pairs, one after another. The last zone is cut, or
+    /// the last run prolonged, to end at `disk_blocks`.
     ///
     /// # Panics
     /// If there is no pair, or a pair has a zero.
@@ -66,8 +67,8 @@ impl ZoneMap {
         ZoneMap::Runs { runs, disk_blocks }
     }
 
-    /// What [`ZoneMap::runs`] makes it of: blocks in a zone, and how many such zones follow each other. The last zone may be
-    /// cut by the end of the disk.
+    /// Returns the `(zone_blocks, count)` pairs from which [`ZoneMap::runs`] creates this map. The
+    /// last zone may be cut by the end of the disk.
     #[must_use]
     pub fn pairs(&self) -> Vec<(u64, u64)> {
         let count = self.count() as u64;
@@ -84,9 +85,9 @@ impl ZoneMap {
         }
     }
 
-    /// The zone that holds `block`.
+    /// Returns the zone that holds `block`.
     #[must_use]
-    // (Zones fit into 32 bits: the constructors assert it.)
+    // Zone numbers fit into 32 bits: the constructors assert it.
     pub fn zone(&self, block: Block) -> Zone {
         match self {
             ZoneMap::Fixed { zone_blocks, .. } => Zone((block.0 / zone_blocks) as u32),
@@ -97,7 +98,7 @@ impl ZoneMap {
         }
     }
 
-    /// The first block of `zone`.
+    /// Returns the first block of `zone`.
     #[must_use]
     pub fn first_block(&self, zone: Zone) -> Block {
         match self {
@@ -109,7 +110,7 @@ impl ZoneMap {
         }
     }
 
-    /// Blocks in `zone`. The last zone of the disk may be cut by its end.
+    /// Returns the number of blocks in `zone`. The last zone may be cut by the end of the disk.
     #[must_use]
     pub fn blocks(&self, zone: Zone) -> u64 {
         let (full, disk_blocks) = match self {
@@ -129,7 +130,7 @@ impl ZoneMap {
         }
     }
 
-    /// How many zones the disk has.
+    /// Returns the number of zones.
     #[must_use]
     pub fn count(&self) -> usize {
         match self.disk_blocks() {
@@ -138,7 +139,7 @@ impl ZoneMap {
         }
     }
 
-    /// Blocks in the largest zone.
+    /// Returns the number of blocks in the largest zone.
     #[must_use]
     pub fn largest(&self) -> u64 {
         match self {
@@ -150,7 +151,7 @@ impl ZoneMap {
     }
 }
 
-/// The last run for which `starts` holds; the first run always does.
+/// Returns the last run for which `starts` holds; the first run always does.
 fn run_at(runs: &[ZoneRun], starts: impl Fn(&ZoneRun) -> bool) -> &ZoneRun {
     &runs[runs.partition_point(starts) - 1]
 }

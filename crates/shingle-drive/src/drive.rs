@@ -101,7 +101,7 @@ pub trait Drive: Send {
     fn serve(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served;
 
     /// I/O of `block` is likely to come soon: has the memory bring what it will look up. It changes nothing.
-    fn expect(&self, block: Block) {
+    fn prefetch(&self, block: Block) {
         let _ = block;
     }
 

@@ -9,7 +9,7 @@
 //! a test it runs small.
 
 use rustix::time::{ClockId, clock_gettime};
-use shingle_core::cache::{Cache, CacheCore, LOOKED_AHEAD, Outcome, SHOWN};
+use shingle_core::cache::{Cache, CacheCore, LOOKAHEAD, LOOKAHEAD_SHOWN, Outcome};
 use shingle_core::drive_view::Costs;
 use shingle_core::order::Plain;
 use shingle_core::params::Params;
@@ -177,9 +177,9 @@ fn core_alone(requests: &[Request], slots: u32) -> (f64, u64) {
     let mut cache = lru(slots);
     let (mut plan, mut hits) = (Plan::default(), 0);
     let begun = processor_seconds();
-    for first in (0..requests.len()).step_by(LOOKED_AHEAD) {
-        cache.expect(part_of(requests, first, SHOWN), &mut |_| {});
-        for (request, number) in part_of(requests, first, LOOKED_AHEAD).iter().zip(first as u64..) {
+    for first in (0..requests.len()).step_by(LOOKAHEAD) {
+        cache.prefetch(part_of(requests, first, LOOKAHEAD_SHOWN), &mut |_| {});
+        for (request, number) in part_of(requests, first, LOOKAHEAD).iter().zip(first as u64..) {
             let mut access = Access::whole(number, request.first(), request.op);
             access.request = *request;
             for place in 0..request.blocks() {
@@ -220,9 +220,9 @@ fn simulated(
         system.foresee(next_uses(trace.requests.iter().copied()));
     }
     let begun = processor_seconds();
-    for first in (0..trace.requests.len()).step_by(LOOKED_AHEAD) {
-        system.expect(part_of(&trace.requests, first, SHOWN));
-        for request in part_of(&trace.requests, first, LOOKED_AHEAD) {
+    for first in (0..trace.requests.len()).step_by(LOOKAHEAD) {
+        system.prefetch(part_of(&trace.requests, first, LOOKAHEAD_SHOWN));
+        for request in part_of(&trace.requests, first, LOOKAHEAD) {
             system.request(request);
         }
     }

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use shingle_core::cache::{LOOKED_AHEAD, SHOWN};
+use shingle_core::cache::{LOOKAHEAD, LOOKAHEAD_SHOWN};
 use shingle_core::units::{Nanos, Op, Request};
 use shingle_drive::BufferState;
 use shingle_result::{
@@ -76,7 +76,7 @@ pub enum RunError {
 /// lies deeper in the queue is not seen.
 const ANNOUNCED: usize = 256;
 
-/// Requests between two reports of progress: a multiple of [`LOOKED_AHEAD`].
+/// Requests between two reports of progress: a multiple of [`LOOKAHEAD`].
 pub(crate) const PROGRESS_EVERY: usize = 1 << 14;
 
 /// Runs `requests` through `system`. `progress` is told how many have been served.
@@ -131,13 +131,13 @@ fn serve_all(
     }
     let mut number = 0;
     loop {
-        ahead.announce(number + ANNOUNCED + LOOKED_AHEAD, requests, &mut system);
-        let shown = requests.part(number, SHOWN, &mut scratch);
+        ahead.announce(number + ANNOUNCED + LOOKAHEAD, requests, &mut system);
+        let shown = requests.part(number, LOOKAHEAD_SHOWN, &mut scratch);
         if shown.is_empty() {
             break;
         }
-        system.expect(shown);
-        for request in shown.iter().take(LOOKED_AHEAD) {
+        system.prefetch(shown);
+        for request in shown.iter().take(LOOKAHEAD) {
             let (start, done) = system.request(&course.paced(request));
             times.record(request.op, start, done, &system);
             number += 1;

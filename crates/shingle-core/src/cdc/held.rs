@@ -1,9 +1,8 @@
-//! Any [`Order`] as a side of the comparator ("Generality of CDC", SAC §4.4). Its group is what the
-//! order names when it is asked: those slots are held on a list until they leave, and go back to
-//! the order when they are used. So the price is kept up to date block by block, and no group is
-//! ever searched.
+//! Any [`Order`] as a side of the comparator ("Generality of CDC", SAC §4.4). The group is what the
+//! order returns when asked. Its slots are held on a list until they leave, and go back to the
+//! order when they are used. So the price is updated block by block, and no group is ever searched.
 
-use crate::cdc::{Offer, Shared, Side, coming};
+use crate::cdc::{Offer, Shared, Side, next_victims};
 use crate::drive_view::Costs;
 use crate::idle::Round;
 use crate::order::Order;
@@ -15,13 +14,13 @@ use crate::units::{Nanos, Slot};
 /// How a group is priced.
 #[derive(Clone, Debug)]
 enum Price {
-    /// Equation 3: the hot blocks are read again.
+    /// Equation 3: reading the hot blocks again.
     Reads,
-    /// Equation 5. As `R(x)` is linear, it takes the number of zones to sum it up.
+    /// Equation 5. As `R(x)` is linear, the sum needs only the number of zones.
     Rmw {
         /// Blocks of the group in each zone.
         per_zone: ByZone<u32>,
-        /// Zones that hold any.
+        /// Number of zones with such a block.
         zones: u64,
     },
 }
@@ -39,7 +38,7 @@ pub struct Held<O> {
 }
 
 impl<O: Order> Held<O> {
-    /// Clean blocks in `order`, which is empty.
+    /// Creates the clean side over `order`, which is empty.
     #[must_use]
     pub fn clean(order: O, group_blocks: u64, slots: &Slots) -> Held<O> {
         let is_held = vec![false; slots.capacity() as usize];
@@ -47,7 +46,7 @@ impl<O: Order> Held<O> {
         Held { order, group, is_held, cold: 0, group_blocks, price, round }
     }
 
-    /// Dirty blocks in `order`, which is empty.
+    /// Creates the dirty side over `order`, which is empty.
     #[must_use]
     pub fn dirty(order: O, group_blocks: u64, slots: &Slots) -> Held<O> {
         let price = Price::Rmw { per_zone: ByZone::new(), zones: 0 };
@@ -65,7 +64,7 @@ impl<O: Order> Held<O> {
         }
     }
 
-    /// Takes `slot` out of the group.
+    /// Removes `slot` from the group.
     fn let_go(&mut self, slot: Slot, was_cold: bool, shared: &mut Shared, slots: &Slots) {
         self.is_held[slot.index()] = false;
         self.group.unlink(&mut shared.links, slot.0);
@@ -77,7 +76,7 @@ impl<O: Order> Held<O> {
         }
     }
 
-    /// `slot`, which is in the group, is the order's again.
+    /// Returns `slot`, which is in the group, to the order.
     fn give_back(&mut self, slot: Slot, was_cold: bool, shared: &mut Shared, slots: &Slots) {
         self.let_go(slot, was_cold, shared, slots);
         self.order.restore(slot, slots);
@@ -128,7 +127,7 @@ impl<O: Order> Side for Held<O> {
         self.cold += u64::from(self.is_held[slot.index()]);
     }
 
-    /// Fills the group up. A slot is held once for each time that it leaves or is used.
+    /// Fills the group up. Amortised: a slot is held once for each time that it leaves or is used.
     fn offer(
         &mut self,
         _: bool,
@@ -153,7 +152,7 @@ impl<O: Order> Side for Held<O> {
 
     fn evict(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) -> bool {
         if self.group.is_empty() {
-            return false; // all of it was used since it was offered
+            return false; // all of its blocks were used since the offer
         }
         let (mut next, before) = (self.group.tail(), out.len());
         while let Some(slot) = next.map(Slot)
@@ -168,7 +167,7 @@ impl<O: Order> Side for Held<O> {
         if out.len() > before {
             return !self.group.is_empty();
         }
-        // All of the group is in use: the next ones leave in its place.
+        // All of the group has I/O in flight: the next ones leave instead.
         while out.len() - before < want
             && let Some(slot) = self.order.pop(out.slots())
         {
@@ -177,7 +176,7 @@ impl<O: Order> Side for Held<O> {
         false
     }
 
-    /// The group, then the others from the coldest on. All of them are dirty: those passed over are being
+    /// Names the group, then the others from the coldest on. All are dirty; those skipped are being
     /// written.
     fn destage(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) {
         let group = self.group.from_tail(&shared.links).map(Slot);
@@ -187,18 +186,18 @@ impl<O: Order> Side for Held<O> {
             }
             out.push_dirty([slot]);
         }
-        // Not every order tells all of them.
+        // Not every order lists all of its slots.
         self.round.name(want, out);
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
-        self.order.expect(slot);
+    fn prefetch(&self, slot: Slot) {
+        self.order.prefetch(slot);
     }
 
     #[inline]
-    fn coming(&self, shared: &Shared, out: &mut [Slot]) -> usize {
-        coming(self.group.from_tail(&shared.links), out)
+    fn next_victims(&self, shared: &Shared, out: &mut [Slot]) -> usize {
+        next_victims(self.group.from_tail(&shared.links), out)
     }
 
     fn memory(&self) -> Memory {

@@ -1,14 +1,15 @@
-//! Clean blocks in LRU order, as SAC keeps them (§4.1). In that order the cold blocks are those at
-//! the tail, so that the price of any group from the tail on is known without looking at it.
+//! Clean blocks in LRU order, as SAC keeps them (§4.1). In that order the cold blocks are at the
+//! tail, so the price of any group from the tail on is known without looking at it.
 //!
-//! A block that turns clean in idle time comes in without being used: a cold one behind those that are
-//! cold already, as if it had turned cold just now, a hot one as if it had been used just now. When that
-//! one turns cold it moves to the cold ones, so that they are at the tail all the same.
+//! A block that turns clean in idle time is inserted without being used. A cold one goes in front
+//! of those that are cold already, as if it had just turned cold. A hot one goes to the head, as if
+//! it had just been used. When such a hot block turns cold it is moved to the cold ones, so that
+//! these are at the tail all the same.
 //!
 //! SAC+ drops cold blocks whatever dirty ones would cost, and prices one hot block when there are
 //! none ([`Recent::cold_first`]).
 
-use crate::cdc::{Offer, Shared, Side, coming};
+use crate::cdc::{Offer, Shared, Side, next_victims};
 use crate::drive_view::Costs;
 use crate::parts::List;
 use crate::policy::{Access, Memory, Victims};
@@ -20,20 +21,20 @@ use crate::units::{Nanos, Slot};
 pub struct Recent {
     list: List,
     cold: u64,
-    /// The cold block that leaves last.
+    /// The cold block nearest to the head.
     edge: Option<Slot>,
-    /// Hot blocks may not be in the order in which they were used.
+    /// Whether hot blocks may not be in the order of their use.
     hot_out_of_order: bool,
     group_blocks: u64,
     cold_first: bool,
-    /// The group under way is of cold blocks only.
+    /// Whether the current group has cold blocks only.
     cold_only: bool,
-    /// Blocks of the group that have left.
+    /// Number of blocks of the group that have left.
     left: u64,
 }
 
 impl Recent {
-    /// An empty side that offers `group_blocks` at a time.
+    /// Creates an empty side that offers `group_blocks` at a time.
     #[must_use]
     pub fn new(group_blocks: u64) -> Recent {
         Recent {
@@ -48,8 +49,8 @@ impl Recent {
         }
     }
 
-    /// An empty side that offers cold blocks, as many as there are and no more than `group_blocks`,
-    /// at no cost; if there are none, as many hot ones at the cost of one each.
+    /// Creates an empty side that offers cold blocks, at most `group_blocks`, at no cost. If there
+    /// are none, it offers one hot block at the cost of reading it.
     #[must_use]
     pub fn cold_first(group_blocks: u64) -> Recent {
         Recent { cold_first: true, ..Recent::new(group_blocks) }
@@ -57,16 +58,16 @@ impl Recent {
 }
 
 impl Recent {
-    /// The cold `slot` is cold no longer, or goes.
+    /// Updates the count and the edge when the cold `slot` is used or removed.
     #[inline]
-    fn leaves_cold(&mut self, slot: Slot, shared: &Shared) {
+    fn remove_cold(&mut self, slot: Slot, shared: &Shared) {
         self.cold -= 1;
         if self.edge == Some(slot) {
             self.edge = shared.links.towards_tail(slot.0).map(Slot);
         }
     }
 
-    /// Puts `slot`, which is on no list, on the head side of all that are cold.
+    /// Inserts `slot`, which is on no list, on the head side of all cold blocks.
     fn push_cold(&mut self, slot: Slot, shared: &mut Shared) {
         match self.edge.replace(slot) {
             Some(edge) => self.list.push_before(&mut shared.links, slot.0, edge.0),
@@ -89,7 +90,7 @@ impl Side for Recent {
     #[inline]
     fn touch(&mut self, slot: Slot, was_cold: bool, _: &Access, shared: &mut Shared, _: &Slots) {
         if was_cold {
-            self.leaves_cold(slot, shared);
+            self.remove_cold(slot, shared);
         }
         self.list.to_head(&mut shared.links, slot.0);
     }
@@ -97,7 +98,7 @@ impl Side for Recent {
     #[inline]
     fn remove(&mut self, slot: Slot, was_cold: bool, shared: &mut Shared, _: &Slots) {
         if was_cold {
-            self.leaves_cold(slot, shared);
+            self.remove_cold(slot, shared);
         }
         self.list.unlink(&mut shared.links, slot.0);
     }
@@ -109,7 +110,7 @@ impl Side for Recent {
             self.list.unlink(&mut shared.links, slot.0);
             return self.push_cold(slot, shared);
         }
-        // It is the next one of the list.
+        // It is the neighbour of the edge.
         self.edge = Some(slot);
     }
 
@@ -131,14 +132,14 @@ impl Side for Recent {
 
     fn evict(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) -> bool {
         if self.cold_only && self.cold == 0 {
-            return false; // they were used meanwhile
+            return false; // all cold blocks were used meanwhile
         }
         let (mut next, mut named) = (self.list.tail(), 0);
         while let Some(slot) = next.map(Slot)
             && named < want
         {
             next = shared.links.towards_head(slot.0);
-            // Should I/O be under way on all cold blocks, one that is hot has to do.
+            // If all cold blocks have I/O in flight, one hot block is evicted instead.
             if self.cold_only && named > 0 && !shared.recency.cold(slot) {
                 break;
             }
@@ -155,8 +156,8 @@ impl Side for Recent {
     }
 
     #[inline]
-    fn coming(&self, shared: &Shared, out: &mut [Slot]) -> usize {
-        coming(self.list.from_tail(&shared.links), out)
+    fn next_victims(&self, shared: &Shared, out: &mut [Slot]) -> usize {
+        next_victims(self.list.from_tail(&shared.links), out)
     }
 
     fn memory(&self) -> Memory {

@@ -1,18 +1,18 @@
-//! A set of numbers, one bit each: coming, leaving and the next one from anywhere on take a few steps,
-//! whatever is in the set. Above the bits lies one for each word of them that is not empty, and so on
-//! up, so that empty stretches are passed over at once.
+//! A set of numbers as a hierarchical bitmap. Inserting, removing and finding the next member take
+//! a few steps, whatever is in the set. Each level has one bit for each word of the level below
+//! that is not empty, so empty stretches are skipped at once.
 
 /// A set of members `0..capacity`.
 #[derive(Clone, Debug)]
 pub struct Bits {
     /// A bit for each member.
     members: Vec<u64>,
-    /// Of each further level a bit for each word of the one before.
+    /// For each further level, a bit for each nonzero word of the level below.
     above: Vec<Vec<u64>>,
 }
 
 impl Bits {
-    /// The empty set.
+    /// Creates an empty set.
     #[must_use]
     pub fn new(capacity: usize) -> Bits {
         let words = capacity.div_ceil(64).max(1);
@@ -24,7 +24,7 @@ impl Bits {
         Bits { members: vec![0; words], above }
     }
 
-    /// Whether `member` is in the set.
+    /// Returns whether `member` is in the set.
     #[must_use]
     #[inline]
     pub fn contains(&self, member: u32) -> bool {
@@ -41,7 +41,7 @@ impl Bits {
         }
     }
 
-    /// Takes `member` out, if it is in the set.
+    /// Removes `member`, if it is in the set.
     #[inline]
     pub fn remove(&mut self, member: u32) {
         let word = &mut self.members[member as usize / 64];
@@ -51,7 +51,7 @@ impl Bits {
         }
     }
 
-    /// A word of the members has somebody.
+    /// Updates the upper levels after a word of the members became nonzero.
     #[cold]
     fn fill(&mut self, word: usize) {
         let mut at = word;
@@ -65,7 +65,7 @@ impl Bits {
         }
     }
 
-    /// A word of the members has nobody.
+    /// Updates the upper levels after a word of the members became zero.
     #[cold]
     fn empty(&mut self, word: usize) {
         let mut at = word;
@@ -86,11 +86,11 @@ impl Bits {
         })
     }
 
-    /// The least member that is not below `from`.
+    /// Returns the least member that is not below `from`.
     #[must_use]
     pub fn next(&self, from: u32) -> Option<u32> {
         let mut at = from as usize;
-        // Up, until a word has somebody at this place or behind it; then down to the first of them.
+        // Up, until a word has a bit at this place or behind it; then down to the first of them.
         for (height, level) in self.levels().enumerate() {
             let rest = level.get(at / 64)? & (u64::MAX << (at % 64));
             if rest != 0 {
@@ -104,7 +104,7 @@ impl Bits {
         None
     }
 
-    /// Bytes of memory taken.
+    /// Returns the bytes of memory used.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.levels().map(|level| level.capacity() * size_of::<u64>()).sum()

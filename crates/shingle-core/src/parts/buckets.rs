@@ -1,14 +1,14 @@
-//! Members by score: a bucket queue. Changing a score by any amount and finding those of the highest
-//! scores take constant time, whatever their number. As on the lists of [`List`] a member is a
-//! `u32`: a zone of a policy, a band or block within a drive.
+//! Members by score: a bucket queue. Changing a score by any amount and finding the members of the
+//! highest scores take constant time, whatever their number. As on a [`List`], a member is a `u32`:
+//! a zone of a policy, a band or block within a drive.
 
 use crate::parts::{Links, List};
 
-/// Members sorted into one bucket a score. Within a bucket the one that came first is first.
+/// Members in one bucket per score. Within a bucket, first in, first out.
 #[derive(Clone, Debug)]
 pub struct Buckets {
     links: Links,
-    score: Vec<u32>, // by member; what lies beyond is in no bucket
+    score: Vec<u32>, // by member; members beyond its end are in no bucket
     buckets: Vec<List>,
     filled: Vec<u64>, // one bit a bucket: skips empty ones 64 at a time
 }
@@ -17,8 +17,8 @@ pub struct Buckets {
 const ABSENT: u32 = u32::MAX;
 
 impl Buckets {
-    /// Scores `0..=score_max`. Takes room for members `0..capacity` at once, and for others when they
-    /// come.
+    /// Creates buckets for scores `0..=score_max`. Allocates for members `0..capacity` at once, and
+    /// for others when they are added.
     #[must_use]
     pub fn new(capacity: usize, score_max: u32) -> Buckets {
         let buckets = score_max as usize + 1;
@@ -30,14 +30,14 @@ impl Buckets {
         }
     }
 
-    /// The score of `member`; `None` if it is in no bucket.
+    /// Returns the score of `member`; `None` if it is in no bucket.
     #[must_use]
     #[inline]
     pub fn score(&self, member: u32) -> Option<u32> {
         self.score.get(member as usize).copied().filter(|&score| score != ABSENT)
     }
 
-    /// Puts `member` behind the others of bucket `score`, from wherever it was.
+    /// Moves `member` to the end of bucket `score`, from wherever it was.
     pub fn set(&mut self, member: u32, score: u32) {
         let before = self.score(member);
         if before == Some(score) {
@@ -48,13 +48,13 @@ impl Buckets {
         } else if member as usize >= self.score.len() {
             self.score.resize(member as usize + 1, ABSENT);
         }
-        // The head of a list is its coldest end here: first in, first out.
+        // The head of a list is its old end here: first in, first out.
         self.buckets[score as usize].push_tail(&mut self.links, member);
         self.filled[score as usize / 64] |= 1 << (score % 64);
         self.score[member as usize] = score;
     }
 
-    /// Takes `member` out of its bucket, if it is in one.
+    /// Removes `member` from its bucket, if it is in one.
     pub fn remove(&mut self, member: u32) {
         if let Some(score) = self.score(member) {
             self.take_out(member, score);
@@ -70,13 +70,13 @@ impl Buckets {
         }
     }
 
-    /// The member of the highest score; of several, the one that reached it first.
+    /// Returns the member of the highest score; of several, the one that reached it first.
     #[must_use]
     pub fn highest(&self) -> Option<u32> {
         self.descending().next()
     }
 
-    /// Members from the highest score down; within a score first come, first served.
+    /// Returns the members from the highest score down; within a score, first in, first out.
     pub fn descending(&self) -> impl Iterator<Item = u32> + '_ {
         core::iter::successors(self.bucket_below(self.buckets.len()), |&bucket| {
             self.bucket_below(bucket)
@@ -88,7 +88,7 @@ impl Buckets {
         })
     }
 
-    /// The highest bucket below `bound` that holds a member.
+    /// Returns the highest bucket below `bound` that holds a member.
     fn bucket_below(&self, bound: usize) -> Option<usize> {
         let (mut word, bit) = (bound / 64, bound % 64);
         let mut bits = match self.filled.get(word) {
@@ -102,7 +102,7 @@ impl Buckets {
         Some(word * 64 + 63 - bits.leading_zeros() as usize)
     }
 
-    /// Bytes of memory taken.
+    /// Returns the bytes of memory used.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.links.bytes()
@@ -115,7 +115,7 @@ impl Buckets {
     pub fn check(&self) {
         for (score, bucket) in self.buckets.iter().enumerate() {
             assert_eq!(self.filled[score / 64] >> (score % 64) & 1 == 1, !bucket.is_empty());
-            // Nearly all of thousands.
+            // Nearly all of the thousands of buckets are empty.
             if bucket.is_empty() {
                 assert_eq!(bucket.head(), None, "an empty list has a head");
                 continue;

@@ -1,9 +1,9 @@
-//! What is known of each zone, for the zones that the cache has met.
+//! Per-zone state, for the zones that the cache has met.
 //!
-//! A disk may have thousands of millions of zones, of which a run touches few. So zones get an index
-//! when a block of theirs first enters the cache, dense from 0 ([`ZoneIndex`]), and what a policy keeps
-//! of zones lies in [`ByZone`], which grows as indices appear. Memory grows with the zones touched, and
-//! once all of them have been, nothing allocates.
+//! A disk may have thousands of millions of zones, of which a run touches few. So a zone gets an
+//! index when a block of it first enters the cache, dense from 0 ([`ZoneIndex`]). A policy keeps
+//! its per-zone state in [`ByZone`], which grows as indices appear. Memory grows with the zones
+//! touched, and once all of them have been met, nothing allocates.
 
 use core::hash::{BuildHasherDefault, Hasher};
 use core::ops::{Index, IndexMut};
@@ -11,24 +11,24 @@ use std::collections::HashMap;
 
 use crate::units::Zone;
 
-/// A zone by the order in which the cache first met the zones of the disk: dense from 0, as slots are.
-/// [`Slots::zone_of`](crate::slots::Slots::zone_of) tells which zone of the disk it is.
+/// Index of a zone, in the order in which the cache first met the zones of the disk: dense from 0,
+/// as slots are. [`Slots::zone_of`](crate::slots::Slots::zone_of) returns the zone of the disk.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ZoneIndex(pub u32);
 
 impl ZoneIndex {
-    /// That of a slot which holds no block.
+    /// The index of a slot that holds no block.
     pub(crate) const NONE: ZoneIndex = ZoneIndex(u32::MAX);
 
-    /// The index into a vector.
+    /// Returns the index into a vector.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// One `T` for each zone the cache has met. What was never written to is `T::default()`, and takes no
-/// memory behind the last zone that was.
+/// One `T` for each zone the cache has met. A zone that was never written to has `T::default()`,
+/// and needs no memory if it lies behind the last zone that was written to.
 #[derive(Clone, Debug, Default)]
 pub struct ByZone<T> {
     values: Vec<T>,
@@ -36,18 +36,18 @@ pub struct ByZone<T> {
 }
 
 impl<T: Clone + Default> ByZone<T> {
-    /// Every zone at `T::default()`.
+    /// Creates it with every zone at `T::default()`.
     #[must_use]
     pub fn new() -> ByZone<T> {
         ByZone::default()
     }
 
-    /// The values of the zones up to the last that was written to.
+    /// Returns the values of the zones up to the last that was written to.
     pub fn iter(&self) -> impl Iterator<Item = (ZoneIndex, &T)> {
         (0u32..).map(ZoneIndex).zip(&self.values)
     }
 
-    /// Bytes of memory taken.
+    /// Returns the bytes of memory used.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.values.capacity() * size_of::<T>()
@@ -103,12 +103,12 @@ impl<T: Clone + Default> IndexMut<ZoneIndex> for ByZone<T> {
 pub(crate) struct Met {
     indices: HashMap<Zone, ZoneIndex, BuildHasherDefault<Multiply>>,
     zones: Vec<Zone>,
-    /// The zone asked for last: blocks of a request are mostly in one.
+    /// The zone looked up last: blocks of a request are mostly in one zone.
     last: (Zone, ZoneIndex),
 }
 
 impl Met {
-    /// The index of `zone`, a new one if it is met for the first time.
+    /// Returns the index of `zone`, a new one if it is met for the first time.
     #[inline]
     pub(crate) fn meet(&mut self, zone: Zone) -> ZoneIndex {
         if self.last.0 != zone || self.zones.is_empty() {
@@ -127,12 +127,12 @@ impl Met {
         self.last = (zone, index);
     }
 
-    /// The index of `zone`, if it has been met.
+    /// Returns the index of `zone`, if it has been met.
     pub(crate) fn find(&self, zone: Zone) -> Option<ZoneIndex> {
         self.indices.get(&zone).copied()
     }
 
-    /// The zone of an index.
+    /// Returns the zone with this index.
     #[inline]
     pub(crate) fn zone(&self, index: ZoneIndex) -> Zone {
         match self.zones.get(index.index()) {
@@ -144,15 +144,15 @@ impl Met {
         }
     }
 
-    /// Bytes of memory taken, about.
+    /// Returns the approximate bytes of memory used.
     pub(crate) fn bytes(&self) -> usize {
         self.zones.capacity() * size_of::<Zone>()
             + self.indices.capacity() * (size_of::<(Zone, ZoneIndex)>() + 1)
     }
 }
 
-/// Hashes the number of a zone by one multiplication. The order of such a table means nothing: it is
-/// only looked up in.
+/// Hashes a zone number by one multiplication. The iteration order of such a table means nothing:
+/// it is only looked up in.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Multiply(u64);
 
@@ -166,7 +166,7 @@ impl Hasher for Multiply {
         self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 
-    /// The low half of a product is that of its low bits alone: the high half comes first.
+    /// Moves the high half of the product to the low bits: the low half depends on low bits only.
     #[inline]
     fn finish(&self) -> u64 {
         self.0.rotate_left(32)

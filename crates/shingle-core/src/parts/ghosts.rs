@@ -1,23 +1,23 @@
-//! Ghosts: blocks that have left the cache and are still remembered. An order that looks for the
-//! return of a block keeps them here, and keeps their order in its lists: each ghost is a member of
-//! a pool of links, numbered behind the slots, so that a list may hold slots and ghosts alike.
+//! Ghosts: blocks that have left the cache and are still remembered. An order that detects the
+//! return of a block keeps its ghosts here, and orders them on its lists: each ghost is a member of
+//! a pool of links, numbered behind the slots, so a list may hold slots and ghosts alike.
 
 use prefetch_index::prefetch_index;
 
 use crate::units::Block;
 
 const NONE: u32 = u32::MAX;
-/// Heads of chains for each ghost, in quarters: memory counts for more here than the last probe.
+/// Chain heads per ghost, in quarters: memory counts for more here than shorter chains.
 const HEADS_IN_QUARTERS: usize = 3;
 
 /// One remembered block, in 12 bytes.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// The block's low 32 bits, and the 16 above them.
+    /// Low 32 bits of the block, and the 16 bits above them.
     low: u32,
     high: u16,
     tag: u16,
-    /// The next entry of the same hash, or the next free one.
+    /// The next entry of the same hash chain, or the next free one.
     chain: u32,
 }
 
@@ -27,7 +27,7 @@ impl Entry {
     }
 }
 
-/// A set of blocks of fixed capacity, each with a member number and a tag of its owner's.
+/// A set of blocks of fixed capacity. Each has a member number and a tag that its owner chose.
 #[derive(Clone, Debug)]
 pub struct Ghosts {
     first: u32,
@@ -38,7 +38,7 @@ pub struct Ghosts {
 }
 
 impl Ghosts {
-    /// Room for `capacity` ghosts, with member numbers from `first` on.
+    /// Creates room for `capacity` ghosts, with member numbers from `first` on.
     ///
     /// # Panics
     /// If the numbers do not fit 32 bits.
@@ -56,32 +56,32 @@ impl Ghosts {
         }
     }
 
-    /// The capacity for as many of `wanted` as can be numbered behind `first` slots.
+    /// Returns `wanted`, limited to what can be numbered behind `first` slots.
     #[must_use]
     pub fn capacity_for(first: u32, wanted: u64) -> u32 {
         wanted.min(u64::from(NONE - 1 - first)) as u32
     }
 
-    /// Ghosts remembered.
+    /// Returns the number of ghosts.
     #[must_use]
     pub fn len(&self) -> u32 {
         self.len
     }
 
-    /// Whether there is no ghost.
+    /// Returns whether there is no ghost.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether there is room for no other ghost.
+    /// Returns whether there is no room for another ghost.
     #[must_use]
     #[inline]
     pub fn is_full(&self) -> bool {
         self.free == NONE
     }
 
-    /// Whether `member` is numbered as a ghost, not as a slot.
+    /// Returns whether `member` is the number of a ghost, not of a slot.
     #[must_use]
     #[inline]
     pub fn numbers(&self, member: u32) -> bool {
@@ -94,7 +94,7 @@ impl Ghosts {
         (hash as usize * self.heads.len()) >> 32
     }
 
-    /// The member that stands for `block`.
+    /// Returns the member number of the ghost of `block`.
     #[must_use]
     #[inline]
     pub fn find(&self, block: Block) -> Option<u32> {
@@ -109,10 +109,10 @@ impl Ghosts {
         None
     }
 
-    /// Has the memory bring what looking for these blocks reads: of those that come `soon` where it begins, of those that
-    /// come `next` what it reads first, once that is there.
+    /// Prefetches lookups: of the blocks that come `soon` the chain head, of those that come `next`
+    /// the first entry of the chain.
     #[inline]
-    pub fn expect(&self, next: &[Block], soon: &[Block]) {
+    pub fn prefetch(&self, next: &[Block], soon: &[Block]) {
         for &block in soon {
             prefetch_index(&self.heads, self.bucket(block));
         }
@@ -121,23 +121,23 @@ impl Ghosts {
         }
     }
 
-    /// The block of the ghost `member`.
+    /// Returns the block of the ghost `member`.
     #[must_use]
     pub fn block(&self, member: u32) -> Block {
         self.entries[(member - self.first) as usize].block()
     }
 
-    /// What the owner noted when it added the ghost `member`.
+    /// Returns the tag that the owner gave when it added the ghost `member`.
     #[must_use]
     #[inline]
     pub fn tag(&self, member: u32) -> u16 {
         self.entries[(member - self.first) as usize].tag
     }
 
-    /// Remembers `block`, which is no ghost yet, and returns its member.
+    /// Adds a ghost of `block`, which has none yet, and returns its member number.
     ///
     /// # Panics
-    /// If there is no room: the owner decides who is forgotten for it.
+    /// If there is no room: the owner decides which ghost to remove for it.
     pub fn add(&mut self, block: Block, tag: u16) -> u32 {
         let at = self.free;
         assert!(at != NONE, "no room for another ghost");
@@ -152,7 +152,7 @@ impl Ghosts {
         self.first + at
     }
 
-    /// Forgets `member`, which is a ghost.
+    /// Removes `member`, which is a ghost.
     pub fn remove(&mut self, member: u32) {
         let at = member - self.first;
         let Entry { chain, .. } = self.entries[at as usize];
@@ -171,7 +171,7 @@ impl Ghosts {
         self.len -= 1;
     }
 
-    /// Bytes of memory taken.
+    /// Returns the bytes of memory used.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.entries.capacity() * size_of::<Entry>() + self.heads.capacity() * size_of::<u32>()

@@ -1,7 +1,8 @@
-//! Counts that forget.
+//! Counts with exponential decay.
 
-/// `count`, halved each `half_life` of what has gone by since it was counted, of whatever unit; between halvings in a line, as
-/// powers of other numbers are not the same on all machines. 0 after 24 halvings.
+/// Returns `count`, halved for each `half_life` in `since` (same unit), and 0 after 24 half-lives.
+/// Between halvings it is interpolated linearly: powers of other numbers than 2 are not the same on
+/// all machines.
 #[must_use]
 #[inline]
 #[allow(clippy::cast_precision_loss)]

@@ -1,9 +1,8 @@
-//! Heaps in a pool: the least of each at hand, and any member can leave.
+//! Heaps in a pool: the least member of each heap is at hand, and any member can be removed.
 //!
-//! Pairing heaps (Fredman, Sedgewick, Sleator and Tarjan, 1986): a member comes in constant time and
-//! leaves in amortised logarithmic time. As the lists of [`List`] they share a pool of links,
-//! in which each member belongs to at most one heap, and nothing allocates but [`Pool::new`]: members
-//! are slots.
+//! Pairing heaps (Fredman, Sedgewick, Sleator and Tarjan, 1986): insertion takes constant time,
+//! removal amortised logarithmic time. Like the lists of [`List`] they share a pool of links, in
+//! which each member belongs to at most one heap. Only [`Pool::new`] allocates. Members are slots.
 
 use prefetch_index::prefetch_index;
 
@@ -14,11 +13,11 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Node {
     key: u32,
-    /// Its first child.
+    /// First child.
     child: u32,
-    /// Its next sibling.
+    /// Next sibling.
     next: u32,
-    /// Its previous sibling, or, of a first child, its parent.
+    /// Previous sibling, or the parent for a first child.
     prev: u32,
 }
 
@@ -28,7 +27,7 @@ pub struct Pool {
     nodes: Vec<Node>,
 }
 
-/// A heap within a [`Pool`]. Members of equal keys are in no order.
+/// A heap within a [`Pool`]. Members of equal keys have no defined order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heap {
     root: u32,
@@ -41,26 +40,26 @@ impl Default for Heap {
 }
 
 impl Pool {
-    /// Members of no heap.
+    /// Creates a pool of members that are in no heap.
     #[must_use]
     pub fn new(capacity: usize) -> Pool {
         Pool { nodes: vec![Node { key: 0, child: NONE, next: NONE, prev: NONE }; capacity] }
     }
 
-    /// Has the memory bring what is known of `member`.
+    /// Prefetches the node of `member`.
     #[inline]
-    pub fn expect(&self, member: u32) {
+    pub fn prefetch(&self, member: u32) {
         prefetch_index(&self.nodes, member as usize);
     }
 
-    /// The key of a member, or what it was when that left its heap.
+    /// Returns the key of a member, or its last key if it is in no heap.
     #[must_use]
     #[inline]
     pub fn key(&self, member: u32) -> u32 {
         self.node(member).key
     }
 
-    /// Bytes of memory taken.
+    /// Returns the bytes of memory used.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.nodes.capacity() * size_of::<Node>()
@@ -76,7 +75,7 @@ impl Pool {
         &mut self.nodes[member as usize]
     }
 
-    /// One heap of the heaps with these roots.
+    /// Merges the heaps with these roots and returns the new root.
     fn meld(&mut self, a: u32, b: u32) -> u32 {
         if a == NONE || b == NONE {
             return if a == NONE { b } else { a };
@@ -92,7 +91,7 @@ impl Pool {
         least
     }
 
-    /// Takes a member that is no root from among its siblings, with all below it.
+    /// Detaches a member that is not a root, with its subtree.
     fn cut(&mut self, member: u32) {
         let Node { next, prev, .. } = *self.node(member);
         if self.node(prev).child == member {
@@ -107,8 +106,8 @@ impl Pool {
         (node.next, node.prev) = (NONE, NONE);
     }
 
-    /// One heap of what lies below a member: neighbours first, from left to right, then those pairs,
-    /// from right to left.
+    /// Merges the children of a member and returns the new root: first neighbours in pairs, from
+    /// left to right, then the pairs, from right to left.
     fn below(&mut self, member: u32) -> u32 {
         let mut next = core::mem::replace(&mut self.node_mut(member).child, NONE);
         let mut pairs = NONE; // the last pair first, chained by `next`
@@ -135,7 +134,7 @@ impl Pool {
 }
 
 impl Heap {
-    /// The member of the least key.
+    /// Returns the member of the least key.
     #[must_use]
     #[inline]
     pub fn least(&self) -> Option<u32> {
@@ -148,7 +147,7 @@ impl Heap {
         self.root = pool.meld(self.root, member);
     }
 
-    /// Takes a member of this heap out.
+    /// Removes a member of this heap.
     pub fn remove(&mut self, pool: &mut Pool, member: u32) {
         if member == self.root {
             self.root = pool.below(member);
@@ -159,7 +158,7 @@ impl Heap {
         }
     }
 
-    /// Gives a member of this heap another key.
+    /// Changes the key of a member of this heap.
     pub fn rekey(&mut self, pool: &mut Pool, member: u32, key: u32) {
         if key <= pool.key(member) && member != self.root {
             pool.cut(member);
@@ -171,7 +170,7 @@ impl Heap {
         }
     }
 
-    /// The members, parents before their children.
+    /// Returns the members, parents before their children.
     pub fn members<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = u32> + 'a {
         core::iter::successors(self.least(), |&member| pool.after(member))
     }
@@ -193,14 +192,14 @@ impl Heap {
 }
 
 impl Pool {
-    /// The member that follows in a walk over a heap, parents before their children.
+    /// Returns the member that follows in a walk over a heap, parents before their children.
     fn after(&self, member: u32) -> Option<u32> {
         let node = self.node(member);
         if node.child != NONE {
             return Some(node.child);
         }
         let mut at = member;
-        // Ends: each turn goes to a sibling on the left or up to the parent.
+        // Terminates: each turn goes to a sibling on the left or up to the parent.
         loop {
             let Node { next, prev, .. } = *self.node(at);
             if next != NONE {

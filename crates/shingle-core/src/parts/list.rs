@@ -1,19 +1,19 @@
-//! Doubly linked lists over slots or zones: the links live in one pool, apart from the lists, so
-//! that a member is a `u32` and moving it never allocates. A pool takes room for members it was not
-//! made for when they first come.
+//! Doubly linked lists over slots or zones. The links live in one pool, apart from the lists, so
+//! that a member is a `u32` and moving it never allocates. A pool grows when a member beyond its
+//! capacity is added.
 
 use prefetch_index::prefetch_index;
 
 const NONE: u32 = u32::MAX;
 
-/// The links of one pool of members, numbered from 0. A member is on at most one list of a pool at a
-/// time: to push it again ends the program. A second pool gives it a second list.
+/// The links of one pool of members, numbered from 0. A member is on at most one list of a pool at
+/// a time: pushing it again ends the program. A second pool allows a second list.
 #[derive(Clone, Debug)]
 pub struct Links {
     links: Vec<(u32, u32)>, // (towards the head, towards the tail)
 }
 
-/// One list: hottest at the head, coldest at the tail, by convention.
+/// One list. By convention the hottest member is at the head, the coldest at the tail.
 #[derive(Clone, Copy, Debug)]
 pub struct List {
     head: u32,
@@ -28,39 +28,39 @@ impl Default for List {
 }
 
 impl Links {
-    /// Takes room for members `0..capacity` at once, and for others when they come.
+    /// Allocates for members `0..capacity`, and for others when they are added.
     #[must_use]
     pub fn new(capacity: usize) -> Links {
         Links { links: vec![(NONE, NONE); capacity] }
     }
 
-    /// Has the memory bring the links of `member`.
+    /// Prefetches the links of `member`.
     #[inline]
-    pub fn expect(&self, member: u32) {
+    pub fn prefetch(&self, member: u32) {
         prefetch_index(&self.links, member as usize);
     }
 
-    /// Likewise those of its neighbours, which taking it off its list will write.
+    /// Prefetches the links of its neighbours, which unlinking it writes.
     #[inline]
-    pub fn expect_neighbours(&self, member: u32) {
+    pub fn prefetch_neighbours(&self, member: u32) {
         let (towards_head, towards_tail) = self.links[member as usize];
         prefetch_index(&self.links, towards_head as usize);
         prefetch_index(&self.links, towards_tail as usize);
     }
 
-    /// Bytes of memory taken.
+    /// Returns the bytes of memory used.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.links.capacity() * size_of::<(u32, u32)>()
     }
 
-    /// The neighbour of `member` towards the head.
+    /// Returns the neighbour of `member` towards the head.
     #[must_use]
     pub fn towards_head(&self, member: u32) -> Option<u32> {
         some(self.links[member as usize].0)
     }
 
-    /// The neighbour of `member` towards the tail.
+    /// Returns the neighbour of `member` towards the tail.
     #[must_use]
     pub fn towards_tail(&self, member: u32) -> Option<u32> {
         some(self.links[member as usize].1)
@@ -68,11 +68,11 @@ impl Links {
 }
 
 impl Links {
-    /// Puts `member` between two neighbours.
+    /// Sets the links of `member`, which is on no list.
     #[inline]
     fn put(&mut self, member: u32, link: (u32, u32)) {
         match self.links.get_mut(member as usize) {
-            // (One that is alone on its list has no neighbours.)
+            // A member that is alone on its list has no links, but would become its own neighbour.
             Some(place) if *place != (NONE, NONE) || link.0 == member || link.1 == member => {
                 on_a_list(member)
             }
@@ -94,7 +94,7 @@ fn some(member: u32) -> Option<u32> {
     (member != NONE).then_some(member)
 }
 
-/// Ends the program: who calls has lost track of where its members are, and links no longer tell.
+/// Ends the program: the caller has lost track of its members, and the links are no longer valid.
 #[cold]
 #[inline(never)]
 fn not_on_this_list(member: u32) -> ! {
@@ -104,7 +104,7 @@ fn not_on_this_list(member: u32) -> ! {
     )
 }
 
-/// Ends the program likewise: with a member on a list twice, a walk along the list would have no end.
+/// Ends the program: with a member on a list twice, a walk along the list would have no end.
 #[cold]
 #[inline(never)]
 fn on_a_list(member: u32) -> ! {
@@ -115,25 +115,25 @@ fn on_a_list(member: u32) -> ! {
 }
 
 impl List {
-    /// Members on the list.
+    /// Returns the number of members.
     #[must_use]
     pub fn len(&self) -> u32 {
         self.len
     }
 
-    /// Whether the list has no member.
+    /// Returns whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The member at the head.
+    /// Returns the member at the head.
     #[must_use]
     pub fn head(&self) -> Option<u32> {
         some(self.head)
     }
 
-    /// The member at the tail.
+    /// Returns the member at the tail.
     #[must_use]
     pub fn tail(&self) -> Option<u32> {
         some(self.tail)
@@ -162,7 +162,7 @@ impl List {
     }
 
     /// Adds `member`, which is on no list of the pool, on the tail side of `place`, which is on
-    /// this one.
+    /// this list.
     pub fn push_behind(&mut self, links: &mut Links, member: u32, place: u32) {
         let behind = core::mem::replace(&mut links.links[place as usize].1, member);
         links.put(member, (place, behind));
@@ -174,7 +174,7 @@ impl List {
     }
 
     /// Adds `member`, which is on no list of the pool, on the head side of `place`, which is on
-    /// this one.
+    /// this list.
     pub fn push_before(&mut self, links: &mut Links, member: u32, place: u32) {
         match links.towards_head(place) {
             Some(before) => self.push_behind(links, member, before),
@@ -182,10 +182,11 @@ impl List {
         }
     }
 
-    /// Takes `member`, which is on this list, off it.
+    /// Removes `member`, which is on this list.
     ///
     /// # Panics
-    /// If it is seen that the member is not on this list: it is on none of the pool, or at an end of another.
+    /// If the member is detected not to be on this list: it is on none of the pool, or at an end of
+    /// another.
     pub fn unlink(&mut self, links: &mut Links, member: u32) {
         let (towards_head, towards_tail) = links.links[member as usize];
         match some(towards_head) {
@@ -211,14 +212,14 @@ impl List {
         self.push_head(links, member);
     }
 
-    /// Takes the member at the tail off the list.
+    /// Removes and returns the member at the tail.
     pub fn pop_tail(&mut self, links: &mut Links) -> Option<u32> {
         let tail = self.tail()?;
         self.unlink(links, tail);
         Some(tail)
     }
 
-    /// Members from the tail to the head.
+    /// Returns the members from the tail to the head.
     pub fn from_tail<'a>(&self, links: &'a Links) -> impl Iterator<Item = u32> + 'a {
         core::iter::successors(self.tail(), |&member| links.towards_head(member))
     }

@@ -1,6 +1,6 @@
-//! What policies are built from: lists, scores, sets of slots and zones. Each part takes its memory for
-//! slots at once and works in constant or logarithmic time; members are plain `u32`s (slots, ghosts,
-//! zones by [`ZoneIndex`]). None of them holds data.
+//! Building blocks of policies: lists, scores, sets of slots and zones. Each part allocates for
+//! slots at once and works in constant or logarithmic time. Members are plain `u32`s (slots,
+//! ghosts, zones by [`ZoneIndex`]). No part holds data.
 //!
 //! | to keep | part |
 //! |---|---|
@@ -10,12 +10,12 @@
 //! | the best of a fixed number of scores | [`Tournament`] |
 //! | many small heaps in one pool | [`Heap`] over [`Pool`] |
 //! | a value for each zone that the cache meets | [`ByZone`] |
-//! | blocks that are not cached any more | [`Ghosts`] |
+//! | blocks that are no longer cached | [`Ghosts`] |
 //! | how often a block was used, roughly | [`Sketch`] |
-//! | who was used less recently, by rank | [`Recency`] |
+//! | which blocks are cold: not used within a window | [`Recency`] |
 //! | one bit for each member | [`Bits`] |
-//! | a count that forgets, by half-lives | [`halved`] |
-//! | bits that look drawn, of a number | [`split_mix`] |
+//! | a count that decays, by half-lives | [`halved`] |
+//! | pseudo-random bits from a number | [`split_mix`] |
 
 mod bits;
 mod buckets;

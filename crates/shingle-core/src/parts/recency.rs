@@ -1,8 +1,8 @@
 //! Which blocks are cold: not used within the last `window` accesses (SAC §4.3, `P(x)`).
 //!
-//! Every access draws the next stamp. A ring remembers who drew each of the last `window` stamps, so
-//! that each access tells in constant time which slot it pushed over the edge; nothing is ever
-//! scanned for cold blocks.
+//! Every access draws the next stamp. A ring remembers which slot drew each of the last `window`
+//! stamps. So each access finds in constant time the slot that turns cold by it, and nothing is
+//! ever scanned for cold blocks.
 
 use prefetch_index::prefetch_index;
 
@@ -11,8 +11,8 @@ use crate::units::Slot;
 /// Stamps of slots, and the edge between hot and cold.
 #[derive(Clone, Debug)]
 pub struct Recency {
-    stamps: Vec<u64>, // by slot; FORGOTTEN if not in use
-    ring: Vec<Slot>,  // who drew stamp t, at t modulo the window
+    stamps: Vec<u64>, // by slot; FORGOTTEN if not tracked
+    ring: Vec<Slot>,  // the slot that drew stamp t, at t modulo the window
     window: u64,
     at: usize,
     now: u64,
@@ -20,11 +20,12 @@ pub struct Recency {
 
 const FORGOTTEN: u64 = u64::MAX;
 
-/// A window of so many caches takes its memory at once.
+/// Windows up to this many cache sizes allocate their ring at once.
 const CACHES_AT_ONCE: u64 = 4;
 
 impl Recency {
-    /// For slots `0..capacity`; cold means not used within `window` accesses (at least one).
+    /// Creates it for slots `0..capacity`; cold means not used within `window` accesses (at least
+    /// one).
     #[must_use]
     pub fn new(capacity: u32, window: u64) -> Recency {
         let window = window.max(1);
@@ -38,7 +39,7 @@ impl Recency {
         }
     }
 
-    /// `slot` is used. Returns the slot that has become cold by that, if one has.
+    /// Notes a use of `slot`. Returns the slot that turns cold by it, if one does.
     #[inline]
     pub fn touch(&mut self, slot: Slot) -> Option<Slot> {
         let full = self.ring.len() as u64 == self.window;
@@ -56,27 +57,27 @@ impl Recency {
         (Some(self.stamps[turned.index()]) == edge).then_some(turned)
     }
 
-    /// `slot` is no longer of interest.
+    /// Stops tracking `slot`.
     #[inline]
     pub fn forget(&mut self, slot: Slot) {
         self.stamps[slot.index()] = FORGOTTEN;
     }
 
-    /// When `slot` was used last: larger is more recent.
+    /// Returns the stamp of the last use of `slot`: larger is more recent.
     #[must_use]
     #[inline]
     pub fn stamp(&self, slot: Slot) -> u64 {
         self.stamps[slot.index()]
     }
 
-    /// Whether `slot` was used later than all others.
+    /// Returns whether `slot` was used later than all others.
     #[must_use]
     #[inline]
     pub fn used_last(&self, slot: Slot) -> bool {
         self.stamps[slot.index()] == self.now.wrapping_sub(1)
     }
 
-    /// Whether `slot` was not used within the window.
+    /// Returns whether `slot` was not used within the window.
     #[must_use]
     #[inline]
     pub fn cold(&self, slot: Slot) -> bool {
@@ -84,27 +85,28 @@ impl Recency {
         stamp != FORGOTTEN && stamp.saturating_add(self.window) < self.now
     }
 
-    /// Has the memory bring the stamp of `slot`.
+    /// Prefetches the stamp of `slot`.
     #[inline]
-    pub fn expect(&self, slot: Slot) {
+    pub fn prefetch(&self, slot: Slot) {
         prefetch_index(&self.stamps, slot.index());
     }
 
-    /// Has the memory bring the stamps of those who may turn cold with `count` uses after the next `passed`.
+    /// Prefetches the stamps of the slots that may turn cold with `count` uses after the next
+    /// `passed`.
     #[inline]
-    pub fn expect_turning_cold(&self, passed: usize, count: usize) {
+    pub fn prefetch_turning_cold(&self, passed: usize, count: usize) {
         let drawn = self.ring.get(self.at + passed..).unwrap_or_default();
         drawn.iter().take(count).for_each(|slot| prefetch_index(&self.stamps, slot.index()));
     }
 
-    /// Who turns cold with the next `count` uses, if it is not used by them.
+    /// Returns the slots that turn cold with the next `count` uses, unless these use them.
     pub fn turning_cold(&self, count: usize) -> impl Iterator<Item = Slot> + '_ {
         let edge = self.now.saturating_sub(self.window);
         let drawn = (edge..).zip(self.ring.get(self.at..).unwrap_or_default()).take(count);
         drawn.filter_map(|(stamp, &slot)| (self.stamps[slot.index()] == stamp).then_some(slot))
     }
 
-    /// Bytes of memory taken.
+    /// Returns the bytes of memory used.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.stamps.capacity() * 8 + self.ring.capacity() * 4

@@ -1,21 +1,22 @@
-//! What the disk's buffer holds, as far as a host can tell from what it has sent there.
+//! An estimate of what the disk's buffer holds, from what the host has sent.
 //!
-//! A drive-managed disk cleans the band of the oldest data first, with all that the buffer holds of it. So the zones
-//! that own what is in the buffer are a queue: one enters with its first write, and leaves when it is cleaned. A
-//! host does not see that; it counts, and takes it that the zone in front goes when there is no more room. Zones are not
-//! bands and overwritten data is not told apart, so this is an estimate.
+//! A drive-managed disk first cleans the band with the oldest data, with all that the buffer holds
+//! of that band. So the zones with data in the buffer form a queue: a zone enters with its first
+//! write and leaves when it is cleaned. The host does not see the cleaning. It assumes that the
+//! oldest zone is cleaned when there is no more room. Zones are not bands, and overwritten data is
+//! not detected, so this is an estimate.
 
 use crate::parts::{ByZone, Links, List, ZoneIndex};
 
-/// What was sent of a zone since it was cleaned last.
+/// What was sent of a zone since its last cleaning.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sent {
     /// Runs of neighbouring blocks: entries of the disk's map.
     runs: u32,
     blocks: u32,
-    /// When the first of it was sent.
+    /// Access at which the first of it was sent.
     since: u32,
-    /// Where in the log that went: blocks sent until then.
+    /// Place of the first block in the log: blocks sent before it, modulo 2^32.
     from: u32,
 }
 
@@ -25,7 +26,7 @@ pub struct SentZones {
     sent: ByZone<Sent>,
     links: Links,
     queue: List,
-    /// Zones below have memory.
+    /// Zones below this index have been allocated for.
     met: u32,
     runs: u64,
     blocks: u64,
@@ -33,12 +34,12 @@ pub struct SentZones {
     end: u32,
     runs_max: u64,
     blocks_max: u64,
-    /// How long a zone stayed, on average of the last ones; 0 before one was cleaned.
+    /// How long a zone stayed, in accesses, as a moving average; 0 before the first cleaning.
     stay: f32,
 }
 
 impl SentZones {
-    /// Of a buffer of so many map entries and blocks.
+    /// Creates the estimate for an empty buffer of `runs_max` map entries and `blocks_max` blocks.
     #[must_use]
     pub fn new(runs_max: u64, blocks_max: u64) -> SentZones {
         SentZones {
@@ -55,7 +56,8 @@ impl SentZones {
         }
     }
 
-    /// The zone that is cleaned next, once so much more comes: `None` while there is room for it.
+    /// Returns the zone that the disk cleans before it takes `runs` and `blocks` more; `None` if
+    /// there is room for them.
     #[must_use]
     pub fn cleaned_for(&self, runs: u32, blocks: u32) -> Option<ZoneIndex> {
         let fits = self.runs + u64::from(runs) <= self.runs_max
@@ -63,26 +65,27 @@ impl SentZones {
         self.queue.tail().filter(|_| !fits).map(ZoneIndex)
     }
 
-    /// Blocks of log from the oldest data that is still there to the newest. Room between them is not used again.
+    /// Returns the blocks of log from the oldest data to the newest. Room between them is not
+    /// reused.
     fn log_used(&self) -> u64 {
         self.queue
             .tail()
             .map_or(0, |oldest| u64::from(self.end.wrapping_sub(self.sent[ZoneIndex(oldest)].from)))
     }
 
-    /// The zone that is cleaned next.
+    /// Returns the zone that is cleaned next.
     #[must_use]
     pub fn oldest(&self) -> Option<ZoneIndex> {
         self.queue.tail().map(ZoneIndex)
     }
 
-    /// Entries of the map and blocks of log that may be sent before something is cleaned.
+    /// Returns the map entries and blocks of log that may be sent before something is cleaned.
     #[must_use]
     pub fn free(&self) -> (u64, u64) {
         (self.runs_max.saturating_sub(self.runs), self.blocks_max.saturating_sub(self.log_used()))
     }
 
-    /// Takes memory for `zone`, so that [`SentZones::send`] need not.
+    /// Allocates for `zone`, so that [`SentZones::send`] need not.
     pub fn meet(&mut self, zone: ZoneIndex) {
         if zone.0 >= self.met {
             self.met = zone.0 + 1;
@@ -92,7 +95,8 @@ impl SentZones {
         }
     }
 
-    /// So much of `zone` was sent at `now`. What no longer fits is cleaned before.
+    /// Notes that `runs` and `blocks` of `zone` were sent at `now`. If they do not fit, zones are
+    /// cleaned first.
     pub fn send(&mut self, zone: ZoneIndex, runs: u32, blocks: u32, now: u32) {
         self.meet(zone);
         while let Some(oldest) = self.cleaned_for(runs, blocks) {
@@ -113,7 +117,7 @@ impl SentZones {
         self.end = self.end.wrapping_add(blocks);
     }
 
-    /// The disk has all of `zone` in its place.
+    /// Notes that `zone` was cleaned: all its data is in place.
     pub fn clean(&mut self, zone: ZoneIndex) {
         let sent = core::mem::take(&mut self.sent[zone]);
         if sent.blocks > 0 {
@@ -123,8 +127,8 @@ impl SentZones {
         }
     }
 
-    /// For how long a zone stays in the buffer, about; before one was cleaned, as long as the buffer takes to fill at the
-    /// rate so far.
+    /// Returns for about how many accesses a zone stays in the buffer. Before the first cleaning:
+    /// the time to fill the buffer at the rate so far.
     #[must_use]
     pub fn stay(&self, now: u32) -> f32 {
         let part = (self.runs as f32 / self.runs_max as f32)
@@ -132,13 +136,13 @@ impl SentZones {
         if self.stay > 0.0 { self.stay } else { now as f32 / part }
     }
 
-    /// Whether the buffer holds something of `zone`.
+    /// Returns whether the buffer holds data of `zone`.
     #[must_use]
     pub fn holds(&self, zone: ZoneIndex) -> bool {
         self.sent[zone].blocks > 0
     }
 
-    /// Bytes of memory taken.
+    /// Returns the bytes of memory used.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.sent.bytes() + self.links.bytes()

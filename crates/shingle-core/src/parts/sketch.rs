@@ -1,11 +1,11 @@
-//! How often a block was used lately, roughly and in little memory: the TinyLFU of Einziger,
-//! Friedman and Manes (ACM Transactions on Storage 13(4), 2017). A doorkeeper remembers who came
-//! once; from the second time on, four small counters count, of which the smallest is believed, as
-//! others may share the rest. When a sample is full, all counts are halved and the doorkeeper is
-//! emptied: that is how uses long ago are forgotten.
+//! Approximate use counts of blocks in little memory: the TinyLFU of Einziger, Friedman and Manes
+//! (ACM Transactions on Storage 13(4), 2017). A doorkeeper (a Bloom filter) remembers blocks that
+//! were used once. From the second use on, four small counters count, of which the smallest is
+//! taken, as others may share the rest. When a sample is full, all counts are halved and the
+//! doorkeeper is emptied, so old uses are forgotten.
 //!
 //! One departure: the four counters of a block, one in each row, lie in the same 64 bytes, so that
-//! counting reads the memory once. Rows are then independent within a line only.
+//! counting reads memory once. Rows are therefore independent only within a line.
 
 use super::split_mix::mixed;
 use crate::units::Block;
@@ -15,9 +15,9 @@ use crate::units::Block;
 #[repr(align(64))]
 struct Line([u64; 8]);
 
-/// Cached blocks for each line: 16 counters a block.
+/// Cached blocks per line: 16 counters a block.
 const BLOCKS_A_LINE: u32 = 8;
-/// Cached blocks for each word of the doorkeeper: 32 bits a block.
+/// Cached blocks per word of the doorkeeper: 32 bits a block.
 const BLOCKS_A_WORD: u32 = 2;
 /// The largest count of a counter.
 const COUNT_MAX: u64 = 15;
@@ -31,13 +31,13 @@ pub struct Sketch {
     sample: u64,
 }
 
-/// Two hashes of `block`, one to choose a place in memory and one to choose bits there.
+/// Returns two hashes of `block`: one chooses a place in memory, one chooses bits there.
 fn hashes(block: Block) -> (u64, u64) {
     let hash = mixed(block.0);
     (hash >> 32, hash & 0xFFFF_FFFF)
 }
 
-/// The word of a line and the shift in it of the counter of each row.
+/// Returns for each row the word in a line and the shift in that word of its counter.
 #[inline]
 fn counters(bits: u64) -> [(usize, u32); 4] {
     core::array::from_fn(|row| {
@@ -47,7 +47,8 @@ fn counters(bits: u64) -> [(usize, u32); 4] {
 }
 
 impl Sketch {
-    /// For a cache of `capacity` blocks; every `sample` uses, at least one, the counts are halved.
+    /// Creates a sketch for a cache of `capacity` blocks; every `sample` uses, at least one, the
+    /// counts are halved.
     #[must_use]
     pub fn new(capacity: u32, sample: u64) -> Sketch {
         Sketch {
@@ -58,7 +59,7 @@ impl Sketch {
         }
     }
 
-    /// The line of a block, the word of the doorkeeper, the block's two bits there, and the bits
+    /// Returns the line of a block, its word of the doorkeeper, its two bits there, and the bits
     /// that choose its counters.
     #[inline]
     fn places(&self, block: Block) -> (usize, usize, u64, u64) {
@@ -69,7 +70,7 @@ impl Sketch {
         (line as usize, word as usize, marks, bits)
     }
 
-    /// `block` is used.
+    /// Counts a use of `block`.
     #[inline]
     pub fn record(&mut self, block: Block) {
         let (line, word, marks, bits) = self.places(block);
@@ -87,7 +88,7 @@ impl Sketch {
         }
     }
 
-    /// The uses of `block` as far as remembered: never fewer than since the last halving, up to 16.
+    /// Returns the estimated uses of `block`: never fewer than since the last halving, up to 16.
     #[must_use]
     #[inline]
     pub fn estimate(&self, block: Block) -> u64 {
@@ -98,7 +99,7 @@ impl Sketch {
         least + u64::from(self.door[word] & marks == marks)
     }
 
-    /// Halves every count. Once a sample of several cache sizes, so that each use pays for less
+    /// Halves every count. Done once per sample of several cache sizes, so each use pays for less
     /// than a word.
     fn age(&mut self) {
         for word in self.lines.iter_mut().flat_map(|line| &mut line.0) {
@@ -108,7 +109,7 @@ impl Sketch {
         self.recorded /= 2;
     }
 
-    /// Bytes of memory taken.
+    /// Returns the bytes of memory used.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.lines.capacity() * size_of::<Line>() + self.door.capacity() * size_of::<u64>()

@@ -1,10 +1,12 @@
-//! `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014): integers only, the same on every machine. The numbers of a seed
-//! are [`mixed`] of the seed, and of each [`STEP`] from there.
+//! The random generator `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014): integers only, the same
+//! on every machine. The numbers of a seed are [`mixed`] of the seed, then of the state advanced by
+//! [`STEP`] each time.
 
-/// From one state to the next.
+/// Distance from one state to the next.
 pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What comes of a state: one of its own of each, with all bits of it in every bit.
+/// Maps a state to its output. The mapping is one to one, and every input bit affects every output
+/// bit.
 #[must_use]
 #[inline]
 pub fn mixed(state: u64) -> u64 {
@@ -14,7 +16,7 @@ pub fn mixed(state: u64) -> u64 {
     word ^ word >> 31
 }
 
-/// The next 64 bits of the stream whose state this is; every seed is a good one.
+/// Returns the next 64 bits of the stream with this state. Every seed is a good one.
 #[inline]
 pub fn next(state: &mut u64) -> u64 {
     let bits = mixed(*state);

@@ -1,9 +1,9 @@
-//! The best of many without sorting them: a tournament, played again only along the path of a
-//! member that changes. It takes room for members as they come.
+//! The best of many members without sorting: a tournament tree, in which only the path of a changed
+//! member is played again. It grows as members are added.
 
 const NONE: u32 = u32::MAX;
 
-/// A tournament over members numbered from 0, of whom any may take part.
+/// A tournament over members numbered from 0, any of which may take part.
 #[derive(Clone, Debug)]
 pub struct Tournament {
     /// Winner below each node: the root at 1, the children of `n` at `2n` and `2n + 1`, the members
@@ -18,19 +18,20 @@ impl Default for Tournament {
 }
 
 impl Tournament {
-    /// Nobody takes part.
+    /// Creates a tournament without members.
     #[must_use]
     pub fn new() -> Tournament {
         Tournament { winners: vec![NONE; 2] }
     }
 
-    /// The winner of all.
+    /// Returns the winner.
     #[must_use]
     pub fn winner(&self) -> Option<u32> {
         Some(self.winners[1]).filter(|&member| member != NONE)
     }
 
-    /// `member` has changed, and takes part or does not. `beats` says who of two wins.
+    /// Updates `member`, which has changed and takes part or not. `beats(a, b)` says whether `a`
+    /// wins against `b`.
     pub fn update(&mut self, member: u32, takes_part: bool, beats: impl Fn(u32, u32) -> bool) {
         if member as usize >= self.winners.len() / 2 {
             if !takes_part {
@@ -51,8 +52,8 @@ impl Tournament {
         }
     }
 
-    /// Makes room for members `0..capacity`: what has been played is a part of the larger tournament
-    /// in which nobody else takes part.
+    /// Grows to members `0..capacity`: the matches played are a part of the larger tournament, in
+    /// which no other member takes part.
     #[cold]
     fn grow(&mut self, capacity: usize) {
         while self.winners.len() / 2 < capacity {
@@ -69,7 +70,7 @@ impl Tournament {
         }
     }
 
-    /// Bytes of memory taken.
+    /// Returns the bytes of memory used.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.winners.capacity() * size_of::<u32>()

@@ -1,14 +1,16 @@
-//! An order by last use in which a use touches nobody else: it notes the member at the head of a ring, and its
-//! place with the member. A list would write to two neighbours, and each is a wait for memory.
+//! An LRU order in which a use writes to no other member: it appends the member at the head of a
+//! ring, and stores the place with the member. A linked list would write to two neighbours, and
+//! each is a wait for memory.
 //!
 //! ```text
 //!  least recent                                      most recent
-//!   │ a  .  b  .  c │               │ d  .  e  .  .  f │            `.`  was used again later, or left
+//! │ a  .  b  .  c │               │ d  .  e  .  .  f │            `.`  stale: used again later, or
+//! removed
 //!  tail     swept         gap                          head
 //! ```
 //!
-//! What uses leave behind is swept: once the ring is nearly full, each use moves some members towards the
-//! tail, over it, so that no use takes long.
+//! Stale places are swept: once the ring is nearly full, each use moves some members towards the
+//! tail, over the stale places, so that no use takes long.
 
 use prefetch_index::prefetch_index;
 
@@ -16,57 +18,57 @@ use crate::units::Slot;
 
 const NONE: u32 = u32::MAX;
 
-/// Places of the ring for each eight members.
+/// Places in the ring for each eight members.
 const PLACES: usize = 23;
 
-/// A sweep begins when so many eighths of the ring are taken, and each use sweeps so many places. So it ends
-/// before the ring is full, and leaves half of it free.
+/// A sweep begins when this many eighths of the ring are taken, and each use sweeps `SWEPT_AT_ONCE`
+/// places. So it ends before the ring is full, and leaves half of it free.
 const EIGHTHS: u32 = 7;
 const SWEPT_AT_ONCE: u32 = 8;
 
-/// Places looked at for each member that may come next.
+/// Places examined for each likely next victim.
 const LOOKED_AT: u32 = 4;
 
-/// From how many places on a ring of so many is swept.
-fn nearly_all(places: usize) -> u32 {
+/// Returns the number of taken places at which a sweep begins, in a ring of `places`.
+fn sweep_threshold(places: usize) -> u32 {
     places as u32 / 8 * EIGHTHS
 }
 
 /// Members `0..capacity` by their last use.
 #[derive(Clone, Debug)]
 pub struct Uses {
-    /// Where in the ring each member is; `NONE` if it is not in the order.
+    /// Place of each member in the ring; `NONE` if it is not in the order.
     places: Vec<u32>,
-    /// Who was used. What is not the place of its member was left behind.
+    /// The members in the order of their use. A place that is not the place of its member is stale.
     ring: Vec<u32>,
     tail: u32,
     /// Places from the tail to the head.
     taken: u32,
-    /// How many of them are swept, and how many there nobody is behind those. Neither, if no sweep is under way.
+    /// Swept places at the tail, and the empty places behind them. Both 0 if no sweep is active.
     swept: u32,
     gap: u32,
-    /// A use sweeps if so many places are taken: all that are while a sweep is under way.
+    /// Number of taken places from which on a use sweeps; 0 while a sweep is active.
     sweep_from: u32,
 }
 
 impl Uses {
-    /// Nobody, of members `0..capacity`.
+    /// Creates an empty order of members `0..capacity`.
     #[must_use]
     pub fn new(capacity: u32) -> Uses {
         let places = (PLACES * capacity as usize / 8 + 16).min(NONE as usize);
         let (places, ring) = (vec![NONE; capacity as usize], vec![0; places]);
-        let sweep_from = nearly_all(ring.len());
+        let sweep_from = sweep_threshold(ring.len());
         Uses { places, ring, tail: 0, taken: 0, swept: 0, gap: 0, sweep_from }
     }
 
-    /// The place so far from the tail.
+    /// Returns the place at this distance from the tail.
     #[inline]
     fn place(&self, distance: u32) -> u32 {
         let to_end = self.ring.len() as u32 - self.tail;
         if distance < to_end { self.tail + distance } else { distance - to_end }
     }
 
-    /// Who is at `place`, unless that was left behind.
+    /// Returns the member at `place`, unless the place is stale.
     #[inline]
     fn at(&self, place: u32) -> Option<u32> {
         let member = self.ring[place as usize];
@@ -79,13 +81,13 @@ impl Uses {
         self.places[member as usize] = place;
     }
 
-    /// Has the memory bring what a use of `member` will write.
+    /// Prefetches what a use of `member` writes.
     #[inline]
-    pub fn expect(&self, member: u32) {
+    pub fn prefetch(&self, member: u32) {
         prefetch_index(&self.places, member as usize);
     }
 
-    /// `member` is used, and comes in if it is not there: it is the most recent one.
+    /// Makes `member` the most recent one, and inserts it if it is not in the order.
     #[inline]
     pub fn touch(&mut self, member: u32) {
         if self.taken >= self.sweep_from {
@@ -93,11 +95,12 @@ impl Uses {
         }
         self.put(member, self.place(self.taken));
         self.taken += 1;
-        // What was left behind at the tail goes by and by: of millions, who leaves after long would wait for all.
+        // Frees one stale place at the tail per use: freeing millions of them at once would delay
+        // one eviction.
         self.skip_one();
     }
 
-    /// `member`, which is not there, comes in as the least recent one.
+    /// Inserts `member`, which is not in the order, as the least recent one.
     pub fn push_tail(&mut self, member: u32) {
         if self.taken == self.ring.len() as u32 {
             self.sweep();
@@ -108,16 +111,16 @@ impl Uses {
         self.put(member, self.tail);
     }
 
-    /// `member` goes.
+    /// Removes `member`.
     ///
     /// # Panics
-    /// If it is not there.
+    /// If it is not in the order.
     pub fn remove(&mut self, member: u32) {
         let place = core::mem::replace(&mut self.places[member as usize], NONE);
         assert!(place != NONE, "Uses::remove of member {member}, which is not in the order");
     }
 
-    /// The least recent member of those that `may` go goes.
+    /// Removes and returns the least recent member for which `may` holds.
     #[inline]
     pub fn pop(&mut self, may: impl Fn(u32) -> bool) -> Option<u32> {
         let oldest = self.skip()?;
@@ -127,14 +130,14 @@ impl Uses {
         Some(gone)
     }
 
-    /// Gives up the places from the tail to the least recent member, which it returns.
+    /// Frees the stale places at the tail. Returns the least recent member.
     #[inline]
     fn skip(&mut self) -> Option<u32> {
         while self.skip_one() {}
         (self.taken > 0).then(|| self.ring[self.tail as usize])
     }
 
-    /// Gives up a place at the tail where nobody is, or all of the gap; false if there is none.
+    /// Frees a stale place at the tail, or the whole gap. Returns false if there is none.
     #[inline]
     fn skip_one(&mut self) -> bool {
         if self.taken == 0 {
@@ -155,7 +158,7 @@ impl Uses {
         true
     }
 
-    /// Sweeps some places, and all of them if none is left.
+    /// Sweeps some places; if the ring is full, all of them.
     #[cold]
     fn sweep(&mut self) {
         let all = self.taken as usize == self.ring.len();
@@ -176,18 +179,19 @@ impl Uses {
     }
 
     fn end_sweep(&mut self) {
-        (self.swept, self.gap, self.sweep_from) = (0, 0, nearly_all(self.ring.len()));
+        (self.swept, self.gap, self.sweep_from) = (0, 0, sweep_threshold(self.ring.len()));
     }
 
-    /// Members from the least recent to the most recent.
+    /// Returns the members from the least recent to the most recent.
     pub fn from_tail(&self) -> impl Iterator<Item = u32> + '_ {
         let distances = (0..self.swept).chain(self.swept + self.gap..self.taken);
         distances.filter_map(|distance| self.at(self.place(distance)))
     }
 
-    /// Writes to `out` who is likely to be next to [`Uses::pop`], and reads what that will read.
+    /// Writes the members that [`Uses::pop`] is likely to return next to `out`, and returns their
+    /// number. Reading them here brings them into the processor's cache.
     #[inline]
-    pub fn coming(&self, out: &mut [Slot]) -> usize {
+    pub fn next_victims(&self, out: &mut [Slot]) -> usize {
         let mut count = 0;
         for distance in 0..self.taken.min(LOOKED_AT * out.len() as u32) {
             let place = self.place(distance);
@@ -195,14 +199,14 @@ impl Uses {
             if count == out.len() {
                 break;
             }
-            // (Without a branch: which members were left behind, nobody can guess.)
+            // Without a branch, as stale places are not predictable.
             out[count] = Slot(member);
             count += usize::from(self.places[member as usize] == place);
         }
         count
     }
 
-    /// Bytes of memory taken.
+    /// Returns the bytes of memory used.
     #[must_use]
     pub fn bytes(&self) -> usize {
         (self.places.capacity() + self.ring.capacity()) * size_of::<u32>()

@@ -1,41 +1,43 @@
-//! What it is worth to keep a block cached, learned from what became of others like it.
+//! The worth of keeping a block cached, learned from the history of similar blocks.
 //!
-//! Blocks are of kinds; a block's age is the accesses since its last one. Of each kind is counted how many blocks
-//! reached an age, how many were used then, and what time of the disk that saved. A slot that holds a block from now
-//! on until some later age takes slot · accesses, and saves the time of those that are used by then. The best such
-//! quotient over all later ages is the block's worth, in nanoseconds of the disk for each slot and access: it is what
-//! Gittins' index says of a job of unknown length (Gittins, 1979), with ages as steps. So a kind that comes back after a
-//! pause, as a scan does, is worth more shortly before than long before.
+//! Blocks have kinds. The age of a block is the number of accesses since its last one. For each
+//! kind it is counted how many blocks reached an age, how many were used at that age, and how much
+//! disk time that saved. A slot that holds a block from now until some later age costs slot ·
+//! accesses, and saves the disk time of the uses by then. The best such quotient over all later
+//! ages is the block's worth, in nanoseconds of disk time per slot and access. This is the Gittins
+//! index of a job of unknown length (Gittins, 1979), with ages as steps. So a kind that returns
+//! after a pause, as a scan does, is worth more shortly before its return than long before.
 
-/// Ages are counted in half octaves.
+/// Number of age classes: half octaves.
 const AGES: usize = 64;
-/// Blocks of a kind that have to be known before their figures count.
+/// Number of blocks of a kind from which on its figures count.
 const KNOWN_MIN: f32 = 30.0;
-/// What is counted is worth so much less with each time that worth is worked out.
+/// Counts are multiplied by this each time the worth is recomputed.
 const FADE: f32 = 0.8;
-/// Of a kind that is not known: by the age it has, it may be used once more with such a chance (a third).
+/// Worth of a kind without figures: the chance that a block is used again before its age has
+/// doubled (a third).
 const UNKNOWN: f32 = 0.3;
 
 #[derive(Clone, Debug)]
 struct Kind {
-    /// Blocks whose age began.
+    /// Number of blocks whose age began.
     begun: f32,
     used: [f32; AGES],
     saved: [f32; AGES],
-    /// Nanoseconds a slot and access, by age.
+    /// Nanoseconds per slot and access, by age.
     worth: [f32; AGES],
 }
 
-/// What is known of all kinds.
+/// The figures of all kinds.
 #[derive(Clone, Debug)]
 pub struct Worth {
     kinds: Vec<Kind>,
-    /// Accesses until it is worked out next.
+    /// Accesses until the worth is recomputed.
     due: u32,
     every: u32,
 }
 
-/// The half octave that an age is in.
+/// Returns the half octave of an age.
 #[inline]
 fn place(age: u32) -> usize {
     let age = u64::from(age.max(1));
@@ -44,14 +46,15 @@ fn place(age: u32) -> usize {
     2 * octave as usize + half as usize
 }
 
-/// The first age of a half octave.
+/// Returns the first age of a half octave.
 #[allow(clippy::cast_precision_loss)]
 fn first(place: usize) -> f32 {
     ((2 + place as u64 % 2) << (place / 2)) as f32 / 2.0
 }
 
 impl Worth {
-    /// Nothing is known of `kinds` kinds. Worth is worked out each `every` accesses; until then, a use saves `read_ns`.
+    /// Creates it for `kinds` kinds without figures. The worth is recomputed every `every`
+    /// accesses; until then, a use counts as saving `read_ns`.
     #[must_use]
     pub fn new(kinds: usize, every: u32, read_ns: f32) -> Worth {
         let worth = core::array::from_fn(|age| UNKNOWN * read_ns / first(age));
@@ -59,21 +62,23 @@ impl Worth {
         Worth { kinds: vec![kind; kinds], due: every, every }
     }
 
-    /// Nanoseconds of the disk that a slot saves, each access that it goes on holding a block of this kind and age.
+    /// Returns the worth of a block of this kind and age: nanoseconds of disk time that its slot
+    /// saves with each access for which it still holds the block.
     #[must_use]
     #[inline]
     pub fn of(&self, kind: u8, age: u32) -> f32 {
         self.kinds[usize::from(kind)].worth[place(age)]
     }
 
-    /// A block was used: its age begins anew.
+    /// Notes that the age of a block of this kind begins.
     #[inline]
     pub fn begin(&mut self, kind: u8) {
         self.kinds[usize::from(kind)].begun += 1.0;
         self.due = self.due.saturating_sub(1);
     }
 
-    /// A block of this kind was used at this age, which saves so much, cached or not.
+    /// Notes that a block of this kind, cached or not, was used at this age, and what its being
+    /// cached saves.
     #[inline]
     pub fn used(&mut self, kind: u8, age: u32, saved_ns: f32) {
         let (kind, at) = (&mut self.kinds[usize::from(kind)], place(age));
@@ -81,7 +86,7 @@ impl Worth {
         kind.saved[at] += saved_ns;
     }
 
-    /// Works out what blocks are worth now, if that is due.
+    /// Recomputes the worth, if due.
     #[inline]
     pub fn settle(&mut self) {
         if self.due == 0 {
@@ -90,7 +95,7 @@ impl Worth {
         }
     }
 
-    /// Bytes of memory taken.
+    /// Returns the bytes of memory used.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.kinds.capacity() * size_of::<Kind>()
@@ -102,7 +107,7 @@ impl Kind {
         if self.begun < KNOWN_MIN {
             return;
         }
-        // Slot-accesses that all of the kind together spend in each half octave.
+        // Slot · accesses that all blocks of the kind spend in each half octave.
         let (mut left, mut spent) = (self.begun, [0.0; AGES]);
         for (age, spent) in spent.iter_mut().enumerate().take(AGES - 1) {
             let staying = (left - self.used[age] / 2.0).max(0.0);

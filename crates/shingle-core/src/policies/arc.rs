@@ -1,11 +1,12 @@
-//! ARC (Megiddo and Modha, FAST 2003, Fig. 4): T1 holds blocks seen once lately, T2 those seen at
-//! least twice, each LRU; B1 and B2 remember as many blocks again that left them. A return to B1
-//! says that T1 was too small, one to B2 that T2 was, and the target `p` for T1 moves accordingly.
+//! ARC (Megiddo and Modha, FAST 2003, Fig. 4). T1 holds blocks seen once lately, T2 those seen at
+//! least twice, each in LRU order. B1 and B2 remember as many blocks again that left them. A block
+//! that returns while in B1 shows that T1 was too small, one in B2 that T2 was; the target `p` for
+//! T1 is moved accordingly.
 //!
-//! `p` is a fixed-point number with 32 binary places, the steps |B2|/|B1| rounded down to that. The
-//! bounds |T1|+|B1| ≤ c and 2c in all are restored when the newcomer is in rather than before; the
-//! same blocks are forgotten. When many leave and none comes, |B1|+|B2| stays at most c+1. If the
-//! list whose turn it is has nobody who may leave, the other one gives.
+//! `p` is a fixed-point number with 32 binary places; the steps |B2|/|B1| are rounded down to that.
+//! The bounds |T1|+|B1| ≤ c and 2c in all are restored after the new block is in rather than
+//! before; the same blocks are forgotten. When many leave and none comes, |B1|+|B2| stays at most
+//! c+1. If the list to evict from has no evictable block, the other one is used.
 
 use crate::order::Order;
 use crate::params::Params;
@@ -30,7 +31,7 @@ pub struct Arc {
     pub(super) capacity: u32,
     /// Target for |T1|, in units of [`UNIT`].
     pub(super) p: u64,
-    /// The block that missed last is in B2.
+    /// Whether the block that missed last is in B2.
     pub(super) from_b2: bool,
 }
 
@@ -39,7 +40,7 @@ impl Arc {
         usize::from(self.twice[slot.index()])
     }
 
-    /// Forgets the ghost unused for longest, of `list` if it has any.
+    /// Removes the oldest ghost of `list`, or of the other list if it has none.
     fn forget(&mut self, list: usize) {
         for list in [list, 1 - list] {
             if let Some(ghost) = self.remembered[list].pop_tail(&mut self.links) {
@@ -53,7 +54,7 @@ impl Arc {
     }
 }
 
-/// `above / below` in fixed point, but at least 1.
+/// Returns `above / below` in fixed point, but at least 1.
 pub(super) fn step(above: u32, below: u32) -> u64 {
     if above <= below { UNIT } else { (u64::from(above) << 32) / u64::from(below) }
 }
@@ -77,7 +78,7 @@ impl Order for Arc {
         }
     }
 
-    /// Cases II and III: adapts.
+    /// Cases II and III: adapts the target.
     #[inline]
     fn miss(&mut self, access: &Access, _: &Slots) {
         let Some(ghost) = self.ghosts.find(access.block) else {
@@ -104,7 +105,7 @@ impl Order for Arc {
         self.twice[slot.index()] = ghost.is_some();
         self.cached[usize::from(ghost.is_some())].push_head(&mut self.links, slot.0);
         self.from_b2 = false;
-        // Case IV: what the lists hold beyond their bounds.
+        // Case IV: removes the ghosts beyond the bounds.
         while self.len(ONCE) > self.capacity {
             self.forget(ONCE);
         }
@@ -165,13 +166,13 @@ impl Order for Arc {
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
-        self.links.expect(slot.0);
+    fn prefetch(&self, slot: Slot) {
+        self.links.prefetch(slot.0);
     }
 
     #[inline]
-    fn expect_blocks(&self, next: &[Block], soon: &[Block], _: &Slots) {
-        self.ghosts.expect(next, soon);
+    fn prefetch_blocks(&self, next: &[Block], soon: &[Block], _: &Slots) {
+        self.ghosts.prefetch(next, soon);
     }
 
     fn memory(&self) -> Memory {

@@ -1,11 +1,11 @@
 //! MIN (Belady, IBM Systems Journal 5(2), 1966): the block used again furthest in the future
-//! leaves. Nobody can do better in hits, so this is no policy for a store but a bound for all
-//! others; only a simulator, which has read the trace, can tell when a block is used next
+//! leaves. No policy has more hits, so this is a bound for the others and no policy for a store:
+//! only a simulator, which has read the trace, knows the next use of a block
 //! ([`Access::next_use`]).
 //!
-//! The bound is for caches into which every block enters, as it does under the other orders: a
-//! newcomer is never turned away, even if it is used later than everything cached. It bounds hits
-//! and nothing else: not bands written, not time. Without foresight every block counts as never
+//! The bound is for caches into which every block enters, as it does under the other orders: a new
+//! block always enters, even if it is used later than everything cached. It bounds hits and nothing
+//! else: not bands written, not time. Without knowledge of the future every block counts as never
 //! used again, and the one in the slot with the highest number leaves.
 //!
 //! A heap orders the slots, so a step takes time logarithmic in the cache.
@@ -23,13 +23,14 @@ use crate::units::Slot;
 pub struct Belady {
     next_use: Vec<u64>, // by slot
     heap: Vec<u32>,
-    place: Vec<u32>, // by slot: where in the heap
-    /// Slots that may not leave yet, which a search has passed over: mostly those of the request under way. They are not
-    /// in the heap, or each search of a long request would pass over all before it once more.
+    place: Vec<u32>, // by slot: index in the heap
+    /// Slots that are not evictable yet and that a search has skipped, mostly those of the current
+    /// request. They are kept out of the heap, or each search of a long request would skip all of
+    /// them again.
     aside: Vec<u32>,
 }
 
-/// The place of a slot that is aside.
+/// The place of a slot that is set aside.
 const ASIDE: u32 = u32::MAX;
 
 impl Belady {
@@ -153,7 +154,7 @@ impl Order for Belady {
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
+    fn prefetch(&self, slot: Slot) {
         prefetch_index(&self.place, slot.index());
     }
 

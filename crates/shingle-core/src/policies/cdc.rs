@@ -1,16 +1,16 @@
-//! The comparator of SAC over orders that know nothing of shingling ("Generality of CDC", SAC §4.4):
-//! clean and dirty blocks are ordered apart, and whichever group costs less disk time for each block
-//! really released leaves.
+//! The comparator of SAC over orders that know nothing of shingling ("Generality of CDC", SAC
+//! §4.4): clean and dirty blocks are ordered separately, and the group that costs less disk time
+//! for each block really released leaves.
 //!
-//! `lru+cdc` orders both by LRU, as `cdc` does unless told otherwise. `cdc` takes any two orders: `--set cdc.dirty=NAME`,
-//! `--set cdc.clean=NAME`. The paper leaves open what the worst dirty blocks of an order are; here
-//! they are those it names first, as many as a clean group has, priced by the zones they are in
-//! (Equation 5). A block that is written while clean, or cleaned in idle time, leaves one order and
-//! enters the other.
+//! `lru+cdc` uses LRU on both sides. `cdc` takes any two orders, LRU by default: `--set
+//! cdc.dirty=NAME`, `--set cdc.clean=NAME`. The paper leaves open what the worst dirty blocks of an
+//! order are. Here they are the first that the order returns, as many as a clean group has, priced
+//! by the zones they are in (Equation 5). A clean block that is written, or a dirty one that is
+//! cleaned in idle time, moves to the other order.
 //!
 //! The dirty blocks still leave in an order that scatters them over the disk. The comparator knows
-//! what that costs and turns to clean blocks, but cannot make it cheaper: choose `most+cdc` or `sac`
-//! for that.
+//! what that costs and evicts clean blocks instead, but cannot make it cheaper: choose `most+cdc`
+//! or `sac` for that.
 
 use crate::cdc::held::Held;
 use crate::cdc::{CLEAN_PART, COST, Cdc, Pair, WINDOW, group_blocks};

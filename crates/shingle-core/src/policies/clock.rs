@@ -1,10 +1,10 @@
 //! CLOCK (Corbató, A Paging Experiment with the Multics System, MIT 1968): a hand goes round the
-//! blocks; one that was used since the hand last passed is spared once, the first that was not
-//! leaves. A newcomer takes its place, right behind the hand.
+//! blocks. A block that was used since the hand last passed is spared once; the first one that was
+//! not leaves. A new block takes its place, right behind the hand.
 //!
-//! The circle is kept as a list cut at the hand: what the hand spares moves from the tail to the
-//! head (FIFO with reinsertion, which is the same circle). A newcomer's bit is clear: coming in is
-//! no use. A block with I/O under way stays in front of the hand, with its bit.
+//! The circle is kept as a list cut at the hand: a spared block moves from the tail to the head
+//! (FIFO with reinsertion, which is the same circle). The bit of a new block is clear: insertion is
+//! not a use. A block with I/O in flight stays in front of the hand, with its bit.
 
 use prefetch_index::prefetch_index;
 
@@ -15,7 +15,7 @@ use crate::policy::{Access, Memory};
 use crate::slots::Slots;
 use crate::units::Slot;
 
-/// The circle, and who was used.
+/// The circle, and which blocks were used.
 #[derive(Clone, Debug)]
 pub struct Clock {
     links: Links,
@@ -23,8 +23,9 @@ pub struct Clock {
     used: Vec<bool>, // by slot
 }
 
-/// Takes the first block from the tail on that may leave and that `spares` does not spare; those
-/// it spares move to the head. Each time it spares a block it must come nearer to not sparing it.
+/// Removes and returns the first evictable block from the tail on that `spares` does not spare.
+/// Spared blocks move to the head. Each time `spares` spares a block, it must come nearer to not
+/// sparing it.
 #[inline]
 pub(super) fn second_chance(
     list: &mut List,
@@ -43,7 +44,7 @@ pub(super) fn second_chance(
             return Some(Slot(member));
         }
         list.to_head(links, member);
-        // The last one on the list comes next again.
+        // The head of the list was spared: it is examined again.
         next = next.or(Some(member));
     }
     None
@@ -88,7 +89,7 @@ impl Order for Clock {
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
+    fn prefetch(&self, slot: Slot) {
         prefetch_index(&self.used, slot.index());
     }
 

@@ -1,46 +1,63 @@
-//! One price for every slot: the disk time that it saves. A policy of this project; no paper has it.
+//! One price for every slot: the disk time that it saves. A policy of this project; it is in no
+//! paper.
 //!
-//! What a slot is good for is counted in one unit, nanoseconds of disk time for each slot and access, whether its block is
-//! clean or dirty. The slot that saves least is given up. So nothing has to say how much of the cache is for reads.
+//! The value of a slot is counted in one unit, nanoseconds of disk time per slot and access,
+//! whether its block is clean or dirty. The slot that saves least is evicted. So no parameter has
+//! to divide the cache between reads and writes.
 //!
-//! - A **clean** block saves the read that comes if it is used again, also that of its rest if it is written in part. What became of others like it says how
-//!   likely that is ([`Worth`]). Alike are blocks by how often they were used, by the size of the requests that used
-//!   them, and by whether the last was a write.
-//! - **Dirty** blocks leave by zones, as one cleaning takes all of a zone. With `n` dirty blocks that come at a rate of
-//!   `λ` an access, a zone that is written each time it has `n` costs `K/T + μ·λT/2` an access, `T = n/λ`: `K` for
-//!   writing it, and `μ` for each slot. The price `μ` at which that `T` is the cheapest is `2Kλ/n²`. That is what the
-//!   zone's slots save: the zone with the largest `n²/λ` is the first to go. The rate is that of all writes to the zone, so
-//!   that blocks which would be back at once are not written.
-//! - A disk's buffer in which each block takes a place holds a zone for a while after it was sent, and what is written to it
-//!   meanwhile can be sent along. If that is so for `S` accesses, a cleaning serves `T + S` of them: `μ = 2Kλ/(n² + 2nλS)`.
-//!   (Where the buffer's map fills first it was no better.)
-//! - A dirty block that is written with its zone stays if a read of it is worth more than what slots go for.
-//! - A read that misses enters if it is worth about that much.
-//! - A read does not wait for a zone: it takes the place of a clean block or, where none can leave, does not enter, and the next
-//!   write waits. What that loses is counted, and once it is as much as writing a zone takes, a read waits (`reads_first`).
-//! - Where the disk lets the host write a whole band in order ([`InOrder`](crate::drive_view::InOrder), and zones that are the
-//!   bands), a zone leaves so if it takes less: unless it will be sent again and again before the disk cleans it, for which
-//!   [`SentZones`] keeps count of the disk's buffer.
-//! - Such a disk takes bands so also if nobody knows where they are, and zones that follow each other are written one after the
-//!   other. So a zone that is all dirty and goes on where the one sent last ended costs one pass over it, and no cleaning.
-//! - Where zones have write pointers (host-aware disks), a zone whose dirty blocks all lie behind its pointer is appended to, and
-//!   another rewritten by the host, if that takes less than the disk's buffer and cleaning.
-//! - Of a zone with more blocks than a quarter of a buffer in which each takes a place, the coldest go, so many at a time.
-//! - A zone of which the disk's buffer holds something is cleaned anyway: to send more of it takes a random access.
-//! - When the buffer is about to be full, what is dirty of the zone that is cleaned next goes there before ("last call").
+//! - A **clean** block saves the read when it is used again, and the read of its rest when it is
+//!   written in part. How likely that is, is learned from similar blocks ([`Worth`]). Similar
+//!   blocks were used as often, by requests of a similar size, and last by the same operation.
+//! - **Dirty** blocks leave by zones, as one cleaning takes all of a zone. Take a zone with `n`
+//!   dirty blocks that arrive at a rate of `λ` per access. Writing it each time it has `n` costs
+//!   `K/T + μ·λT/2` per access, `T = n/λ`: `K` for writing it, and `μ` for each slot. The price `μ`
+//!   at which this `T` is the cheapest is `2Kλ/n²`. That is what the slots of the zone save: the
+//!   zone with the largest `n²/λ` leaves first. The rate is that of all writes to the zone, so that
+//!   blocks which would return at once are not written.
+//! - A disk's buffer in which each block takes a place holds a zone for a while after it was sent.
+//!   What is written to the zone meanwhile can be sent along. If that lasts for `S` accesses, a
+//!   cleaning serves `T + S` of them: `μ = 2Kλ/(n² + 2nλS)`. (Where the map of the buffer fills
+//!   first, this was no better.)
+//! - A dirty block that is written with its zone stays if a read of it is worth more than the
+//!   current price of a slot.
+//! - A read that misses enters if it is worth about that price.
+//! - A read does not wait for a zone. It takes the slot of a clean block; if none is evictable, it
+//!   does not enter, and the next write waits. The loss is counted, and when it reaches the time of
+//!   writing a zone, a read waits (`reads_first`).
+//! - Where the disk lets the host write a whole band in order
+//!   ([`InOrder`](crate::drive_view::InOrder), and zones that are the bands), a zone is written
+//!   this way if it takes less time, unless it will be sent several times before the disk cleans
+//!   it. [`SentZones`] estimates the disk's buffer for this.
+//! - Such a disk takes bands in order even if the host does not know where they are, if
+//!   neighbouring zones are written one after the other. So a zone that is all dirty and begins
+//!   where the last zone sent ended costs one pass over it, and no cleaning.
+//! - Where zones have write pointers (host-aware disks), a zone whose dirty blocks all lie behind
+//!   its pointer is appended to, and another is rewritten by the host, if that takes less time than
+//!   the disk's buffer and cleaning.
+//! - Of a zone with more blocks than a quarter of a buffer in which each block takes a place, only
+//!   the coldest are sent at a time.
+//! - A zone of which the disk's buffer holds data will be cleaned anyway: to send more of it costs
+//!   a random access.
+//! - When the buffer is almost full, the dirty blocks of the zone that is cleaned next are sent
+//!   first ("last call").
 //!
-//! No parameter depends on a trace. When not to use it: where the same few zones are written in a circle, as a database log
-//! is, and on writes alone in long runs, MOST takes as long or less. In idle time zones are written in the
-//! order in which they would leave.
+//! No parameter depends on a trace. When not to use it: where the same few zones are written in a
+//! circle, as a database log is, and on writes alone in long runs, MOST takes as long or less. In
+//! idle time zones are written in the order in which they would leave.
 //!
-//! Tried, and left out: counting a way to the buffer and one back for each run of blocks over host-aware disks, where they lie by
-//! themselves: 1 to 3 % less time where runs are short, a fifth more on `synth:msr-src2_2`. And sending only the long runs of a zone to the buffer, and writing its band whole when it has none. What is
-//! not cached of a band has to be read, in part from the log, which takes two to four times what writing it takes:
-//! `synth:msr-hm_0` took a quarter longer.
-//! On disks whose map limits their buffer: reading the short gaps between a zone's dirty blocks, and writing all in one run. The
-//! reads took longer than the entries of the map were worth. Counting that a read of what lies in the disk's log takes a way
-//! there and back: better on `synth:read-mostly`, worse on `synth:msr-prn_0`. Leaving out of a kind's figures the time after
-//! its blocks were forgotten, and counting the reads that dirty blocks serve: much the same.
+//! Tried, and left out:
+//!
+//! - Over host-aware disks, counting one seek to the buffer and one back for each run of blocks: 1
+//!   to 3 % less time where runs are short, a fifth more on `synth:msr-src2_2`.
+//! - Sending only the long runs of a zone to the buffer, and writing its band whole when it has
+//!   none. What is not cached of a band has to be read, in part from the log, which takes two to
+//!   four times as long as writing it: `synth:msr-hm_0` took a quarter longer.
+//! - On disks whose map limits their buffer: reading the short gaps between a zone's dirty blocks,
+//!   and writing all in one run. The reads took longer than the saved map entries were worth.
+//! - Counting two seeks for a read of data in the disk's log: better on `synth:read-mostly`, worse
+//!   on `synth:msr-prn_0`.
+//! - Leaving the time after its blocks were forgotten out of a kind's figures, and counting the
+//!   reads that dirty blocks serve: much the same.
 
 mod asked;
 mod left;
@@ -67,31 +84,31 @@ use zones::DirtyZones;
 /// The policy.
 #[derive(Clone, Debug)]
 pub struct DiskTime {
-    /// Accesses so far.
+    /// Number of accesses so far.
     now: u32,
-    /// Slots, and behind them ghosts: clean ones by kind, dirty ones by zone.
+    /// Links of slots, then of ghosts: clean slots by kind, dirty ones by zone.
     links: Links,
     stamps: Vec<u32>,
     kinds: Vec<u8>,
-    /// Clean slots of each kind, the one used last at the head.
+    /// Clean slots of each kind, the last used at the head.
     clean: [List; KINDS],
     zones: DirtyZones,
     /// Dirty slots that are being written and stay.
     under_way: Bits,
     left: Left,
     worth: Worth,
-    /// What slots go for.
+    /// Current price of a slot: a moving average of what evicted slots saved.
     price: f32,
     asked: Asked,
-    /// The block that asked to enter, and its kind.
+    /// The block that was admitted last, and its kind.
     coming: Option<(Block, u8)>,
     sent: SentZones,
-    /// The zone behind the one that was sent last.
+    /// The zone that begins where the last zone sent ended.
     next: Option<ZoneIndex>,
     costs: Planned,
     admits_all: bool,
     stay: bool,
-    /// Bands are written whole even where it seems to take longer.
+    /// Whether bands are written whole even where it seems to take longer.
     always_whole: bool,
     reads_first: ReadsFirst,
     /// Blocks of the zone that is being written, sorted.
@@ -104,7 +121,8 @@ impl DiskTime {
         self.now.wrapping_sub(stamp)
     }
 
-    /// A block was used that was of kind `before` and last used at `stamp`, or is not known. Returns its kind now.
+    /// Notes a use of a block. `before` is its kind and the stamp of its last use, if known.
+    /// Returns its kind now.
     fn used(&mut self, before: Option<(u8, u32)>, access: &Access) -> u8 {
         if let Some((kind, stamp)) = before {
             self.worth.used(kind, self.age(stamp), self.asked.saved_ns(access));
@@ -128,7 +146,7 @@ impl DiskTime {
         }
     }
 
-    /// What is written of `slot` and stays does not count as dirty any more, or counts again.
+    /// Ends the write of `slot`, which stays: it turned clean, or was written again.
     fn is_over(&mut self, slot: Slot, slots: &Slots) {
         if self.under_way.contains(slot.0) {
             self.under_way.remove(slot.0);
@@ -158,7 +176,7 @@ impl DiskTime {
         }
     }
 
-    /// Names `slot`: it leaves, and is remembered.
+    /// Names `slot` to leave, and keeps a ghost of it.
     fn leave(&mut self, slot: Slot, out: &mut Victims) {
         let block = out.slots().block(slot);
         self.forget(slot, out.slots());
@@ -167,7 +185,7 @@ impl DiskTime {
         out.push(slot);
     }
 
-    /// A slot goes for so much.
+    /// Updates the price with that of an evicted slot.
     fn pay(&mut self, price: f32) {
         self.price = match self.price {
             0.0 => price,
@@ -179,8 +197,9 @@ impl DiskTime {
         self.worth.of(self.kinds[slot.index()], self.age(self.stamps[slot.index()]))
     }
 
-    /// The clean block that saves least. Of each kind the one used longest ago and the one used last are
-    /// looked at: of blocks that come back after a pause, as those of a scan do, the latter is worth less.
+    /// Returns the clean block that saves least. Of each kind the least and the most recently used
+    /// one are examined: of blocks that return after a pause, such as those of a scan, the latter
+    /// is worth less.
     fn cheapest_clean(&self, slots: &Slots) -> Option<(f32, Slot)> {
         let mut cheapest: Option<(f32, Slot)> = None;
         for list in self.clean.iter().filter(|list| !list.is_empty()) {
@@ -195,9 +214,9 @@ impl DiskTime {
         cheapest
     }
 
-    /// Whether a read would have to wait for a zone, and goes past the cache instead.
+    /// Returns whether a read bypasses the cache because it would have to wait for a zone.
     fn goes_past(&mut self, worth: f32, access: &Access, slots: &Slots) -> bool {
-        // (Clean blocks of this very read make no room.)
+        // Clean blocks of this read make no room.
         let may = access.op == Op::Read && slots.full() && self.reads_first.may(self.now);
         let past = may && self.cheapest_clean(slots).is_none();
         if past {
@@ -220,8 +239,8 @@ impl DiskTime {
         }
     }
 
-    /// The zone that goes on where the one sent last ended, if all of it is dirty, and what each of its slots saves: it takes
-    /// no cleaning.
+    /// Returns the zone that begins where the last zone sent ended, if all of it is dirty, and what
+    /// each of its slots saves: it needs no cleaning.
     fn next_in_order(&self, slots: &Slots) -> Option<(f32, ZoneIndex)> {
         let (next, pass) = (self.next?, self.costs.next_pass_ns?);
         let saves = |_, dirty, rate| 2.0 * pass * rate / (dirty * dirty);
@@ -300,7 +319,8 @@ impl Policy for DiskTime {
             return Admission::Fill;
         }
         self.left.remember(access.block, kind, self.now, &mut self.links);
-        // (It is remembered once: if it enters after all, with another access that waits for room, it is looked for.)
+        // One ghost per block: if the block enters after all, with another access that waits for
+        // room, its ghost is looked up.
         self.coming = self.coming.filter(|&(block, _)| block != access.block);
         Admission::Bypass
     }
@@ -318,7 +338,7 @@ impl Policy for DiskTime {
         }
         (self.kinds[slot.index()], self.stamps[slot.index()]) = (kind, self.now);
         if access.op == Op::Write {
-            // What is being written of it is out of date.
+            // The data in flight is outdated.
             self.is_over(slot, slots);
             self.zones.written(slots.zone_index(slot), self.now);
         }
@@ -328,7 +348,7 @@ impl Policy for DiskTime {
         let known = self.coming.take().filter(|&(block, _)| block == access.block);
         let kind = match known {
             Some((_, kind)) => kind,
-            // It comes back, or was found at the start.
+            // It returns, or was restored at start.
             None => match self.left.take(access.block, &mut self.links) {
                 Some((kind, _)) => kind,
                 None => self.asked.kind(None, access),
@@ -390,15 +410,15 @@ impl Policy for DiskTime {
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
-        self.links.expect(slot.0);
+    fn prefetch(&self, slot: Slot) {
+        self.links.prefetch(slot.0);
         prefetch_index(&self.stamps, slot.index());
         prefetch_index(&self.kinds, slot.index());
     }
 
     #[inline]
-    fn expect_blocks(&self, next: &[Block], soon: &[Block], _: &Slots) {
-        self.left.expect(next, soon);
+    fn prefetch_blocks(&self, next: &[Block], soon: &[Block], _: &Slots) {
+        self.left.prefetch(next, soon);
     }
 
     fn memory(&self) -> Memory {

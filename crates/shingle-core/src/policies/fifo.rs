@@ -1,5 +1,5 @@
-//! FIFO: the block that came first leaves first, however often it was used. The plainest baseline
-//! there is, and the list on which CLOCK, SIEVE and S3-FIFO build.
+//! FIFO: the block that was inserted first leaves first, however often it was used. The simplest
+//! baseline, and the list on which CLOCK, SIEVE and S3-FIFO build.
 
 use crate::order::Order;
 use crate::params::Params;

@@ -1,16 +1,17 @@
-//! LIRS (Jiang and Zhang, SIGMETRICS 2002): most of the cache holds blocks with low
-//! inter-reference recency (LIR), which leave only by becoming HIR; a small rest holds the others,
-//! of which the first in the queue Q leaves. The stack S orders by last use all LIR blocks and
-//! those HIR blocks, cached or not, used more recently than some LIR block: if one of these is used
+//! LIRS (Jiang and Zhang, SIGMETRICS 2002). Most of the cache holds blocks with low inter-reference
+//! recency (LIR), which leave only by becoming HIR. A small rest holds the HIR blocks, of which the
+//! first in the queue Q leaves. The stack S orders by last use all LIR blocks and those HIR blocks,
+//! cached or not, that were used more recently than some LIR block. If such a HIR block is used
 //! again, its inter-reference recency is lower than that of the LIR block at the bottom, and the
 //! two change roles. S always ends with a LIR block: what is below is pruned.
 //!
-//! As in the paper, blocks become LIR until there are enough of them. Beyond the paper: room is
-//! taken for a limited number of HIR blocks that are not cached (`ghosts`; the one that left first
-//! is forgotten), and Lhirs is at least a block. When all HIR blocks are in use or held back, the
-//! LIR block unused for longest leaves, and is not remembered. An eviction that asks for more victims
-//! than there are HIR blocks gets no more than these: to empty the LIR blocks of a small cache for a large
-//! `cache.batch` would make LIRS an LRU. For larger batches raise `lirs.hirs`.
+//! As in the paper, blocks become LIR until there are enough of them. Beyond the paper: the number
+//! of HIR blocks that are remembered but not cached is limited (`ghosts`; the one that left first
+//! is forgotten), and Lhirs is at least a block. When all HIR blocks have I/O in flight or are held
+//! back, the least recently used LIR block leaves, and is not remembered. An eviction that asks for
+//! more victims than there are HIR blocks gets no more than these: to empty the LIR blocks of a
+//! small cache for a large `cache.batch` would make LIRS an LRU. For larger batches raise
+//! `lirs.hirs`.
 
 use crate::order::Order;
 use crate::param;
@@ -25,8 +26,8 @@ const LIR: u8 = 1;
 /// The slot is in the stack.
 const STACKED: u8 = 2;
 
-/// Stack and queue. Slots and ghosts are members of two pools of links: one for the stack, one for
-/// what else they are on, LIR slots a list by last use, HIR slots the queue, ghosts a list by age.
+/// Stack and queue. Slots and ghosts are members of two pools of links. One is for the stack. The
+/// other is for one list per role: LIR slots by last use, HIR slots in the queue, ghosts by age.
 #[derive(Clone, Debug)]
 pub struct Lirs {
     pub(super) in_stack: Links,
@@ -39,19 +40,19 @@ pub struct Lirs {
     pub(super) ghosts: Ghosts,
     pub(super) lirs_max: u32,
     pub(super) ghosts_max: u32,
-    /// The block that missed last, if it was remembered: making room may push it out.
+    /// The block that missed last, if it was remembered: making room may remove its ghost.
     pub(super) returning: Option<Block>,
 }
 
 impl Lirs {
-    /// The ghost is forgotten.
+    /// Removes a ghost.
     fn forget(&mut self, ghost: u32) {
         self.stack.unlink(&mut self.in_stack, ghost);
         self.aged.unlink(&mut self.in_roles, ghost);
         self.ghosts.remove(ghost);
     }
 
-    /// `slot`, of no role, becomes LIR and the last used.
+    /// Makes `slot`, which has no role, LIR and the last used.
     fn promote(&mut self, slot: Slot) {
         if self.states[slot.index()] & STACKED != 0 {
             self.stack.unlink(&mut self.in_stack, slot.0);
@@ -69,7 +70,7 @@ impl Lirs {
         self.prune();
     }
 
-    /// Stack pruning: a LIR block comes to the bottom.
+    /// Prunes the stack until a LIR block is at the bottom.
     fn prune(&mut self) {
         while let Some(bottom) = self.stack.tail() {
             if self.ghosts.numbers(bottom) {
@@ -99,7 +100,7 @@ impl Order for Lirs {
         let capacity = slots.capacity();
         let hirs = params.part_of("hirs", capacity).clamp(1, u64::from(capacity).max(1)) as u32;
         let wanted = params.part_of("ghosts", capacity).min(4 * u64::from(capacity));
-        // One more than stay, until the oldest is forgotten.
+        // One more than may stay, until the oldest is removed.
         let ghosts = Ghosts::capacity_for(capacity, wanted + 1);
         let members = capacity as usize + ghosts as usize;
         Lirs {
@@ -180,7 +181,7 @@ impl Order for Lirs {
         Some(slot)
     }
 
-    /// LIR blocks leave one at a time, for want of others.
+    /// LIR blocks leave one at a time, only if there is no HIR block.
     #[inline]
     fn pop_another(&mut self, slots: &Slots) -> Option<Slot> {
         let slot = slots.coldest(&self.queue, &self.in_roles)?;
@@ -219,14 +220,14 @@ impl Order for Lirs {
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
-        self.in_stack.expect(slot.0);
-        self.in_roles.expect(slot.0);
+    fn prefetch(&self, slot: Slot) {
+        self.in_stack.prefetch(slot.0);
+        self.in_roles.prefetch(slot.0);
     }
 
     #[inline]
-    fn expect_blocks(&self, next: &[Block], soon: &[Block], _: &Slots) {
-        self.ghosts.expect(next, soon);
+    fn prefetch_blocks(&self, next: &[Block], soon: &[Block], _: &Slots) {
+        self.ghosts.prefetch(next, soon);
     }
 
     fn memory(&self) -> Memory {

@@ -1,5 +1,6 @@
-//! LRU: the block unused for longest leaves first. Knows nothing of shingling: the blocks it writes
-//! belong to many bands, so on a shingled disk it can be worse than no cache at all (SAC §2.2).
+//! LRU: the least recently used block leaves first. It knows nothing of shingling: the blocks it
+//! writes belong to many bands, so on a shingled disk it can be worse than no cache at all (SAC
+//! §2.2).
 
 use crate::order::Order;
 use crate::params::Params;
@@ -50,13 +51,13 @@ impl Order for Lru {
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
-        self.uses.expect(slot.0);
+    fn prefetch(&self, slot: Slot) {
+        self.uses.prefetch(slot.0);
     }
 
     #[inline]
-    fn coming(&self, out: &mut [Slot]) -> usize {
-        self.uses.coming(out)
+    fn next_victims(&self, out: &mut [Slot]) -> usize {
+        self.uses.next_victims(out)
     }
 
     fn memory(&self) -> Memory {

@@ -1,7 +1,7 @@
 //! LRU-band (PORE §V-B): blocks leave in LRU order, and each takes every cached block of its band
-//! along. It is given the exact bands of the disk, which no real host knows.
+//! with it. It gets the true bands of the disk, which no real host knows.
 //!
-//! In idle time, of which the paper says nothing, the dirty blocks of the bands that would leave next
+//! The paper says nothing of idle time. Here the dirty blocks of the bands that would leave next
 //! are written, band by band.
 
 use crate::idle::{LOOKED_AT, Round};
@@ -30,13 +30,13 @@ impl LruBand {
         self.bands[slots.zone_index(slot)].unlink(&mut self.members, slot.0);
     }
 
-    /// Names the dirty blocks of the band of `slot`, itself among them, which stay.
+    /// Names the dirty blocks of the band of `slot`, `slot` included; they stay.
     fn write_band(&self, slot: Slot, out: &mut Victims) {
         let band = &self.bands[out.slots().zone_index(slot)];
         out.push_dirty(band.from_tail(&self.members).map(Slot));
     }
 
-    /// Names the cached blocks of the band of `victim`, itself among them.
+    /// Names the cached blocks of the band of `victim`, `victim` included.
     fn evict_band(&mut self, victim: Slot, out: &mut Victims) {
         let mut next = self.bands[out.slots().zone_index(victim)].tail();
         while let Some(member) = next.map(Slot) {
@@ -112,7 +112,7 @@ impl Policy for LruBand {
                 self.write_band(slot, out);
             }
         }
-        // Few of the coldest are dirty: any others.
+        // Too few of the coldest are dirty: writes any others.
         while out.len() < want
             && let Some(slot) = self.round.next(out.slots())
         {
@@ -121,8 +121,8 @@ impl Policy for LruBand {
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
-        self.order.expect(slot.0);
+    fn prefetch(&self, slot: Slot) {
+        self.order.prefetch(slot.0);
     }
 
     fn memory(&self) -> Memory {

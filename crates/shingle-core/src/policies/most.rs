@@ -1,15 +1,16 @@
-//! MOST (Xiao et al., ICCD 2016, as told in SAC §2.2): the band with the most dirty blocks leaves,
-//! whole and at once. Bands are fixed zones here. Reads do not fill (SAC §7: "the cache layer does
-//! not actively cache read request data"; Table 5 shows no read hits).
+//! MOST (Xiao et al., ICCD 2016, as described in SAC §2.2): the band with the most dirty blocks
+//! leaves, whole and at once. Bands are fixed zones here. Reads do not fill (SAC §7: "the cache
+//! layer does not actively cache read request data"; Table 5 shows no read hits).
 //!
-//! Few cleanings for each block written, but popularity is ignored: hot blocks leave with the rest
-//! and come back. The prototype of SAC departs in three ways, each an option.
+//! It needs few cleanings for each block written, but ignores popularity: hot blocks leave with the
+//! rest and come back. The prototype of SAC departs in three ways, each an option.
 //!
-//! In idle time, of which the papers say nothing, the dirty blocks of the zones with the most of them are
-//! written, zone by zone. As reads do not fill, MOST does not say what becomes of a clean block: such are
-//! those that idle time has cleaned and those that a restart found. They stay, in LRU order and apart
-//! from the zones, and leave first, at no cost. If reads do fill, a clean block stays with its zone,
-//! which counts for less then (`score=dirty`) and leaves later, as the prototype treats what was read.
+//! The papers say nothing of idle time. Here the dirty blocks of the zones with the most of them
+//! are written, zone by zone. As reads do not fill, MOST does not say what becomes of clean blocks:
+//! those cleaned in idle time, and those found at a restart. They stay, in LRU order and apart from
+//! the zones, and leave first, at no cost. If reads do fill, a clean block stays with its zone,
+//! which then has a lower score (`score=dirty`) and leaves later, as the prototype treats blocks
+//! that were read.
 
 use crate::param;
 use crate::params::{Param, Params};
@@ -22,17 +23,17 @@ use crate::units::{Op, Slot};
 #[derive(Clone, Debug)]
 pub struct Most {
     links: Links,
-    /// If reads do not fill, the dirty blocks of each zone.
+    /// The blocks of each zone; if reads do not fill, only the dirty ones.
     zones: ByZone<List>,
     /// If reads do not fill, the clean blocks, most recently used at the head.
     clean: List,
     scores: Buckets,
-    /// If zones with clean blocks are scored by all their blocks: zones by their dirty ones.
+    /// Zones by their number of dirty blocks, if `scores` counts clean blocks, too.
     by_dirty: Option<Buckets>,
     score_all: bool,
     fill_reads: bool,
     whole_zone: bool,
-    /// With steps of a batch: the zone that is leaving, and how many of its blocks have left.
+    /// With `step=batch`: the zone that is leaving, and the number of its blocks that have left.
     current: Option<(ZoneIndex, u64)>,
 }
 
@@ -47,7 +48,7 @@ impl Most {
         }
     }
 
-    /// So many more blocks of `zone` are dirty.
+    /// Adds `more` to the number of dirty blocks of `zone`.
     fn count_dirty(&mut self, zone: ZoneIndex, more: i32) {
         let Some(by_dirty) = &mut self.by_dirty else { return };
         let dirty = by_dirty.score(zone.0).unwrap_or(0).checked_add_signed(more);
@@ -61,7 +62,7 @@ impl Most {
         i32::from(self.score_all || slots.dirty(slot))
     }
 
-    /// Whether a block is kept with its zone.
+    /// Returns whether a block is kept with its zone.
     fn with_zone(&self, slot: Slot, slots: &Slots) -> bool {
         self.fill_reads || slots.dirty(slot)
     }
@@ -86,7 +87,7 @@ impl Most {
         self.count_dirty(zone, -i32::from(slots.dirty(slot)));
     }
 
-    /// Names up to `want` of the clean blocks that are apart.
+    /// Names up to `want` of the clean blocks that are kept apart.
     fn evict_clean(&mut self, want: u32, out: &mut Victims) {
         while out.len() < want
             && let Some(slot) = out.slots().coldest(&self.clean, &self.links)
@@ -102,7 +103,7 @@ impl Most {
         while let Some(slot) = next.map(Slot)
             && named < most
         {
-            out.expect(named, most, slot, &self.links);
+            out.prefetch(named, most, slot, &self.links);
             next = self.links.towards_head(slot.0);
             if out.slots().evictable(slot) {
                 self.forget(slot, out.slots());
@@ -113,7 +114,7 @@ impl Most {
         named
     }
 
-    /// The first zone, by score, that has a block to give.
+    /// Returns the zone of the highest score that has an evictable block.
     fn choose(&self, slots: &Slots) -> Option<ZoneIndex> {
         self.scores.descending().map(ZoneIndex).find(|zone| {
             let mut members = self.zones[*zone].from_tail(&self.links).map(Slot);
@@ -121,14 +122,14 @@ impl Most {
         })
     }
 
-    /// The zone that is leaving in steps, unless the next one is to be chosen.
+    /// Returns the zone that is leaving in steps, unless the next one has to be chosen.
     fn current(&self, slots: &Slots) -> Option<(ZoneIndex, u64)> {
         let buffer = slots.drive().buffer_blocks.max(1);
         self.current.filter(|&(_, left)| left % buffer != 0)
     }
 
-    /// The prototype's step: part of a zone; the next zone is chosen when this one is exhausted, or
-    /// when a multiple of the buffer has left it.
+    /// Evicts a step of the prototype: part of a zone. The next zone is chosen when this one is
+    /// empty, or when a multiple of the buffer has left it.
     fn evict_step(&mut self, want: u32, out: &mut Victims) {
         let current = self.current(out.slots());
         if let Some((zone, left)) = current {
@@ -238,7 +239,7 @@ impl Policy for Most {
     fn destage(&mut self, want: u32, out: &mut Victims) {
         let current = self.current(out.slots()).filter(|_| !self.whole_zone);
         let by_dirty = self.by_dirty.as_ref().unwrap_or(&self.scores);
-        // Zones without dirty blocks come last; those passed over are being written.
+        // Zones without dirty blocks come last. Blocks that are skipped are being written.
         let zones = by_dirty.descending().take_while(|&zone| by_dirty.score(zone) > Some(0));
         let zones = current.map(|(zone, _)| zone).into_iter().chain(zones.map(ZoneIndex));
         for zone in zones {
@@ -250,8 +251,8 @@ impl Policy for Most {
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
-        self.links.expect_neighbours(slot.0);
+    fn prefetch(&self, slot: Slot) {
+        self.links.prefetch_neighbours(slot.0);
     }
 
     fn memory(&self) -> Memory {

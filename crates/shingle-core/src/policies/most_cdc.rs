@@ -1,15 +1,17 @@
 //! MOST under the comparator of SAC (§6.3, Table 5): dirty blocks leave by whole zones, those with
-//! the most of them first, clean blocks in LRU order, whichever costs less.
+//! the most dirty blocks first; clean blocks leave in LRU order; the cheaper group leaves.
 //!
-//! A dirty group is as many zones, by their dirty blocks, as make up one buffer of blocks; they are
+//! A dirty group is as many zones, by their dirty blocks, as make up one buffer of blocks. They are
 //! emptied one after the other, a batch at a time. The paper says only that "MOST is adopted to
 //! manage the dirty cache region". Its prototype compares the ages of the coldest blocks instead of
-//! costs, and crashes. In idle time the zones with the most dirty blocks are written, those of the group
-//! that is leaving before them. Unlike MOST alone this fills the cache with reads: Table 5 shows 29.9 % of
-//! them hitting.
+//! costs, and crashes. In idle time the zones with the most dirty blocks are written, after those
+//! of the group that is leaving. Unlike MOST alone this fills the cache with reads: Table 5 shows
+//! 29.9 % of them hitting.
 
 use crate::cdc::recent::Recent;
-use crate::cdc::{CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, coming, group_blocks};
+use crate::cdc::{
+    CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, group_blocks, next_victims,
+};
 use crate::drive_view::Costs;
 use crate::params::{Param, Params};
 use crate::parts::{Buckets, ByZone, List, ZoneIndex};
@@ -48,12 +50,12 @@ struct ZoneState {
 pub struct Fullest {
     zones: ByZone<ZoneState>,
     by_dirty: Buckets,
-    /// The zones of the group; those before `at` have been emptied.
+    /// Zones of the group; those before `at` have been emptied.
     group: Vec<ZoneIndex>,
     at: usize,
-    /// Blocks of the group that have not left.
+    /// Number of blocks of the group that have not left.
     left: u64,
-    /// The group is leaving.
+    /// Whether the group is leaving.
     leaving: bool,
     buffer_blocks: u64,
 }
@@ -63,7 +65,7 @@ impl Fullest {
         let zones = slots.zones();
         let dirty_max = zones.largest().min(u64::from(slots.capacity())) as u32;
         let buffer_blocks = slots.drive().buffer_blocks.max(1);
-        // Each zone of a group has a block of the buffer and of the cache.
+        // A group has at most one zone per block of the buffer, and per slot.
         let group_max = slots.capacity() as usize;
         let group_max = group_max.min(usize::try_from(buffer_blocks).unwrap_or(usize::MAX));
         let group_max = group_max.min(zones.count());
@@ -147,7 +149,7 @@ impl Side for Fullest {
 
     fn evict(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) -> bool {
         let before = out.len();
-        // Blocks in use stay behind: they are dirty again later, or clean.
+        // Blocks with I/O in flight are left behind: they are dirty again later, or clean.
         while let Some(&zone) = self.group.get(self.at) {
             let mut next = self.zones[zone].dirty.tail();
             while let Some(slot) = next.map(Slot)
@@ -170,11 +172,11 @@ impl Side for Fullest {
         self.leaving = self.left > 0 && self.at < self.group.len();
         if out.len() == before {
             self.leaving = false;
-            // Idle time has written it, or it was trimmed: costs are compared again.
+            // The group was written in idle time, or trimmed: compare costs again.
             if self.group.iter().all(|&zone| self.zones[zone].dirty.is_empty()) {
                 return false;
             }
-            // All of the group is in use: the next zone that has something to give.
+            // All of the group has I/O in flight: take the next zone with an evictable block.
             let any = self.by_dirty.descending().map(ZoneIndex).find_map(|zone| {
                 let slots = self.zones[zone].dirty.from_tail(&shared.links).map(Slot);
                 slots.into_iter().find(|&slot| out.slots().evictable(slot))
@@ -202,9 +204,9 @@ impl Side for Fullest {
     }
 
     #[inline]
-    fn coming(&self, shared: &Shared, out: &mut [Slot]) -> usize {
+    fn next_victims(&self, shared: &Shared, out: &mut [Slot]) -> usize {
         let zone = self.group.get(self.at);
-        zone.map_or(0, |&zone| coming(self.zones[zone].dirty.from_tail(&shared.links), out))
+        zone.map_or(0, |&zone| next_victims(self.zones[zone].dirty.from_tail(&shared.links), out))
     }
 
     fn memory(&self) -> Memory {

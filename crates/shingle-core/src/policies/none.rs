@@ -1,4 +1,4 @@
-//! No cache: the disk serves everything. The base line that shows what a cache is worth.
+//! No cache: the disk serves everything. The baseline that shows what a cache saves.
 
 use crate::params::Params;
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims};

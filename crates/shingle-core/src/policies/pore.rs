@@ -1,15 +1,16 @@
-//! PORE (Wang et al., MSST 2017, §IV): an order of any kind, of whose dirty blocks only those in open
-//! zones may leave. Clean blocks are never held back. Fewer zones at a time means that a cleaning
-//! finds more blocks of its band in the buffer; within the open zones the coldest still leave first.
+//! PORE (Wang et al., MSST 2017, §IV): any order, of whose dirty blocks only those in open zones
+//! may leave. Clean blocks may always leave. With fewer zones at a time a cleaning finds more
+//! blocks of its band in the buffer. Within the open zones the coldest blocks still leave first.
 //!
 //! The zones are divided into open and forbidden ones when the cache is first full (before that all
-//! are open), and again whenever one period of dirty blocks has been written into the cache (§IV-B.3).
-//! Zones open in the order of a scheme until their dirty blocks in the cache make up a period
-//! (§IV-C.1). The schemes (§IV-C.3): coverage first, popularity first, and both in balance.
+//! are open), and again whenever one period of dirty blocks has been written into the cache
+//! (§IV-B.3). Zones open in the order of a scheme until their dirty blocks in the cache make up a
+//! period (§IV-C.1). The schemes (§IV-C.3): coverage first, popularity first, and both in balance.
 //!
-//! What the paper leaves open: a dirty block written into the cache is one that was not there dirty
-//! before; if nothing may leave, zones are divided at once; zones of equal rank open the fuller one
-//! first, then by address; a disk without a buffer is divided every zone of blocks.
+//! What the paper leaves open: "a dirty block written into the cache" counts one that was not dirty
+//! there before. If no block may leave, zones are divided at once. Of zones with equal rank the
+//! fuller one opens first, then by address. On a disk without a buffer a period is the blocks of
+//! one zone.
 //!
 //! | option | paper | prototype |
 //! |---|---|---|
@@ -17,17 +18,17 @@
 //! | `division` | ranks are compared exactly; the coldest of the open blocks leave first | ranks are whole thousandths, of equal ones the higher address first; blocks that are open when a period begins leave hottest first, because it rebuilds its list backwards |
 //!
 //! The popularity of a zone is its "average block access count" (§IV-C.3), "according to the access
-//! records of all the zones in the last period" (§IV-B.3). Counted from the last division on (`period`),
-//! a zone that was not accessed since has a popularity of 0, and BL, popularity ÷ coverage, ranks it
-//! before every other however little of it is cached: coverage has no say, where by §IV-C.3 both
-//! "determine the result together". With a cache of five periods, as the paper's, most zones are such.
-//! So an access counts as long as its block is dirty in the cache (`cached`, the default): a block has one
-//! at least, that which brought it.
+//! records of all the zones in the last period" (§IV-B.3). With `period`, accesses are counted from
+//! the last division on. Then a zone that was not accessed since has a popularity of 0, and BL,
+//! popularity ÷ coverage, ranks it before every other, however little of it is cached: coverage has
+//! no effect, although by §IV-C.3 both "determine the result together". With a cache of five
+//! periods, as in the paper, most zones are like this. So by default (`cached`) an access counts as
+//! long as its block is dirty in the cache: each block has at least the access that brought it.
 //!
-//! In idle time, of which the paper says nothing, the coldest dirty blocks of the open zones are written.
-//! Once there are none among the coldest, zones are written one after the other, all that is dirty of
-//! each, open ones before forbidden ones as far as that is known without a search: the disk gets few
-//! zones at a time so, too. Idle time does not divide the zones, which would forget their accesses.
+//! The paper says nothing of idle time. Here the coldest dirty blocks of the open zones are
+//! written. When none of the coldest is dirty, whole zones are written one after the other, open
+//! ones before forbidden ones as far as that is known without a search, so the disk still gets few
+//! zones at a time. Idle time does not divide the zones, which would reset their access counts.
 //!
 //! Not for caches smaller than a few periods: then all of the cache is open, and PORE is its base.
 
@@ -63,15 +64,15 @@ pub type PorePf = Pore<PopularityFirst>;
 /// Which accesses make a zone popular.
 #[derive(Clone, Debug)]
 enum Records {
-    /// Those since the last division, which the region counts.
+    /// Accesses since the last division, which the region counts.
     Period,
-    /// Those of the dirty blocks in the cache since they came, by slot.
+    /// Accesses of the dirty blocks in the cache since they were inserted, by slot.
     Cached(Vec<u32>),
-    /// The prototype's.
+    /// The records of the prototype.
     Forever(History),
 }
 
-/// An order behind the gate, and the region that is open.
+/// An order behind a gate, and the region of open zones.
 #[derive(Clone, Debug)]
 pub struct Pore<S, O = AnyOrder> {
     order: Gated<O>,
@@ -83,14 +84,14 @@ pub struct Pore<S, O = AnyOrder> {
     period_blocks: u64,
     /// Dirty blocks written into the cache since the last division.
     written: u64,
-    /// Something came or left since the last division.
+    /// Whether a block was inserted, cleaned or removed since the last division.
     moved: bool,
     round: Round,
     scheme: PhantomData<S>,
 }
 
 impl<S: Scheme, O: Order> Pore<S, O> {
-    /// `slot` has become dirty.
+    /// Counts `slot`, which has become dirty.
     fn joined(&mut self, slot: Slot, slots: &Slots) {
         let zone = slots.zone_index(slot);
         self.region.add_dirty(zone);
@@ -108,7 +109,7 @@ impl<S: Scheme, O: Order> Pore<S, O> {
         }
     }
 
-    /// The dirty `slot` turns clean or is trimmed.
+    /// Uncounts the dirty `slot`, which turns clean or is trimmed.
     fn parted(&mut self, slot: Slot, slots: &Slots) {
         let zone = slots.zone_index(slot);
         self.region.remove_dirty(zone);
@@ -120,7 +121,7 @@ impl<S: Scheme, O: Order> Pore<S, O> {
         self.region.remove_record(zone, uses);
     }
 
-    /// The dirty `slot` leaves the cache.
+    /// Uncounts the dirty `slot`, which leaves the cache.
     fn evicted(&mut self, slot: Slot, slots: &Slots) {
         let zone = slots.zone_index(slot);
         self.region.remove_dirty(zone);
@@ -149,7 +150,7 @@ impl<S: Scheme, O: Order> Pore<S, O> {
         }
     }
 
-    /// Begins a period (§IV-C.1).
+    /// Divides the zones and begins a period (§IV-C.1).
     fn divide(&mut self, slots: &Slots) {
         (self.written, self.moved) = (0, false);
         if self.used_at.is_empty() {
@@ -185,8 +186,8 @@ impl<S: Scheme, O: Order> Pore<S, O> {
         }
     }
 
-    /// The coldest slot that may leave. If there is none, zones are divided at once; if that does
-    /// not help, because all that is open is in use, everything opens until the next division.
+    /// Returns the coldest slot that may leave. If there is none, zones are divided at once. If all
+    /// that is open then has I/O in flight, everything opens until the next division.
     fn pop(&mut self, slots: &Slots) -> Option<Slot> {
         let mut slot = self.pop_open(slots);
         if slot.is_none() && self.moved && !self.region.all_open() {
@@ -201,8 +202,8 @@ impl<S: Scheme, O: Order> Pore<S, O> {
         slot
     }
 
-    /// The next zone to be written in idle time: of some dirty blocks the first in an open zone, or the
-    /// first.
+    /// Returns the next zone to write in idle time: among the next few dirty blocks, the zone of
+    /// the first one in an open zone, or else of the first one.
     fn next_zone(&mut self, slots: &Slots) -> Option<ZoneIndex> {
         let mut ahead = self.round;
         let zones = (0..LOOKED_AT).map_while(|_| ahead.next(slots));
@@ -216,13 +217,13 @@ impl<S: Scheme, O: Order> Pore<S, O> {
     }
 }
 
-/// Whether `slot` may leave (§IV-B.1).
+/// Returns whether `slot` may leave (§IV-B.1).
 fn passes(slot: Slot, region: &Region, slots: &Slots) -> bool {
     !slots.dirty(slot) || region.is_open(slots.zone_index(slot))
 }
 
-/// Names the dirty blocks of a zone, which stay: by address, or from among all that are dirty, whichever
-/// is less to look at.
+/// Names the dirty blocks of a zone, which stay. Walks the blocks of the zone or all dirty blocks,
+/// whichever are fewer.
 fn write_zone(zone: ZoneIndex, out: &mut Victims) {
     let (slots, disk_zone) = (out.slots(), out.slots().zone_of(zone));
     let (first, blocks) = (slots.zones().first_block(disk_zone), slots.zones().blocks(disk_zone));
@@ -312,7 +313,7 @@ impl<S: Scheme, O: Order> Policy for Pore<S, O> {
         self.moved = true;
         if slots.dirty(slot) {
             self.joined(slot, slots);
-            // What was dirty before comes back from its way out.
+            // A block that was dirty before returns because its eviction was cancelled.
             self.written += u64::from(!access.was_dirty);
         }
         self.used(slot, slots);
@@ -378,8 +379,8 @@ impl<S: Scheme, O: Order> Policy for Pore<S, O> {
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
-        self.order.expect(slot);
+    fn prefetch(&self, slot: Slot) {
+        self.order.prefetch(slot);
     }
 
     fn memory(&self) -> Memory {

@@ -1,30 +1,34 @@
-//! ROCO (Liu et al., JCST 34(1), 2019): an SSD cache before a host-aware drive, whose zones and write
-//! pointers it knows. The replacement algorithm is CREA (Algorithm 1): of the zones in the cache,
-//! from the coldest to the hottest, the first leaves that the drive can take in sequence; if there is
-//! none, the first of which so much is cached that the host can read the rest and write the zone
-//! back; if there is none either, the coldest, by way of the drive's own disk cache.
+//! ROCO (Liu et al., JCST 34(1), 2019): an SSD cache before a host-aware drive, whose zones and
+//! write pointers it knows. The replacement algorithm is CREA (Algorithm 1). It looks at the cached
+//! zones from the coldest to the hottest and evicts the first that can be written in sequence. If
+//! there is none, it evicts the first of which so much is cached that the host can read the rest
+//! and write the zone back. If there is none either, it evicts the coldest zone through the drive's
+//! own disk cache.
 //!
 //! ```text
-//! sequential   the lowest cached block of the zone is at its write pointer: the blocks from there on
+//! sequential   the lowest cached block of the zone is at its write pointer: the blocks from there
+//! on
 //!              to the first gap leave. Or all of the zone is cached: it is reset and rewritten
 //! host RMW     at least 80 % of the zone is cached (the text has "exceeds", Algorithm 1 has ≥)
 //! rest         all cached blocks of the coldest zone, by address
 //! ```
 //!
-//! A zone's heat is the mean of the accesses of its cached blocks (equation 1), of which recent ones
-//! count more, as heat is to be a frequency (§3.2); `heat=count` is the equation to the letter
-//! (`heat.rs`). Of two alike, the one cached longer is colder (the paper does not say). A conventional
-//! zone, which the algorithm does not speak of, is taken in sequence whatever is cached of it. Only
-//! writes enter the cache; that reads never do is a decision: §3.2 tells of writes alone.
+//! The heat of a zone is the mean number of accesses of its cached blocks (equation 1). Recent
+//! accesses count more, as heat is to be a frequency (§3.2); `heat=count` is the equation to the
+//! letter (`heat.rs`). Of two zones of equal heat, the one cached longer is colder (the paper does
+//! not say). The algorithm does not mention conventional zones; they count as sequential whatever
+//! is cached of them. Only writes enter the cache. That reads never do is a decision: §3.2 mentions
+//! only writes.
 //!
-//! The paper says nothing of idle time. In it the dirty blocks of the zones that would leave next are
-//! written, in the same manner, and stay. A block that the disk has got so needs no way to it any more: how
-//! a zone can leave is a question of its dirty blocks, and one without any can leave always, the coldest
-//! of them before zones in sequence that are hotter. In the paper's caches all blocks are dirty.
+//! The paper says nothing of idle time. Here the dirty blocks of the zones that would leave next
+//! are written, in the same manner, and stay. A block that is clean afterwards need not be written
+//! again. So how a zone can leave depends on its dirty blocks. A zone without dirty blocks can
+//! always leave; the coldest of these goes before sequential zones that are hotter. In the paper's
+//! caches all blocks are dirty.
 //!
-//! Sorting all zones at each eviction, as Algorithm 1 has it, is not needed to find the coldest of a
-//! kind: tournaments know it ([`Tournament`]), and a zone that has changed plays again when it
-//! next matters.
+//! Algorithm 1 sorts all zones at each eviction. Finding the coldest zone of each kind does not
+//! need that: a tournament keeps it ([`Tournament`]), and a zone that has changed is played again
+//! before its next use.
 
 mod heat;
 
@@ -37,23 +41,23 @@ use crate::slots::Slots;
 use crate::units::{Op, Slot, Zone};
 use heat::Clock;
 
-/// What is cached of a zone.
+/// The cached blocks of a zone.
 #[derive(Clone, Copy, Default, Debug)]
 struct Cached {
     blocks: List,
     dirty: u32,
     /// Dirty blocks below the write pointer.
     below: u32,
-    /// Its tournaments are to be played again.
+    /// Whether its tournaments are to be played again.
     changed: bool,
-    /// Accesses of its blocks (zone_access_count), weighed.
+    /// Weighted accesses of its blocks (zone_access_count).
     accesses: u64,
-    /// When the zone entered the cache, counted in zones.
+    /// Sequence number of its entry into the cache.
     since: u64,
 }
 
 impl Cached {
-    /// Whether it is colder than `other`: by the quotient of accesses and blocks, without dividing.
+    /// Returns whether it is colder than `other`: by accesses ÷ blocks, compared without dividing.
     fn colder(&self, other: &Cached) -> bool {
         let product = |a: &Cached, b: &Cached| u128::from(a.accesses) * u128::from(b.blocks.len());
         (product(self, other), self.since) < (product(other, self), other.since)
@@ -63,7 +67,7 @@ impl Cached {
 /// How a zone can leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
-    /// Nothing of it is to be written.
+    /// No block of it is dirty.
     Clean,
     Sequential,
     HostRmw,
@@ -72,18 +76,18 @@ enum Way {
 
 const WAYS: [Way; 4] = [Way::Clean, Way::Sequential, Way::HostRmw, Way::NonSequential];
 
-/// What is done with the blocks that are named: they leave, or they are written and stay.
+/// Whether the named blocks leave, or are written and stay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Named {
     Leave,
     Stay,
 }
 
-/// See the module.
+/// The policy; see the module.
 #[derive(Clone, Debug)]
 pub struct Roco {
     members: Links,
-    /// Accesses of each block since it was cached, weighed; 0 if the slot is not the policy's.
+    /// Weighted accesses of each block since it was cached; 0 if the slot is not in the policy.
     accesses: Vec<u64>,
     clock: Clock,
     zones: ByZone<Cached>,
@@ -91,7 +95,7 @@ pub struct Roco {
     coldest: [Tournament; WAYS.len()],
     /// Zones whose tournaments are to be played again.
     changed: Vec<ZoneIndex>,
-    /// Zones that could not leave because of I/O under way, or that idle time has gone through; empty
+    /// Zones that could not leave because of I/O in flight, or that idle time has handled; empty
     /// between calls.
     held_up: Vec<ZoneIndex>,
     entered: u64,
@@ -107,7 +111,7 @@ impl Roco {
         }
     }
 
-    /// Whether `slot` lies before the write pointer of its zone.
+    /// Returns whether `slot` lies before the write pointer of its zone.
     fn is_below(slot: Slot, slots: &Slots) -> bool {
         let zone = slots.zone(slot);
         let offset = slots.block(slot).0 - slots.zones().first_block(zone).0;
@@ -125,7 +129,7 @@ impl Roco {
         self.change(zone);
     }
 
-    /// An access that counts towards the heat of its zone.
+    /// Counts an access towards the heat of its zone.
     #[inline]
     fn count_access(&mut self, slot: Slot, zone: ZoneIndex) {
         if self.clock.begin_anew_if_due() {
@@ -137,7 +141,7 @@ impl Roco {
         self.change(zone);
     }
 
-    /// All weights are divided: once in a number of caches of accesses.
+    /// Divides all weights, once in a fixed number of cache sizes of accesses.
     #[cold]
     fn divide_weights(&mut self) {
         let known = self.zones.iter().count() as u32;
@@ -156,7 +160,7 @@ impl Roco {
         }
     }
 
-    /// `slot` has become dirty, or is so no longer.
+    /// Updates the counts after `slot` became dirty (`more` = 1) or is no longer dirty (-1).
     fn count_dirty(&mut self, slot: Slot, more: i32, slots: &Slots) {
         let zone = slots.zone_index(slot);
         let cached = &mut self.zones[zone];
@@ -168,7 +172,7 @@ impl Roco {
         self.change(zone);
     }
 
-    /// The dirty block `offset` blocks into `zone`, if it goes that far.
+    /// Returns the dirty block `offset` blocks into `zone`; `None` beyond its end.
     fn dirty_at(&self, zone: Zone, offset: u64, slots: &Slots) -> Option<Slot> {
         let zones = slots.zones();
         let block = zones.first_block(zone).after(offset);
@@ -176,7 +180,8 @@ impl Roco {
         slot.filter(|slot| self.accesses[slot.index()] > 0 && slots.dirty(*slot))
     }
 
-    /// Whether a zone with something cached can leave that way (Algorithm 1, lines 16, 21, 30).
+    /// Returns whether a zone with cached blocks can leave in this way (Algorithm 1, lines 16, 21,
+    /// 30).
     fn can_leave(&self, index: ZoneIndex, way: Way, slots: &Slots) -> bool {
         let (cached, zone) = (&self.zones[index], slots.zone_of(index));
         let (count, all) = (u64::from(cached.dirty), slots.zones().blocks(zone));
@@ -196,7 +201,7 @@ impl Roco {
         }
     }
 
-    /// Plays the tournaments of zones that have changed.
+    /// Plays the tournaments of the zones that have changed.
     fn settle(&mut self, slots: &Slots) {
         while let Some(zone) = self.changed.pop() {
             self.zones[zone].changed = false;
@@ -214,7 +219,8 @@ impl Roco {
         }
     }
 
-    /// Names what of `zone` leaves that way, or is written so; nothing, if I/O on it is under way.
+    /// Names the blocks of `zone` that leave, or are written, in this way; none if the way needs a
+    /// block with I/O in flight.
     fn name(&mut self, index: ZoneIndex, way: Way, named: Named, out: &mut Victims) {
         let (slots, zone) = (out.slots(), out.slots().zone_of(index));
         let (count, all) = (self.zones[index].dirty, slots.zones().blocks(zone));
@@ -233,7 +239,7 @@ impl Roco {
         }
     }
 
-    /// The blocks from the write pointer on, up to the first gap.
+    /// Names the blocks from the write pointer on, up to the first gap.
     fn name_run(&mut self, zone: Zone, pointer: u64, named: Named, out: &mut Victims) {
         let mut offset = pointer;
         while let Some(slot) = self.dirty_at(zone, offset, out.slots())
@@ -250,7 +256,7 @@ impl Roco {
         blocks.all(|slot| !slots.dirty(slot) || slots.evictable(slot))
     }
 
-    /// All blocks of the zone that can leave, or all that are dirty.
+    /// Names all evictable blocks of the zone, or only the dirty ones if they stay.
     fn name_all(&mut self, zone: ZoneIndex, manner: Manner, named: Named, out: &mut Victims) {
         let mut next = self.zones[zone].blocks.tail();
         while let Some(slot) = next.map(Slot) {
@@ -270,13 +276,14 @@ impl Roco {
         out.push(slot);
     }
 
-    /// `zone` has been named, or could not be: the next one has its turn.
+    /// Takes `zone`, which has been named or could not be, out of the tournaments, so that the next
+    /// one is chosen.
     fn set_aside(&mut self, zone: ZoneIndex) {
         self.play(zone, [false; WAYS.len()]);
         self.held_up.push(zone);
     }
 
-    /// Zones with I/O under way come last, and then whatever of them can be named.
+    /// Puts the zones set aside back. If nothing was named, names whatever is evictable of them.
     fn take_back(&mut self, named: Named, out: &mut Victims) {
         while let Some(zone) = self.held_up.pop() {
             if out.is_empty() {
@@ -286,7 +293,7 @@ impl Roco {
         }
     }
 
-    /// The zone that leaves next, and how.
+    /// Returns the zone that leaves next, and how.
     fn choose(&self) -> Option<(ZoneIndex, Way)> {
         let Some(clean) = self.coldest[0].winner().map(ZoneIndex) else {
             return self.choose_dirty();
@@ -299,7 +306,7 @@ impl Roco {
         }
     }
 
-    /// The zone that is written next, and how.
+    /// Returns the zone that is written next, and how.
     fn choose_dirty(&self) -> Option<(ZoneIndex, Way)> {
         let mut winners = self.coldest.iter().zip(WAYS).skip(1);
         winners.find_map(|(coldest, way)| Some((ZoneIndex(coldest.winner()?), way)))
@@ -388,7 +395,7 @@ impl Policy for Roco {
             return;
         }
         let pointer = slots.write_pointer(zone).unwrap_or(0);
-        // Looks at the blocks that were passed, or at those that are cached, whichever are fewer.
+        // Examines the blocks that the pointer passed, or the cached blocks, whichever are fewer.
         let passed = pointer.saturating_sub(before);
         let below = if before < pointer && passed < u64::from(blocks.len()) {
             let dirty = |&offset: &u64| self.dirty_at(zone, offset, slots).is_some();
@@ -414,7 +421,7 @@ impl Policy for Roco {
         self.take_back(Named::Leave, out);
     }
 
-    /// The zones are written as if they left, and each has one turn.
+    /// Writes the zones as if they left, each at most once per call.
     fn destage(&mut self, want: u32, out: &mut Victims) {
         self.settle(out.slots());
         while out.len() < want
@@ -427,8 +434,8 @@ impl Policy for Roco {
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
-        self.members.expect(slot.0);
+    fn prefetch(&self, slot: Slot) {
+        self.members.prefetch(slot.0);
     }
 
     fn memory(&self) -> Memory {

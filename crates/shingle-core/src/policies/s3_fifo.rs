@@ -1,13 +1,13 @@
-//! S3-FIFO (Yang, Zhang, Qiu, Yue and Rashmi, SOSP 2023, Algorithm 1): new blocks enter a small
-//! FIFO queue; most of them are never used again and leave it soon, remembered by name in a ghost
-//! queue as long as the main one. What was used more than once while in the small queue goes on to
-//! the main queue, as does what comes back while it is remembered. The main queue spares a block
-//! once for each of its uses, of which up to three count.
+//! S3-FIFO (Yang, Zhang, Qiu, Yue and Rashmi, SOSP 2023, Algorithm 1). New blocks enter a small
+//! FIFO queue. Most of them are never used again and leave it soon, remembered in a ghost queue as
+//! long as the main one. A block that was used more than once in the small queue moves to the main
+//! queue, as does a block that returns while it is remembered. The main queue spares a block once
+//! for each of its uses, of which up to three count.
 //!
-//! Where Algorithm 1 leaves room: a block loses its count when it moves to the main queue, as in
-//! the authors' simulator, and the main queue is full when it holds more than its share. One
-//! departure: `pop` names one block, so when a block that moved on pushed another out of the main
-//! queue, that is the victim, where EVICTS would go on until the small queue gave one as well.
+//! Where Algorithm 1 leaves room: the count of a block is reset when it moves to the main queue, as
+//! in the authors' simulator, and the main queue is full when it holds more than its share. One
+//! departure: `pop` returns one block, so when a block that moved pushes another out of the main
+//! queue, that is the victim, where EVICTS would continue until the small queue gave one as well.
 
 use prefetch_index::prefetch_index;
 
@@ -22,9 +22,9 @@ use crate::units::{Block, Slot};
 
 /// Uses of a block that count.
 const USES_MAX: u8 = 3;
-/// More uses than this carry a block from the small to the main queue.
+/// With more uses than this a block moves from the small to the main queue.
 const USES_TO_MOVE: u8 = 1;
-/// In the main queue.
+/// Bit of slots in the main queue.
 const MAIN: u8 = 4;
 
 /// The queues, newest at the head; slots and ghosts share the links.
@@ -136,7 +136,8 @@ impl Order for S3Fifo {
             self.evict_small(slots).or_else(|| self.evict_main(slots))
         } else {
             let slot = self.evict_main(slots).or_else(|| self.evict_small(slots));
-            // All of the small queue may have moved on, to where nobody could leave before.
+            // All of the small queue may have moved to a main queue that had no evictable block
+            // before.
             slot.or_else(|| self.evict_main(slots))
         }
     }
@@ -165,13 +166,13 @@ impl Order for S3Fifo {
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
+    fn prefetch(&self, slot: Slot) {
         prefetch_index(&self.states, slot.index());
     }
 
     #[inline]
-    fn expect_blocks(&self, next: &[Block], soon: &[Block], _: &Slots) {
-        self.ghosts.expect(next, soon);
+    fn prefetch_blocks(&self, next: &[Block], soon: &[Block], _: &Slots) {
+        self.ghosts.prefetch(next, soon);
     }
 
     fn memory(&self) -> Memory {

@@ -2,27 +2,30 @@
 //! that release the most cache for one cleaning, balanced against clean blocks by the comparator.
 //!
 //! **Cycle-driven write-back** (§4.2). Rule 1: the target zones of a cycle together are no larger
-//! than the buffer (with another cycle length: see `rule1`). Rule 2: a cycle writes no more than fits into the buffer. Rule 3: it ends when
-//! its zones hold no dirty block. Rule 4: zones of cycles whose blocks are still in the buffer are
-//! not chosen again. **Target selection** (§4.3): by ARS, Equation 1, the number of cold dirty
-//! blocks of a zone. Within the target zones the least recently used block leaves first.
+//! than the buffer (with another cycle length: see `rule1`). Rule 2: a cycle writes no more than
+//! fits into the buffer. Rule 3: it ends when its zones hold no dirty block. Rule 4: zones of
+//! cycles whose blocks are still in the buffer are not chosen again. **Target selection** (§4.3):
+//! by ARS, Equation 1, the number of cold dirty blocks of a zone. Within the target zones the least
+//! recently used block leaves first.
 //!
-//! The paper compares two other ways to select targets (§6.4), here `sac-pd` and `sac-ad`; the score
-//! is the only difference. PD takes "the band with the lowest popularity". The paper does not say
-//! how it measures that; here it is the share of hot blocks (`P(x) = 1`) among the dirty blocks of
-//! the zone, in whole thousandths. AD takes "the band containing the most cached blocks"; on the
-//! dirty side those are its dirty blocks, and so a predecessor of the prototype counts them
+//! The paper compares two other ways to select targets (§6.4), here `sac-pd` and `sac-ad`; only the
+//! score differs. PD takes "the band with the lowest popularity". The paper does not say how it
+//! measures that; here it is the share of hot blocks (`P(x) = 1`) among the dirty blocks of the
+//! zone, in whole thousandths. AD takes "the band containing the most cached blocks"; on the dirty
+//! side those are its dirty blocks, which a predecessor of the prototype also counts
 //! (`zfruc/smr-ssd-cache`, paul.c).
 //!
 //! The paper leaves open how a host knows that a cycle has left the buffer. Here a cycle counts as
-//! active until one buffer of blocks has been destaged after its end; `rule4=exact` asks the
-//! simulated drive; `rule4=skip` passes over the next cycle only, as the authors' prototype does.
+//! active until one buffer of blocks has been destaged after its end. `rule4=exact` asks the
+//! simulated drive; `rule4=skip` excludes the zones from the next cycle only, as the authors'
+//! prototype does.
 //!
-//! Nor does the paper say anything of idle time. In it all dirty blocks of a zone are written together,
-//! so that one cleaning takes them all: of the target zones first, if a cycle is under way, then of the
-//! zones that score highest. Rules 1, 2 and 4 keep cycles from filling the buffer with more zones than it
-//! holds; a disk that is idle has time to clean them, and idle time neither asks the rules nor counts as
-//! a cycle. A cycle whose zones have been written so is over when it is next its turn (rule 3).
+//! The paper says nothing of idle time. Here all dirty blocks of a zone are written together, so
+//! that one cleaning takes them all: first the target zones, if a cycle is active, then the zones
+//! with the highest scores. Rules 1, 2 and 4 keep cycles from filling the buffer with more zones
+//! than it holds. An idle disk has time to clean them, so idle time does not apply the rules and
+//! does not count as a cycle. A cycle whose zones were written in idle time ends when it is next
+//! examined (rule 3).
 
 pub mod target;
 
@@ -32,7 +35,9 @@ use std::collections::binary_heap::PeekMut;
 use std::marker::PhantomData;
 
 use crate::cdc::recent::Recent;
-use crate::cdc::{CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, coming, group_blocks};
+use crate::cdc::{
+    CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, group_blocks, next_victims,
+};
 use crate::drive_view::Costs;
 use crate::param;
 use crate::params::{Param, Params};
@@ -44,7 +49,7 @@ use crate::units::{BLOCK_BYTES, Nanos, Slot};
 
 use target::{Ad, Ars, Pd, Target};
 
-/// SAC as the paper has it.
+/// SAC as in the paper.
 pub type Sac = Cdc<Ars>;
 /// SAC with P-decided targets.
 pub type SacPd = Cdc<Pd>;
@@ -69,10 +74,11 @@ const PARAMS: &[Param] = &[ZONE, WINDOW, CLEAN_PART, COST, CYCLE, RULE1, RULE2, 
 pub(crate) const CYCLE: Param = param!("cycle": Ratio = "1",
     "cycle length in buffer sizes (SAC §6.5, Fig 16)");
 
-/// What bounds the target zones of a cycle. The paper has the buffer, and varies the length of cycles
-/// (§6.5). But targets no larger than the buffer hold no more blocks than fit into it, so a cycle ends by
-/// rule 3 after a buffer of them, whatever longer length rule 2 allows, and the steep rise of write
-/// amplification at twice the buffer (Fig 16 b) could not be. In the prototype the length bounds both.
+/// What bounds the target zones of a cycle. In the paper the buffer does, while the length of
+/// cycles varies (§6.5). But targets no larger than the buffer hold no more blocks than fit into
+/// it. Then a cycle ends by rule 3 after one buffer of blocks, whatever longer length rule 2
+/// allows, and the steep rise of write amplification at twice the buffer (Fig 16 b) would be
+/// impossible. In the prototype the length bounds both.
 pub(crate) const RULE1: Param = param!("rule1": Choice(&["cycle", "buffer"]) = "cycle",
     "target zones are together no larger than the cycle is long (prototype), or than the buffer (SAC \
      §4.2, rule 1); the same unless cycle is set");
@@ -86,30 +92,31 @@ pub(crate) const RULE4: Param = param!("rule4": Choice(&["destaged", "exact", "s
     "a zone waits until a buffer of blocks was destaged after its cycle, until the drive has cleaned it \
      (simulator only), or one cycle (prototype)");
 
-/// How a zone is kept from being chosen again while the buffer holds blocks of it (rule 4).
+/// When a zone may be chosen again (rule 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule4 {
-    /// Until one buffer of blocks has been destaged after the cycle, or the drive says it is gone.
+    /// When one buffer of blocks has been destaged after the cycle, or (exact) the drive has
+    /// cleaned it.
     Horizon { exact: bool },
-    /// For the next cycle only.
+    /// After one cycle.
     Skip,
 }
 
-/// What is known of a zone.
+/// State of a zone.
 #[derive(Clone, Copy, Debug, Default)]
 struct ZoneState {
     /// Its dirty blocks in LRU order.
     dirty: List,
-    /// How many of them are cold.
+    /// Number of them that are cold.
     cold: u32,
-    /// It is a target of the cycle under way.
+    /// Whether it is a target of the current cycle.
     target: bool,
-    /// It is in the queue of targets.
+    /// Whether it is in the queue of targets.
     queued: bool,
-    /// Chosen at least once.
+    /// Whether it was chosen at least once.
     chosen: bool,
-    /// With [`Rule4::Horizon`], blocks destaged when its last cycle ended; with [`Rule4::Skip`],
-    /// cycles finished when it was chosen last.
+    /// With [`Rule4::Horizon`]: blocks destaged when its last cycle ended. With [`Rule4::Skip`]:
+    /// cycles completed when it was chosen last.
     mark: u64,
 }
 
@@ -120,8 +127,8 @@ pub struct Cycles<T> {
     /// Zones that hold dirty blocks, by the score of `T`.
     by_score: Buckets,
     targets: Vec<ZoneIndex>,
-    /// Target zones with dirty blocks by the stamp of their coldest block. A stamp may be out of
-    /// date, but never too high.
+    /// Target zones with dirty blocks, by the stamp of their coldest block. A stamp may be
+    /// outdated, but never too high.
     queue: BinaryHeap<Reverse<(u64, u32)>>,
     skipped: Vec<Reverse<(u64, u32)>>,
     written: u64,
@@ -130,7 +137,7 @@ pub struct Cycles<T> {
     cycle_blocks: u64,
     rule2: bool,
     rule4: Rule4,
-    /// Zones leave whole instead of block by block.
+    /// Whether zones leave whole instead of block by block.
     whole_zones: bool,
     target: PhantomData<T>,
 }
@@ -141,7 +148,7 @@ impl<T: Target> Cycles<T> {
         let zone_blocks = zones.largest();
         let buffer = slots.drive().buffer_blocks.max(1);
         let cycle_blocks = params.part_of("cycle", buffer).max(1);
-        // Each target has a dirty block in the cache.
+        // Each target has at least one dirty block in the cache.
         let together = if params.choice("rule1") == "buffer" { buffer } else { cycle_blocks };
         let targets_max = (together / zone_blocks).clamp(1, u64::from(slots.capacity()).max(1));
         let targets_max = targets_max.min(zones.count() as u64) as usize;
@@ -166,7 +173,7 @@ impl<T: Target> Cycles<T> {
         }
     }
 
-    /// Zones leave whole, one after the other, so that each can be written in order.
+    /// Makes zones leave whole, one after the other, so that each can be written in order.
     pub(crate) fn of_whole_zones(self) -> Self {
         Cycles { whole_zones: true, ..self }
     }
@@ -180,7 +187,7 @@ impl<T: Target> Cycles<T> {
             }
     }
 
-    /// Rule 4 begins to hold for the zones just chosen.
+    /// Applies rule 4 to the zones just chosen.
     fn mark_targets(&mut self) {
         for &zone in &self.targets {
             let state = &mut self.zones[zone];
@@ -202,8 +209,8 @@ impl<T: Target> Cycles<T> {
         }
     }
 
-    /// The target zone whose coldest block is coldest of all: the top of the queue, once its top is
-    /// up to date.
+    /// Returns the target zone with the coldest block of all: the top of the queue, once its stamp
+    /// is up to date.
     fn coldest_target(&mut self, shared: &Shared) -> Option<ZoneIndex> {
         while let Some(mut top) = self.queue.peek_mut() {
             let Reverse((stamp, zone)) = *top;
@@ -220,7 +227,8 @@ impl<T: Target> Cycles<T> {
         None
     }
 
-    /// So many more blocks of `zone` are cold; its dirty blocks may have changed as well.
+    /// Adds `colder` to the cold blocks of `zone` and updates its score; its dirty blocks may have
+    /// changed as well.
     #[inline]
     fn rescore(&mut self, zone: ZoneIndex, colder: i32) {
         let state = &mut self.zones[zone];
@@ -244,7 +252,7 @@ impl<T: Target> Cycles<T> {
         while let Some(slot) = next.map(Slot)
             && named < want
         {
-            out.expect(named, want, slot, &shared.links);
+            out.prefetch(named, want, slot, &shared.links);
             next = shared.links.towards_head(slot.0);
             if out.slots().evictable(slot) {
                 self.remove(slot, shared.recency.cold(slot), shared, out.slots());
@@ -315,7 +323,7 @@ impl<T: Target> Side for Cycles<T> {
         slots: &Slots,
     ) -> Option<Offer> {
         self.targets.clear();
-        // Zones passed over belong to active cycles, whose number the rules bound.
+        // Zones that are skipped belong to active cycles, whose number the rules bound.
         for zone in self.by_score.descending().map(ZoneIndex) {
             if self.targets.len() == self.targets_max {
                 break;
@@ -356,7 +364,8 @@ impl<T: Target> Side for Cycles<T> {
             if named > 0 {
                 break;
             }
-            // Every block of the zone is in use: it would be met again at once.
+            // Every block of the zone has I/O in flight: without this it would be examined again at
+            // once.
             self.skipped.extend(self.queue.pop());
         }
         self.queue.extend(self.skipped.drain(..));
@@ -377,7 +386,7 @@ impl<T: Target> Side for Cycles<T> {
             self.skipped.extend(self.queue.pop());
         }
         self.queue.extend(self.skipped.drain(..));
-        // Zones passed over are being written.
+        // Blocks that are skipped are being written.
         for zone in self.by_score.descending().map(ZoneIndex) {
             if out.len() >= want {
                 return;
@@ -386,8 +395,8 @@ impl<T: Target> Side for Cycles<T> {
         }
     }
 
-    /// A cycle has at least one target. If that alone is larger than what rule 1 bounds the targets by, the
-    /// rule cannot hold.
+    /// A cycle has at least one target. If that zone alone exceeds the bound of rule 1, the rule
+    /// cannot hold.
     fn remark(&self, _: u32, slots: &Slots) -> Option<String> {
         let (buffer, zone) = (slots.drive().buffer_blocks, slots.zones().largest());
         (0 < buffer && buffer < zone && !self.whole_zones).then(|| {
@@ -400,14 +409,14 @@ impl<T: Target> Side for Cycles<T> {
         })
     }
 
-    /// The coldest block of each target zone: which of the zones is next takes a search to know.
+    /// The coldest block of each target zone: to know which zone is next would take a search.
     #[inline]
-    fn coming(&self, _: &Shared, out: &mut [Slot]) -> usize {
+    fn next_victims(&self, _: &Shared, out: &mut [Slot]) -> usize {
         let next = self
             .queue
             .iter()
             .filter_map(|Reverse((_, zone))| self.zones[ZoneIndex(*zone)].dirty.tail());
-        coming(next, out)
+        next_victims(next, out)
     }
 
     fn wants_horizon(&self) -> bool {

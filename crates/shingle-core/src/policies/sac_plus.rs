@@ -1,35 +1,36 @@
-//! SAC+, the extension of SAC to host-managed disks (Sun et al., ACM TOS 2023: "A Universal SMR-Aware
-//! Cache Framework with Deep Optimization for DM-SMR and HM-SMR Disks").
+//! SAC+, the extension of SAC to host-managed disks (Sun et al., ACM TOS 2023: "A Universal
+//! SMR-Aware Cache Framework with Deep Optimization for DM-SMR and HM-SMR Disks").
 //!
-//! The paper was not at hand. What is built follows its abstract and what the authors' prototype does
+//! The paper was not available. The implementation follows its abstract and the authors' prototype
 //! (`dcstrange/sac4hm` 78ccaa0), and is a reconstruction to that extent.
 //!
 //! ```text
 //! cold clean blocks, the coldest first           at no cost, whatever dirty ones would cost
 //! else, whichever costs less for each released block:
 //!   a clean block                                the time of reading it again
-//!   the dirty blocks of a zone                   the time of writing them back / those that are cold
+//! the dirty blocks of a zone                   the time of writing them back / those that are cold
 //! ```
-//! A block is cold if it was not used within a window of two cache sizes of accesses. Over a drive that
-//! exposes zones, host-managed or host-aware, the zone and the range of it are found by [`partial`].
-//! Over any other the dirty blocks leave in the cycles of SAC (`sac.rs`, rules 1 to 4), each target
-//! zone whole and by address.
+//! A block is cold if it was not used within a window of two cache sizes of accesses. Over a drive
+//! that exposes zones, host-managed or host-aware, [`partial`] finds the zone and the range to
+//! write. Over any other drive the dirty blocks leave in the cycles of SAC (`sac.rs`, rules 1 to
+//! 4), each target zone whole and by address.
 //!
-//! Departures, and what was decided:
+//! Departures and decisions:
 //!
-//! - The prototype sets the write pointer of a zone back to the lowest cold block and writes from there
-//!   to the end. ZBC knows no way back but a reset, so the executor reads the whole zone and writes it
-//!   back whole; choice and comparison are the paper's all the same. `partial=off` chooses and compares
-//!   by whole zones, which is what a disk takes.
-//! - Where all that is to be written lies at or beyond the write pointer it is appended, and nothing is
-//!   read: the prototype filled its zones before its experiments.
+//! - The prototype sets the write pointer of a zone back to the lowest cold block and writes from
+//!   there to the end. ZBC allows no way back but a reset, so the executor reads the whole zone and
+//!   writes it back whole. Choice and comparison are still the paper's. `partial=off` chooses and
+//!   compares by whole zones, which is the real cost.
+//! - If all that is to be written lies at or beyond the write pointer, it is appended and nothing
+//!   is read: the prototype filled its zones before its experiments.
 //! - Conventional zones are compared like the others, and written in place.
-//! - All dirty blocks from the lowest cold one on leave, the hot ones too: they are written in any case.
-//! - The prototype drops up to 1,024 clean blocks at a time, of which small caches have fewer:
+//! - All dirty blocks from the lowest cold one on leave, hot ones too: they are written in any
+//!   case.
+//! - The prototype drops up to 1,024 clean blocks at a time. Small caches have fewer, so
 //!   `clean_part` bounds it further.
-//! - In idle time zones are written in the same order and manner, each from its lowest cold dirty block
-//!   on, or, once no dirty block of it is cold, from its lowest; over other drives as SAC does it.
-//! - If a clean and a dirty block cost the same the dirty one goes, as in the comparator of SAC.
+//! - In idle time zones are written in the same order and manner, each from its lowest cold dirty
+//!   block on, or, if none is cold, from its lowest dirty block; over other drives as SAC does it.
+//! - If a clean and a dirty block cost the same, the dirty one leaves, as in the comparator of SAC.
 
 pub mod partial;
 
@@ -88,16 +89,16 @@ impl Pair for Sides {
     }
 }
 
-/// The dirty blocks: by what the drive shows.
+/// The dirty side, by the kind of drive.
 #[derive(Clone, Debug)]
 pub enum Dirty {
     /// Over a drive that exposes no zones.
     Cycles(Cycles<Ars>),
-    /// Over one that does.
+    /// Over a drive that does.
     Partial(Partial),
 }
 
-/// Calls the side that there is.
+/// Calls the variant in use.
 macro_rules! either {
     ($dirty:expr, $side:ident => $call:expr) => {
         match $dirty {

@@ -1,9 +1,9 @@
 //! SIEVE (Zhang, Yang, Yue, Vigfusson and Rashmi, NSDI 2024, Algorithm 1): a FIFO list, a bit for
-//! each block that was used, and a hand that goes from the tail to the head and round again. The
-//! hand clears the bits it meets and takes the first block without one; what it spares stays where
-//! it is, so that new blocks, at the head, are sifted from old ones. Not made for scans.
+//! each block that was used, and a hand that moves from the tail to the head and round again. The
+//! hand clears the bits on its way and takes the first block whose bit is clear. Spared blocks stay
+//! in place, so new blocks, at the head, are separated from old ones. Not designed for scans.
 //!
-//! The hand passes over a block with I/O under way and leaves its bit.
+//! The hand skips a block with I/O in flight and keeps its bit.
 
 use prefetch_index::prefetch_index;
 
@@ -25,7 +25,7 @@ pub struct Sieve {
 }
 
 impl Sieve {
-    /// Takes `member` off; a hand that points there moves on.
+    /// Removes `member`; a hand that points at it moves on.
     fn take(&mut self, member: u32) {
         if self.hand == Some(member) {
             self.hand = self.links.towards_head(member);
@@ -65,7 +65,7 @@ impl Order for Sieve {
 
     #[inline]
     fn pop(&mut self, slots: &Slots) -> Option<Slot> {
-        // Once round clears every bit, so twice round finds somebody if anybody may leave.
+        // One round clears every bit, so two rounds find a victim if any block is evictable.
         for _ in 0..2 * self.list.len() {
             let member = self.hand.or(self.list.tail())?;
             let slot = Slot(member);
@@ -78,8 +78,8 @@ impl Order for Sieve {
         None
     }
 
-    /// The slot comes back right before the hand, which points at it then. Behind the head comes
-    /// the tail again.
+    /// Restores the slot right before the hand, and points the hand at it. After the head comes the
+    /// tail again.
     fn restore(&mut self, slot: Slot, _: &Slots) {
         match self.hand {
             Some(hand) => self.list.push_behind(&mut self.links, slot.0, hand),
@@ -95,7 +95,7 @@ impl Order for Sieve {
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
+    fn prefetch(&self, slot: Slot) {
         prefetch_index(&self.visited, slot.index());
     }
 

@@ -1,10 +1,11 @@
-//! 2Q, full version (Johnson and Shasha, VLDB 1994): a new block waits in the FIFO queue
-//! A1in; when it has left that, its name stays in A1out for a while; only a block that comes back
-//! while it is remembered there enters Am, which is LRU. So one scan cannot empty the cache.
+//! 2Q, full version (Johnson and Shasha, VLDB 1994). A new block enters the FIFO queue A1in. When
+//! it leaves that, its number is remembered in A1out for a while. Only a block that returns while
+//! it is in A1out enters Am, which is LRU. So one scan cannot empty the cache.
 //!
-//! As in the paper: a hit in A1in changes nothing, A1in gives while it is longer than Kin, and what
-//! leaves Am is not remembered. Kin and Kout are at least 1, for caches smaller than the paper's.
-//! If the queue whose turn it is has nobody who may leave, the other one gives.
+//! As in the paper, a hit in A1in changes nothing, the victim comes from A1in while that is longer
+//! than Kin, and blocks that leave Am are not remembered. Kin and Kout are at least 1, for caches
+//! smaller than the paper's. If the queue to evict from has no evictable block, the other one is
+//! used.
 
 use crate::order::Order;
 use crate::param;
@@ -25,19 +26,19 @@ pub struct TwoQ {
     pub(super) ghosts: Ghosts,
     pub(super) kin: u32,
     pub(super) kout: u32,
-    /// The block that missed last, if it was in A1out: making room may push it out of there.
+    /// The block that missed last, if it was in A1out: making room may push it out.
     pub(super) returning: Option<Block>,
 }
 
 impl TwoQ {
-    /// The list of a cached slot, and the links.
+    /// Returns the list of a cached slot, and the links.
     #[inline]
     fn list_of(&mut self, slot: Slot) -> (&mut List, &mut Links) {
         let list = if self.in_am[slot.index()] { &mut self.am } else { &mut self.a1in };
         (list, &mut self.links)
     }
 
-    /// Takes `block` out of A1out. Returns whether it was there, now or when it missed.
+    /// Removes `block` from A1out. Returns whether it was there, now or at the miss.
     #[inline]
     fn returns(&mut self, block: Block) -> bool {
         let missed = self.returning.take_if(|returning| *returning == block).is_some();
@@ -59,7 +60,7 @@ impl Order for TwoQ {
     fn new(params: &Params, slots: &Slots) -> Self {
         let capacity = slots.capacity();
         let kout = params.part_of("kout", capacity).clamp(1, 4 * u64::from(capacity) + 1);
-        // One more than stay, until the oldest is forgotten.
+        // One more than may stay, until the oldest is removed.
         let ghosts = Ghosts::capacity_for(capacity, kout + 1);
         TwoQ {
             links: Links::new(capacity as usize + ghosts as usize),
@@ -135,13 +136,13 @@ impl Order for TwoQ {
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
-        self.links.expect(slot.0);
+    fn prefetch(&self, slot: Slot) {
+        self.links.prefetch(slot.0);
     }
 
     #[inline]
-    fn expect_blocks(&self, next: &[Block], soon: &[Block], _: &Slots) {
-        self.ghosts.expect(next, soon);
+    fn prefetch_blocks(&self, next: &[Block], soon: &[Block], _: &Slots) {
+        self.ghosts.prefetch(next, soon);
     }
 
     fn memory(&self) -> Memory {

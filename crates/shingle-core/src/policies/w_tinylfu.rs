@@ -1,11 +1,12 @@
-//! W-TinyLFU (Einziger, Friedman and Manes, ACM Transactions on Storage 13(4), 2017): a small
-//! LRU window takes every newcomer; what falls out of it enters the main part only if it was used
-//! more often, by a [`Sketch`] of counts, than the block that would have to leave for it. The main
-//! part is a segmented LRU: a block enters on probation, and is protected once it is used again.
+//! W-TinyLFU (Einziger, Friedman and Manes, ACM Transactions on Storage 13(4), 2017). A small LRU
+//! window takes every new block. A block that falls out of the window enters the main part only if
+//! it was used more often, by a [`Sketch`] of counts, than the block that would have to leave for
+//! it. The main part is a segmented LRU: a block enters on probation and is protected once it is
+//! used again.
 //!
-//! The window is at least a block. A tie goes to the block that is there. The contest is held when
-//! room is needed, and the winner moves when the newcomer is in. While the window is not full it
-//! takes room from the main part without a contest.
+//! The window is at least a block. In a tie the block in the main part stays. The two are compared
+//! when room is needed, and the winner moves after the new block is inserted. While the window is
+//! not full, it takes room from the main part without a comparison.
 
 use crate::order::Order;
 use crate::param;
@@ -42,7 +43,7 @@ impl WTinyLfu {
         self.lists[list].push_head(&mut self.links, slot.0);
     }
 
-    /// What `list` holds beyond `share` goes on probation.
+    /// Moves what `list` holds beyond `share` to probation.
     fn overflow(&mut self, list: usize, share: u32) {
         while self.lists[list].len() > share
             && let Some(slot) = self.lists[list].pop_tail(&mut self.links)
@@ -136,8 +137,8 @@ impl Order for WTinyLfu {
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
-        self.links.expect(slot.0);
+    fn prefetch(&self, slot: Slot) {
+        self.links.prefetch(slot.0);
     }
 
     fn memory(&self) -> Memory {

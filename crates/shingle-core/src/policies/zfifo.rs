@@ -1,9 +1,9 @@
-//! Zone-oriented FIFO (ROCO §4.1, §4.2.1): the cache evicts all blocks of the zone that has been in
-//! it longest, in the order in which they came (Cache-ZFIFO) or by address (Reorder-CZFIFO). Only
-//! writes enter: a read that misses is served by the disk (§3.2 tells of writes alone).
+//! Zone-oriented FIFO (ROCO §4.1, §4.2.1): the cache evicts all blocks of the zone that has been
+//! cached longest, in the order of their insertion (Cache-ZFIFO) or by address (Reorder-CZFIFO).
+//! Only writes enter: a read that misses is served by the disk (§3.2 mentions only writes).
 //!
-//! In idle time, of which the paper says nothing, the dirty blocks of the zones that would leave next are
-//! written, zone by zone, in the same order. They stay where they are in the FIFO.
+//! The paper says nothing of idle time. Here the dirty blocks of the zones that would leave next
+//! are written, zone by zone, in the same order. They keep their places in the FIFO.
 
 use core::marker::PhantomData;
 
@@ -14,17 +14,17 @@ use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, ZONE, Zoni
 use crate::slots::Slots;
 use crate::units::{Op, Slot};
 
-/// In which sequence a zone leaves.
+/// The sequence in which the blocks of a zone leave.
 pub trait Sequence: Clone + Send + 'static {
     /// Name of the policy.
     const NAME: &'static str;
-    /// One line on it.
+    /// One line, with the source.
     const ABOUT: &'static str;
-    /// The order of writing.
+    /// The order in which they are written.
     const ORDER: WriteOrder;
 }
 
-/// In the order in which blocks first came: Cache-ZFIFO.
+/// In the order of insertion: Cache-ZFIFO.
 #[derive(Clone, Debug)]
 pub struct Arrival;
 
@@ -49,17 +49,17 @@ pub type Zfifo = ZoneFifo<Arrival>;
 /// Reorder-CZFIFO.
 pub type ReorderZfifo = ZoneFifo<Address>;
 
-/// What is cached of a zone.
+/// The cached blocks of a zone.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cached {
-    /// As they came.
+    /// In the order of insertion.
     blocks: List,
     dirty: u32,
-    /// When the zone came, counted in zones.
+    /// Sequence number of its entry into the cache.
     since: u64,
 }
 
-/// The cached blocks of each zone as they came, and the zones as they came.
+/// The cached blocks of each zone, and the zones, both in the order of insertion.
 #[derive(Clone, Debug)]
 pub struct ZoneFifo<S> {
     members: Links,
@@ -67,9 +67,9 @@ pub struct ZoneFifo<S> {
     order: Links,
     fifo: List,
     came: u64,
-    /// Of the zones that hold dirty blocks, the one that came first.
+    /// The zone with dirty blocks that was inserted first.
     unwritten: Tournament,
-    /// Zones that idle time has gone through; empty between calls.
+    /// Zones that idle time has handled; empty between calls.
     written: Vec<ZoneIndex>,
     sequence: PhantomData<S>,
 }
@@ -86,7 +86,7 @@ impl<S: Sequence> ZoneFifo<S> {
         }
     }
 
-    /// So many more blocks of `zone` are dirty.
+    /// Adds `more` to the number of dirty blocks of `zone`.
     fn count_dirty(&mut self, zone: ZoneIndex, more: i32) {
         let state = &mut self.zones[zone];
         let before = state.dirty;
@@ -101,7 +101,7 @@ impl<S: Sequence> ZoneFifo<S> {
         self.unwritten.update(zone.0, takes_part, |a, b| since(a) < since(b));
     }
 
-    /// Names the blocks of a zone that can leave.
+    /// Names the evictable blocks of a zone.
     fn evict_zone(&mut self, zone: ZoneIndex, out: &mut Victims) {
         let mut next = self.zones[zone].blocks.tail();
         while let Some(member) = next.map(Slot) {
@@ -187,7 +187,8 @@ impl<S: Sequence> Policy for ZoneFifo<S> {
             if out.len() > named {
                 out.end_group(Manner::Write(S::ORDER));
             }
-            // Until they are clean they are dirty, and the next zone has its turn.
+            // The zone stays dirty until the writes complete; without this it would be chosen
+            // again.
             self.play(zone, false);
             self.written.push(zone);
         }

@@ -1,23 +1,24 @@
-//! What an operator lets a cache do to its devices: how fast it destages, at which hours it does so although
-//! nobody needs the room, and how much of the SSD's life it may use in a day.
+//! Limits that an operator sets: the rate of destages, the hours in which idle time is used, and
+//! the bytes written to the SSD in a day.
 
 use crate::units::Nanos;
 
 /// The limits of a cache. By default there are none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Limits {
-    /// Blocks destaged a second, at most. Who waits for room waits for that, too. It does not hold where an operator
-    /// wants everything on the disk, nor for an SSD that has failed, nor at the end.
+    /// Blocks destaged per second, at most. Writes that wait for room wait for this, too. Not
+    /// applied when an operator wants everything on the disk, when the SSD has failed, and at the
+    /// end.
     pub destage_blocks_per_s: Option<u64>,
-    /// When idle time is used.
+    /// Hours in which idle time is used.
     pub hours: Hours,
-    /// Blocks written to the SSD a day, metadata included. What is not cached bypasses the cache when they are used up:
-    /// reads do not fill it then, and writes go to the disk. What is cached is written there as ever, and what that
-    /// takes beyond the budget is missing afterwards.
+    /// Blocks written to the SSD per day, metadata included. When they are used up, blocks that are
+    /// not cached bypass the cache: reads do not fill it, and writes go to the disk. Cached blocks
+    /// are still written there, and what that takes beyond the budget is subtracted later.
     pub ssd_blocks_per_day: Option<u64>,
 }
 
-/// Hours of the day, each whole.
+/// A set of whole hours of the day.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hours(u32);
 
@@ -36,29 +37,31 @@ impl Hours {
     /// The whole day.
     pub const ALL: Hours = Hours(DAY);
 
-    /// Hour *n* is in it if bit *n* is set; `None` if none is, or there is no such hour.
+    /// Creates the set from bits: hour *n* is in it if bit *n* is set. `None` if none is set, or a
+    /// bit is not an hour.
     #[must_use]
     pub fn from_bits(bits: u32) -> Option<Hours> {
         (bits != 0 && bits & !DAY == 0).then_some(Hours(bits))
     }
 
-    /// Likewise.
+    /// Returns the set as bits: see [`Hours::from_bits`].
     #[must_use]
     pub fn bits(self) -> u32 {
         self.0
     }
 
-    /// Whether this time since midnight is within them.
+    /// Returns whether this time since midnight is within the hours.
     #[must_use]
     pub fn contains(self, time_of_day: Nanos) -> bool {
         let hour = time_of_day.0 / HOUR.0 % 24;
         self.0 >> hour & 1 == 1
     }
 
-    /// As in `22-6` or `0-6,12-14`: from the beginning of one hour to that of another, also over midnight.
+    /// Parses hours such as `22-6` or `0-6,12-14`: from the start of one hour to the start of
+    /// another, also over midnight.
     ///
     /// # Errors
-    /// What to write instead.
+    /// A message that says what to write instead.
     pub fn parse(text: &str) -> Result<Hours, String> {
         let wrong = || "give hours of the day such as 22-6 or 0-6,12-14".to_owned();
         let mut bits = 0;
@@ -93,15 +96,15 @@ impl core::fmt::Display for Hours {
     }
 }
 
-/// So many blocks in a span of time. What is not used may be used later, within a span that is told; what is
-/// used too much is missing later.
+/// A rate limit: a number of blocks per span of time. Unused blocks may be used later, within
+/// `kept`; blocks used in excess are subtracted later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Rate {
     blocks: u64,
     span: Nanos,
-    /// What was not used may be used so much later.
+    /// For how long unused blocks may still be used.
     kept: Nanos,
-    /// Up to this time all is used.
+    /// Time up to which the rate is used up.
     used: Nanos,
 }
 
@@ -110,7 +113,8 @@ impl Rate {
         Rate { blocks: blocks.max(1), span, kept, used: Nanos::ZERO }
     }
 
-    /// Whether anything is left of what may be used at `now`, when this part of what is kept stays: in hundredths.
+    /// Returns whether a block may be used at `now`, leaving `percent_left` percent of `kept`
+    /// unused.
     pub(super) fn allows(&self, now: Nanos, percent_left: u64) -> bool {
         self.used.0 <= now.0.saturating_add(self.kept.0 / 100 * (100 - percent_left))
     }
@@ -121,7 +125,7 @@ impl Rate {
         self.used = Nanos(self.used.max(now).0.saturating_add(takes));
     }
 
-    /// As fast as another one, with what was used so far.
+    /// Takes over what was used under an earlier rate.
     pub(super) fn like(self, other: Option<Rate>) -> Rate {
         Rate { used: other.map_or(Nanos::ZERO, |other| other.used), ..self }
     }

@@ -1,8 +1,8 @@
-//! What a write-back cache decides beside its policy: which blocks it is asked about at all, how much room
-//! is kept ahead, who waits for room, and when it uses idle time.
+//! What a write-back cache decides apart from its policy: which accesses reach the policy at all,
+//! how much room is kept free, the order of accesses that wait for room, and the use of idle time.
 //!
-//! Counts and times go in, decisions come out. The engine of the store takes them from here, over real
-//! devices and over models alike; so what they change can be simulated.
+//! Counts and times go in, decisions come out. The engine of the store uses this over real devices
+//! and over models alike, so its effects can be simulated.
 //!
 //! ```
 //! use shingle_core::service::{Rules, Service, Way};
@@ -10,7 +10,7 @@
 //!
 //! let mut service = Service::new(Rules::for_slots(1 << 20));
 //! let write = |offset| Request { at: Nanos::ZERO, offset, bytes: 1 << 20, op: Op::Write };
-//! // The fifth MiB of a sequential run goes round the cache, if it is not cached already.
+//! // The fifth MiB of a sequential run bypasses the cache, if it is not cached already.
 //! let long: Vec<bool> = (0..5).map(|n| service.is_sequential(&write(n << 20))).collect();
 //! assert_eq!(long, [false, false, false, false, true]);
 //! assert_eq!(service.way(true, false, true, false), Way::Bypass);
@@ -34,22 +34,22 @@ use streams::Streams;
 /// How a write-back cache behaves.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// What writes and reads do.
+    /// What the cache takes of reads and writes.
     pub mode: Mode,
-    /// Sequential runs of requests bypass the cache from this length on; `None` if none do.
+    /// Length from which on sequential runs of requests bypass the cache; `None` if none do.
     pub sequential_bytes: Option<u64>,
     /// Slots kept free, so that a write need not wait for the disk; 0 leaves it to the policy.
     pub room_slots: u32,
-    /// Without requests for so long the cache destages of its own accord.
+    /// Time without requests after which idle time begins.
     pub idle_after: Nanos,
-    /// A write that finds no room for so long is answered with an error.
+    /// Time after which a write that waits for room fails.
     pub room_timeout: Nanos,
-    /// What an operator allows.
+    /// Limits set by an operator.
     pub limits: Limits,
 }
 
 impl Rules {
-    /// For a cache of so many slots.
+    /// Returns the default rules for a cache of this number of slots.
     #[must_use]
     pub fn for_slots(slots: u64) -> Rules {
         Rules {
@@ -63,18 +63,18 @@ impl Rules {
     }
 }
 
-/// Where an operation on a block goes.
+/// Where an operation on a block is routed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
-    /// The policy is asked.
+    /// To the cache: the policy decides.
     Cache,
     /// To the disk; the cache stays as it is.
     Bypass,
-    /// It waits until a slot is free, behind those that wait already.
+    /// It waits for a free slot, behind the operations that wait already.
     Queue,
 }
 
-/// Blocks that are destaged at a time in idle time, so that a request that comes finds little under way.
+/// Blocks destaged at a time in idle time: few, so that a new request finds little I/O in flight.
 const IDLE_BLOCKS: u32 = 128;
 
 /// The decisions of one cache.
@@ -83,26 +83,28 @@ pub struct Service {
     rules: Rules,
     streams: Streams,
     last_request: Nanos,
-    /// Of what may be destaged, and of what may be written to the SSD.
+    /// The rate of destages, if limited.
     destages: Option<Rate>,
+    /// The rate of writes to the SSD, if limited.
     ssd: Option<Rate>,
-    /// What is to be added to the time so that days begin at midnight.
+    /// Offset from the time to the time of day.
     to_time_of_day: Nanos,
-    /// The SSD is being taken out: nothing more is to become dirty there.
+    /// Whether the SSD is being detached: nothing more may become dirty on it.
     leaves_ssd: bool,
 }
 
 /// The length of a day.
 const DAY: Nanos = Nanos::from_millis(24 * 3_600_000);
-/// Unused destages may be made up for within this: the time is told that often.
+/// For how long unused destages may be made up for: about the interval in which the time is
+/// updated.
 const DESTAGES_KEPT: Nanos = Nanos::from_millis(100);
-/// And unused writes to the SSD.
+/// For how long unused writes to the SSD may be made up for.
 const SSD_KEPT: Nanos = Nanos::from_millis(3_600_000);
-/// Of the latter reads leave so many hundredths to writes.
+/// Part of the kept SSD writes that fills by reads leave to writes, in percent.
 const SSD_PERCENT_FOR_WRITES: u64 = 50;
 
 impl Service {
-    /// Of a cache that nobody has asked for anything yet.
+    /// Creates the service of a cache that has had no request yet.
     #[must_use]
     pub fn new(rules: Rules) -> Service {
         let mut service = Service {
@@ -118,35 +120,36 @@ impl Service {
         service
     }
 
-    /// The rules.
+    /// Returns the rules.
     #[must_use]
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// What reads and writes do.
+    /// Returns the mode in effect.
     #[must_use]
     #[inline]
     pub fn mode(&self) -> Mode {
         if self.leaves_ssd { Mode::PassThrough } else { self.rules.mode }
     }
 
-    /// They do something else from now on.
+    /// Sets the mode.
     pub fn set_mode(&mut self, mode: Mode) {
         self.rules.mode = mode;
     }
 
-    /// While the SSD is being taken out the disk gets everything, whatever the mode.
+    /// Sets whether the SSD is being detached. Meanwhile the mode is pass-through, so that the disk
+    /// gets everything.
     pub fn set_leaves_ssd(&mut self, leaves: bool) {
         self.leaves_ssd = leaves;
     }
 
-    /// The cache has another size: so many slots are kept free.
+    /// Sets the number of slots kept free, after the cache was resized.
     pub fn set_room_slots(&mut self, slots: u32) {
         self.rules.room_slots = slots;
     }
 
-    /// Sets what is allowed from now on.
+    /// Sets the limits.
     pub fn set_limits(&mut self, limits: Limits) {
         let second = Nanos::from_millis(1_000);
         let destages = limits.destage_blocks_per_s;
@@ -157,38 +160,39 @@ impl Service {
         self.rules.limits = limits;
     }
 
-    /// It is so late in the day, by the clock of the operator.
+    /// Sets the time of day by the clock of the operator.
     pub fn set_time_of_day(&mut self, now: Nanos, time_of_day: Nanos) {
         self.to_time_of_day = Nanos((time_of_day.0 % DAY.0 + DAY.0 - now.0 % DAY.0) % DAY.0);
     }
 
-    /// Whether destages have a limit.
+    /// Returns whether destages have a limit.
     #[must_use]
     pub fn limits_destages(&self) -> bool {
         self.destages.is_some()
     }
 
-    /// Whether something more may be destaged now.
+    /// Returns whether another destage may be submitted now.
     #[must_use]
     pub fn may_destage(&self, now: Nanos) -> bool {
         self.destages.is_none_or(|rate| rate.allows(now, 0))
     }
 
-    /// So many blocks are destaged.
+    /// Counts destaged blocks against the limit.
     pub fn destages(&mut self, blocks: u64, now: Nanos) {
         if let Some(rate) = &mut self.destages {
             rate.uses(blocks, now);
         }
     }
 
-    /// So many pages are written to the SSD.
+    /// Counts pages written to the SSD against the limit.
     pub fn writes_ssd(&mut self, pages: u64, now: Nanos) {
         if let Some(rate) = &mut self.ssd {
             rate.uses(pages, now);
         }
     }
 
-    /// Whether a block that is not cached bypasses the cache because the SSD was written enough.
+    /// Returns whether a block that is not cached bypasses the cache because the SSD's daily budget
+    /// is used up.
     #[must_use]
     #[inline]
     pub fn spares_ssd(&self, write: bool, now: Nanos) -> bool {
@@ -196,59 +200,60 @@ impl Service {
         self.ssd.is_some_and(|rate| !rate.allows(now, left))
     }
 
-    /// Somebody asks for something.
+    /// Notes the arrival of a request.
     #[inline]
     pub fn asked(&mut self, now: Nanos) {
         self.last_request = now;
     }
 
-    /// A read or write begins. Returns whether it belongs to a long sequential run.
+    /// Notes a read or write. Returns whether it belongs to a long sequential run.
     pub fn is_sequential(&mut self, request: &Request) -> bool {
         self.streams.is_long(request, self.rules.sequential_bytes)
     }
 
-    /// Where a block goes. `sequential` is what [`Service::is_sequential`] said of its request; `others_wait` for
-    /// room.
+    /// Routes a block. `sequential` is the result of [`Service::is_sequential`] for its request;
+    /// `others_wait`: other operations wait for room.
     #[must_use]
     #[inline]
     pub fn way(&self, write: bool, cached: bool, sequential: bool, others_wait: bool) -> Way {
         match cached {
             true => Way::Cache,
             false if sequential || self.mode().bypasses(write) => Way::Bypass,
-            // Who has waited longer is served first.
+            // First come, first served.
             false if write && others_wait => Way::Queue,
             false => Way::Cache,
         }
     }
 
-    /// Where a block goes for which the policy could not make room at once: reading needs none.
+    /// Routes a block for which the policy could not make room at once: a read needs none.
     #[must_use]
     pub fn way_without_room(&self, write: bool) -> Way {
         if write { Way::Queue } else { Way::Bypass }
     }
 
-    /// Whether the first of those that wait for room is to be tried: not if as many slots as they need are on
-    /// their way already, as the policy would name more and more victims.
+    /// Returns whether to retry the first operation that waits for room. Not if as many slots as
+    /// all of them need are leaving already: the policy would name more and more victims.
     #[must_use]
     pub fn serves_waiting(&self, free: u32, leaving: u32, waiting: usize) -> bool {
         free > 0 || (leaving as usize) < waiting
     }
 
-    /// Whether an operation that has waited for room since then is told so.
+    /// Returns whether an operation that has waited for room since then has timed out.
     #[must_use]
     pub fn gives_up(&self, since: Nanos, now: Nanos) -> bool {
         now.since(since) > self.rules.room_timeout
     }
 
-    /// Slots that are to be made free ahead, if so many are free or on their way. `choice` more are wanted
-    /// while the disk does not take everything.
+    /// Returns how many slots to make free ahead of need, if `coming` are free or leaving. `choice`
+    /// more are wanted while the disk does not take everything.
     #[must_use]
     #[inline]
     pub fn room_wanted(&self, coming: u32, choice: u32) -> u32 {
         (self.rules.room_slots + choice).saturating_sub(coming)
     }
 
-    /// Blocks that are to be destaged now because nobody asks for anything; none if somebody does.
+    /// Returns the number of blocks to destage now, because no request has come for a while;
+    /// otherwise 0.
     #[must_use]
     #[inline]
     pub fn idle_blocks(&self, now: Nanos) -> u32 {

@@ -1,24 +1,24 @@
-//! Modes: what of the client's reads and writes the cache takes.
+//! Modes: which reads and writes of the client the cache takes.
 
 use core::str::FromStr;
 
-/// What the cache takes.
+/// Which reads and writes the cache takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// Reads and writes; the disk gets writes later.
+    /// Reads and writes; writes reach the disk later.
     WriteBack,
-    /// Reads and writes; a write is answered when the disk has it, too.
+    /// Reads and writes; a write is acknowledged when the disk has it, too.
     WriteThrough,
-    /// Reads. Writes go to the disk, unless the block is cached: then as in `WriteThrough`.
+    /// Reads. Writes go to the disk; a write of a cached block is as in `WriteThrough`.
     WriteAround,
-    /// Writes, as in `WriteBack`; reads that miss leave no trace.
+    /// Writes, as in `WriteBack`; reads that miss do not fill the cache.
     NoReadFill,
-    /// Nothing new: what is cached serves reads, and is written as in `WriteThrough`.
+    /// Nothing new: cached blocks serve reads, and writes of them are as in `WriteThrough`.
     PassThrough,
 }
 
 impl Mode {
-    /// All of them.
+    /// All modes.
     pub const ALL: [Mode; 5] = [
         Mode::WriteBack,
         Mode::WriteThrough,
@@ -27,7 +27,7 @@ impl Mode {
         Mode::PassThrough,
     ];
 
-    /// As in commands and reports.
+    /// Returns the name in commands and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl Mode {
         }
     }
 
-    /// What is not cached does not enter.
+    /// Returns whether an operation on a block that is not cached bypasses the cache.
     #[must_use]
     pub fn bypasses(self, write: bool) -> bool {
         match self {
@@ -50,7 +50,7 @@ impl Mode {
         }
     }
 
-    /// A write is answered when the disk has it.
+    /// Returns whether a write is acknowledged only when the disk has it.
     #[must_use]
     pub fn writes_through(self) -> bool {
         matches!(self, Mode::WriteThrough | Mode::WriteAround | Mode::PassThrough)

@@ -1,21 +1,21 @@
-//! How much of what is destaged the disk has at a time: a window that grows by one and is halved. Who
-//! reads from the disk waits behind it, and so does the flush that makes room: a disk that answers late
-//! gets less, one that answers soon gets more.
+//! The window of destages: how many the disk has in flight at a time. It grows by one and is halved
+//! (AIMD). Reads of the disk, and the flush that makes room, wait behind destages in flight. So a
+//! slow disk gets fewer, and a fast disk gets more.
 
 use crate::units::Nanos;
 
-/// An I/O that takes longer, waiting included, was too many.
+/// An I/O that takes longer, queueing included, halves the window.
 const SOON: Nanos = Nanos::from_millis(100);
-/// I/Os at a time, at most.
+/// Largest window, in I/Os.
 const IOS_MAX: usize = 64;
-/// To begin with.
+/// Initial window, in I/Os.
 const IOS_FIRST: usize = 4;
 
-/// A run of blocks on its way.
+/// A run of blocks in flight.
 #[derive(Clone, Debug)]
-struct Flying {
+struct InFlight {
     run: u64,
-    /// Blocks that are not there yet.
+    /// Blocks not yet completed.
     left: usize,
     since: Nanos,
 }
@@ -23,39 +23,41 @@ struct Flying {
 /// The window of destages.
 #[derive(Clone, Debug)]
 pub struct Pace {
-    flying: Vec<Flying>,
+    in_flight: Vec<InFlight>,
     allowed: usize,
-    /// When it was last slowed down: what was under way then says nothing new.
+    /// When the window was last halved: I/Os submitted before say nothing new.
     slowed: Nanos,
 }
 
 impl Default for Pace {
     fn default() -> Pace {
-        Pace { flying: Vec::new(), allowed: IOS_FIRST, slowed: Nanos::ZERO }
+        Pace { in_flight: Vec::new(), allowed: IOS_FIRST, slowed: Nanos::ZERO }
     }
 }
 
 impl Pace {
-    /// Whether the disk may have one more.
+    /// Returns whether another I/O may be submitted.
     #[must_use]
     pub fn allows(&self) -> bool {
-        self.flying.len() < self.allowed
+        self.in_flight.len() < self.allowed
     }
 
-    /// It gets a run of `left` blocks.
+    /// Notes the submission of a run of `left` blocks.
     pub fn begin(&mut self, run: u64, left: usize, now: Nanos) {
-        self.flying.push(Flying { run, left, since: now });
+        self.in_flight.push(InFlight { run, left, since: now });
     }
 
-    /// A block of it is there, or failed.
+    /// Notes that a block of `run` was written, or failed.
     pub fn block_done(&mut self, run: u64, now: Nanos) {
-        let Some(at) = self.flying.iter().position(|flying| flying.run == run) else { return };
-        self.flying[at].left -= 1;
-        if self.flying[at].left > 0 {
+        let Some(at) = self.in_flight.iter().position(|in_flight| in_flight.run == run) else {
+            return;
+        };
+        self.in_flight[at].left -= 1;
+        if self.in_flight[at].left > 0 {
             return;
         }
         let was_full = !self.allows();
-        let since = self.flying.swap_remove(at).since;
+        let since = self.in_flight.swap_remove(at).since;
         if now.since(since) > SOON {
             if since >= self.slowed {
                 (self.allowed, self.slowed) = ((self.allowed / 2).max(1), now);
@@ -67,21 +69,21 @@ impl Pace {
 }
 
 impl Pace {
-    /// Hashes all that decides what it allows from now on, for whoever explores what can become of an engine. What is
-    /// slow already is slow, however long it took.
+    /// Hashes the state that decides future answers, for tools that explore the states of an
+    /// engine. All ages above the limit count as equal.
     pub fn hash_state<H: core::hash::Hasher>(&self, now: Nanos, into: &mut H) {
         use core::hash::Hash;
 
-        let Pace { flying, allowed, slowed } = self;
+        let Pace { in_flight, allowed, slowed } = self;
         allowed.hash(into);
-        // (They are found by their runs: their order says nothing.)
-        let of = |one: &Flying| {
+        // Runs are found by number, so their order does not matter.
+        let of = |one: &InFlight| {
             let age = now.since(one.since).min(Nanos(SOON.0 + 1));
             (one.left, age, one.since >= *slowed)
         };
-        let mut flying: Vec<_> = flying.iter().map(of).collect();
-        flying.sort_unstable();
-        flying.hash(into);
+        let mut in_flight: Vec<_> = in_flight.iter().map(of).collect();
+        in_flight.sort_unstable();
+        in_flight.hash(into);
     }
 }
 

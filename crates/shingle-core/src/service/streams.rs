@@ -1,30 +1,31 @@
-//! Long sequential runs, of which many may be under way side by side: a disk does them well by
-//! itself, and a cache would only lose by them what is used again.
+//! Detection of long sequential runs, of which many may be interleaved. A disk serves them well by
+//! itself, and caching them would only evict blocks that are used again.
 
 use crate::units::{Op, Request};
 
-/// Runs remembered.
+/// Number of runs remembered.
 const STREAMS: usize = 32;
 
 /// Runs of requests, each beginning where the last one ended.
 #[derive(Clone, Debug)]
 pub(super) struct Streams {
-    /// Where the next request of each run would begin, with its kind; [`NONE`] of a run that has not begun.
+    /// Key of the next request of each run: its place and operation. [`NONE`] if there is no run.
     next: [u64; STREAMS],
-    /// Half as long, so that all are compared at once: a run goes on only where the whole is the same, too.
+    /// The keys hashed to 32 bits, so that all are compared at once. A match is confirmed with the
+    /// whole key.
     marks: [u32; STREAMS],
     bytes: [u64; STREAMS],
-    /// The runs in the order in which they were used: after each the one used next, in a ring.
+    /// The runs in the order of use, as a ring: for each run the one used next.
     newer: [u8; STREAMS],
     older: [u8; STREAMS],
-    /// Unused for longest.
+    /// The least recently used run.
     oldest: u8,
 }
 
-/// No request begins there.
+/// A key of no request.
 const NONE: u64 = u64::MAX;
 
-/// (No disk has 2^62 bytes.)
+/// Returns the key of an operation that begins at this byte. (No disk has 2^62 bytes.)
 fn place(op: Op, byte: u64) -> u64 {
     byte << 2 | op as u64
 }
@@ -38,27 +39,28 @@ impl Default for Streams {
     }
 }
 
-/// (Half of a place, in which all of it takes part.)
+/// Hashes a key to 32 bits.
 fn mark(place: u64) -> u32 {
     (place ^ place >> 32) as u32
 }
 
 impl Streams {
-    /// Whether `request` belongs to a run that is already longer than `limit`.
+    /// Returns whether `request` belongs to a run that is already longer than `limit`.
     pub(super) fn is_long(&mut self, request: &Request, limit: Option<u64>) -> bool {
         let Some(limit) = limit else { return false };
         let begins = place(request.op, request.offset);
-        let goes_on = self.that_ends_at(begins);
-        let run = goes_on.unwrap_or(usize::from(self.oldest));
-        self.is_used(run);
-        let before = goes_on.map_or(0, |run| self.bytes[run]);
+        let continued = self.find(begins);
+        let run = continued.unwrap_or(usize::from(self.oldest));
+        self.mark_used(run);
+        let before = continued.map_or(0, |run| self.bytes[run]);
         self.next[run] = place(request.op, request.offset + request.bytes);
         self.marks[run] = mark(self.next[run]);
         self.bytes[run] = before + request.bytes;
         before >= limit
     }
 
-    fn that_ends_at(&self, place: u64) -> Option<usize> {
+    /// Returns the run whose next request begins at `place`.
+    fn find(&self, place: u64) -> Option<usize> {
         let wanted = mark(place);
         let alike = self.marks.iter().enumerate();
         let mut alike =
@@ -73,11 +75,11 @@ impl Streams {
         None
     }
 
-    /// `run` is used now: it comes between the newest and the oldest of the ring.
-    fn is_used(&mut self, run: usize) {
+    /// Marks `run` as used last: moves it between the newest and the oldest of the ring.
+    fn mark_used(&mut self, run: usize) {
         let (oldest, newer, older) = (self.oldest, self.newer[run], self.older[run]);
         if usize::from(oldest) == run {
-            // (The ring turns.)
+            // The ring turns.
             self.oldest = newer;
             return;
         }
@@ -130,11 +132,11 @@ mod tests {
                 _ => (draw % 50) << 30 | (draw % 50),
             };
             let request = Request { at: Nanos::ZERO, offset, bytes: 1 + draw % 7, op };
-            let goes_on = runs.iter().position(|&(end, _)| end == place(op, offset));
-            let run = goes_on.unwrap_or(oldest_first[0]);
+            let continued = runs.iter().position(|&(end, _)| end == place(op, offset));
+            let run = continued.unwrap_or(oldest_first[0]);
             oldest_first.retain(|&other| other != run);
             oldest_first.push(run);
-            let before = goes_on.map_or(0, |run| runs[run].1);
+            let before = continued.map_or(0, |run| runs[run].1);
             runs[run] = (place(op, offset + request.bytes), before + request.bytes);
             assert_eq!(streams.is_long(&request, Some(30)), before >= 30, "turn {turn}");
         }

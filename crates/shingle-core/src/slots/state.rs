@@ -1,24 +1,24 @@
-//! The state of a slot, in the bits of its record that no block's number needs.
+//! The state of a slot, in the bits of its record that no block number needs.
 
 /// Holds a block.
 pub(super) const LIVE: u64 = 1 << 48;
 /// Holds data the disk does not have yet.
 pub(super) const DIRTY: u64 = 1 << 49;
-/// Named as a victim: the policy has forgotten it, but it is still found.
+/// Named as a victim: in no order of the policy, but lookups find it.
 pub(super) const LEAVING: u64 = 1 << 50;
-/// Its data is on its way to the disk.
+/// A destage of it is in flight.
 pub(super) const DESTAGING: u64 = 1 << 51;
 /// Written again since its destage began.
 pub(super) const REWRITTEN: u64 = 1 << 52;
-/// One I/O under way: the top byte counts them.
+/// One I/O in flight: the top byte counts them.
 pub(super) const PIN: u64 = 1 << 56;
 pub(super) const PINS: u64 = 0xFF << 56;
 
-/// What a slot was before it was touched.
+/// The state of a slot before a touch.
 #[derive(Clone, Copy)]
-pub(crate) struct Before(pub(super) u64);
+pub(crate) struct OldState(pub(super) u64);
 
-impl Before {
+impl OldState {
     #[inline]
     pub(crate) fn dirty(self) -> bool {
         self.0 & DIRTY != 0
@@ -30,15 +30,15 @@ impl Before {
     }
 }
 
-/// Whether a slot in this state holds a block and no I/O is under way on it.
+/// Returns whether a slot in this state holds a block and has no I/O in flight.
 #[inline]
-pub(super) fn may_be_named(state: u64) -> bool {
+pub(super) fn is_evictable(state: u64) -> bool {
     state & (PINS | LIVE | LEAVING | DESTAGING) == LIVE
 }
 
-/// Why a slot in this state may not be named.
+/// Says why a slot in this state may not be named.
 #[cold]
-pub(super) fn why_not(state: Option<u64>) -> &'static str {
+pub(super) fn refusal_reason(state: Option<u64>) -> &'static str {
     match state {
         None => "which does not exist",
         Some(state) if state & LIVE == 0 => {

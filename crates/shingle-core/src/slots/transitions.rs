@@ -1,20 +1,20 @@
-//! What only the cache core does with slots.
+//! State changes of slots, which only the cache core makes.
 
 use super::state::{
-    Before, DESTAGING, DIRTY, LEAVING, LIVE, PIN, REWRITTEN, may_be_named, why_not,
+    DESTAGING, DIRTY, LEAVING, LIVE, OldState, PIN, REWRITTEN, is_evictable, refusal_reason,
 };
 use super::{BLOCK_BITS, Record, Slots};
 use crate::parts::ZoneIndex;
 use crate::units::{Block, Slot};
 
 impl Slots {
-    /// Whether no slot is free.
+    /// Returns whether no slot is free.
     #[inline]
     pub(crate) fn full(&self) -> bool {
         self.free == Slot::NONE
     }
 
-    /// Gives a free slot to `block`, which is in none.
+    /// Allocates a free slot to `block`, which is not cached.
     #[inline]
     pub(crate) fn fill(&mut self, block: Block, dirty: bool) -> Option<Slot> {
         let slot = self.free.some()?;
@@ -58,12 +58,12 @@ impl Slots {
         self.free = slot;
     }
 
-    /// A policy has named `slot`: a clean one is freed, a dirty one begins its destage and leaves
-    /// when that is done. Returns its block if it is dirty.
+    /// Evicts `slot`: a clean one is freed; a dirty one begins its destage, leaves when that is
+    /// done, and its block is returned.
     #[inline]
     pub(crate) fn leave(&mut self, slot: Slot) -> Option<Block> {
         let state = self.state(slot);
-        debug_assert!(may_be_named(*state), "Victims::push has looked");
+        debug_assert!(is_evictable(*state), "Victims::push has looked");
         if *state & DIRTY == 0 {
             self.free(slot);
             return None;
@@ -75,9 +75,9 @@ impl Slots {
         Some(block)
     }
 
-    /// Marks `slot` as accessed, as written with `write`. Returns what it was before.
+    /// Marks `slot` as accessed, and as written with `write`. Returns its state before.
     #[inline]
-    pub(crate) fn touch(&mut self, slot: Slot, write: bool) -> Before {
+    pub(crate) fn touch(&mut self, slot: Slot, write: bool) -> OldState {
         let state = self.state(slot);
         let before = *state;
         if write {
@@ -88,10 +88,10 @@ impl Slots {
                 self.dirty_slots.insert(slot.0);
             }
         }
-        Before(before)
+        OldState(before)
     }
 
-    /// `slot` is about to be written to the disk and stays.
+    /// Marks the start of a destage of `slot`, which stays.
     pub(crate) fn begin_destage(&mut self, slot: Slot) {
         debug_assert!(self.evictable(slot) && self.dirty(slot), "who calls has looked");
         *self.state(slot) |= DESTAGING;
@@ -99,8 +99,8 @@ impl Slots {
         self.in_flight += 1;
     }
 
-    /// The destage of `slot` is over. Returns whether the slot still leaves, and whether the disk
-    /// now has the current data.
+    /// Marks the end of a destage of `slot`. Returns whether the slot still leaves, and whether the
+    /// disk now has the current data.
     #[inline]
     pub(crate) fn end_destage(&mut self, slot: Slot) -> (bool, bool) {
         let state = self.state(slot);
@@ -118,18 +118,19 @@ impl Slots {
         self.dirty_slots.remove(slot.0);
     }
 
-    /// `slot` stays after all.
+    /// Cancels the eviction of `slot`: it stays.
     pub(crate) fn stay(&mut self, slot: Slot) {
         *self.state(slot) &= !LEAVING;
     }
 
-    /// Why `slot` may not be named, to leave or, with `stay`, to be written and stay. `None` if it may.
+    /// Says why `slot` may not be named to leave or, with `stay`, to be written and stay. `None` if
+    /// it may.
     #[inline]
     pub(crate) fn refusal(&self, slot: Slot, stay: bool) -> Option<&'static str> {
         let state = self.records.get(slot.index()).map(|record| record.block);
         match state {
-            Some(state) if may_be_named(state) && (!stay || state & DIRTY != 0) => None,
-            state => Some(why_not(state)),
+            Some(state) if is_evictable(state) && (!stay || state & DIRTY != 0) => None,
+            state => Some(refusal_reason(state)),
         }
     }
 

@@ -165,9 +165,9 @@ impl Emulator {
         self.medium.read_band(&mut served, extent);
         self.contents.rewrite(extent.0, extent.1, true);
         let mut collected = 0;
-        let mut later = self.ring.expect_emptied(band);
+        let mut later = self.ring.prefetch_emptied(band);
         while let Some(slot) = self.ring.first_of(band) {
-            later = later.and_then(|slot| self.ring.expect_removed(band, slot));
+            later = later.and_then(|slot| self.ring.prefetch_removed(band, slot));
             self.contents.slot_to_native(slot, self.ring.block(slot));
             self.ring.remove(slot, band);
             self.medium.collect(&mut served, slot);
@@ -259,8 +259,8 @@ impl Drive for Emulator {
         served
     }
 
-    fn expect(&self, block: Block) {
-        self.ring.expect(block.0);
+    fn prefetch(&self, block: Block) {
+        self.ring.prefetch(block.0);
     }
 
     fn drain(&mut self, now: Nanos) -> Nanos {

@@ -114,7 +114,7 @@ impl Map {
 
     /// Has the memory bring, while others are worked on, where looking for `block` begins.
     #[inline]
-    pub(crate) fn expect(&self, block: u64) {
+    pub(crate) fn prefetch(&self, block: u64) {
         prefetch_index(&self.table, self.home(block));
     }
 
@@ -208,16 +208,16 @@ impl Map {
     }
 
     /// Before the slots of `band` are removed, the oldest first: has the memory bring what removing the first few will read.
-    /// Returns the one to [go on](Map::expect_removed) with, for each that is removed.
-    pub(crate) fn expect_emptied(&self, band: usize) -> Option<u32> {
+    /// Returns the one to [go on](Map::prefetch_removed) with, for each that is removed.
+    pub(crate) fn prefetch_emptied(&self, band: usize) -> Option<u32> {
         const STEPS: usize = 4;
-        (0..STEPS).try_fold(self.first_of(band)?, |slot, _| self.expect_removed(band, slot))
+        (0..STEPS).try_fold(self.first_of(band)?, |slot, _| self.prefetch_removed(band, slot))
     }
 
     /// Has the memory bring what removing `slot` will read, and what is known of the one after it, which it returns.
     #[inline]
-    pub(crate) fn expect_removed(&self, band: usize, slot: u32) -> Option<u32> {
-        self.expect(self.block(slot));
+    pub(crate) fn prefetch_removed(&self, band: usize, slot: u32) -> Option<u32> {
+        self.prefetch(self.block(slot));
         let next = self.next_of(band, slot)?;
         prefetch_index(&self.words, next as usize);
         prefetch_index(&self.links, next as usize);

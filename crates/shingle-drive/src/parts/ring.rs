@@ -119,8 +119,8 @@ impl Ring {
 
     /// As [`Map::expect`].
     #[inline]
-    pub(crate) fn expect(&self, block: u64) {
-        self.map.expect(block);
+    pub(crate) fn prefetch(&self, block: u64) {
+        self.map.prefetch(block);
     }
 
     /// Fills the slot at the end with `block` of `band`; an older copy becomes a hole. `starts`: it
@@ -149,15 +149,15 @@ impl Ring {
         self.release();
     }
 
-    /// As [`Map::expect_emptied`].
-    pub(crate) fn expect_emptied(&self, band: usize) -> Option<u32> {
-        self.map.expect_emptied(band)
+    /// As [`Map::prefetch_emptied`].
+    pub(crate) fn prefetch_emptied(&self, band: usize) -> Option<u32> {
+        self.map.prefetch_emptied(band)
     }
 
-    /// As [`Map::expect_removed`].
+    /// As [`Map::prefetch_removed`].
     #[inline]
-    pub(crate) fn expect_removed(&self, band: usize, slot: u32) -> Option<u32> {
-        self.map.expect_removed(band, slot)
+    pub(crate) fn prefetch_removed(&self, band: usize, slot: u32) -> Option<u32> {
+        self.map.prefetch_removed(band, slot)
     }
 
     /// Oldest live slot of `band`.

@@ -1,7 +1,7 @@
 //! From the plan of a policy to a record that says clean: what is destaged, when the disk is
 //! flushed, and what follows.
 
-use shingle_core::cache::Ahead;
+use shingle_core::cache::PrefetchStep;
 use shingle_core::observer::Event;
 
 use super::destage::Read;
@@ -217,7 +217,9 @@ impl<D: Data> Engine<D> {
 
     /// Prefetches the slots of the next durable destages, which are in random places of the memory.
     fn prefetch_durable(&self) {
-        for (later, step) in [(12, Ahead::First), (8, Ahead::Second), (4, Ahead::Third)] {
+        for (later, step) in
+            [(12, PrefetchStep::First), (8, PrefetchStep::Second), (4, PrefetchStep::Third)]
+        {
             if let Some(job) = self.disk.durable_ahead(later) {
                 let slot = self.destages.slot(job);
                 self.contents.prefetch_destaged(slot, step, &self.durability);

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use shingle_core::cache::{LOOKED_AHEAD, SHOWN};
+use shingle_core::cache::{LOOKAHEAD, LOOKAHEAD_SHOWN};
 use shingle_core::observer::{Event, Observer as _};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 use shingle_drive::Stamp;
@@ -150,8 +150,8 @@ impl<'a> Client<'a> {
             let mut coming = Nanos::NEVER;
             while next < requests.len() && self.has_place() {
                 if next == expected {
-                    self.world.expect(requests.part(next, SHOWN, &mut scratch));
-                    expected += LOOKED_AHEAD;
+                    self.world.prefetch(requests.part(next, LOOKAHEAD_SHOWN, &mut scratch));
+                    expected += LOOKAHEAD;
                 }
                 let Some(request) = requests.part(next, 1, &mut scratch).first() else {
                     let why = requests.failure().expect("there are more");

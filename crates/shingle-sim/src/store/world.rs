@@ -56,9 +56,9 @@ impl World {
     }
 
     /// These requests come next.
-    pub(super) fn expect(&self, requests: &[Request]) {
+    pub(super) fn prefetch(&self, requests: &[Request]) {
         let disk = self.disk.drive();
-        self.engine.expect(requests, &|block| disk.expect(block));
+        self.engine.expect(requests, &|block| disk.prefetch(block));
     }
 
     /// What counts what host and cache do: the observer of the cache.
@@ -96,7 +96,7 @@ impl World {
         if !ios.is_empty() {
             let mut begun = std::mem::take(ios);
             let on_disk = begun.iter().filter(|io| io.device == engine::Device::Disk);
-            on_disk.for_each(|io| self.disk.drive().expect(Block(io.page)));
+            on_disk.for_each(|io| self.disk.drive().prefetch(Block(io.page)));
             begun.iter_mut().for_each(|io| self.begin(io));
             begun.clear();
             self.effects.ios = begun;

@@ -55,11 +55,11 @@ impl System {
         self.hints.future = Some(Arc::new(next_uses));
     }
 
-    /// These requests come next; see [`CacheCore::expect`].
-    pub fn expect(&self, requests: &[Request]) {
+    /// These requests come next; see [`CacheCore::prefetch`].
+    pub fn prefetch(&self, requests: &[Request]) {
         let (slots, drive) = (self.cache.slots(), self.disk.drive());
-        let expect = |block| drive.expect(block);
-        self.cache.expect(requests, &mut |coming| coming.on_disk(slots, expect));
+        let expect = |block| drive.prefetch(block);
+        self.cache.prefetch(requests, &mut |coming| coming.on_disk(slots, expect));
     }
 
     /// Whether [`System::announce`] is of use.

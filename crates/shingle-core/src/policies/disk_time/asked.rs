@@ -1,22 +1,22 @@
-//! What blocks are like, by the requests that use them.
+//! The kind of a block, from the requests that use it.
 
 use crate::policy::Access;
 use crate::units::Op;
 
-/// Kinds of blocks: used once, twice, more often; four sizes of requests; last read or written.
+/// Number of kinds: used once, twice, more often; four request sizes; last read or written.
 pub(super) const KINDS: usize = 3 * 4 * 2;
-/// Streams of requests that are remembered by their end.
+/// Number of sequential streams remembered by their end.
 const STREAMS: usize = 8;
-/// A read that goes on where one ended before saves so small a part of a random read.
+/// A sequential read saves this part of a random read, or less.
 const IN_ORDER: f32 = 32.0;
 
-/// The request under way, and where the last ones ended.
+/// The current request, and where the last ones ended.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     number: u64,
     /// 0 for a single block, up to 3 for long requests and those in order.
     size: u8,
-    /// What a read of it saves for each of its blocks if all of them are cached.
+    /// Disk time that caching saves for each of its blocks if all of them are cached.
     saved_ns: f32,
     read_ns: f32,
     streams: [u64; STREAMS],
@@ -24,13 +24,13 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// None yet. A random read takes `read_ns`.
+    /// Creates it before the first request. A random read takes `read_ns`.
     pub(super) fn new(read_ns: f32) -> Asked {
         let (streams, next_stream) = ([u64::MAX; STREAMS], 0);
         Asked { number: u64::MAX, size: 0, saved_ns: read_ns, read_ns, streams, next_stream }
     }
 
-    /// Looks at the request that `access` belongs to, if it is another one.
+    /// Classifies the request of `access`, if it is a new one.
     #[inline]
     pub(super) fn look_at(&mut self, access: &Access) {
         if access.place > 0 && access.number == self.number {
@@ -56,13 +56,14 @@ impl Asked {
         self.number = access.number;
     }
 
-    /// The kind that a block becomes by `access`; `before` it was of another, or is not known.
+    /// Returns the kind of a block after `access`; `before` is its old kind, if known.
     pub(super) fn kind(&self, before: Option<u8>, access: &Access) -> u8 {
         let times = before.map_or(0, |kind| (kind / 8 + 1).min(2));
         times * 8 + self.size * 2 + u8::from(access.op == Op::Write)
     }
 
-    /// What `access` would have read without the cache, in time. Of a block that is written in part the rest is read.
+    /// Returns the disk time that `access` would have needed without the cache. A partial write
+    /// reads the rest of its block.
     pub(super) fn saved_ns(&self, access: &Access) -> f32 {
         match access.op {
             Op::Read => self.saved_ns,

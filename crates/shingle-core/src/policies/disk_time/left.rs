@@ -1,27 +1,27 @@
-//! Ghosts: blocks that left, with what they were like.
+//! Ghosts: blocks that have left, with their kinds and stamps.
 
 use crate::parts::{Ghosts, Links, List};
 use crate::units::Block;
 
-/// As many as there are slots at most. Their links are behind those of the slots.
+/// At most as many ghosts as there are slots. Their links are behind those of the slots.
 #[derive(Clone, Debug)]
 pub(super) struct Left {
     ghosts: Ghosts,
-    /// The one that left last at the head.
+    /// The one that left last is at the head.
     list: List,
     stamps: Vec<u32>,
     slots: u32,
 }
 
 impl Left {
-    /// Nobody has left a cache of so many slots.
+    /// Creates an empty set for a cache of `slots` slots.
     pub(super) fn new(slots: u32) -> Left {
         let ghosts = Left::capacity_for(slots);
         let (ghosts, stamps) = (Ghosts::new(slots, ghosts), vec![0; ghosts as usize]);
         Left { ghosts, list: List::default(), stamps, slots }
     }
 
-    /// Ghosts for a cache of so many slots.
+    /// Returns the number of ghosts for a cache of `slots` slots.
     pub(super) fn capacity_for(slots: u32) -> u32 {
         Ghosts::capacity_for(slots, slots.into())
     }
@@ -30,7 +30,8 @@ impl Left {
         (ghost - self.slots) as usize
     }
 
-    /// A block comes back: its kind, and when it was used last, if that is remembered.
+    /// Removes the ghost of `block` and returns its kind and the stamp of its last use, if there is
+    /// one.
     pub(super) fn take(&mut self, block: Block, links: &mut Links) -> Option<(u8, u32)> {
         let ghost = self.ghosts.find(block)?;
         let known = (self.ghosts.tag(ghost) as u8, self.stamps[self.place(ghost)]);
@@ -39,7 +40,7 @@ impl Left {
         Some(known)
     }
 
-    /// `block`, which is no ghost, is remembered.
+    /// Adds a ghost of `block`, which has none.
     pub(super) fn remember(&mut self, block: Block, kind: u8, stamp: u32, links: &mut Links) {
         if self.ghosts.is_full() {
             let Some(oldest) = self.list.pop_tail(links) else { return };
@@ -51,13 +52,13 @@ impl Left {
         self.list.push_head(links, ghost);
     }
 
-    /// As [`Ghosts::expect`].
+    /// As [`Ghosts::prefetch`].
     #[inline]
-    pub(super) fn expect(&self, next: &[Block], soon: &[Block]) {
-        self.ghosts.expect(next, soon);
+    pub(super) fn prefetch(&self, next: &[Block], soon: &[Block]) {
+        self.ghosts.prefetch(next, soon);
     }
 
-    /// Whether `block` is remembered.
+    /// Returns whether `block` has a ghost.
     pub(super) fn holds(&self, block: Block) -> bool {
         self.ghosts.find(block).is_some()
     }

@@ -1,39 +1,41 @@
-//! What I/O takes, as the policy plans with it.
+//! The costs of I/O with which the policy plans.
 
 use crate::slots::Slots;
 use crate::units::Nanos;
 
-/// `R(x)` was measured with blocks written one by one. Sent as one zone they lie side by side in the log, and each adds so
-/// much of that.
+/// `R(x)` was measured with blocks written one by one. Blocks sent as one zone lie side by side in
+/// the log, and each adds only this part of the time per block.
 const SENT_TOGETHER: f32 = 1.0 / 8.0;
 
-/// Of the time for which the buffer holds a zone so much counts as served by one cleaning: not all that is written to the zone
-/// then is sent. Between 0.1 and 0.5 it is much the same on what it was tuned on, and with 1 half of what is won is lost.
+/// Part of the stay of a zone in the buffer that counts as served by one cleaning: not all that is
+/// written to the zone meanwhile is sent. Between 0.1 and 0.5 results on the tuning traces are much
+/// the same; 1 loses half of the gain.
 const SENT_ALONG: f32 = 0.25;
 
-/// Part of a disk's buffer for which blocks of a zone are sent at a time, where each block takes a place in it. Of a zone that has
-/// more than the buffer holds each buffer full takes a cleaning anyway, and what is not sent yet may be overwritten. Half of
-/// it, or an eighth, took up to 6 % longer on what it was tuned on, and no end to a piece 11 %.
+/// Blocks of a zone sent at a time, as a fraction (1/4) of a buffer in which each block takes a
+/// place. Of a zone that is larger than the buffer, each buffer full takes a cleaning anyway, and
+/// what is not sent yet may be overwritten. On the tuning traces a half or an eighth took up to 6 %
+/// longer, and no limit 11 %.
 const PIECE: u64 = 4;
 
-/// What I/O takes, as the host may know it.
+/// The costs of I/O, as far as the host may know them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Planned {
     pub(super) read_ns: f32,
     pub(super) zone_ns: f32,
     pub(super) block_ns: f32,
-    /// Going over a whole band once, if bands may be written so.
+    /// Time to write a whole band once, if bands may be written this way.
     pub(super) band_pass_ns: Option<f32>,
-    /// Going on over one zone more in order, which such a disk takes past its buffer: where bands are not known.
+    /// Time to write one more zone in order past the buffer, where bands are not known.
     pub(super) next_pass_ns: Option<f32>,
-    /// Blocks that are sent of a zone at a time at most.
+    /// Most blocks of a zone sent at a time.
     pub(super) piece_blocks: usize,
-    /// Blocks that the disk's buffer holds.
+    /// Blocks that fit into the disk's buffer.
     pub(super) buffer_blocks: f32,
-    /// What writing a zone takes at most, if its band may be written in order. (What the host does with a zone that has a write
-    /// pointer depends on where that is: `R(x)` stands for all of it.)
+    /// Upper limit of the time to write a zone, if its band may be written in order. (For a zone
+    /// with a write pointer the time depends on the pointer: `R(x)` stands for all of it.)
     zone_most_ns: f32,
-    /// Each block in the disk's buffer takes a place.
+    /// Whether each block in the disk's buffer takes a place.
     by_blocks: bool,
 }
 
@@ -63,19 +65,20 @@ impl Planned {
         }
     }
 
-    /// What writing a zone with so many dirty blocks takes.
+    /// Returns the time to write a zone with `dirty` dirty blocks.
     pub(super) fn zone(&self, dirty: f32) -> f32 {
         (self.zone_ns + self.block_ns * dirty).min(self.zone_most_ns)
     }
 
-    /// What sending more of a zone takes of which the buffer holds something. It is cleaned anyway: what is left is a way to
-    /// the log, or back to one more place of it, about as long as a random read takes.
+    /// Returns the time to send more of a zone that is already in the buffer. It will be cleaned
+    /// anyway, so what remains is a seek to the log, or back to one more place of it, about as long
+    /// as a random read.
     pub(super) fn more_of_zone(&self, dirty: f32) -> f32 {
         self.read_ns + self.block_ns * dirty
     }
 
-    /// Accesses, as far as they count, for which more of a zone is sent along that `stay`s in the buffer: infinite as long as
-    /// nothing was sent, when nobody knows.
+    /// Returns the accesses, as far as they count, for which more of a zone is sent along while it
+    /// `stay`s in the buffer. `stay` is infinite, hence unknown, until something was sent.
     pub(super) fn along(&self, stay: f32) -> f32 {
         if self.by_blocks && stay.is_finite() { SENT_ALONG * stay } else { 0.0 }
     }

@@ -1,40 +1,42 @@
-//! Reads do not wait for zones that are written: the next write can.
+//! Reads do not wait for a zone to be written; the next write can wait.
 //!
-//! What that loses is counted: of each slot that a read took in place of a cheaper zone, by how much it was worth more, for
-//! each access until a zone leaves. Once it comes to the time that writing a zone takes, one read may as well wait. (Whoever
-//! rents until the rent comes to the price pays at most twice what would have been best.)
+//! The loss by this is counted: for each slot that a read took in place of a cheaper zone, the
+//! difference in worth, per access until a zone leaves. When the loss reaches the time of writing a
+//! zone, one read waits. (This is the ski-rental rule: whoever rents until the rent equals the
+//! price pays at most twice the optimum.)
 
-/// What reads lose by not waiting.
+/// The loss caused by reads that do not wait.
 #[derive(Clone, Debug)]
 pub(super) struct ReadsFirst {
-    /// A read waits when so much is lost, in nanoseconds of disk time.
+    /// A read waits when the loss reaches this, in nanoseconds of disk time.
     most_ns: f32,
     lost_ns: f32,
-    /// What is lost with each access.
+    /// Loss per access, in nanoseconds.
     gap: f32,
-    /// Up to this access it is counted.
+    /// Access up to which the loss is counted.
     counted: u32,
 }
 
 impl ReadsFirst {
-    /// A read waits when `most_ns` are lost.
+    /// Creates it; a read waits when the loss reaches `most_ns`.
     pub(super) fn new(most_ns: f32) -> ReadsFirst {
         ReadsFirst { most_ns, lost_ns: 0.0, gap: 0.0, counted: 0 }
     }
 
-    /// Whether a read need not wait at the access `now`.
+    /// Returns whether a read need not wait at access `now`.
     pub(super) fn may(&mut self, now: u32) -> bool {
         self.lost_ns += self.gap * now.wrapping_sub(self.counted) as f32;
         self.counted = now;
         self.lost_ns < self.most_ns
     }
 
-    /// One does not, though the slot that it takes or does without is worth so much more for each access.
+    /// Notes that a read did not wait, though the slot that it took, or did without, is worth
+    /// `more` per access.
     pub(super) fn take(&mut self, more: f32) {
         self.gap += more.max(0.0);
     }
 
-    /// A zone leaves.
+    /// Resets the loss, as a zone leaves.
     pub(super) fn zone_leaves(&mut self) {
         (self.lost_ns, self.gap) = (0.0, 0.0);
     }

@@ -1,5 +1,5 @@
-//! How a zone is written: through the disk's buffer, with a last call for the zone that is cleaned next, or past the
-//! buffer, whole or from its write pointer on.
+//! How a zone is written: through the disk's buffer, with a last call for the zone that is cleaned
+//! next, or past the buffer, whole or from its write pointer on.
 
 use super::DiskTime;
 use crate::parts::ZoneIndex;
@@ -8,18 +8,20 @@ use crate::policy::Victims;
 use crate::slots::Slots;
 use crate::units::{Slot, Zone};
 
-/// Largest I/O in which neighbours are written: 512 KiB.
+/// Largest I/O of neighbouring blocks: 512 KiB.
 const RUN_BLOCKS_MAX: u32 = 128;
-/// With less room in the buffer, in runs and in blocks, it is too late for a last call.
+/// With less room than this in the buffer, in runs or in blocks, it is too late for a last call.
 const LAST_CALL_MIN: u64 = 8;
-/// To the disk's buffer, and from there to its place when the disk cleans.
+/// To the disk's buffer, from where the disk cleans it to its place.
 const THROUGH_BUFFER: Manner = Manner::Write(WriteOrder::ByAddress);
-/// A zone with a write pointer is rewritten by the host where that takes so many times less than the disk would take, which may
-/// yet get more of the zone before. Between 1.3 and 1.6 it is much the same on what it was tuned on.
+/// A zone with a write pointer is rewritten by the host if that takes this many times less than
+/// what the disk would take, as the disk may get more of the zone before it cleans. Between 1.3 and
+/// 1.6 results on the tuning traces are much the same.
 const HOST_REWRITES: f32 = 1.5;
 
 impl DiskTime {
-    /// Notes the dirty blocks of `zone` that may be written, sorted. Returns how many runs and blocks the disk would get.
+    /// Collects the evictable dirty blocks of `zone`, sorted. Returns the number of runs and blocks
+    /// that the disk would get.
     fn note(&mut self, zone: ZoneIndex, slots: &Slots) -> (u32, u32) {
         self.scratch.clear();
         let blocks = self.zones.members(zone, &self.links).filter(|&slot| slots.evictable(slot));
@@ -29,7 +31,7 @@ impl DiskTime {
         extent(&self.scratch)
     }
 
-    /// Names the noted blocks of `zone`. Returns how many leave.
+    /// Names the collected blocks of `zone`. Returns how many leave.
     fn flush(&mut self, zone: ZoneIndex, out: &mut Victims) -> u32 {
         let (mut next, mut leave) = (self.zones.coldest(zone), 0);
         while let Some(slot) = next {
@@ -38,7 +40,7 @@ impl DiskTime {
             if !out.slots().evictable(slot) || self.scratch.binary_search(&block).is_err() {
                 continue;
             }
-            // The coldest makes room, whatever it is worth.
+            // The coldest block leaves in any case, to make room.
             let stays = self.stay && leave > 0 && self.worth_of(slot) > self.price;
             if out.is_idle() || stays {
                 self.write(slot, out);
@@ -50,8 +52,8 @@ impl DiskTime {
         leave
     }
 
-    /// Writes `zone`, the coldest piece of it or all: through the disk's buffer or, where that takes less, past it. Returns how
-    /// many leave.
+    /// Writes `zone`, or its coldest piece: through the disk's buffer or, where that takes less,
+    /// past it. Returns how many blocks leave.
     pub(super) fn write_zone(&mut self, zone: ZoneIndex, out: &mut Victims) -> u32 {
         let (runs, blocks) = self.note(zone, out.slots());
         let manner = self.manner(zone, runs, out.slots());
@@ -61,7 +63,7 @@ impl DiskTime {
             self.sent.clean(zone);
             return leave;
         }
-        // (Idle time names zone by zone.)
+        // Idle time may name one zone at a time only.
         if !out.is_idle() && self.last_call(zone, runs, blocks, out) {
             self.note(zone, out.slots());
         }
@@ -72,15 +74,17 @@ impl DiskTime {
         leave
     }
 
-    /// The zone behind `zone`, if what is noted goes to its end.
+    /// Returns the zone behind `zone`, if the collected blocks reach its end.
     fn behind(&self, zone: ZoneIndex, slots: &Slots) -> Option<ZoneIndex> {
         let next = Zone(slots.zone_of(zone).0 + 1);
         let index = slots.find_zone(next)?;
         (*self.scratch.last()? + 1 == slots.zones().first_block(next).0).then_some(index)
     }
 
-    /// Before so much is sent of `zone`: of the zone that the disk would have to clean for it goes what is dirty, as far
-    /// as there is room. So it is cleaned with the rest, and not once more for that. Returns whether another zone may be noted now.
+    /// Last call: if the disk has to clean its oldest zone to take `runs` and `blocks` of `zone`,
+    /// the dirty blocks of that oldest zone are sent first, as far as there is room. So they are
+    /// cleaned with the rest, and need no cleaning of their own. Returns whether the collected
+    /// blocks have changed.
     fn last_call(&mut self, zone: ZoneIndex, runs: u32, blocks: u32, out: &mut Victims) -> bool {
         let Some(oldest) = self.sent.oldest().filter(|&oldest| oldest != zone) else {
             return false;
@@ -90,8 +94,8 @@ impl DiskTime {
             return false;
         }
         let (last_runs, last_blocks) = self.note(oldest, out.slots());
-        // Runs that are written again in the buffer count twice here. Where zones are the bands that is taken for
-        // scarcity too often.
+        // Runs that are overwritten in the buffer count twice here. Where zones are the bands, that
+        // would trigger the last call too often.
         let few_runs =
             self.costs.band_pass_ns.is_none() && free_runs < u64::from(runs) + u64::from(last_runs);
         if last_blocks == 0
@@ -111,10 +115,10 @@ impl DiskTime {
         true
     }
 
-    /// The way that takes least for what is noted of `zone`, which are so many runs.
+    /// Returns the cheapest manner for the collected blocks of `zone`, which form `runs` runs.
     fn manner(&self, zone: ZoneIndex, runs: u32, slots: &Slots) -> Manner {
         let Some(pass) = self.costs.band_pass_ns else { return THROUGH_BUFFER };
-        // How often the zone would be sent until the disk cleans it.
+        // Number of times that the zone would be sent until the disk cleans it.
         let times = (self.sent.stay(self.now) / self.zones.fills_in(zone, self.now)).max(1.0);
         if slots.drive().write_pointers.is_empty() {
             return self.in_order(slots.zone_of(zone), pass, times, runs);
@@ -122,17 +126,18 @@ impl DiskTime {
         self.at_pointer(slots.zone_of(zone), pass, times, runs, slots)
     }
 
-    /// The band is written whole, if that takes less each time than to send it to the buffer for as long as that holds it, and
-    /// have the disk clean it once.
+    /// Returns whether to write the band whole: if that takes less each time than to send it to the
+    /// buffer for as long as it stays there, and have the disk clean it once.
     fn in_order(&self, band: Zone, pass: f32, times: f32, runs: u32) -> Manner {
         let sent = self.costs.zone_ns + times * self.costs.block_ns * runs as f32;
         let whole = self.always_whole || times * 2.0 * pass < sent;
         if whole { Manner::WholeBand(band) } else { THROUGH_BUFFER }
     }
 
-    /// What lies behind the write pointer of `zone` is appended, if that is not mostly gaps, and else the zone rewritten: if that takes
-    /// less each time than to send it. The disk does the same with it then, as often as its buffer is full, and each run of blocks takes a
-    /// way to the log and one back.
+    /// Appends the blocks behind the write pointer of `zone`, unless they are mostly gaps, or else
+    /// rewrites the zone, if that takes less each time than to send it. The disk does the same with
+    /// it, as often as its buffer is full, and each run of blocks costs one seek to the log and one
+    /// back.
     fn at_pointer(&self, zone: Zone, pass: f32, times: f32, runs: u32, slots: &Slots) -> Manner {
         let ends = self.scratch.first().zip(self.scratch.last());
         let (Some((lowest, last)), Some(pointer)) = (ends, slots.write_pointer(zone)) else {
@@ -149,7 +154,7 @@ impl DiskTime {
         } else {
             2.0 * seek + (pointer + end.max(pointer)) as f32 * block
         };
-        // What comes later into a gap is not in sequence any more.
+        // A block that is later written to a gap is no longer in sequence.
         let mostly_gaps = appends && end - pointer > 2 * self.scratch.len() as u64;
         let cleanings = (times * self.scratch.len() as f32 / self.costs.buffer_blocks).max(1.0);
         let sent = cleanings * takes + times * seek * (1.0 + runs as f32);
@@ -161,7 +166,8 @@ impl DiskTime {
     }
 }
 
-/// Runs of neighbours, as far as one I/O goes, and blocks, in sorted `blocks`.
+/// Returns the number of runs of neighbours, each at most one I/O, and of blocks, in sorted
+/// `blocks`.
 fn extent(blocks: &[u64]) -> (u32, u32) {
     let (mut runs, mut room, mut expected) = (0, 0, u64::MAX);
     for &block in blocks {

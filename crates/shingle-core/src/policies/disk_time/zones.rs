@@ -1,38 +1,42 @@
-//! Dirty blocks by zone, and which zone's slots save least.
+//! Dirty blocks by zone, and the zone whose slots save least.
 //!
-//! What a zone's slots save changes with every write and with time, so no order of zones is kept: now and then all
-//! are looked at, the best are noted, and each is looked at once more before it is named.
+//! What the slots of a zone save changes with every write and with time, so no order of zones is
+//! kept. Now and then all zones are examined and the best are noted; each noted zone is examined
+//! again before it is named.
 
 use crate::parts::{ByZone, Links, List, ZoneIndex, halved};
 use crate::slots::Slots;
 use crate::units::Slot;
 
-/// All zones are looked at once for so many slots that leave, at least. By zones that leave it would be too late: a cache
-/// may have been filled several times over by then.
+/// All zones are examined once per this many slots that leave, at least. Counting zones that leave
+/// would be too late: the cache may have been filled several times over by then.
 const LOOK_EVERY: usize = 64;
-/// Of so many zones one is noted.
+/// One of this many zones is noted.
 const NOTED_PART: usize = 16;
-/// Each zone is taken to get so many writes more in a half-life than it did: else it would cost next to nothing to write a
-/// zone for a few blocks once it is quiet. With 0.2 it wrote up to 5 % more bands on what it was tuned on.
+/// Writes per half-life added to those counted for each zone: otherwise it would seem to cost
+/// almost nothing to write a quiet zone for a few blocks. With 0.2 up to 5 % more bands were
+/// written on the tuning traces.
 const WRITES_MIN: f32 = 20.0;
-/// ln 2: by this a count that is halved each half-life becomes a rate.
+/// ln 2: converts a count that is halved each half-life to a rate.
 const LN_2: f32 = core::f32::consts::LN_2;
 
-/// What each slot of a zone saves an access that has so many dirty blocks, and gets so many writes an access.
+/// Returns what each slot of a zone saves per access, from its number of dirty blocks and its
+/// writes per access.
 pub(super) trait Saves: Fn(ZoneIndex, f32, f32) -> f32 + Copy {}
 
 impl<F: Fn(ZoneIndex, f32, f32) -> f32 + Copy> Saves for F {}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Zone {
-    /// Dirty blocks, the one used last at the head.
+    /// Dirty blocks, the last used at the head.
     dirty: List,
-    /// Writes, halved each half-life, as of `at`.
+    /// Writes, halved each half-life, as of access `at`.
     writes: f32,
     at: u32,
-    /// Where it is among the dirty ones.
+    /// Index among the dirty zones.
     place: u32,
-    /// Of the dirty blocks, those that are being written and stay. They may be for long, and are as good as clean.
+    /// Number of dirty blocks that are being written and stay. They may be for long, and count as
+    /// clean.
     under_way: u32,
 }
 
@@ -47,18 +51,18 @@ impl Zone {
 pub(super) struct DirtyZones {
     zones: ByZone<Zone>,
     dirty: Vec<ZoneIndex>,
-    /// Those whose slots save least, the best at the end, with what they saved when they were noted.
+    /// Zones whose slots save least, the best at the end, with what they saved when noted.
     noted: Vec<(f32, ZoneIndex)>,
-    /// Slots that leave until all are looked at again.
+    /// Slots that may leave until all zones are examined again.
     due: usize,
     half_life: f32,
-    /// So many half-lives have gone by that the beginning counts no more. The count of accesses wraps after 2^32 of them, and
-    /// would be young again.
+    /// Whether enough half-lives have passed that the start of the run no longer matters. Needed
+    /// because the count of accesses wraps after 2^32.
     grown: bool,
 }
 
 impl DirtyZones {
-    /// Half of the writes to a zone are forgotten in `half_life` accesses.
+    /// Creates it; the writes to a zone are halved every `half_life` accesses.
     pub(super) fn new(half_life: u64) -> DirtyZones {
         DirtyZones {
             zones: ByZone::new(),
@@ -73,7 +77,7 @@ impl DirtyZones {
     pub(super) fn insert(&mut self, slot: Slot, links: &mut Links, slots: &Slots) {
         let index = slots.zone_index(slot);
         let zone = &mut self.zones[index];
-        // Memory for a zone is taken when it is met, not when so many are dirty at a time.
+        // Allocates for a zone when it is met, not when many zones are dirty at a time.
         let met = index.index() + 1;
         if self.dirty.capacity() < met {
             self.dirty.reserve((2 * met).saturating_sub(self.dirty.len()));
@@ -102,12 +106,12 @@ impl DirtyZones {
         }
     }
 
-    /// One of its dirty blocks is being written, and stays.
+    /// Notes that the write of a dirty block began, and that the block stays.
     pub(super) fn begins(&mut self, zone: ZoneIndex) {
         self.zones[zone].under_way += 1;
     }
 
-    /// It is clean, or is to be written once more.
+    /// Notes that this write is over: the block is clean, or has to be written again.
     pub(super) fn is_over(&mut self, zone: ZoneIndex) {
         self.zones[zone].under_way -= 1;
     }
@@ -117,7 +121,7 @@ impl DirtyZones {
         self.zones[slots.zone_index(slot)].dirty.to_head(links, slot.0);
     }
 
-    /// `zone` is written.
+    /// Counts a write to `zone`.
     #[inline]
     pub(super) fn written(&mut self, zone: ZoneIndex, now: u32) {
         let half_life = self.half_life;
@@ -126,7 +130,7 @@ impl DirtyZones {
         zone.at = now;
     }
 
-    /// Its dirty blocks, the coldest first.
+    /// Returns its dirty blocks, the coldest first.
     pub(super) fn members<'a>(
         &self,
         zone: ZoneIndex,
@@ -135,15 +139,15 @@ impl DirtyZones {
         self.zones[zone].dirty.from_tail(links).map(Slot)
     }
 
-    /// Accesses in which as many blocks of `zone` become dirty as are now, about.
+    /// Returns in about how many accesses as many blocks of `zone` become dirty as are now.
     pub(super) fn fills_in(&self, zone: ZoneIndex, now: u32) -> f32 {
         let zone = &self.zones[zone];
         zone.count().max(1) as f32 / self.rate(zone, now)
     }
 
-    /// Writes to `zone` an access.
+    /// Returns the writes to `zone` per access.
     fn rate(&self, zone: &Zone, now: u32) -> f32 {
-        // Early in a run less than all writes of a half-life have come.
+        // Early in a run less than a half-life of writes has come.
         let young = if self.grown { 1.0 } else { 1.0 - halved(1.0, now.into(), self.half_life) };
         let writes =
             halved(zone.writes, now.wrapping_sub(zone.at).into(), self.half_life) + WRITES_MIN;
@@ -156,12 +160,13 @@ impl DirtyZones {
 
     fn saves(&self, zone: ZoneIndex, now: u32, saves: impl Saves) -> f32 {
         let of = &self.zones[zone];
-        // (The disk may not have taken what is under way: then it is to be written again.)
+        // At least 1: if the disk fails the writes in flight, the blocks have to be written again.
         let dirty = of.count().max(1);
         saves(zone, dirty as f32, self.rate(of, now))
     }
 
-    /// The zone with something to name whose slots save least, and what each of them saves.
+    /// Returns the zone with an evictable block whose slots save least, and what each of them
+    /// saves.
     pub(super) fn cheapest(
         &mut self,
         now: u32,
@@ -173,7 +178,7 @@ impl DirtyZones {
         if self.due == 0 {
             self.look(now, saves, may);
         }
-        // (A clean one may leave.)
+        // A clean block may leave instead.
         self.due = self.due.saturating_sub(1);
         if let Some(best) = self.best_noted(now, saves, may) {
             return Some(best);
@@ -182,7 +187,8 @@ impl DirtyZones {
         self.best_noted(now, saves, may)
     }
 
-    /// What each slot of `zone` saves, if all of its so many blocks are dirty, and something of it may be named.
+    /// Returns what each slot of `zone` saves, if all its `blocks` blocks are dirty and at least
+    /// one is evictable.
     pub(super) fn of_whole(
         &self,
         zone: ZoneIndex,
@@ -215,14 +221,14 @@ impl DirtyZones {
         None
     }
 
-    /// Looks at all zones, and notes the best.
+    /// Examines all zones and notes the best.
     fn look(&mut self, now: u32, saves: impl Saves, may: impl Fn(&Zone) -> bool) {
         self.grown |= halved(1.0, now.into(), self.half_life) == 0.0;
         let mut noted = core::mem::take(&mut self.noted);
         noted.clear();
         let able = self.dirty.iter().filter(|&&index| may(&self.zones[index]));
         noted.extend(able.map(|&index| (self.saves(index, now, saves), index)));
-        // Best at the end; equal ones in the order of zones, so that nothing depends on how they came.
+        // Best at the end; equal ones by zone, so that the result does not depend on their history.
         let worse =
             |a: &(f32, ZoneIndex), b: &(f32, ZoneIndex)| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1));
         let kept = (noted.len() / NOTED_PART).max(NOTED_PART).min(noted.len());

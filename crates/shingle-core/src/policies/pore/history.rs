@@ -1,11 +1,11 @@
-//! The records of PORE's prototype (`history=forever`): accesses are counted for each block and
-//! never reset. A block that leaves stays in the records of its zone until the next division, and if
-//! it comes back before that it goes on counting. After that its place in the table goes to the next
-//! new block, which inherits its count: the prototype does not clear it. So hot zones may look
-//! cold, and cold ones hot; of such an inheritance the paper says nothing.
+//! The access records of PORE's prototype (`history=forever`): accesses are counted for each block
+//! and never reset. A block that leaves stays in the record of its zone until the next division,
+//! and if it returns before that, its count continues. After the division its place in the table
+//! goes to the next new block, which inherits the count, because the prototype does not clear it.
+//! So hot zones may look cold, and cold ones hot. The paper says nothing of this.
 //!
-//! Unlike the prototype's, these records are of dirty blocks only, and of a bounded number that have
-//! left: the size of the cache and a period.
+//! Unlike the prototype's, these records cover dirty blocks only, and a bounded number of blocks
+//! that have left: the size of the cache and a period.
 
 use crate::parts::ZoneIndex;
 use crate::units::{Block, Slot};
@@ -15,17 +15,17 @@ use crate::units::{Block, Slot};
 struct Gone {
     block: Block,
     zone: ZoneIndex,
-    /// The next one of the same hash.
+    /// The next entry of the same hash chain.
     chain: u32,
     uses: u64,
     used_at: u64,
 }
 
 const NONE: u32 = u32::MAX;
-/// A block that has come back.
+/// Marks an entry whose block has returned.
 const BACK: Block = Block(u64::MAX);
 
-/// Accesses of the dirty blocks, in the cache and gone.
+/// Access counts of dirty blocks, cached and gone.
 #[derive(Clone, Debug)]
 pub struct History {
     uses: Vec<u64>,    // by slot
@@ -33,12 +33,12 @@ pub struct History {
     gone: Vec<Gone>,
     gone_max: usize,
     heads: Vec<u32>,
-    /// What free places of the prototype's table still count, the next one last.
+    /// Counts left in the free places of the prototype's table; the next one to be taken is last.
     free: Vec<u64>,
 }
 
 impl History {
-    /// No records, for so many slots and blocks in a period.
+    /// Creates empty records, for this number of slots and of blocks in a period.
     #[must_use]
     pub fn new(slots: usize, period_blocks: u64) -> History {
         let gone_max = slots.saturating_add(usize::try_from(period_blocks).unwrap_or(slots));
@@ -58,7 +58,7 @@ impl History {
         (hash >> 32) as usize & (self.heads.len() - 1)
     }
 
-    /// `block` comes into `slot`. Returns the count it begins with if the record is new.
+    /// Notes that `block` enters `slot`. Returns its initial count if the record is new.
     pub fn came(&mut self, slot: Slot, block: Block) -> Option<u64> {
         let bucket = self.bucket(block);
         let (mut before, mut at) = (NONE, self.heads[bucket]);
@@ -80,20 +80,20 @@ impl History {
         Some(inherited)
     }
 
-    /// `slot` was used.
+    /// Counts an access of `slot`.
     pub fn used(&mut self, slot: Slot, now: u64) {
         self.uses[slot.index()] += 1;
         self.used_at[slot.index()] = now;
     }
 
-    /// The block in `slot` is dirty no longer. Returns its count, which leaves the record.
+    /// Removes the record of `slot`, whose block is no longer dirty, and returns its count.
     pub fn forget(&mut self, slot: Slot) -> u64 {
         let uses = self.uses[slot.index()];
         self.free(uses);
         uses
     }
 
-    /// `block` leaves `slot`. Returns its count if there is no room to remember it.
+    /// Notes that `block` leaves `slot`. Returns its count if there is no room to remember it.
     pub fn left(&mut self, slot: Slot, block: Block, zone: ZoneIndex) -> Option<u64> {
         if self.gone.len() == self.gone_max {
             return Some(self.forget(slot));
@@ -105,8 +105,8 @@ impl History {
         None
     }
 
-    /// Forgets the blocks that are gone; `each` is told the zone and the count of each. The one used
-    /// last is forgotten first, so that its place is taken last.
+    /// Removes the records of blocks that are gone, and calls `each` with the zone and the count of
+    /// each. The one used last is removed first, so that its place is reused last.
     pub fn drop_gone(&mut self, mut each: impl FnMut(ZoneIndex, u64)) {
         for at in 0..self.gone.len() {
             let bucket = self.bucket(self.gone[at].block);
@@ -122,13 +122,13 @@ impl History {
     }
 
     fn free(&mut self, uses: u64) {
-        // Of all records there have been at a time, these are the ones not in use.
+        // There are at most as many free places as there were records at a time.
         if self.free.len() < self.gone_max + self.uses.len() {
             self.free.push(uses);
         }
     }
 
-    /// Bytes of memory taken.
+    /// Returns the bytes of memory used.
     #[must_use]
     pub fn bytes(&self) -> usize {
         (self.uses.capacity() + self.used_at.capacity() + self.free.capacity()) * size_of::<u64>()

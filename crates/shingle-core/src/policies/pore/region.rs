@@ -1,4 +1,4 @@
-//! The open region: what is known of each zone, and which zones are open.
+//! The open region: the records of each zone, and which zones are open.
 
 use core::cmp::Ordering;
 
@@ -11,8 +11,8 @@ use crate::units::Zone;
 pub struct Record {
     /// Accesses to dirty blocks of the zone.
     pub uses: u64,
-    /// Dirty blocks that stand in the record, at least one: those in the cache, and, with a history
-    /// that remembers them, some that have left.
+    /// Dirty blocks in the record, at least one: those in the cache, and, with a history that
+    /// remembers them, some that have left.
     pub blocks: u64,
     /// Blocks in the zone.
     pub size: u64,
@@ -32,13 +32,13 @@ pub struct Candidate {
 #[derive(Clone, Copy, Debug, Default)]
 struct ZoneState {
     uses: u64,
-    /// `uses` are those since this many times records have begun anew; older ones count nothing.
+    /// Value of `begun` for which `uses` is valid; for any other, `uses` counts as 0.
     since: u32,
     blocks: u32,
     dirty: u32,
-    /// The division that opened the zone last; 0 if none did.
+    /// Number of the division that opened the zone last; 0 if none did.
     opened: u32,
-    /// Its place among the candidates.
+    /// Index among the candidates.
     place: u32,
 }
 
@@ -46,9 +46,9 @@ struct ZoneState {
 #[derive(Clone, Debug)]
 pub struct Region {
     zones: ByZone<ZoneState>,
-    /// Zones whose record has blocks. Once zones have been opened, those come first.
+    /// Zones whose record has blocks. After a division the opened ones come first.
     candidates: Vec<ZoneIndex>,
-    /// How many of them have just been opened.
+    /// Number of candidates that the last division opened.
     opened: usize,
     divisions: u32,
     all_open: bool,
@@ -70,36 +70,36 @@ impl Default for Region {
 }
 
 impl Region {
-    /// Whether dirty blocks of `zone` may leave.
+    /// Returns whether dirty blocks of `zone` may leave.
     #[must_use]
     #[inline]
     pub fn is_open(&self, zone: ZoneIndex) -> bool {
         self.all_open || self.zones[zone].opened == self.divisions
     }
 
-    /// Whether no zone is forbidden.
+    /// Returns whether no zone is forbidden.
     #[must_use]
     pub fn all_open(&self) -> bool {
         self.all_open
     }
 
-    /// Whether there has been a division.
+    /// Returns whether there has been a division.
     #[must_use]
     pub fn divided(&self) -> bool {
         self.divisions > 0
     }
 
-    /// A block of `zone` has become dirty.
+    /// Counts a block of `zone` that has become dirty.
     pub fn add_dirty(&mut self, zone: ZoneIndex) {
         self.zones[zone].dirty += 1;
     }
 
-    /// A dirty block of `zone` has left, or turned clean.
+    /// Uncounts a dirty block of `zone` that has left or turned clean.
     pub fn remove_dirty(&mut self, zone: ZoneIndex) {
         self.zones[zone].dirty -= 1;
     }
 
-    /// The record of `zone` has one block more, with so many accesses.
+    /// Adds one block with `uses` accesses to the record of `zone`.
     pub fn add_record(&mut self, zone: ZoneIndex, uses: u64) {
         let state = &mut self.zones[zone];
         state.uses += uses;
@@ -110,7 +110,7 @@ impl Region {
         }
     }
 
-    /// The record of `zone` has one block and so many accesses less.
+    /// Removes one block with `uses` accesses from the record of `zone`.
     pub fn remove_record(&mut self, zone: ZoneIndex, uses: u64) {
         let state = &mut self.zones[zone];
         state.uses -= uses;
@@ -124,7 +124,7 @@ impl Region {
         }
     }
 
-    /// A dirty block of `zone` was used.
+    /// Counts an access of a dirty block of `zone`.
     #[inline]
     pub fn used(&mut self, zone: ZoneIndex) {
         let state = &mut self.zones[zone];
@@ -134,13 +134,13 @@ impl Region {
         state.uses += 1;
     }
 
-    /// Forgets the accesses so far.
+    /// Resets the access counts.
     pub fn begin_records(&mut self) {
         self.begun += 1;
     }
 
-    /// Opens zones in `order` until their dirty blocks in the cache make up `period_blocks`; the
-    /// others close. Sorts the candidates: once a period.
+    /// Opens zones in `order` until their dirty blocks in the cache make up `period_blocks`, and
+    /// closes the others. Sorts the candidates, once a period.
     pub fn divide(
         &mut self,
         period_blocks: u64,
@@ -169,7 +169,7 @@ impl Region {
         }
     }
 
-    /// The zones that have just been opened, by [`Region::divide`] or [`Region::open_all`].
+    /// Returns the zones that were opened last, by [`Region::divide`] or [`Region::open_all`].
     pub fn opened(&self) -> impl Iterator<Item = ZoneIndex> + '_ {
         self.candidates[..self.opened].iter().copied()
     }
@@ -180,13 +180,13 @@ impl Region {
         self.opened = self.candidates.len();
     }
 
-    /// Bytes of memory taken.
+    /// Returns the bytes of memory used.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.zones.bytes() + self.candidates.capacity() * size_of::<ZoneIndex>()
     }
 
-    /// Panics if an invariant is broken. With `remembers`, blocks that left may stand in records.
+    /// Panics if an invariant is broken. With `remembers`, records may hold blocks that left.
     pub fn check(&self, remembers: bool) {
         for (place, &zone) in self.candidates.iter().enumerate() {
             assert_eq!(self.zones[zone].place as usize, place);

@@ -1,19 +1,19 @@
-//! Which zones of PORE open first (§IV-C.3).
+//! The schemes of PORE: which zones open first (§IV-C.3).
 
 use core::cmp::Ordering;
 
 use crate::policies::pore::region::Record;
 
-/// Which zones open first (§IV-C.3).
+/// Ranks zones: which open first (§IV-C.3).
 pub trait Scheme: Clone + Send + 'static {
     /// Name of the policy.
     const NAME: &'static str;
     /// One line, with the source.
     const ABOUT: &'static str;
 
-    /// The zone that opens first is less.
+    /// Compares two zones: the one that opens first is less.
     fn compare(a: &Record, b: &Record) -> Ordering;
-    /// The rank as the prototype computes it, the lowest first.
+    /// Returns the rank as the prototype computes it; the lowest opens first.
     fn thousandths(record: &Record) -> u64;
 }
 

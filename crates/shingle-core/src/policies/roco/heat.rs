@@ -1,30 +1,33 @@
-//! What an access adds to the heat of its zone (ROCO §3.2, §3.3).
+//! The weight of an access in the heat of its zone (ROCO §3.2, §3.3).
 //!
-//! The paper calls heat "the access frequency of a zone" and computes it as accesses ÷ cached blocks
-//! (equation 1). A count is a frequency only among zones that have been counted for equally long, and
-//! zones come to the cache one after another. Two readings:
+//! The paper calls heat "the access frequency of a zone" and computes it as accesses ÷ cached
+//! blocks (equation 1). A count is a frequency only among zones that have been counted for equally
+//! long, and zones enter the cache one after another. Two readings:
 //!
-//! * `count`: each access adds 1, and nothing ages. A zone that has just come has the least heat there
-//!   is, 1; a zone of which any block was ever written again is above that for as long as it is cached.
-//! * `recent`: an access counts half as much for each cache of accesses that has been counted since.
-//!   With a cache of T blocks, one of age `a` weighs 2^(-a/T), drawn straight between whole T.
+//! * `count`: each access adds 1, and nothing ages. A zone that has just entered has the least
+//!   possible heat, 1; a zone of which any block was ever written again is above that for as long
+//!   as it is cached.
+//! * `recent`: an access counts half as much for each cache size of accesses that has been counted
+//!   since. With a cache of T blocks, one of age `a` weighs 2^(-a/T), interpolated linearly between
+//!   whole T.
 //!
-//! Ageing all zones alike does not change which is colder. So instead of making old accesses lighter,
-//! each new one is heavier than the last: the nth weighs (1 + (n mod T) / T) · 2^⌊n/T⌋. Every
-//! [`TURNOVERS`] caches of accesses the weights are divided so that they fit into 64 bits.
+//! Ageing all zones alike does not change which is colder. So instead of making old accesses
+//! lighter, each new one is heavier than the last: the nth weighs (1 + (n mod T) / T) · 2^⌊n/T⌋.
+//! Every [`TURNOVERS`] cache sizes of accesses the weights are divided so that they fit into 64
+//! bits.
 
 /// Bits of a weight behind the point.
 const FRACTION_BITS: u32 = 16;
-/// Caches of accesses between two divisions, each of which doubles the weight. All that a zone can
-/// gather within them, with 2^32 slots, is below 2^(32 + 16 + 12 + 2).
+/// Cache sizes of accesses between two divisions; each doubles the weight. The sum that a zone can
+/// reach within them, with 2^32 slots, is below 2^(32 + 16 + 12 + 2).
 const TURNOVERS: u32 = 12;
 
-/// Gives each access its weight.
+/// Computes the weight of each access.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
-    /// Accesses in which a weight doubles; 0: all weigh the same.
+    /// Accesses in which a weight doubles; 0: all accesses weigh the same.
     turnover: u64,
-    /// Since the last division: how often it doubled, and accesses since it did.
+    /// Since the last division: number of doublings, and accesses since the last doubling.
     turns: u32,
     rest: u64,
 }
@@ -35,12 +38,12 @@ impl Clock {
         Clock { turnover: 0, turns: 0, rest: 0 }
     }
 
-    /// Weights double in so many accesses.
+    /// Weights double in `turnover` accesses.
     pub(super) fn doubling(turnover: u32) -> Clock {
         Clock { turnover: u64::from(turnover.max(1)), turns: 0, rest: 0 }
     }
 
-    /// The weight of the next access.
+    /// Returns the weight of the next access.
     #[inline]
     pub(super) fn weigh(&mut self) -> u64 {
         if self.turnover == 0 {
@@ -55,8 +58,8 @@ impl Clock {
         weight
     }
 
-    /// Lets weights begin anew if they have doubled often enough. If so, all that there are are to be
-    /// [divided](Clock::divided) before the next access is weighed.
+    /// Resets the weights if they have doubled often enough. If it returns true, all existing
+    /// weights have to be [divided](Clock::divided) before the next access is weighed.
     #[inline]
     pub(super) fn begin_anew_if_due(&mut self) -> bool {
         let due = self.turns == TURNOVERS;
@@ -66,8 +69,8 @@ impl Clock {
         due
     }
 
-    /// What is left of the weight of a block. Not 0, which is that of no block: it is below what one
-    /// access in 65,536 adds.
+    /// Returns the weight of a block after a division. Not 0, which stands for no block: 1 is less
+    /// than a 65,536th of what one access adds.
     pub(super) fn divided(weight: u64) -> u64 {
         (weight >> TURNOVERS).max(1)
     }

@@ -1,16 +1,16 @@
-//! What makes a zone a target of SAC: by released space (§4.3), or one of the two ways the paper
-//! compares it with (§6.4).
+//! Scores by which SAC chooses target zones: by released space (§4.3), or one of the two ways that
+//! the paper compares (§6.4).
 
-/// What makes a zone a good target: zones of the highest score are chosen.
+/// Scores zones: those of the highest score are chosen as targets.
 pub trait Target: Clone + Send + 'static {
     /// Name of the policy.
     const NAME: &'static str;
     /// One line, with the source.
     const ABOUT: &'static str;
 
-    /// The score of a zone with `dirty` blocks, at least one, `cold` of them cold.
+    /// Returns the score of a zone with `dirty` blocks, at least one, `cold` of them cold.
     fn score(cold: u32, dirty: u32) -> u32;
-    /// The highest score there is if a zone has at most `dirty_max` dirty blocks.
+    /// Returns the highest possible score if a zone has at most `dirty_max` dirty blocks.
     fn score_max(dirty_max: u32) -> u32;
 }
 

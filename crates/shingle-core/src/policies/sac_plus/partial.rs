@@ -1,11 +1,13 @@
-//! Which zone to write back, and from where, by what rewriting a part of it would cost.
+//! Choice of the zone to write back, and of the block to start from, by the cost of rewriting a
+//! part of the zone.
 //!
-//! A zone is rewritten from its lowest cold dirty block to its end, and released are its cold dirty
-//! blocks: the zone with most of these for each block rewritten goes (ARSC). If no dirty block is
-//! cold, all are taken to be. Of equals the first zone goes.
+//! A zone is rewritten from its lowest cold dirty block to its end, which releases its cold dirty
+//! blocks. The zone that releases most blocks for each block rewritten leaves (ARSC). If no dirty
+//! block is cold, all count as cold. Of equal zones the first one leaves.
 //!
-//! Nothing is searched for it: each zone keeps its dirty blocks in a heap, the cold ones first and then
-//! by address, and a tournament knows the zone. Zones that have changed play when it next matters.
+//! Nothing is searched: each zone keeps its dirty blocks in a heap, cold ones first and then by
+//! address, and a tournament keeps the best zone. Zones that have changed are played again before
+//! the next choice.
 
 use core::cmp::Ordering;
 
@@ -21,26 +23,26 @@ use crate::units::Slot;
 /// Set in the key of a hot block; the rest is its offset in the zone.
 const HOT: u32 = 1 << 31;
 
-/// What is known of a zone.
+/// State of a zone.
 #[derive(Clone, Copy, Debug, Default)]
 struct ZoneState {
-    /// Its dirty blocks by offset, the cold ones before the others.
+    /// Its dirty blocks by offset, cold ones before the others.
     dirty: Heap,
     dirty_blocks: u32,
     cold_blocks: u32,
-    /// Blocks to rewrite, as when it last played.
+    /// Number of blocks to rewrite, as of its last match.
     rewritten: u32,
-    /// It is to play again.
+    /// Whether it has to be played again.
     changed: bool,
 }
 
 impl ZoneState {
-    /// Blocks that rewriting it releases.
+    /// Returns the number of blocks that rewriting it releases.
     fn released(&self) -> u32 {
         if self.cold_blocks > 0 { self.cold_blocks } else { self.dirty_blocks }
     }
 
-    /// Which of the two releases more for each block rewritten.
+    /// Compares two zones by blocks released for each block rewritten.
     fn worth(&self, other: &ZoneState) -> Ordering {
         let worth = |a: &ZoneState, b: &ZoneState| {
             (a.cold_blocks > 0, u64::from(a.released()) * u64::from(b.rewritten))
@@ -56,13 +58,14 @@ pub struct Partial {
     zones: ByZone<ZoneState>,
     best: Tournament,
     changed: Vec<ZoneIndex>,
-    /// Zones all of whose blocks are in use, or that idle time has gone through; empty between calls.
+    /// Zones whose blocks all have I/O in flight, or that idle time has handled; empty between
+    /// calls.
     held_up: Vec<ZoneIndex>,
     partial: bool,
 }
 
 impl Partial {
-    /// No dirty blocks.
+    /// Creates an empty side.
     #[must_use]
     pub fn new(params: &Params, slots: &Slots) -> Partial {
         let capacity = slots.capacity() as usize;
@@ -85,7 +88,7 @@ impl Partial {
         }
     }
 
-    /// Has the zones play that have changed.
+    /// Plays the matches of the zones that have changed.
     fn settle(&mut self, slots: &Slots) {
         while let Some(zone) = self.changed.pop() {
             let from = self.from(zone);
@@ -109,28 +112,28 @@ impl Partial {
         self.best.update(zone.0, takes_part, beats);
     }
 
-    /// The offset from which a zone would be rewritten.
+    /// Returns the offset from which a zone would be rewritten.
     fn from(&self, zone: ZoneIndex) -> u32 {
         let least = self.zones[zone].dirty.least().filter(|_| self.partial);
         least.map_or(0, |slot| self.pool.key(slot) & !HOT)
     }
 
-    /// Names the dirty blocks of a zone from where it is rewritten, to leave or, with `stay`, to be
-    /// written and stay. Returns how many.
+    /// Names the dirty blocks of a zone from its rewrite offset on, to leave or, with `stay`, to be
+    /// written and stay. Returns their number.
     fn name(&mut self, zone: ZoneIndex, stay: bool, shared: &mut Shared, out: &mut Victims) -> u32 {
         let (from, slots) = (self.from(zone), out.slots());
         let state = &self.zones[zone];
         let disk_zone = slots.zone_of(zone);
         let first = slots.zones().first_block(disk_zone);
         let (mut named, mut lowest) = (List::default(), u32::MAX);
-        // Dirty blocks are on no other list.
+        // Dirty blocks are on no list, so their links are free for this one.
         let mut name = |slot: Slot| {
             if slots.evictable(slot) {
                 named.push_head(&mut shared.links, slot.0);
                 lowest = lowest.min(self.pool.key(slot.0) & !HOT);
             }
         };
-        // Looks at the dirty blocks of the zone or at the blocks rewritten, whichever are fewer.
+        // Walks the dirty blocks of the zone or the blocks to rewrite, whichever are fewer.
         if state.dirty_blocks < state.rewritten {
             let members = state.dirty.members(&self.pool);
             members.filter(|&slot| self.pool.key(slot) & !HOT >= from).map(Slot).for_each(name);
@@ -157,13 +160,14 @@ impl Partial {
         count
     }
 
-    /// `zone` has been named, or has nothing to give at present: the next one has its turn.
+    /// Takes `zone`, which has been named or has no evictable block, out of the tournament, so that
+    /// the next one is chosen.
     fn set_aside(&mut self, zone: ZoneIndex, slots: &Slots) {
         self.play(zone, false, slots);
         self.held_up.push(zone);
     }
 
-    /// The zones set aside take part again.
+    /// Puts the zones set aside back into the tournament.
     fn take_back(&mut self) {
         while let Some(zone) = self.held_up.pop() {
             self.change(zone);
@@ -211,7 +215,7 @@ impl Side for Partial {
         self.change(zone);
     }
 
-    /// The comparator counts one block more than is cold, which the cost of SAC+ does not.
+    /// The comparator divides by one block more than are cold, which the cost of SAC+ does not.
     fn offer(&mut self, _: bool, costs: &Costs, _: &mut Shared, slots: &Slots) -> Option<Offer> {
         self.settle(slots);
         let state = &self.zones[ZoneIndex(self.best.winner()?)];
@@ -232,7 +236,7 @@ impl Side for Partial {
         false
     }
 
-    /// The zones are written as if they left, and each has one turn.
+    /// Writes the zones as if they left, each at most once per call.
     fn destage(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) {
         self.settle(out.slots());
         while out.len() < want
@@ -245,8 +249,8 @@ impl Side for Partial {
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
-        self.pool.expect(slot.0);
+    fn prefetch(&self, slot: Slot) {
+        self.pool.prefetch(slot.0);
     }
 
     fn memory(&self) -> Memory {

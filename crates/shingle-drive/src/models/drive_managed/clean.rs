@@ -200,12 +200,12 @@ impl DriveManaged {
     /// Moves what was collected home.
     fn finish(&mut self, job: &Job) {
         let mut moved = 0;
-        let mut later = self.ring.expect_emptied(job.band);
+        let mut later = self.ring.prefetch_emptied(job.band);
         while let Some(slot) = self.ring.first_of(job.band) {
             if self.ring.number(slot) >= job.before {
                 break;
             }
-            later = later.and_then(|slot| self.ring.expect_removed(job.band, slot));
+            later = later.and_then(|slot| self.ring.prefetch_removed(job.band, slot));
             self.contents.slot_to_native(slot, self.ring.block(slot));
             self.ring.remove(slot, job.band);
             moved += 1;

@@ -259,8 +259,8 @@ impl Drive for DriveManaged {
         }
     }
 
-    fn expect(&self, block: Block) {
-        self.ring.expect(block.0);
+    fn prefetch(&self, block: Block) {
+        self.ring.prefetch(block.0);
     }
 
     fn drain(&mut self, now: Nanos) -> Nanos {

@@ -16,10 +16,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use prefetch_index::prefetch_index;
-use shingle_core::cache::{Ahead, CacheCore, Coming, Outcome};
+use shingle_core::cache::{CacheCore, Forecast, Outcome, PrefetchStep};
 use shingle_core::plan::{Destage, Plan};
 use shingle_core::policy::{Access, Cost};
-use shingle_core::slots::EXPECTED_MAX;
+use shingle_core::slots::PREFETCH_MAX;
 use shingle_core::units::{Block, Nanos, Request, Slot, Zone};
 
 use super::durability::Durability;
@@ -77,9 +77,9 @@ impl Contents {
         durability: &Durability,
         disk: &dyn Fn(Block),
     ) {
-        let mut found = [Slot::NONE; EXPECTED_MAX];
-        self.cache.expect(requests, &mut |coming| {
-            if let Coming::Hits(slots) = coming {
+        let mut found = [Slot::NONE; PREFETCH_MAX];
+        self.cache.prefetch(requests, &mut |coming| {
+            if let Forecast::Hits(slots) = coming {
                 slots.iter().for_each(|&slot| self.prefetch_mapping(slot));
                 found.iter_mut().zip(slots).for_each(|(found, &slot)| *found = slot);
             }
@@ -100,20 +100,25 @@ impl Contents {
     }
 
     /// Prefetches the memory that is used when the destage of `slot` is durable.
-    pub(super) fn prefetch_destaged(&self, slot: Slot, step: Ahead, durability: &Durability) {
+    pub(super) fn prefetch_destaged(
+        &self,
+        slot: Slot,
+        step: PrefetchStep,
+        durability: &Durability,
+    ) {
         match step {
-            Ahead::First => {
+            PrefetchStep::First => {
                 self.prefetch_mapping(slot);
                 self.ages.prefetch(slot);
             }
-            Ahead::Second => {
+            PrefetchStep::Second => {
                 if let Some(frame) = self.mapping(slot).frame {
                     durability.prefetch(frame);
                 }
             }
-            Ahead::Third => {}
+            PrefetchStep::Third => {}
         }
-        self.cache.expect_destaged(slot, step);
+        self.cache.prefetch_destaged(slot, step);
     }
 
     /// Prefetches the memory that is used when the destage of `slot` is planned.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, Builder, ScopedJoinHandle};
 
-use shingle_core::cache::{CacheCore, LOOKED_AHEAD, SHOWN};
+use shingle_core::cache::{CacheCore, LOOKAHEAD, LOOKAHEAD_SHOWN};
 use shingle_core::plan::Plan;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
 
@@ -97,8 +97,11 @@ impl Contents {
         for part in parts {
             requests.clear();
             requests.extend(part.iter().map(|(_, entry)| request_for(entry.block)));
-            for (held, first) in part.chunks(LOOKED_AHEAD).zip((0..).step_by(LOOKED_AHEAD)) {
-                self.cache.expect(&requests[first..requests.len().min(first + SHOWN)], &mut |_| {});
+            for (held, first) in part.chunks(LOOKAHEAD).zip((0..).step_by(LOOKAHEAD)) {
+                self.cache.prefetch(
+                    &requests[first..requests.len().min(first + LOOKAHEAD_SHOWN)],
+                    &mut |_| {},
+                );
                 held.iter()
                     .try_for_each(|(frame, entry)| self.insert(*frame, entry, disk_blocks))?;
             }
