@@ -1,10 +1,11 @@
-//! What drives count.
+//! The counters of drives.
 
 use crate::io::Io;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
-/// What a drive has done so far. Blocks and bytes of the host's own data unless said otherwise.
-/// All counters only grow; a difference of two snapshots is a count of what lay between.
+/// Totals of a drive so far. Blocks and bytes are those of the host's own data unless said
+/// otherwise. All counters only grow; the difference of two snapshots counts what happened in
+/// between.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Blocks the host read.
@@ -45,10 +46,10 @@ pub struct Counters {
     pub log_bytes_written: u64,
     /// Live blocks that the buffer's own garbage collection moved within it.
     pub buffer_moved_blocks: u64,
-    /// Blocks that nobody wrote, made up by cleaning to fill gaps below a new write pointer.
+    /// Blocks synthesized by cleaning to fill gaps below a new write pointer.
     pub synthesized_blocks: u64,
-    /// Blocks the host read at or beyond a write pointer that nobody had written: the drive makes
-    /// them up.
+    /// Blocks that the host read at or beyond a write pointer and that were never written: the
+    /// drive synthesizes them.
     pub beyond_pointer_blocks: u64,
     /// Zones that the host reset.
     pub zone_resets: u64,
@@ -68,9 +69,9 @@ pub struct Counters {
     pub flash_evicted_blocks: u64,
     /// Flash inside a disk: erase blocks whose valid pages moved to another region.
     pub flash_blocks_migrated: u64,
-    /// Of `pages_copied`, those that moved to another region so.
+    /// Of `pages_copied`, those copied by such a migration.
     pub pages_migrated: u64,
-    /// Time spent on host reads, cleaning apart.
+    /// Time of host reads, cleaning excluded.
     pub read_time: Nanos,
     /// Time spent on writing the host's data to the buffer.
     pub log_time: Nanos,
@@ -82,8 +83,8 @@ pub struct Counters {
     pub idle_clean_time: Nanos,
 }
 
-/// Gives a macro the names of all counts, and of all times. (Over a translation `buffer_released_blocks` is a balance of
-/// others, and may fall: it stands apart.)
+/// Passes the names of all counts, and of all times, to a macro. (Over a translation
+/// `buffer_released_blocks` is derived from others and may fall, so it is separate.)
 macro_rules! all_names {
     ($each:ident) => {
         $each!(
@@ -98,7 +99,7 @@ macro_rules! all_names {
     };
 }
 
-/// What was counted since.
+/// The counts since `before`.
 impl core::ops::Sub for Counters {
     type Output = Counters;
 
@@ -118,7 +119,7 @@ impl core::ops::Sub for Counters {
     }
 }
 
-/// Both together.
+/// The sum of both.
 impl core::ops::AddAssign for Counters {
     fn add_assign(&mut self, more: Counters) {
         macro_rules! each {

@@ -1,12 +1,12 @@
-//! Real disks by their maker's number: what is published of how they record (`data/disks.toml`), and the model that
-//! is nearest. A number that is no drive here is answered with that.
+//! Real disks by their maker's number: what is published of how they record (`data/disks.toml`),
+//! and the nearest model. A disk number given as a drive name is answered with this.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-/// How a disk records, and who knows of it.
+/// How a disk records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Recording {
     /// Conventional: tracks do not overlap.
@@ -21,19 +21,20 @@ pub enum Recording {
     /// Shingled with zones that the host has to write in order.
     #[serde(rename = "HM")]
     HostManaged,
-    /// Shingled; its source does not say who manages that.
+    /// Shingled; its source does not say whether drive or host manages it.
     #[serde(rename = "SMR")]
     Shingled,
 }
 
 impl Recording {
-    /// Whether tracks overlap.
+    /// Returns whether tracks overlap.
     #[must_use]
     pub fn shingled(self) -> bool {
         self != Recording::Conventional
     }
 
-    /// As makers abbreviate it: CMR, DM, HA, HM, or SMR for whichever of these three.
+    /// Returns the abbreviation that makers use: CMR, DM, HA, HM, or SMR if it is not known which
+    /// of these three.
     #[must_use]
     pub fn short(self) -> &'static str {
         match self {
@@ -73,9 +74,9 @@ pub struct Disk {
     pub recording: Recording,
     /// The drive here whose mechanics and buffer are nearest; not a model of this disk unless its sheet says so.
     pub nearest: String,
-    /// Who measured such a disk in public, if anybody is known.
+    /// Who published a measurement of such a disk, if known.
     pub probed: Option<String>,
-    /// Who says how it records.
+    /// Source of how it records.
     pub source: String,
 }
 
@@ -103,10 +104,10 @@ struct Rows {
 /// Number, maker, line, TB, kind, nearest model, probed by, key of the source.
 type Row = (String, String, String, f64, Recording, String, String, String);
 
-/// The table, by maker and kind as in its file.
+/// Returns the table, by maker and kind as in its file.
 ///
 /// # Panics
-/// If the table built in is none, which a test rules out.
+/// If the built-in table is malformed, which a test rules out.
 #[must_use]
 pub fn disks() -> &'static [Disk] {
     static DISKS: OnceLock<Vec<Disk>> = OnceLock::new();
@@ -122,13 +123,13 @@ pub fn disks() -> &'static [Disk] {
     })
 }
 
-/// What was asked for, as numbers are compared: `WDC WD60EFAX-68SHWN0` is `WD60EFAX`.
+/// Normalises a number for comparison: `WDC WD60EFAX-68SHWN0` is `WD60EFAX`.
 fn plain(asked: &str) -> String {
     let last = asked.split_whitespace().last().unwrap_or_default();
     last.split('-').next().unwrap_or_default().to_uppercase()
 }
 
-/// The disks whose number begins with `prefix`, or that are meant by a number with more to it.
+/// Returns the disks whose number begins with `prefix`, or is a prefix of it.
 #[must_use]
 pub fn with_prefix(prefix: &str) -> Vec<&'static Disk> {
     let prefix = plain(prefix);
@@ -137,11 +138,11 @@ pub fn with_prefix(prefix: &str) -> Vec<&'static Disk> {
     if found.is_empty() { named(&prefix).into_iter().collect() } else { found }
 }
 
-/// The disk of this number, as its label, `lsblk` or `smartctl` gives it.
+/// Returns the disk of this number, as its label, `lsblk` or `smartctl` gives it.
 #[must_use]
 pub fn named(number: &str) -> Option<&'static Disk> {
     let number = plain(number);
-    // Of two that fit, the longer says more.
+    // Of two that match, the longer is more specific.
     let fits = disks().iter().filter(|disk| number.starts_with(&disk.number));
     fits.max_by_key(|disk| disk.number.len())
 }

@@ -1,5 +1,4 @@
-//! The seams: what a drive is asked, what a drive with zones is asked beside that, and what a host may
-//! know of either.
+//! The interfaces: of drives, of drives with zones, and what a host may know of either.
 
 use crate::counters::Counters;
 use crate::io::{Io, Served, Stamp};
@@ -15,8 +14,8 @@ use shingle_core::zones::ZoneMap;
 pub struct BufferState {
     /// Live blocks.
     pub blocks: u64,
-    /// Blocks that the drive holds in its memory until it is known whether they fill a band in order:
-    /// written by the host, and neither in the buffer nor in a band yet.
+    /// Blocks held in the drive's memory until it is known whether they fill a band in order:
+    /// written by the host, but neither in the buffer nor in a band yet.
     pub held_blocks: u64,
     /// Bands that own the live blocks.
     pub bands: u64,
@@ -24,15 +23,17 @@ pub struct BufferState {
     pub extents: u64,
     /// Log bytes not yet released.
     pub log_bytes: u64,
-    /// The buffer has been full since the drive was made.
+    /// Whether the buffer has been full since the drive was made.
     pub was_full: bool,
-    /// How many blocks the host had written when the oldest block that is still in the buffer arrived.
-    /// `None` if nothing is in the buffer, or its age is not known. No real host is told.
+    /// Number of blocks that the host had written when the oldest block still in the buffer
+    /// arrived. `None` if nothing is in the buffer, or the age is not known. A real host does not
+    /// know it.
     pub oldest: Option<u64>,
 }
 
 impl BufferState {
-    /// Blocks that are not in their bands yet: in the buffer, or held in memory before it.
+    /// Returns the blocks that are not in their bands yet: in the buffer, or held in memory before
+    /// it.
     #[must_use]
     pub fn pending_blocks(&self) -> u64 {
         self.blocks + self.held_blocks
@@ -44,34 +45,33 @@ impl BufferState {
 pub struct Description {
     /// Size in blocks.
     pub disk_blocks: u64,
-    /// The true bands, for policies and tables that are allowed to know them. Conventional disks
-    /// have none.
+    /// The true bands, for policies and tables that may know them. Conventional disks have none.
     pub bands: Option<ZoneMap>,
-    /// Blocks that fit into the buffer when each is written by itself; 0 if there is no buffer.
+    /// Blocks that fit into the buffer when each is written by itself; 0 without a buffer.
     pub buffer_blocks: u64,
-    /// How the bands show to the host as zones; `None` if they do not.
+    /// How the bands are exposed to the host as zones; `None` if they are not.
     pub exposed: Option<Exposed>,
-    /// Costs to plan with: those measured on the drive as built ([`crate::measure`]), or under cost
-    /// timing the papers'.
+    /// Costs to plan with: measured on the drive as built ([`crate::measure`]), or under cost
+    /// timing those of the papers.
     pub costs: Costs,
-    /// How it takes writes in order.
+    /// Its handling of in-order writes.
     pub in_order: InOrder,
-    /// A block takes the same time wherever it lies and whatever came before, so that an executor
-    /// may serve several that are not neighbours as one I/O.
+    /// Whether a block takes the same time wherever it lies and whatever came before, so that an
+    /// executor may serve several separate blocks as one I/O.
     pub uniform: bool,
-    /// How many I/Os a drive works at side by side whose I/O waits within it for the parts of it that it
-    /// needs. In open loop an executor then hands over each I/O when it is ready, whatever is under way,
-    /// and `now` may go back; what the I/O waited for is [`Served::wait`]. `None` for every disk: it
-    /// takes one at a time.
+    /// Number of I/Os that a drive serves in parallel, if it queues by itself. In open loop an
+    /// executor then submits each I/O when it is ready, whatever is in flight, and `now` may go
+    /// back; the time that the I/O waited is [`Served::wait`]. `None` for every disk, which serves
+    /// one at a time.
     pub channels: Option<u32>,
-    /// Time that the drive takes more for a write that was queued with others (SAC Table 3 against
-    /// one at a time). [`Drive::serve`] does not know of it: an executor that keeps several I/Os
-    /// under way adds it. Zero for drives of which it is not known.
+    /// Additional time of a write that was queued with others (SAC Table 3 against one at a time).
+    /// [`Drive::serve`] does not include it: an executor that keeps several I/Os in flight adds it.
+    /// Zero if not known.
     pub queued_command: Nanos,
 }
 
 impl Description {
-    /// Of a disk that writes in place: without bands and without a buffer.
+    /// Describes a disk that writes in place: without bands and without a buffer.
     #[must_use]
     pub fn new(disk_blocks: u64, costs: Costs) -> Description {
         Description {
@@ -88,85 +88,88 @@ impl Description {
     }
 }
 
-/// Serves one I/O at a time, in virtual time, and tells how long it took and why.
+/// Serves one I/O at a time, in virtual time, and reports how long it took and why.
 ///
 /// The caller guarantees that `now` never goes back and is not before the last completion (neither
 /// holds for a drive that queues by itself, [`Description::channels`]), that I/O lies within the drive,
 /// and that `data` is empty or has a stamp for each block.
 /// An implementer is deterministic: no clock, no randomness but a seed it was made with.
 pub trait Drive: Send {
-    /// Serves `io`, starting at `now`. What a drive may refuse ([`Zoned::try_serve`]) is a mistake of
-    /// the caller here, and asserted. Checking runs pass `data`: the stamps to write, or room for
-    /// the stamps read; all others pass an empty slice.
+    /// Serves `io`, starting at `now`. I/O that a drive may refuse ([`Zoned::try_serve`]) is a bug
+    /// of the caller here, and asserted. Checked runs pass `data`: the stamps to write, or room for
+    /// the stamps read. All others pass an empty slice.
     fn serve(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served;
 
-    /// I/O of `block` is likely to come soon: has the memory bring what it will look up. It changes nothing.
+    /// Prefetches what the lookup of `block` reads, because I/O of it is likely soon. The state
+    /// does not change.
     fn prefetch(&self, block: Block) {
         let _ = block;
     }
 
-    /// One step of background work of a drive that has been idle since `idle_since`, started at
-    /// `now`. Returns when the step ends; `None` when there is nothing to do (yet). `pending` is
-    /// what has arrived meanwhile and waits: a drive may give way to it. A step once begun is
-    /// finished, so I/O that arrives in it waits for its end.
+    /// Does one step of background work of a drive that has been idle since `idle_since`, starting
+    /// at `now`. Returns when the step ends; `None` if there is nothing to do (yet). `pending` is
+    /// the I/O that has arrived meanwhile and waits: a drive may give way to it. A step that began
+    /// is finished, so I/O that arrives during it waits for its end.
     fn background(&mut self, now: Nanos, idle_since: Nanos, pending: &[Io]) -> Option<Nanos> {
         let _ = (now, idle_since, pending);
         None
     }
 
-    /// The earliest time at which [`Drive::background`] has something to do for a drive idle since
-    /// `idle_since`, if nothing arrives meanwhile; `None` for never. An executor with idle time to
-    /// give calls `background` then, and again at the end of each step, until it answers `None`.
+    /// Returns the earliest time at which [`Drive::background`] has something to do for a drive
+    /// idle since `idle_since`, if nothing arrives meanwhile; `None` for never. An executor with
+    /// idle time calls `background` then, and again at the end of each step, until it returns
+    /// `None`.
     fn background_from(&self, idle_since: Nanos) -> Option<Nanos> {
         let _ = idle_since;
         None
     }
 
-    /// Does all work left undone, from `now` on: empties the buffer. Returns when that is done.
+    /// Does all remaining work, from `now` on: empties the buffer. Returns when that is done.
     fn drain(&mut self, now: Nanos) -> Nanos {
         now
     }
 
-    /// The zones, of a drive that exposes them ([`Description::exposed`]).
+    /// Returns the zones, if the drive exposes them ([`Description::exposed`]).
     fn zoned(&mut self) -> Option<&mut dyn Zoned> {
         None
     }
 
-    /// What it does inside, of a model that can tell somebody who does it on a real disk.
+    /// Returns the log of its internal steps, if the model has one, for carrying them out on a real
+    /// disk.
     fn steps(&mut self) -> Option<&mut StepLog> {
         None
     }
 
-    /// What the drive has done so far.
+    /// Returns the counters.
     fn counters(&self) -> &Counters;
 
-    /// What the buffer holds now.
+    /// Returns the state of the buffer.
     fn buffer(&self) -> BufferState {
         BufferState::default()
     }
 
-    /// How worn its flash is, if it models that.
+    /// Returns the wear of its flash, if it models it.
     fn wear(&self) -> Option<Wear> {
         None
     }
 
-    /// What a host may know.
+    /// Returns what a host may know.
     fn description(&self) -> &Description;
 
-    /// A copy in the same state, for `what if` questions such as draining.
+    /// Returns a copy in the same state, for what-if questions such as draining.
     fn copy(&self) -> Box<dyn Drive>;
 
     /// Panics if an invariant is broken. For tests; may be slow.
     fn check(&self) {}
 }
 
-/// A drive whose zones have write pointers. What it refuses has changed nothing and taken no time.
+/// A drive whose zones have write pointers. A refused command changes nothing and takes no time.
 pub trait Zoned: Drive {
-    /// A zone whose write pointer has moved since it was last named here; `None` when all have been
-    /// named. So a host need not report all zones to know them.
+    /// Returns a zone whose write pointer has moved since it was last returned here; `None` when
+    /// there is no other. So a host need not report all zones to know them.
     fn moved(&mut self) -> Option<Zone>;
 
-    /// State of a zone.
+    /// Returns the state of a zone.
     fn zone(&self, zone: Zone) -> ZoneInfo;
 
     /// [`Drive::serve`] for I/O that may break a rule. A drive that takes any I/O need not implement
@@ -190,11 +193,11 @@ pub trait Zoned: Drive {
         data: &mut [Stamp],
     ) -> Result<(Block, Served), Refused>;
 
-    /// Opens a zone until it is full, closed, finished or reset: no write to another closes it. A
-    /// full zone stays as it is.
+    /// Opens a zone explicitly: until it is full, closed, finished or reset, a write to another
+    /// zone does not close it. A full zone stays full.
     ///
     /// # Errors
-    /// If the zone is conventional, or all that can be open were opened so.
+    /// If the zone is conventional, or as many zones as allowed are open explicitly.
     fn open(&mut self, now: Nanos, zone: Zone) -> Result<Served, Refused>;
 
     /// Closes a zone if it is open.
@@ -203,14 +206,15 @@ pub trait Zoned: Drive {
     /// If the zone is conventional.
     fn close(&mut self, now: Nanos, zone: Zone) -> Result<Served, Refused>;
 
-    /// Moves the write pointer to the end of the zone; what was not written reads as zeros.
+    /// Moves the write pointer to the end of the zone; blocks not written read as zeros.
     ///
     /// # Errors
     /// If the zone is conventional; or if it is not open, and all that can be open were opened by
     /// commands.
     fn finish(&mut self, now: Nanos, zone: Zone) -> Result<Served, Refused>;
 
-    /// Moves the write pointer back to the start; the data is gone, wherever the drive keeps it.
+    /// Moves the write pointer back to the start; the data is discarded, wherever the drive keeps
+    /// it.
     ///
     /// # Errors
     /// If the zone is conventional.

@@ -1,23 +1,23 @@
-//! One I/O, and what became of it.
+//! One I/O, and its result.
 
 use shingle_core::units::{Block, Nanos, Op};
 
-/// Identifies one written version of a block. Checking runs hand a stamp a block to every write and
-/// compare what reads return; a block never written reads as 0.
+/// Identifies one written version of a block. Checked runs pass one stamp per block to every write
+/// and compare what reads return; a block that was never written reads as 0.
 pub type Stamp = u64;
 
 /// One I/O: a run of blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Io {
-    /// What it does.
+    /// The operation.
     pub op: Op,
     /// First block.
     pub block: Block,
-    /// How many blocks. 0 only for [`Op::Flush`].
+    /// Number of blocks. 0 only for [`Op::Flush`].
     pub count: u64,
 }
 
-/// When an I/O was done, and where its time went. The spans add up to `done - start`.
+/// Completion of an I/O, and the spans of its time. The spans add up to `done - start`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Served {
     /// Completion.
@@ -30,7 +30,7 @@ pub struct Served {
     pub rotation: Nanos,
     /// Media or flash transfer; under cost timing the whole service time.
     pub transfer: Nanos,
-    /// Waiting for cleaning that had to be done first.
+    /// Waiting for cleaning that had to come first.
     pub clean: Nanos,
     /// Waiting for I/O served before, in a drive that queues by itself
     /// ([`channels`](crate::Description::channels)).
@@ -38,7 +38,8 @@ pub struct Served {
 }
 
 impl Served {
-    /// Adds what was served next, from where this ends. All of it counts as cleaning if `cleans`.
+    /// Adds an I/O served next, beginning where this one ends. With `cleans`, all of it counts as
+    /// cleaning.
     pub fn then(&mut self, next: &Served, cleans: bool) {
         if cleans {
             self.clean += next.done.since(self.done);
@@ -53,7 +54,7 @@ impl Served {
         self.done = next.done;
     }
 
-    /// Adds a time without a head: all of it counts as transfer.
+    /// Adds a time without mechanics: all of it counts as transfer.
     pub(crate) fn spend(&mut self, time: Nanos) {
         self.transfer += time;
         self.done += time;

@@ -1,6 +1,7 @@
 //! Drive models in virtual time.
 //!
-//! A [`Drive`] takes an I/O and says when it was done and where the time went. Drives are made by name
+//! A [`Drive`] serves an I/O and reports when it was done and where the time went. Drives are made
+//! by name
 //! ([`make`]). The parameters of each are in its sheet under `data/`, every figure with its
 //! source; the user can change them. [`measure::anchors`] runs published measurements on the models
 //! and says how far off they are.
@@ -30,8 +31,8 @@
 //! | `profile/` | what probing a disk found out, as a file, and the model made of it |
 //! | `measure/` | what hosts plan with, measured; the papers' experiments on bare drives; published measurements against the models |
 
-// Casts lose nothing: a log has at most 2^27 slots, a disk 2^32 blocks, and what is counted lies in memory. Reals that
-// become counts are within the ranges of sheets and profiles.
+// Casts are lossless: a log has at most 2^27 slots, a disk 2^32 blocks, and counts are of objects
+// in memory. Reals that become counts are within the ranges of sheets and profiles.
 
 mod counters;
 pub mod disks;

@@ -1,9 +1,9 @@
-//! What a drive does inside while it serves an I/O, for whoever carries it out on a real disk: which
-//! data goes where, and what cleaning reads and writes.
+//! The internal steps of a drive while it serves an I/O, for carrying them out on a real disk:
+//! which data goes where, and what cleaning reads and writes.
 //!
-//! Such a drive writes its bands in place and keeps blocks in its memory from one I/O to the next, so these steps say
-//! what becomes of a block, after the fact. What a host does with zones is decided ahead, step by step, and has rules
-//! of its own for what may be lost: those are other steps.
+//! Such a drive writes its bands in place and keeps blocks in its memory from one I/O to the next,
+//! so these steps describe where a block went, after the fact. The steps of a translation are
+//! different: a host decides them ahead, one by one, and has rules for what may be lost.
 
 use shingle_core::units::Block;
 
@@ -14,60 +14,60 @@ use crate::io::Stamp;
 pub enum Place {
     /// A slot of the buffer.
     Slot(u32),
-    /// The block's own place.
+    /// The native place of the block.
     Native,
     /// The drive's memory.
     Memory,
 }
 
-/// One step. Those of one I/O come in their order.
+/// One step. The steps of one I/O are in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// The host gets a block.
+    /// A block is returned to the host.
     Read {
-        /// Where its newest data is.
+        /// Place of its newest data.
         from: Place,
         /// The block.
         block: Block,
     },
-    /// The data with a stamp is put somewhere: it is the host's, or in memory.
+    /// The data with a stamp, from the host or from memory, is stored.
     Put {
         /// The stamp it was written with.
         stamp: Stamp,
-        /// Where.
+        /// The place.
         to: Place,
-        /// The block, for its own place and for memory.
+        /// The block, for its native place and for memory.
         block: Block,
     },
-    /// A run of blocks will be read (unless all of it is at hand), merged with what was collected, and
-    /// written back.
+    /// A run of blocks will be read (unless all of it is buffered), merged with the collected
+    /// blocks, and written back.
     Rewrite {
         /// The first.
         first: Block,
         /// How many.
         blocks: u64,
-        /// Whether it is read, and what is merged staged elsewhere first.
+        /// Whether it is read, and the merged data staged elsewhere first.
         read: bool,
     },
-    /// The data of a slot belongs to its block's own place: it is merged into what is rewritten.
+    /// The data of a slot is collected: it is merged into the blocks being rewritten.
     Collect {
         /// The slot.
         slot: u32,
         /// The block.
         block: Block,
     },
-    /// What was rewritten and collected since the last such step is written now.
+    /// The blocks rewritten and collected since the last such step have been written.
     Written,
 }
 
-/// Remembers the steps of a drive from when it is first asked to.
+/// Records the steps of a drive, once enabled.
 #[derive(Clone, Debug, Default)]
 pub struct StepLog {
     steps: Option<Vec<Step>>,
 }
 
 impl StepLog {
-    /// Steps are remembered from now on; every I/O has to carry stamps then.
+    /// Starts recording; from now on every I/O must carry stamps.
     pub fn begin(&mut self) {
         self.steps.get_or_insert_default();
     }

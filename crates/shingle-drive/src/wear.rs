@@ -1,4 +1,4 @@
-//! How worn flash is: erases of its blocks, by region, and how long it will last.
+//! Wear of flash: erases of its blocks, by region, and its expected lifetime.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub struct RegionWear {
     /// Name.
     pub region: &'static str,
-    /// How many blocks were erased how often.
+    /// Number of blocks by number of erases.
     pub histogram: BTreeMap<u32, u32>,
 }
 
@@ -16,48 +16,48 @@ pub struct RegionWear {
 pub struct Wear {
     /// Its regions, each erase block in one.
     pub regions: Vec<RegionWear>,
-    /// How often a block can be erased.
+    /// Number of erases that a block endures.
     pub endurance: u32,
     /// Blocks of 4 KiB the host wrote to the drive.
     pub host_blocks: u64,
-    /// Pages the host's writes took.
+    /// Pages taken by the host's writes.
     pub written_pages: u64,
     /// Pages programmed.
     pub programmed_pages: u64,
 }
 
 impl RegionWear {
-    /// Erase blocks.
+    /// Returns the number of erase blocks.
     #[must_use]
     pub fn blocks(&self) -> u64 {
         self.histogram.values().map(|&blocks| u64::from(blocks)).sum()
     }
 
-    /// Erases of all of them.
+    /// Returns the erases of all blocks.
     #[must_use]
     pub fn erases(&self) -> u64 {
         self.histogram.iter().map(|(&erases, &blocks)| u64::from(erases) * u64::from(blocks)).sum()
     }
 
-    /// Erases of the block that has the fewest.
+    /// Returns the erases of the least erased block.
     #[must_use]
     pub fn min(&self) -> u32 {
         self.histogram.keys().next().copied().unwrap_or(0)
     }
 
-    /// Erases of the block that has the most.
+    /// Returns the erases of the most erased block.
     #[must_use]
     pub fn max(&self) -> u32 {
         self.histogram.keys().next_back().copied().unwrap_or(0)
     }
 
-    /// Erases a block; 0 without blocks.
+    /// Returns the mean erases of a block; 0 without blocks.
     #[must_use]
     pub fn mean(&self) -> f64 {
         self.erases() as f64 / self.blocks().max(1) as f64
     }
 
-    /// Standard deviation of the erases of all blocks of the region.
+    /// Returns the standard deviation of the erases of all blocks of the region.
     #[must_use]
     pub fn stddev(&self) -> f64 {
         let mean = self.mean();
@@ -69,7 +69,7 @@ impl RegionWear {
 }
 
 impl Wear {
-    /// All regions as one.
+    /// Returns all regions combined.
     #[must_use]
     pub fn all(&self) -> RegionWear {
         let mut all = RegionWear { region: "all", histogram: BTreeMap::new() };
@@ -79,14 +79,14 @@ impl Wear {
         all
     }
 
-    /// Pages programmed for each that the host's writes took; `None` without any.
+    /// Returns the pages programmed per page of host writes; `None` without any.
     #[must_use]
     pub fn wa_flash(&self) -> Option<f64> {
         (self.written_pages > 0).then(|| self.programmed_pages as f64 / self.written_pages as f64)
     }
 
-    /// Bytes the host can write, as it has done so far, until the flash is worn: all of it, if
-    /// erases were spread evenly, and the block worn most. `None` as long as nothing was erased.
+    /// Returns the bytes that the host can write, in the same pattern, until the flash is worn out:
+    /// if erases were spread evenly, and for the most worn block. `None` before the first erase.
     #[must_use]
     pub fn lifetime_bytes(&self) -> Option<(f64, f64)> {
         let all = self.all();

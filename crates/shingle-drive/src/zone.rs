@@ -1,24 +1,24 @@
-//! Zones as the host sees them (ZBC/ZAC), and what it is told when a command breaks a rule of theirs.
+//! Zones as exposed to the host (ZBC/ZAC), and the error when a command breaks a rule of zones.
 
 use shingle_core::units::{Block, Zone};
 use std::fmt;
 
-/// Bands that show to the host as zones, and how they are to be used.
+/// Bands exposed to the host as zones, and their rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exposed {
-    /// Zones, from the first on, that are conventional: written anywhere, without write pointer.
+    /// Number of conventional zones, the first ones: written anywhere, without write pointer.
     pub conventional_zones: u32,
-    /// All other zones must be written in sequence: any other write is refused (host-managed, ZBC:
-    /// sequential write required). Otherwise they take any write (host-aware, sequential write
-    /// preferred).
+    /// Whether all other zones must be written in sequence: any other write is refused
+    /// (host-managed, ZBC: sequential write required). Otherwise they take any write (host-aware,
+    /// sequential write preferred).
     pub sequential_required: bool,
-    /// A read at or beyond a write pointer is answered, and not refused (ZBC: URSWRZ).
+    /// Whether a read at or beyond a write pointer is served instead of refused (ZBC: URSWRZ).
     pub reads_beyond: bool,
-    /// How many zones can be open at a time; where sequence is preferred only, how many should be
-    /// (ZBC: maximum number of open sequential write required zones; optimal number of open
-    /// sequential write preferred zones).
+    /// Most zones that can be open at a time; where sequence is only preferred, the number that
+    /// should be (ZBC: maximum number of open sequential write required zones; optimal number of
+    /// open sequential write preferred zones).
     pub open_zones: u32,
-    /// How many zones a host should write non-sequentially at a time (ZBC: optimal number of
+    /// Number of zones that a host should write non-sequentially at a time (ZBC: optimal number of
     /// non-sequentially written sequential write preferred zones). 0 where none may be.
     pub non_sequential_zones_advised: u32,
 }
@@ -49,10 +49,11 @@ pub struct ZoneInfo {
     pub blocks: u64,
     /// Next writable block, relative to `first`. 0 in conventional zones.
     pub write_pointer: u64,
-    /// The end of what has been written, relative to `first`: the write pointer, or further on where
-    /// the drive's buffer holds blocks beyond it. Of a conventional zone all of it.
+    /// End of the written data, relative to `first`: the write pointer, or further on where the
+    /// drive's buffer holds blocks beyond it. The whole zone if conventional.
     pub data_end: u64,
-    /// Blocks of the zone wait in the drive's buffer (ZBC: non-sequential write resources active).
+    /// Whether the drive's buffer holds blocks of the zone (ZBC: non-sequential write resources
+    /// active).
     pub non_sequential: bool,
     /// Condition.
     pub condition: Condition,
@@ -68,8 +69,8 @@ pub enum Rule {
     ZoneBoundary,
     /// A full zone takes no write until it is reset (ZBC: invalid field in CDB).
     ZoneFull,
-    /// A zone is opened, by a command or a write, only while not all that can be open were opened by
-    /// commands (ZBC: insufficient zone resources).
+    /// A zone can be opened, by a command or a write, unless as many as allowed are open explicitly
+    /// (ZBC: insufficient zone resources).
     TooManyOpen,
     /// Only a zone with a write pointer can be appended to, opened, closed, finished or reset (ZBC:
     /// invalid field in CDB).
@@ -78,7 +79,8 @@ pub enum Rule {
     ReadBeyond,
 }
 
-/// Why a zoned drive refused a command: the rule, and where it was broken. Displays as one line.
+/// The refusal of a command by a zoned drive: the rule, and where it was broken. Displays as one
+/// line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Refused {
     /// The rule.

@@ -1,8 +1,9 @@
-//! How long a disk is busy with what came before, over the course of a run in open loop.
+//! The backlog of the disk: the time that earlier I/O keeps it busy, over the course of a run in
+//! open loop.
 
 use shingle_core::units::Nanos;
 
-/// Backlog of the disk at each arrival, thinned out.
+/// Samples of the backlog at arrivals, thinned out as they grow.
 pub(crate) struct Backlog {
     /// (arrival, backlog)
     points: Vec<(Nanos, Nanos)>,
@@ -10,7 +11,7 @@ pub(crate) struct Backlog {
     arrivals: u64,
 }
 
-/// Points of the backlog kept: twice this at most.
+/// Samples kept: at most twice this number.
 const BACKLOG_POINTS: usize = 512;
 
 impl Default for Backlog {
@@ -20,7 +21,7 @@ impl Default for Backlog {
 }
 
 impl Backlog {
-    /// A request comes when the disk is busy for so long with what came before.
+    /// Records the backlog at the arrival of a request.
     pub(crate) fn record(&mut self, at: Nanos, backlog: impl FnOnce() -> Nanos) {
         if self.arrivals.is_multiple_of(self.every) {
             self.points.push((at, backlog()));
@@ -36,15 +37,15 @@ impl Backlog {
         self.arrivals += 1;
     }
 
-    /// Whether the queue still grows at the end.
+    /// Returns whether the queue still grows at the end.
     pub(crate) fn is_overloaded(&self) -> bool {
         overloaded(&self.points)
     }
 }
 
-/// A queue that still grows at the end: the backlog at the last arrival is above a second and a
-/// tenth of the trace's length, and its mean in the last quarter of the time is more than a tenth
-/// above that of the quarter before. A burst that the disk works off is none.
+/// Returns whether the queue still grows at the end: the backlog at the last arrival exceeds one
+/// second and a tenth of the trace's length, and its mean in the last quarter of the time is more
+/// than a tenth above that of the quarter before. A burst that the disk works off does not count.
 fn overloaded(backlog: &[(Nanos, Nanos)]) -> bool {
     let Some(&(length, at_end)) = backlog.last() else { return false };
     let quarter = |from: u64| {

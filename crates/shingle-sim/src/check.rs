@@ -1,11 +1,11 @@
-//! Data stamps: every write gets a number, and every read must return the number written last.
+//! Data stamps: every write gets a number, and every read must return the last one written.
 
 use std::collections::HashMap;
 
 use shingle_core::units::Block;
 use shingle_drive::Stamp;
 
-/// What each block must read as.
+/// The expected contents of each block.
 #[derive(Clone, Default)]
 pub(crate) struct Check {
     latest: HashMap<Block, Option<Stamp>>,
@@ -26,14 +26,14 @@ pub struct Stale {
 }
 
 impl Check {
-    /// The stamp of a new write.
+    /// Returns the stamp of a new write.
     pub(crate) fn write(&mut self, block: Block) -> Stamp {
         self.drawn += 1;
         self.latest.insert(block, Some(self.drawn));
         self.drawn
     }
 
-    /// What a read of `block` that begins now must return; `None` if anything.
+    /// Returns what a read of `block` that begins now must return; `None` if anything is allowed.
     pub(crate) fn expected(&self, block: Block) -> Option<Stamp> {
         self.latest.get(&block).copied().unwrap_or(Some(0))
     }
@@ -42,7 +42,7 @@ impl Check {
         self.compare(block, self.expected(block), found);
     }
 
-    /// A read has returned this, and should have returned that.
+    /// Compares the stamp that a read returned with the expected one.
     pub(crate) fn compare(&mut self, block: Block, expected: Option<Stamp>, found: Stamp) {
         self.reads += 1;
         if let Some(expected) = expected
@@ -53,7 +53,7 @@ impl Check {
         }
     }
 
-    /// Until it is written again, `block` may read as anything.
+    /// Notes a trim: until it is written again, a block may read as anything.
     pub(crate) fn trim(&mut self, first: Block, count: u64) {
         let end = first.after(count);
         if count as usize > self.latest.len() {
@@ -66,7 +66,7 @@ impl Check {
         }
     }
 
-    /// The first stale read, if there was one.
+    /// Returns the first stale read, if any.
     pub(crate) fn stale(&self) -> Option<Stale> {
         self.stale
     }

@@ -1,4 +1,4 @@
-//! A drive with its queue: I/O waits for the I/O before it, and idle time reaches the drive.
+//! A drive with its queue: I/O waits for earlier I/O, and idle time is given to the drive.
 
 use shingle_core::units::{Nanos, Op, Zone};
 use shingle_drive::{Counters, Drive, Io, Served, Stamp, Wear, Zoned};
@@ -8,42 +8,43 @@ use crate::disk::Disk;
 use crate::passed::Passed;
 use crate::watch::{Cause, Command, Watch};
 
-/// When an I/O was served.
+/// The times of an I/O.
 #[derive(Clone, Copy)]
 pub(crate) struct Turn {
-    /// Its turn came. That is before the end of the background step it may have to wait for.
+    /// When its turn came. It may then still wait for the end of a background step.
     pub(crate) came: Nanos,
     pub(crate) done: Nanos,
 }
 
-/// A drive and when it is free.
+/// A drive, and the time at which it is free.
 pub(crate) struct Device {
     disk: Disk,
-    /// When it is free.
+    /// Time at which it is free.
     free: Nanos,
-    /// When it was done with I/O, background work apart.
+    /// Completion of the last I/O, background work excluded.
     last_io: Nanos,
-    /// The drive has queues of its own, and gets I/O whether it is free or not.
+    /// Whether the drive queues by itself, and gets I/O whether it is free or not.
     queues: bool,
     /// Time spent serving, over all servers.
     busy: Nanos,
-    /// Time of calls that read, from the moment when it was their turn.
+    /// Time of reads, from their turn to their completion.
     read_time: Nanos,
-    /// Time of all other calls. Whoever asks for an empty buffer waits for the cleaning: that is one of them.
+    /// Time of all other calls. Draining the buffer is one of them: the caller waits for the
+    /// cleaning.
     write_time: Nanos,
     responses: Responses,
-    /// How long I/O waited for the end of background steps that had begun in idle time.
+    /// Time that I/O waited for background steps begun in idle time.
     overrun: Nanos,
-    /// Who looks on at [`Device::serve_for`] and [`Device::reset`].
+    /// Observers of [`Device::serve_for`] and [`Device::reset`].
     watch: Option<Box<Watch>>,
-    /// What the requests leave out, if they are a sample.
+    /// The requests left out, if these are a sample.
     passed: Option<Box<Passed>>,
-    /// For [`Device::pass_over`].
+    /// Scratch of [`Device::pass_over`].
     beside: Vec<Io>,
 }
 
 impl Device {
-    /// With `parallel`, a drive that has queues of its own works at several I/Os side by side.
+    /// With `parallel`, a drive that queues by itself serves several I/Os at a time.
     pub(crate) fn new(disk: impl Into<Disk>, parallel: bool) -> Device {
         let disk = disk.into();
         Device {
@@ -62,12 +63,12 @@ impl Device {
         }
     }
 
-    /// The requests are a sample.
+    /// Declares that the requests are a sample.
     pub(crate) fn pass(&mut self, passed: Passed) {
         self.passed = Some(Box::new(passed));
     }
 
-    /// The next request of a sample begins.
+    /// Notes the start of the next request of a sample.
     #[inline]
     pub(crate) fn begin_request(&mut self, op: Op) {
         if let Some(passed) = &mut self.passed {
@@ -75,7 +76,7 @@ impl Device {
         }
     }
 
-    /// Before an I/O of a sample, does what was left out of it.
+    /// Serves the I/O that a sample left out, before an I/O of the sample.
     #[cold]
     fn pass_over(&mut self, ready: Nanos, op: Op) {
         let Some(mut passed) = self.passed.take() else { return };
@@ -100,7 +101,7 @@ impl Device {
             self.pass_over(ready, io.op);
         }
         let turn = if self.queues {
-            self.hand_over(ready, io, data)
+            self.submit(ready, io, data)
         } else {
             self.turn(ready, |drive, start| drive.serve(start, io, data))
         };
@@ -111,7 +112,7 @@ impl Device {
         turn
     }
 
-    /// [`Device::serve`], and tells those who look on why.
+    /// [`Device::serve`], and reports the I/O and its cause to the observers.
     #[inline]
     pub(crate) fn serve_for(
         &mut self,
@@ -127,25 +128,25 @@ impl Device {
         turn
     }
 
-    /// Those who look on, if anybody does.
+    /// Returns the observers, if there are any.
     pub(crate) fn watched(&mut self) -> Option<&mut Watch> {
         self.watch.as_deref_mut()
     }
 
-    /// Lets somebody look on.
+    /// Returns the observers, to add one.
     pub(crate) fn watch(&mut self) -> &mut Watch {
         self.watch.get_or_insert_default()
     }
 
-    /// Nobody watches it any more.
+    /// Removes the observers.
     pub(crate) fn unwatch(&mut self) {
         self.watch = None;
     }
 
-    /// Resets a zone, as [`Device::serve`] serves I/O.
+    /// Resets a zone, queued as I/O is.
     ///
     /// # Panics
-    /// If the drive exposes no zones, or the zone is conventional: nobody may ask for it then.
+    /// If the drive exposes no zones, or the zone is conventional.
     pub(crate) fn reset(&mut self, ready: Nanos, zone: Zone) -> Turn {
         let turn = self.turn(ready, |drive, start| {
             zoned(drive).reset(start, zone).expect("a zone with a write pointer can be reset")
@@ -173,14 +174,14 @@ impl Device {
         Turn { came, done: served.done }
     }
 
-    /// Has the drive do in idle time what it would have done by `now`, for a host that wants to know
-    /// how the drive is then.
+    /// Runs the background work that the drive would have done by `now`, before its state is
+    /// examined.
     pub(crate) fn catch_up(&mut self, now: Nanos) {
         self.idle_until(now);
     }
 
-    /// Serves `io` by a drive that has the queues itself.
-    fn hand_over(&mut self, ready: Nanos, io: &Io, data: &mut [Stamp]) -> Turn {
+    /// Serves `io` on a drive that queues by itself.
+    fn submit(&mut self, ready: Nanos, io: &Io, data: &mut [Stamp]) -> Turn {
         let served = self.disk.drive_mut().serve(ready, io, data);
         debug_assert!(adds_up(ready, &served), "{served:?} from {ready:?}");
         let came = ready + served.wait;
@@ -191,7 +192,7 @@ impl Device {
         Turn { came, done: served.done }
     }
 
-    /// Whether the drive may be asked for this ([`Drive`]).
+    /// Returns whether the drive accepts this I/O ([`Drive`]).
     fn may_serve(&self, io: &Io, data: &[Stamp]) -> bool {
         let within = io.block.0 + io.count <= self.drive().description().disk_blocks;
         let moves_data = matches!(io.op, Op::Read | Op::Write);
@@ -199,8 +200,8 @@ impl Device {
         within && stamped && (io.count > 0 || io.op == Op::Flush)
     }
 
-    /// Lets the drive use the time from its last completion to `until`. A step that was begun is
-    /// finished, so the drive may be free only later.
+    /// Gives the drive the time from its last completion to `until`. A step that began is finished,
+    /// so the drive may be free only later.
     #[inline]
     fn idle_until(&mut self, until: Nanos) {
         let idle_since = self.last_io;
@@ -215,12 +216,12 @@ impl Device {
         }
     }
 
-    /// When all I/O is done, background work apart.
+    /// Returns when all I/O is done, background work excluded.
     pub(crate) fn last_io(&self) -> Nanos {
         self.last_io
     }
 
-    /// The part of the time up to `end` that its servers were at work.
+    /// Returns the part of the time up to `end` in which its servers were busy.
     pub(crate) fn utilisation(&self, end: Nanos) -> f64 {
         let channels = self.drive().description().channels.filter(|_| self.queues);
         match end.as_secs_f64() {
@@ -229,13 +230,13 @@ impl Device {
         }
     }
 
-    /// How worn the flash in it is, if the drive models that.
+    /// Returns the wear of its flash, if the drive models it.
     pub(crate) fn wear(&self) -> Option<Wear> {
         self.drive().wear()
     }
 
-    /// The drive's counters. Of a background step, the part that I/O waited for counts as cleaning
-    /// that made it wait, which the drive cannot know.
+    /// Returns the drive's counters. The part of a background step that I/O waited for counts as
+    /// foreground cleaning, which the drive cannot know.
     pub(crate) fn counters(&self) -> Counters {
         let mut counters = *self.drive().counters();
         if let Some(passed) = &self.passed {
@@ -246,12 +247,12 @@ impl Device {
         counters
     }
 
-    /// How long I/O took from the moment it could have begun.
+    /// Returns the response times of I/O, from when it could have begun.
     pub(crate) fn responses(&self) -> Responses {
         self.responses
     }
 
-    /// The drive, to be asked for its zones.
+    /// Returns the drive, for access to its zones.
     pub(crate) fn drive_mut(&mut self) -> &mut dyn Drive {
         self.disk.drive_mut()
     }
@@ -269,7 +270,7 @@ impl Device {
         &mut self.disk
     }
 
-    /// Has the drive do all it has left undone, from `now` on.
+    /// Makes the drive finish all its work, from `now` on.
     pub(crate) fn drain(&mut self, now: Nanos) -> Nanos {
         let done = self.disk.drive_mut().drain(now.max(self.free));
         (self.free, self.last_io) = (done, done);
@@ -290,12 +291,12 @@ impl Device {
             overrun: self.overrun,
             passed: self.passed.clone(),
             beside: Vec::new(),
-            watch: None, // of the device itself, not of what it would do
+            watch: None, // observers see only the device itself, not a what-if copy
         }
     }
 }
 
-/// `host`, and what two devices have counted.
+/// Combines `host` and the counters of two devices.
 pub(crate) fn snapshot(host: &HostCounters, ssd: &Device, disk: &Device) -> Snapshot {
     let host = HostCounters {
         ssd_read_time: ssd.read_time,
@@ -307,7 +308,7 @@ pub(crate) fn snapshot(host: &HostCounters, ssd: &Device, disk: &Device) -> Snap
     Snapshot { host, ssd: ssd.counters(), disk: disk.counters() }
 }
 
-/// Whether the spans of what began at `start` add up to its end.
+/// Returns whether the spans of an I/O that began at `start` add up to its end.
 fn adds_up(start: Nanos, served: &Served) -> bool {
     let Served { done, command, seek, rotation, transfer, clean, wait } = *served;
     start + [command, seek, rotation, transfer, clean, wait].into_iter().sum() == done

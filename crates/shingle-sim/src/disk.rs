@@ -1,11 +1,11 @@
-//! What a cache stands before: a drive, or a translation over one.
+//! The disk behind a cache: a drive, or a translation over one.
 
 use shingle_drive::Drive;
 
 use crate::translated::Translated;
 
-/// A drive, or a translation over one. Only a translation is told of requests to come, and counts more than
-/// drives do.
+/// A drive, or a translation over one. Only a translation is told of coming requests, and it has
+/// more counters than a drive.
 pub enum Disk {
     /// A drive by itself.
     Drive(Box<dyn Drive>),
@@ -26,7 +26,7 @@ impl From<Translated> for Disk {
 }
 
 impl Disk {
-    /// As a drive that is only looked at.
+    /// Returns it as a drive, for inspection.
     #[inline]
     #[must_use]
     pub fn drive(&self) -> &dyn Drive {
@@ -36,7 +36,7 @@ impl Disk {
         }
     }
 
-    /// As a drive that works.
+    /// Returns it as a drive.
     #[inline]
     pub(crate) fn drive_mut(&mut self) -> &mut dyn Drive {
         match self {
@@ -45,7 +45,7 @@ impl Disk {
         }
     }
 
-    /// As a drive and nothing else.
+    /// Converts it to a plain drive.
     #[must_use]
     pub fn into_drive(self) -> Box<dyn Drive> {
         match self {
@@ -54,7 +54,7 @@ impl Disk {
         }
     }
 
-    /// The translation, if there is one.
+    /// Returns the translation, if there is one.
     #[must_use]
     pub fn translated(&self) -> Option<&Translated> {
         match self {
@@ -63,7 +63,7 @@ impl Disk {
         }
     }
 
-    /// The translation, to be told something.
+    /// Returns the translation, if there is one.
     pub(crate) fn translated_mut(&mut self) -> Option<&mut Translated> {
         match self {
             Disk::Drive(_) => None,
@@ -71,7 +71,7 @@ impl Disk {
         }
     }
 
-    /// A copy in the same state.
+    /// Returns a copy in the same state.
     #[must_use]
     pub fn copy(&self) -> Disk {
         match self {

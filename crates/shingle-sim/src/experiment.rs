@@ -1,4 +1,4 @@
-//! From names and settings to runs: what `compare` and `run` do behind their options.
+//! From names and settings to runs: the part of `compare` and `run` behind their options.
 
 mod assignments;
 mod buffer;
@@ -44,7 +44,7 @@ use translations::Translator;
 /// Checks everything that can be checked without running: names, values, sizes.
 ///
 /// # Errors
-/// The first thing that is wrong, in a line, with a way out.
+/// The first error, in one line that says how to fix it.
 pub fn plan<R: RequestList>(
     options: &Options,
     registry: &Registry,
@@ -91,7 +91,7 @@ pub fn plan<R: RequestList>(
                 let entry = &policy.entry;
                 let cached = entry.name != NoCache::NAME;
                 let slots = if cached { cache_blocks } else { 0 };
-                // (A disk without a cache is no store: it runs by itself, for comparison.)
+                // A disk without a cache is not a store: it runs by itself, for comparison.
                 let store = options.store.clone().filter(|_| cached);
                 if store.is_some() {
                     served::check_devices(&drive, &ssd, slots)?;
@@ -141,7 +141,7 @@ pub fn plan<R: RequestList>(
     Ok((jobs, notes))
 }
 
-/// Why one that nobody named, or the baseline, is not there.
+/// Says why a policy that was not named, or the baseline, is left out.
 fn left_out(why: &str) -> String {
     format!("left out: {why}")
 }
@@ -223,7 +223,7 @@ fn labels(
         cache_blocks: cache_blocks.into(),
         mode: options.mode.name().into(),
         pacing: options.pacing.name().into(),
-        // A host that translates knows the zones, as one to which the drive shows them does.
+        // A host that translates knows the zones, as does a host to which the drive exposes them.
         knows_bands: entry.zoning(params) == Zoning::Bands
             && drive.description.exposed.is_none()
             && drive.translator.is_none(),

@@ -1,15 +1,15 @@
-//! When each block is used next, for policies that want to know
+//! The next use of each block, for policies that ask for it
 //! ([`shingle_core::policy::Policy::wants_future`]). The trace is in memory, so it can be read
-//! ahead of time.
+//! ahead.
 
 use std::collections::BTreeMap;
 
 use shingle_core::policy::Access;
 use shingle_core::units::{Block, Op, Request};
 
-/// For each block that `requests` read or write, in the order of accesses, the number of the access
-/// that uses it next, or [`Access::NEVER`]. A block that is trimmed as a whole before its next use
-/// is never used again: keeping it gains nothing.
+/// Returns for each access in `requests` the number of the next access to its block, or
+/// [`Access::NEVER`]. A block that is wholly trimmed before its next use counts as never used
+/// again: keeping it gains nothing.
 ///
 /// Takes 24 bytes an access while it sorts, 8 of which are the result.
 #[must_use]
@@ -45,19 +45,20 @@ pub fn next_uses(requests: impl Iterator<Item = Request>) -> Vec<u64> {
     next
 }
 
-/// Trims, asked about by ascending blocks.
+/// Trims, looked up by ascending blocks.
 #[derive(Default)]
 struct Trims {
-    /// Where a trim begins (`true`) or ends, and how many accesses came before it.
+    /// The block at which a trim begins (`true`) or ends, and the number of accesses before the
+    /// trim.
     edges: Vec<(Block, u64, bool)>,
-    /// Edges at or before the block asked about last.
+    /// Number of edges at or before the block looked up last.
     passed: usize,
-    /// Trims that cover that block, by the accesses before them.
+    /// Trims that cover this block, by the number of accesses before them.
     covering: BTreeMap<u64, u32>,
 }
 
 impl Trims {
-    /// Whether `block` was trimmed between the accesses `number` and `later`.
+    /// Returns whether `block` was trimmed between the accesses `number` and `later`.
     fn between(&mut self, block: Block, number: u64, later: u64) -> bool {
         while let Some(&(_, at, begins)) =
             self.edges.get(self.passed).filter(|(edge, ..)| *edge <= block)

@@ -1,5 +1,5 @@
-//! A policy that breaks its contract, or any other mistake of a program in a run, ends that run with an
-//! error of one line. A backtrace is printed only for those who ask for it with `RUST_BACKTRACE`.
+//! Isolation of panics: a policy that breaks its contract, or any other bug in a run, ends that run
+//! with an error of one line. `RUST_BACKTRACE` prints a backtrace.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -8,29 +8,30 @@ use std::sync::Once;
 
 thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
-    /// Where the last panic under guard was, as `file:line`.
+    /// Place of the last guarded panic, as `file:line`.
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// What ends a run that nobody wants any more.
+/// The payload of a cancelled run.
 struct Cancelled;
 
-/// Ends the run that it is called in: for whoever is told of its progress and wants no more of it. The run
-/// fails with [`RunError::Cancelled`](crate::run::RunError::Cancelled).
+/// Cancels the current run, from within its progress callback. The run fails with
+/// [`RunError::Cancelled`](crate::run::RunError::Cancelled).
 pub fn cancel() -> ! {
-    // (Past the hook: nothing is wrong.)
+    // Bypasses the panic hook: this is no error.
     panic::resume_unwind(Box::new(Cancelled))
 }
 
-/// Why guarded work ended early.
+/// The reason why guarded work ended early.
 #[derive(Debug)]
 pub(crate) enum Stopped {
     Cancelled,
-    /// With what, and where.
+    /// A panic: its message and place.
     Panicked(String),
 }
 
-/// What `work` gives, or why it ended. Nothing that it borrows may be used again after an error.
+/// Runs `work` and returns its result, or why it ended. After an error nothing that it borrows may
+/// be used again.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Stopped> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -53,7 +54,7 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Stopped> {
         if panic.is::<Cancelled>() {
             return Stopped::Cancelled;
         }
-        // Assertions of equality have lines of their own for both sides.
+        // Equality assertions have one line for each side.
         let lines: Vec<&str> = message(panic.as_ref()).lines().map(str::trim).collect();
         Stopped::Panicked(format!("{} ({})", lines.join("; "), PLACE.take()))
     })

@@ -30,7 +30,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-// Casts lose nothing: slots are u32 by construction, places in a request too.
+// Casts are lossless: slots and places in a request are u32 by construction.
 
 mod backlog;
 pub mod bound;

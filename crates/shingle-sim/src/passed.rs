@@ -1,11 +1,12 @@
-//! What a sample leaves out between two requests of it.
+//! The I/O that a sample leaves out between two of its requests.
 //!
-//! Requests that are left out would have moved the head of the disk, and what they read would have taken the place of
-//! earlier reads in its memory. Without that a disk would read neighbours of a sample that were far apart in time as if
-//! nothing had come between, and would be too fast. So before a read of the sample the disk reads what was left out since
-//! the last one, as far as it matters and is likely to have reached the disk: as likely as what is sampled. What that
-//! takes is not counted. Writes need none of it: they go to the log, which a disk comes back to as often as it has read
-//! in between, and of that a sample has its part.
+//! Requests that are left out would have moved the head of the disk, and their data would have
+//! replaced earlier reads in its memory. Without them the disk would read neighbours of a sample
+//! that were far apart in time as if nothing had come between, and would be too fast. So before a
+//! read of the sample the disk reads what was left out since the last one, as far as it matters and
+//! is likely to have reached the disk: with the same probability as sampled requests. This time is
+//! not counted. Writes need none of it: they go to the log. The disk returns to the log as often as
+//! it has read in between, and a sample contains its share of these returns.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,31 +14,31 @@ use std::sync::Arc;
 use shingle_core::units::{Op, Request};
 use shingle_drive::{Counters, Io, Rng};
 
-/// Reads that a disk may have in memory: of those left out, no earlier ones matter.
+/// Reads that the disk's memory may hold: of the requests left out, earlier ones do not matter.
 const READS_MAX: usize = 16;
 
-/// What a sample leaves out, before each of its requests.
+/// The requests left out before each request of a sample.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LeftOut {
     gaps: Vec<Gap>,
     reads: Vec<Io>,
-    /// Of the next one.
+    /// The gap before the next request.
     gap: Gap,
     next: VecDeque<Io>,
 }
 
-/// Requests left out before one of a sample.
+/// The requests left out before one request of a sample.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gap {
     requests: u32,
     /// The last of them, as a read of a block.
     last: Option<Io>,
-    /// So many of the reads are noted.
+    /// Number of its reads that are kept.
     reads: u32,
 }
 
 impl LeftOut {
-    /// One more is left out.
+    /// Adds a request that is left out.
     pub(crate) fn add(&mut self, request: &Request) {
         if !matches!(request.op, Op::Read | Op::Write) || request.bytes == 0 {
             return;
@@ -50,7 +51,7 @@ impl LeftOut {
         }
     }
 
-    /// A request of the sample comes.
+    /// Ends the gap: a request of the sample follows.
     pub(crate) fn end_gap(&mut self) {
         let reads = self.next.len() as u32;
         self.reads.extend(self.next.drain(..));
@@ -58,7 +59,7 @@ impl LeftOut {
     }
 }
 
-/// Adds one; the earliest goes if they are too many.
+/// Adds a read, and removes the earliest if there are too many.
 fn keep(reads: &mut VecDeque<Io>, read: Io) {
     if reads.len() == READS_MAX {
         reads.pop_front();
@@ -66,21 +67,21 @@ fn keep(reads: &mut VecDeque<Io>, read: Io) {
     reads.push_back(read);
 }
 
-/// Where in the sample a disk is, and what it did beside it.
+/// The position of a disk in the sample, and the extra I/O it did.
 #[derive(Clone)]
 pub(crate) struct Passed {
     left_out: Arc<LeftOut>,
-    /// Requests of the sample that have begun, and reads left out before them.
+    /// Requests of the sample begun so far, and reads left out before them.
     begun: usize,
     passed_reads: usize,
-    /// Of the requests, those that read; and those of either kind that the disk had to do with.
+    /// Read requests so far; requests, and read requests, that reached the disk.
     reads: u64,
     reached: u64,
     reads_reached: u64,
-    /// The one under way, and whether the disk has to do with it.
+    /// Whether the current request is a read, and whether it reached the disk.
     reading: bool,
     reaches: bool,
-    /// Left out since the last read of the sample.
+    /// Reads left out since the last read of the sample.
     waiting: VecDeque<Io>,
     others: u64,
     last: Option<Io>,
@@ -107,7 +108,7 @@ impl Passed {
         }
     }
 
-    /// The next request of the sample begins.
+    /// Notes the start of the next request of the sample.
     pub(crate) fn begin(&mut self, op: Op) {
         let reached = u64::from(std::mem::take(&mut self.reaches));
         self.reached += reached;
@@ -125,7 +126,7 @@ impl Passed {
         self.last = gap.last.or(self.last);
     }
 
-    /// Before an I/O of the sample: what the disk did in between goes to `ios`.
+    /// Appends the I/O that the disk did in between to `ios`. Called before an I/O of the sample.
     pub(crate) fn before(&mut self, op: Op, ios: &mut Vec<Io>) {
         self.reaches = true;
         if op != Op::Read || self.others == 0 {
@@ -133,7 +134,7 @@ impl Passed {
         }
         let (rng, of, reached) = (&mut self.rng, self.reads.max(1), self.reads_reached);
         ios.extend(self.waiting.drain(..).filter(|_| rng.below(of) < reached));
-        // One of the others has moved the head at least.
+        // At least one of the other requests has moved the head.
         let reached = self.others.saturating_mul(self.reached);
         if ios.is_empty() && self.rng.below(self.begun as u64) < reached {
             ios.extend(self.last);
@@ -141,12 +142,12 @@ impl Passed {
         (self.others, self.last) = (0, None);
     }
 
-    /// The disk has done this beside the sample.
+    /// Counts extra I/O of the disk.
     pub(crate) fn count(&mut self, done: Counters) {
         self.beside += done;
     }
 
-    /// All that it has done beside it.
+    /// Returns the counters of all extra I/O.
     pub(crate) fn beside(&self) -> Counters {
         self.beside
     }

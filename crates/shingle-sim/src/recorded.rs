@@ -1,10 +1,9 @@
-//! A recorded store, followed: the same cache is asked the same, in the order in which the store
-//! asked, and each of its decisions is compared with the recorded one.
+//! Replay of a recorded store: the calls of the recording are made on an equal cache, in the same
+//! order, and each decision is compared with the recorded one.
 //!
-//! What the simulator takes from the recording is what it cannot know: which request came when, what
-//! was done when, what an I/O of the disk cost, and when the store was idle or wanted room. What it
-//! finds out by itself is whether a block is cached, whether and where it enters, who leaves, and in
-//! which order.
+//! Taken from the recording is what the simulator cannot know: arrivals, completions, the cost of
+//! each disk I/O, and when the store was idle or wanted room. Compared is what the cache decides:
+//! whether a block is cached, whether and where it enters, which blocks leave, and in which order.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,41 +14,40 @@ use shingle_core::policy::Access;
 use shingle_core::units::{Block, Op, Request};
 use thiserror::Error;
 
-/// What was followed.
+/// Totals of a replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Followed {
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Blocks that the cache was asked for.
+    /// Number of block accesses.
     pub accesses: u64,
-    /// Of these, those that were cached.
+    /// Number of them that were hits.
     pub hits: u64,
-    /// Of these, those that entered.
+    /// Number of them that entered the cache.
     pub entered: u64,
-    /// Blocks that were dropped, clean.
+    /// Clean blocks dropped.
     pub dropped: u64,
-    /// Blocks that were destaged, those that stayed included.
+    /// Blocks destaged, including those that stayed.
     pub destaged: u64,
-    /// Decisions compared: all of the above, those to bypass or to wait, and whether a slot became
-    /// free.
+    /// Decisions compared: all of the above, bypasses and waits, and whether a slot was freed.
     pub decisions: u64,
 }
 
-/// Why a recording cannot be followed to its end.
+/// The error that ended a replay.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum FollowError {
-    /// The cache decides otherwise.
+    /// The cache decided differently.
     #[error("event {event}: recorded was {recorded}, and here it is {here}")]
     Differs {
         /// Number of the event, from 0.
         event: u64,
         /// What was recorded.
         recorded: String,
-        /// What came instead.
+        /// What the cache decided.
         here: String,
     },
-    /// An event that no store can have recorded.
+    /// An event that no store can record.
     #[error("event {event}: {what}: the recording makes no sense")]
     Senseless {
         /// Number of the event, from 0.
@@ -59,20 +57,21 @@ pub enum FollowError {
     },
 }
 
-/// Follows a recording.
+/// Replays a recording.
 pub struct Follower<'a> {
     cache: &'a mut dyn CacheCore,
     plan: Plan,
-    /// Requests that are not answered.
+    /// Requests not yet completed.
     open: BTreeMap<u64, Request>,
-    /// Decisions made here that the recording has to come to next.
+    /// Decisions that the recording has to contain next.
     due: VecDeque<Event>,
     events: u64,
     followed: Followed,
 }
 
 impl<'a> Follower<'a> {
-    /// With a cache made as the recorded one was: empty, of the same size, with the same parameters.
+    /// Creates it with a cache like the recorded one: empty, of the same size, with the same
+    /// parameters.
     #[must_use]
     pub fn new(cache: &'a mut dyn CacheCore) -> Follower<'a> {
         Follower {
@@ -85,20 +84,20 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// The next event of the recording.
+    /// Replays the next event of the recording.
     ///
     /// # Errors
-    /// If the cache decides otherwise; nothing can be followed then any more.
+    /// If the cache decides differently; the replay ends there.
     pub fn follow(&mut self, event: &Event) -> Result<(), FollowError> {
         let outcome = self.take(event);
         self.events += 1;
         outcome
     }
 
-    /// The recording is at its end.
+    /// Ends the replay.
     ///
     /// # Errors
-    /// If something is missing.
+    /// If an expected event is missing.
     pub fn end(self) -> Result<Followed, FollowError> {
         match self.due.front() {
             None => Ok(self.followed),
@@ -167,7 +166,7 @@ impl<'a> Follower<'a> {
         Ok(())
     }
 
-    /// Asks for a block of a request.
+    /// Accesses a block of a request.
     fn access(&mut self, asked: Asked, number: u64, block: Block) -> Result<Event, FollowError> {
         let Some(&request) = self.open.get(&number) else {
             return Err(self.senseless("a block of a request that is not under way"));
@@ -193,7 +192,7 @@ impl<'a> Follower<'a> {
         Ok(Event::Access { asked, number, block, outcome })
     }
 
-    /// What was planned has to be recorded next.
+    /// Queues the planned evictions and destages as the events expected next.
     fn plan(&mut self) {
         self.due.extend(self.plan.dropped().iter().map(|dropped| Event::Dropped(dropped.block)));
         self.due.extend(self.plan.destages().iter().map(|destage| match destage.leaves {

@@ -1,4 +1,4 @@
-//! Where a run takes its requests from: memory, whole or packed, or a file.
+//! Sources of the requests of a run: memory, plain or packed, or a file.
 
 mod streamed;
 
@@ -9,21 +9,21 @@ use shingle_trace::TraceError;
 
 pub use streamed::{Streamed, Window};
 
-/// Requests at hand, read in order and by several runs at once.
+/// A list of requests, read in order, by several runs at once.
 pub trait RequestList: Sync {
-    /// What a reader has in hand.
+    /// Buffer of a reader.
     type Scratch: Default;
 
-    /// How many there are.
+    /// Returns the number of requests.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// `count` of them from number `from` on, or as many as there are, in `scratch` if need be. Empty at the end, and
-    /// where there is a [`failure`](RequestList::failure).
+    /// Returns `count` requests from number `from` on, or as many as there are, using `scratch` if
+    /// needed. Empty at the end, and after a [`failure`](RequestList::failure).
     fn part<'a>(
         &'a self,
         from: usize,
@@ -31,20 +31,20 @@ pub trait RequestList: Sync {
         scratch: &'a mut Self::Scratch,
     ) -> &'a [Request];
 
-    /// Why no more of them can be had, if that is so.
+    /// Returns the error that made reading impossible, if any.
     fn failure(&self) -> Option<&TraceError> {
         None
     }
 }
 
-/// All of them, one by one, up to a failure.
+/// Returns all requests, up to a failure.
 pub fn all<R: RequestList + ?Sized>(requests: &R) -> impl Iterator<Item = Request> + '_ {
     let mut scratch = R::Scratch::default();
     (0..requests.len())
         .map_while(move |number| requests.part(number, 1, &mut scratch).first().copied())
 }
 
-/// `count` requests from number `from` on, or as many as there are.
+/// Returns `count` requests from number `from` on, or as many as there are.
 #[inline]
 #[must_use]
 pub fn part_of(requests: &[Request], from: usize, count: usize) -> &[Request] {
@@ -83,12 +83,12 @@ impl RequestList for Vec<Request> {
 pub enum Requests<'a> {
     /// In memory.
     Held(Cow<'a, [Request]>),
-    /// In their file.
+    /// In a file.
     Streamed(Box<Streamed>),
 }
 
 impl Requests<'_> {
-    /// The same without borrowing anything.
+    /// Converts it to an owned value.
     #[must_use]
     pub fn into_owned(self) -> Requests<'static> {
         match self {
@@ -97,7 +97,7 @@ impl Requests<'_> {
         }
     }
 
-    /// Of their contents ([`shingle_trace::hash`]).
+    /// Returns the hash of their contents ([`shingle_trace::hash`]).
     #[must_use]
     pub fn hash(&self) -> String {
         match self {
@@ -139,8 +139,8 @@ impl RequestList for Requests<'_> {
     }
 }
 
-/// Accesses to whole blocks without times, as [`shingle_trace::papers::packed`] packs them. A quarter
-/// of the memory of requests, for traces of hundreds of millions of them.
+/// Accesses to whole blocks without times, packed by [`shingle_trace::papers::packed`]: a quarter
+/// of the memory, for traces of hundreds of millions of requests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packed<'a>(pub &'a [u64]);
 

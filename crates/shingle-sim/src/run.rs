@@ -1,4 +1,4 @@
-//! One configuration over one trace.
+//! A run of one configuration over one trace.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -24,34 +24,34 @@ use crate::requests::{RequestList, all};
 use crate::system::System;
 use crate::watch::{Heating, Rows};
 
-/// How a run goes, beside its system.
+/// Options of a run, apart from its system.
 #[derive(Clone, Debug)]
 pub struct Course {
-    /// When requests come; the system must have been made for the same.
+    /// When requests arrive; the system must have been created with the same.
     pub pacing: Pacing,
-    /// Open loop: the trace runs so many thousandths of its own speed.
+    /// Open loop: speed of the trace, in thousandths of its own.
     pub speed_thousandths: u64,
-    /// Drain at the end and count that in.
+    /// Drain at the end and include that.
     pub drain: bool,
-    /// Record so many points of the course of the run, and the histogram of response times; 0 for
+    /// Number of points of the time series to record, with the histogram of response times; 0 for
     /// neither.
     pub points: u32,
-    /// Record where the disk is written, in these rows.
+    /// Rows of the heat map of writes to record.
     pub rows: Option<Arc<Rows>>,
 }
 
-/// Why a run has no result.
+/// The reason why a run has no result.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// Data stamps disagree: a bug, never the user's fault.
+    /// Data stamps differ: a bug, never the user's fault.
     #[error(
         "block {} read as version {} and should have been {}: this is a bug in shingle; \
          please report it with the command that shows it",
         .0.block.0, .0.found, .0.expected
     )]
     Stale(Stale),
-    /// A panic: the policy broke its contract, or there is a mistake elsewhere in the program.
+    /// A panic: the policy broke its contract, or there is another bug.
     #[error(
         "the run of policy `{policy}` ended at request {request}: {what}; this is a bug, in the policy \
          if it is your own, else in shingle. RUST_BACKTRACE=1 shows where"
@@ -64,25 +64,27 @@ pub enum RunError {
         /// The message of the panic, and its place in the source.
         what: String,
     },
-    /// The trace cannot be read to its end any more.
+    /// The trace can no longer be read to its end.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// Whoever was told of its progress ended it ([`crate::cancel`]).
+    /// Its progress callback cancelled it ([`crate::cancel`]).
     #[error("the run was cancelled")]
     Cancelled,
 }
 
-/// Requests a disk without a cache is told of ahead, so that it knows what waits in its queue. What
-/// lies deeper in the queue is not seen.
+/// Number of requests announced ahead to a disk without a cache, so that it knows what waits in its
+/// queue. Deeper queues are not seen.
 const ANNOUNCED: usize = 256;
 
 /// Requests between two reports of progress: a multiple of [`LOOKAHEAD`].
 pub(crate) const PROGRESS_EVERY: usize = 1 << 14;
 
-/// Runs `requests` through `system`. `progress` is told how many have been served.
+/// Runs `requests` through `system`. `progress` gets the number of requests served since its last
+/// call.
 ///
 /// # Errors
-/// If the system is checked and a read was stale, or if it panicked: a policy may be anybody's.
+/// If the system is checked and a read was stale, or if it panicked: policies may come from
+/// anywhere.
 pub fn run(
     system: System,
     requests: &(impl RequestList + ?Sized),
@@ -93,8 +95,8 @@ pub fn run(
     guarded_run(labels, |served| serve_all(system, requests, labels, course, progress, served))
 }
 
-/// Has an executor serve a run, under guard: whatever panics ends that run with one line that names the policy and
-/// the request. `serve` is given where to count the requests that were served.
+/// Runs an executor under guard: a panic ends the run with one line that names the policy and the
+/// request. `serve` gets a counter for the requests served.
 pub(crate) fn guarded_run(
     labels: &Labels,
     serve: impl FnOnce(&Cell<usize>) -> Result<RunResult, RunError>,
@@ -109,7 +111,7 @@ pub(crate) fn guarded_run(
     })
 }
 
-/// Runs `requests`; `served` is told how many have been.
+/// Serves all `requests`, counting them in `served`.
 fn serve_all(
     mut system: System,
     requests: &(impl RequestList + ?Sized),
@@ -125,7 +127,7 @@ fn serve_all(
     let mut times = Times::new(course.pacing);
     let mut series = Series::new(course.points, requests.len());
     let mut scratch = Default::default();
-    let mut ahead = Ahead::new(course);
+    let mut ahead = Announcer::new(course);
     if let Some(rows) = &course.rows {
         system.watch().heating = Some(Heating::new(rows.clone()));
     }
@@ -143,7 +145,7 @@ fn serve_all(
             number += 1;
             served.set(number);
             if series.parts.ends(number) {
-                // (The next request comes no earlier than this one.)
+                // The next request arrives no earlier than this one.
                 let last = number == requests.len();
                 system.catch_up(if last { system.finished() } else { start });
                 series.record(number, &mut system);
@@ -157,7 +159,7 @@ fn serve_all(
         return Err(why.clone().into());
     }
     progress((requests.len() % PROGRESS_EVERY) as u64);
-    // JSON has no infinite speed, should the clock stand still.
+    // JSON has no infinity, in case the clock did not advance.
     let wall = begun.elapsed().as_secs_f64().max(1e-9);
 
     system.catch_up(system.finished());
@@ -197,8 +199,8 @@ fn serve_all(
     if course.drain {
         result.drained = Some(undone.done_by(&end));
     } else {
-        // Last of all, in the system itself: a copy would be of every map of a disk. What is recorded of the disk is what
-        // the run did.
+        // Drains the system itself, not a copy, which would copy every map of a disk. What is
+        // recorded of the disk is only what the run did.
         system.unwatch();
         system.drain_all();
         result.left = undone.done_by(&system.snapshot());
@@ -207,7 +209,7 @@ fn serve_all(
 }
 
 impl Course {
-    /// `request` at the time at which it comes.
+    /// Returns `request` with its arrival time scaled.
     #[inline]
     pub(crate) fn paced(&self, request: &Request) -> Request {
         let at = match self.pacing {
@@ -222,26 +224,31 @@ impl Course {
     }
 }
 
-/// Tells a system of requests ahead of their time.
-struct Ahead<R: RequestList + ?Sized> {
+/// Announces requests to a system ahead of their time.
+struct Announcer<R: RequestList + ?Sized> {
     course: Course,
-    /// Requests told of so far.
+    /// Number of requests announced so far.
     told: usize,
     part: Vec<Request>,
     scratch: R::Scratch,
 }
 
-impl<R: RequestList + ?Sized> Ahead<R> {
-    fn new(course: &Course) -> Ahead<R> {
-        Ahead { course: course.clone(), told: 0, part: Vec::new(), scratch: R::Scratch::default() }
+impl<R: RequestList + ?Sized> Announcer<R> {
+    fn new(course: &Course) -> Announcer<R> {
+        Announcer {
+            course: course.clone(),
+            told: 0,
+            part: Vec::new(),
+            scratch: R::Scratch::default(),
+        }
     }
 
-    /// Announces all up to request `to`, if anybody listens.
+    /// Announces all requests up to `to`, if the system uses it.
     fn announce(&mut self, to: usize, requests: &R, system: &mut System) {
         while system.announces() && self.told < to.min(requests.len()) {
             let part = requests.part(self.told, to - self.told, &mut self.scratch);
             if part.is_empty() {
-                return; // they fail
+                return; // reading failed
             }
             self.told += part.len();
             self.part.clear();
@@ -251,7 +258,7 @@ impl<R: RequestList + ?Sized> Ahead<R> {
     }
 }
 
-/// What is undone at the end of the requests.
+/// The work left at the end of the requests.
 struct Undone {
     dirty_blocks: u64,
     buffer: BufferState,
@@ -267,7 +274,7 @@ impl Undone {
         }
     }
 
-    /// What doing it has cost by `after`.
+    /// Returns the cost of this work, done by `after`.
     fn done_by(&self, after: &Snapshot) -> Left {
         let done = Counts::between(&self.before, after);
         Left {
@@ -279,7 +286,7 @@ impl Undone {
     }
 }
 
-/// The course of a run.
+/// The time series of a run.
 struct Series {
     points: Vec<Point>,
     parts: Parts,
@@ -309,7 +316,7 @@ impl Series {
 struct Times {
     responses: ResponseTimes,
     open: bool,
-    /// Completions of requests not yet done.
+    /// Completion times of requests not yet done.
     waiting: BinaryHeap<Reverse<Nanos>>,
     longest: usize,
     backlog: Backlog,

@@ -1,10 +1,10 @@
 //! A translation over a drive that exposes zones: a drive that takes any write.
 //!
-//! Has the [`Executor`] say what is to be done, and does it in virtual time, one thing after the other. The
-//! buffer lies at the start of the conventional zones, which take reads and writes like any disk;
-//! zones are appended to and reset. Reading blocks from where they lie scattered costs what the
-//! drive says: that is what the policies of Amphisbaena's comparison (§6) are about. A commit takes
-//! no time: no paper says what saving the map costs.
+//! The [`Executor`] determines the steps, and this module does them in virtual time, one after the
+//! other. The buffer lies at the start of the conventional zones, which take reads and writes like
+//! any disk. Zones are appended to and reset. Reading scattered blocks costs what the drive says:
+//! the policies of Amphisbaena's comparison (§6) differ in this. A commit takes no time, as no
+//! paper says what saving the map costs.
 
 mod blocks;
 mod coming;
@@ -21,15 +21,15 @@ use coming::Coming;
 use media::Media;
 use padding::Padding;
 
-/// See the module.
+/// A translation over a drive; see the module.
 pub struct Translated {
-    /// Between I/Os of the host only work in idle time is under way.
+    /// Between I/Os of the host only idle work is in progress.
     executor: Executor<Stamp>,
     media: Media,
     layout: Layout,
-    /// How long the drive is idle before the translation works; `None` if it never does.
+    /// Idle time before the translation works; `None` if it never does.
     idle_after: Option<Nanos>,
-    /// The zone that cleaning appends to, and how many blocks had left the buffer before.
+    /// The zone that cleaning appends to, and the number of blocks that had left the buffer before.
     cleaned: Option<(usize, u64)>,
     turnover: Turnover,
     coming: Coming,
@@ -40,14 +40,14 @@ pub struct Translated {
     counters: Counters,
 }
 
-/// Pieces of a read are remembered up to this many without taking memory.
+/// Most pieces of a read that need no allocation.
 const PIECES: usize = 1 << 10;
 
-/// What a translation has to work with on a drive so described, with a buffer of `buffer_blocks`,
-/// or as large as the conventional zones.
+/// Returns the layout for a translation on a drive with this description, with a buffer of
+/// `buffer_blocks`, or as large as the conventional zones.
 ///
 /// # Errors
-/// If the drive has no zones that a translation could work with, in a line.
+/// If the drive has no zones that a translation could use, in one line.
 pub fn layout(description: &Description, buffer_blocks: Option<u64>) -> Result<Layout, String> {
     let (Some(exposed), Some(zones)) = (description.exposed, &description.bands) else {
         return Err("exposes no zones, so there is nothing to translate to".into());
@@ -68,8 +68,9 @@ pub fn layout(description: &Description, buffer_blocks: Option<u64>) -> Result<L
 }
 
 impl Translated {
-    /// `translation`, made for `layout`, over `drive`, both empty. `layout` is one of [`layout`].
-    /// After `idle_after` without I/O the translation may work in idle time; never, if `None`.
+    /// Creates `translation`, made for `layout`, over `drive`, both empty. `layout` is from
+    /// [`layout`]. After `idle_after` without I/O the translation may work in idle time; never, if
+    /// `None`.
     ///
     /// # Panics
     /// If the drive exposes no zones.
@@ -101,13 +102,14 @@ impl Translated {
         made
     }
 
-    /// The buffer lies on a device of its own, from its start on, and not in conventional zones.
+    /// Puts the buffer on a device of its own, at its start, instead of conventional zones.
     #[must_use]
     pub fn buffered_on(self, cache: Box<dyn Drive>) -> Translated {
         Translated { media: self.media.buffered_on(cache), ..self }
     }
 
-    /// What a host may know of a translation with so many blocks over a drive so described.
+    /// Returns what a host may know of a translation with `disk_blocks` blocks over a drive with
+    /// this description.
     #[must_use]
     pub fn describe(beneath: &Description, layout: &Layout, disk_blocks: u64) -> Description {
         Description {
@@ -118,15 +120,15 @@ impl Translated {
         }
     }
 
-    /// Requests to come, from an executor that knows them and passes them on as they are, so that what
-    /// cleans can tell what waits (Amphisbaena §5.3). Of those announced before, the first `begun` have
-    /// come to be served; `coming` follow behind the rest, in the order of their times. I/O that belongs
-    /// to no announced request may come in between.
+    /// Announces requests, from an executor that knows them and passes them on unchanged, so that
+    /// cleaning knows what waits (Amphisbaena §5.3). The first `begun` of those announced before
+    /// are now being served; `coming` follow the rest, in the order of their times. I/O that
+    /// belongs to no announced request may come in between.
     pub fn announce(&mut self, begun: usize, coming: &[Request]) {
         self.coming.announce(begun, coming);
     }
 
-    /// What the translation has done.
+    /// Returns the counters of the translation.
     #[must_use]
     pub fn translating(&self) -> Translating {
         let did = self.translation().counters();
@@ -148,7 +150,7 @@ impl Translated {
         }
     }
 
-    /// A copy in the same state.
+    /// Returns a copy in the same state.
     #[must_use]
     pub fn duplicate(&self) -> Translated {
         Translated {
@@ -176,13 +178,13 @@ impl Translated {
         self.executor.begin(work, data);
     }
 
-    /// Does a work of the translation, all of it.
+    /// Carries out a task of the translation completely.
     fn work(&mut self, served: &mut Served, work: Work, data: &[Stamp]) {
         self.begin(work, data);
         self.finish(served, None);
     }
 
-    /// Carries out what is left of the work under way; `held_up` waits for their end.
+    /// Carries out the rest of the current work; `held_up` waits for its end.
     fn finish(&mut self, served: &mut Served, held_up: Option<&Io>) {
         while let Some((cause, part)) = self.advance(served.done, held_up) {
             let took = part.done.since(served.done);
@@ -197,15 +199,15 @@ impl Translated {
         self.count();
     }
 
-    /// I/O ends what is done in idle time: what is left of it comes first.
+    /// Finishes the current idle work before I/O.
     fn end_idle_work(&mut self, served: &mut Served, io: Option<&Io>) {
         if self.executor.works() {
             self.finish(served, io);
         }
     }
 
-    /// Carries out the next action of the work under way; `None` if there is none left. `held_up` waits for
-    /// the end of the work.
+    /// Carries out the next action of the current work; `None` if there is none left. `held_up`
+    /// waits for the end of the work.
     fn advance(&mut self, now: Nanos, held_up: Option<&Io>) -> Option<(Cause, Served)> {
         let action = self.executor.next(&self.coming.by(now, held_up))?;
         let served = self.carry_out(now, action);
@@ -259,12 +261,12 @@ impl Translated {
         }
     }
 
-    /// The zone that was being written back is.
+    /// Counts the zone whose write-back is complete.
     fn settle(&mut self) {
         if let Some((zone, before)) = self.cleaned.take() {
             let after = self.translation().counters().evicted_blocks;
             if after == before {
-                return; // nothing left a buffer: a log was cleaned
+                return; // no block left a buffer: a log was cleaned
             }
             let soon = self.turnover.cleaned(zone, before, after);
             self.counters.truncated += u64::from(soon);
@@ -272,7 +274,7 @@ impl Translated {
         }
     }
 
-    /// Takes over what the translation and the drive count.
+    /// Updates the counters from the translation and the drive.
     fn count(&mut self) {
         let (did, counters) = (self.executor.translation().counters(), &mut self.counters);
         counters.written_blocks = did.written_blocks;
@@ -288,13 +290,14 @@ impl Translated {
         self.counters.buffer_released_blocks = written.saturating_sub(live_or_left);
     }
 
-    /// Blocks that are live in the buffer, were overwritten there, or went to zones.
+    /// Returns the number of blocks that are live in the buffer, were overwritten there, or went to
+    /// zones.
     fn live_or_left(&self) -> u64 {
         let did = self.translation().counters();
         did.write_hits + did.evicted_blocks + self.translation().held().blocks
     }
 
-    /// Reads the newest copies, one I/O for those that lie together.
+    /// Reads the newest copies, with one I/O for those that lie together.
     fn read(&mut self, served: &mut Served, io: &Io, data: &mut [Stamp]) {
         let begun = served.done;
         let mut pieces = std::mem::take(&mut self.pieces);
@@ -349,12 +352,12 @@ impl Drive for Translated {
         served
     }
 
-    /// One I/O of the translation's work in idle time. A commit is none.
+    /// Does one I/O of the translation's idle work. A commit is no I/O.
     fn background(&mut self, now: Nanos, idle_since: Nanos, _: &[Io]) -> Option<Nanos> {
         if self.background_from(idle_since)? > now {
             return None;
         }
-        // A work that ends may leave another to be begun: once.
+        // When a work ends, another may begin: once.
         for begins in [!self.executor.works(), true] {
             if begins {
                 if !self.translation().wants_idle() {

@@ -1,5 +1,5 @@
-//! What the disk is asked, for whoever wants to look on: each command with why it was sent, and where
-//! on the disk writes go. A system that nobody watches pays one branch an I/O of the disk.
+//! Observation of the disk: each command with its cause, and where writes go. Without observers it
+//! costs one branch per I/O of the disk.
 
 use std::sync::Arc;
 
@@ -10,29 +10,29 @@ use shingle_trace::zones::ZONE_BLOCKS;
 
 use crate::requests::{RequestList, all};
 
-/// Why the disk is asked for something.
+/// The cause of a command to the disk.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Cause {
-    /// A read that the cache takes in.
+    /// A read that fills the cache.
     Miss,
-    /// The rest of a partly written block.
+    /// A read of the rest of a partly written block.
     Fill,
-    /// Served without entering the cache.
+    /// A request that bypasses the cache.
     Bypass,
-    /// Dirty blocks leave the cache.
+    /// A destage of dirty blocks.
     Destage,
-    /// The host writes a zone back, and reads what it has not cached of it.
+    /// A host-side RMW: the host writes a zone back, and reads what it has not cached of it.
     Rmw,
-    /// A zone is reset, to be written from its start.
+    /// A reset of a zone, which is then written from its start.
     Reset,
-    /// The host trims.
+    /// A trim by the host.
     Trim,
-    /// The host flushes.
+    /// A flush by the host.
     Flush,
 }
 
 impl Cause {
-    /// In a word.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -48,23 +48,23 @@ impl Cause {
     }
 }
 
-/// A command that the disk was given.
+/// A command to the disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Command {
-    /// When its turn came.
+    /// Time when its turn came.
     pub at: Nanos,
-    /// When it was done.
+    /// Time of its completion.
     pub done: Nanos,
-    /// What it was. A reset is a trim of the whole zone.
+    /// The I/O. A reset is a trim of the whole zone.
     pub io: Io,
-    /// Why.
+    /// Its cause.
     pub cause: Cause,
 }
 
-/// Is told of each command, in the order of their turns.
+/// Receives each command, in the order of their turns.
 pub type Log = Box<dyn FnMut(&Command) + Send>;
 
-/// Who looks on.
+/// The observers.
 #[derive(Default)]
 pub(crate) struct Watch {
     pub(crate) log: Option<Log>,
@@ -82,19 +82,19 @@ impl Watch {
     }
 }
 
-/// Rows of a heat map: the 5,000-block zones that a trace touches, in the order of their addresses,
-/// equally many a row; and what the host writes to each in each part of the requests.
+/// Rows of a heat map: the 5,000-block zones that a trace touches, by address, equally many per
+/// row; and the bytes that the host writes to each in each part of the requests.
 #[derive(Debug)]
 pub struct Rows {
-    /// The row of each zone up to the last one touched. One that is not touched is in the row before it, or in
-    /// the first: only what the host writes back lies there.
+    /// The row of each zone up to the last one touched. An untouched zone belongs to the row before
+    /// it, or to the first: only data that the host writes back lies there.
     of_zone: Vec<u16>,
     first_bytes: Vec<u64>,
     written: Vec<Vec<u64>>,
 }
 
 impl Rows {
-    /// At most `rows` rows for `requests`, in `parts` parts.
+    /// Creates at most `rows` rows for `requests`, in `parts` parts.
     #[must_use]
     pub fn new(requests: &(impl RequestList + ?Sized), rows: u16, parts: u32) -> Rows {
         let mut touched: Vec<bool> = Vec::new();
@@ -117,7 +117,7 @@ impl Rows {
                 }
                 nth += 1;
             }
-            // Below the number of rows, which is a u16.
+            // Less than the number of rows, which is a u16.
             of_zone.push(first_bytes.len().saturating_sub(1) as u16);
         }
         let mut this = Rows { of_zone, first_bytes, written: Vec::new() };
@@ -159,7 +159,7 @@ fn zones(first: u64, blocks: u64) -> (usize, usize) {
     ((first / ZONE_BLOCKS) as usize, ((first + blocks - 1) / ZONE_BLOCKS) as usize)
 }
 
-/// Counts where the disk is written.
+/// Counts the writes to each row of the disk.
 pub(crate) struct Heating {
     rows: Arc<Rows>,
     part: Vec<u64>,
@@ -177,7 +177,7 @@ impl Heating {
         }
     }
 
-    /// A part of the requests ends.
+    /// Ends a part of the requests.
     pub(crate) fn end_part(&mut self) {
         self.done.push(self.part.clone());
         self.part.fill(0);

@@ -11,16 +11,16 @@ use crate::sheet::DriveError;
 use shingle_core::units::{Nanos, Op};
 use std::fmt;
 
-/// How a row came to agree, if it does.
+/// How a row relates to the model's parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// A parameter was fitted to this row.
     Fit,
-    /// A parameter is this measurement.
+    /// A parameter is set to this measurement.
     TakenOver,
-    /// Nothing was adjusted to this row, and it should come within its aim.
+    /// No parameter was adjusted to this row; it should come within its aim.
     Prediction,
-    /// Printed only: the source is contradictory, or says too little about the experiment.
+    /// Shown only: the source is contradictory, or says too little about the experiment.
     NotAimedAt,
 }
 
@@ -38,41 +38,41 @@ impl fmt::Display for Role {
 /// One published figure and the model's.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Where it was published.
+    /// Its publication.
     pub anchor: &'static str,
     /// The drive.
     pub drive: &'static str,
-    /// What was measured, on which workload.
+    /// The quantity measured, and the workload.
     pub quantity: String,
     /// Unit of both figures.
     pub unit: &'static str,
-    /// As published.
+    /// The published figure.
     pub measured: f64,
-    /// As the model has it.
+    /// The figure of the model.
     pub model: f64,
     /// How a row came to agree.
     pub role: Role,
-    /// How near the model should come: a part of the measured figure.
+    /// Accepted deviation, as a part of the measured figure.
     pub aim: Option<f64>,
-    /// What a reader should know of it; often empty.
+    /// A note for the reader; often empty.
     pub note: &'static str,
 }
 
 impl Row {
-    /// `model / measured - 1`.
+    /// Returns `model / measured - 1`.
     #[must_use]
     pub fn deviation(&self) -> f64 {
         self.model / self.measured - 1.0
     }
 
-    /// Whether the row comes within its aim; `None` if it has none.
+    /// Returns whether the row comes within its aim; `None` if it has none.
     #[must_use]
     pub fn holds(&self) -> Option<bool> {
         self.aim.map(|aim| self.deviation().abs() <= aim)
     }
 }
 
-/// Runs every anchor. Tells `progress` what it does next. Takes some seconds.
+/// Runs every anchor, which takes some seconds. `progress` gets the name of each before it runs.
 ///
 /// # Panics
 /// If a drive of the registry cannot be made, which a test rules out.
@@ -127,7 +127,8 @@ fn sac_bandwidth(rows: &mut Vec<Row>) {
     }
 }
 
-/// What an experiment found. The registry's own drives can be made, and fit their experiments.
+/// Unwraps the result of an experiment: the registry's own drives can be made and fit their
+/// experiments.
 fn made<T>(result: Result<T, DriveError>) -> T {
     result.expect("a drive of the registry")
 }
@@ -261,7 +262,7 @@ impl Raw {
     }
 }
 
-/// What the model makes of a run.
+/// The model's results for a run.
 struct RawModel {
     seconds: [f64; 10],
     onset: u64,

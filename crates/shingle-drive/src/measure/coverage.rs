@@ -22,22 +22,22 @@ use shingle_core::units::{Block, Nanos, Op};
 /// Where the zones lie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub enum Placement {
-    /// Drawn from the whole drive: few bands hold two of them. So does a cache choose its zones.
+    /// Drawn from the whole drive, as a cache chooses its zones: few bands hold two of them.
     Scattered,
     /// One after another from the start of the drive: neighbours share bands.
     Adjacent,
 }
 
-/// In which order the blocks of a zone are written.
+/// The order in which the blocks of a zone are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub enum Sequence {
-    /// As drawn: as a cache that goes by age has them.
+    /// As drawn, as in a cache that evicts by age.
     Random,
     /// By address.
     Ascending,
 }
 
-/// How to measure.
+/// The plan of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Plan {
     /// Blocks in a zone.
@@ -46,20 +46,20 @@ pub struct Plan {
     pub coverages: Vec<u64>,
     /// Where the zones lie.
     pub placement: Placement,
-    /// In which order the blocks of a zone are written.
+    /// The order in which the blocks of a zone are written.
     pub sequence: Sequence,
-    /// Zones the host writes in turn.
+    /// Number of zones that the host writes in turn.
     pub open_zones: u64,
-    /// Blocks it writes of one before it goes on to the next; of no effect with one open zone.
+    /// Blocks that it writes of one zone before it turns to the next; no effect with one open zone.
     pub grain_blocks: u64,
-    /// How often the buffer is filled while time counts.
+    /// Number of times that the buffer is filled while time counts.
     pub fills: u64,
-    /// Which zones and which blocks.
+    /// Seed of the choice of zones and blocks.
     pub seed: u64,
 }
 
 impl Default for Plan {
-    /// What sheets are measured with.
+    /// The plan with which sheets are measured.
     fn default() -> Plan {
         Plan {
             zone_blocks: 5000,
@@ -82,7 +82,7 @@ pub struct Peak {
     /// When it began, since time counts.
     #[serde(rename = "at_ns", serialize_with = "nanos")]
     pub at: Nanos,
-    /// How long it took, all in all.
+    /// Its total time.
     #[serde(rename = "latency_ns", serialize_with = "nanos")]
     pub latency: Nanos,
 }
@@ -90,7 +90,7 @@ pub struct Peak {
 /// Peaks of neighbouring writes, as clusters.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Clusters {
-    /// How many.
+    /// Number of clusters.
     pub count: u64,
     /// Mean time a cluster lasts, in seconds.
     pub length_s: f64,
@@ -100,7 +100,7 @@ pub struct Clusters {
     pub gap_writes: f64,
 }
 
-/// What was seen at one coverage.
+/// The results at one coverage.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Coverage {
     /// Blocks written of each zone.
@@ -110,10 +110,10 @@ pub struct Coverage {
     /// Drive time.
     #[serde(rename = "time_ns", serialize_with = "nanos")]
     pub time: Nanos,
-    /// Of it, writing to the log.
+    /// Part of it spent on writing to the log.
     #[serde(rename = "log_time_ns", serialize_with = "nanos")]
     pub log_time: Nanos,
-    /// Of it, cleaning.
+    /// Part of it spent on cleaning.
     #[serde(rename = "clean_time_ns", serialize_with = "nanos")]
     pub clean_time: Nanos,
     /// Bands cleaned.
@@ -123,13 +123,13 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Drive time of a zone, in milliseconds: a point of SAC's Figure 10 (b).
+    /// Returns the drive time of a zone, in milliseconds: a point of SAC's Figure 10 (b).
     #[must_use]
     pub fn zone_ms(&self) -> f64 {
         self.time.as_secs_f64() * 1e3 / self.zones.max(1) as f64
     }
 
-    /// The peaks as clusters: those of neighbouring writes are one.
+    /// Returns the peaks as clusters: those of neighbouring writes form one.
     #[must_use]
     pub fn clusters(&self) -> Clusters {
         let clusters: Vec<&[Peak]> =
@@ -152,7 +152,7 @@ impl Coverage {
 }
 
 /// Measures one coverage of `plan` on a new drive. `None` if the buffer never gets full: the zones
-/// are fewer blocks than it holds, so that writes find older copies to replace.
+/// have fewer blocks than it holds, so writes replace older copies.
 pub(crate) fn coverage(drive: Box<dyn Drive>, plan: &Plan, blocks: u64) -> Option<Coverage> {
     let buffer_blocks = drive.description().buffer_blocks;
     let mut writer = Writer::new(drive, plan, blocks);
@@ -199,7 +199,7 @@ struct Writer<'a> {
     next_zone: usize,
     /// The blocks to write of each open zone, one after another.
     blocks: Vec<u64>,
-    /// All blocks of a zone, counted from its first; what is drawn is moved to the front.
+    /// All blocks of a zone, relative to its first; drawn ones are moved to the front.
     inside: Vec<u64>,
 }
 
@@ -218,8 +218,8 @@ impl Writer<'_> {
         Writer { drive, plan, coverage, now, rng, zones, next_zone: 0, blocks, inside }
     }
 
-    /// Opens zones and writes all there is to write of them. Tells `seen` of each write when it
-    /// began, when it was done, and how long it waited for cleaning.
+    /// Opens zones and writes all their blocks. Calls `seen` for each write with its start, its
+    /// completion, and the time it waited for cleaning.
     fn round(&mut self, seen: &mut dyn FnMut(Nanos, Nanos, Nanos)) {
         let coverage = self.coverage as usize;
         self.blocks.clear();

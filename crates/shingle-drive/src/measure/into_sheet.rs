@@ -1,4 +1,4 @@
-//! The measured part of a sheet: its parameters, and how they are put into the file.
+//! The measured part of a sheet: its parameters, and how they are written to the file.
 
 use super::Measured;
 use crate::sheet::text::in_line;
@@ -39,8 +39,8 @@ struct Entry {
     max: Option<i64>,
 }
 
-/// Puts a measurement of the drive called `name` into the text of its sheet: into the parameters
-/// that are there, and behind the last for those that are not. Everything else stays as it is.
+/// Writes a measurement of the drive called `name` into the text of its sheet: existing parameters
+/// are replaced, missing ones are added after the last. Everything else stays as it is.
 ///
 /// # Errors
 /// If the text is not that of a sheet; says what is wrong.

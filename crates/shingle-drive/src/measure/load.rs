@@ -1,4 +1,4 @@
-//! Uniform random I/O of one size, one at a time: what the papers put on bare drives.
+//! Uniform random I/O of one size, one at a time: the load of the papers on bare drives.
 
 use crate::drive::{Description, Drive};
 use crate::io::Io;
@@ -18,8 +18,8 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// I/O of `bytes` over the first `range` bytes of a drive as built, or as much of it as there
-    /// is.
+    /// Creates I/O of `bytes` over the first `range` bytes of a drive as built, or over all of a
+    /// smaller one.
     pub(crate) fn new(name: &str, range: u64, bytes: u64, seed: u64) -> Result<Load, DriveError> {
         let mut drive = make(name, &Settings::default())?;
         let now = write_zones(drive.as_mut());
@@ -34,7 +34,7 @@ impl Load {
         self.now = self.drive.serve(self.now, &io, &mut []).done;
     }
 
-    /// Does `ios` of them. Returns the seconds they took.
+    /// Serves `ios` I/Os. Returns the seconds they took.
     pub(crate) fn run(&mut self, op: Op, ios: u64) -> f64 {
         let start = self.now;
         for _ in 0..ios {
@@ -43,7 +43,8 @@ impl Load {
         self.now.since(start).as_secs_f64()
     }
 
-    /// Writes until the drive has cleaned for the first time, or `most` are done. Returns how many.
+    /// Writes until the drive has cleaned for the first time, at most `most` times. Returns the
+    /// number of writes.
     pub(crate) fn run_to_cliff(&mut self, most: u64) -> u64 {
         let mut ios = 0;
         while self.drive.counters().clean_time == Nanos::ZERO && ios < most {
@@ -53,7 +54,7 @@ impl Load {
         ios
     }
 
-    /// Goes on for `span`. Returns how many were done, and the bandwidth in bytes a second.
+    /// Runs for `span`. Returns the number of I/Os done, and the bandwidth in bytes a second.
     pub(crate) fn run_for(&mut self, op: Op, span: Nanos) -> (u64, f64) {
         let (start, mut ios) = (self.now, 0);
         while self.now.since(start) < span {
@@ -63,7 +64,7 @@ impl Load {
         (ios, self.bytes(ios) as f64 / self.now.since(start).as_secs_f64())
     }
 
-    /// Goes on for `seconds` whole seconds. Bytes count in the second in which their I/O is done.
+    /// Runs for `seconds` whole seconds. Bytes count in the second in which their I/O completes.
     pub(crate) fn series(&mut self, op: Op, seconds: usize) -> Series {
         let (start, second) = (self.now, Nanos::from_millis(1000).0);
         let mut bytes = vec![0; seconds];
@@ -81,9 +82,9 @@ impl Load {
     }
 }
 
-/// Writes all zones of a drive that exposes them, as if it had been in use: else its reads would
-/// find nothing, and cleaning would have nothing to rewrite. Returns when that is done; at once for
-/// all other drives.
+/// Writes all zones of a drive that exposes them, as if it had been in use: otherwise its reads
+/// would find nothing, and cleaning would have nothing to rewrite. Returns the completion, which is
+/// immediate for all other drives.
 pub(crate) fn write_zones(drive: &mut dyn Drive) -> Nanos {
     let zones = match drive.description() {
         Description { exposed: Some(_), bands: Some(zones), .. } => zones.clone(),
@@ -104,7 +105,7 @@ pub struct Series {
     pub bytes: Vec<u64>,
 }
 
-/// What the seconds of a [`Series`] have in common.
+/// Statistics over the seconds of a [`Series`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bandwidth {
     /// Mean, in bytes a second.

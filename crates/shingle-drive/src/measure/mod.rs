@@ -1,4 +1,4 @@
-//! What a host should know of a drive, measured on it: `R(x)`, `L_read`, the size of its buffer.
+//! Measurement of what a host should know of a drive: `R(x)`, `L_read`, the size of its buffer.
 //!
 //! Sheets carry the result as parameters `measured_…`, and hosts plan with it
 //! ([`crate::drive::Description::costs`]) under timing by mechanics. It holds for the drive as
@@ -24,12 +24,12 @@ use load::Load;
 use serde::Serialize;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
-/// What [`measure`] finds.
+/// The result of [`measure`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measured {
     /// `L_read`: mean time of a random 4 KiB read over the whole drive, in microseconds.
     pub read_us: u64,
-    /// What only a drive with a buffer has.
+    /// The part that only a drive with a buffer has.
     pub shingled: Option<Shingled>,
 }
 
@@ -87,7 +87,7 @@ fn measure_shingled(name: &str) -> Result<Shingled, DriveError> {
         rmw_us_per_block: round(line.slope * 1e3),
         rmw_r_squared: (line.r_squared * 1e4).round() / 1e4,
         zone_blocks: plan.zone_blocks,
-        // The write that waited is not in it.
+        // The write that waited is not counted.
         buffer_blocks: load.run_to_cliff(WRITES_MAX) - 1,
     })
 }
@@ -134,7 +134,7 @@ pub(crate) fn mean_read(name: &str) -> Result<Nanos, DriveError> {
     Ok(Nanos(load.now.since(start).0 / READS))
 }
 
-/// Rounded; a time below zero, which a line can have, is none.
+/// Rounds a time; one below zero, which a line can have, becomes 0.
 fn round(us: f64) -> u64 {
     us.round().max(0.0) as u64
 }

@@ -1,9 +1,9 @@
-//! A conventional disk: writes go to their place, by way of a write cache.
+//! A conventional disk: writes go to their place, through a write cache.
 //!
-//! A write is accepted at command and bus time; the drive writes what it has accepted in the order
-//! the head reaches it soonest, whenever no read wants the head. When the write cache is full, a
-//! write waits until the head takes the next one. A read waits for the write under way, then goes
-//! first. FLUSH waits until the write cache is empty.
+//! A write is acknowledged after command and bus time. The drive writes acknowledged blocks in the
+//! order in which the head reaches them soonest, whenever no read needs the head. When the write
+//! cache is full, a write waits until the head takes the next one. A read waits for the write in
+//! progress, then goes first. FLUSH waits until the write cache is empty.
 //!
 //! Stamps of checking runs are kept at their native place from the moment of acceptance: the write
 //! cache is coherent by construction, and a power cut is not modelled here.
@@ -33,7 +33,7 @@ struct Accepted {
     count: u64,
 }
 
-/// See the module.
+/// The disk; see the module.
 #[derive(Clone)]
 pub(crate) struct Conventional {
     timing: Timing,
@@ -42,7 +42,7 @@ pub(crate) struct Conventional {
     queue: Vec<Accepted>,
     queue_max: usize,
     entry_blocks: u64,
-    /// When the head is done with what it is doing, and what that is.
+    /// Time at which the head is free, and the work that it is doing.
     free: Nanos,
     doing: Served,
     description: Description,
@@ -78,7 +78,8 @@ impl Conventional {
         }))
     }
 
-    /// A disk of these mechanics and its write cache, for timing alone. It counts in the places of `mech`.
+    /// Creates a disk of these mechanics with a write cache, for timing alone. It counts in the
+    /// places of `mech`.
     pub(crate) fn bare(mech: Mech, places: u64, entries: usize, entry_places: u64) -> Conventional {
         Conventional {
             timing: Timing::Mechanics,
@@ -95,9 +96,9 @@ impl Conventional {
         }
     }
 
-    /// Lets the head write what was accepted, until it is busy at `now` or nothing is left.
+    /// Lets the head write acknowledged blocks, until it is busy at `now` or nothing is left.
     fn catch_up(&mut self, now: Nanos) {
-        // Ends: each turn takes one from the queue or goes on to the first acceptance.
+        // Terminates: each turn takes one from the queue or advances to the first acknowledgement.
         while self.free < now && !self.queue.is_empty() {
             let first = self.queue.iter().map(|write| write.at).min().unwrap_or(now);
             if first >= now {
@@ -108,7 +109,7 @@ impl Conventional {
         }
     }
 
-    /// Takes the accepted write the head reaches soonest, at the time the head is free.
+    /// Writes the acknowledged write that the head reaches soonest, when the head is free.
     fn write_nearest(&mut self) {
         let ready = self.queue.iter().enumerate().filter(|(_, write)| write.at <= self.free);
         let nearest =
@@ -120,7 +121,7 @@ impl Conventional {
         self.free = self.doing.done;
     }
 
-    /// Adds waiting until the head is free: the end of what it is doing.
+    /// Adds the wait until the head is free.
     fn wait_for_head(&self, served: &mut Served) {
         let mut left = self.free.since(served.done);
         served.done += left;
@@ -176,7 +177,8 @@ impl Conventional {
         self.queue.push(Accepted { at: served.done, place: io.block.0, count: io.count });
     }
 
-    /// Writes that continue or repeat an accepted one need no entry of their own.
+    /// Joins a write that continues or repeats an acknowledged one to its entry. Returns false if
+    /// there is none.
     fn join(&mut self, io: &Io) -> bool {
         let (from, to) = (io.block.0, io.block.0 + io.count);
         for write in &mut self.queue {
@@ -193,7 +195,7 @@ impl Conventional {
     /// Empties the write cache.
     fn flush(&mut self, served: &mut Served) {
         self.catch_up(served.done);
-        // Ends: each turn takes one from the queue.
+        // Terminates: each turn takes one from the queue.
         while !self.queue.is_empty() {
             self.wait_for_head(served);
             self.free = self.free.max(served.done);

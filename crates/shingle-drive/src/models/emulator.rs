@@ -7,7 +7,7 @@
 //! | then | the band of the oldest block is cleaned: all its blocks leave | the same |
 //! | holes | released when the tail reaches them | the same |
 //!
-//! They say how many bands are rewritten, exactly as the prototypes do. Their times are SAC's costs,
+//! They rewrite exactly as many bands as the prototypes do. Their times are SAC's costs,
 //! or, with `--drive-timing mechanics`, those of the conventional disk underneath ([`Medium`]).
 
 use crate::counters::Counters;
@@ -24,7 +24,7 @@ use crate::steps::{self, StepLog};
 use serde::Deserialize;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op};
 
-/// What becomes of a block that is written while the buffer holds it.
+/// What happens to a block that is written while the buffer holds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rewrite {
     /// It is appended again.
@@ -42,7 +42,7 @@ struct Values {
     bands_per_class: u64,
 }
 
-/// See the module.
+/// The emulator; see the module.
 #[derive(Clone)]
 pub(crate) struct Emulator {
     rewrite: Rewrite,
@@ -137,7 +137,7 @@ impl Emulator {
             self.put(slot, stamp);
             return;
         }
-        // A full ring has a live tail, and cleaning its band moves the tail: once is enough.
+        // A full ring has a live tail, and cleaning its band moves the tail, so once is enough.
         if self.ring.used() == self.ring.capacity() {
             let done = self.clean(served.done);
             served.clean += done.since(served.done);
@@ -156,7 +156,7 @@ impl Emulator {
         }
     }
 
-    /// Reads, collects and rewrites the band of the oldest block. Returns when that is done.
+    /// Reads, collects and rewrites the band of the oldest block. Returns the completion.
     fn clean(&mut self, now: Nanos) -> Nanos {
         let Some(oldest) = self.ring.oldest() else { return now };
         let band = self.band(self.ring.block(oldest));

@@ -1,4 +1,4 @@
-//! An SSD made of flash: a translation layer over units that work side by side.
+//! A flash SSD: a translation layer over units that work in parallel.
 //!
 //! A block of the host is a page. An I/O of several is spread over the units; it is done when the
 //! last of them is. What an I/O waits for because its unit still works on others is
@@ -29,7 +29,7 @@ struct Values {
     transfer_ns_per_byte: u64,
 }
 
-/// See the module.
+/// The SSD; see the module.
 #[derive(Clone)]
 pub(crate) struct FlashSsd {
     ftl: Ftl,
@@ -37,7 +37,7 @@ pub(crate) struct FlashSsd {
     times: Times,
     description: Description,
     counters: Counters,
-    /// Stamps are kept.
+    /// Whether stamps are kept.
     stamped: bool,
 }
 
@@ -76,7 +76,7 @@ impl FlashSsd {
         Ok(Box::new(FlashSsd { ftl, schedule, times, description, counters, stamped: false }))
     }
 
-    /// Reads or writes a page; adds what that takes its unit to `served`.
+    /// Reads or writes a page, and adds the time of its unit to `served`.
     fn page(&mut self, op: Op, logical: u32, stamp: Option<&mut Stamp>, served: &mut Served) {
         served.command += self.times.transfer;
         if op == Op::Write {
@@ -91,14 +91,14 @@ impl FlashSsd {
             return;
         }
         let found = self.ftl.read(logical);
-        // Of what is mapped nowhere the map says so, and zeros go to the host.
+        // Unmapped pages read as zeros without flash access.
         served.transfer += if found.is_some() { self.times.read } else { Nanos::ZERO };
         if let Some(stamp) = stamp {
             *stamp = found.unwrap_or(0);
         }
     }
 
-    /// Reads or writes; units side by side, the pages of each one after the other.
+    /// Reads or writes: units in parallel, the pages of each one after the other.
     fn transfer(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served {
         let mut last = Served { done: now, ..Served::default() };
         let units = u64::from(self.schedule.units());
@@ -133,7 +133,7 @@ impl Drive for FlashSsd {
                 blocks.for_each(|block| self.ftl.trim(block as u32));
                 return Served { done: now, ..Served::default() };
             }
-            // A write that is done is on the flash.
+            // A completed write is on the flash.
             Op::Flush => return Served { done: now, ..Served::default() },
         }
         let served = self.transfer(now, io, data);

@@ -1,8 +1,8 @@
 //! An SSD with a fixed time for each 4 KiB.
 //!
-//! Closed-loop runs add up its service times, as SAC does. In open loop it works at as many I/Os as
-//! it has channels, each on the one that is free first. No flash translation layer: nothing here
-//! wears or collects garbage.
+//! Closed-loop runs add up its service times, as SAC does. In open loop it serves as many I/Os in
+//! parallel as it has channels, each on the one that is free first. It has no flash translation
+//! layer: no wear, no garbage collection.
 
 use crate::counters::Counters;
 use crate::drive::{Description, Drive};
@@ -23,8 +23,9 @@ struct Values {
 }
 
 impl Values {
-    /// What one of the disks gets: servers, and the time of a block on each. All disks have the same load, so
-    /// each gets the same share of what the SSD can do; no block takes less time than on an SSD of its own.
+    /// Returns the share of one disk: servers, and the time of a block on each. All disks have the
+    /// same load, so each gets the same share of the SSD. A block never takes less time than on an
+    /// SSD of its own.
     fn share(&self) -> (u32, Nanos) {
         let own = self.channels.div_ceil(self.disks);
         let alone = Nanos::from_micros(self.us_per_block).0;
@@ -33,7 +34,7 @@ impl Values {
     }
 }
 
-/// See the module.
+/// The SSD; see the module.
 #[derive(Clone)]
 pub(crate) struct Ssd {
     block: Nanos,

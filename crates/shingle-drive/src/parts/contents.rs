@@ -1,4 +1,5 @@
-//! Where each block's newest stamp lies, for checking runs: beside the drive, moved by its moves.
+//! The newest stamp of each block and its place, for checked runs: kept beside the drive, and moved
+//! by the drive's moves.
 //!
 //! A wrong move in a drive shows up as a wrong read. Nothing is kept, and nothing allocated, until
 //! the first I/O that carries stamps.
@@ -17,38 +18,38 @@ pub(crate) struct Contents {
     slots: HashMap<u32, Stamp>,
     /// Blocks held in the drive's memory.
     held: HashMap<u64, Stamp>,
-    /// Each move, if somebody wants to know.
+    /// Log of the moves, if enabled.
     steps: StepLog,
 }
 
 impl Contents {
-    /// The moves, for somebody who wants to know them.
+    /// Returns the log of the moves.
     pub(crate) fn steps(&mut self) -> &mut StepLog {
         &mut self.steps
     }
 
-    /// The host reads a block.
+    /// Notes a host read of a block.
     pub(crate) fn read_from(&mut self, from: Place, block: u64) {
         self.steps.add(Step::Read { from, block: Block(block) });
     }
 
-    /// A part of a band is rewritten.
+    /// Notes the rewrite of a part of a band.
     pub(crate) fn rewrite(&mut self, first: u64, blocks: u64, read: bool) {
         self.steps.add(Step::Rewrite { first: Block(first), blocks, read });
     }
 
-    /// What was collected is where it belongs.
+    /// Notes that the collected blocks are in their native place.
     pub(crate) fn written(&mut self) {
         self.steps.add(Step::Written);
     }
 
-    /// Called with the data of each I/O: the first stamps turn the keeping on.
+    /// Called with the data of each I/O: the first stamps switch on keeping them.
     #[inline]
     pub(crate) fn see(&mut self, data: &[Stamp]) {
         self.on |= !data.is_empty();
     }
 
-    /// Whether stamps are kept.
+    /// Returns whether stamps are kept.
     #[inline]
     pub(crate) fn on(&self) -> bool {
         self.on
@@ -87,7 +88,7 @@ impl Contents {
         self.held.get(&block).copied().unwrap_or(0)
     }
 
-    /// Cleaning: the slot's stamp goes home.
+    /// Moves a slot's stamp to its native place (cleaning).
     pub(crate) fn slot_to_native(&mut self, slot: u32, block: u64) {
         if self.on {
             let stamp = self.slots.remove(&slot).unwrap_or(0);
@@ -96,7 +97,7 @@ impl Contents {
         }
     }
 
-    /// Garbage collection: the stamp goes from one slot to another.
+    /// Moves a stamp from one slot to another (garbage collection).
     pub(crate) fn move_slot(&mut self, from: u32, to: u32) {
         if self.on {
             let stamp = self.slots.remove(&from).unwrap_or(0);
@@ -104,7 +105,7 @@ impl Contents {
         }
     }
 
-    /// These slots hold nothing any more.
+    /// Empties these slots.
     pub(crate) fn drop_slots(&mut self, slots: Range<u32>) {
         if self.on {
             for slot in slots {
@@ -113,7 +114,7 @@ impl Contents {
         }
     }
 
-    /// What was written to these native places is gone, or has been replaced by made-up data.
+    /// Empties these native places, whose data is gone or was synthesized.
     pub(crate) fn drop_native(&mut self, blocks: Range<u64>) {
         if self.on {
             for block in blocks {

@@ -1,13 +1,12 @@
-//! The papers' costs: a time a read, a time a logged block, and `R(x)` a cleaned band. And what
-//! hosts plan with: these costs where they are what I/O takes, else what was measured.
+//! The papers' costs: a time per read, a time per logged block, and `R(x)` per cleaned band. And
+//! the costs that hosts plan with: these where I/O takes them, otherwise the measured ones.
 
 use crate::sheet::Timing;
 use serde::{Deserialize, Deserializer};
 use shingle_core::drive_view::Costs;
 use shingle_core::units::Nanos;
 
-/// The part of a sheet that says what I/O costs. Sheets have microseconds, of measured disks with
-/// decimals.
+/// The costs of I/O in a sheet: in microseconds, with decimals for measured disks.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct CostValues {
     #[serde(rename = "cost_read_us", deserialize_with = "micros")]
@@ -16,7 +15,7 @@ pub(crate) struct CostValues {
     read_per_further_block: Nanos,
     #[serde(rename = "cost_log_us_per_block", deserialize_with = "micros")]
     log_per_block: Nanos,
-    /// As the first block, unless the sheet tells them apart.
+    /// As `log_per_block`, unless the sheet has its own value.
     #[serde(rename = "cost_log_us_per_further_block", deserialize_with = "some_micros", default)]
     log_per_further_block: Option<Nanos>,
     #[serde(rename = "cost_rmw_base_us", deserialize_with = "micros")]
@@ -26,29 +25,29 @@ pub(crate) struct CostValues {
 }
 
 impl CostValues {
-    /// One read I/O of `count` blocks.
+    /// Returns the time of one read of `count` blocks.
     pub(crate) fn read(&self, count: u64) -> Nanos {
         times(u64::from(count > 0), self.read)
             + times(count.saturating_sub(1), self.read_per_further_block)
     }
 
-    /// One write of `count` blocks into the buffer.
+    /// Returns the time of one write of `count` blocks into the buffer.
     pub(crate) fn log(&self, count: u64) -> Nanos {
         let further = self.log_per_further_block.unwrap_or(self.log_per_block);
         times(u64::from(count > 0), self.log_per_block) + times(count.saturating_sub(1), further)
     }
 
-    /// `count` blocks written in order to their native place.
+    /// Returns the time of `count` blocks written in order to their native place.
     pub(crate) fn stream(&self, count: u64) -> Nanos {
         times(count, self.read_per_further_block)
     }
 
-    /// Cleaning a band of which `dirty` blocks are collected.
+    /// Returns the time of cleaning a band of which `dirty` blocks are collected.
     pub(crate) fn rmw(&self, dirty: u64) -> Nanos {
         self.rmw_base + times(dirty, self.rmw_per_block)
     }
 
-    /// What a host may plan with.
+    /// Returns the costs that a host may plan with.
     pub(crate) fn plan(&self) -> Costs {
         Costs { read: self.read, rmw_base: self.rmw_base, rmw_per_block: self.rmw_per_block }
     }
@@ -58,7 +57,7 @@ fn times(count: u64, each: Nanos) -> Nanos {
     Nanos(count * each.0)
 }
 
-/// Microseconds of a sheet.
+/// Reads microseconds of a sheet.
 fn micros<'de, D: Deserializer<'de>>(sheet: D) -> Result<Nanos, D::Error> {
     Ok(match Micros::deserialize(sheet)? {
         Micros::Whole(us) => Nanos::from_micros(us),
@@ -81,8 +80,8 @@ enum Micros {
     Decimal(f64),
 }
 
-/// What was measured on a disk under timing by mechanics. A sheet that has not been measured yet
-/// lacks it, as a conventional disk lacks `R(x)`: the costs stand in.
+/// Measured costs of a disk under timing by mechanics. A sheet that was not measured yet has none,
+/// and a conventional disk has no `R(x)`: then the papers' costs are used.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct MeasuredValues {
     #[serde(rename = "measured_read_us", deserialize_with = "some_micros", default)]
@@ -94,12 +93,13 @@ pub(crate) struct MeasuredValues {
 }
 
 impl MeasuredValues {
-    /// What a host may plan with: under timing by mechanics what was measured, else `costs`.
+    /// Returns the costs that a host may plan with: under timing by mechanics the measured ones,
+    /// otherwise `costs`.
     pub(crate) fn plan(&self, costs: Costs, timing: Timing) -> Costs {
         if timing == Timing::Cost { costs } else { self.over(costs) }
     }
 
-    /// What was measured, and where nothing was, `costs`.
+    /// Returns the measured costs, and `costs` where nothing was measured.
     pub(crate) fn over(&self, costs: Costs) -> Costs {
         Costs {
             read: self.read.unwrap_or(costs.read),

@@ -1,5 +1,5 @@
-//! What the slots of a log hold: which slot has the newest copy of a block, and which slots a band
-//! has.
+//! The map of the slots of a log: the slot with the newest copy of each block, and the slots of
+//! each band.
 //!
 //! A slot whose block is written again, trimmed or cleaned becomes a hole. Each band has a list of
 //! its live slots in the order they were filled, so cleaning a band costs what it collects, and a
@@ -13,14 +13,14 @@ use prefetch_index::prefetch_index;
 const NONE: u32 = 0;
 /// Set in the word of the first slot of a host write.
 const STARTS: u64 = 1 << 63;
-/// Set in the word of a slot that a cleaning under way collects.
+/// Set in the word of a slot that the current cleaning collects.
 const MARKED: u64 = 1 << 62;
 
 /// Places in a pair of links.
 const NEXT: usize = 0;
 const PREV: usize = 1;
 
-/// See the module.
+/// The map; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
     /// What each slot holds: 0 in a hole; else the block plus one, [`STARTS`] and [`MARKED`].
@@ -36,7 +36,7 @@ pub(crate) struct Map {
     live: u32,
     live_bands: u32,
     entries: u32,
-    /// The slot where the log begins: no map entry goes over into it.
+    /// The slot where the log begins: no map entry crosses it.
     edge: u32,
 }
 
@@ -58,68 +58,69 @@ impl Map {
         }
     }
 
-    /// Slots, live or not.
+    /// Returns the number of slots, live or not.
     pub(crate) fn capacity(&self) -> u32 {
         u32::try_from(self.words.len()).expect("checked when made")
     }
 
-    /// Live slots.
+    /// Returns the number of live slots.
     pub(crate) fn live(&self) -> u32 {
         self.live
     }
 
-    /// Bands with live slots.
+    /// Returns the number of bands with live slots.
     pub(crate) fn live_bands(&self) -> u32 {
         self.live_bands
     }
 
-    /// Map entries: runs of live slots of one host write.
+    /// Returns the number of map entries: runs of live slots of one host write.
     pub(crate) fn entries(&self) -> u32 {
         self.entries
     }
 
-    /// The slot where the log begins.
+    /// Returns the slot where the log begins.
     pub(crate) fn edge(&self) -> u32 {
         self.edge
     }
 
-    /// The log begins at `slot` from now on: all between the old beginning and it are holes.
+    /// Moves the beginning of the log to `slot`; all slots between the old beginning and it are
+    /// holes.
     #[inline]
     pub(crate) fn set_edge(&mut self, slot: u32) {
         self.edge = slot;
     }
 
-    /// Whether `slot` holds a block.
+    /// Returns whether `slot` holds a block.
     #[inline]
     pub(crate) fn is_live(&self, slot: u32) -> bool {
         self.words[slot as usize] != 0
     }
 
-    /// Whether the block of a live slot was the first of its host write.
+    /// Returns whether the block of a live slot was the first of its host write.
     pub(crate) fn starts(&self, slot: u32) -> bool {
         self.words[slot as usize] & STARTS != 0
     }
 
-    /// The block of a live slot.
+    /// Returns the block of a live slot.
     pub(crate) fn block(&self, slot: u32) -> u64 {
         (self.words[slot as usize] & !(STARTS | MARKED)) - 1
     }
 
-    /// The slot that holds `block`.
+    /// Returns the slot that holds `block`.
     #[inline]
     pub(crate) fn find(&self, block: u64) -> Option<u32> {
         let entry = self.table[self.probe(block)];
         (entry != 0).then(|| slot_of(entry))
     }
 
-    /// Has the memory bring, while others are worked on, where looking for `block` begins.
+    /// Prefetches the first step of a lookup of `block`.
     #[inline]
     pub(crate) fn prefetch(&self, block: u64) {
         prefetch_index(&self.table, self.home(block));
     }
 
     /// Fills `slot`, a hole, with `block` of `band`. `starts`: it is the first block of a host
-    /// write. Returns the slot of an older copy, which is a hole now.
+    /// write. Returns the slot of an older copy, which becomes a hole.
     #[inline]
     pub(crate) fn put(&mut self, slot: u32, block: u64, band: usize, starts: bool) -> Option<u32> {
         debug_assert!(!self.is_live(slot), "only holes are filled");
@@ -147,7 +148,7 @@ impl Map {
         (old != 0).then(|| slot_of(old))
     }
 
-    /// Makes a hole of `slot`, which is live in `band`.
+    /// Turns `slot`, which is live in `band`, into a hole.
     pub(crate) fn remove(&mut self, slot: u32, band: usize) {
         let block = self.block(slot);
         let mut hole = self.probe(block);
@@ -171,7 +172,7 @@ impl Map {
         self.forget(slot, band);
     }
 
-    /// Moves the block of the live slot `from` to the hole `to`; it keeps its turn in the list of
+    /// Moves the block of the live slot `from` to the hole `to`; it keeps its place in the list of
     /// its band, and its mark. `starts`: a map entry begins there.
     pub(crate) fn relocate(&mut self, from: u32, to: u32, band: usize, starts: bool) {
         debug_assert!(self.is_live(from) && !self.is_live(to), "from a live slot to a hole");
@@ -195,26 +196,28 @@ impl Map {
         }
     }
 
-    /// Oldest live slot of `band`.
+    /// Returns the oldest live slot of `band`.
     pub(crate) fn first_of(&self, band: usize) -> Option<u32> {
         let head = self.heads[band];
         (head != NONE).then(|| head - 1)
     }
 
-    /// The live slot of `band` that follows `slot` in the order of filling.
+    /// Returns the live slot of `band` that was filled next after `slot`.
     pub(crate) fn next_of(&self, band: usize, slot: u32) -> Option<u32> {
         let next = self.links[slot as usize][NEXT];
         (next != self.heads[band]).then(|| next - 1)
     }
 
-    /// Before the slots of `band` are removed, the oldest first: has the memory bring what removing the first few will read.
-    /// Returns the one to [go on](Map::prefetch_removed) with, for each that is removed.
+    /// Prefetches what removing the first few slots of `band` reads, before all of them are
+    /// removed, oldest first. Returns the slot to pass to [`Map::prefetch_removed`] with the first
+    /// removal.
     pub(crate) fn prefetch_emptied(&self, band: usize) -> Option<u32> {
         const STEPS: usize = 4;
         (0..STEPS).try_fold(self.first_of(band)?, |slot, _| self.prefetch_removed(band, slot))
     }
 
-    /// Has the memory bring what removing `slot` will read, and what is known of the one after it, which it returns.
+    /// Prefetches what removing `slot` reads, and the links of the slot after it, which is
+    /// returned.
     #[inline]
     pub(crate) fn prefetch_removed(&self, band: usize, slot: u32) -> Option<u32> {
         self.prefetch(self.block(slot));
@@ -224,8 +227,8 @@ impl Map {
         Some(next)
     }
 
-    /// Marks all live slots of `band`. What is filled later is not marked, so that the marked ones
-    /// stay the first in the list.
+    /// Marks all live slots of `band`. Slots filled later are not marked, so the marked ones stay
+    /// the first in the list.
     pub(crate) fn mark(&mut self, band: usize) {
         let mut next = self.first_of(band);
         while let Some(slot) = next {
@@ -234,7 +237,7 @@ impl Map {
         }
     }
 
-    /// Takes the marks of `band` away.
+    /// Removes the marks of `band`.
     pub(crate) fn unmark(&mut self, band: usize) {
         let mut next = self.first_of(band);
         while let Some(slot) = next {
@@ -243,12 +246,12 @@ impl Map {
         }
     }
 
-    /// Oldest marked slot of `band`.
+    /// Returns the oldest marked slot of `band`.
     pub(crate) fn first_marked(&self, band: usize) -> Option<u32> {
         self.first_of(band).filter(|&slot| self.marked(slot))
     }
 
-    /// The marked slot of `band` that follows `slot`.
+    /// Returns the marked slot of `band` that follows `slot`.
     pub(crate) fn next_marked(&self, band: usize, slot: u32) -> Option<u32> {
         self.next_of(band, slot).filter(|&slot| self.marked(slot))
     }
@@ -275,34 +278,34 @@ impl Map {
         }
     }
 
-    /// Counts the map entries as they are once the live `slot` is a hole.
+    /// Updates the number of map entries before the live `slot` becomes a hole.
     fn leave_entry(&mut self, slot: u32) {
         self.entries =
             self.entries + u32::from(self.goes_on_after(slot)) - u32::from(self.begins(slot));
     }
 
-    /// Whether a map entry begins at the live slot.
+    /// Returns whether a map entry begins at the live slot.
     fn begins(&self, slot: u32) -> bool {
         let before = if slot == 0 { self.capacity() - 1 } else { slot - 1 };
         slot == self.edge || self.starts(slot) || self.words[before as usize] == 0
     }
 
-    /// Whether the map entry of the live slot goes on in the slot after it.
+    /// Returns whether the map entry of the live slot continues in the next slot.
     fn goes_on_after(&self, slot: u32) -> bool {
         let after = if slot + 1 == self.capacity() { 0 } else { slot + 1 };
         let word = self.words[after as usize];
         after != self.edge && word != 0 && word & STARTS == 0
     }
 
-    /// First place of `block` in the table. Multiplying by 2^64 divided by the golden ratio spreads
-    /// neighbouring blocks evenly (Knuth, TAOCP 3, §6.4).
+    /// Returns the first place of `block` in the table. Multiplying by 2^64 divided by the golden
+    /// ratio spreads neighbouring blocks evenly (Knuth, TAOCP 3, §6.4).
     #[inline]
     // Shifted down to the size of the table.
     fn home(&self, block: u64) -> usize {
         (block.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
-    /// Where `block` is in the table, or the free place where it would go. Bounded: the table is
+    /// Returns the place of `block` in the table, or the free place for it. Bounded: the table is
     /// half empty.
     #[inline]
     fn probe(&self, block: u64) -> usize {
@@ -346,15 +349,15 @@ impl Map {
     }
 }
 
-/// The slot of an entry of the table.
+/// Returns the slot of a table entry.
 #[inline]
 fn slot_of(entry: u64) -> u32 {
     entry as u32 - 1
 }
 
-/// Slots of the largest log: 512 GiB, more than any drive's buffer, and memory for it can be had.
+/// Slots of the largest log: 512 GiB, larger than any drive's buffer, and its map fits into memory.
 pub(crate) const SLOTS_MAX: u32 = 1 << 27;
-/// Blocks that a map can tell apart.
+/// Number of different blocks that a map supports.
 pub(crate) const BLOCKS_MAX: u64 = 1 << 32;
 
 #[cfg(test)]

@@ -47,35 +47,36 @@ impl MechValues {
     }
 }
 
-/// What the mechanics are made of beside tracks and seeks. A place is a block, or whatever tracks are counted in.
+/// Parameters of the mechanics besides tracks and seeks. A place is a block, or the unit in which
+/// tracks are counted.
 pub(crate) struct Parts {
     pub(crate) rotation: Nanos,
     pub(crate) head_switch_us: u64,
     /// Additional time before a write.
     pub(crate) settle: Nanos,
     pub(crate) command: Nanos,
-    /// A place over the bus.
+    /// Time of a place over the bus.
     pub(crate) bus: Nanos,
-    /// Places a read goes on.
+    /// Places of read-ahead.
     pub(crate) ahead: u64,
-    /// Reads kept in memory.
+    /// Number of read segments kept in memory.
     pub(crate) segments: u64,
 }
 
-/// Bits behind the point of times of a block.
+/// Fraction bits of the time of a block.
 const FRACTION: u32 = 16;
 
-/// Seeks below this many tracks have a table entry each; longer ones lie between entries.
+/// Seeks below this many tracks have a table entry each; longer ones are interpolated.
 const NEAR: u64 = 4096;
 
-/// What a track of a rate zone needs beside [`Runs`].
+/// Parameters of the tracks of a rate zone besides [`Runs`].
 #[derive(Clone, Copy, Debug)]
 struct Rate {
     /// Time of a block under the head, with [`FRACTION`].
     block: u64,
-    /// Blocks by which a track starts later than the one before.
+    /// Skew: blocks by which a track starts later than the one before.
     skew: u64,
-    /// The mean time of a block over many tracks, skew included, with [`FRACTION`].
+    /// Mean time of a block over many tracks, skew included, with [`FRACTION`].
     streamed: u64,
 }
 
@@ -86,19 +87,19 @@ struct Segment {
     to: u64,
 }
 
-/// Reading on after a read.
+/// Read-ahead in progress.
 #[derive(Clone, Copy, Debug)]
 struct Ahead {
     segment: usize,
     /// Next block under the head at `since`.
     from: u64,
     since: Nanos,
-    /// Where it ends.
+    /// Its end.
     limit: u64,
     rate: u64,
 }
 
-/// See the module.
+/// The mechanics; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Mech {
     tracks: Runs,
@@ -118,8 +119,8 @@ pub(crate) struct Mech {
 }
 
 impl Mech {
-    /// The mechanics of a disk with `reserved` tracks before the rest, which hold what the host
-    /// does not see, and room for `blocks` in all.
+    /// Creates the mechanics of a disk of `blocks` in all, with `reserved` tracks before the rest,
+    /// which are not visible to the host.
     pub(crate) fn new(values: &MechValues, reserved: u64, blocks: u64) -> Mech {
         let parts = Parts {
             rotation: Nanos((60_000_000_000 + values.rpm / 2) / values.rpm),
@@ -133,7 +134,7 @@ impl Mech {
         Mech::of(Runs::new(&values.tracks(reserved), blocks), &values.seek, &parts)
     }
 
-    /// The mechanics of a disk with these tracks, which counts in their places.
+    /// Creates the mechanics of a disk with these tracks, counted in their places.
     pub(crate) fn of(tracks: Runs, seek: &SeekValues, parts: &Parts) -> Mech {
         let (rotation, switch_us) = (parts.rotation.0, parts.head_switch_us);
         let seeks = tracks.units();
@@ -164,34 +165,34 @@ impl Mech {
         }
     }
 
-    /// Time of a rotation.
+    /// Returns the time of a rotation.
     pub(crate) fn rotation(&self) -> Nanos {
         Nanos(self.rotation)
     }
 
-    /// The track `place` lies on.
+    /// Returns the track of `place`.
     #[inline]
     pub(crate) fn track(&self, place: u64) -> u64 {
         self.tracks.place(place).unit
     }
 
-    /// Blocks of the track `place` lies on.
+    /// Returns the blocks of the track of `place`.
     #[inline]
     pub(crate) fn track_blocks(&self, place: u64) -> u64 {
         self.tracks.run(self.tracks.place(place).run).unit_blocks
     }
 
-    /// Where the head is.
+    /// Returns the track of the head.
     pub(crate) fn head(&self) -> u64 {
         self.head
     }
 
-    /// Puts the head somewhere, after work whose time was counted otherwise.
+    /// Sets the track of the head, after work whose time was counted elsewhere.
     pub(crate) fn put_head(&mut self, track: u64) {
         self.head = track;
     }
 
-    /// Time of a seek over `distance` tracks.
+    /// Returns the time of a seek over `distance` tracks.
     #[inline]
     pub(crate) fn seek(&self, distance: u64) -> Nanos {
         if let Some(&time) = self.near.get(distance as usize) {
@@ -200,7 +201,7 @@ impl Mech {
         let at = (distance >> self.far_shift) as usize;
         let (low, high) = (self.far[at], self.far[at + 1]);
         let part = distance & ((1 << self.far_shift) - 1);
-        // Curves may fall again near the end of a fit, so the step has a sign.
+        // Fitted curves may fall near the end, so the step has a sign.
         let low_part = low * ((1 << self.far_shift) - part);
         Nanos((low_part + high * part) >> self.far_shift)
     }
@@ -220,13 +221,15 @@ impl Mech {
         served.done += time;
     }
 
-    /// Time of `count` blocks under the head at the rate of `place`, tracks changed on the way.
+    /// Returns the time of `count` blocks under the head at the rate of `place`, track changes
+    /// included.
     #[inline]
     pub(crate) fn streamed(&self, place: u64, count: u64) -> Nanos {
         Nanos((count * self.rates[self.tracks.place(place).run].streamed) >> FRACTION)
     }
 
-    /// Reads from the medium, or from memory if it is there. The command is counted apart.
+    /// Reads from the medium, or from memory if the data is there. The command is counted
+    /// separately.
     pub(crate) fn read(&mut self, served: &mut Served, place: u64, count: u64) {
         if self.read_cached(served, place, count) {
             return;
@@ -234,7 +237,8 @@ impl Mech {
         self.stop_ahead(served.done);
         let before = served.transfer;
         self.access(served, place, count, false);
-        // The bus carries what was read while more is read: it shows only where it is the slower of the two.
+        // The bus transfers data while more is read, so it takes additional time only where it is
+        // slower.
         let behind = Nanos(count * self.bus_block).since(served.transfer.since(before));
         let read = served.done;
         served.command += behind;
@@ -258,14 +262,14 @@ impl Mech {
         self.access(served, place, count, true);
     }
 
-    /// How long the head needs from `now` on until `place` is under it for writing.
+    /// Returns the time from `now` on until the head can write at `place`.
     pub(crate) fn until_under_head(&self, now: Nanos, place: u64) -> Nanos {
         let at = self.tracks.place(place);
         let seek = self.arm(at.unit, true);
         Nanos(seek + self.wait(now.0 + seek, at.run, at.unit, at.offset))
     }
 
-    /// Drops read data that is about to be overwritten on the medium.
+    /// Drops cached data that is about to be overwritten on the medium.
     pub(crate) fn forget(&mut self, place: u64, count: u64) {
         for segment in &mut self.segments {
             if segment.from < place + count && place < segment.to {
@@ -274,7 +278,7 @@ impl Mech {
         }
     }
 
-    /// Ends reading ahead at `now`: what has been read stays in memory, the head where it got to.
+    /// Ends read-ahead at `now`: the data read stays in memory, the head where it is.
     #[inline]
     pub(crate) fn stop_ahead(&mut self, now: Nanos) {
         let Some(ahead) = self.ahead.take() else { return };
@@ -284,7 +288,7 @@ impl Mech {
         self.head = self.track(to.min(self.tracks.end() - 1));
     }
 
-    /// Starts reading ahead from `from`, where the head is at `now`.
+    /// Starts read-ahead from `from`, where the head is at `now`.
     fn read_on(&mut self, from: u64, now: Nanos) {
         let limit = (from + self.ahead_blocks).min(self.tracks.end());
         if from < limit {
@@ -293,7 +297,7 @@ impl Mech {
         }
     }
 
-    /// Serves a read from memory, or waits for the read-ahead that is about to bring it.
+    /// Serves a read from memory, or waits for the read-ahead that will have it soon.
     fn read_cached(&mut self, served: &mut Served, place: u64, count: u64) -> bool {
         let end = place + count;
         if let Some(ahead) = &mut self.ahead {
@@ -316,7 +320,7 @@ impl Mech {
         false
     }
 
-    /// Moves the arm, waits for the platter, and goes over `count` blocks.
+    /// Moves the arm, waits for the rotation, and passes over `count` blocks.
     fn access(&mut self, served: &mut Served, place: u64, count: u64, write: bool) {
         let mut at = self.tracks.place(place);
         let seek = self.arm(at.unit, write);
@@ -324,7 +328,7 @@ impl Mech {
         served.seek += Nanos(seek);
         served.rotation += Nanos(wait);
         let (mut left, mut switched, mut moved) = (count, 0, 0);
-        // Ends: each turn but the last goes to the end of a track.
+        // Terminates: each turn but the last reaches the end of a track.
         loop {
             let rate = self.rates[at.run];
             let here = left.min(self.tracks.run(at.run).unit_blocks - at.offset);
@@ -343,7 +347,7 @@ impl Mech {
         self.head = at.unit;
     }
 
-    /// Time to bring the arm to `track` and settle.
+    /// Returns the time to move the arm to `track` and settle.
     #[inline]
     fn arm(&self, track: u64, write: bool) -> u64 {
         if track == self.head {
@@ -352,7 +356,7 @@ impl Mech {
         self.seek(track.abs_diff(self.head)).0 + if write { self.settle } else { 0 }
     }
 
-    /// Time from `now` until a sector comes under the head.
+    /// Returns the time from `now` until a sector is under the head.
     #[inline]
     fn wait(&self, now: u64, run: usize, track: u64, offset: u64) -> u64 {
         let (rate, tracks) = (self.rates[run], self.tracks.run(run));

@@ -1,5 +1,5 @@
-//! What carries an emulated disk, and what its I/O takes: the papers' costs, or a conventional disk,
-//! as the prototypes ran over one.
+//! The medium of an emulated disk and the times of its I/O: the papers' costs, or a conventional
+//! disk, as under the prototypes.
 //!
 //! On a conventional disk the slots of the buffer come first and the bands after them. Both
 //! prototypes work synchronously and block by block: cleaning reads the band, reads each of its
@@ -16,7 +16,7 @@ pub(crate) const DISK: &str = "cmr7200";
 /// The kernel cuts larger I/O into such pieces: 512 KiB.
 const PIECE_BLOCKS: u64 = 128;
 
-/// See the module.
+/// The medium; see the module.
 pub(crate) enum Medium {
     /// Times without a head.
     Costs(CostValues),
@@ -39,8 +39,8 @@ impl Clone for Medium {
 }
 
 impl Medium {
-    /// Reads `count` blocks for the host: under costs one I/O, whatever is buffered; on a disk the
-    /// caller splits them.
+    /// Reads `count` blocks for the host: with costs as one I/O, whatever is buffered; on a disk
+    /// the caller splits them.
     pub(crate) fn read(&mut self, served: &mut Served, place: Place, count: u64) {
         match self {
             Medium::Costs(costs) => served.spend(costs.read(count)),
@@ -77,7 +77,8 @@ impl Medium {
         }
     }
 
-    /// Writes the band, of which so many blocks were collected: under costs, all that cleaning takes.
+    /// Writes the band, of which `collected` blocks were collected; with costs this is the whole
+    /// time of cleaning.
     pub(crate) fn write_band(
         &mut self,
         served: &mut Served,
@@ -93,14 +94,14 @@ impl Medium {
         }
     }
 
-    /// Waits until nothing is volatile.
+    /// Flushes volatile caches.
     pub(crate) fn flush(&mut self, served: &mut Served) {
         if let Medium::Disk { disk, .. } = self {
             transfer(disk.as_mut(), served, Op::Flush, 0, 0);
         }
     }
 
-    /// Whether buffered and native blocks lie in different places.
+    /// Returns whether buffered and native blocks lie in different places.
     pub(crate) fn has_places(&self) -> bool {
         matches!(self, Medium::Disk { .. })
     }

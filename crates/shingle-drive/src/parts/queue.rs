@@ -1,4 +1,4 @@
-//! Queues in which a zone stands at most once: first in, first out, and out of turn where need be.
+//! Queues that contain a zone at most once: first in, first out, with removal anywhere.
 
 /// The end of a queue, as a neighbour.
 const END: usize = 0;
@@ -6,17 +6,18 @@ const END: usize = 0;
 const NEXT: usize = 0;
 const PREV: usize = 1;
 
-/// See the module. A circle through `END` and the zones that stand in it; nothing allocates but
-/// [`Queue::new`].
+/// The queue; see the module. A circle through `END` and the queued zones; only [`Queue::new`]
+/// allocates.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
-    /// Neighbours of `END`, then of each zone: 0 for none, else one more than the place in here.
+    /// Neighbours of `END`, then of each zone: 0 for none, otherwise the index in this vector plus
+    /// one.
     links: Vec<[u32; 2]>,
     len: usize,
 }
 
 impl Queue {
-    /// An empty queue for zones below `zones`.
+    /// Creates an empty queue for zones below `zones`.
     pub(crate) fn new(zones: usize) -> Queue {
         assert!(u32::try_from(zones + 2).is_ok(), "zones have numbers of 32 bits");
         let mut links = vec![[0; 2]; zones + 1];
@@ -33,29 +34,29 @@ impl Queue {
         self.links[zone + 1][NEXT] != 0
     }
 
-    /// The zone whose turn it is.
+    /// Returns the first zone.
     #[inline]
     pub(crate) fn first(&self) -> Option<usize> {
         (self.links[END][NEXT] as usize - 1).checked_sub(1)
     }
 
-    /// Puts a zone that does not stand in the queue at its end.
+    /// Appends a zone that is not in the queue.
     pub(crate) fn push_back(&mut self, zone: usize) {
         self.insert(zone, self.links[END][PREV] as usize - 1, END);
     }
 
-    /// Puts a zone that does not stand in the queue at its front.
+    /// Prepends a zone that is not in the queue.
     pub(crate) fn push_front(&mut self, zone: usize) {
         self.insert(zone, END, self.links[END][NEXT] as usize - 1);
     }
 
-    /// Takes the first zone out.
+    /// Removes and returns the first zone.
     pub(crate) fn pop_front(&mut self) -> Option<usize> {
         let first = self.first();
         first.inspect(|&zone| self.remove(zone))
     }
 
-    /// Takes a zone out, if it stands in the queue.
+    /// Removes a zone, if it is in the queue.
     pub(crate) fn remove(&mut self, zone: usize) {
         if !self.contains(zone) {
             return;
@@ -66,7 +67,7 @@ impl Queue {
         self.len -= 1;
     }
 
-    // (Zones fit into 32 bits: that was asserted when the queue was made.)
+    // Zone numbers fit into 32 bits: asserted when the queue was made.
     fn insert(&mut self, zone: usize, prev: usize, next: usize) {
         debug_assert!(!self.contains(zone), "a zone stands in a queue once");
         self.links[zone + 1] = [next as u32 + 1, prev as u32 + 1];

@@ -5,7 +5,8 @@
 //!         │ oldest                     │
 //!   ┈┈┈┈┈┈█░█░░███░█████░██████████████┈┈┈┈┈┈     █ live: newest copy of its block   ░ hole
 //! ```
-//! What the slots hold is a [`Map`]. Holes are released when the tail has reached them, never before.
+//! A [`Map`] has the contents of the slots. Holes are released when the tail reaches them, never
+//! before.
 
 use crate::drive::BufferState;
 use crate::parts::map::Map;
@@ -13,93 +14,93 @@ pub(crate) use crate::parts::map::{BLOCKS_MAX, SLOTS_MAX};
 use shingle_core::units::BLOCK_BYTES;
 use std::ops::Range;
 
-/// See the module.
+/// The ring; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring {
     /// The log begins at the tail.
     map: Map,
-    /// The host's written-blocks counter, low half, when the slot was filled.
+    /// Low half of the host's written-blocks counter when the slot was filled.
     arrived: Vec<u32>,
     used: u32,
-    /// How many slots have been released since the start: the number of the tail.
+    /// Number of slots released since the start: the number of the tail.
     released: u64,
 }
 
 impl Ring {
-    /// A ring of `slots` for `bands` bands.
+    /// Creates a ring of `slots` for `bands` bands.
     pub(crate) fn new(slots: u32, bands: usize) -> Ring {
         let map = Map::new(slots, bands);
         Ring { map, arrived: vec![0; slots as usize], used: 0, released: 0 }
     }
 
-    /// Slots in the ring.
+    /// Returns the number of slots.
     pub(crate) fn capacity(&self) -> u32 {
         self.map.capacity()
     }
 
-    /// Slots between tail and end, holes included.
+    /// Returns the number of slots between tail and end, holes included.
     pub(crate) fn used(&self) -> u32 {
         self.used
     }
 
-    /// Live slots.
+    /// Returns the number of live slots.
     pub(crate) fn live(&self) -> u32 {
         self.map.live()
     }
 
-    /// Bands with live slots.
+    /// Returns the number of bands with live slots.
     pub(crate) fn live_bands(&self) -> u32 {
         self.map.live_bands()
     }
 
-    /// Map entries: runs of live slots of one host write.
+    /// Returns the number of map entries: runs of live slots of one host write.
     pub(crate) fn entries(&self) -> u32 {
         self.map.entries()
     }
 
-    /// Number of the oldest slot in use, counted from the first ever filled.
+    /// Returns the number of the oldest slot in use, counted from the first ever filled.
     pub(crate) fn tail_number(&self) -> u64 {
         self.released
     }
 
-    /// Number the next slot filled will get.
+    /// Returns the number of the slot filled next.
     pub(crate) fn end_number(&self) -> u64 {
         self.released + u64::from(self.used)
     }
 
-    /// The slot that is filled next.
+    /// Returns the slot filled next.
     #[inline]
     pub(crate) fn end_slot(&self) -> u32 {
         let slot = self.map.edge() + self.used;
         if slot >= self.capacity() { slot - self.capacity() } else { slot }
     }
 
-    /// Number of `slot`, which is in use.
+    /// Returns the number of `slot`, which is in use.
     pub(crate) fn number(&self, slot: u32) -> u64 {
         let tail = self.map.edge();
         let ahead = if slot >= tail { slot - tail } else { slot + self.capacity() - tail };
         self.released + u64::from(ahead)
     }
 
-    /// The block of a live slot.
+    /// Returns the block of a live slot.
     pub(crate) fn block(&self, slot: u32) -> u64 {
         self.map.block(slot)
     }
 
-    /// The oldest live slot.
+    /// Returns the oldest live slot.
     pub(crate) fn oldest(&self) -> Option<u32> {
         (self.live() > 0).then_some(self.map.edge())
     }
 
-    /// What the host's counter, now at `written`, was when the oldest live block arrived. Only the low
-    /// half is kept: a buffer turns over within 2^32 blocks.
+    /// Returns the value of the host's counter, now `written`, when the oldest live block arrived.
+    /// Only the low half is stored: a buffer turns over within 2^32 blocks.
     fn oldest_arrived(&self, written: u64) -> Option<u64> {
         let slot = self.oldest()?;
         let since = (written as u32).wrapping_sub(self.arrived[slot as usize]);
         Some(written - u64::from(since))
     }
 
-    /// What a buffer holds that is this log, when the host has written so many blocks.
+    /// Returns the state of a buffer with this log, when the host has written `written` blocks.
     pub(crate) fn state(&self, written: u64) -> BufferState {
         BufferState {
             blocks: u64::from(self.live()),
@@ -111,13 +112,13 @@ impl Ring {
         }
     }
 
-    /// The slot that holds `block`.
+    /// Returns the slot that holds `block`.
     #[inline]
     pub(crate) fn find(&self, block: u64) -> Option<u32> {
         self.map.find(block)
     }
 
-    /// As [`Map::expect`].
+    /// As [`Map::prefetch`].
     #[inline]
     pub(crate) fn prefetch(&self, block: u64) {
         self.map.prefetch(block);
@@ -126,7 +127,7 @@ impl Ring {
     /// Fills the slot at the end with `block` of `band`; an older copy becomes a hole. `starts`: it
     /// is the first block of a host write. Returns the slot, and whether there was an older copy.
     #[inline]
-    // The low half of the counter is what is kept.
+    // Only the low half of the counter is stored.
     pub(crate) fn append(
         &mut self,
         block: u64,
@@ -143,7 +144,7 @@ impl Ring {
         (slot, old.is_some())
     }
 
-    /// Makes a hole of `slot`, which is live in `band`.
+    /// Turns `slot`, which is live in `band`, into a hole.
     pub(crate) fn remove(&mut self, slot: u32, band: usize) {
         self.map.remove(slot, band);
         self.release();
@@ -160,20 +161,21 @@ impl Ring {
         self.map.prefetch_removed(band, slot)
     }
 
-    /// Oldest live slot of `band`.
+    /// Returns the oldest live slot of `band`.
     pub(crate) fn first_of(&self, band: usize) -> Option<u32> {
         self.map.first_of(band)
     }
 
-    /// The live slot of `band` that follows `slot` in the log.
+    /// Returns the live slot of `band` that follows `slot` in the log.
     pub(crate) fn next_of(&self, band: usize, slot: u32) -> Option<u32> {
         self.map.next_of(band, slot)
     }
 
-    /// Makes holes of what is live of `blocks`, which lie in the bands that `band_of` says. Returns how many there were.
+    /// Turns the live slots of `blocks` into holes; `band_of` gives the bands of the blocks.
+    /// Returns their number.
     pub(crate) fn discard(&mut self, blocks: Range<u64>, band_of: impl Fn(u64) -> usize) -> u64 {
         if blocks.end - blocks.start > u64::from(self.used) {
-            // A large range: rather each band in it.
+            // A large range is handled band by band.
             let bands = band_of(blocks.start)..=band_of(blocks.end - 1);
             return bands.map(|band| self.discard_of(band, &blocks)).sum();
         }
@@ -187,7 +189,8 @@ impl Ring {
         discarded
     }
 
-    /// Makes holes of the live slots of `band` whose blocks are among `blocks`. Returns how many there were.
+    /// Turns the live slots of `band` whose blocks are in `blocks` into holes. Returns their
+    /// number.
     pub(crate) fn discard_of(&mut self, band: usize, blocks: &Range<u64>) -> u64 {
         let (mut next, mut discarded) = (self.first_of(band), 0);
         while let Some(slot) = next {

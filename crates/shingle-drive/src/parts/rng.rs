@@ -7,19 +7,19 @@ use shingle_core::parts::split_mix;
 pub struct Rng(u64);
 
 impl Rng {
-    /// A stream of its own for each seed.
+    /// Creates the stream of a seed.
     #[must_use]
     pub fn new(seed: u64) -> Rng {
         Rng(seed)
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     pub fn bits(&mut self) -> u64 {
         split_mix::next(&mut self.0)
     }
 
-    /// A number below `bound`, by the high half of a product: its bias, below `bound / 2^64`, shows
-    /// in no run that ends.
+    /// Returns a number below `bound`: the high half of a product. Its bias, below `bound / 2^64`,
+    /// is too small to show in any run.
     ///
     /// # Panics
     /// If `bound` is 0.

@@ -1,8 +1,9 @@
-//! Where equal units (tracks, bands) of a taper lie: block to unit and back without division.
+//! The layout of tracks or bands whose size tapers, in runs of equal units: from block to unit and
+//! back without division.
 
 use shingle_core::zones::ZoneMap;
 
-/// Units of one size, laid one after another; several such runs, from block 0 on.
+/// Consecutive runs of units of one size, from block 0 on.
 #[derive(Clone, Debug)]
 pub(crate) struct Runs {
     runs: Vec<Run>,
@@ -23,7 +24,7 @@ pub(crate) struct Run {
     magic: u64,
 }
 
-/// Where a block lies.
+/// The place of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) run: usize,
@@ -32,14 +33,14 @@ pub(crate) struct Place {
 }
 
 impl Run {
-    /// `blocks / unit_blocks`, by multiplication.
+    /// Returns `blocks / unit_blocks`, by multiplication.
     #[inline]
     // The high half of a product of 64 bits has 64 bits.
     pub(crate) fn units_in(&self, blocks: u64) -> u64 {
         ((u128::from(blocks) * u128::from(self.magic)) >> 64) as u64
     }
 
-    /// `blocks % unit_blocks`, by multiplication.
+    /// Returns `blocks % unit_blocks`, by multiplication.
     #[inline]
     pub(crate) fn rest_in(&self, blocks: u64) -> u64 {
         blocks - self.units_in(blocks) * self.unit_blocks
@@ -47,7 +48,8 @@ impl Run {
 }
 
 impl Runs {
-    /// Runs from `(unit_blocks, units)` pairs, cut at `end` blocks; the last is prolonged to it.
+    /// Creates runs from `(unit_blocks, units)` pairs, cut at `end` blocks; the last is prolonged
+    /// to it.
     pub(crate) fn new(pairs: &[(u64, u64)], end: u64) -> Runs {
         assert!(!pairs.is_empty() && end > 0, "at least one run of one block");
         let (mut first, mut first_unit, mut runs) = (0, 0, Vec::with_capacity(pairs.len()));
@@ -60,7 +62,8 @@ impl Runs {
             first += unit_blocks * units;
             first_unit += units;
         }
-        // About four stretches a run keep the search after the look-up at a step or none.
+        // With about four stretches a run, the search after the look-up takes at most about one
+        // step.
         let stretches = 4 * runs.len() as u64;
         let shift = end.div_ceil(stretches).next_power_of_two().trailing_zeros();
         let coarse = (0..=(end >> shift)).map(|at| {
@@ -70,7 +73,7 @@ impl Runs {
         Runs { coarse: coarse.collect(), runs, shift, end }
     }
 
-    /// Where `block` lies.
+    /// Returns the place of `block`.
     #[inline]
     pub(crate) fn place(&self, block: u64) -> Place {
         debug_assert!(block < self.end, "block {block} of {}", self.end);
@@ -84,41 +87,41 @@ impl Runs {
         Place { run, unit: this.first_unit + units, offset: inside - units * this.unit_blocks }
     }
 
-    /// The number of the unit of `block`, to index by.
+    /// Returns the unit of `block`, as an index.
     #[inline]
     pub(crate) fn index(&self, block: u64) -> usize {
         usize::try_from(self.place(block).unit).unwrap_or(usize::MAX)
     }
 
-    /// The run with number `run`.
+    /// Returns the run with number `run`.
     #[inline]
     pub(crate) fn run(&self, run: usize) -> &Run {
         &self.runs[run]
     }
 
-    /// All runs.
+    /// Returns all runs.
     pub(crate) fn all(&self) -> &[Run] {
         &self.runs
     }
 
-    /// First block of `unit`, and its blocks as far as the end allows.
+    /// Returns the first block of `unit` and its number of blocks, cut at the end.
     pub(crate) fn unit(&self, unit: u64) -> (u64, u64) {
         let run = &self.runs[self.runs.partition_point(|run| run.first_unit <= unit) - 1];
         let first = run.first + (unit - run.first_unit) * run.unit_blocks;
         (first, run.unit_blocks.min(self.end.saturating_sub(first)))
     }
 
-    /// How many units there are, the last perhaps cut.
+    /// Returns the number of units; the last may be cut.
     pub(crate) fn units(&self) -> u64 {
         self.place(self.end - 1).unit + 1
     }
 
-    /// Blocks in all units.
+    /// Returns the number of blocks in all units.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
 
-    /// The same as a map for hosts.
+    /// Returns the layout as a map for hosts.
     pub(crate) fn zone_map(&self) -> ZoneMap {
         let next = self.runs.iter().skip(1).map(|run| run.first_unit).chain([self.units()]);
         let pairs: Vec<(u64, u64)> = self

@@ -1,23 +1,23 @@
-//! When each of several units works: parts of an SSD that do one thing at a time, side by side.
+//! The schedule of several units: parts of an SSD that each do one thing at a time, in parallel.
 //!
-//! Work need not be given in the order of time: an executor that works a request to its end gives
-//! the SSD what waits for a disk, and then the next request's hit, which comes earlier. So a unit
-//! remembers where it is idle before its last work, and fits work in there. It forgets the earliest
-//! of more than [`GAPS`] such spans.
+//! Work need not be submitted in the order of time: an executor that completes one request before
+//! the next submits what waits for a disk, and then the next request's hit, which comes earlier. So
+//! a unit remembers its idle spans before its last work, and fits work in there. Of more than
+//! [`GAPS`] such spans it forgets the earliest.
 
 use shingle_core::units::Nanos;
 use std::collections::VecDeque;
 
-/// Idle spans a unit remembers.
+/// Number of idle spans that a unit remembers.
 const GAPS: usize = 256;
 
-/// See the module.
+/// The schedule; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     units: Vec<Unit>,
-    /// All work ends before.
+    /// End of all work.
     end: Nanos,
-    /// No idle span that a unit remembers ends later.
+    /// End of the last remembered idle span.
     idle_until: Nanos,
 }
 
@@ -25,14 +25,14 @@ pub(crate) struct Schedule {
 struct Unit {
     /// End of its last work.
     free: Nanos,
-    /// Idle spans before that, by time.
+    /// Idle spans before `free`, by time.
     gaps: VecDeque<(Nanos, Nanos)>,
     /// End of the last of them.
     idle_until: Nanos,
 }
 
 impl Clone for Unit {
-    /// With room for all idle spans, so that a copy does not allocate later.
+    /// Keeps the capacity for all idle spans, so that a copy does not allocate later.
     fn clone(&self) -> Unit {
         let mut gaps = VecDeque::with_capacity(GAPS);
         gaps.extend(&self.gaps);
@@ -41,26 +41,27 @@ impl Clone for Unit {
 }
 
 impl Schedule {
-    /// `units` that have nothing to do.
+    /// Creates `units` idle units.
     pub(crate) fn new(units: u32) -> Schedule {
         let idle = Unit { free: Nanos::ZERO, gaps: VecDeque::new(), idle_until: Nanos::ZERO };
         let units = (0..units).map(|_| idle.clone()).collect();
         Schedule { units, end: Nanos::ZERO, idle_until: Nanos::ZERO }
     }
 
-    /// How many there are.
+    /// Returns the number of units.
     pub(crate) fn units(&self) -> u32 {
         self.units.len() as u32
     }
 
-    /// Has a unit work for `span`, as early from `now` on as any can. Returns when it begins.
+    /// Schedules work of `span` on the unit that can do it earliest from `now` on. Returns its
+    /// start.
     pub(crate) fn occupy_any(&mut self, now: Nanos, span: Nanos) -> Nanos {
-        // As a rule, of an SSD that gets one I/O after the other.
+        // The common case: an SSD that gets one I/O after the other.
         if self.end <= now {
             (self.end, self.idle_until) = (now + span, now);
             return self.units[0].work(None, now, span);
         }
-        // (Whoever asks in the order of time finds no idle span that is not over.)
+        // With submissions in the order of time, all idle spans are over.
         if self.idle_until < now + span {
             let first = self.free_first(now);
             return self.work(first, None, now, span);
@@ -79,7 +80,7 @@ impl Schedule {
         self.work(unit_number, idle, now, span)
     }
 
-    /// The first unit that is free at `now`, or else the one that is free first.
+    /// Returns the first unit that is free at `now`, or else the one that is free first.
     fn free_first(&self, now: Nanos) -> usize {
         let (mut first, mut unit_number) = (Nanos::NEVER, 0);
         for (number, unit) in self.units.iter().enumerate() {
@@ -107,7 +108,7 @@ impl Schedule {
         start
     }
 
-    /// Has `unit` work for `span` as early as it can from `now` on. Returns when it begins.
+    /// Schedules work of `span` on `unit`, as early as possible from `now` on. Returns its start.
     pub(crate) fn occupy(&mut self, unit: u32, now: Nanos, span: Nanos) -> Nanos {
         let unit = unit as usize;
         let gap = match self.idle_until < now + span {
@@ -130,7 +131,8 @@ impl Schedule {
 }
 
 impl Unit {
-    /// Works for `span`, in that idle span ([`Unit::find`]) or, if there is none, after all else. Returns when it begins.
+    /// Schedules work of `span` in idle span `gap` ([`Unit::find`]) or, if there is none, after all
+    /// other work. Returns its start.
     #[inline]
     fn work(&mut self, gap: Option<(usize, Nanos)>, now: Nanos, span: Nanos) -> Nanos {
         if let Some((gap, start)) = gap {
@@ -149,10 +151,11 @@ impl Unit {
         start
     }
 
-    /// The first idle span that is long enough from `now` on, and when work begins in it.
+    /// Returns the first idle span that is long enough from `now` on, and the start of the work in
+    /// it.
     #[inline]
     fn find(&self, now: Nanos, span: Nanos) -> Option<(usize, Nanos)> {
-        // (Most often all idle spans have passed.)
+        // Most often all idle spans have passed.
         if self.free <= now || self.idle_until < now + span {
             return None;
         }
@@ -162,7 +165,7 @@ impl Unit {
         Some((gap, self.gaps[gap].0.max(now)))
     }
 
-    /// Works from `start` to `end` in an idle span.
+    /// Splits an idle span by work from `start` to `end`.
     fn fit_in(&mut self, gap: usize, start: Nanos, end: Nanos) {
         let (from, to) = self.gaps[gap];
         self.gaps.remove(gap);
@@ -171,7 +174,7 @@ impl Unit {
         self.idle_until = self.gaps.back().map_or(Nanos::ZERO, |&(_, to)| to);
     }
 
-    /// Remembers that the unit is idle from `from` to `to`, as span number `at`.
+    /// Inserts the idle span from `from` to `to` as number `at`.
     fn idle(&mut self, at: usize, from: Nanos, to: Nanos) {
         if from == to {
             return;

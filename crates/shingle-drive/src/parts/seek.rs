@@ -1,4 +1,4 @@
-//! How long the arm takes over a distance: a fitted curve, or a table of points.
+//! Seek times over a distance: a fitted curve, or a table of points.
 
 use serde::Deserialize;
 
@@ -22,8 +22,8 @@ pub(crate) enum SeekValues {
 }
 
 impl SeekValues {
-    /// Time of a seek over `distance` of all `tracks`, in nanoseconds. `switch_us` is the time of a
-    /// head switch.
+    /// Returns the time of a seek over `distance` of all `tracks`, in nanoseconds. `switch_us` is
+    /// the time of a head switch.
     pub(crate) fn time(&self, distance: u64, tracks: u64, switch_us: u64) -> u64 {
         if distance == 0 {
             return 0;
@@ -51,12 +51,13 @@ impl SeekValues {
                 if over < 1.0 { switch_us as f64 / 1e3 } else { between(seek_points, over) }
             }
         };
-        // Additions, products and square roots round alike on every machine.
+        // Only operations that round the same on every machine: sums, products and square roots.
         (ms * 1e6).round().max(0.0) as u64
     }
 
-    /// Time of going from a track to the next while data streams, in nanoseconds. With cylinders,
-    /// the mean over the tracks of one: head switches, and one seek to the next cylinder.
+    /// Returns the time from a track to the next while data streams, in nanoseconds. With
+    /// cylinders, the mean over the tracks of one: head switches, and one seek to the next
+    /// cylinder.
     pub(crate) fn next_track(&self, tracks: u64, switch_us: u64) -> u64 {
         let switch = switch_us * 1000;
         match self {

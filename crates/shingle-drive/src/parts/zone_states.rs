@@ -1,8 +1,8 @@
 //! The zones that a host sees: write pointers, conditions, and which zones are open (ZBC/ZAC).
 //!
 //! A write pointer moves by a write that starts at it, by a cleaning that appends at it or rewrites
-//! all before it, by finishing and by a reset. Nothing else can move it, and what breaks a rule
-//! without having been refused before is a mistake of the drive, caught in every build.
+//! everything before it, by a finish and by a reset. Nothing else can move it. A violation of a
+//! rule that was not refused before is a bug of the drive, asserted in every build.
 //!
 //! A zone is opened by a command (explicitly) or by a write (implicitly). When one zone too many is
 //! opened, that opened longest ago by a write is closed for it; those opened by commands stay open.
@@ -11,25 +11,25 @@ use crate::parts::queue::Queue;
 use crate::zone::{Condition, Refused, Rule};
 use shingle_core::units::{Block, Zone};
 
-/// See the module.
+/// The zones; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Zones {
     zone_blocks: u64,
     conventional: usize,
     /// Write pointers, relative to the first block of their zone.
     pointers: Vec<u64>,
-    /// Zones opened by a write, the one opened longest ago first.
+    /// Implicitly opened zones, the one opened longest ago first.
     implicit: Queue,
-    /// Zones opened by a command.
+    /// Explicitly opened zones.
     explicit: Queue,
     open_max: usize,
-    /// Zones whose pointer has moved since they were last named to the host.
+    /// Zones whose pointer has moved since they were last reported to the host.
     moved: Queue,
 }
 
 impl Zones {
-    /// Empty zones of `zone_blocks`, the first `conventional` of them without write pointer. At most
-    /// `open_max` are open at a time.
+    /// Creates empty zones of `zone_blocks`, the first `conventional` of them without write
+    /// pointer. At most `open_max` are open at a time.
     pub(crate) fn new(
         zones: usize,
         zone_blocks: u64,
@@ -52,20 +52,20 @@ impl Zones {
         self.pointers.len()
     }
 
-    /// Blocks in a zone.
+    /// Returns the number of blocks in a zone.
     #[inline]
     pub(crate) fn blocks(&self) -> u64 {
         self.zone_blocks
     }
 
-    /// The zone of a block, and its offset there.
+    /// Returns the zone of a block, and its offset there.
     #[inline]
     pub(crate) fn place(&self, block: u64) -> (usize, u64) {
         let zone = block / self.zone_blocks;
         (zone as usize, block - zone * self.zone_blocks)
     }
 
-    /// The first block of a zone.
+    /// Returns the first block of a zone.
     #[inline]
     pub(crate) fn first(&self, zone: usize) -> Block {
         Block(zone as u64 * self.zone_blocks)
@@ -76,14 +76,14 @@ impl Zones {
         zone < self.conventional
     }
 
-    /// The write pointer of a zone, relative to its first block. 0 in conventional zones.
+    /// Returns the write pointer of a zone, relative to its first block. 0 in conventional zones.
     #[inline]
     pub(crate) fn pointer(&self, zone: usize) -> u64 {
         self.pointers[zone]
     }
 
-    /// How far into a zone its native place holds what the host wrote, or the drive for it: to the
-    /// write pointer, or all of a conventional zone.
+    /// Returns the end of the data in a zone's native place, written by the host or synthesized:
+    /// the write pointer, or the end of a conventional zone.
     #[inline]
     pub(crate) fn data_end(&self, zone: usize) -> u64 {
         if self.is_conventional(zone) { self.zone_blocks } else { self.pointers[zone] }
@@ -112,7 +112,7 @@ impl Zones {
         Err(Refused { rule, zone, block, write_pointer })
     }
 
-    /// Whether a write may go where zones must be written in sequence.
+    /// Checks whether a write is allowed where zones must be written in sequence.
     pub(crate) fn may_write(&self, block: Block, count: u64) -> Result<(), Refused> {
         let (zone, offset) = self.place(block.0);
         let end = match self.is_conventional(zone) {
@@ -133,10 +133,10 @@ impl Zones {
         }
     }
 
-    /// Whether a read may go where nothing is to be read beyond write pointers.
+    /// Checks whether a read is allowed where reads beyond write pointers are refused.
     pub(crate) fn may_read(&self, block: Block, count: u64) -> Result<(), Refused> {
         let (mut next, end) = (block.0, block.0 + count);
-        // Ends: each turn goes on to the next zone.
+        // Terminates: each turn advances to the next zone.
         while next < end {
             let (zone, offset) = self.place(next);
             let stop = (offset + (end - next)).min(self.zone_blocks);
@@ -148,7 +148,8 @@ impl Zones {
         Ok(())
     }
 
-    /// Where an append of `count` blocks goes, whether or not the zone can be opened for it.
+    /// Returns where an append of `count` blocks goes, whether or not the zone can be opened for
+    /// it.
     pub(crate) fn append_at(&self, zone: usize, count: u64) -> Result<Block, Refused> {
         let at = self.first(zone).after(self.pointers[zone]);
         match self.zone_blocks - self.pointers[zone] {
@@ -159,7 +160,7 @@ impl Zones {
         }
     }
 
-    /// Whether a zone has a write pointer that commands may move.
+    /// Checks whether a zone has a write pointer that commands may move.
     pub(crate) fn may_move(&self, zone: usize) -> Result<(), Refused> {
         match self.is_conventional(zone) {
             true => self.refuse(Rule::Conventional, zone, self.first(zone)),
@@ -167,7 +168,7 @@ impl Zones {
         }
     }
 
-    /// Whether a zone may be opened or finished: that takes a place among the open ones.
+    /// Checks whether a zone may be opened or finished: that takes a place among the open zones.
     pub(crate) fn may_open(&self, zone: usize) -> Result<(), Refused> {
         self.may_move(zone)?;
         match self.pointers[zone] == self.zone_blocks {
@@ -177,7 +178,8 @@ impl Zones {
     }
 
     fn may_be_open(&self, zone: usize, block: Block) -> Result<(), Refused> {
-        // As long as not all were opened by commands, there is one to close or room for one more.
+        // Unless all open zones were opened explicitly, one can be closed, or there is room for
+        // another.
         match self.is_open(zone) || self.explicit.len() < self.open_max {
             true => Ok(()),
             false => self.refuse(Rule::TooManyOpen, zone, block),
@@ -186,9 +188,9 @@ impl Zones {
 
     // ── What is done ─────────────────────────────────────────────────────────────────────────
 
-    /// The host has written `count` blocks from `offset` on, which is where the pointer was. Returns
-    /// whether a zone had to be closed for it: another, or, where all others were opened by commands,
-    /// the zone itself, which then has no place among the open ones.
+    /// Notes that the host has written `count` blocks at the pointer, `offset`. Returns whether a
+    /// zone had to be closed for it: another, or, if all others were opened explicitly, the zone
+    /// itself, which then has no place among the open ones.
     pub(crate) fn advance(&mut self, zone: usize, offset: u64, count: u64) -> bool {
         assert!(!self.is_conventional(zone), "zone {zone} has no write pointer");
         assert_eq!(offset, self.pointers[zone], "zone {zone}: a write not at the pointer");
@@ -203,7 +205,7 @@ impl Zones {
         closes
     }
 
-    /// Opens a zone by command. Returns whether another had to be closed for it.
+    /// Opens a zone explicitly. Returns whether another had to be closed for it.
     pub(crate) fn open(&mut self, zone: usize) -> bool {
         if self.pointers[zone] == self.zone_blocks || self.explicit.contains(zone) {
             return false;
@@ -215,13 +217,13 @@ impl Zones {
         closes
     }
 
-    /// The zone is no longer open.
+    /// Closes a zone.
     pub(crate) fn close(&mut self, zone: usize) {
         self.implicit.remove(zone);
         self.explicit.remove(zone);
     }
 
-    /// The zone is full. Returns whether another had to be closed for it.
+    /// Makes a zone full. Returns whether another had to be closed for it.
     pub(crate) fn finish(&mut self, zone: usize) -> bool {
         assert!(!self.is_conventional(zone), "conventional zone {zone} is not finished");
         let full = self.pointers[zone] == self.zone_blocks;
@@ -230,7 +232,8 @@ impl Zones {
         closes
     }
 
-    /// Cleaning has written from `from` to `end`: on from the pointer, or all of the zone anew.
+    /// Notes that cleaning has written from `from` to `end`: on from the pointer, or the whole
+    /// zone.
     pub(crate) fn cleaned(&mut self, zone: usize, from: u64, end: u64) {
         let pointer = self.pointers[zone];
         assert!(!self.is_conventional(zone), "conventional zone {zone} is not cleaned");
@@ -239,14 +242,14 @@ impl Zones {
         self.set(zone, end);
     }
 
-    /// The zone is empty.
+    /// Makes a zone empty.
     pub(crate) fn reset(&mut self, zone: usize) {
         assert!(!self.is_conventional(zone), "conventional zone {zone} is not reset");
         self.close(zone);
         self.set(zone, 0);
     }
 
-    /// A zone whose pointer has moved since it was last named here.
+    /// Returns a zone whose pointer has moved since it was last returned here.
     pub(crate) fn next_moved(&mut self) -> Option<Zone> {
         let zone = self.moved.pop_front()?;
         Some(Zone(u32::try_from(zone).expect("zones have numbers of 32 bits")))
@@ -256,7 +259,7 @@ impl Zones {
         self.implicit.len() + self.explicit.len() < self.open_max
     }
 
-    /// Closes the zone opened longest ago by a write, if all places are taken. Returns whether they
+    /// Closes the zone opened implicitly longest ago, if all places are taken. Returns whether they
     /// were.
     fn make_place(&mut self) -> bool {
         let taken = !self.has_place();

@@ -1,10 +1,10 @@
-//! How often bands are cleaned for a zone of which `x` blocks were written.
+//! The number of band cleanings for a zone of which `x` blocks were written.
 
 use crate::parts::fit::{Line, line};
 
 /// Parts of a zone that are written, as in SAC's Figure 10: 500 to 2,500 of 5,000 blocks.
 const COVERAGES: [f64; 5] = [0.1, 0.2, 0.3, 0.4, 0.5];
-/// Places of a border within a zone that are looked at.
+/// Number of positions of a border within a zone that are evaluated.
 const SPLITS: u32 = 1000;
 
 /// Cleanings for a zone of `zone_blocks` at a random place among bands of `band_blocks`, as a line over

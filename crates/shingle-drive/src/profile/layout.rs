@@ -1,4 +1,4 @@
-//! Bands over a whole disk, from those that were measured.
+//! The bands of a whole disk, extrapolated from the measured ones.
 
 use super::BandFacts;
 use crate::parts::fit::line;
@@ -8,7 +8,7 @@ use crate::parts::rng::Rng;
 const ALIKE: f64 = 0.05;
 /// Fewer bands of random sizes do not show a trend.
 const TREND_BANDS_MIN: usize = 8;
-/// What decides the sizes that are drawn. Any seed will do.
+/// Seed of the drawn sizes. Any will do.
 const SEED: u64 = 1;
 
 /// Bands from block 0 to the end of the disk, as pairs of blocks and count.
@@ -35,7 +35,7 @@ pub(super) fn laid_out(samples: &[BandFacts], disk_blocks: u64) -> Vec<(u64, u64
     filled(disk_blocks, |first| drawn.size(first))
 }
 
-/// Bands until the disk ends, the size of each by its first block.
+/// Returns bands until the disk ends, the size of each by its first block.
 fn filled(disk_blocks: u64, mut size: impl FnMut(u64) -> f64) -> Vec<(u64, u64)> {
     let (mut pairs, mut first): (Vec<(u64, u64)>, u64) = (Vec::new(), 0);
     while first < disk_blocks {
@@ -49,7 +49,7 @@ fn filled(disk_blocks: u64, mut size: impl FnMut(u64) -> f64) -> Vec<(u64, u64)>
     pairs
 }
 
-/// Whether the sizes of half of the samples at least are what their neighbours let expect.
+/// Returns whether the sizes of at least half of the samples are what their neighbours predict.
 fn goes_evenly(samples: &[BandFacts]) -> bool {
     let expected = |three: &[BandFacts]| {
         let size = between(&[three[0], three[2]], three[1].first_block);
@@ -59,7 +59,8 @@ fn goes_evenly(samples: &[BandFacts]) -> bool {
     2 * even >= samples.len().saturating_sub(2)
 }
 
-/// The size at a block, by the samples to its left and right; beyond the first and last as there.
+/// Returns the size at a block, interpolated between the samples to its left and right; constant
+/// beyond the first and last.
 fn between(samples: &[BandFacts], block: u64) -> f64 {
     let right = samples.partition_point(|band| band.first_block <= block);
     let (Some(right), Some(left)) = (samples.get(right), samples[..right].last()) else {
@@ -79,7 +80,7 @@ struct Drawn {
     bounds: (f64, f64),
     /// Size of each sample over that of the trend there.
     ratios: Vec<f64>,
-    /// Ends of their shares of all draws.
+    /// Cumulated weights of the ratios.
     ends: Vec<u64>,
     rng: Rng,
 }
@@ -98,8 +99,8 @@ impl Drawn {
         let mut end = 0;
         for band in samples {
             let ratio = band.blocks as f64 / drawn.expected(band.first_block);
-            // The band around a given place is large rather than small: it is found as often as it
-            // is large. So it is drawn the less.
+            // A probe finds the band around a random place, so large bands are found in proportion
+            // to their size. The weight corrects that.
             end += whole((1e6 / ratio).min(1e9));
             drawn.ratios.push(ratio);
             drawn.ends.push(end);
@@ -119,7 +120,7 @@ impl Drawn {
     }
 }
 
-/// The nearest size that a band can have.
+/// Rounds to a size that a band can have.
 fn whole(size: f64) -> u64 {
     (size.round() as u64).max(2)
 }

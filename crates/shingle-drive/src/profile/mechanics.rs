@@ -1,4 +1,4 @@
-//! Arm and platter of a probed disk, from how its reads behaved.
+//! Arm and platter of a probed disk, derived from the times of its reads.
 //!
 //! A track is what streams by in a rotation and a switch to the next, so that data comes as fast as it
 //! was measured to. Distances in blocks become distances in tracks, which get shorter towards the end of
@@ -6,29 +6,30 @@
 
 use super::{MechanicsFacts, Reads};
 
-/// The far part of the disk's first quarter: where pairs of reads at most that far apart lie (blocks).
+/// Pairs of reads lie within this part (a quarter) of the disk, if their distance allows it.
 const NEAR_PART: u64 = 4;
 
-/// Pairs of reads `distance` blocks apart lie below this block, evenly, on a disk of `blocks`: in its
-/// first quarter, or, if they need more, in twice the distance.
+/// Returns the block below which pairs of reads `distance` blocks apart lie, evenly spread, on a
+/// disk of `blocks`: its first quarter, or, if they need more, twice the distance.
 #[must_use]
 pub fn pairs_below(blocks: u64, distance: u64) -> u64 {
     (blocks / NEAR_PART).max((distance * 2).min(blocks)).max(distance + 1)
 }
 
-/// How blocks lie on tracks, which get shorter evenly from the first to the last.
+/// The layout of blocks on tracks, which get shorter evenly from the first to the last.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Tracks {
     /// Blocks of the first track.
     pub(super) first: f64,
     /// Blocks of the last.
     pub(super) last: f64,
-    /// How many there are.
+    /// Number of tracks.
     pub(super) count: f64,
 }
 
 impl Tracks {
-    /// Of a disk of `disk_blocks` with the reads `reads`; from one track to the next takes `switch_us`.
+    /// Derives it for a disk of `disk_blocks` from its reads; the switch from one track to the next
+    /// takes `switch_us`.
     pub(super) fn new(reads: &Reads, rotation_us: f64, switch_us: f64, disk_blocks: f64) -> Tracks {
         let blocks = |us: f64| ((rotation_us + switch_us) / us.max(1e-3)).round().max(2.0);
         let first = blocks(reads.sequential_us_per_block_first);
@@ -36,12 +37,13 @@ impl Tracks {
         Tracks { first, last, count: (disk_blocks / f64::midpoint(first, last)).max(1.0) }
     }
 
-    /// Blocks of a track in the middle.
+    /// Returns the blocks of a track in the middle.
     pub(super) fn mean(&self) -> f64 {
         f64::midpoint(self.first, self.last)
     }
 
-    /// Tracks before a block: `first k - (first - last) k² / 2 count` blocks are on `k` of them.
+    /// Returns the tracks before a block: `first k - (first - last) k² / 2 count` blocks are on `k`
+    /// of them.
     pub(super) fn before(&self, block: f64) -> f64 {
         let bend = (self.first - self.last) / self.count;
         if (bend * self.count).abs() < 0.5 {
@@ -51,7 +53,8 @@ impl Tracks {
     }
 }
 
-/// Seeks: distances in tracks, and milliseconds; the least first. Fewer than two are none.
+/// Returns seeks as distances in tracks and milliseconds, the shortest first. Empty if there are
+/// fewer than two.
 pub(super) fn seeks(
     mechanics: &MechanicsFacts,
     tracks: &Tracks,
@@ -61,7 +64,7 @@ pub(super) fn seeks(
     let still = mechanics.command_us + mechanics.rotation_us / 2.0 + block_us;
     let mut points: Vec<(u64, f64)> = Vec::new();
     for read in &mechanics.reads {
-        // The pairs lie around the middle of where they were drawn.
+        // The pairs lie around the middle of their range.
         let middle = pairs_below(disk_blocks, read.blocks) as f64 / 2.0;
         let half = read.blocks as f64 / 2.0;
         let over = tracks.before(middle + half) - tracks.before((middle - half).max(0.0));
@@ -74,11 +77,11 @@ pub(super) fn seeks(
     points
 }
 
-/// No arm moves in less.
+/// Least time of a seek.
 const SEEK_MIN_MS: f64 = 0.05;
 
-/// The time of a seek over so many tracks, in microseconds: the last point that is not beyond, or the
-/// first.
+/// Returns the time of a seek over `over` tracks, in microseconds: that of the last point that is
+/// not beyond, or of the first.
 pub(super) fn seek_us(points: &[(u64, f64)], over: f64) -> f64 {
     let behind = points.partition_point(|point| (point.0 as f64) <= over);
     points.get(behind.saturating_sub(1)).map_or(0.0, |point| point.1 * 1e3)

@@ -1,6 +1,6 @@
-//! Drive profiles: what probing a disk found out, as a file. [`crate::registry::make`] builds a
-//! calibrated model of one (`profile:FILE`), a store takes from it what its policies plan with. What
-//! each field is stands in `docs/profile.md` too.
+//! Drive profiles: the results of probing a disk, as a file. [`crate::registry::make`] builds a
+//! calibrated model from one (`profile:FILE`), and a store takes the costs that its policies plan
+//! with. `docs/profile.md` also describes each field.
 
 mod cleanings;
 mod layout;
@@ -17,14 +17,14 @@ pub use text::{ProfileError, parse, read};
 
 use serde::{Deserialize, Serialize};
 
-/// What the first line of a profile says.
+/// The format in the first line of a profile.
 pub const FORMAT: &str = "shingle.profile/1";
 
-/// What a disk is.
+/// The kind of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Writes go where they belong, at the price of a seek.
+    /// Writes go to their place, at the cost of a seek.
     Conventional,
     /// Shingled behind a buffer that cleaning empties.
     DriveManaged,
@@ -32,10 +32,10 @@ pub enum Kind {
     HostAware,
     /// Exposes zones that have to be written in order.
     HostManaged,
-    /// No mechanics to be seen: as fast wherever it is read, and no buffer that fills.
+    /// No visible mechanics: reads are equally fast everywhere, and no buffer fills up.
     SolidState,
-    /// Takes all that was written without a cliff, faster than its mechanics could: what lies behind
-    /// its cache was not found out.
+    /// All writes were served without a cliff, faster than the mechanics allow: the device behind
+    /// its cache could not be determined.
     Hidden,
 }
 
@@ -49,16 +49,16 @@ pub struct Profile {
     pub name: String,
     /// Its serial.
     pub serial: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its size.
     pub bytes: u64,
-    /// Reads.
+    /// Times of reads.
     pub read: Reads,
-    /// Reads by distance; `None` if that was not measured.
+    /// Reads by distance; `None` if not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mechanics: Option<MechanicsFacts>,
-    /// What it exposes.
+    /// The zones that it exposes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zones: Option<ZoneFacts>,
     /// Its persistent buffer.
@@ -67,15 +67,15 @@ pub struct Profile {
     /// `R(x)`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rmw: Option<RmwFacts>,
-    /// Cleaning in idle time; `None` if that was not found out.
+    /// Cleaning in idle time; `None` if not determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleFacts>,
-    /// Bands that were measured, by address.
+    /// The measured bands, by address.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bands: Vec<BandFacts>,
 }
 
-/// How it reads.
+/// Times of reads.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reads {
@@ -87,17 +87,17 @@ pub struct Reads {
     pub sequential_us_per_block_last: f64,
 }
 
-/// Arm and platter, as reads show them.
+/// Arm and platter, as visible in reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MechanicsFacts {
-    /// Time of a rotation; 0 if none shows: a read takes as long wherever it is.
+    /// Time of a rotation; 0 if none is visible: reads take the same time everywhere.
     pub rotation_us: f64,
-    /// A read of a block that the drive has in its memory.
+    /// Time of a read of a block in the drive's memory.
     pub command_us: f64,
-    /// How far behind a read the drive reads on when nothing is asked of it.
+    /// How far the drive reads ahead after a read, when idle.
     pub read_ahead_bytes: u64,
-    /// A read of a block by its distance to the read before, the nearest first.
+    /// Times of reads of a block by distance from the read before, the nearest first.
     pub reads: Vec<DistanceFacts>,
 }
 
@@ -107,7 +107,7 @@ pub struct MechanicsFacts {
 pub struct DistanceFacts {
     /// Blocks from the read before.
     pub blocks: u64,
-    /// How long it takes, half a rotation included.
+    /// Its time, half a rotation included.
     pub us: f64,
 }
 
@@ -117,7 +117,7 @@ pub struct DistanceFacts {
 pub struct ZoneFacts {
     /// Bytes in a zone.
     pub zone_bytes: u64,
-    /// How many there are.
+    /// Number of zones.
     pub count: u64,
 }
 
@@ -125,17 +125,17 @@ pub struct ZoneFacts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BufferFacts {
-    /// Map entries: writes that it holds, whatever their size.
+    /// Map entries: the number of writes that it holds, whatever their size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extents: Option<u64>,
     /// Bytes of log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_bytes: Option<u64>,
-    /// A write of 4 KiB into a buffer with room, one at a time.
+    /// Time of a write of 4 KiB into a buffer with room, one at a time.
     pub write_us: f64,
-    /// Each further block of such a write.
+    /// Time of each further block of such a write.
     pub write_us_per_further_block: f64,
-    /// What each size and depth of writes showed (SAC Table 3).
+    /// Results for each size and depth of writes (SAC Table 3).
     pub measured: Vec<CapacityFacts>,
 }
 
@@ -145,9 +145,9 @@ pub struct BufferFacts {
 pub struct CapacityFacts {
     /// Size of each write.
     pub write_bytes: u64,
-    /// Writes under way at once.
+    /// Writes in flight at a time.
     pub depth: u32,
-    /// Bytes written until one waited for cleaning.
+    /// Bytes written until a write waited for cleaning.
     pub bytes: u64,
     /// Least and greatest value that the measurement allows (95 %).
     pub bytes_low: u64,
@@ -167,7 +167,7 @@ pub struct RmwFacts {
     pub zone_blocks: u64,
     /// `R(0)`.
     pub base_us: f64,
-    /// The part for each block written.
+    /// Part for each block written.
     pub us_per_block: f64,
     /// Interval of `us_per_block` (95 %).
     pub us_per_block_low: f64,
@@ -181,11 +181,11 @@ pub struct RmwFacts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdleFacts {
-    /// Whether it does that.
+    /// Whether the drive cleans in idle time.
     pub cleaning: bool,
-    /// Idle time before it begins; without cleaning, how long was waited for it.
+    /// Idle time before it begins; without cleaning, the time that the probe waited for it.
     pub delay_ms: f64,
-    /// By how much `delay_ms` may be too great.
+    /// Greatest error of `delay_ms`, which may be too large.
     pub delay_ms_error: f64,
 }
 
@@ -197,6 +197,6 @@ pub struct BandFacts {
     pub first_block: u64,
     /// Its blocks.
     pub blocks: u64,
-    /// By how much each border may be off.
+    /// Greatest error of each border.
     pub error_blocks: u64,
 }

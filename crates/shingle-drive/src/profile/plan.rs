@@ -1,10 +1,10 @@
-//! What a host takes from a profile, or from a model, to plan with.
+//! The values that a host takes from a profile or a model to plan with.
 
 use super::Profile;
 use crate::drive::Description;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 
-/// What hosts plan with, in whole microseconds and blocks. What was not found out is left out.
+/// Values to plan with, in whole microseconds and blocks. What was not determined is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Blocks that fit into the disk's buffer when each is written by itself.
@@ -20,7 +20,7 @@ pub struct Plan {
 }
 
 impl Profile {
-    /// What hosts plan with.
+    /// Returns the values to plan with.
     #[must_use]
     pub fn plan(&self) -> Plan {
         let blocks = |bytes: u64| bytes / BLOCK_BYTES;
@@ -30,7 +30,7 @@ impl Profile {
         Plan {
             buffer_blocks: limits.and_then(|limits| limits.into_iter().flatten().min()),
             zone_blocks: rmw.map(|rmw| rmw.zone_blocks),
-            // (Zones in which nothing was written are read without the medium.)
+            // Zones without written data are read without the medium.
             read_us: self.zones.is_none().then(|| us(self.read.random_us)),
             rmw_base_us: rmw.map(|rmw| us(rmw.base_us)),
             rmw_us_per_block: rmw.map(|rmw| us(rmw.us_per_block)),
@@ -39,10 +39,10 @@ impl Profile {
 }
 
 impl Description {
-    /// What hosts plan with, of a model.
+    /// Returns the values to plan with over this model.
     #[must_use]
     pub fn plan(&self) -> Plan {
-        // (No cost becomes none.)
+        // Rounded up, so that no cost becomes zero.
         let us = |span: Nanos| Some(span.0.div_ceil(1_000));
         Plan {
             buffer_blocks: Some(self.buffer_blocks),
@@ -55,7 +55,7 @@ impl Description {
 }
 
 impl Plan {
-    /// What was found out, by name.
+    /// Returns the known values, by name.
     pub fn known(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let all = [
             ("buffer_blocks", self.buffer_blocks),

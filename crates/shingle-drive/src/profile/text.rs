@@ -1,5 +1,4 @@
-//! Profiles as files: TOML, looked at before anything is made of it. What is wrong is told in one
-//! line with its place.
+//! Profiles as files: TOML, checked before use. An error is one line with its place.
 
 use super::{
     BandFacts, BufferFacts, CapacityFacts, FORMAT, IdleFacts, MechanicsFacts, Profile, Reads,
@@ -13,10 +12,10 @@ use std::io;
 use std::path::Path;
 use thiserror::Error;
 
-/// Times of an I/O, in microseconds: up to 100 s.
+/// Longest time of an I/O: 100 s, in microseconds.
 const IO_US_MAX: f64 = 1e8;
 
-/// Why there is no profile. Displays as one line.
+/// The reason why a profile cannot be used. Displays as one line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct ProfileError(String);
@@ -31,10 +30,10 @@ fn wrong(what: impl Into<String>) -> ProfileError {
     ProfileError(what.into())
 }
 
-/// The profile in a file.
+/// Reads a profile from a file.
 ///
 /// # Errors
-/// If it cannot be read, is no profile, or says what cannot be. The error names the file.
+/// If it cannot be read, is not a profile, or has an impossible value. The error names the file.
 pub fn read(path: &Path) -> Result<Profile, ProfileError> {
     let named = |what: &dyn std::fmt::Display| wrong(format!("{}: {what}", path.display()));
     let text = load(path).map_err(|error| match error.kind() {
@@ -45,10 +44,10 @@ pub fn read(path: &Path) -> Result<Profile, ProfileError> {
     parse(&text).map_err(|error| named(&error))
 }
 
-/// The profile that a text is.
+/// Parses a profile.
 ///
 /// # Errors
-/// If it is none, or says what cannot be. The error names the line or the field.
+/// If it is not a profile, or has an impossible value. The error names the line or the field.
 pub fn parse(text: &str) -> Result<Profile, ProfileError> {
     #[derive(Deserialize)]
     struct Head {
@@ -73,26 +72,26 @@ pub fn parse(text: &str) -> Result<Profile, ProfileError> {
     Ok(profile)
 }
 
-/// What the parser says, in one line with its number.
+/// Formats a parser error as one line with its number.
 fn in_line(text: &str, error: &toml::de::Error) -> ProfileError {
     let what = text::in_line(text, error.message(), error.span());
     wrong(format!("{what}; correct it, or probe the disk again"))
 }
 
 impl Profile {
-    /// As a file has it.
+    /// Formats it as a file.
     ///
     /// # Panics
-    /// If a number is greater than TOML has (2^63 - 1), which no profile that was checked has.
+    /// If a number is greater than TOML allows (2^63 - 1), which a checked profile does not have.
     #[must_use]
     pub fn to_text(&self) -> String {
         toml::to_string(self).expect("a profile is plain numbers and names")
     }
 
-    /// Whether all of it can be.
+    /// Checks that all values are possible.
     ///
     /// # Errors
-    /// The first field that cannot.
+    /// The first field that is not.
     pub fn check(&self) -> Result<(), ProfileError> {
         count("bytes", self.bytes, 2 * BLOCK_BYTES, DISK_BYTES_MAX)?;
         let Reads { random_us, sequential_us_per_block_first, sequential_us_per_block_last } =
@@ -185,7 +184,7 @@ impl RmwFacts {
 }
 
 impl BandFacts {
-    /// The band is number `at`, and `before` comes before it.
+    /// Checks the band number `at`, which follows `before`.
     fn check(
         &self,
         at: usize,
@@ -196,7 +195,7 @@ impl BandFacts {
         count(&field("first_block"), self.first_block, 0, disk_blocks - 1)?;
         count(&field("blocks"), self.blocks, 2, disk_blocks)?;
         count(&field("error_blocks"), self.error_blocks, 0, disk_blocks)?;
-        // Borders may be off by what they may be off.
+        // Borders may be off by their errors.
         let first = self.first_block + self.error_blocks;
         let follows = |before: &BandFacts| {
             before.first_block < self.first_block && before.first_block + before.blocks <= first

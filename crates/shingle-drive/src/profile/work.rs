@@ -1,14 +1,14 @@
-//! What cleaning a zone of which `x` blocks were written takes, by the rules of `drive_managed/clean.rs`:
-//! how many tracks are gone over, in how many phases, with how many separate reads of the log.
+//! The work of cleaning a zone of which `x` blocks were written, by the rules of
+//! `drive_managed/clean.rs`: the tracks passed over, the phases, and the separate reads of the log.
 //!
 //! Zones are put at places that are spread evenly over where they may lie to the borders of bands, and
 //! their blocks drawn in random order, as the probe does to measure `R(x)`.
 
 use crate::parts::rng::Rng;
 
-/// Zones that are looked at.
+/// Number of zones evaluated.
 const ZONES: u64 = 48;
-/// What decides the blocks. Any seed will do.
+/// Seed of the blocks. Any will do.
 const SEED: u64 = 1;
 
 /// Sizes in blocks.
@@ -17,9 +17,9 @@ pub(super) struct Shape {
     pub(super) zone: u64,
     pub(super) band: u64,
     pub(super) track: u64,
-    /// What is merged in a phase at most.
+    /// Most blocks merged in a phase.
     pub(super) merge: u64,
-    /// Separate reads of the log in a cleaning at most; 0 for any number.
+    /// Most separate reads of the log in a cleaning; 0 for no limit.
     pub(super) reads_max: u64,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Work {
     pub(super) reads: f64,
 }
 
-/// The work for a zone of which `blocks` are written.
+/// Returns the work for a zone of which `blocks` are written.
 pub(super) fn work(shape: &Shape, blocks: u64) -> Work {
     let mut rng = Rng::new(SEED);
     let mut inside: Vec<u64> = (0..shape.zone).collect();
@@ -50,7 +50,7 @@ pub(super) fn work(shape: &Shape, blocks: u64) -> Work {
             parts[(block / shape.band) as usize].push((number, block % shape.band));
         }
         for mut part in parts {
-            // Ends: each cleaning takes one block at least.
+            // Terminates: each cleaning takes at least one block.
             while !part.is_empty() {
                 let taken = collected(&part, shape.reads_max);
                 clean(shape, &part[..taken], &mut sum);
@@ -62,14 +62,14 @@ pub(super) fn work(shape: &Shape, blocks: u64) -> Work {
     Work { tracks: mean(sum.tracks), phases: mean(sum.phases), reads: mean(sum.reads) }
 }
 
-/// How many blocks a cleaning takes: those of so many runs of the log.
+/// Returns how many blocks a cleaning takes: those of up to `reads_max` runs of the log.
 fn collected(part: &[(u64, u64)], reads_max: u64) -> usize {
     let begins = |at: &usize| *at == 0 || part[*at - 1].0 + 1 != part[*at].0;
     let next = (0..part.len()).filter(begins).nth(reads_max as usize);
     next.filter(|_| reads_max > 0).unwrap_or(part.len())
 }
 
-/// Adds one cleaning, which goes over the band from its first dirty track to its end.
+/// Adds one cleaning, which passes over the band from its first dirty track to its end.
 fn clean(shape: &Shape, taken: &[(u64, u64)], sum: &mut Work) {
     let lowest = taken.iter().map(|block| block.1).min().unwrap_or(0);
     let first = lowest - lowest % shape.track;

@@ -1,8 +1,10 @@
-//! The drive of a sheet that a user wrote (`sheet:FILE`), held against what its model has.
+//! Drives from a sheet written by a user (`sheet:FILE`), checked against the parameters of its
+//! model.
 //!
-//! A sheet in a file is one of `data/` with a line more: `model = "conventional"`. Its parameters are those of
-//! the drives of that model that there are, in their units and within their bounds, so that nothing gets
-//! to a model that was not tried there. What was measured on a drive may be missing; the papers' costs stand in.
+//! A sheet in a file is like one of `data/` with one more line: `model = "conventional"`. It has
+//! the parameters of the built-in drives of that model, in their units and within their bounds, so
+//! that a model gets no value that was not tested. Measured parameters may be missing; then the
+//! papers' costs are used.
 
 use super::{DRIVES, DriveEntry, Model, SSDS};
 use crate::sheet::text::{TEXT_BYTES_MAX, in_line, line_of, load, quoted};
@@ -14,13 +16,13 @@ use std::io;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
-/// How the name of a drive begins that a sheet in a file describes; the rest is the file.
+/// Prefix of the name of a drive from a sheet; the rest is the file.
 pub const SHEET: &str = "sheet:";
 
-/// What [`crate::measure`] puts into sheets begins so.
+/// Prefix of the parameters that [`crate::measure`] writes.
 const MEASURED: &str = "measured_";
 
-/// Two ways to say how long seeks take, and a drive whose sheet has each.
+/// The two ways to describe seek times, each with a drive whose sheet has it.
 const SEEKS: [(&str, &[&str]); 2] = [
     (
         "st8000as0002",
@@ -36,7 +38,7 @@ const SEEKS: [(&str, &[&str]); 2] = [
     ("ha-roco", &["seek_points", "cylinders"]),
 ];
 
-/// A drive as its file describes it.
+/// A drive described by a file.
 pub(super) struct OwnSheet {
     pub(super) model: &'static Model,
     pub(super) about: String,
@@ -44,7 +46,7 @@ pub(super) struct OwnSheet {
 }
 
 impl OwnSheet {
-    /// The sheet in `file`.
+    /// Reads the sheet in `file`.
     pub(super) fn read(file: &str) -> Result<OwnSheet, DriveError> {
         let refuse = |what: String| DriveError::Refused(format!("{file}: {what}"));
         let text = load(Path::new(file)).map_err(|error| {
@@ -112,7 +114,7 @@ impl OwnSheet {
     }
 }
 
-/// All there are, of disks and SSDs.
+/// Returns all built-in disks and SSDs.
 fn entries() -> impl Iterator<Item = &'static DriveEntry> {
     DRIVES.iter().chain(SSDS)
 }
@@ -142,7 +144,7 @@ impl Model {
     }
 }
 
-/// What drives of this model have, each with the widest bounds that one of them has.
+/// Returns the parameters of drives of this model, each with the widest bounds of any of them.
 fn known(model: &Model) -> Vec<Parameter> {
     let mut known: Vec<Parameter> = Vec::new();
     let mut add = |mut new: Parameter| {
@@ -174,8 +176,8 @@ fn has(parameters: &[Parameter], name: &str) -> bool {
     parameters.iter().any(|parameter| parameter.name == name)
 }
 
-/// Fails unless all is there that a drive of this model needs: one way of saying what seeks take, and the
-/// rest but for what was measured.
+/// Checks that all parameters that a drive of this model needs are given: one description of seeks,
+/// and the rest except for measured ones.
 fn complete(model: &Model, known: &[Parameter], given: &[Parameter]) -> Result<(), String> {
     let uses = |(_, names): &(&str, &[&str])| names.iter().any(|name| has(given, name));
     if SEEKS.iter().all(uses) {
@@ -202,7 +204,8 @@ fn complete(model: &Model, known: &[Parameter], given: &[Parameter]) -> Result<(
     ))
 }
 
-/// Fails for what a model takes and no disk is: two figures were swapped, or one was mistyped.
+/// Rejects values that a model accepts but no disk has: two figures were swapped, or one was
+/// mistyped.
 fn plausible(given: &[Parameter]) -> Result<(), String> {
     let value = |name| given.iter().find(|parameter| parameter.name == name).map(|p| &p.value);
     if let (Some(Value::Count(outer)), Some(Value::Count(inner))) =

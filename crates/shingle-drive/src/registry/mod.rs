@@ -1,5 +1,5 @@
-//! Drives by name: one line each, and those that a profile or a sheet describes (`profile:FILE`,
-//! `sheet:FILE`).
+//! The registry of drives: one line each, and those described by a profile or a sheet
+//! (`profile:FILE`, `sheet:FILE`).
 
 mod from_file;
 
@@ -21,9 +21,9 @@ use shingle_core::params::nearest;
 
 type Make = fn(&Recipe) -> Result<Box<dyn Drive>, DriveError>;
 
-/// A model: drives that differ in their sheets only.
+/// A model: its drives differ only in their sheets.
 struct Model {
-    /// As a sheet names it.
+    /// Its name in sheets.
     name: &'static str,
     /// Whether its drives have bands.
     shingled: bool,
@@ -59,22 +59,22 @@ pub struct DriveEntry {
     pub name: &'static str,
     /// What it is, in a line.
     pub about: &'static str,
-    /// Whether it has bands; but for those that their host must write in order, with a buffer before
-    /// them.
+    /// Whether it has bands. Such drives have a buffer, except for those that the host must write
+    /// in order.
     pub shingled: bool,
-    /// Parts of the sheet: the drive's, and those of what is built into it.
+    /// Sheets: that of the drive, and of what is built into it.
     sheets: &'static [&'static str],
     model: &'static Model,
 }
 
 impl DriveEntry {
-    /// The parameters, as the sheet has them.
+    /// Returns the parameters of the sheet.
     #[must_use]
     pub fn parameters(&self) -> Vec<Parameter> {
         self.sheet().parameters()
     }
 
-    /// Its sheet as a file of one's own has it.
+    /// Returns its sheet in the form of a user's file.
     #[must_use]
     pub fn text(&self) -> String {
         format!("model = \"{}\"\n\n{}", self.model.name, self.sheets.join("\n"))
@@ -92,7 +92,7 @@ impl DriveEntry {
 }
 
 impl Model {
-    /// A drive of this model.
+    /// Creates a drive of this model.
     fn make(
         &self,
         name: &str,
@@ -103,15 +103,15 @@ impl Model {
     }
 }
 
-/// A drive with its defaults, for one that lies on it.
+/// Creates a drive with its defaults, for use beneath another one.
 fn underneath(name: &str) -> Result<Box<dyn Drive>, DriveError> {
     make(name, &Settings::default())
 }
 
-/// How the name of a drive begins that a profile describes; the rest is the file.
+/// Prefix of the name of a drive from a profile; the rest is the file.
 pub const PROFILE: &str = "profile:";
 
-/// What can be told of a drive or an SSD before it is made.
+/// What is known of a drive or an SSD before it is created.
 #[derive(Clone, Debug)]
 pub struct Known {
     /// Its name.
@@ -120,24 +120,23 @@ pub struct Known {
     pub about: String,
     /// See [`DriveEntry::shingled`].
     pub shingled: bool,
-    /// It is an SSD.
+    /// Whether it is an SSD.
     pub ssd: bool,
-    /// Whether it cleans in idle time, where that was found out by probing; `None` leaves it to who
-    /// runs the drive.
+    /// Whether it cleans in idle time, if probing found that out; `None` leaves it to the run.
     pub idle_cleaning: Option<bool>,
-    /// What probing did not find out, and what is taken in its place: sentences.
+    /// Sentences on what probing did not determine, and what is used instead.
     pub unknown: Vec<String>,
     parameters: Vec<Parameter>,
 }
 
 impl Known {
-    /// The parameters with their values.
+    /// Returns the parameters with their values.
     #[must_use]
     pub fn parameters(&self) -> Vec<Parameter> {
         self.parameters.clone()
     }
 
-    /// Whether there is a parameter of this name.
+    /// Returns whether there is a parameter of this name.
     #[must_use]
     pub fn has(&self, parameter: &str) -> bool {
         self.parameters.iter().any(|other| other.name == parameter)
@@ -210,13 +209,13 @@ static SSDS: &[DriveEntry] = &[
     entry!("ssd-slc", FLASH_SSD, "4 GB of SLC flash that collects garbage (ROCO)"),
 ];
 
-/// All drives.
+/// Returns all drives.
 #[must_use]
 pub fn drives() -> &'static [DriveEntry] {
     DRIVES
 }
 
-/// All SSDs.
+/// Returns all SSDs.
 #[must_use]
 pub fn ssds() -> &'static [DriveEntry] {
     SSDS
@@ -229,7 +228,7 @@ enum File {
 }
 
 impl File {
-    /// What is in the file, if `name` names one.
+    /// Reads the file, if `name` names one.
     fn read(name: &str) -> Result<Option<File>, DriveError> {
         if let Some(file) = name.strip_prefix(PROFILE) {
             let sheet = |like: &str| find(DRIVES, like).expect("a drive of the registry").sheet();
@@ -240,10 +239,11 @@ impl File {
     }
 }
 
-/// The drive called `name`, or that of a profile (`profile:FILE`) or of a sheet (`sheet:FILE`).
+/// Creates the drive called `name`, or that of a profile (`profile:FILE`) or of a sheet
+/// (`sheet:FILE`).
 ///
 /// # Errors
-/// If there is none, or it cannot be made with these settings.
+/// If there is none, or it cannot be created with these settings.
 pub fn make(name: &str, settings: &Settings) -> Result<Box<dyn Drive>, DriveError> {
     match File::read(name)? {
         None => find(DRIVES, name)?.build("drive", settings),
@@ -255,10 +255,10 @@ pub fn make(name: &str, settings: &Settings) -> Result<Box<dyn Drive>, DriveErro
     }
 }
 
-/// The SSD called `name`, or that of a sheet (`sheet:FILE`).
+/// Creates the SSD called `name`, or that of a sheet (`sheet:FILE`).
 ///
 /// # Errors
-/// If there is none, or it cannot be made with these settings.
+/// If there is none, or it cannot be created with these settings.
 pub fn make_ssd(name: &str, settings: &Settings) -> Result<Box<dyn Drive>, DriveError> {
     match File::read(name)? {
         Some(File::Sheet(own)) => own.build(name, "ssd", settings),
@@ -267,7 +267,7 @@ pub fn make_ssd(name: &str, settings: &Settings) -> Result<Box<dyn Drive>, Drive
 }
 
 impl OwnSheet {
-    /// Makes it, called `name`, for one who wants a `drive` or an `ssd`.
+    /// Creates it, called `name`, as a `drive` or an `ssd`.
     fn build(
         mut self,
         name: &str,
@@ -287,10 +287,10 @@ impl OwnSheet {
     }
 }
 
-/// What is known of `name`, a drive, an SSD, a profile or a sheet.
+/// Returns what is known of `name`: a drive, an SSD, a profile or a sheet.
 ///
 /// # Errors
-/// If there is no such thing.
+/// If it does not exist.
 pub fn entry(name: &str) -> Result<Known, DriveError> {
     let known = |about: String, model: &Model, parameters| Known {
         name: name.to_owned(),
@@ -324,7 +324,7 @@ pub fn entry(name: &str) -> Result<Known, DriveError> {
 
 fn find(entries: &'static [DriveEntry], name: &str) -> Result<&'static DriveEntry, DriveError> {
     let found = entries.iter().find(|entry| entry.name == name);
-    // A drive that is called like the disk which it is the model of, but for capitals.
+    // A drive whose name is the disk's number, except for capitals.
     let meant = entries.iter().find(|entry| entry.name.eq_ignore_ascii_case(name));
     found.ok_or_else(|| match named(name) {
         Some(disk) if std::ptr::eq(entries, DRIVES) && meant.is_none() => DriveError::RealDisk {

@@ -1,8 +1,8 @@
-//! Why a drive cannot be made.
+//! The error for a drive that cannot be created.
 
 use thiserror::Error;
 
-/// Why a drive cannot be made. Displays as one line.
+/// The reason why a drive cannot be created. Displays as one line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DriveError {
@@ -11,22 +11,22 @@ pub enum DriveError {
     UnknownDrive {
         /// `drive` or `SSD`.
         kind: &'static str,
-        /// As asked for.
+        /// The requested name.
         name: String,
         /// Those there are, nearest first.
         names: String,
     },
-    /// It is the maker's number of a disk, and no drive here.
+    /// The name is the maker's number of a disk that is not modelled.
     #[error(
         "`{name}` is a disk, and no model of it is here: {disk} (its source: `shingle list disks '{name}'`); take the \
          nearest model, -d {nearest}, or probe yours, `shingle probe DEVICE --profile FILE`, and take -d profile:FILE"
     )]
     RealDisk {
-        /// As asked for.
+        /// The requested name.
         name: String,
         /// Maker, line, size and kind.
         disk: String,
-        /// The drive that is nearest.
+        /// The nearest modelled drive.
         nearest: String,
     },
     /// There is no such parameter.
@@ -37,10 +37,10 @@ pub enum DriveError {
         /// Those there are, nearest first.
         names: String,
     },
-    /// The value is none the parameter can have.
+    /// The parameter cannot have this value.
     #[error("{0}")]
     BadValue(String),
-    /// The drive cannot do what was asked.
+    /// The drive does not support the request.
     #[error("{0}")]
     Refused(String),
 }

@@ -1,4 +1,4 @@
-//! Parameter sheets, what a user may ask of a drive, and what its maker gets of both.
+//! Parameter sheets, the settings of a user, and the recipe that combines both.
 
 mod error;
 mod parameters;

@@ -1,4 +1,4 @@
-//! Parameter sheets: what a drive is made of, each figure with unit and source.
+//! Parameter sheets: the parameters of a drive, each figure with unit and source.
 //!
 //! A sheet is a TOML file of tables, one a parameter: `value`, `unit`, `about`, `source`, and the
 //! range that `min` and `max` allow an override. The kind of `value` (whole number, decimal number,
@@ -67,13 +67,13 @@ pub struct Parameter {
     pub unit: String,
     /// Where the value comes from.
     pub source: String,
-    /// What it is.
+    /// Description.
     pub about: String,
     /// Least and greatest value an override may have.
     pub range: (f64, f64),
 }
 
-/// A parameter as a sheet has it.
+/// A parameter as written in a sheet.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with value and source")]
 pub(crate) struct Written {
@@ -85,28 +85,28 @@ pub(crate) struct Written {
     pub(crate) max: Option<f64>,
 }
 
-/// Values a user sets in place of those of the sheet: `NAME=VALUE`, in the order given.
+/// Values with which a user overrides those of the sheet: `NAME=VALUE`, in the given order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides(Vec<(String, String)>);
 
 impl Overrides {
-    /// None.
+    /// Creates an empty list.
     #[must_use]
     pub fn new() -> Overrides {
         Overrides::default()
     }
 
-    /// Adds one. Names and values are looked at when the drive is made.
+    /// Adds one. Names and values are checked when the drive is created.
     pub fn set(&mut self, name: &str, value: &str) {
         self.0.push((name.trim().to_owned(), value.trim().to_owned()));
     }
 
-    /// The names, in the order given.
+    /// Returns the names, in the given order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Adds one; for building in one expression.
+    /// Adds one, for use in one expression.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Overrides {
         self.set(name, value);
@@ -137,12 +137,12 @@ impl Sheet {
         Sheet { parameters: parameters.collect() }
     }
 
-    /// A sheet of these parameters.
+    /// Creates a sheet of these parameters.
     pub(crate) fn of(parameters: Vec<Parameter>) -> Sheet {
         Sheet { parameters }
     }
 
-    /// Several sheets as one.
+    /// Joins several sheets.
     ///
     /// # Panics
     /// If two have a parameter of one name: sheets are part of the program.
@@ -156,13 +156,13 @@ impl Sheet {
         joined
     }
 
-    /// The parameters, in the order of the file.
+    /// Returns the parameters, in the order of the file.
     pub(crate) fn parameters(self) -> Vec<Parameter> {
         self.parameters
     }
 
-    /// Puts a value in that comes from elsewhere; it may be a decimal number where the sheet has a
-    /// whole one. Returns whether the parameter's range allows it.
+    /// Sets a value from another source; it may be a decimal number where the sheet has an integer.
+    /// Returns whether the parameter's range allows it.
     ///
     /// # Panics
     /// If there is no such parameter: names of sheets are part of the program.
@@ -175,7 +175,7 @@ impl Sheet {
         allowed
     }
 
-    /// Takes parameters out that others stand in for.
+    /// Removes parameters that others replace.
     pub(crate) fn remove(&mut self, names: &[&str]) {
         self.parameters.retain(|parameter| !names.contains(&parameter.name.as_str()));
     }
@@ -185,7 +185,7 @@ impl Sheet {
         self.parameters.push(parameter);
     }
 
-    /// Puts a value in that is the only one allowed: a fact.
+    /// Sets a value that cannot be overridden: a fact.
     ///
     /// # Panics
     /// As [`Sheet::put`].
@@ -201,7 +201,7 @@ impl Sheet {
         parameter.range = (only, only);
     }
 
-    /// A parameter.
+    /// Returns a parameter.
     ///
     /// # Panics
     /// As [`Sheet::put`].
@@ -210,7 +210,7 @@ impl Sheet {
         found.unwrap_or_else(|| panic!("no parameter {name}"))
     }
 
-    /// Puts the user's values in. `prefix` is `drive` or `ssd`, for messages.
+    /// Applies the user's values. `prefix` is `drive` or `ssd`, for messages.
     pub(crate) fn apply(&mut self, prefix: &str, overrides: &Overrides) -> Result<(), DriveError> {
         for (name, text) in &overrides.0 {
             let Some(at) = self.parameters.iter().position(|p| p.name == *name) else {
@@ -227,10 +227,10 @@ impl Sheet {
         Ok(())
     }
 
-    /// The values as the struct that names them.
+    /// Returns the values as the struct that names them.
     ///
     /// # Panics
-    /// If a parameter is missing or of another type than the struct says: sheets are part of the
+    /// If a parameter is missing or of another type than in the struct: sheets are part of the
     /// program, and overrides keep the type.
     pub(crate) fn values<T: DeserializeOwned>(&self) -> T {
         let table: toml::Table =
@@ -258,11 +258,11 @@ impl Parameter {
         self.allows_value(&value).then_some(value)
     }
 
-    /// This parameter with what a user wrote in place of it: a value of the same kind, and a range that
-    /// lies within this one. What is not written is as it is here.
+    /// Returns this parameter with the values of a user's sheet: a value of the same kind, and a
+    /// range within this one. What is not given is kept.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// The reason, in words.
     pub(crate) fn written(&self, new: Written) -> Result<Parameter, String> {
         let Written { value, unit, source, about, min, max } = new;
         let plain = |text: &str| !text.contains(char::is_control);
@@ -338,7 +338,7 @@ impl Parameter {
         ))
     }
 
-    /// Its range, in words.
+    /// Returns its range, in words.
     pub(crate) fn allowed(&self) -> String {
         match self.range {
             (min, max) if max.is_finite() => format!(" from {min} to {max}"),
@@ -348,7 +348,7 @@ impl Parameter {
     }
 }
 
-/// Points of a curve, from left to right.
+/// Parses the points of a curve, from left to right.
 fn points(text: &str) -> Option<Vec<(u64, f64)>> {
     let point = |text: &str| {
         let (x, y) = text.split_once(':')?;
@@ -358,7 +358,7 @@ fn points(text: &str) -> Option<Vec<(u64, f64)>> {
     are_points(&points).then_some(points)
 }
 
-/// Whether these are a curve: two at least, from left to right.
+/// Returns whether these form a curve: at least two, from left to right.
 fn are_points(points: &[(u64, f64)]) -> bool {
     points.len() >= 2 && points.windows(2).all(|pair| pair[0].0 < pair[1].0)
 }

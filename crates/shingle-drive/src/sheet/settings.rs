@@ -1,4 +1,4 @@
-//! What a user may ask of a drive, and what its maker gets.
+//! The settings of a user for a drive, and the recipe from which it is created.
 
 use super::error::DriveError;
 use super::parameters::{Overrides, Sheet};
@@ -6,7 +6,7 @@ use crate::drive::Drive;
 use shingle_core::size::parse_bytes;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 
-/// How I/O is timed.
+/// The timing of I/O.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Timing {
     /// Arm, platter and bus.
@@ -15,7 +15,7 @@ pub enum Timing {
     Cost,
 }
 
-/// How large the buffer is.
+/// The size of the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Buffer {
     /// As the sheet says.
@@ -34,23 +34,23 @@ pub enum Buffer {
 }
 
 impl Buffer {
-    /// So many bytes of log and so many map entries; where nothing is said, as the sheet has it.
+    /// Creates it from bytes of log and map entries; `None` as in the sheet.
     #[must_use]
     pub fn of(log_bytes: Option<u64>, extents: Option<u64>) -> Buffer {
         match (log_bytes, extents) {
             (None, None) => Buffer::Real,
             (Some(bytes), None) => Buffer::Bytes(bytes),
-            // (As large as none is: the map is the limit.)
+            // So large that only the map is a limit.
             (bytes, Some(extents)) => {
                 Buffer::Limits { log_bytes: bytes.unwrap_or(u64::MAX / 4), extents }
             }
         }
     }
 
-    /// Bytes of log as they are written: a size, or `real` for the drive's own.
+    /// Parses bytes of log: a size, or `real` for the drive's own.
     ///
     /// # Errors
-    /// One line, which says what is wrong.
+    /// One line that says what is wrong.
     pub fn parse_log(text: &str) -> Result<Option<u64>, String> {
         if text == "real" {
             return Ok(None);
@@ -59,7 +59,7 @@ impl Buffer {
         Buffer::check_log(bytes).map(Some)
     }
 
-    /// `bytes` of log.
+    /// Checks `bytes` of log.
     ///
     /// # Errors
     /// If that is less than a block.
@@ -70,17 +70,17 @@ impl Buffer {
         }
     }
 
-    /// Map entries as they are written.
+    /// Parses map entries.
     ///
     /// # Errors
-    /// One line, which says what is wrong.
+    /// One line that says what is wrong.
     pub fn parse_extents(text: &str) -> Result<u64, String> {
         let extents = text.parse().ok().filter(|&extents| extents > 0);
         extents.ok_or_else(|| "give a number of map entries".into())
     }
 }
 
-/// What a user may ask of a drive beside its parameters. `None` leaves it to the drive.
+/// Settings of a drive besides its parameters. `None` leaves it to the drive.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Timing. By default emulators take cost, disks mechanics.
@@ -89,26 +89,26 @@ pub struct Settings {
     pub buffer: Buffer,
     /// Whether bands are cleaned in idle time.
     pub idle_cleaning: Option<bool>,
-    /// How long a drive is idle before it cleans.
+    /// Idle time before a drive cleans.
     pub idle_delay: Option<Nanos>,
     /// `drive.NAME=VALUE`.
     pub overrides: Overrides,
 }
 
-/// What the maker of a drive gets.
+/// The recipe from which a model creates a drive.
 pub(crate) struct Recipe<'a> {
     pub(crate) name: &'a str,
     pub(crate) sheet: &'a Sheet,
     pub(crate) settings: &'a Settings,
-    /// Bands that were measured on a disk, as pairs of blocks and count, in place of what the sheet
-    /// says of them. Hosts then plan with what was measured, whatever the timing.
+    /// Measured bands of a disk, as pairs of blocks and count, instead of those of the sheet. Hosts
+    /// then plan with measured costs, whatever the timing.
     pub(crate) bands: Option<&'a [(u64, u64)]>,
-    /// Makes a drive that this one lies on.
+    /// Creates a drive beneath this one.
     pub(crate) underneath: fn(&str) -> Result<Box<dyn Drive>, DriveError>,
 }
 
 impl Recipe<'_> {
-    /// What an SSD answers who asks for timing by mechanics.
+    /// Refuses timing by mechanics, for an SSD.
     pub(crate) fn refuse_mechanics(&self) -> Result<(), DriveError> {
         if self.settings.timing == Some(Timing::Mechanics) {
             return Err(self.refuse("an SSD has no mechanics; leave its timing at cost"));
@@ -116,7 +116,7 @@ impl Recipe<'_> {
         Ok(())
     }
 
-    /// An error that names the drive.
+    /// Returns an error that names the drive.
     pub(crate) fn refuse(&self, what: &str) -> DriveError {
         DriveError::Refused(format!("{}: {what}", self.name))
     }

@@ -1,4 +1,4 @@
-//! What a trace asks for, as the bounds need it.
+//! The accesses of a trace, in the form that the bounds need.
 
 use std::collections::BTreeMap;
 
@@ -17,28 +17,29 @@ use super::{Bound, Prices};
 pub struct Accesses {
     /// Writes, by band.
     bands: Vec<Band>,
-    /// Blocks written, each as often as it is.
+    /// Number of block writes, overwrites included.
     pub written_blocks: u64,
-    /// Of reads of blocks that were accessed before: accesses since then, sorted, and their sums.
+    /// For each read of a block that was accessed before: accesses since then, sorted, and their
+    /// prefix sums.
     since: Vec<u64>,
     sums: Vec<f64>,
-    /// Blocks that are read before anything else is done to them.
+    /// Number of blocks whose first access is a read.
     first_reads: u64,
     count: u64,
 }
 
-/// Of a block: when it was accessed last, and the newest write whose data counts.
+/// State of a block: its last access, and the newest write whose data is still valid.
 #[derive(Clone, Copy, Default)]
 struct Known {
     at: Option<u64>,
     newest: Option<(u32, usize)>,
 }
 
-/// Takes accesses in their order.
-struct Taking<'a> {
+/// Collects accesses in order.
+struct Collector<'a> {
     zones: &'a ZoneMap,
     bands: BTreeMap<u32, Vec<Write>>,
-    /// Which block a write is of, in the order of `bands`.
+    /// The block of each write, in the order of `bands`.
     blocks: BTreeMap<u32, Vec<u64>>,
     known: BTreeMap<u64, Known>,
     since: Vec<u64>,
@@ -46,8 +47,8 @@ struct Taking<'a> {
     count: u64,
 }
 
-impl Taking<'_> {
-    /// The data of the newest write of a block counts until now only.
+impl Collector<'_> {
+    /// Ends the validity of the newest write of a block.
     fn end(&mut self, newest: Option<(u32, usize)>) {
         if let Some((band, number)) = newest {
             self.bands.get_mut(&band).expect("the band was written")[number].until = self.count;
@@ -84,7 +85,7 @@ impl Taking<'_> {
         ended.into_iter().for_each(|newest| self.end(Some(newest)));
     }
 
-    /// Notes of each write the longest run it can be in: neighbours that are written at all.
+    /// Sets for each write the longest run it can be part of: neighbours that are written at all.
     fn note_runs(&mut self, run_max: u64) {
         let mut written: Vec<u64> = self.blocks.values().flatten().copied().collect();
         written.sort_unstable();
@@ -102,10 +103,11 @@ impl Taking<'_> {
 }
 
 impl Accesses {
-    /// Those of `requests`, over a disk with these bands, which holds up to `run_max` neighbours as one in its buffer.
+    /// Collects the accesses of `requests` over a disk with these bands, whose buffer holds up to
+    /// `run_max` neighbours in one map entry.
     #[must_use]
     pub fn new(requests: &[Request], zones: &ZoneMap, run_max: u64) -> Accesses {
-        let mut taking = Taking {
+        let mut taking = Collector {
             zones,
             bands: BTreeMap::new(),
             blocks: BTreeMap::new(),
@@ -127,7 +129,7 @@ impl Accesses {
             }
         }
         taking.note_runs(run_max.max(1));
-        let Taking { bands, mut since, first_reads, count, .. } = taking;
+        let Collector { bands, mut since, first_reads, count, .. } = taking;
         since.sort_unstable();
         let sum = since.iter().scan(0.0, |sum, &since| {
             *sum += since as f64;
@@ -139,13 +141,14 @@ impl Accesses {
         Accesses { bands, written_blocks, since, sums, first_reads, count }
     }
 
-    /// Bands that are written at all. Each is rewritten once at least, unless all of it is trimmed.
+    /// Returns the number of bands that are written. Each is rewritten at least once, unless all of
+    /// it is trimmed.
     #[must_use]
     pub fn bands(&self) -> u64 {
         self.bands.len() as u64
     }
 
-    /// The bound for so much room.
+    /// Returns the bound for this room.
     #[must_use]
     pub fn bound(&self, room: &Room, prices: &Prices) -> Bound {
         let kept = |band: &&Band| band.writes.iter().any(|write| write.until == NEVER);
@@ -164,11 +167,11 @@ impl Accesses {
         best
     }
 
-    /// Makes the bound that of `form` if that is higher.
+    /// Raises the bound to that of `form`, if it is higher.
     fn raise(&self, bound: &mut Bound, room: &Room, prices: &Prices, form: Form) -> bool {
         let all_room = room.at(form) * self.count as f64;
         let by_run: Vec<f64> = (0..=room.run_max).map(|run| form.of_run(run.max(1))).collect();
-        // A place can save no more than a rewrite and a read with each access; and forms are much alike.
+        // A place saves at most a rewrite and a read per access. Forms have similar best prices.
         let start = 2.0 * (prices.rewrite + prices.read) * self.count as f64 / all_room.max(1.0);
         let start = if bound.price > 0.0 { start.min(8.0 * bound.price) } else { start };
         let found = peak(start, bound.cost, |price| {
@@ -178,7 +181,8 @@ impl Accesses {
                 reads_paid: prices.read > 0.0,
             };
             let each = self.bands.par_iter().map(|band| cheapest(band, &costs));
-            // In the order of bands, so that the sum is the same on any number of threads.
+            // Summed in the order of bands, so that the result is the same on any number of
+            // threads.
             let rewrites = each.collect::<Vec<f64>>().iter().sum::<f64>();
             let ceiling = rewrites * prices.rewrite + self.reads(price, prices.read);
             At { price, value: ceiling - price * all_room, ceiling }
@@ -189,7 +193,8 @@ impl Accesses {
         found.is_some()
     }
 
-    /// What reads cost: each that comes soon enough holds a slot until then, the others are read from the disk.
+    /// Returns the cost of reads: a block that is read soon enough holds a slot until then, the
+    /// others are read from the disk.
     fn reads(&self, price: f64, read: f64) -> f64 {
         if read == 0.0 {
             return 0.0;

@@ -1,27 +1,28 @@
-//! What is written of a band, and what it costs to hold it back.
+//! The writes of a band, and the cost of holding them back.
 
 /// A write of a block of a band, and its data. Times are counted in accesses of the whole trace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Write {
-    /// When.
+    /// Time of the write.
     pub(super) at: u64,
-    /// When its data was read last.
+    /// Time of the last read of its data.
     pub(super) read: u64,
-    /// The data counts until then: the next write or trim of the block ends it.
+    /// End of the data's validity: the next write or trim of the block.
     pub(super) until: u64,
-    /// The longest run that can have one entry of the map with it.
+    /// Longest run that can share one map entry with it.
     pub(super) run: u64,
 }
 
-/// The data counts to the end.
+/// The data is valid to the end.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// The writes of a band, in their order.
+/// The writes of a band, in order.
 #[derive(Clone, Debug)]
 pub(super) struct Band {
     pub(super) writes: Vec<Write>,
-    /// Them by [`Write::read`], and by [`Write::until`].
+    /// Indices of writes, sorted by [`Write::read`].
     pub(super) by_read: Vec<u32>,
+    /// Indices of writes, sorted by [`Write::until`].
     pub(super) by_until: Vec<u32>,
 }
 
@@ -37,18 +38,19 @@ impl Band {
     }
 }
 
-/// What room costs.
+/// The cost of room.
 pub(super) struct Costs {
-    /// Of a place for an access, in rewrites.
+    /// Price of a place per access, in rewrites.
     pub(super) price: f64,
-    /// Places that a block takes, by the longest run it can be in.
+    /// Places that a block takes, by the longest run it can be part of.
     pub(super) by_run: Vec<f64>,
-    /// Reads of what is held are paid for: it takes no place until the last of them.
+    /// Whether the price of reads already pays for held data: then it takes no place before its
+    /// last read.
     pub(super) reads_paid: bool,
 }
 
 impl Costs {
-    /// From when on the data of a write takes a place.
+    /// Returns the time from which on the data of a write takes a place.
     pub(super) fn from(&self, write: &Write) -> u64 {
         if self.reads_paid { write.read } else { write.at }
     }
@@ -57,7 +59,7 @@ impl Costs {
         self.by_run[write.run as usize]
     }
 
-    /// What the data of a write costs that is held as long as it counts.
+    /// Returns the cost of holding the data of a write for as long as it is valid.
     pub(super) fn held(&self, write: &Write) -> f64 {
         self.price * self.places(write) * (write.until - self.from(write)) as f64
     }

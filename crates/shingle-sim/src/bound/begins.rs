@@ -1,22 +1,24 @@
-//! Where the stretch of a band's writes begins that is cheapest to rewrite now.
+//! The cheapest beginning of the stretch of writes that a rewrite of a band covers now.
 //!
-//! A stretch that begins with write `i` costs until now what was spent before it and, of each write from `i` on, what its
-//! data costs that is held since then. That is `places · max(0, min(until, now) − from)`, which never falls as time goes on: not if
-//! it takes a place only from a read that is still to come, nor if that is a part of one, nor when it is over. So of two begins the
-//! later one, which does without some writes, gains on the earlier one, and once it costs no more it never does
-//! again. The earlier one is dropped then.
+//! A stretch that begins with write `i` costs what was spent before it and, for each write from `i`
+//! on, the price of holding its data until now: `places · max(0, min(until, now) − from)`. This
+//! never falls with time: not if the data takes a place only from a later read on, nor if it shares
+//! a place, nor when it is no longer valid. So of two beginnings the later one, which covers fewer
+//! writes, gains on the earlier one, and once it costs no more it never does again. The earlier one
+//! is then dropped.
 //!
-//! What remains costs the more the later it begins, so the first is the best. Of each is kept what the writes cost
-//! that it has and the next does not, as a line over time, and a heap knows which will be as dear as the next soonest. Lines
-//! change when data begins to take a place and when it is over, twice a write; each begin is dropped once. So a
-//! band with `n` writes takes time in `n log n`.
+//! Of those that remain, a later beginning costs more, so the first is the best. For each one the
+//! difference to the next is kept: the cost of the writes that it covers and the next does not, as
+//! a line over time. A heap gives the beginning that reaches the cost of its successor soonest.
+//! Lines change when data begins to take a place and when it ceases to, twice per write; each
+//! beginning is dropped once. So a band with `n` writes takes time in `n log n`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::band::{Band, Costs, NEVER};
 
-/// What takes longer never happens: a price, or places but for rounding, may be none.
+/// Times beyond this never come: a price, or places except for rounding, may be zero.
 const ACCESSES_MAX: f64 = 1e15;
 
 /// Places that are taken until now, times accesses: `places · now − begun`.
@@ -27,7 +29,7 @@ struct Held {
 }
 
 impl Held {
-    /// So many places are taken from `now` on, or given back if there are less than none.
+    /// Adds places from `now` on; a negative number releases places.
     fn takes(&mut self, places: f64, now: u64) {
         self.places += places;
         self.begun += places * now as f64;
@@ -47,27 +49,28 @@ impl Held {
 struct Begin {
     /// What was spent before it.
     spent: f64,
-    /// Of the writes from here to the next begin that was not dropped.
+    /// Held data of the writes from here to the next beginning that was not dropped.
     held: Held,
-    /// Where that is.
+    /// The next beginning that was not dropped.
     next: usize,
-    /// Itself, or if it was dropped one before it: the last that was not is found that way.
+    /// Itself, or, if it was dropped, an earlier beginning (union-find).
     dropped_for: usize,
-    /// When it costs as much as the next.
+    /// Time at which it costs as much as the next.
     ends: u64,
 }
 
-/// All begins so far.
+/// All beginnings so far.
 pub(super) struct Begins<'a> {
     band: &'a Band,
     costs: &'a Costs,
     begins: Vec<Begin>,
     first: usize,
-    /// Of all writes from the first begin on.
+    /// Held data of all writes from the first beginning on.
     held: Held,
-    /// Begins by [`Begin::ends`], and what has changed since.
+    /// Beginnings by [`Begin::ends`]; entries may be outdated.
     soonest: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Writes whose data takes a place, and those whose data is over.
+    /// Number of writes whose data takes, or took, a place; and of those whose data is no longer
+    /// valid.
     taken: usize,
     over: usize,
 }
@@ -79,7 +82,7 @@ impl Begins<'_> {
         Begins { band, costs, begins, first, held, soonest, taken, over }
     }
 
-    /// A stretch may begin with the next write, which comes now. So much was `spent` before it.
+    /// Adds a beginning at the next write, which comes now. `spent` is the cost before it.
     pub(super) fn add(&mut self, spent: f64, now: u64) {
         let begin = self.begins.len();
         let held = Held::default();
@@ -90,9 +93,10 @@ impl Begins<'_> {
         }
     }
 
-    /// What the best stretch costs that ends with the last write, and what was spent before it.
+    /// Returns the cost of the best stretch that ends with the last write, including what was spent
+    /// before it.
     pub(super) fn best(&mut self, now: u64) -> f64 {
-        self.go_on(now);
+        self.advance(now);
         while let Some(&Reverse((at, begin))) = self.soonest.peek() {
             if at > now {
                 break;
@@ -105,7 +109,8 @@ impl Begins<'_> {
         self.begins[self.first].spent + self.costs.price * self.held.until(now)
     }
 
-    /// The last begin up to `begin` that was not dropped, or one before [`Begins::first`].
+    /// Returns the last beginning up to `begin` that was not dropped, or one before
+    /// [`Begins::first`].
     fn kept(&mut self, mut begin: usize) -> usize {
         while self.begins[begin].dropped_for != begin {
             let before = self.begins[begin].dropped_for;
@@ -115,8 +120,8 @@ impl Begins<'_> {
         begin
     }
 
-    /// It is `now`: data takes places, or is over.
-    fn go_on(&mut self, now: u64) {
+    /// Advances the time to `now`: data takes places, or ceases to.
+    fn advance(&mut self, now: u64) {
         let Band { writes, by_read, by_until } = self.band;
         let costs = self.costs;
         let number = |at: usize| if costs.reads_paid { by_read[at] as usize } else { at };
@@ -134,7 +139,7 @@ impl Begins<'_> {
 
     fn takes(&mut self, number: usize, times: f64, at: u64, now: u64) {
         let begin = self.kept(number);
-        // (With writes before the first begin, no stretch begins any more.)
+        // Writes before the first beginning are part of no stretch any more.
         if begin >= self.first {
             let places = times * self.costs.places(&self.band.writes[number]);
             self.held.takes(places, at);
@@ -143,7 +148,7 @@ impl Begins<'_> {
         }
     }
 
-    /// Notes when `begin` costs as much as the next.
+    /// Computes when `begin` costs as much as the next.
     fn foresee(&mut self, begin: usize, now: u64) {
         let Begin { spent, held, next, .. } = self.begins[begin];
         let Some(next) = self.begins.get(next) else { return };
@@ -162,7 +167,7 @@ impl Begins<'_> {
         }
     }
 
-    /// `begin` costs no less than the next.
+    /// Drops `begin`, which costs no less than the next.
     fn drop(&mut self, begin: usize, now: u64) {
         let Begin { held, next, .. } = self.begins[begin];
         self.begins[begin].ends = NEVER;

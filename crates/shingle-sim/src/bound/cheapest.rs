@@ -1,12 +1,12 @@
-//! The cheapest times to rewrite a band.
+//! The cheapest schedule of rewrites of a band.
 
 use super::band::{Band, Costs, NEVER};
 use super::begins::Begins;
 
-/// The least that rewriting a band costs with all its writes done, in rewrites.
+/// Returns the least cost, in rewrites, of a band with all its writes done.
 pub(super) fn cheapest(band: &Band, costs: &Costs) -> f64 {
     let writes = &band.writes;
-    // The least so far with a rewrite right after as many writes.
+    // Index n: the least cost with a rewrite right after n writes.
     let mut least = Vec::with_capacity(writes.len() + 1);
     least.push(0.0f64);
     let mut begins = Begins::new(band, costs);
@@ -14,7 +14,7 @@ pub(super) fn cheapest(band: &Band, costs: &Costs) -> f64 {
         begins.add(least[begin], write.at);
         least.push(begins.best(write.at) + 1.0);
     }
-    // What is trimmed in the end needs no rewrite behind it.
+    // Data that is trimmed in the end needs no rewrite after it.
     let (mut held, mut best) = (0.0, least[writes.len()]);
     let trimmed = writes.iter().zip(&least).rev().take_while(|(write, _)| write.until != NEVER);
     for (write, before) in trimmed {

@@ -1,22 +1,24 @@
-//! How few band rewrites, and how little time, any policy can do with: bounds below, whatever it knows of the future.
+//! Lower bounds on band rewrites and on time, for any policy, whatever it knows of the future.
 //!
-//! A block that was written is in the cache or in the disk's buffer until its band is rewritten, by the disk or by
-//! the host. So between two rewrites of a band each block that was written there takes room from its first write on;
-//! and at no time is there more room than the cache and the buffer have ([`Room`]). Of that only the average over time is
-//! asked for, at a price for each place and access (Lagrangian relaxation). Then bands no longer compete: each is rewritten at
-//! the times that are cheapest for it, and the sum of what that costs, less the price of all the room there is, is less
-//! than what any policy can do. The price that makes the most of it is searched for.
+//! A block that was written is in the cache or in the disk's buffer until its band is rewritten, by
+//! the disk or by the host. So between two rewrites of a band each block written there takes room
+//! from its first write on, and at no time is there more room than the cache and the buffer have
+//! ([`Room`]). This is relaxed: only the average over time is limited, through a price for each
+//! place and access (Lagrangian relaxation). Then bands no longer compete. Each is rewritten at the
+//! times that are cheapest for it. The sum of these costs, less the price of all room, is below the
+//! cost of any policy. The price that makes this bound highest is searched for.
 //!
-//! Reads compete for the same slots ([`Prices`]). From one access of a block to a read of it either the block is held, at that
-//! price, or the read goes to the disk. A dirty block that is held serves reads too: until the last read of what was written
-//! it costs nothing as a dirty one.
+//! Reads compete for the same slots ([`Prices`]). Between an access of a block and a later read of
+//! it either the block is held, at that price, or the read goes to the disk. A held dirty block
+//! serves reads, too: until the last read of the written data it costs nothing as a dirty block.
 //!
-//! A block that is trimmed gives its place back, and need not come to the band at all.
+//! A block that is trimmed gives its place back, and need not be written to the band at all.
 //!
-//! Of one band, the cheapest times are found exactly: a rewrite comes right after a write, and `f(j)`, the least cost
-//! when one comes after the band's write `j`, is the least over `i < j` of `f(i) + 1 + price · places(i, j)`. What `i`
-//! is best never falls as `j` rises: the longer a stretch, the more a further write adds to it. `begins.rs` has why, and
-//! finds it without looking at pairs. Behind the last rewrite there may be writes of which all is trimmed in the end.
+//! For one band, the cheapest times are found exactly. A rewrite comes right after a write, and
+//! `f(j)`, the least cost when one comes after the band's write `j`, is the least over `i < j` of
+//! `f(i) + 1 + price · places(i, j)`. The best `i` never falls as `j` rises: the longer a stretch,
+//! the more a further write adds to it. `begins.rs` explains this, and finds it without looking at
+//! pairs. Writes after the last rewrite are possible if all of their data is trimmed in the end.
 
 mod accesses;
 mod band;
@@ -30,28 +32,29 @@ pub use accesses::Accesses;
 pub use of_run::rewrites;
 pub use room::Room;
 
-/// What no policy can do with less.
+/// A lower bound on the cost of any policy.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Bound {
-    /// Rewrites of bands and reads at their prices; those included that are left to do in the end.
+    /// Rewrites of bands and reads at their prices, including those left to do in the end.
     pub cost: f64,
-    /// Of a slot of the cache for an access: the price at which that follows.
+    /// The price of a cache slot per access from which the bound follows.
     pub price: f64,
-    /// The same without regard to room: each band is rewritten once, and each block read once that is read first.
+    /// The bound with unlimited room: each band is rewritten once, and each block whose first
+    /// access is a read is read once.
     pub at_least: f64,
 }
 
-/// What a rewrite of a band costs, and what reading a block from the disk does.
+/// Prices of rewriting a band and of reading a block from the disk.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Prices {
-    /// A rewrite.
+    /// Price of a rewrite.
     pub rewrite: f64,
-    /// A block read; 0 if reads do not count, so that a cache is for writes alone.
+    /// Price of a block read; 0 if reads do not count, so that the cache is for writes alone.
     pub read: f64,
 }
 
 impl Prices {
-    /// Rewrites are counted, nothing else.
+    /// Counts rewrites, nothing else.
     pub const REWRITES: Prices = Prices { rewrite: 1.0, read: 0.0 };
 }
 

@@ -1,4 +1,4 @@
-//! What a run says of the disk under it: its room, and what things take there.
+//! Room and prices for the bounds, taken from a run and its disk.
 
 use shingle_drive::Description;
 use shingle_result::{RunResult, verdict};
@@ -7,19 +7,21 @@ use super::{Prices, Room};
 use crate::system::JOINED_BLOCKS_MAX;
 
 impl Room {
-    /// That of a disk behind a cache of so many blocks.
+    /// Returns the room of a disk behind a cache of `cache` blocks.
     #[must_use]
     pub fn of(disk: &Description, cache: u64) -> Room {
         let log = disk.in_order.log_blocks.max(disk.buffer_blocks);
-        // What has one entry of the map was sent as one I/O; and all of that is in the cache at the same time.
+        // Blocks with one map entry were sent as one I/O, so all of them were in the cache at the
+        // same time.
         let longest = (JOINED_BLOCKS_MAX as u64).min(cache.max(1));
         let run_max = if disk.in_order.log_blocks > 0 { longest } else { 1 };
         Room { cache, entries: disk.buffer_blocks, log, run_max }
     }
 }
 
-/// Bands that `run` has rewritten and left to rewrite, by what a bound counts. A disk that takes bands in order past its buffer
-/// spares a rewrite each; of a band that the host writes whole that is how it is written.
+/// Returns the bands that `run` has rewritten and left to rewrite, as the bound counts them. A band
+/// written in order past the buffer counts as a rewrite: for a band that the host writes whole,
+/// this is its rewrite.
 #[must_use]
 pub fn rewrites(run: &RunResult) -> u64 {
     let [disk, host] = verdict::rewrites(run);
@@ -27,7 +29,7 @@ pub fn rewrites(run: &RunResult) -> u64 {
 }
 
 impl Prices {
-    /// Those of the fastest of `runs`, what it left to do included.
+    /// Returns the prices of the fastest of `runs`, including the work it left.
     pub fn of_fastest<'a>(
         runs: impl Iterator<Item = &'a RunResult>,
         disk: &Description,
@@ -38,9 +40,9 @@ impl Prices {
         Prices::of(fastest, disk, whole_bands)
     }
 
-    /// What a rewrite and a block read took on average in `run`, in seconds, what it left to do included. A disk that takes
-    /// bands in order past its buffer lets a host rewrite one with a single pass, if all of it is cached. `None` if
-    /// nothing was rewritten.
+    /// Returns the mean times of a rewrite and of a block read in `run`, in seconds, including the
+    /// work it left. On a disk that takes bands in order past its buffer a host can rewrite a fully
+    /// cached band with a single pass. `None` if nothing was rewritten.
     fn of(run: &RunResult, disk: &Description, whole_bands: bool) -> Option<Prices> {
         let (done, left) = (&run.all.seconds.by_cause, &run.left.by_cause);
         let rewrites = rewrites(run);

@@ -1,20 +1,21 @@
-//! The most of a concave function of a price. The lower the price, the longer an evaluation takes, so it comes from above.
+//! Maximum of a concave function of a price. An evaluation takes longer at a lower price, so the
+//! search starts from above.
 
-/// Halvings, and steps after them, at most.
+/// Most halvings, and most steps after them.
 const STEPS: u32 = 60;
-/// Close enough, as a difference of logarithms: at the top a function is flat.
+/// Accuracy, as a difference of logarithms: a function is flat at its maximum.
 const CLOSE: f64 = 0.1;
 
-/// A function at a price.
+/// Value of the function at a price.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct At {
     pub(super) price: f64,
     pub(super) value: f64,
-    /// With no lower price it has more than this.
+    /// Upper limit of the function at all lower prices.
     pub(super) ceiling: f64,
 }
 
-/// Where below `start` `of` is largest, if it is above `floor` there.
+/// Returns the maximum of `of` below `start`, if it is above `floor`.
 pub(super) fn peak(start: f64, floor: f64, of: impl Fn(f64) -> At) -> Option<At> {
     let mut best = of(start);
     for _ in 0..STEPS {
@@ -43,6 +44,6 @@ pub(super) fn peak(start: f64, floor: f64, of: impl Fn(f64) -> At) -> Option<At>
         }
     }
     let found = [at_a, at_b, best].into_iter().max_by(|a, b| a.value.total_cmp(&b.value))?;
-    // (Not by the rounding of sums alone.)
+    // More than a rounding error above.
     (found.value > floor * (1.0 + 1e-9)).then_some(found)
 }

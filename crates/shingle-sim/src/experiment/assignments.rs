@@ -1,21 +1,21 @@
-//! `OWNER.NAME=VALUE`, taken apart once: whom it is for, and what it sets.
+//! Settings `OWNER.NAME=VALUE`: parsing, and lookup by owner.
 
-/// A parameter that somebody sets.
+/// A setting of one parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Assignment {
     /// `policy`, `translation`, `cache`, `drive`, `ssd`, or the name of a policy or translation.
     pub owner: String,
-    /// Which of its parameters.
+    /// Name of the parameter.
     pub name: String,
-    /// As it was written.
+    /// The value, as written.
     pub value: String,
 }
 
 impl Assignment {
-    /// Of `OWNER.NAME` and a value.
+    /// Creates a setting from `OWNER.NAME` and a value.
     ///
     /// # Errors
-    /// If the key names no owner: a line that says how to.
+    /// If the key names no owner: a line that says how to write it.
     pub fn new(key: &str, value: &str) -> Result<Assignment, String> {
         let Some((owner, name)) = key.split_once('.') else {
             return Err(format!(
@@ -26,29 +26,29 @@ impl Assignment {
         Ok(Assignment { owner: owner.into(), name: name.into(), value: value.into() })
     }
 
-    /// Reads `OWNER.NAME=VALUE`.
+    /// Parses `OWNER.NAME=VALUE`.
     ///
     /// # Errors
-    /// If it is none, in a line.
+    /// If the text has another form, in one line.
     pub fn parse(text: &str) -> Result<Assignment, String> {
         let (key, value) =
             text.split_once('=').ok_or("write OWNER.NAME=VALUE, as in sac.rule2=off")?;
         Assignment::new(key.trim(), value.trim())
     }
 
-    /// `OWNER.NAME`.
+    /// Returns `OWNER.NAME`.
     #[must_use]
     pub fn key(&self) -> String {
         format!("{}.{}", self.owner, self.name)
     }
 }
 
-/// All that is set, by owner. What was set later counts.
+/// All settings. Of several for one parameter the last counts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Assignments(Vec<Assignment>);
 
 impl Assignments {
-    /// Sets one more.
+    /// Adds a setting.
     pub fn push(&mut self, assignment: Assignment) {
         self.0.push(assignment);
     }
@@ -58,18 +58,18 @@ impl Assignments {
         self.0.retain(keep);
     }
 
-    /// All, in the order in which they were set.
+    /// Returns all settings, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Assignment> {
         self.0.iter()
     }
 
-    /// Name and value of each of `owner`.
+    /// Returns name and value of each setting of `owner`.
     pub fn of<'a>(&'a self, owner: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> + 'a {
         let own = self.0.iter().filter(move |set| set.owner == owner);
         own.map(|set| (set.name.as_str(), set.value.as_str()))
     }
 
-    /// The value that counts of a parameter of `owner`.
+    /// Returns the value in effect of a parameter of `owner`.
     #[must_use]
     pub fn last(&self, owner: &str, name: &str) -> Option<&str> {
         let is = |set: &&Assignment| set.owner == owner && set.name == name;

@@ -1,4 +1,4 @@
-//! How large the buffer of a drive, or of a translation, is made.
+//! The size of the buffer of a drive or of a translation.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const SCALED_BUFFER_THOUSANDTHS: u64 = 4;
 /// …for traces that touch less than one such part of the drive.
 pub(super) const TOUCHED_PART: u64 = 10;
 
-/// The size of the buffer: as asked for, or scaled with the data.
+/// Chooses the size of the buffer: as requested, or scaled with the data.
 pub(super) fn buffer(
     name: &str,
     options: &Options,
@@ -49,22 +49,22 @@ pub(super) fn buffer(
     Ok(Buffer::of(log_bytes, extents))
 }
 
-/// Fails unless what is set of a buffer can be one, whatever the trace.
+/// Checks the settings of a buffer that do not depend on the trace.
 pub(super) fn check_buffer(options: &Options) -> Result<(), ExperimentError> {
     extents(options)?;
-    // (Of a whole so large that no share of it is less than a block.)
+    // With a whole so large that no share of it is less than a block.
     options.sets.last("drive", "pb").map_or(Ok(()), |text| pb_bytes(text, u64::MAX).map(drop))
 }
 
-/// Map entries, as asked for.
+/// Returns the number of map entries requested.
 fn extents(options: &Options) -> Result<Option<u64>, ExperimentError> {
     let Some(text) = options.sets.last("drive", "extents") else { return Ok(None) };
     let extents = Buffer::parse_extents(text);
     extents.map(Some).map_err(|error| usage(format!("drive.extents={text}: {error}")))
 }
 
-/// A word on a scaled buffer that has room for all that is written. The data of a sparse trace is
-/// much less than the zones it touches.
+/// Returns a note if a scaled buffer has room for all that is written. The data of a sparse trace
+/// is much less than the zones it touches.
 pub(super) fn holds_all(name: &str, buffer_bytes: u64, summary: &Summary) -> Option<String> {
     let written = summary.distinct_written_blocks * BLOCK_BYTES;
     (0 < written && written <= buffer_bytes).then(|| {
@@ -76,7 +76,7 @@ pub(super) fn holds_all(name: &str, buffer_bytes: u64, summary: &Summary) -> Opt
     })
 }
 
-/// The value of `drive.pb` in bytes: a share of `whole`, a size, or `None` for `real`.
+/// Returns the value of `drive.pb` in bytes: a share of `whole`, a size, or `None` for `real`.
 pub(super) fn pb_bytes(text: &str, whole: u64) -> Result<Option<u64>, ExperimentError> {
     let bytes = match text.strip_suffix('%') {
         None => match size::parse_bytes(text) {
@@ -91,7 +91,7 @@ pub(super) fn pb_bytes(text: &str, whole: u64) -> Result<Option<u64>, Experiment
     bytes.map_err(|error| usage(format!("drive.pb={text}: {error}")))
 }
 
-/// A buffer's size as one would write it.
+/// Formats the size of a buffer as a user would write it.
 pub(super) fn shown_pb(bytes: Option<u64>) -> String {
     bytes.map_or("real".into(), |bytes| format!("{}b", bytes / BLOCK_BYTES))
 }

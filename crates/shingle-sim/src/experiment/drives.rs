@@ -1,4 +1,4 @@
-//! Drives and SSDs: which, and with which settings.
+//! Choice of drives, and their settings.
 
 use std::collections::BTreeMap;
 
@@ -18,19 +18,19 @@ use super::translations::{Over, Translator};
 use crate::disk::Disk;
 use crate::requests::{RequestList, all};
 
-/// A drive, as it is to be made, with the translation over it.
+/// A drive to create, with the translation over it.
 #[derive(Clone)]
 pub(super) struct DriveChoice {
     pub(super) name: String,
     pub(super) settings: Settings,
-    /// Of the drive with its translation.
+    /// Description of the drive with its translation.
     pub(super) description: Description,
     pub(super) shown: BTreeMap<String, String>,
     pub(super) translator: Option<Translator>,
 }
 
 impl DriveChoice {
-    /// Its name, and that of the translation.
+    /// Returns its name and that of the translation.
     pub(super) fn title(&self) -> String {
         match &self.translator {
             None => self.name.clone(),
@@ -53,7 +53,7 @@ pub(super) const DRIVE_EXTRAS: [&str; 2] = ["pb", "extents"];
 /// The parameter of drives that can clean in idle time.
 pub(super) const IDLE_CLEANING: &str = "idle_cleaning";
 
-/// What is set of the drive `name`, but for its buffer, and how results show it.
+/// Collects the settings of the drive `name`, except for its buffer, and how results show them.
 fn settings(
     name: &str,
     entry: &Known,
@@ -84,9 +84,8 @@ fn settings(
         settings.overrides.set(key, value);
         shown.insert(key.to_owned(), value.to_owned());
     }
-    // By the sheet's own word, disks do not clean in idle time: in open loop they do, unless the
-    // user decides, or a probe found that this one does not. Emulators never do, and have no such
-    // parameter.
+    // By default, disks do not clean in idle time. In open loop they do, unless the user decides,
+    // or a probe found that this one does not. Emulators never do, and have no such parameter.
     let decided = options.sets.last("drive", IDLE_CLEANING).is_some();
     if !decided && known.iter().any(|name| name == IDLE_CLEANING) {
         let may = entry.idle_cleaning != Some(false);
@@ -98,7 +97,7 @@ fn settings(
     Ok((settings, shown))
 }
 
-/// What is said of a setting that does nothing without another one.
+/// Returns a note on a setting that has no effect without another one.
 fn unused(
     name: &str,
     entry: &Known,
@@ -125,7 +124,8 @@ fn unused(
         .collect()
 }
 
-/// Fails unless each drive takes what is set of it. Needs no trace: what hangs on one is a share of it.
+/// Checks that each drive accepts its settings. Needs no trace: sizes that depend on one are shares
+/// of it.
 pub(super) fn check_values(options: &Options) -> Result<(), ExperimentError> {
     for name in &options.drives {
         let (settings, _) = settings(name, &drives::entry(name).map_err(usage)?, options)?;
@@ -164,7 +164,7 @@ pub(super) fn drive_choice<R: RequestList>(
     Ok(DriveChoice { name: name.into(), settings, description, shown, translator })
 }
 
-/// Name of a timing on the command line.
+/// Returns the name of a timing on the command line.
 #[must_use]
 fn timing_name(timing: Timing) -> &'static str {
     match timing {
@@ -173,7 +173,7 @@ fn timing_name(timing: Timing) -> &'static str {
     }
 }
 
-/// A word on policies with zones of their own on a drive that shows what its zones are.
+/// Returns a note on policies with zones of their own over a drive that exposes its zones.
 pub(super) fn unused_zones(drive: &DriveChoice, policies: &[Chosen]) -> Option<String> {
     drive.description.exposed?;
     let fixed = policies.iter().filter(|c| c.entry.zoning(&c.params) == Zoning::Fixed);
@@ -196,12 +196,12 @@ pub(super) fn check_capacity<R: RequestList>(
     }
     let end = |request: &Request| request.offset + request.bytes;
     let beyond = (1..).zip(all(&trace.requests)).find(|(_, request)| end(request) > capacity);
-    // A trace may be known by its summary alone.
+    // Only the summary of the trace may be known.
     let (which, end) = match beyond {
         Some((number, request)) => (format!("request {number}"), end(&request)),
         None => ("its last request by address".into(), trace.summary.end_bytes),
     };
-    // The summary counts no zones that are only trimmed.
+    // The summary does not count zones that are only trimmed.
     let packed = packed_bytes(all(&trace.requests), ZONE_BYTES);
     let packed = packed.max(trace.summary.accessed_zone_bytes());
     let todo = if packed <= capacity {

@@ -30,16 +30,16 @@ pub struct Job {
     pub(super) ssd: SsdChoice,
     pub(super) rules: Rules,
     pub(super) course: Course,
-    /// How the store is asked, if this is a run of the store.
+    /// Options of the client, if this is a run of the store.
     pub(super) store: Option<StoreOptions>,
     pub(super) check: bool,
     pub(super) labels: Labels,
 }
 
-/// Runs `jobs` over `trace` on all threads of the pool in force; results come in the order of jobs.
+/// Runs `jobs` over `trace` on all threads of the current pool. Results are in the order of jobs.
 ///
 /// # Errors
-/// The first run that failed, in the order of jobs.
+/// The error of the first run that failed, in the order of jobs.
 pub fn run_all<R: RequestList>(
     jobs: &[Job],
     trace: &Trace<R>,
@@ -51,16 +51,17 @@ pub fn run_all<R: RequestList>(
 }
 
 impl Job {
-    /// What the run will be called in its result.
+    /// Returns the labels of the run in its result.
     #[must_use]
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
 
-    /// The same run over a part of the bands: so many millionths of the cache, and of the disk's buffer.
+    /// Returns the same run over a part of the bands: with `millionths` of the cache and of the
+    /// disk's buffer.
     ///
     /// # Errors
-    /// If there is no such drive.
+    /// If the drive does not exist.
     pub fn scaled(&self, millionths: u64) -> Result<Job, ExperimentError> {
         let mut job = self.clone();
         job.cache_blocks = part_of(u64::from(self.cache_blocks), millionths) as u32;
@@ -79,19 +80,19 @@ impl Job {
         Ok(job)
     }
 
-    /// Slots of the cache.
+    /// Returns the number of slots of the cache.
     #[must_use]
     pub fn cache_blocks(&self) -> u32 {
         self.cache_blocks
     }
 
-    /// Blocks of the disk's buffer; 0 if it has none.
+    /// Returns the blocks of the disk's buffer; 0 if it has none.
     #[must_use]
     pub fn buffer_blocks(&self) -> u64 {
         self.drive.description.buffer_blocks
     }
 
-    /// Why no part of the bands stands for all of them, if none does.
+    /// Says why no part of the bands is representative, if this is so.
     #[must_use]
     pub fn no_part(&self) -> Option<String> {
         let title = self.drive.title();
@@ -109,18 +110,18 @@ impl Job {
         })
     }
 
-    /// A fresh disk.
+    /// Creates the disk.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be created.
     pub fn disk(&self) -> Result<Disk, ExperimentError> {
         make_drive(&self.drive)
     }
 
-    /// A fresh system.
+    /// Creates the system.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be created.
     pub fn system(&self) -> Result<System, ExperimentError> {
         let disk = make_drive(&self.drive)?;
         Ok(System::new(self.cache()?, self.ssd.make()?, disk, self.rules, self.check))
@@ -130,10 +131,10 @@ impl Job {
         self.policy.entry.make(&self.policy.params, &self.setup()).map_err(usage)
     }
 
-    /// Runs over `requests`; `progress` is told how many have been served.
+    /// Runs over `requests`. `progress` gets the number of requests served since its last call.
     ///
     /// # Errors
-    /// If the system cannot be made, or a checked run reads stale data.
+    /// If the system cannot be created, or a checked run reads stale data.
     pub fn run(
         &self,
         requests: &(impl RequestList + ?Sized),
@@ -162,10 +163,10 @@ impl Job {
         Ok(run(system, requests, labels, course, progress)?)
     }
 
-    /// [`Job::run`], and `log` is told of each command that the disk gets.
+    /// [`Job::run`] that passes each command of the disk to `log`.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Job::run`].
     pub fn run_logged(
         &self,
         requests: &(impl RequestList + ?Sized),
@@ -178,7 +179,7 @@ impl Job {
     /// [`Job::run`] over a sample.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Job::run`].
     pub fn run_sampled(
         &self,
         sample: &Thinned,
@@ -209,19 +210,20 @@ impl Job {
         }
     }
 
-    /// Whether its policy or its translation has this name.
+    /// Returns whether its policy or its translation has this name.
     fn is_of(&self, owner: &str) -> bool {
         self.policy.entry.name == owner
             || self.drive.translator.as_ref().is_some_and(|translator| translator.name() == owner)
     }
 
-    /// Whether it runs along for comparison only.
+    /// Returns whether it is the baseline, run only for comparison.
     #[must_use]
     pub fn is_baseline(&self) -> bool {
         self.policy.baseline
     }
 
-    /// Fails now, not after the other runs, if the policy does not go with the drive.
+    /// Checks that the policy works with the drive, so that a mistake does not show only after
+    /// other runs.
     pub(super) fn check_makes(&self) -> Result<Option<String>, ExperimentError> {
         let setup = Setup { cache_blocks: self.cache_blocks.min(1), ..self.setup() };
         let cache = self.policy.entry.make(&self.policy.params, &setup).map_err(usage)?;
@@ -255,7 +257,7 @@ impl Job {
     }
 }
 
-/// What is said of OWNER.NAME, which `option` sets, if its owner runs in none of `jobs`.
+/// Returns a note if the owner of OWNER.NAME, which `option` sets, runs in none of `jobs`.
 pub fn unheard<'a>(
     option: &str,
     key: &str,

@@ -1,5 +1,5 @@
-//! What can be told of names and values before a trace is read, which may take long: whether there is such a thing,
-//! and whether a configuration makes use of it.
+//! Checks of names and values that need no trace, as reading one may take long: whether a name
+//! exists, and whether a configuration uses a setting.
 
 use shingle_core::params::nearest;
 use shingle_core::registry::Registry;
@@ -14,10 +14,10 @@ use super::sizes::check_size;
 use super::ssd::SsdChoice;
 use super::{served, translations};
 
-/// Fails unless names and values are such that [`super::plan`] can take them. Needs no trace, so it comes before one is read.
+/// Checks names and values for [`super::plan`], as far as that needs no trace.
 ///
 /// # Errors
-/// The first thing that is wrong, in a line, with a way out.
+/// The first error, in one line that says how to fix it.
 pub fn check_options(options: &Options, registry: &Registry) -> Result<(), ExperimentError> {
     served::check(options)?;
     check_chosen(options, registry)?;
@@ -26,11 +26,11 @@ pub fn check_options(options: &Options, registry: &Registry) -> Result<(), Exper
     options.caches.iter().try_for_each(|text| check_size(text))
 }
 
-/// Fails unless there is everything that `options` name: policies, drives, translations, the SSD, and
-/// for each setting somebody among those chosen who knows it. Needs no trace.
+/// Checks that everything that `options` name exists: policies, drives, translations, the SSD, and
+/// for each setting one of those chosen that knows it.
 ///
 /// # Errors
-/// The first wrong name in a line, with the right ones, nearest first.
+/// The first wrong name in one line, with the known ones, nearest first.
 pub fn check_names(options: &Options, registry: &Registry) -> Result<(), ExperimentError> {
     check_chosen(options, registry)?;
     let named: Result<Vec<Known>, _> =
@@ -40,7 +40,7 @@ pub fn check_names(options: &Options, registry: &Registry) -> Result<(), Experim
     check_parameters(options, "ssd", &[ssd], &[])
 }
 
-/// Policies, translations and the cache, with what is set for them.
+/// Checks policies, translations and the cache, with their settings.
 fn check_chosen(options: &Options, registry: &Registry) -> Result<(), ExperimentError> {
     check_owners(options, registry)?;
     chosen(options, registry)?;
@@ -49,7 +49,7 @@ fn check_chosen(options: &Options, registry: &Registry) -> Result<(), Experiment
     Ok(())
 }
 
-/// Fails unless one of `entries` has each parameter that is set for `owner`.
+/// Checks that one of `entries` has each parameter that is set for `owner`.
 fn check_parameters(
     options: &Options,
     owner: &str,
@@ -72,7 +72,8 @@ fn check_parameters(
     Ok(())
 }
 
-/// Whether anything that `options` choose has the parameter that is set: if not, that makes no difference.
+/// Returns whether anything that `options` choose has the parameter. Otherwise the setting has no
+/// effect.
 #[must_use]
 pub fn takes(set: &Assignment, options: &Options, registry: &Registry) -> bool {
     let (owner, name) = (set.owner.as_str(), set.name.as_str());

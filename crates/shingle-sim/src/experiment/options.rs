@@ -1,4 +1,4 @@
-//! What the user asks for, and what is wrong with it.
+//! The options of the user, and the errors in them.
 
 use shingle_core::units::{Nanos, Request};
 use shingle_drive::Timing;
@@ -14,29 +14,29 @@ use crate::run::RunError;
 pub struct Trace<R = Vec<Request>> {
     /// File name or workload.
     pub name: String,
-    /// Its format and how that is known; `None` if it was not read.
+    /// Its format and how that was recognised; `None` if it was not read from a file.
     pub format: Option<Recognised>,
     /// Its requests, filtered and shaped.
     pub requests: R,
-    /// What they amount to.
+    /// Their totals.
     pub summary: Summary,
 }
 
-/// The cache if nothing is asked for: a part of the different blocks accessed, so that it fills
-/// however thinly the trace is spread over the disk.
+/// The default cache: a part of the different blocks accessed, so that it fills however sparse the
+/// trace is.
 pub const DEFAULT_CACHE: &str = "15%";
 
-/// The policies if none are named.
+/// The default policies.
 pub const DEFAULT_POLICIES: [&str; 5] = ["none", "lru", "lru-band", "most", "sac"];
 
-/// What the user asked for. Names are checked by [`super::plan`].
+/// The options of the user. Names are checked by [`super::plan`].
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Seed of a synthetic trace, for the result.
     pub seed: u64,
-    /// Policies; those of [`DEFAULT_POLICIES`] that go with the rest, if none are named.
+    /// Policies. If empty: those of [`DEFAULT_POLICIES`] that work with the rest.
     pub policies: Vec<String>,
-    /// Policy to run along for comparison.
+    /// Policy that is also run, for comparison.
     pub baseline: Option<String>,
     /// Drives.
     pub drives: Vec<String>,
@@ -48,31 +48,31 @@ pub struct Options {
     pub ssd: String,
     /// Parameters that are set.
     pub sets: Assignments,
-    /// The requests that count; the trace has been filtered already.
+    /// The requests that are kept; the trace has been filtered already.
     pub mode: Mode,
-    /// When requests come.
+    /// When requests arrive.
     pub pacing: Pacing,
     /// Open loop: speed of the trace in thousandths.
     pub speed_thousandths: u64,
-    /// Runs are runs of the store, and not of the papers' executor.
+    /// Options for runs of the store; `None` for the papers' executor.
     pub store: Option<StoreOptions>,
-    /// Every block by itself, as the prototypes do.
+    /// One I/O per block, as in the prototypes.
     pub split: bool,
     /// Read the rest of partly written blocks.
     pub fill_partial: bool,
-    /// Count the work left at the end in.
+    /// Include the work left at the end.
     pub drain: bool,
     /// Keep data stamps and check every read.
     pub check: bool,
-    /// Points of the course of each run to record.
+    /// Number of points of the time series to record.
     pub points: u32,
     /// Rows of a heat map to record, with as many columns as points; 0 for none.
     pub heat_rows: u16,
-    /// How drives are timed; `None`: as each prefers.
+    /// Timing of drives; `None`: the default of each.
     pub timing: Option<Timing>,
 }
 
-/// What is done if nothing is asked for.
+/// The options if nothing is requested.
 impl Default for Options {
     fn default() -> Options {
         Options {
@@ -99,12 +99,12 @@ impl Default for Options {
     }
 }
 
-/// How a store is asked, where runs are runs of the store.
+/// Options of the client, if runs are runs of the store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoreOptions {
-    /// Closed loop: requests under way at a time.
+    /// Closed loop: requests in flight at a time.
     pub depth: usize,
-    /// The client flushes so often; never, if `None`.
+    /// Interval of flushes by the client; never, if `None`.
     pub flush_every: Option<Nanos>,
 }
 
@@ -130,7 +130,8 @@ pub enum ExperimentError {
 }
 
 impl Options {
-    /// Whether nobody named each policy: then those that do not go with the rest are left out.
+    /// Returns whether policies were left to the defaults or `all`: then those that do not work
+    /// with the rest are left out.
     pub(super) fn takes_what_goes(&self) -> bool {
         self.policies.is_empty() || self.policies.iter().any(|name| name == ALL)
     }
@@ -140,5 +141,5 @@ pub(super) fn usage(error: impl ToString) -> ExperimentError {
     ExperimentError::Usage(error.to_string())
 }
 
-/// All policies, or translations, that go with the rest.
+/// All policies, or translations, that work with the rest.
 pub(super) const ALL: &str = "all";

@@ -1,4 +1,4 @@
-//! Whose parameters are set.
+//! The owners of settings.
 
 use shingle_core::params::{Params, nearest};
 use shingle_core::registry::{Entry, Registry};
@@ -6,7 +6,7 @@ use shingle_core::registry::{Entry, Registry};
 use super::options::{ExperimentError, Options, usage};
 use super::{policies, translations};
 
-/// Every `--set` must have an owner that knows it: what is ignored silently misleads.
+/// Checks that every `--set` has an owner that knows it: ignoring one silently would mislead.
 pub(super) fn check_owners(options: &Options, registry: &Registry) -> Result<(), ExperimentError> {
     let policies = policies::entries(options, registry)?;
     for set in options.sets.iter() {

@@ -1,4 +1,4 @@
-//! Policies: which, and with which parameters.
+//! Choice of policies, and their parameters.
 
 use shingle_core::params::Params;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Registry};
@@ -10,11 +10,11 @@ use super::options::{ALL, DEFAULT_POLICIES, ExperimentError, Options, usage};
 pub(super) struct Chosen {
     pub(super) entry: Entry,
     pub(super) params: Params,
-    /// It runs along for comparison only.
+    /// Whether it runs only for comparison.
     pub(super) baseline: bool,
 }
 
-/// The policies asked for, each once, the baseline last.
+/// Returns the requested policies with parameters, each once, the baseline last.
 pub(super) fn chosen(
     options: &Options,
     registry: &Registry,
@@ -25,7 +25,7 @@ pub(super) fn chosen(
         .collect()
 }
 
-/// The same without parameters; whether it is the baseline.
+/// Returns the requested policies, and whether each is the baseline.
 pub(super) fn entries(
     options: &Options,
     registry: &Registry,
@@ -67,7 +67,7 @@ fn params(entry: &Entry, options: &Options) -> Result<Params, ExperimentError> {
     Ok(params)
 }
 
-/// Parameters of any cache.
+/// Returns the parameters of the cache.
 pub(super) fn cache_params(options: &Options) -> Result<Params, ExperimentError> {
     let mut params = Params::new(CACHE_PARAMS);
     for (name, value) in options.sets.of("cache") {

@@ -1,4 +1,4 @@
-//! Runs of the store itself: what it takes, and what it is told.
+//! Runs of the store: its limits and its configuration.
 
 use shingle_core::drive_view::InOrder;
 use shingle_core::registry::Setup;
@@ -13,11 +13,11 @@ use super::options::{ExperimentError, Options, StoreOptions, usage};
 use super::ssd::SsdChoice;
 use crate::store::Serving;
 
-/// What a request costs a store and its client beside its I/O: a choice. It keeps depths apart where a model
-/// takes no time; what a machine's own store takes `.ci/speed` shows.
+/// CPU time of a request in store and client, beside its I/O (a choice). It keeps queue depths
+/// apart where a model takes no time. `.ci/speed` measures the store of a machine.
 const REQUEST_TIME: Nanos = Nanos::from_micros(20);
 
-/// What can be said without a policy: that nothing was asked for that no store does.
+/// Checks that no option is set that a store does not have.
 pub(super) fn check(options: &Options) -> Result<(), ExperimentError> {
     let Some(store) = &options.store else { return Ok(()) };
     let refused = [
@@ -35,7 +35,7 @@ pub(super) fn check(options: &Options) -> Result<(), ExperimentError> {
     }
 }
 
-/// Whether a store can stand before such a disk, with a cache of so many blocks on such an SSD.
+/// Checks that a store supports this disk, and a cache of this size on this SSD.
 pub(super) fn check_devices(
     drive: &DriveChoice,
     ssd: &SsdChoice,
@@ -67,7 +67,7 @@ pub(super) fn check_devices(
     Ok(())
 }
 
-/// What a store is told.
+/// Returns the configuration of the store.
 pub(super) fn serving(store: &StoreOptions, cache_blocks: u32, check: bool) -> Serving {
     Serving {
         config: Config::for_slots(u64::from(cache_blocks)),
@@ -78,8 +78,9 @@ pub(super) fn serving(store: &StoreOptions, cache_blocks: u32, check: bool) -> S
     }
 }
 
-/// What a store knows of its disk: what a probe finds out, and what an operator may say of its bands (`drive.bands`,
-/// `drive.band_pass_us`). Of zones, and of a disk that a translation makes, it knows none.
+/// Reduces `setup` to what a store knows of its disk: what a probe finds out, and what an operator
+/// may declare of its bands (`drive.bands`, `drive.band_pass_us`). It knows nothing of zones, nor
+/// of a disk behind a translation.
 pub(super) fn as_a_store_knows(setup: Setup<'_>, translated: bool) -> Setup<'_> {
     let hidden = translated || setup.conventional_zones.is_some();
     let bands = setup.bands.filter(|_| !hidden);

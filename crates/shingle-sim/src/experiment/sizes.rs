@@ -1,4 +1,4 @@
-//! Sizes as they are written: shares of what a trace touches, and plain ones.
+//! Parsing of cache sizes: shares of what a trace touches, and absolute sizes.
 
 use shingle_core::params::nearest;
 use shingle_core::size;
@@ -7,11 +7,11 @@ use shingle_trace::Summary;
 
 use super::options::{ExperimentError, usage};
 
-/// Of so many parts `percent` is a number, so that no float decides a size.
+/// Resolution of a share: integers, so that no float decides a size.
 const PARTS: u64 = 100 * PARTS_OF_PERCENT;
 const PARTS_OF_PERCENT: u64 = 1_000_000;
 
-/// `percent`, a decimal number, in [`PARTS`].
+/// Converts `percent`, a decimal number, to [`PARTS`].
 fn parts(percent: &str) -> Option<u64> {
     size::scaled(percent.trim(), PARTS_OF_PERCENT).filter(|parts| (1..=PARTS).contains(parts))
 }
@@ -20,7 +20,7 @@ fn part_of(bytes: u64, parts: u64) -> u64 {
     (u128::from(bytes) * u128::from(parts) / u128::from(PARTS)) as u64
 }
 
-/// `percent` (a decimal number) of `bytes`.
+/// Returns `percent` (a decimal number) of `bytes`.
 pub(super) fn percent_of(percent: &str, bytes: u64) -> Option<u64> {
     Some(part_of(bytes, parts(percent)?))
 }
@@ -28,12 +28,12 @@ pub(super) fn percent_of(percent: &str, bytes: u64) -> Option<u64> {
 /// The size of a cache, as in `-c`.
 #[derive(Clone, Copy, Debug)]
 enum Size {
-    /// So many of [`PARTS`] of something that a trace touches.
+    /// A share, in [`PARTS`], of something that a trace touches.
     Share(u64, Whole),
     Blocks(u64),
 }
 
-/// Of what a share is a share.
+/// The whole of a share.
 #[derive(Clone, Copy, Debug)]
 enum Whole {
     Footprint,
@@ -47,7 +47,7 @@ impl Size {
         let Some((percent, of)) = text.split_once('%') else {
             let bytes = size::parse_bytes(text)
                 .map_err(|error| wrong(format!("{error}, or a share such as 5%")))?;
-            // A share whose % was forgotten would be a cache of one block.
+            // A share without its % would be a cache of one block.
             if (1..BLOCK_BYTES).contains(&bytes) {
                 return Err(wrong(format!(
                     "that is less than a block of {BLOCK_BYTES} bytes; write a size such as {text}G, or \
@@ -89,18 +89,18 @@ impl Size {
     }
 }
 
-/// Blocks of a cache of the size `text`, as in `-c`, for a trace.
+/// Returns the blocks of a cache of the size `text`, as in `-c`, for a trace.
 ///
 /// # Errors
-/// If it is no size.
+/// If it is not a size.
 pub fn share(text: &str, summary: &Summary) -> Result<u64, ExperimentError> {
     Ok(Size::parse(text)?.blocks(summary))
 }
 
-/// Fails unless `text` is a size of a cache, whatever the trace.
+/// Checks that `text` is a cache size, without a trace.
 ///
 /// # Errors
-/// Says what it is to be.
+/// A message that says what to write instead.
 pub fn check_size(text: &str) -> Result<(), ExperimentError> {
     Size::parse(text).map(drop)
 }

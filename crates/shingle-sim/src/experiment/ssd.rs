@@ -1,4 +1,4 @@
-//! The SSD that is asked for, and its settings.
+//! Choice of the SSD, and its settings.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use shingle_drive::{Description, Drive, Overrides, Settings, make_ssd};
 
 use super::options::{ExperimentError, Options, usage};
 
-/// An SSD, as it is to be made.
+/// An SSD to create.
 #[derive(Clone)]
 pub(super) struct SsdChoice {
     pub(super) name: String,

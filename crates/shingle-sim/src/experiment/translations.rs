@@ -1,4 +1,4 @@
-//! Translations over drives: which, with which parameters, and how large a buffer they get.
+//! Choice of translations over drives, their parameters, and the size of their buffer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ pub(super) struct Over {
     shared: Params,
 }
 
-/// A translation as it is to be made over a drive.
+/// A translation to create over a drive.
 #[derive(Clone)]
 pub(super) struct Translator {
     over: Over,
@@ -53,7 +53,7 @@ pub(super) struct Translator {
 /// The buffer is this part of the zones written (Amphisbaena §6.1: 1 %)…
 const SCALED_BUFFER_PART: u64 = 100;
 
-/// The translations asked for; `None` for the drive by itself.
+/// Returns the requested translations; `None` for the drive by itself.
 pub(super) fn entries(options: &Options) -> Result<Vec<Option<&'static Entry>>, ExperimentError> {
     let mut chosen = Vec::new();
     for name in &options.translations {
@@ -66,7 +66,7 @@ pub(super) fn entries(options: &Options) -> Result<Vec<Option<&'static Entry>>, 
     Ok(chosen)
 }
 
-/// The same, with their parameters.
+/// Returns the requested translations with their parameters.
 pub(super) fn chosen(options: &Options) -> Result<Vec<Option<Over>>, ExperimentError> {
     let over = |entry: Option<&'static Entry>| entry.map(|entry| Over::new(entry, options));
     entries(options)?.into_iter().map(|entry| over(entry).transpose()).collect()
@@ -89,17 +89,17 @@ impl Over {
     }
 }
 
-/// Whether there is a translation of this name.
+/// Returns whether a translation of this name exists.
 pub(super) fn is_one(name: &str) -> bool {
     names().any(|other| other == name)
 }
 
-/// All names.
+/// Returns all names.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|entry| entry.name)
 }
 
-/// Fails unless one of the translations chosen has a parameter `name`.
+/// Checks that one of the chosen translations has a parameter `name`.
 pub(super) fn check_parameter(name: &str, options: &Options) -> Result<(), ExperimentError> {
     let own = entries(options)?.into_iter().flatten().flat_map(|entry| entry.params);
     let all: Vec<&str> = own.chain(PARAMS).map(|param| param.name).collect();
@@ -114,7 +114,7 @@ pub(super) fn check_parameter(name: &str, options: &Options) -> Result<(), Exper
     )))
 }
 
-/// Fails unless `value` is one for the parameter `name` of translation `owner`.
+/// Checks that `value` is valid for the parameter `name` of translation `owner`.
 pub(super) fn check_value(owner: &str, name: &str, value: &str) -> Result<(), ExperimentError> {
     let entry = translations::get(owner).map_err(usage)?;
     let set = Params::new(entry.params).set(name, value);
@@ -198,12 +198,12 @@ impl Translator {
         self.over.entry.name
     }
 
-    /// The size of the buffer, as one would write it.
+    /// Returns the size of the buffer, as a user would write it.
     pub(super) fn buffer(&self) -> String {
         shown_pb(self.buffer_bytes)
     }
 
-    /// Its parameters, as a result has them.
+    /// Returns its parameters, as shown in results.
     pub(super) fn parameters(&self) -> BTreeMap<String, String> {
         let own = self.over.params.iter();
         let shared = self.over.shared.iter().filter(|(name, _)| match *name {
@@ -213,7 +213,7 @@ impl Translator {
         own.chain(shared).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// The translation over `drive`.
+    /// Creates the translation over `drive`.
     pub(super) fn over(&self, drive: Box<dyn Drive>) -> Result<Disk, ExperimentError> {
         let made = self.over.entry.make(&self.over.params, self.layout);
         let made = made.map_err(|error| usage(format!("-t {}: {error}", self.over.entry.name)))?;
@@ -224,7 +224,7 @@ impl Translator {
         })
     }
 
-    /// What a host may know of the translation over a drive so described.
+    /// Returns what a host may know of the translation over a drive with this description.
     pub(super) fn description(
         &self,
         beneath: &Description,
@@ -235,8 +235,9 @@ impl Translator {
     }
 }
 
-/// Bytes of the drive's zones that writes touch: what Amphisbaena §6.1 calls the maximum access
-/// range, as its Table 3 counts zones. Of a trace known by its summary alone, those of 5,000 blocks.
+/// Returns the bytes of the drive's zones that writes touch: what Amphisbaena §6.1 calls the
+/// maximum access range, as its Table 3 counts zones. If only the summary of the trace is known,
+/// zones of 5,000 blocks are counted.
 fn written_zone_bytes<R: RequestList>(trace: &Trace<R>, zone_blocks: u64) -> u64 {
     if trace.requests.is_empty() {
         return trace.summary.written_zone_bytes();

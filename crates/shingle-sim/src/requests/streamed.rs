@@ -1,4 +1,4 @@
-//! Requests that stay in their file, and are read again by each run.
+//! Requests that stay in a file and are read again by each run.
 
 use std::sync::OnceLock;
 
@@ -8,35 +8,35 @@ use shingle_trace::native::{self, Reading};
 
 use super::RequestList;
 
-/// The requests of a native trace that are read as a run comes to them.
+/// The requests of a native trace, read as a run needs them.
 #[derive(Debug)]
 pub struct Streamed {
     source: native::Streamed,
-    /// Why no more can be read. A run ends there, and has no result.
+    /// The error that ended reading. A run ends there, and has no result.
     failure: OnceLock<TraceError>,
 }
 
 impl Streamed {
-    /// Of requests in a file.
+    /// Creates a list of the requests in a file.
     #[must_use]
     pub fn new(source: native::Streamed) -> Streamed {
         Streamed { source, failure: OnceLock::new() }
     }
 
-    /// The file that they are in.
+    /// Returns the file.
     #[must_use]
     pub fn source(&self) -> &native::Streamed {
         &self.source
     }
 }
 
-/// Requests in a row that one reader has in memory.
+/// The consecutive requests that a reader holds in memory.
 #[derive(Default)]
 pub struct Window {
     /// Number of the first.
     first: usize,
     requests: Vec<Request>,
-    /// The block that was read last, on its way there, and what reading takes.
+    /// The block read last, before it is moved to `requests`, and the state of reading.
     block: Vec<Request>,
     reading: Option<Box<Reading>>,
 }
@@ -46,7 +46,7 @@ impl Window {
         self.first + self.requests.len()
     }
 
-    /// Has all from number `from` up to `to`, which is no further than the end.
+    /// Makes the window cover numbers `from` to `to`, which is not beyond the end.
     fn reach(
         &mut self,
         source: &native::Streamed,
@@ -60,7 +60,7 @@ impl Window {
         if to <= self.end() {
             return Ok(());
         }
-        // What lies in front was served.
+        // Requests before `from` were served.
         self.requests.drain(..from - self.first);
         self.first = from;
         let reading = self.reading.get_or_insert_default();
@@ -89,7 +89,7 @@ impl RequestList for Streamed {
         if (from < scratch.first || to > scratch.end())
             && let Err(error) = scratch.reach(&self.source, from, to)
         {
-            // (Of several runs that meet it the first tells.)
+            // Of several runs that fail here, the first reports it.
             let _ = self.failure.set(error);
             return &[];
         }

@@ -1,20 +1,25 @@
-//! Hits, rewrites and I/O time over sizes of the cache, from some of the bands of a trace that is in memory.
+//! Curves of hits, rewrites and I/O time over cache sizes, estimated from some of the bands of a
+//! trace that is in memory.
 //!
-//! **What is run.** The part of each request that lies in sampled bands, through the very runs of `compare`, over a disk of
-//! which the buffer, and before a cache that, is as much smaller ([`Job::scaled`]). Of 256 samples that the seed draws the one
-//! is taken that has as nearly the same part of accesses, writes, different blocks and written blocks as possible.
+//! **What is run.** The part of each request that lies in sampled bands, by the same runs as
+//! `compare`, over a disk with a buffer, and before a cache, that are scaled down by the same
+//! factor ([`Job::scaled`]). The seed draws 256 samples. The one with the most even share of
+//! accesses, writes, different blocks and written blocks is taken.
 //!
-//! **How figures are made larger.** Accesses and different blocks are known of the whole trace. Only an access to a block that
-//! was accessed before can hit, so hits are made larger by those that could have been (where SHARDS, Waldspurger et al., FAST
-//! '15, counts what a sample has too few or too many of as hits of the hottest). What the disk does is made larger by
-//! the part of the different blocks that is sampled, the time of the SSD by the part of the accesses.
+//! **How figures are scaled up.** Accesses and different blocks are known of the whole trace. Only
+//! an access to a block that was accessed before can hit, so hits are scaled by the number of such
+//! accesses. (SHARDS, Waldspurger et al., FAST '15, instead counts the sample's excess or lack of
+//! accesses as hits of the hottest blocks.) The work of the disk is scaled by the sampled part of
+//! the different blocks, the time of the SSD by the part of the accesses.
 //!
-//! **Errors.** The four quarters of the sample are run by themselves, too. What is told is 3.18 times (95 %; Student's t with 3
-//! degrees of freedom) the standard error of their mean around the figure of the whole sample. A quarter stands before a
-//! cache and a buffer of a quarter, so what is wrong because these are small shows, and more than it does in the whole.
+//! **Errors.** The four quarters of the sample are also run by themselves. The reported error is
+//! 3.18 times (95 %; Student's t with 3 degrees of freedom) the standard error of their mean around
+//! the figure of the whole sample. A quarter runs before a cache and a buffer of a quarter, so
+//! errors that come from small caches and buffers show, and are larger than in the whole sample.
 //!
-//! **What is not seen.** In closed loop, as here, a sample takes as much less time as it is smaller. What lies between two
-//! requests of a sample has moved the head of the disk; that is made up for (`passed.rs`), and is the least certain part.
+//! **What is not seen.** In closed loop, as here, a sample takes less time in proportion to its
+//! size. What lies between two requests of a sample has moved the head of the disk. That is
+//! compensated (`passed.rs`), and is the least certain part.
 
 use rayon::prelude::*;
 use shingle_core::zones::ZoneMap;
@@ -27,96 +32,99 @@ use super::held::{Bands, Held, QUARTERS};
 use super::{ROW_BANDS, Thinned, WHOLE};
 use crate::experiment::{ExperimentError, Job, Trace};
 
-/// A sample has at least as many bands as so many that are all asked for alike.
+/// Least size of a sample, in equally used bands.
 pub const BANDS_MIN: f64 = 100.0;
 
-/// The smallest cache has so many blocks in a sample.
+/// Least size of the smallest cache in a sample, in blocks.
 pub const CACHE_BLOCKS_MIN: u64 = 2_000;
 
-/// The buffer of the disk has: some zones of 20 MB, of which a policy writes one or several at a time.
+/// Least size of the disk's buffer in a sample, in blocks: some zones of 20 MB, of which a policy
+/// writes one or several at a time.
 pub const BUFFER_BLOCKS_MIN: u64 = 20_000;
 
-/// A sample is no smaller…
+/// Smallest sample.
 const MILLIONTHS_MIN: u64 = WHOLE / 100;
 
-/// …nor larger: with its quarters it is run twice, and gains little over all.
+/// Largest sample: with its quarters it is run twice, so a larger one saves little.
 const MILLIONTHS_MAX: u64 = WHOLE / 4;
 
 /// How a sample is chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Choice {
-    /// So many millionths of the bands; `None` for as many as tell enough.
+    /// Sampled part of the bands, in millionths; `None`: as many as needed.
     pub millionths: Option<u64>,
-    /// Which.
+    /// Seed of the choice.
     pub seed: u64,
 }
 
-/// What is run in the place of a trace.
+/// The sample that is run instead of a trace.
 pub struct Sample {
-    /// `None`: the trace is run in full.
+    /// The parts of the sample; `None` if the trace is run in full.
     parts: Option<Box<Parts>>,
-    /// What it is.
+    /// Its description.
     pub about: About,
 }
 
-/// What a sample is.
+/// Description of a sample.
 #[derive(Clone, PartialEq, Debug)]
 pub struct About {
-    /// The part of the bands, in millionths; all of them if the trace is run in full.
+    /// Sampled part of the bands, in millionths; all if the trace is run in full.
     pub millionths: u64,
-    /// The part that tells enough, in millionths: above a quarter traces are run in full if nothing is asked for.
+    /// The needed part, in millionths. If it is above a quarter, the trace is run in full unless a
+    /// part was requested.
     pub wanted_millionths: u64,
-    /// What wants so many: `bands` that differ, the smallest `cache` or the `buffer` of the disk; or the `disk`, of which no part
-    /// is like all.
+    /// What needs this part: `bands` that differ, the smallest `cache`, or the `buffer` of the
+    /// disk; or the `disk`, of which no part is representative.
     pub wanted_for: &'static str,
-    /// Bands that the trace touches.
+    /// Number of bands that the trace touches.
     pub bands: u64,
-    /// Bands that would differ as much among each other, were all asked for alike.
+    /// Number of equally used bands that would differ as much from each other.
     pub alike_bands: u64,
-    /// Bands sampled, of those that are touched.
+    /// Number of touched bands in the sample.
     pub sampled_bands: u64,
-    /// Requests of the sample.
+    /// Number of requests in the sample.
     pub sampled_requests: u64,
 }
 
 impl About {
-    /// Whether the trace is run in full.
+    /// Returns whether the trace is run in full.
     #[must_use]
     pub fn is_all(&self) -> bool {
         self.millionths == WHOLE
     }
 
-    /// Whether less is run than tells enough.
+    /// Returns whether the sample is smaller than needed.
     #[must_use]
     pub fn is_small(&self) -> bool {
         self.millionths < self.wanted_millionths
     }
 }
 
-/// A sample, and the quarters of it.
+/// A sample and its quarters.
 struct Parts {
     whole: Part,
     quarters: [Part; QUARTERS],
 }
 
-/// A part of a trace, and how large it is.
+/// A part of a trace, and its shares of the whole.
 struct Part {
     thinned: Thinned,
-    /// Of the different blocks.
+    /// Share of the different blocks.
     blocks: f64,
-    /// Of the accesses.
+    /// Share of the accesses.
     accesses: f64,
-    /// Of the accesses to blocks that were accessed before.
+    /// Share of the accesses to blocks that were accessed before.
     again: f64,
 }
 
-/// Figures, in the order of those of a point.
+/// The figures of a point, in order.
 type Figures = [f64; 6];
 
-/// A sample of the bands of a disk, for `jobs`, which are all over it. (Of a disk without bands, of zones of 20 MB.)
+/// Samples the bands of the disk of `jobs`, which all have the same one. (If the disk has no bands:
+/// zones of 20 MB.)
 ///
 /// # Errors
-/// If a part is asked for and no part of the disk stands for it, or nothing is in the sample.
+/// If a part is requested and no part of the disk is representative, or the sample is empty.
 pub fn sample(trace: &Trace, jobs: &[Job], choice: Choice) -> Result<Sample, ExperimentError> {
     let disk = jobs.first().expect("a job").disk()?;
     let of_disk = disk.drive().description();
@@ -178,14 +186,15 @@ pub fn sample(trace: &Trace, jobs: &[Job], choice: Choice) -> Result<Sample, Exp
     Ok(Sample { parts: Some(Box::new(Parts { whole, quarters })), about })
 }
 
-/// So many bands in a row are sampled together as leave enough rows: of a zone that lies across the end of a row a
-/// policy sees a part, which is wrong alike in all samples, while few rows differ by chance.
+/// Returns the number of neighbouring bands to sample together, so that there are enough rows: of a
+/// zone across the end of a row a policy sees only a part, which is the same error in all samples,
+/// while few rows differ by chance.
 fn row_bands(bands: &Bands, millionths: u64) -> u32 {
     let sampled = bands.alike() * millionths as f64 / WHOLE as f64;
     ((sampled / BANDS_MIN) as u32).clamp(1, ROW_BANDS)
 }
 
-/// The part of the bands that tells enough, and what it is wanted for.
+/// Returns the needed part of the bands, and what needs it.
 fn wanted(bands: &Bands, jobs: &[Job]) -> (u64, &'static str) {
     let smallest = |of: &dyn Fn(&Job) -> u64| {
         jobs.iter().map(of).filter(|&blocks| blocks > 0).min().map_or(f64::MAX, |n| n as f64)
@@ -200,17 +209,17 @@ fn wanted(bands: &Bands, jobs: &[Job]) -> (u64, &'static str) {
 }
 
 impl Sample {
-    /// Requests that all runs of a job serve together.
+    /// Returns the requests that all runs of a job serve in total.
     #[must_use]
     pub fn requests(&self, trace: &Trace) -> u64 {
         let Some(parts) = &self.parts else { return trace.requests.len() as u64 };
         parts.all().map(|part| part.thinned.requests.len() as u64).sum()
     }
 
-    /// The points of `jobs`, on all threads of the pool in force, in the order of jobs.
+    /// Computes the points of `jobs`, on all threads of the current pool, in the order of jobs.
     ///
     /// # Errors
-    /// The first run that failed.
+    /// The error of the first run that failed.
     pub fn points(
         &self,
         jobs: &[Job],
@@ -255,18 +264,18 @@ impl Sample {
 }
 
 impl Parts {
-    /// The whole sample first.
+    /// Returns the parts, the whole sample first.
     fn all(&self) -> impl Iterator<Item = &Part> {
         std::iter::once(&self.whole).chain(&self.quarters)
     }
 }
 
-/// Of a run of all.
+/// Returns the point of a run of the whole trace.
 fn exact(job: &Job, run: &RunResult) -> CurvePoint {
     let accesses = run.all.accesses.read_blocks + run.all.accesses.write_blocks;
     let hits = run.all.hits.read_blocks + run.all.hits.write_blocks;
     let hits_percent = 100.0 * run.all.hits.ratio.unwrap_or(0.0);
-    // (As the run has them: a sum of parts would be off by a rounding.)
+    // As the run reports them: a sum of parts would differ by a rounding.
     let (done, left) = (run.all.seconds.total, run.left.seconds);
     let misses = (accesses - hits) as f64;
     let figures = [
@@ -280,10 +289,10 @@ fn exact(job: &Job, run: &RunResult) -> CurvePoint {
     point(job, run, figures.map(|value| Estimate { value, error: 0.0 }))
 }
 
-/// What all accesses come to, of which a part was run.
+/// Returns the figures of all accesses, scaled up from the run of a part.
 fn figures(run: &RunResult, part: &Part, accesses: u64) -> Figures {
     let sampled = run.all.hits.read_blocks + run.all.hits.write_blocks;
-    // (Where none of the sample could have hit, none has.)
+    // If no access of the sample could hit, there are no hits.
     let hits = if sampled == 0 { 0.0 } else { sampled as f64 / part.again };
     let misses = accesses as f64 - hits;
     let seconds = &run.all.seconds;

@@ -1,4 +1,4 @@
-//! Estimates from sampled counts, and how far they may be off.
+//! Estimates from sampled counts, and their errors.
 
 use shingle_result::Estimate;
 
@@ -7,8 +7,8 @@ use super::{GROUPS, WHOLE};
 /// Student's t for 15 degrees of freedom, at 95 %.
 const T: f64 = 2.131;
 
-/// The ratio of two sums over groups, times `scale`. `millionths` is the part that is sampled: of all there is nothing to
-/// be off by.
+/// Returns the ratio of two sums over groups, times `scale`, with its error. `millionths` is the
+/// sampled part; a complete sample has no error.
 pub(super) fn ratio(
     above: &[u64; GROUPS],
     below: &[u64; GROUPS],
@@ -26,7 +26,7 @@ pub(super) fn ratio(
         (under > 0.0).then(|| scale * over / under)
     };
     let left: Option<Vec<f64>> = (0..GROUPS).map(without).collect();
-    // (One group has all.)
+    // One group has everything.
     let Some(left) = left else { return Some(Estimate { value, error: f64::INFINITY }) };
     let mean = left.iter().sum::<f64>() / GROUPS as f64;
     let spread: f64 = left.iter().map(|one| (one - mean).powi(2)).sum();
@@ -38,14 +38,16 @@ pub(super) fn ratio(
 /// Student's t for 3 degrees of freedom, at 95 %.
 const T_OF_QUARTERS: f64 = 3.182;
 
-/// What a sample tells, of which the quarters alone tell these: their standard error around it.
+/// Returns the estimate of a sample, with its error from the results of its quarters: their
+/// standard error around `value`.
 pub(super) fn around(value: f64, quarters: [f64; 4], millionths: u64) -> Estimate {
     let squares: f64 = quarters.iter().map(|one| (one - value).powi(2)).sum();
     let unseen = 1.0 - millionths as f64 / WHOLE as f64;
     Estimate { value, error: T_OF_QUARTERS * (squares / 12.0 * unseen).sqrt() }
 }
 
-/// How much more, in percent, the first is than the second of two counts by group, of the same bands.
+/// Returns by how many percent the first count is higher than the second; both are by group, of the
+/// same bands.
 #[must_use]
 pub fn change(
     counted: &[u64; GROUPS],

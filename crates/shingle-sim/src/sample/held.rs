@@ -1,4 +1,5 @@
-//! What bands hold of a trace, and a sample of them that holds as much of everything.
+//! The part of a trace in each band, and the choice of a sample of bands that has the same share of
+//! everything.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +14,16 @@ use super::{Sampling, WHOLE};
 pub(super) struct Held {
     /// Accesses of blocks.
     pub(super) accesses: f64,
-    /// Of these, writes.
+    /// Number of them that are writes.
     pub(super) writes: f64,
     /// Different blocks.
     pub(super) blocks: f64,
-    /// Of these, those that are written.
+    /// Number of them that are written.
     pub(super) written: f64,
 }
 
 impl Held {
-    /// Accesses to blocks that were accessed before.
+    /// Returns the number of accesses to blocks that were accessed before.
     pub(super) fn again(&self) -> f64 {
         self.accesses - self.blocks
     }
@@ -38,24 +39,24 @@ impl Held {
         self.written += more.written;
     }
 
-    /// How far these are from a part of `all`, over all counts: 0 for just as much of each.
+    /// Returns the distance of these counts from a `part` of `all`; 0 if each is exactly that part.
     fn off(&self, all: &Held, part: f64) -> f64 {
         let counts = self.each().into_iter().zip(all.each()).filter(|(_, all)| *all > 0.0);
         counts.map(|(own, all)| (own.max(0.5) / all / part).ln().powi(2)).sum()
     }
 }
 
-/// The bands that a trace touches, and what each holds of it.
+/// The bands that a trace touches, with the counts of each.
 pub(super) struct Bands {
     map: ZoneMap,
     held: BTreeMap<u32, Held>,
     pub(super) all: Held,
 }
 
-/// Samples that are looked at before one is taken.
+/// Number of samples of which the best is taken.
 const CANDIDATES: u64 = 256;
 
-/// So many parts of a sample are run by themselves, to see how far they differ.
+/// Number of parts of a sample that are also run by themselves, to see how far they differ.
 pub(super) const QUARTERS: usize = 4;
 
 impl Bands {
@@ -81,28 +82,28 @@ impl Bands {
         Bands { map, held, all }
     }
 
-    /// How many are touched.
+    /// Returns the number of bands touched.
     pub(super) fn count(&self) -> u64 {
         self.held.len() as u64
     }
 
-    /// How many bands that are all asked for alike would differ as much from sample to sample: by accesses, and by
-    /// writes where these matter.
+    /// Returns the effective number of bands: the number of equally used bands that would differ as
+    /// much from sample to sample, by accesses, and by writes where these matter.
     pub(super) fn alike(&self) -> f64 {
         let alike = |of: fn(&Held) -> f64| {
             let squares: f64 = self.held.values().map(|band| of(band).powi(2)).sum();
             of(&self.all).powi(2) / squares.max(1.0)
         };
         let accesses = alike(|held| held.accesses);
-        // Of few writes next to nothing can be told, and next to nothing comes.
+        // With few writes little can be estimated, and they matter little.
         match self.all.writes * 10.0 < self.all.accesses {
             true => accesses,
             false => accesses.min(alike(|held| held.writes)),
         }
     }
 
-    /// So many millionths of the bands, and of everything that all of them hold as nearly the same part as one of some
-    /// samples does that are drawn by `seed`. So many bands in a row are sampled together.
+    /// Chooses `millionths` of the bands, `row_bands` neighbouring bands together. Of the samples
+    /// that `seed` draws, it takes the one whose shares of all counts are closest to this part.
     pub(super) fn balanced(&self, millionths: u64, row_bands: u32, seed: u64) -> Sampling {
         let part = millionths as f64 / WHOLE as f64;
         let off = |sampling: &Sampling| {
@@ -110,7 +111,7 @@ impl Bands {
             let mut sample = Held::default();
             quarters.iter().for_each(|quarter| sample.add(quarter));
             let of_quarters = quarters.iter().map(|quarter| quarter.off(&self.all, part / 4.0));
-            // (A quarter counts for less, as all of them together are what is told.)
+            // A quarter has less weight, as results are of all quarters together.
             sample.off(&self.all, part) + of_quarters.sum::<f64>() / 16.0
         };
         let drawn = (0..CANDIDATES).map(|nth| {
@@ -122,7 +123,7 @@ impl Bands {
         best.expect("there are candidates").1
     }
 
-    /// What the quarters of a sample hold.
+    /// Returns the counts of each quarter of a sample.
     pub(super) fn quarters(&self, sampling: &Sampling) -> [Held; QUARTERS] {
         let mut quarters = [Held::default(); QUARTERS];
         for (&band, held) in &self.held {
@@ -133,7 +134,7 @@ impl Bands {
         quarters
     }
 
-    /// How many bands a sample has of those that are touched.
+    /// Returns the number of touched bands in a sample.
     pub(super) fn sampled(&self, sampling: &Sampling) -> u64 {
         let sampled = |band: &&u32| sampling.group(Zone(**band)).is_some();
         self.held.keys().filter(sampled).count() as u64

@@ -1,16 +1,19 @@
-//! What a cache would have done, from a sample of its requests: those to some of the bands of the disk, each wholly, and
-//! before a cache and a buffer that are as much smaller.
+//! Estimates of what a cache would have done, from a sample of its requests: those to some of the
+//! bands of the disk, each complete, before a cache and a buffer that are scaled down by the same
+//! factor.
 //!
-//! The idea is that of miss-ratio curves by spatial sampling (Waldspurger et al., *Efficient MRC construction with
-//! SHARDS*, FAST '15), with eight bands in a row in the place of blocks: the cleaning of a band sees all of it or nothing,
-//! and so does a policy of its zones, but for those at the ends of a row. What is estimated are parts of all accesses, so it
-//! does not matter that a sample has more or less than its share of them. Which bands are sampled depends on their number
-//! and a seed only.
+//! The idea is that of miss-ratio curves by spatial sampling (Waldspurger et al., *Efficient MRC
+//! construction with SHARDS*, FAST '15), with eight neighbouring bands instead of blocks: the
+//! cleaning of a band sees all of it or nothing, and a policy sees all of a zone or nothing, except
+//! for zones at the ends of a row. Estimates are shares of all accesses, so it does not matter that
+//! a sample has more or less than its share of them. The choice of bands depends only on their
+//! numbers and a seed.
 //!
-//! How far an estimate may be off is found by leaving out a sixteenth of the sampled bands at a time (the jackknife over
-//! groups; Tukey 1958): what is told is 2.13 times the standard error, which is 95 % where estimates are normally
-//! distributed (Student's t with 15 degrees of freedom). It knows of the choice of bands only: a model that is not the
-//! disk, and a cache that is too small to be sampled, are off by more.
+//! The error of an estimate is found by leaving out a sixteenth of the sampled bands at a time (the
+//! jackknife over groups; Tukey 1958). Reported is 2.13 times the standard error, which is 95 % for
+//! normally distributed estimates (Student's t with 15 degrees of freedom). It covers the choice of
+//! bands only: a model that differs from the disk, and a cache that is too small to be sampled, add
+//! to it.
 //!
 //! ```
 //! use shingle_core::units::{Nanos, Op, Request};
@@ -42,23 +45,24 @@ pub use shadow::{Shadow, Sizes, scaled_drive};
 pub use shingle_result::Estimate;
 pub use thinned::Thinned;
 
-/// Bands are left out in so many groups.
+/// Number of groups in which bands are left out.
 pub const GROUPS: usize = 16;
 
-/// So many bands in a row are sampled together. A policy's zones lie across bands: of one at the end of a row the policy
-/// sees a part, takes it for a small one, and keeps it too long. With single bands that would be every other zone.
+/// Number of neighbouring bands sampled together. A policy's zones lie across bands: of a zone at
+/// the end of a row the policy sees a part, takes it for a small zone, and keeps it too long. With
+/// single bands that would be every other zone.
 const ROW_BANDS: u32 = 8;
 
-/// Parts are in millionths.
+/// Unit of parts: millionths.
 pub const WHOLE: u64 = 1_000_000;
 
-/// So many millionths of a count.
+/// Returns `millionths` of a count.
 #[must_use]
 pub fn part_of(count: u64, millionths: u64) -> u64 {
     (u128::from(count) * u128::from(millionths) / u128::from(WHOLE)) as u64
 }
 
-/// Which bands are sampled.
+/// The choice of sampled bands.
 #[derive(Clone, Debug)]
 pub struct Sampling {
     bands: ZoneMap,
@@ -68,7 +72,7 @@ pub struct Sampling {
 }
 
 impl Sampling {
-    /// So many millionths of these bands.
+    /// Samples `millionths` of these bands.
     ///
     /// # Panics
     /// If it is none, or more than all.
@@ -78,25 +82,25 @@ impl Sampling {
         Sampling { bands, millionths, seed, row_bands: ROW_BANDS }
     }
 
-    /// The same with so many bands in a row sampled together.
+    /// Samples `row_bands` neighbouring bands together.
     #[must_use]
     pub fn in_rows_of(self, row_bands: u32) -> Sampling {
         Sampling { row_bands: row_bands.max(1), ..self }
     }
 
-    /// The part that is sampled.
+    /// Returns the sampled part, in millionths.
     #[must_use]
     pub fn millionths(&self) -> u64 {
         self.millionths
     }
 
-    /// That part of a count, at least 1.
+    /// Returns the sampled part of a count, at least 1.
     #[must_use]
     pub fn part_of(&self, count: u64) -> u64 {
         part_of(count, self.millionths).max(1)
     }
 
-    /// The group of a band; `None` if it is not sampled.
+    /// Returns the group of a band; `None` if it is not sampled.
     #[must_use]
     pub fn group(&self, band: Zone) -> Option<usize> {
         let word = mixed(self.seed ^ (u64::from(band.0 / self.row_bands) + 1));
@@ -104,13 +108,13 @@ impl Sampling {
         sampled.then_some((mixed(word) % GROUPS as u64) as usize)
     }
 
-    /// The group of the band of a block.
+    /// Returns the group of the band of a block.
     #[must_use]
     pub fn group_of(&self, block: shingle_core::units::Block) -> Option<usize> {
         self.group(self.bands.zone(block))
     }
 
-    /// The band of a request that lies within one, as most do.
+    /// Returns the band of a request that lies within one, as most do.
     fn only_band(&self, request: &Request) -> Option<Zone> {
         let (first, blocks) = (request.first(), request.blocks());
         let within = first.0 + blocks <= self.bands.disk_blocks();
@@ -118,7 +122,7 @@ impl Sampling {
         (self.bands.zone(first.after(blocks - 1)) == band).then_some(band)
     }
 
-    /// Those parts of a request that are in sampled bands, each with its group.
+    /// Calls `each` with the parts of a request that are in sampled bands, and their groups.
     pub fn pieces(&self, request: &Request, mut each: impl FnMut(Request, usize)) {
         if !matches!(request.op, Op::Read | Op::Write | Op::Trim) || request.bytes == 0 {
             return;

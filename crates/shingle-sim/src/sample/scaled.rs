@@ -1,14 +1,15 @@
-//! A drive for a sample: its buffer is as much smaller as the sample is.
+//! A drive for a sample: its buffer is scaled down as the sample is.
 
 use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::{self as drives, Buffer, Settings};
 
 use super::part_of;
 
-/// `settings` of a disk that is asked so many millionths of what they are for: its buffer is as much smaller.
+/// Returns `settings` of a disk for a sample of `millionths`: its buffer is scaled down by the same
+/// factor.
 ///
 /// # Errors
-/// In a line, if there is no such drive.
+/// If the drive does not exist, in one line.
 pub(crate) fn scaled_settings(
     name: &str,
     settings: &Settings,
@@ -27,7 +28,7 @@ pub(crate) fn scaled_settings(
         };
         Settings { buffer, ..settings.clone() }
     };
-    // A buffer holds less than its bytes: as much less as one of this size.
+    // A buffer holds less than its bytes; this measures by how much.
     let bytes = wanted * BLOCK_BYTES;
     let fit = make(&sized(bytes))?.description().buffer_blocks.max(1);
     Ok(sized((u128::from(bytes) * u128::from(wanted) / u128::from(fit)) as u64))

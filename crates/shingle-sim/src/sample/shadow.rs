@@ -1,4 +1,5 @@
-//! A cache that never was: fed with a sample of requests, it counts what it would have done.
+//! A shadow cache: a simulated cache that gets a sample of the requests and counts what it would
+//! have done.
 
 use std::collections::BTreeSet;
 
@@ -16,16 +17,16 @@ use super::scaled::scaled_settings;
 use super::{GROUPS, Sampling, WHOLE};
 use crate::system::{Rules, System};
 
-/// What a shadow takes beside what the whole would take.
+/// Size of a shadow, and of the cache that it stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sizes {
     /// Slots of the whole cache.
     pub slots: u64,
-    /// Of the sampled one.
+    /// Slots of the sampled cache.
     pub sampled_slots: u64,
 }
 
-/// A cache over a model of a disk, and what it has counted, by groups of bands.
+/// A cache over a model of a disk, with its counts by group of bands.
 pub struct Shadow {
     system: System,
     sampling: Sampling,
@@ -33,24 +34,24 @@ pub struct Shadow {
     accesses: [u64; GROUPS],
     hits: [u64; GROUPS],
     rmws: [u64; GROUPS],
-    /// Time of the devices, in microseconds, by the group whose request took it.
+    /// Time of the devices, in microseconds, by the group of the request that used it.
     micros: [u64; GROUPS],
     /// Accesses of all requests, sampled or not.
     all_accesses: u64,
     steps: Vec<Step>,
-    /// Where a band is being rewritten that was read before.
+    /// First block of the band that was read and is being rewritten.
     rewriting: Option<Block>,
     hits_before: u64,
     time_before: u64,
-    /// Sampled bands that were asked for, and the last of them.
+    /// Sampled bands that were accessed, and the last of them.
     bands: BTreeSet<Zone>,
     last_band: Option<Zone>,
 }
 
-/// A drive of which the buffer is the sampled part of what it would be, and the bands that it has.
+/// Creates a drive whose buffer is scaled down to the sampled part, and returns it with its bands.
 ///
 /// # Errors
-/// In a line, if there is no such drive, or it is none that can be sampled.
+/// If there is no such drive, or it cannot be sampled, in one line.
 pub fn scaled_drive(
     name: &str,
     settings: &Settings,
@@ -77,10 +78,11 @@ pub fn scaled_drive(
 }
 
 impl Shadow {
-    /// `cache` has the sampled part of the slots, and lies over a `drive` that [`scaled_drive`] gave for the same part.
+    /// Creates a shadow. `cache` has the sampled part of the slots; `drive` is from
+    /// [`scaled_drive`] for the same part.
     ///
     /// # Errors
-    /// In a line, if there is no SSD to count with.
+    /// If there is no SSD model to count with, in one line.
     pub fn new(
         cache: Box<dyn CacheCore>,
         drive: Box<dyn Drive>,
@@ -90,7 +92,7 @@ impl Shadow {
         let ssd = drives::make_ssd("pcie-ssd", &Settings::default()).map_err(|e| e.to_string())?;
         let rules = Rules { pacing: Pacing::Closed, split: false, fill_partial: true };
         let sizes = Sizes { slots, sampled_slots: cache.slots().capacity().into() };
-        // (Steps go with stamps, which checked systems have.)
+        // Drives report their steps only with stamps, which checked systems have.
         let system = System::new(cache, ssd, drive, rules, true);
         Ok(Shadow {
             system,
@@ -110,7 +112,7 @@ impl Shadow {
         })
     }
 
-    /// A request was asked for; what of it is sampled is served.
+    /// Counts a request, and serves its sampled part.
     pub fn request(&mut self, request: &Request) {
         if matches!(request.op, Op::Read | Op::Write) {
             self.all_accesses += request.blocks();
@@ -139,7 +141,7 @@ impl Shadow {
         for step in self.steps.drain(..) {
             match step {
                 Step::Rewrite { first, read, .. } => self.rewriting = read.then_some(first),
-                // (A band may be rewritten part by part.)
+                // A band may be rewritten part by part: count it once.
                 Step::Written => {
                     let group = self.rewriting.take().and_then(|at| self.sampling.group_of(at));
                     self.rmws[group.unwrap_or(0)] += u64::from(group.is_some());
@@ -149,75 +151,76 @@ impl Shadow {
         }
     }
 
-    /// How large it is.
+    /// Returns its size.
     #[must_use]
     pub fn sizes(&self) -> Sizes {
         self.sizes
     }
 
-    /// Accesses of blocks, sampled or not.
+    /// Returns the number of block accesses, sampled or not.
     #[must_use]
     pub fn accesses(&self) -> u64 {
         self.all_accesses
     }
 
-    /// Those that were sampled.
+    /// Returns the number of sampled block accesses.
     #[must_use]
     pub fn sampled_accesses(&self) -> u64 {
         self.accesses.iter().sum()
     }
 
-    /// Bands of the sample that were asked for.
+    /// Returns the number of sampled bands that were accessed.
     #[must_use]
     pub fn sampled_bands(&self) -> u64 {
         self.bands.len() as u64
     }
 
-    /// Whether so few bands were sampled that estimates may be off by more than they say.
+    /// Returns whether so few bands were sampled that errors may be larger than reported.
     #[must_use]
     pub fn is_small(&self) -> bool {
         self.millionths() < WHOLE && (self.bands.len() as f64) < BANDS_MIN
     }
 
-    /// Whether the cache has been full.
+    /// Returns whether the cache has been full.
     #[must_use]
     pub fn was_full(&self) -> bool {
         self.system.warm().is_some()
     }
 
-    /// Accesses that found their block cached, in percent.
+    /// Returns the hit ratio of block accesses, in percent.
     #[must_use]
     pub fn hits_percent(&self) -> Option<Estimate> {
         ratio(&self.hits, &self.accesses, 100.0, self.sampling.millionths())
     }
 
-    /// Bands rewritten, had all been served.
+    /// Returns the estimated band rewrites for all requests.
     #[must_use]
     pub fn rmws(&self) -> Option<Estimate> {
         let scale = self.all_accesses as f64;
         ratio(&self.rmws, &self.accesses, scale, self.sampling.millionths())
     }
 
-    /// Time of the devices, had all been served, in seconds.
+    /// Returns the estimated device time for all requests, in seconds.
     #[must_use]
     pub fn io_seconds(&self) -> Option<Estimate> {
         let scale = self.all_accesses as f64 / 1e6;
         ratio(&self.micros, &self.accesses, scale, self.sampling.millionths())
     }
 
-    /// Bands rewritten, by group: of shadows with the same sampling they are of the same bands.
+    /// Returns the sampled band rewrites by group. Shadows with the same sampling have the same
+    /// bands in a group.
     #[must_use]
     pub fn rmws_by_group(&self) -> &[u64; GROUPS] {
         &self.rmws
     }
 
-    /// What the drive has counted, of what it was asked.
+    /// Returns the counters of the drive, for the sampled requests.
     #[must_use]
     pub fn drive_counters(&self) -> drives::Counters {
         *self.system.disk().counters()
     }
 
-    /// The part that is sampled.
+    /// Returns the sampled part, in millionths.
     #[must_use]
     pub fn millionths(&self) -> u64 {
         self.sampling.millionths()

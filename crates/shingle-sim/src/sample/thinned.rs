@@ -11,23 +11,24 @@ use crate::passed::LeftOut;
 /// The sampled part of a trace.
 #[derive(Clone, Debug)]
 pub struct Thinned {
-    /// Its requests, cut at borders of bands, at their own times.
+    /// Its requests, cut at the borders of bands, with their own times.
     pub requests: Vec<Request>,
     pub(crate) left_out: Arc<LeftOut>,
 }
 
-/// One of them while it is made.
+/// A sampled part under construction.
 #[derive(Default)]
-struct Making {
+struct Builder {
     requests: Vec<Request>,
     left_out: LeftOut,
 }
 
 impl Thinned {
-    /// The sampled part, and then each quarter of it: the groups with the same rest by four.
+    /// Returns the sampled part, then each of its quarters: the groups with the same remainder
+    /// modulo four.
     #[must_use]
     pub fn parts(requests: &[Request], sampling: &Sampling) -> [Thinned; 1 + QUARTERS] {
-        let mut parts: [Making; 1 + QUARTERS] = Default::default();
+        let mut parts: [Builder; 1 + QUARTERS] = Default::default();
         let mut pieces = Vec::new();
         for request in requests {
             pieces.clear();
@@ -46,6 +47,6 @@ impl Thinned {
                 }
             }
         }
-        parts.map(|Making { requests, left_out }| Thinned { requests, left_out: left_out.into() })
+        parts.map(|Builder { requests, left_out }| Thinned { requests, left_out: left_out.into() })
     }
 }

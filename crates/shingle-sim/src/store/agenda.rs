@@ -1,11 +1,12 @@
-//! When I/O that is under way will be done.
+//! The completion times of I/O in flight.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use shingle_core::units::Nanos;
 
-/// When an I/O is done, how many were begun before it, and its key, as one number that sorts so.
+/// The completion time of an I/O, its sequence number and its key, packed into one number that
+/// sorts in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Due(u128);
 
@@ -25,20 +26,20 @@ impl Due {
     }
 }
 
-/// I/O of two devices, by when it is done; of equals the one begun first.
+/// I/O of two devices, by completion time; of equals the one submitted first.
 pub(super) struct Agenda {
-    /// What ends in the order in which it was begun, by device: a disk does one thing after the other, and an SSD
-    /// takes about as long for each.
+    /// I/O that completes in the order of submission, by device: a disk serves one I/O after the
+    /// other, and an SSD takes about as long for each.
     in_order: [VecDeque<Due>; 2],
     others: BinaryHeap<Reverse<Due>>,
-    /// Of all of them; [`NEVER`] if nothing is under way.
+    /// The first completion; [`NEVER`] if nothing is in flight.
     first: Due,
-    /// Where that is: of a device, or among the others.
+    /// The queue that it is in: that of a device, or [`OTHERS`].
     first_of: usize,
     begun: u64,
 }
 
-/// In [`Agenda::first_of`], after the devices.
+/// Value of [`Agenda::first_of`] for `others`.
 const OTHERS: usize = 2;
 
 impl Default for Agenda {
@@ -49,7 +50,7 @@ impl Default for Agenda {
 }
 
 impl Agenda {
-    /// I/O `key` of a device has begun, and will be done at `at`.
+    /// Adds I/O `key` of a device, which completes at `at`.
     pub(super) fn begin(&mut self, device: usize, at: Nanos, key: usize) {
         assert!(key >> KEY_BITS == 0 && self.begun >> BEGUN_BITS == 0, "no run has so much I/O");
         let due = Due(u128::from(at.0) << 64 | u128::from(self.begun << KEY_BITS | key as u64));
@@ -79,17 +80,17 @@ impl Agenda {
         }
     }
 
-    /// When the next one is done; [`Nanos::NEVER`] if nothing is under way.
+    /// Returns the time of the next completion; [`Nanos::NEVER`] if nothing is in flight.
     #[inline]
     pub(super) fn next(&self) -> Nanos {
         self.first.at()
     }
 
-    /// The next one that is done by `now`.
+    /// Removes and returns the next I/O that completes by `now`.
     #[inline]
     pub(super) fn done(&mut self, now: Nanos) -> Option<usize> {
         let first = self.first;
-        // (What is never done is later than any time that is.)
+        // NEVER is later than any time.
         if first.at() > now || first == NEVER {
             return None;
         }

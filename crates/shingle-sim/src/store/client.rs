@@ -1,5 +1,5 @@
-//! The client of a simulated store: gives it requests at their times, or so many at a time, flushes as it is
-//! told to, and looks at what it reads.
+//! The client of a simulated store: it submits requests at their times, or a number at a time,
+//! flushes at intervals, and checks what it reads.
 
 use std::cell::Cell;
 
@@ -21,25 +21,25 @@ use crate::run::{Course, PROGRESS_EVERY, RunError};
 
 const TOGETHER_BLOCKS_MAX: u64 = 1024;
 
-/// Whether a request goes alone, as one of more than 1,024 blocks does: of one that long a store works at a part at a time, and what comes
-/// next may overtake the rest.
+/// Returns whether a request must be in flight alone: one of more than 1,024 blocks. The store
+/// serves such a request part by part, so later requests could overtake the rest of it.
 #[must_use]
 pub fn goes_alone(request: &Request) -> bool {
-    // (Few are as long in bytes, and how many blocks it touches need not be known of others.)
+    // The test of bytes comes first, as it is cheaper and mostly decides.
     request.bytes > (TOGETHER_BLOCKS_MAX - 2) * BLOCK_BYTES
         && request.blocks() > TOGETHER_BLOCKS_MAX
 }
 
-/// A request that is not answered.
-struct Asked {
-    /// Of all requests and flushes, from 0.
+/// A request in flight.
+struct Pending {
+    /// Sequence number among all requests and flushes, from 0.
     number: u64,
-    /// When it came.
+    /// Arrival time.
     at: Nanos,
     request: Request,
-    /// Which of the trace it is; `None` for a flush of the client's own.
+    /// Number in the trace; `None` for a flush of the client's own.
     place: Option<u64>,
-    /// What its blocks must read as, if that is checked and known.
+    /// Expected contents of its blocks, if checked and known.
     expected: Vec<Option<Stamp>>,
 }
 
@@ -67,27 +67,27 @@ pub(super) struct Client<'a> {
     pub(super) times: ResponseTimes,
     pub(super) queue: Option<Waiting>,
     pub(super) points: Vec<Point>,
-    /// The request of the trace from which on the cache was full, and the counters before it.
+    /// The request from which on the cache was full, and the counters before it.
     pub(super) warm: Option<(u64, Snapshot)>,
     serving: &'a Serving,
     course: &'a Course,
     check: Option<Check>,
-    /// Requests and flushes that are not answered, by what the store calls them.
-    asked: Slab<Asked>,
-    /// Flushes of its own that are not answered are among them, and no requests of the trace.
+    /// Requests and flushes in flight, by the ids that the store uses.
+    pending: Slab<Pending>,
+    /// Number of the client's own flushes in flight; they are in `pending`, too.
     flushes: u64,
     numbers: u64,
-    /// Requests of the trace that have been given to the store.
+    /// Requests of the trace submitted so far.
     submitted: u64,
-    /// Requests of the trace that it has answered.
+    /// Requests of the trace completed so far.
     answered: u64,
     next_flush: Nanos,
-    /// Closed loop: no request comes before.
+    /// Closed loop: earliest time of the next request.
     next_request: Nanos,
-    /// Of the trace.
+    /// Requests of the trace.
     requests: u64,
     parts: Parts,
-    /// The counters when the last part ended.
+    /// The counters at the end of the last part.
     before: Snapshot,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Client<'a> {
             serving,
             course,
             check: serving.check.then(Check::default),
-            asked: Slab::new(),
+            pending: Slab::new(),
             flushes: 0,
             numbers: 0,
             submitted: 0,
@@ -124,18 +124,18 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// All counters now.
+    /// Returns all counters.
     pub(super) fn snapshot(&mut self) -> Snapshot {
         let host = self.world.meter().host;
         self.world.snapshot(&host)
     }
 
-    /// Reads of blocks that were checked, in a checked run.
+    /// Returns the number of block reads checked, in a checked run.
     pub(super) fn checked_reads(&self) -> Option<u64> {
         self.check.as_ref().map(Check::reads)
     }
 
-    /// Has `requests` served.
+    /// Serves `requests`.
     pub(super) fn serve(
         &mut self,
         requests: &(impl RequestList + ?Sized),
@@ -146,7 +146,7 @@ impl<'a> Client<'a> {
         let (mut scratch, mut replies) = (Default::default(), Vec::new());
         let (mut next, mut expected) = (0, 0);
         loop {
-            // Who comes now, and finds a place.
+            // Submits the requests that have arrived and may be in flight.
             let mut coming = Nanos::NEVER;
             while next < requests.len() && self.has_place() {
                 if next == expected {
@@ -181,42 +181,43 @@ impl<'a> Client<'a> {
             self.world.carry_out(&mut replies);
             if !replies.is_empty() {
                 replies.drain(..).try_for_each(|reply| self.answered(reply))?;
-                continue; // there is room for more
+                continue; // more may be submitted
             }
-            if next == requests.len() && self.asked.is_empty() {
+            if next == requests.len() && self.pending.is_empty() {
                 break;
             }
             let until = coming.min(self.next_flush);
             assert!(self.world.pass(until), "requests wait, and nothing is under way");
         }
-        // (With what the store did of its own when the last was answered.)
+        // Includes what the store did by itself after the last completion.
         self.record_part(requests.len() as u64);
         progress((requests.len() % PROGRESS_EVERY) as u64);
         Ok(())
     }
 
-    /// Requests of the trace that are not answered.
+    /// Returns the number of requests of the trace in flight.
     #[inline]
-    fn under_way(&self) -> usize {
-        self.asked.len() - self.flushes as usize
+    fn in_flight(&self) -> usize {
+        self.pending.len() - self.flushes as usize
     }
 
-    /// Whether a request may be given to the store now, if it goes with others.
+    /// Returns whether another request may be submitted now, unless it must be alone.
     #[inline]
     fn has_place(&self) -> bool {
-        let under_way = self.under_way();
-        let few = self.course.pacing == Pacing::Open || under_way < self.serving.depth;
-        under_way == 0 || few && self.world.engine.accepts()
+        let in_flight = self.in_flight();
+        let few = self.course.pacing == Pacing::Open || in_flight < self.serving.depth;
+        in_flight == 0 || few && self.world.engine.accepts()
     }
 
-    /// Whether this one does.
+    /// Returns whether this request may be in flight with the others.
     #[inline]
     fn goes_with_others(&self, request: &Request) -> bool {
-        // What goes alone came when nothing was under way, and of several nothing does.
-        let one_alone = || self.asked.iter().any(|(_, asked)| goes_alone(&asked.request));
-        match self.under_way() {
+        // A request that must be alone was submitted when nothing was in flight, and if several are
+        // in flight none of them is such a request.
+        let one_alone = || self.pending.iter().any(|(_, asked)| goes_alone(&asked.request));
+        match self.in_flight() {
             0 => true,
-            under_way => !(goes_alone(request) || under_way == 1 && one_alone()),
+            in_flight => !(goes_alone(request) || in_flight == 1 && one_alone()),
         }
     }
 
@@ -237,42 +238,42 @@ impl<'a> Client<'a> {
             }
         }
         if let Some(queue) = &mut self.queue {
-            queue.longest = queue.longest.max(self.asked.len() + 1);
+            queue.longest = queue.longest.max(self.pending.len() + 1);
             queue.backlog.record(at, || self.world.disk().last_io().since(at));
         }
         let place = Some(self.submitted);
         self.submitted += 1;
-        self.ask(command, Asked { number: self.numbers, at, request, place, expected });
+        self.ask(command, Pending { number: self.numbers, at, request, place, expected });
     }
 
-    fn ask(&mut self, command: Command<Stamped>, asked: Asked) {
+    fn ask(&mut self, command: Command<Stamped>, asked: Pending) {
         self.world.meter().event(&Event::Request(asked.request));
         self.numbers += 1;
-        let id = self.asked.insert(asked) as u64;
+        let id = self.pending.insert(asked) as u64;
         self.world.submit(Command { id, ..command });
     }
 
-    /// Flushes of its own.
+    /// Submits the client's own flush if it is due.
     fn flush_in_time(&mut self) {
         let Some(every) = self.serving.flush_every else { return };
         if self.world.now() < self.next_flush {
             return;
         }
         self.next_flush = self.world.now() + every;
-        // One that is not done says as much as the next would.
+        // A flush still in flight makes another one unnecessary.
         if self.flushes == 0 {
             let at = self.world.now();
             let request = Request { at, offset: 0, bytes: 0, op: Op::Flush };
             self.flushes += 1;
             let (number, place, expected) = (self.numbers, None, Vec::new());
             let command = Command::new(0, CommandOp::Flush, 0, 0);
-            self.ask(command, Asked { number, at, request, place, expected });
+            self.ask(command, Pending { number, at, request, place, expected });
         }
     }
 
     fn answered(&mut self, reply: Reply<Stamped>) -> Result<(), RunError> {
         let Reply { id, result } = reply;
-        let asked = self.asked.remove(id as usize);
+        let asked = self.pending.remove(id as usize);
         let (number, at, done) = (asked.number, self.world.now(), result.is_ok());
         self.world.meter().event(&Event::Answered { number, at, done });
         let Some(place) = asked.place else {
@@ -298,7 +299,7 @@ impl<'a> Client<'a> {
         check.stale().map_or(Ok(()), |stale| Err(RunError::Stale(stale)))
     }
 
-    /// The course of the run, in equal parts of its requests.
+    /// Records a point of the time series, at equal parts of the requests.
     fn record_part(&mut self, answered: u64) {
         let requests = answered as usize;
         if !self.parts.ends(requests) {

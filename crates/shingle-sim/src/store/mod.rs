@@ -1,9 +1,9 @@
-//! The store in virtual time: the very engine that serves real disks, with its journal, its group commits,
-//! the room it keeps ahead and its work in idle time, over models of an SSD and a disk.
+//! The store in virtual time: the same engine that serves real disks, with its journal, group
+//! commits, room ahead and idle work, over models of an SSD and a disk.
 //!
-//! What a [`System`](crate::system::System) leaves out because papers do, this has. It is slower, and it
-//! runs only what a store takes: a disk that is written anywhere, and policies that know what a host can
-//! know.
+//! It includes what a [`System`](crate::system::System) leaves out because the papers do. It is
+//! slower, and supports only what a store supports: a disk that is written anywhere, and policies
+//! that know only what a host can know.
 
 mod agenda;
 mod client;
@@ -37,29 +37,29 @@ use crate::watch::Log;
 use client::Client;
 use world::World;
 
-/// What a store and its client are told beside what any run is.
+/// Configuration of a store and its client, in addition to that of any run.
 #[derive(Clone, Debug)]
 pub struct Serving {
-    /// Mode, room ahead, idle time and the rest.
+    /// Mode, room ahead, idle time, and so on.
     pub config: Config,
-    /// Closed loop: requests under way at a time.
+    /// Closed loop: requests in flight at a time.
     pub depth: usize,
-    /// Closed loop: what a request costs client and store themselves, the devices apart. No two come closer
-    /// after one another.
+    /// Closed loop: CPU time of a request in client and store. It is the least time between two
+    /// requests.
     pub request_time: Nanos,
-    /// The client flushes as often as this, beside what the trace has; never, if `None`.
+    /// Interval of flushes by the client, besides those of the trace; never, if `None`.
     pub flush_every: Option<Nanos>,
-    /// Data stamps are kept, and every read is checked.
+    /// Keep data stamps and check every read.
     pub check: bool,
 }
 
 /// The devices of a simulated store.
 pub struct Devices {
-    /// What the cache is on.
+    /// The device of the cache.
     pub ssd: Box<dyn Drive>,
-    /// What it stands before.
+    /// The disk behind it.
     pub disk: Disk,
-    /// Is told of each command that the disk gets.
+    /// Receives each command of the disk.
     pub log: Option<Log>,
 }
 
@@ -78,7 +78,8 @@ impl Pages for Blank {
     }
 }
 
-/// An engine over a new cache of the slots of `cache`, for a disk of so many blocks.
+/// Creates an engine over a new cache with the slots of `cache`, for a disk of `disk_blocks`
+/// blocks.
 fn open(
     cache: Box<dyn CacheCore>,
     disk_blocks: u64,
@@ -90,18 +91,19 @@ fn open(
     let page = superblock.encode();
     let mut blank = Blank(Copy::BOTH.map(|copy| (copy.superblock_page(), page)));
     let mut found = recover(&mut blank).expect("a new cache is whole");
-    // (Both copies of the superblock are written before anything else: nothing is counted yet.)
+    // Both copies of the superblock are written before anything is counted.
     let _ = found.journal.put_into_use();
     Engine::open(found, cache, disk_blocks, config)
 }
 
-/// Serves `requests` with a store that `cache` decides for. `progress` is told how many have been served.
+/// Serves `requests` with a store over `cache`. `progress` gets the number of requests served since
+/// its last call.
 ///
 /// # Errors
-/// If a checked read was stale, or something panicked: a policy may be anybody's.
+/// If a checked read was stale, or something panicked: policies may come from anywhere.
 ///
 /// # Panics
-/// If `cache` wants to know the future, which no store can tell it.
+/// If `cache` needs to know the future, which a store cannot.
 pub fn run(
     cache: Box<dyn CacheCore>,
     devices: Devices,
@@ -138,7 +140,7 @@ fn serve_all(
         disk.watch().log = Some(log);
     }
     let world = World::new(engine, ssd, disk, serving.check);
-    // What a start costs is not the trace's affair.
+    // The cost of the start does not count for the trace.
     let start = world.snapshot(&HostCounters::default());
 
     let mut client = Client::new(world, serving, course, requests.len());
@@ -148,7 +150,7 @@ fn serve_all(
     let before = client.snapshot();
     let world = &client.world;
     let buffer = world.disk().drive().buffer();
-    // What a disk tells beyond what all disks count.
+    // Counters that only some disks have.
     let told = |disk: &Device| (disk.wear(), disk.disk().translated().map(Translated::translating));
     let told_before = told(world.disk());
     let dirty_blocks = world.engine.dirty_blocks();

@@ -1,4 +1,4 @@
-//! What the blocks of a simulated store are in memory: the number of the write that made them.
+//! Data of a simulated store: a block in memory is the number of the write that made it.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use shingle_drive::Stamp;
 use shingle_engine::data::Data;
 use shingle_engine::format::Page;
 
-/// The number of the last write of a block; 0 where nobody checks.
+/// The number of the last write of a block; 0 in unchecked runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Stamped(pub(super) Stamp);
 
-/// Stamps of the blocks of a command, in order; none where nobody checks.
+/// Stamps of the blocks of a command, in order; empty in unchecked runs.
 pub(super) type Stamps = Vec<Stamp>;
 
-/// The place of a block among those of its command, of which it begins at byte `at`.
+/// Returns the index of a block within its command, from its byte offset in the command.
 fn place(at: usize) -> usize {
     at.div_ceil(BLOCK_BYTES as usize)
 }
@@ -22,7 +22,7 @@ fn place(at: usize) -> usize {
 impl Data for Stamped {
     type Payload = Stamps;
 
-    /// Pages of metadata are not read again.
+    /// Metadata pages are never read back.
     const HAS_PAGES: bool = false;
 
     fn zeroed() -> Stamped {
@@ -37,7 +37,7 @@ impl Data for Stamped {
         true
     }
 
-    /// A block of which a part is written is another one.
+    /// A partial write gives the whole block a new stamp.
     fn write(&mut self, _: Range<usize>, payload: &Stamps, at: usize) {
         self.0 = payload.get(place(at)).copied().unwrap_or(0);
     }
@@ -48,7 +48,7 @@ impl Data for Stamped {
 
     fn read(&self, _: Range<usize>, payload: &mut Stamps, at: usize) {
         if self.0 == 0 {
-            return; // as a place that is not there
+            return; // unchecked: there are no stamps
         }
         let place = place(at);
         if payload.len() <= place {

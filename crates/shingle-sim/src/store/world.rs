@@ -1,5 +1,5 @@
-//! The world of a simulated store: a clock, an SSD and a disk that are models, and the engine between
-//! them. What a real store gets from files and from the time of day it gets from here.
+//! The environment of a simulated store: a clock, models of an SSD and a disk, and the engine
+//! between them. It replaces the files and the system time of a real store.
 
 use shingle_core::units::{Block, Nanos, Op, Request};
 use shingle_drive::{Io, Stamp};
@@ -11,11 +11,11 @@ use super::stamps::Stamped;
 use crate::device::{self, Device};
 use crate::watch::Cause;
 
-/// As often as a store looks at the clock when nothing happens.
+/// Interval of clock ticks when nothing else happens, as in a store.
 const TICK: Nanos = Nanos::from_millis(100);
 
-/// After so many looks at the clock that led to nothing, nothing will come of more: the engine waits for
-/// nothing longer than this, but for devices and clients.
+/// After this many ticks without effect, more have none either: the engine waits longer than this
+/// only for devices and clients.
 const QUIET_TICKS: u32 = 30;
 
 /// An engine in virtual time.
@@ -25,18 +25,20 @@ pub(super) struct World {
     disk: Device,
     now: Nanos,
     last_tick: Nanos,
-    /// Looks at the clock since something last happened.
+    /// Ticks since something last happened.
     quiet: u32,
-    /// When each I/O is done that is under way at the devices, and its buffers, by the engine's number of it.
+    /// Completion times of I/O in flight, by the engine's key.
     due: Agenda,
-    under_way: Vec<Vec<Stamped>>,
+    /// Buffers of I/O in flight, by the engine's key.
+    in_flight: Vec<Vec<Stamped>>,
     effects: Effects<Stamped>,
     checked: bool,
     scratch: Vec<Stamp>,
 }
 
 impl World {
-    /// An engine that has just been opened. With `checked` the devices keep what is written.
+    /// Creates it around an engine that has just been opened. With `checked` the devices keep what
+    /// is written.
     pub(super) fn new(engine: Engine<Stamped>, ssd: Device, disk: Device, checked: bool) -> World {
         let mut world = World {
             engine,
@@ -46,7 +48,7 @@ impl World {
             last_tick: Nanos::ZERO,
             quiet: 0,
             due: Agenda::default(),
-            under_way: Vec::new(),
+            in_flight: Vec::new(),
             effects: Effects::default(),
             checked,
             scratch: Vec::new(),
@@ -55,23 +57,24 @@ impl World {
         world
     }
 
-    /// These requests come next.
+    /// Prefetches data for the next requests.
     pub(super) fn prefetch(&self, requests: &[Request]) {
         let disk = self.disk.drive();
         self.engine.expect(requests, &|block| disk.prefetch(block));
     }
 
-    /// What counts what host and cache do: the observer of the cache.
+    /// Returns the counters of host and cache: the observer of the cache.
     pub(super) fn meter(&mut self) -> &mut HostMeter {
         self.engine.observer_of_cache().expect("the cache was given one")
     }
 
-    /// The time.
+    /// Returns the time.
     pub(super) fn now(&self) -> Nanos {
         self.now
     }
 
-    /// When the last I/O is done: later than the last answer, if that left blocks on their way to the disk.
+    /// Returns the completion time of the last I/O. It is later than the last reply if blocks were
+    /// still being destaged.
     pub(super) fn finished(&self) -> Nanos {
         self.now.max(self.disk.last_io()).max(self.ssd.last_io())
     }
@@ -81,7 +84,7 @@ impl World {
         self.engine.submit(command);
     }
 
-    /// Hands over what the engine wants of the devices, and appends its answers to `replies`.
+    /// Submits the I/O that the engine requests, and appends its replies to `replies`.
     pub(super) fn carry_out(&mut self, replies: &mut Vec<Reply<Stamped>>) {
         self.engine.take_into(&mut self.effects);
         let Effects { ios, replies: answers } = &mut self.effects;
@@ -103,15 +106,15 @@ impl World {
         }
     }
 
-    /// Likewise, when nobody has asked for anything.
+    /// As [`World::carry_out`], when no command is in flight.
     fn carry_out_own(&mut self) {
         let mut replies = Vec::new();
         self.carry_out(&mut replies);
         assert!(replies.is_empty(), "nobody has asked for anything");
     }
 
-    /// Lets time pass to the next thing that happens, at `until` at the latest. Returns whether anything can
-    /// happen at all.
+    /// Advances the time to the next event, at most to `until`. Returns whether any event is
+    /// possible.
     pub(super) fn pass(&mut self, until: Nanos) -> bool {
         let ticks = self.quiet < QUIET_TICKS;
         let tick = if ticks { self.last_tick + TICK } else { Nanos::NEVER };
@@ -122,17 +125,17 @@ impl World {
         self.now = self.now.max(next);
         self.last_tick = self.now;
         self.quiet += 1;
-        // Before completions are reported: what they took is counted to now.
+        // Before completions are reported: the time they took counts up to now.
         self.engine.tick(self.now);
         while let Some(key) = self.due.done(self.now) {
-            let buffers = std::mem::take(&mut self.under_way[key]);
+            let buffers = std::mem::take(&mut self.in_flight[key]);
             let bytes = buffers.len() * shingle_engine::format::PAGE_BYTES;
             self.engine.done(IoId(key as u64), Ok(bytes), buffers);
         }
         true
     }
 
-    /// Waits until nothing is under way.
+    /// Waits until nothing is in flight.
     pub(super) fn settle(&mut self) {
         loop {
             self.carry_out_own();
@@ -172,15 +175,15 @@ impl World {
         }
         let device = usize::from(io.device == engine::Device::Disk);
         let key = io.id.0 as usize;
-        if self.under_way.len() <= key {
-            self.under_way.resize_with(key + 1, Vec::new);
+        if self.in_flight.len() <= key {
+            self.in_flight.resize_with(key + 1, Vec::new);
         }
-        // (What stands there is empty.)
-        std::mem::swap(&mut self.under_way[key], &mut io.buffers);
+        // The entry there is empty.
+        std::mem::swap(&mut self.in_flight[key], &mut io.buffers);
         self.due.begin(device, turn.done, key);
     }
 
-    /// Destages everything, and has the disk empty its buffer.
+    /// Destages everything, and drains the buffer of the disk.
     pub(super) fn drain(&mut self) {
         self.engine.drain();
         while self.engine.dirty_blocks() > 0 {

@@ -1,4 +1,4 @@
-//! A band is written whole, in order, by a host: over a disk that takes such a band past its buffer.
+//! Writing a whole band in order, over a disk that takes such a band past its buffer.
 
 use shingle_core::plan::Destage;
 use shingle_core::units::{Block, Op, Zone};
@@ -7,13 +7,13 @@ use shingle_drive::Io;
 use super::System;
 use crate::watch::Cause;
 
-/// Fewer cached blocks than this between two that are not are read with them: to go on reading takes less than
-/// to begin anew.
+/// A gap of fewer cached blocks than this is read over, because a new read takes longer than
+/// reading on.
 const READ_OVER: u64 = 128;
 
 impl System {
-    /// Reads what `group`, sorted, leaves out of the band that is `zone`, and writes all of it in order. Only then
-    /// does the group count as destaged.
+    /// Reads the blocks of band `zone` that are not in `group`, sorted, and writes the whole band
+    /// in order. The group counts as destaged only then.
     pub(super) fn write_band(&mut self, zone: Zone, group: &[Destage]) {
         let zones = self.cache.slots().zones();
         let first = zones.first_block(zone);
@@ -31,10 +31,11 @@ impl System {
         self.destaged(group, self.clock.ready().since(begun));
     }
 
-    /// Reads what is not in `group`, in as few runs as pays. Returns how many blocks that are.
+    /// Reads the blocks that are not in `group`, in as few runs as is worthwhile. Returns their
+    /// number.
     fn read_missing(&mut self, first: Block, end: Block, group: &[Destage]) -> u64 {
         let mut read = 0;
-        // A run to read, and where what is cached behind it begins.
+        // The run to read, and the first cached block behind it.
         let (mut from, mut to) = (first, first);
         let mut next = first;
         let mut rest = group;
@@ -72,7 +73,7 @@ impl System {
         to.0 - from.0
     }
 
-    /// What is cached is newer than what was read.
+    /// Overwrites what was read with the cached blocks, which are newer.
     fn merge_slots(&mut self, first: Block, group: &[Destage]) {
         let done = self.read_slots(group);
         self.clock.chain(done);

@@ -1,21 +1,21 @@
-//! When things begin and end.
+//! Start and completion times.
 //!
-//! Closed loop adds up: each I/O begins when the one before it is done (SAC, PORE). Open loop
-//! queues: each I/O begins when what it depends on is done and its device is free, so that an SSD
-//! hit never waits for the disk.
+//! Closed loop is sequential: each I/O begins when the one before it is done (SAC, PORE). Open loop
+//! queues: each I/O begins when what it depends on is done and its device is free, so an SSD hit
+//! never waits for the disk.
 
 use shingle_core::units::Nanos;
 use shingle_result::Pacing;
 
-/// The time of a system, and of the request under way.
+/// The time of a system, and of the current request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     pacing: Pacing,
-    /// All requests so far are done.
+    /// Time at which all requests so far are done.
     now: Nanos,
-    /// The next I/O of the request may begin.
+    /// Time from which on the next I/O of the request may begin.
     ready: Nanos,
-    /// The request is done, as far as is known.
+    /// Completion of the request, as far as known.
     done: Nanos,
 }
 
@@ -24,7 +24,7 @@ impl Clock {
         Clock { pacing, now: Nanos::ZERO, ready: Nanos::ZERO, done: Nanos::ZERO }
     }
 
-    /// A request with timestamp `at` begins. Returns when.
+    /// Begins a request with timestamp `at`. Returns its start.
     #[inline]
     pub(super) fn begin(&mut self, at: Nanos) -> Nanos {
         let start = match self.pacing {
@@ -35,48 +35,48 @@ impl Clock {
         start
     }
 
-    /// The request under way has no more I/O. Returns when it is done.
+    /// Ends the current request, which has no more I/O. Returns its completion.
     #[inline]
     pub(super) fn end(&mut self) -> Nanos {
         self.now = self.now.max(self.done);
         self.done
     }
 
-    /// Something that is no request begins, at `at` or when all requests are done. Returns when.
+    /// Begins work that is no request, at `at` or when all requests are done. Returns its start.
     pub(super) fn begin_after(&mut self, at: Nanos) -> Nanos {
         self.ready = self.now.max(at);
         self.done = self.ready;
         self.ready
     }
 
-    /// That has ended.
+    /// Ends that work.
     pub(super) fn end_at(&mut self, at: Nanos) {
         self.now = at;
     }
 
-    /// Nothing more begins before `at`.
+    /// Lets nothing more begin before `at`.
     pub(super) fn not_before(&mut self, at: Nanos) {
         self.now = self.now.max(at);
     }
 
-    /// When all requests so far are done.
+    /// Returns when all requests so far are done.
     pub(super) fn now(&self) -> Nanos {
         self.now
     }
 
-    /// When the next I/O of the request under way may begin.
+    /// Returns when the next I/O of the current request may begin.
     #[inline]
     pub(super) fn ready(&self) -> Nanos {
         self.ready
     }
 
-    /// Whether each I/O waits for the one before it.
+    /// Returns whether each I/O waits for the one before it.
     #[inline]
     pub(super) fn closed(&self) -> bool {
         self.pacing == Pacing::Closed
     }
 
-    /// The request is not done before `done`; in closed loop nothing else begins before it.
+    /// Delays the completion of the request to `done`; in closed loop the next I/O, too.
     #[inline]
     pub(super) fn waits_for(&mut self, done: Nanos) {
         self.done = self.done.max(done);
@@ -85,7 +85,7 @@ impl Clock {
         }
     }
 
-    /// What comes next begins when this is done, and the request is not done before.
+    /// Delays the next I/O and the completion of the request to `done`.
     #[inline]
     pub(super) fn chain(&mut self, done: Nanos) {
         self.ready = self.ready.max(done);

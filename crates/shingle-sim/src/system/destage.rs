@@ -1,4 +1,4 @@
-//! What the disk serves for the cache: plans are carried out, until an access has its slot or nothing is
+//! I/O of the disk for the cache: plans are carried out, until an access has its slot or nothing is
 //! dirty.
 
 use shingle_core::cache::Outcome;
@@ -11,13 +11,13 @@ use super::{JOINED_BLOCKS_MAX, System};
 use crate::watch::Cause;
 
 impl System {
-    /// Carries out the plan, and asks again until the access has its slot.
+    /// Carries out the plan and retries until the access has its slot.
     pub(super) fn make_room(&mut self, access: &mut Access, mut outcome: Outcome) -> Outcome {
-        // Each turn destages something or unpins everything; the latter is possible once.
+        // Each turn destages something or unpins everything; the latter can happen once.
         loop {
             let stuck = self.plan.is_empty();
             if stuck {
-                let unpins = self.run.is_under_way();
+                let unpins = self.run.is_pending();
                 assert!(unpins, "the policy names no victim and nothing is in use");
                 self.issue();
             }
@@ -48,7 +48,7 @@ impl System {
         });
     }
 
-    /// Carries out the groups of the plan; those that are to be written to their places `write` gets.
+    /// Carries out the groups of the plan. Groups written to their places are passed to `write`.
     fn carry_out_groups(&mut self, mut write: impl FnMut(&mut System, &mut [Destage], WriteOrder)) {
         let mut plan = core::mem::take(&mut self.plan);
         for (group, manner) in plan.groups() {
@@ -68,12 +68,12 @@ impl System {
         self.tell_of_disk();
     }
 
-    /// Most blocks of an I/O.
+    /// Returns the most blocks of an I/O.
     pub(super) fn joined_max(&self) -> usize {
         if self.rules.split { 1 } else { JOINED_BLOCKS_MAX }
     }
 
-    /// Destages in the order given; neighbours are joined.
+    /// Destages in the given order, joining neighbours.
     pub(super) fn destage_all(&mut self, mut rest: &[Destage]) {
         while !rest.is_empty() {
             let joined = rest
@@ -87,17 +87,18 @@ impl System {
         }
     }
 
-    /// Writes neighbouring blocks to the disk; their slots are free then.
+    /// Writes neighbouring blocks to the disk and frees their slots.
     fn destage(&mut self, run: &[Destage]) {
         let read = self.read_slots(run);
         let io = Io { op: Op::Write, block: run[0].block, count: run.len() as u64 };
         let turn = self.disk.serve_for(Cause::Destage, read, &io, &mut self.stamps);
-        // Whoever needs the room waits for it.
+        // The access that needs the room waits for the write.
         self.clock.chain(turn.done);
         self.destaged(run, turn.done.since(turn.came));
     }
 
-    /// Reads the blocks of `run` from the SSD, their stamps into `stamps`. Returns when that is done.
+    /// Reads the blocks of `run` from the SSD, and their stamps into `stamps`. Returns the
+    /// completion.
     pub(super) fn read_slots(&mut self, run: &[Destage]) -> Nanos {
         self.stamps.clear();
         let stamped = self.stamped();
@@ -111,7 +112,7 @@ impl System {
         read
     }
 
-    /// The blocks of `run` are on the disk: their slots are free.
+    /// Reports that the blocks of `run` are on the disk: their slots are freed.
     pub(super) fn destaged(&mut self, run: &[Destage], took: Nanos) {
         for destage in run {
             match self.cache.destaged(destage.slot) {
@@ -122,8 +123,7 @@ impl System {
         self.cache.observe(&Cost { op: Op::Write, blocks: run.len() as u64, took });
     }
 
-    /// Destages all dirty blocks, by address, and empties the disk's buffer. Returns when that is
-    /// done.
+    /// Destages all dirty blocks, by address, and drains the disk's buffer. Returns the completion.
     pub fn drain_all(&mut self) -> Nanos {
         self.clock.begin_after(self.disk.last_io());
         let mut plain = Vec::new();
@@ -142,9 +142,9 @@ impl System {
         drained
     }
 
-    /// An eviction of everything: the policy names what is dirty, however many calls that takes, and is not
-    /// asked once all of it is named. What is to be written to its place is gathered in `plain`, so that what
-    /// is left costs the same whatever a policy names in one call; the store drains by address, too. Other
+    /// Evicts everything: the policy is asked for victims until all dirty blocks are named.
+    /// Destages to their places are collected in `plain`, so that the cost of what is left does not
+    /// depend on how many blocks a policy names per call; the store also drains by address. Other
     /// manners are carried out.
     fn empty_policy(&mut self, plain: &mut Vec<Destage>) {
         // A block counts as dirty until it is on the disk.

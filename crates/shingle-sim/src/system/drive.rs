@@ -1,4 +1,4 @@
-//! A cache over a drive is again a drive: caches stack.
+//! A cache over a drive is a drive itself, so caches can be stacked.
 
 use shingle_core::units::{BLOCK_BYTES, Nanos, Request};
 use shingle_drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp};
@@ -24,7 +24,7 @@ impl Drive for System {
     }
 
     fn buffer(&self) -> BufferState {
-        // What the cache above destaged may lie on the SSD still.
+        // What the upper cache destaged may still be on this SSD.
         BufferState { oldest: None, ..self.disk.drive().buffer() }
     }
 

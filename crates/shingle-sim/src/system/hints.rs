@@ -1,5 +1,5 @@
-//! What policies and translations are told beside the requests: those to come, how far the disk's buffer
-//! has been emptied, where write pointers are.
+//! Information for policies and translations beside the requests: coming requests, the state of the
+//! disk's buffer, write pointers.
 
 use std::sync::Arc;
 
@@ -11,20 +11,21 @@ use shingle_result::Pacing;
 use super::System;
 use crate::disk::Disk;
 
-/// Who wants to be told what.
+/// Which information is needed.
 #[derive(Clone)]
 pub(super) struct Hints {
     horizon: bool,
     write_pointers: bool,
-    /// The disk is a translation that gets the host's requests as they come, and is told of them ahead.
+    /// Whether coming requests are announced to the disk: a translation that gets the host's
+    /// requests as they arrive.
     announces: bool,
-    /// The next use of the block of each access, if the policy is told.
+    /// The next use of the block of each access, if the policy needs it.
     future: Option<Arc<Vec<u64>>>,
 }
 
 impl Hints {
     pub(super) fn new(cache: &dyn CacheCore, disk: &Disk, pacing: Pacing) -> Hints {
-        // A cache changes what the disk is asked; in closed loop nothing ever waits.
+        // A cache changes the I/O of the disk, and in closed loop nothing waits.
         let as_they_come = pacing == Pacing::Open && cache.slots().capacity() == 0;
         Hints {
             horizon: cache.wants_horizon(),
@@ -34,7 +35,7 @@ impl Hints {
         }
     }
 
-    /// The next use of the block of the access that comes after `accesses` others.
+    /// Returns the next use of the block of access number `accesses`.
     #[inline]
     pub(super) fn next_use(&self, accesses: u64) -> u64 {
         let known = self.future.as_ref().and_then(|future| future.get(accesses as usize));
@@ -43,38 +44,38 @@ impl Hints {
 }
 
 impl System {
-    /// Whether the policy wants to be told [`System::foresee`].
+    /// Returns whether the policy needs [`System::foresee`].
     #[must_use]
     pub fn wants_future(&self) -> bool {
         self.cache.wants_future()
     }
 
-    /// Tells the policy the future: `next_uses` is that of every block access from the first
-    /// request on ([`crate::future::next_uses`]). Accesses beyond its end know of no next use.
+    /// Gives the policy the future: `next_uses` has an entry for every block access from the first
+    /// request on ([`crate::future::next_uses`]). Accesses beyond its end have no next use.
     pub fn foresee(&mut self, next_uses: Vec<u64>) {
         self.hints.future = Some(Arc::new(next_uses));
     }
 
-    /// These requests come next; see [`CacheCore::prefetch`].
+    /// Prefetches data for the next requests; see [`CacheCore::prefetch`].
     pub fn prefetch(&self, requests: &[Request]) {
         let (slots, drive) = (self.cache.slots(), self.disk.drive());
-        let expect = |block| drive.prefetch(block);
-        self.cache.prefetch(requests, &mut |coming| coming.on_disk(slots, expect));
+        let prefetch = |block| drive.prefetch(block);
+        self.cache.prefetch(requests, &mut |coming| coming.on_disk(slots, prefetch));
     }
 
-    /// Whether [`System::announce`] is of use.
+    /// Returns whether [`System::announce`] has an effect.
     #[must_use]
     pub fn announces(&self) -> bool {
         self.hints.announces
     }
 
-    /// These requests come behind those announced before; see
+    /// Announces requests that follow those announced before; see
     /// [`Translated::announce`](crate::translated::Translated::announce).
     pub fn announce(&mut self, requests: &[Request]) {
         self.tell_translation(0, requests);
     }
 
-    /// A request begins at `start`.
+    /// Passes on the start of a request at `start`.
     pub(super) fn tell_of_request(&mut self, start: Nanos) {
         self.tell_translation(1, &[]);
         if self.hints.write_pointers {
@@ -83,7 +84,8 @@ impl System {
         }
     }
 
-    /// The first `begun` requests of those announced have come, and `coming` follow.
+    /// Reports that the first `begun` of the announced requests have arrived, and announces
+    /// `coming`.
     fn tell_translation(&mut self, begun: usize, coming: &[Request]) {
         if !self.hints.announces {
             return;
@@ -93,11 +95,11 @@ impl System {
         }
     }
 
-    /// The disk has been written to.
+    /// Updates the horizon and the write pointers after a write to the disk.
     pub(super) fn tell_of_disk(&mut self) {
         if self.hints.horizon {
             let disk = self.disk.drive();
-            // (With nothing in the buffer all that was destaged is in its place.)
+            // If the buffer is empty, everything destaged is in its place.
             let written = disk.counters().written_blocks;
             let behind = written - disk.buffer().oldest.unwrap_or(written);
             self.cache.set_horizon(self.cache.slots().destaged().saturating_sub(behind));
@@ -107,7 +109,7 @@ impl System {
         }
     }
 
-    /// Tells the policy of write pointers that have moved.
+    /// Passes the write pointers that have moved to the policy.
     fn tell_write_pointers(&mut self) {
         let Some(zoned) = self.disk.drive_mut().zoned() else { return };
         while let Some(zone) = zoned.moved() {

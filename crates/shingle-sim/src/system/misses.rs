@@ -1,5 +1,5 @@
-//! What the disk serves for the host: misses, the rest of partly written blocks, and what goes round the
-//! cache. Neighbours are one I/O.
+//! I/O of the disk for the host: misses, the rest of partly written blocks, and bypasses.
+//! Neighbours are joined to one I/O.
 
 use shingle_core::policy::{Access, Cost};
 use shingle_core::units::{Block, Nanos, Op, Slot};
@@ -8,29 +8,29 @@ use shingle_drive::{Io, Stamp};
 use super::System;
 use crate::watch::Cause;
 
-/// Neighbouring blocks of a request that the disk has to serve, not yet issued.
+/// Neighbouring blocks of a request that the disk has to serve, not yet submitted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Run {
     op: Option<Op>,
     first: Block,
     blocks: Vec<(Slot, Stamp)>, // slot to fill, or NONE; the stamp a bypassing write carries
-    /// The host writes into the slots once they are filled.
+    /// Whether the host writes into the slots after they are filled.
     written: bool,
 }
 
 impl Run {
-    /// Whether there is one.
-    pub(super) fn is_under_way(&self) -> bool {
+    /// Returns whether the run has blocks.
+    pub(super) fn is_pending(&self) -> bool {
         self.op.is_some()
     }
 
-    /// Whether `block` is the next of it.
-    fn goes_on(&self, op: Op, block: Block, written: bool) -> bool {
+    /// Returns whether `block` continues the run.
+    fn is_continued_by(&self, op: Op, block: Block, written: bool) -> bool {
         let next = self.first.after(self.blocks.len() as u64);
         self.op == Some(op) && block == next && !written && !self.written
     }
 
-    /// Why the disk is asked for it.
+    /// Returns the cause of the I/O.
     fn cause(&self) -> Cause {
         match self.blocks.first() {
             Some(&(Slot::NONE, _)) => Cause::Bypass,
@@ -41,7 +41,7 @@ impl Run {
 }
 
 impl System {
-    /// `slot` is to be filled from the disk, for a read or for the rest of a partly written block.
+    /// Adds a fill of `slot` from the disk, for a read or for the rest of a partly written block.
     pub(super) fn miss(&mut self, slot: Slot, access: &Access, written: bool) {
         self.host.fills += u64::from(written);
         self.cache.pin(slot);
@@ -59,7 +59,7 @@ impl System {
             _ => {
                 self.host.bypassed_writes += 1;
                 if fills {
-                    // The disk writes whole blocks: the rest of this one is read first.
+                    // The disk writes whole blocks, so the rest of this one is read first.
                     self.host.fills += 1;
                     self.append(Op::Read, access.block, Slot::NONE, false);
                 }
@@ -68,9 +68,9 @@ impl System {
         }
     }
 
-    /// Adds a block to the run under way, or begins a new one.
+    /// Adds a block to the pending run, or begins a new one.
     fn append(&mut self, op: Op, block: Block, slot: Slot, written: bool) {
-        if !self.run.goes_on(op, block, written) {
+        if !self.run.is_continued_by(op, block, written) {
             self.issue();
             (self.run.op, self.run.first, self.run.written) = (Some(op), block, written);
         }
@@ -81,7 +81,7 @@ impl System {
         self.run.blocks.push((slot, stamp));
     }
 
-    /// Issues the run under way.
+    /// Submits the pending run.
     pub(super) fn issue(&mut self) {
         let Some(op) = self.run.op.take() else { return };
         let cause = self.run.cause();
@@ -103,8 +103,8 @@ impl System {
         self.run.blocks.clear();
     }
 
-    /// What the disk has read goes to the host and into the slots that wait for it. The host does
-    /// not wait for that, unless it writes there itself.
+    /// Passes what the disk has read to the host and fills the slots. The host does not wait for
+    /// the fill, unless it writes there itself.
     fn fill(&mut self, blocks: &[(Slot, Stamp)], read: Nanos) {
         self.clock.chain(read);
         for (at, &(slot, _)) in blocks.iter().enumerate() {

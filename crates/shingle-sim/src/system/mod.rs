@@ -1,4 +1,4 @@
-//! A cache over a drive, in virtual time: carries out what the cache plans, and counts.
+//! A cache over a drive, in virtual time: carries out the plans of the cache, and counts.
 //!
 //! ```text
 //!  request ──► request.rs ──► Cache::access ──► hit ─────────────────► ssd.rs
@@ -6,9 +6,9 @@
 //!                                └ no room ──► plan ─► destage.rs, zones.rs, bands.rs ─┘
 //! ```
 //!
-//! `clock.rs` says when each of them begins, in closed or in open loop. `hints.rs` tells the policy what it
-//! wants to know beside the requests, `warm.rs` notes when the cache is full, and `report.rs` has what is
-//! known afterwards. Counters are here, and times of devices with the devices.
+//! `clock.rs` determines when each of them begins, in closed or in open loop. `hints.rs` passes
+//! further information to the policy, `warm.rs` detects when the cache is full, and `report.rs` has
+//! the results. Counters are here; the devices have the times of devices.
 
 mod bands;
 mod clock;
@@ -39,20 +39,20 @@ use crate::disk::Disk;
 /// How requests and plans become I/O.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rules {
-    /// When requests come.
+    /// When requests arrive.
     pub pacing: Pacing,
-    /// Each block is an I/O of its own, destages in the order in which the policy named them: the
-    /// rule of the papers' prototypes.
+    /// One I/O per block, destages in the order in which the policy named them: the rule of the
+    /// papers' prototypes.
     pub split: bool,
-    /// The rest of a partly written block is read from the disk when it is not cached. Otherwise
-    /// such a block counts as written whole, as in the papers.
+    /// Whether the rest of a partly written block is read from the disk when it is not cached.
+    /// Otherwise such a block counts as wholly written, as in the papers.
     pub fill_partial: bool,
 }
 
-/// Destages are joined to at most this many blocks (512 KiB) an I/O.
+/// Most blocks (512 KiB) to which destages are joined in one I/O.
 pub(crate) const JOINED_BLOCKS_MAX: usize = 128;
 
-/// A cache over a drive. With policy `none` it is the drive.
+/// A cache over a drive. With policy `none` it is the drive alone.
 pub struct System {
     cache: Box<dyn CacheCore>,
     ssd: Ssd,
@@ -61,22 +61,23 @@ pub struct System {
     clock: Clock,
     hints: Hints,
     host: HostCounters,
-    /// Those that are done.
+    /// Number of requests done.
     requests: u64,
     warm: Warm,
     check: Option<Box<Check>>,
-    /// What leaves, not yet carried out.
+    /// The plan that is not yet carried out.
     plan: Plan,
-    /// What the disk has to serve, not yet issued.
+    /// The I/O of the disk that is not yet submitted.
     run: Run,
-    /// Checked: the data of the I/O under way.
+    /// Checked runs: the data of the current I/O.
     stamps: Vec<Stamp>,
-    /// Checked: the data of a zone that the host reads and merges.
+    /// Checked runs: the data of a zone that the host reads and merges.
     merged: Vec<Stamp>,
 }
 
 impl System {
-    /// `cache` over `disk`, its blocks on `ssd`. With `checked`, data stamps are kept.
+    /// Creates a system of `cache` over `disk`, with the cached blocks on `ssd`. With `checked`,
+    /// data stamps are kept.
     #[must_use]
     pub fn new(
         cache: Box<dyn CacheCore>,
@@ -104,7 +105,7 @@ impl System {
         }
     }
 
-    /// A copy in the same state.
+    /// Returns a copy in the same state.
     #[must_use]
     pub fn duplicate(&self) -> System {
         System {
@@ -125,7 +126,7 @@ impl System {
         }
     }
 
-    /// Stamps that go with the I/O of one block.
+    /// Returns the number of stamps for the I/O of one block: 1 in checked runs, otherwise 0.
     #[inline]
     fn stamped(&self) -> usize {
         usize::from(self.check.is_some())

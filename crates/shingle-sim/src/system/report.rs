@@ -1,4 +1,4 @@
-//! What there is to know of a system.
+//! The results and the state of a system.
 
 use std::sync::Arc;
 
@@ -16,88 +16,89 @@ use crate::translated::Translated;
 use crate::watch::Watch;
 
 impl System {
-    /// All counters now.
+    /// Returns all counters.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         device::snapshot(&self.host, self.ssd.device(), &self.disk)
     }
 
-    /// The cache.
+    /// Returns the cache.
     #[must_use]
     pub fn cache(&self) -> &dyn CacheCore {
         self.cache.as_ref()
     }
 
-    /// The disk.
+    /// Returns the disk.
     #[must_use]
     pub fn disk(&self) -> &dyn Drive {
         self.disk.drive()
     }
 
-    /// What the translation over the disk has done, if there is one.
+    /// Returns the counters of the translation over the disk, if there is one.
     #[must_use]
     pub fn translating(&self) -> Option<Translating> {
         self.disk.disk().translated().map(Translated::translating)
     }
 
-    /// The parts of the time that the disk and the SSD were at work.
+    /// Returns the utilisation of the disk and of the SSD.
     #[must_use]
     pub(crate) fn utilisation(&self) -> [f64; 2] {
         [&self.disk, self.ssd.device()].map(|device| device.utilisation(self.finished()))
     }
 
-    /// When the last I/O is done.
+    /// Returns when the last I/O is done.
     #[must_use]
     pub fn finished(&self) -> Nanos {
         self.clock.now().max(self.disk.last_io()).max(self.ssd.device().last_io())
     }
 
-    /// Has the disk do in idle time what it would have done by `now`, before somebody looks at what is undone.
+    /// Runs the background work that the disk would have done by `now`, before the work left is
+    /// examined.
     pub(crate) fn catch_up(&mut self, now: Nanos) {
         self.disk.catch_up(now);
     }
 
-    /// Response times of the disk.
+    /// Returns the response times of the disk.
     #[must_use]
     pub(crate) fn drive_responses(&self) -> Responses {
         self.disk.responses()
     }
 
-    /// How long after `at` the disk is still busy with what came before.
+    /// Returns for how long after `at` the disk is busy with earlier I/O.
     #[must_use]
     pub(crate) fn backlog(&self, at: Nanos) -> Nanos {
         self.disk.last_io().since(at)
     }
 
-    /// The first stale read and how many were checked, in a checked system.
+    /// Returns the number of checked reads and the first stale one, in a checked system.
     #[must_use]
     pub fn checked(&self) -> Option<(u64, Option<Stale>)> {
         self.check.as_ref().map(|check| (check.reads(), check.stale()))
     }
 
-    /// Moves what the drive has done inside into `steps`, if it tells.
+    /// Moves the internal steps of the drive into `steps`, if it reports them.
     pub(crate) fn take_steps(&mut self, steps: &mut Vec<Step>) {
         if let Some(log) = self.disk.drive_mut().steps() {
             log.take(steps);
         }
     }
 
-    /// Those who look on at what the disk is asked, if anybody does.
+    /// Returns the observers of the disk, if there are any.
     pub(crate) fn watched(&mut self) -> Option<&mut Watch> {
         self.disk.watched()
     }
 
-    /// Lets somebody look on at what the disk is asked, but not at what copies of the system ask.
+    /// Returns the observers of the disk, to add one. They do not see copies of the system.
     pub(crate) fn watch(&mut self) -> &mut Watch {
         self.disk.watch()
     }
 
-    /// The requests are a sample, and these were left out before each.
+    /// Declares that the requests are a sample, with the requests left out before each.
     pub(crate) fn pass_over(&mut self, left_out: Arc<LeftOut>) {
         self.disk.pass(Passed::new(left_out));
     }
 
-    /// Nobody watches the disk any more.
+    /// Removes the observers of the disk.
     pub(crate) fn unwatch(&mut self) {
         self.disk.unwatch();
     }

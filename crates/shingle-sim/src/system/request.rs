@@ -1,4 +1,4 @@
-//! A request's way: block by block into the cache, and from there to the SSD or the disk.
+//! The path of a request: block by block into the cache, and from there to the SSD or the disk.
 
 use shingle_core::cache::Outcome;
 use shingle_core::policy::Access;
@@ -9,7 +9,7 @@ use super::System;
 use crate::watch::Cause;
 
 impl System {
-    /// Serves a request and returns when it came and when it was done.
+    /// Serves a request and returns its arrival and completion.
     pub fn request(&mut self, request: &Request) -> (Nanos, Nanos) {
         let start = self.clock.begin(request.at);
         self.tell_of_request(start);
@@ -98,7 +98,7 @@ impl System {
         self.clock.waits_for(done);
     }
 
-    /// The host's data goes into `slot`.
+    /// Writes the host's data into `slot`.
     #[inline]
     fn write_slot(&mut self, slot: Slot, block: Block) {
         let stamp = self.check.as_mut().map(|check| check.write(block));
@@ -113,7 +113,7 @@ impl System {
         self.ssd.write(self.clock.ready(), slot, &mut data[..stamped])
     }
 
-    /// Serves what the request under way has pooled.
+    /// Serves the pooled SSD I/O of the current request.
     pub(super) fn serve_pooled(&mut self) {
         let done = self.ssd.serve_pooled(self.clock.ready());
         self.clock.waits_for(done);
@@ -121,7 +121,7 @@ impl System {
 
     fn trim(&mut self, request: &Request) {
         self.host.trim_requests += 1;
-        // Only whole blocks: the rest of a partly trimmed block is still wanted.
+        // Whole blocks only: the rest of a partly trimmed block is still needed.
         let (first, count) = request.whole_blocks();
         if count == 0 {
             return;
@@ -135,7 +135,7 @@ impl System {
         self.clock.waits_for(turn.done);
     }
 
-    /// Dirty blocks are safe on the SSD; what either device holds in volatile caches is not.
+    /// Flushes the volatile caches of both devices. Dirty blocks are safe on the SSD.
     fn flush(&mut self) {
         self.host.flush_requests += 1;
         let on_ssd = self.ssd.flush(self.clock.ready());

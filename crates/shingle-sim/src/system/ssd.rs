@@ -1,6 +1,6 @@
 //! The cached blocks on the SSD.
 //!
-//! In closed loop nothing of a request waits for a part of it, so on a uniform SSD the blocks that a
+//! In closed loop no part of a request waits for another, so on a uniform SSD the blocks that a
 //! request reads and writes there are counted, and served together at its end.
 
 use shingle_core::units::{Block, Nanos, Op, Slot};
@@ -8,12 +8,12 @@ use shingle_drive::{Drive, Io, Stamp};
 
 use crate::device::Device;
 
-/// An SSD by slots. A block without data is one whose `stamp` is empty.
+/// The SSD, addressed by slot. `stamp` is empty if data is not checked.
 pub(super) struct Ssd {
     device: Device,
-    /// Blocks read and written for the request under way, if they are served together.
+    /// Blocks read and written for the current request, if they are served together.
     pooled: Option<Pooled>,
-    /// Checked and pooled: what each slot holds, as the SSD is told of no slots then.
+    /// Checked and pooled: the contents of each slot, as the SSD does not see slots then.
     in_slots: Vec<Stamp>,
 }
 
@@ -25,8 +25,8 @@ struct Pooled {
 }
 
 impl Ssd {
-    /// `slots` on `drive`; in open loop it works at several I/Os side by side, if it can. With
-    /// `checked`, data stamps are kept.
+    /// Creates it with `slots` on `drive`. In open loop it serves several I/Os at a time, if it
+    /// can. With `checked`, data stamps are kept.
     pub(super) fn new(drive: Box<dyn Drive>, open: bool, slots: u32, checked: bool) -> Ssd {
         let pools = !open && drive.description().uniform;
         let stamped_slots = if pools && checked { slots } else { 0 };
@@ -37,7 +37,7 @@ impl Ssd {
         }
     }
 
-    /// Reads `slot` from `ready` on. Returns when that is done.
+    /// Reads `slot` from `ready` on. Returns the completion.
     #[inline]
     pub(super) fn read(&mut self, ready: Nanos, slot: Slot, stamp: &mut [Stamp]) -> Nanos {
         if let Some(pooled) = &mut self.pooled {
@@ -51,7 +51,7 @@ impl Ssd {
         self.device.serve(ready, &io, stamp).done
     }
 
-    /// Writes `slot` from `ready` on. Returns when that is done.
+    /// Writes `slot` from `ready` on. Returns the completion.
     #[inline]
     pub(super) fn write(&mut self, ready: Nanos, slot: Slot, stamp: &mut [Stamp]) -> Nanos {
         if let Some(pooled) = &mut self.pooled {
@@ -65,10 +65,10 @@ impl Ssd {
         self.device.serve(ready, &io, stamp).done
     }
 
-    /// Serves what the request under way has pooled. Returns when that is done.
+    /// Serves the pooled I/O of the current request. Returns the completion.
     pub(super) fn serve_pooled(&mut self, ready: Nanos) -> Nanos {
         let Some(pooled) = self.pooled.as_mut().map(core::mem::take) else { return ready };
-        // (What leaves for one request may be more than a small SSD holds at a time.)
+        // More may leave for one request than a small SSD holds at a time.
         let count_max = self.device.drive().description().disk_blocks;
         let mut done = ready;
         for (op, mut left) in [(Op::Read, pooled.read_blocks), (Op::Write, pooled.written_blocks)] {
@@ -81,13 +81,13 @@ impl Ssd {
         done
     }
 
-    /// Has it make durable what it holds in a volatile cache.
+    /// Flushes its volatile cache.
     pub(super) fn flush(&mut self, ready: Nanos) -> Nanos {
         let io = Io { op: Op::Flush, block: Block(0), count: 0 };
         self.device.serve(ready, &io, &mut []).done
     }
 
-    /// What it is on.
+    /// Returns the device.
     pub(super) fn device(&self) -> &Device {
         &self.device
     }

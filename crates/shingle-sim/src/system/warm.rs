@@ -1,18 +1,18 @@
-//! From when on the cache (without one: the disk's buffer) has been full: what is counted from then on
-//! says nothing of how it was filled.
+//! Detects when the cache (without one: the disk's buffer) is first full: counts from then on do
+//! not depend on how it was filled.
 
 use shingle_result::Snapshot;
 
 use super::System;
 
-/// Whether it has been full.
+/// The state of this detection.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::large_enum_variant)] // one a system
 pub(super) enum Warm {
     NotYet,
-    /// From the next access on.
+    /// Full from the next access on.
     Next,
-    /// Since this request, with the counters before it.
+    /// Full since this request, with the counters before it.
     Since {
         request: u64,
         before: Snapshot,
@@ -20,8 +20,8 @@ pub(super) enum Warm {
 }
 
 impl System {
-    /// Counters when the cache (without one: the buffer) was first full, and the number of the
-    /// request from which on it was. `None` if it never was.
+    /// Returns the counters when the cache (without one: the buffer) was first full, and the number
+    /// of the request from which on it was. `None` if it never was.
     #[must_use]
     pub fn warm(&self) -> Option<(u64, &Snapshot)> {
         match &self.warm {
@@ -30,7 +30,7 @@ impl System {
         }
     }
 
-    /// An access comes.
+    /// Called before an access.
     #[inline]
     pub(super) fn begin_warm(&mut self) {
         if let Warm::Next = self.warm {
@@ -38,7 +38,7 @@ impl System {
         }
     }
 
-    /// A slot was taken.
+    /// Called after a slot was allocated.
     #[inline]
     pub(super) fn notice_full_cache(&mut self) {
         if matches!(self.warm, Warm::NotYet) && self.cache.full() {
@@ -46,7 +46,7 @@ impl System {
         }
     }
 
-    /// A request is done.
+    /// Called after a request.
     #[inline]
     pub(super) fn notice_full(&mut self) {
         if matches!(self.warm, Warm::NotYet) && self.full() {

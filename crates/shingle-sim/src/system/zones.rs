@@ -1,5 +1,4 @@
-//! What an executor does with the zones of a drive that exposes them: blocks are appended, and zones
-//! written back whole.
+//! Writes to zones that a drive exposes: blocks are appended, and zones written back whole.
 
 use shingle_core::plan::Destage;
 use shingle_core::units::{Block, Op, Zone};
@@ -9,21 +8,21 @@ use super::System;
 use crate::watch::Cause;
 
 impl System {
-    /// `group`, sorted, is all of `zone`: nothing that was there is of use.
+    /// Rewrites `zone` with `group`, sorted, which is all of it: nothing has to be read.
     pub(super) fn rewrite(&mut self, zone: Zone, group: &[Destage]) {
         self.reset(zone);
         self.destage_all(group);
     }
 
-    /// Writes `group`, sorted, at the write pointer of `zone`. Gaps are read as far as the drive's
-    /// buffer holds data there, and otherwise filled with zeros.
+    /// Writes `group`, sorted, at the write pointer of `zone`. Gaps are read if the drive's buffer
+    /// holds data there, and otherwise filled with zeros.
     pub(super) fn append_to(&mut self, zone: Zone, group: &[Destage]) {
         let Some(zoned) = self.disk.drive_mut().zoned() else { return self.destage_all(group) };
         let info = zoned.zone(zone);
         let (Some(first), Some(last)) = (group.first(), group.last()) else { return };
         let (from, end) = (info.first.after(info.write_pointer), last.block.after(1));
         if first.block < from {
-            // To make room for what was written before, the drive has cleaned this very zone.
+            // To make room for earlier writes, the drive has cleaned this very zone.
             return self.destage_all(group);
         }
         let begun = self.clock.ready();
@@ -35,12 +34,12 @@ impl System {
         self.destaged(group, self.clock.ready().since(begun));
     }
 
-    /// Reads what `group`, sorted, leaves out of `zone`, gaps included, and writes the zone back from
-    /// its start (ROCO §2.2, §3.4). As far as data lies in the drive, in the zone or in its buffer:
-    /// the reset takes both away.
+    /// Reads the blocks of `zone` that are not in `group`, sorted, gaps included, and writes the
+    /// zone back from its start (ROCO §2.2, §3.4). It reads as far as the drive has data, in the
+    /// zone or in its buffer: the reset removes both.
     ///
-    /// The data read is in the host's memory alone between the reset and the write: a store has to
-    /// put it somewhere safe first.
+    /// Between the reset and the write the data read is only in the host's memory: a store has to
+    /// save it somewhere first.
     pub(super) fn host_rmw(&mut self, zone: Zone, group: &[Destage]) {
         let Some(zoned) = self.disk.drive_mut().zoned() else { return self.destage_all(group) };
         let info = zoned.zone(zone);
@@ -58,8 +57,8 @@ impl System {
         self.destaged(group, self.clock.ready().since(begun));
     }
 
-    /// Brings together what lies between `from` and `end`: `group`, sorted, from the cache, and the
-    /// rest from the disk as far as `data_end`, then zeros. Returns how many of these.
+    /// Merges the blocks from `from` to `end`: `group`, sorted, from the cache, and the rest from
+    /// the disk as far as `data_end`, then zeros. Returns the number of zero blocks.
     fn merge(&mut self, group: &[Destage], from: Block, end: Block, data_end: Block) -> u64 {
         self.merged.clear();
         let (mut next, mut rest, mut zeros) = (from, group, 0);
@@ -84,7 +83,7 @@ impl System {
         self.clock.chain(turn.done);
     }
 
-    /// Reads what the cache does not have.
+    /// Reads blocks that are not cached.
     fn read_gap(&mut self, from: Block, to: Block) {
         let (most, stamped) = (self.joined_max() as u64, self.stamped());
         let mut next = from;
@@ -100,7 +99,7 @@ impl System {
         }
     }
 
-    /// Reads what it has.
+    /// Reads cached blocks.
     fn read_slots_to_merge(&mut self, run: &[Destage]) {
         let done = self.read_slots(run);
         self.clock.chain(done);

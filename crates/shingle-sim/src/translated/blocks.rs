@@ -1,4 +1,4 @@
-//! Sets of blocks: a bit each, in pages that are there only where there are blocks.
+//! Sets of blocks: one bit each, in pages that exist only where there are members.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,14 +14,14 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// The members among the 64 blocks of `word`.
+    /// Returns the members among the 64 blocks of `word`.
     #[inline]
     pub(super) fn word(&self, word: u64) -> u64 {
         let page = self.at.get(&(word / PAGE_WORDS));
         page.map_or(0, |&page| self.pages[page][(word % PAGE_WORDS) as usize])
     }
 
-    /// Of the blocks of `mask` in `word`, those in `members` are members from now on, others not.
+    /// Sets the blocks of `mask` in `word`: those in `members` become members, the others do not.
     pub(super) fn replace(&mut self, word: u64, mask: u64, members: u64) {
         let new = self.pages.len();
         let page = *self.at.entry(word / PAGE_WORDS).or_insert(new);
@@ -32,7 +32,7 @@ impl Blocks {
         *bits = (*bits & !mask) | (members & mask);
     }
 
-    /// Has no members any more; keeps its memory.
+    /// Removes all members; keeps its memory.
     pub(super) fn clear(&mut self) {
         if !self.pages.is_empty() {
             self.pages.clear();
@@ -41,13 +41,13 @@ impl Blocks {
     }
 }
 
-/// The words in which `blocks` lie, each with the bits of these blocks.
+/// Returns the words that contain `blocks`, each with the bits of these blocks.
 pub(super) fn words(blocks: Range<u64>) -> impl Iterator<Item = (u64, u64)> {
     let all = blocks.start / 64..blocks.end.div_ceil(64);
     all.map(move |word| (word, bits(&blocks, word))).filter(|&(_, bits)| bits != 0)
 }
 
-/// The bits of `blocks` in `word`.
+/// Returns the bits of `blocks` in `word`.
 #[inline]
 pub(super) fn bits(blocks: &Range<u64>, word: u64) -> u64 {
     let first = blocks.start.clamp(word * 64, word * 64 + 64) - word * 64;

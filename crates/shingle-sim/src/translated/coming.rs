@@ -1,4 +1,4 @@
-//! The host's queue, as far as it is announced: what a translation that cleans may ask after.
+//! The queue of the host, as far as announced: a translation that cleans may query it.
 
 use std::collections::VecDeque;
 
@@ -6,20 +6,21 @@ use shingle_core::units::{Block, Nanos, Op, Request};
 use shingle_drive::Io;
 use shingle_translation::Queue;
 
-/// Requests that will come, in the order of their times.
+/// Announced requests, in the order of their times.
 #[derive(Clone, Default)]
 pub(super) struct Coming {
     requests: VecDeque<Request>,
 }
 
 impl Coming {
-    /// The first `begun` have come to be served; `coming` follow behind the rest.
+    /// Removes the first `begun`, which are being served, and appends `coming`.
     pub(super) fn announce(&mut self, begun: usize, coming: &[Request]) {
         self.requests.drain(..begun.min(self.requests.len()));
         self.requests.extend(coming);
     }
 
-    /// What has arrived by `now`, and `held_up`, which has to wait for the end of the work.
+    /// Returns the requests that have arrived by `now`, and `held_up`, which has to wait for the
+    /// end of the work.
     pub(super) fn by<'a>(&'a self, now: Nanos, held_up: Option<&'a Io>) -> Arrived<'a> {
         Arrived { coming: self, now, held_up }
     }

@@ -1,27 +1,28 @@
-//! What a translation lies on: the drive, and the device of its buffer, if that is another.
+//! The media of a translation: the drive, and the device of its buffer, if that is another.
 
 use shingle_core::units::{Block, Nanos, Op, Zone};
 use shingle_drive::{Drive, Io, Served, Stamp, Zoned};
 use shingle_translation::Place;
 
-/// See the module.
+/// The media; see the module.
 pub(super) struct Media {
     drive: Box<dyn Drive>,
-    /// Where the buffer lies, from its start on, unless at the start of the drive.
+    /// The device of the buffer, if it is not the start of the drive.
     cache: Option<Box<dyn Drive>>,
-    /// Zones of the drive before the first sequential one, and where they end.
+    /// Number of zones before the first sequential one, and its first block.
     conventional: u32,
     first_sequential: Block,
 }
 
 impl Media {
-    /// A drive with so many conventional zones of `zone_blocks`, with the buffer at its start.
+    /// Creates it over a drive with this number of conventional zones of `zone_blocks`, with the
+    /// buffer at its start.
     pub(super) fn new(drive: Box<dyn Drive>, conventional: u32, zone_blocks: u64) -> Media {
         let first_sequential = Block(u64::from(conventional) * zone_blocks);
         Media { drive, cache: None, conventional, first_sequential }
     }
 
-    /// The buffer lies on `cache`.
+    /// Puts the buffer on `cache`.
     pub(super) fn buffered_on(self, cache: Box<dyn Drive>) -> Media {
         Media { cache: Some(cache), ..self }
     }
@@ -30,7 +31,7 @@ impl Media {
         self.drive.as_ref()
     }
 
-    /// Reads or writes where something lies; takes no time where nothing does.
+    /// Reads or writes at a location; takes no time if nothing is stored there.
     pub(super) fn serve(
         &mut self,
         now: Nanos,
@@ -48,7 +49,7 @@ impl Media {
         on.serve(now, &Io { op, block, count }, data)
     }
 
-    /// What the host has written is durable on all of it.
+    /// Flushes all of it.
     pub(super) fn flush(&mut self, now: Nanos, io: &Io) -> Served {
         let mut served = self.drive.serve(now, io, &mut []);
         if let Some(cache) = &mut self.cache {
@@ -76,7 +77,7 @@ impl Media {
         served.unwrap_or_else(|why| panic!("a reset that the drive refuses: {why}"))
     }
 
-    /// A copy in the same state.
+    /// Returns a copy in the same state.
     pub(super) fn copy(&self) -> Media {
         let cache = self.cache.as_ref().map(|cache| cache.copy());
         Media { drive: self.drive.copy(), cache, ..*self }

@@ -1,7 +1,7 @@
-//! Which blocks of the zones are padding: appended, and written by nobody.
+//! Padding: blocks of the zones that were appended but never written by the host.
 //!
-//! An append writes what memory does not have as padding, and what was padding when it was read is padding
-//! again.
+//! An append writes padding for blocks that are not in memory. A block that was padding when it was
+//! read is padding when it is appended again.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use shingle_translation::{Place, Step};
 
 use super::blocks::{Blocks, bits, words};
 
-/// See the module. Blocks are the host's.
+/// Tracks padding; see the module. Blocks are numbered as the host does.
 #[derive(Clone, Default)]
 pub(super) struct Padding {
-    /// What the host writes by the work under way.
+    /// The blocks that the host writes by the current work.
     host: Range<u64>,
-    /// Blocks that this work has read and that somebody wrote.
+    /// Blocks that this work has read and that are not padding.
     read: Blocks,
     /// Blocks whose place in the zones holds padding.
     padding: Blocks,
@@ -24,14 +24,14 @@ pub(super) struct Padding {
 }
 
 impl Padding {
-    /// A work begins by which the host writes these blocks.
+    /// Begins a work by which the host writes these blocks.
     #[inline]
     pub(super) fn begin(&mut self, host: Range<u64>) {
         self.read.clear();
         self.host = host;
     }
 
-    /// Steps read.
+    /// Notes the reads of these steps.
     pub(super) fn have_read(&mut self, steps: &[Step]) {
         for step in steps {
             let Step::Read { from, .. } = step else { continue };
@@ -46,7 +46,7 @@ impl Padding {
         }
     }
 
-    /// Blocks are appended to a zone.
+    /// Notes an append of blocks to a zone.
     pub(super) fn append(&mut self, block: Block, count: u64) {
         for (word, mask) in words(block.0..block.0 + count) {
             let made_up = mask & !self.read.word(word) & !bits(&self.host, word);
@@ -59,7 +59,7 @@ impl Padding {
         }
     }
 
-    /// Padding written: each gap once, and all of it.
+    /// Returns the padding written: each gap counted once, and in total.
     pub(super) fn written(&self) -> (u64, u64) {
         (self.first_blocks, self.blocks)
     }

@@ -1,13 +1,14 @@
-//! Measured disks: the validation set of DiskSim 4.0 (Bucy, Schindler, Schlosser, Ganger 2008), replayed on our
-//! mechanics. It is not part of the project; whoever has it names its folder.
+//! Measured disks: the validation set of DiskSim 4.0 (Bucy, Schindler, Schlosser, Ganger 2008),
+//! replayed on the project's mechanics. The set is not part of the project; the user gives its
+//! folder.
 //!
-//! For each disk there are its layout (`.model`), its electronics (`.diskspecs`), its seeks (`.seek`) and a trace with
-//! measured response times. From the files are: zones and their sectors a track, surfaces, seek curve, head switch,
-//! settling before a write, rotational speed, time of a sector over the bus, number and size of cache segments,
-//! read-ahead. From them, but cut to what our model has: one time of a command, the mean of their eight. Ours are:
-//! skews, which follow from seeks and head switches; one write segment that takes whatever goes on where it ends; when
-//! the head writes it. Not used: spare sectors, slips, defects, places within a cylinder, overlap of bus and medium,
-//! which we always take for full.
+//! Each disk has a layout (`.model`), electronics (`.diskspecs`), seeks (`.seek`) and a trace with
+//! measured response times. Taken from the files: zones and their sectors a track, surfaces, seek
+//! curve, head switch, settling before a write, rotational speed, time of a sector over the bus,
+//! number and size of cache segments, read-ahead; and one time of a command, the mean of their
+//! eight. Not from the files: skews, which follow from seeks and head switches; one write segment,
+//! which takes every write that continues it; and when the head writes it. Not modelled: spare
+//! sectors, slips, defects, places within a cylinder, partial overlap of bus and medium.
 
 mod text;
 
@@ -23,7 +24,7 @@ use std::fmt;
 use std::path::Path;
 use text::Block;
 
-/// A request to the bare disk, and how long that took.
+/// A request to the bare disk, and its response time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Read or write.
@@ -32,13 +33,13 @@ pub struct Request {
     pub sector: u64,
     /// How many of them.
     pub sectors: u64,
-    /// As measured on the disk.
+    /// Response time measured on the disk.
     pub response: Nanos,
-    /// From its completion to the next request.
+    /// Time from its completion to the next request.
     pub pause: Nanos,
 }
 
-/// What is wrong with a file of the set. Displays as one line.
+/// An error in a file of the set. Displays as one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskSimError(String);
 
@@ -61,7 +62,7 @@ impl std::error::Error for DiskSimError {}
 /// A disk of the set.
 #[derive(Clone, Debug)]
 pub struct Disk {
-    /// As its files are called.
+    /// Name of its files.
     pub name: String,
     sectors: u64,
     surfaces: u64,
@@ -71,7 +72,7 @@ pub struct Disk {
     head_switch_us: u64,
     settle: Nanos,
     rpm: u64,
-    /// A sector over the bus.
+    /// Time of a sector over the bus.
     bus: Nanos,
     command: Nanos,
     segments: u64,
@@ -124,7 +125,7 @@ impl Disk {
         Disk::of(name, &model, seeks).map_err(in_model)?.with(&specs).map_err(in_specs)
     }
 
-    /// What the layout and the mechanics say.
+    /// Reads layout and mechanics.
     fn of(name: &str, model: &Block, seeks: Vec<(u64, f64)>) -> Result<Disk, (usize, String)> {
         let sectors = model.count("Block count", 1, 1 << 40)?;
         let surfaces = model.count("Number of data surfaces", 1, 100)?;
@@ -176,7 +177,7 @@ impl Disk {
         })
     }
 
-    /// What the electronics say.
+    /// Reads the electronics.
     fn with(mut self, specs: &Block) -> Result<Disk, (usize, String)> {
         let mut sum = 0.0;
         for what in ["Read hit", "Read miss", "Write hit", "Write miss"] {
@@ -199,7 +200,7 @@ impl Disk {
         Ok(self)
     }
 
-    /// Our conventional disk with these parameters. It counts in sectors.
+    /// Creates the project's conventional disk with these parameters. It counts in sectors.
     fn drive(&self) -> Conventional {
         let tracks = Runs::new(&self.zones, self.sectors);
         let cylinders = tracks.units().div_ceil(self.surfaces);
@@ -218,7 +219,7 @@ impl Disk {
         Conventional::bare(mech, self.sectors, entries, self.segment_sectors)
     }
 
-    /// Sends a trace to the model: each request so long after the last was done there as on the real disk.
+    /// Replays a trace on the model, with the pauses between requests of the real disk.
     ///
     /// # Errors
     /// If the trace is empty, or does not fit the disk; says which request.
@@ -274,14 +275,14 @@ impl Times {
         Some(Times { requests: measured.len() as u64, measured_ms, model_ms, demerit_ms })
     }
 
-    /// `model / measured - 1` of the means.
+    /// Returns `model / measured - 1` of the means.
     #[must_use]
     pub fn deviation(&self) -> f64 {
         self.model_ms / self.measured_ms - 1.0
     }
 }
 
-/// What a trace found.
+/// The results of a trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Replay {
     /// All requests.

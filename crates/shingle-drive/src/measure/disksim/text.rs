@@ -4,7 +4,7 @@
 use super::DiskSimError;
 use std::path::Path;
 
-/// Blocks in blocks: the files have four.
+/// Most levels of nested blocks: the files have four.
 const DEPTH_MAX: u32 = 16;
 
 /// What is written between `{` and `}`.
@@ -22,7 +22,7 @@ pub(super) enum Value {
     List(Vec<Value>),
 }
 
-/// What is wrong, and in which line.
+/// An error and its line.
 type Wrong = (usize, String);
 
 impl Block {
@@ -99,7 +99,7 @@ impl Block {
     }
 }
 
-/// Text without comments, and where in it.
+/// The parser's text and position. It skips comments.
 struct Parser<'a> {
     text: &'a [u8],
     at: usize,
@@ -107,7 +107,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// Goes over blanks and the bytes of `also`. Returns the byte that follows.
+    /// Skips blanks and the bytes of `also`. Returns the byte that follows.
     fn skip(&mut self, also: &[u8]) -> Option<u8> {
         while let Some(&byte) = self.text.get(self.at) {
             if !byte.is_ascii_whitespace() && !also.contains(&byte) {
@@ -123,7 +123,7 @@ impl Parser<'_> {
         self.at += 1;
     }
 
-    /// The text up to a byte of `ends`, which is returned but not gone over.
+    /// Returns the text up to a byte of `ends`, and that byte, which is not consumed.
     fn until(&mut self, ends: &[u8]) -> (String, Option<u8>) {
         let from = self.at;
         while let Some(&byte) = self.text.get(self.at) {

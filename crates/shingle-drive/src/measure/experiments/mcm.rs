@@ -1,4 +1,4 @@
-//! MCM's filter on band numbers as they come (§III-B.b): how often it is wrong.
+//! MCM's filter on a sequence of band numbers (§III-B.b): its rate of false positives.
 
 use crate::models::flash_inside::mcm::Shape;
 

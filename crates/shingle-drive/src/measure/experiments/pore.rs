@@ -27,7 +27,7 @@ pub fn figure_3_conventional(drive: &str, range_bytes: u64, seed: u64) -> Result
 pub struct Shingled {
     /// Bandwidth of the hour after the buffer was first full, in bytes a second.
     pub first_hour: f64,
-    /// Bandwidth of 200,000 writes when another 20 GB have been written, in bytes a second.
+    /// Bandwidth of 200,000 writes after another 20 GB have been written, in bytes a second.
     pub after_20_gb: f64,
 }
 

@@ -13,7 +13,7 @@ const WRITES_MAX: u64 = 10_000_000;
 /// Writes that fill the write cache of a conventional disk many times over.
 const WARM: u64 = 1000;
 
-/// In which state the drive is when time begins to count.
+/// State of the drive when time begins to count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub enum Start {
     /// New: the buffer is empty.
@@ -42,7 +42,7 @@ pub fn figure_1(
     Ok(load.series(Op::Write, seconds))
 }
 
-/// Writes until the drive is in the state asked for.
+/// Writes until the drive is in the requested state.
 fn begin(load: &mut Load, start: Start) {
     if start == Start::Full && load.drive.description().buffer_blocks > 0 {
         load.run_to_cliff(WRITES_MAX);
@@ -74,12 +74,12 @@ pub fn table_2(
     Ok(load.series(op, seconds).bandwidth())
 }
 
-/// What a row of Table 3 says.
+/// A row of Table 3.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Detected {
     /// Size of each write, in bytes.
     pub write_bytes: u64,
-    /// I/O a second until the first write that waited, cleaning apart.
+    /// I/Os per second until the first write that waited, cleaning excluded.
     pub iops_before: f64,
     /// Seconds until then.
     pub seconds: f64,

@@ -1,4 +1,4 @@
-//! Cleaning of a band, in phases that can be interrupted.
+//! Cleaning of a band, in phases between which host I/O may come.
 //!
 //! The band of the oldest extent is rewritten from its first dirty track to its end, as much in a
 //! phase as the drive's memory can merge: read the band's tracks, collect the extents from the log,
@@ -11,11 +11,11 @@ use super::{DriveManaged, SCALE_BITS};
 use crate::sheet::Timing;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 
-/// A cleaning under way.
+/// A cleaning in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     band: usize,
-    /// Slots of the band with lower numbers are collected.
+    /// Slots of the band with lower numbers than this are collected.
     before: u64,
     /// First block to rewrite, one past the last, and blocks in each phase.
     first: u64,
@@ -24,9 +24,9 @@ pub(super) struct Job {
     track_blocks: u64,
     phase: usize,
     phases: usize,
-    /// Blocks collected, for the cost of it.
+    /// Blocks collected, for the cost.
     collected: u64,
-    /// The log holds all of it: nothing native is read.
+    /// Whether the log holds all of it, so that nothing native is read.
     free: bool,
 }
 
@@ -38,11 +38,11 @@ pub(super) struct Share {
 }
 
 impl DriveManaged {
-    /// Cleans as much as the drive does when a write finds no room. Returns the time it took.
+    /// Cleans as much as the drive does when a write finds no room. Returns the time taken.
     pub(super) fn clean_now(&mut self, now: Nanos) -> Nanos {
         let mut took = Nanos::ZERO;
         let mut bands = 0;
-        // Ends: each step goes through a phase; a job has a bounded number of them.
+        // Terminates: each step does a phase; a job has a bounded number of them.
         while bands < self.values.bands_per_cleaning {
             let Some(step) = self.clean_step(now + took) else { break };
             took += step;
@@ -51,7 +51,7 @@ impl DriveManaged {
         took
     }
 
-    /// One phase. Returns its time; `None` when there is nothing to clean.
+    /// Does one phase. Returns its time; `None` if there is nothing to clean.
     pub(super) fn clean_step(&mut self, now: Nanos) -> Option<Nanos> {
         let job = match self.job {
             Some(job) => job,
@@ -70,7 +70,7 @@ impl DriveManaged {
         Some(time)
     }
 
-    /// Decides what cleaning the band of the oldest extent will read and write.
+    /// Plans the cleaning of the band of the oldest extent.
     fn plan(&mut self) -> Option<Job> {
         let oldest = self.ring.oldest()?;
         let place = self.bands.place(self.ring.block(oldest));
@@ -81,7 +81,8 @@ impl DriveManaged {
         Some(job)
     }
 
-    /// What rewriting a band from its block `lowest` on takes, with so many blocks merged into it.
+    /// Returns the job of rewriting a band from its block `lowest` on, with `collected` blocks
+    /// merged into it.
     pub(super) fn job_of(&self, band: usize, before: u64, lowest: u64, collected: u64) -> Job {
         let place = self.bands.place(lowest);
         let (band_first, band_blocks) = self.bands.unit(place.unit);
@@ -110,8 +111,8 @@ impl DriveManaged {
         }
     }
 
-    /// How far the band's oldest slots are collected: the number of the first that is not, the
-    /// lowest block, and how many there are.
+    /// Returns how far the band's oldest slots are collected: the number of the first slot that is
+    /// not, the lowest block, and the number of blocks.
     fn collectable(&self, band: usize, oldest: u32) -> (u64, u64, u64) {
         let (mut reads, mut collected, mut lowest) = (0, 0, u64::MAX);
         let mut expected = None;
@@ -131,13 +132,13 @@ impl DriveManaged {
         (self.ring.end_number(), lowest, collected)
     }
 
-    /// Counts what each phase reads from the log: a run of neighbouring slots in one go.
+    /// Counts the reads of the log in each phase: a run of neighbouring slots is one read.
     fn share_out(&mut self, job: &Job) {
         self.shares[..job.phases].fill(Share::default());
         let mut expected = None;
         let mut next = self.ring.first_of(job.band);
         while let Some(slot) = next.filter(|&slot| self.ring.number(slot) < job.before) {
-            // A band has less than 2^32 blocks, and the narrow division is much the faster.
+            // A band has less than 2^32 blocks, and a 32-bit division is much faster.
             let inside = (self.ring.block(slot) - job.first) as u32;
             let phase = (inside / job.phase_blocks as u32) as usize;
             let share = &mut self.shares[phase];
@@ -148,7 +149,7 @@ impl DriveManaged {
         }
     }
 
-    /// Rewrites a band with blocks that come from elsewhere in the drive; returns the time it took.
+    /// Rewrites a band with blocks from elsewhere in the drive; returns the time taken.
     pub(super) fn rewrite_with(&mut self, now: Nanos, lowest: u64, merged: u64) -> Nanos {
         let job = self.job_of(self.band(lowest), 0, lowest, merged);
         self.shares[..job.phases].fill(Share::default());
@@ -160,7 +161,7 @@ impl DriveManaged {
         time
     }
 
-    /// Goes through one phase; counts its bytes and returns its time.
+    /// Does one phase; counts its bytes and returns its time.
     fn phase(&mut self, job: &Job) -> Nanos {
         let first = job.first + job.phase as u64 * job.phase_blocks;
         let blocks = job.phase_blocks.min(job.end - first);
@@ -183,21 +184,21 @@ impl DriveManaged {
         let write_back = pass + seek + seek;
         self.mech.forget(self.native + first, blocks);
         if job.free {
-            // What the log holds is safe until the band is written: no staging either.
+            // The log keeps the data until the band is written, so no staging is needed.
             return collect + self.as_measured(write_back);
         }
         let (read, stage) = (pass + seek + seek, pass);
         collect + self.as_measured(read + stage + write_back)
     }
 
-    /// The time of going over a band, on a disk of which that was measured.
+    /// Scales the time of a pass over a band, on a disk where that was measured.
     // A scale is at most 1000.
     fn as_measured(&self, time: Nanos) -> Nanos {
         let scaled = u128::from(time.0) * u128::from(self.times.clean_scale);
         Nanos((scaled >> SCALE_BITS) as u64)
     }
 
-    /// Moves what was collected home.
+    /// Moves the collected blocks to their native place in the map.
     fn finish(&mut self, job: &Job) {
         let mut moved = 0;
         let mut later = self.ring.prefetch_emptied(job.band);

@@ -1,7 +1,7 @@
-//! What a controller in the same drive may ask of the disk beside I/O.
+//! Operations for a flash controller in the same drive, in addition to I/O.
 //!
-//! Flash before the disk (`flash_inside/`) knows the bands and can have one rewritten with what it
-//! holds of it, write where nothing lies yet, and drop copies that it has newer ones of.
+//! Flash before the disk (`flash_inside/`) knows the bands. It can have a band rewritten with its
+//! own blocks, write where nothing is stored yet, and drop copies of which it has newer ones.
 
 use super::DriveManaged;
 use crate::io::{Io, Served, Stamp};
@@ -9,11 +9,11 @@ use crate::parts::runs::Runs;
 use crate::sheet::Timing;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op};
 
-/// Blocks that are written together at most.
+/// Most blocks written together.
 const EXTENT_MAX: usize = 128;
 
 impl DriveManaged {
-    /// A copy with room for all it may hold, so that it does not allocate later.
+    /// Returns a copy that has allocated for all it may hold.
     pub(crate) fn twin(&self) -> DriveManaged {
         let mut copy = self.clone();
         let packets = self.packets.capacity() - copy.packets.len();
@@ -21,17 +21,18 @@ impl DriveManaged {
         copy
     }
 
-    /// Where bands lie.
+    /// Returns the bands.
     pub(crate) fn bands(&self) -> &Runs {
         &self.bands
     }
 
-    /// From now on stamps are kept.
+    /// Makes it keep stamps from now on.
     pub(crate) fn keep_stamps(&mut self) {
         self.contents.see(&[0]);
     }
 
-    /// Adds taking a command and moving `count` blocks between the host and the drive's memory.
+    /// Adds the time of a command and of moving `count` blocks between the host and the drive's
+    /// memory.
     pub(crate) fn interface(&self, served: &mut Served, count: u64) {
         if self.timing == Timing::Mechanics {
             self.mech.command(served);
@@ -39,12 +40,12 @@ impl DriveManaged {
         }
     }
 
-    /// Whether a FLUSH has something to do.
+    /// Returns whether a FLUSH has something to write.
     pub(crate) fn volatile(&self) -> bool {
         self.gathered > 0 || self.stream.holding()
     }
 
-    /// Drops the buffered copy of a block: there is a newer one elsewhere in the drive.
+    /// Drops the buffered copy of a block, of which there is a newer one elsewhere in the drive.
     pub(crate) fn discard(&mut self, block: u64) {
         self.discard_all(block..block + 1);
     }
@@ -60,7 +61,7 @@ impl DriveManaged {
         if self.stream.touches(&io) {
             self.spill(&mut served);
         }
-        // A cleaning under way ends first. Ends: each step goes through a phase.
+        // A cleaning in progress ends first. Terminates: each step does a phase.
         while self.job.is_some() {
             served.done += self.clean_step(served.done).unwrap_or(Nanos::ZERO);
         }
@@ -74,9 +75,9 @@ impl DriveManaged {
         served.done
     }
 
-    /// Writes sorted blocks that are at hand together into the log. With the write cache off as many as
-    /// an extent may have share a packet, and so its time; each run of them is an extent of its own.
-    /// Returns when it is done.
+    /// Writes sorted blocks together into the log. With the write cache off up to as many as an
+    /// extent may have share a packet, and so its time; each run of them is an extent of its own.
+    /// Returns the completion.
     pub(crate) fn write_gathered(&mut self, now: Nanos, blocks: &[(u64, Stamp)]) -> Nanos {
         let mut served = Served { done: now, ..Served::default() };
         let most = (self.values.extent_max_bytes / BLOCK_BYTES).min(u64::from(self.limits.slots));
@@ -94,7 +95,7 @@ impl DriveManaged {
                 let io = Io { op: Op::Write, block: Block(first), count: count as u64 };
                 if gathers {
                     self.make_room(&mut served, io.count);
-                    // Cleaning may have released the packet with what it held so far.
+                    // Cleaning may have released the packet with its contents.
                     if opened.is_none() || self.packets.back().copied() != opened {
                         opened = Some(self.ring.end_number());
                         self.open_packet();
@@ -116,8 +117,8 @@ impl DriveManaged {
         served.done
     }
 
-    /// Writes blocks straight to their native place, where they overlap nothing that is needed. The
-    /// blocks are of one band.
+    /// Writes blocks straight to their native place, where they overlap no needed data. The blocks
+    /// are of one band.
     pub(crate) fn write_native(&mut self, now: Nanos, io: &Io, data: &[Stamp]) -> Served {
         let mut served = Served { done: now, ..Served::default() };
         if self.stream.touches(io) {

@@ -1,7 +1,7 @@
-//! Where bands lie: as many tracks in each, or a number drawn for each by a seed.
+//! The layout of bands: the same number of tracks in each, or a number drawn for each from a seed.
 //!
-//! How many tracks a band of a real disk has, nobody publishes; what looks for bands must not rely
-//! on their being alike.
+//! The numbers of tracks in the bands of real disks are not published, so code that looks for bands
+//! must not rely on equal sizes.
 
 use super::values::Values;
 use crate::parts::mech::MechValues;
@@ -10,11 +10,11 @@ use crate::parts::runs::Runs;
 use crate::sheet::{DriveError, Recipe};
 use shingle_core::units::BLOCK_BYTES;
 
-/// Bands of a disk, at most.
+/// Most bands of a disk.
 const BANDS_MAX: u64 = 1 << 28;
 
-/// The bands. No band of the sheet lies across two rate zones, so `mech` gets zones that are whole
-/// bands.
+/// Lays out the bands. No band of the sheet lies across two rate zones, so `mech` gets zones of
+/// whole bands.
 pub(super) fn bands(
     recipe: &Recipe,
     values: &Values,
@@ -47,8 +47,8 @@ fn too_many(recipe: &Recipe) -> DriveError {
     recipe.refuse("at most 2^28 bands; take more tracks a band")
 }
 
-/// Bands of `least` to `most` tracks each, as pairs of blocks and count, until the disk ends. The last
-/// rate zone goes on to the end of the disk.
+/// Draws bands of `least` to `most` tracks each, as pairs of blocks and count, until the disk ends.
+/// The last rate zone continues to the end of the disk.
 fn drawn(
     rate_zones: &[(u64, u64)],
     (least, most): (u64, u64),
@@ -63,7 +63,7 @@ fn drawn(
         }
         let rest = (disk_blocks - first).div_ceil(track_blocks);
         let last = zone + 1 == rate_zones.len();
-        // What lies beyond the disk is cut; a multiple of `most` can always be divided.
+        // The part beyond the disk is cut; a multiple of `most` can always be divided.
         let tracks = if last || rest < tracks { rest.next_multiple_of(most) } else { tracks };
         let bands = divided(tracks, (least, most), &mut rng);
         pairs.extend(bands.into_iter().map(|tracks| (tracks * track_blocks, 1)));
@@ -72,15 +72,16 @@ fn drawn(
     pairs
 }
 
-/// `tracks`, a multiple of `most`, as bands of `least` to `most` tracks.
+/// Divides `tracks`, a multiple of `most`, into bands of `least` to `most` tracks.
 fn divided(tracks: u64, (least, most): (u64, u64), rng: &mut Rng) -> Vec<u64> {
-    // As many as fit at the mean, and so many that all of the greatest size are enough.
+    // As many as fit at the mean size, but enough if all had the greatest size.
     let count = (2 * tracks / (least + most)).max(tracks / most);
     let mut bands = vec![0; count as usize];
     bands.iter_mut().for_each(|band| *band = least + rng.below(most - least + 1));
     let mut sum: u64 = bands.iter().sum();
-    // What is too much or too little goes to the bands one by one. Ends: `count` bands of the least
-    // size are not more than `tracks`, of the greatest not less, so some band gives way each time.
+    // The surplus or deficit is spread over the bands one by one. Terminates: `count` bands of the
+    // least size are not more than `tracks`, and of the greatest size not less, so some band
+    // changes each time.
     while sum != tracks {
         for band in &mut bands {
             if sum < tracks && *band < most {

@@ -1,4 +1,4 @@
-//! The log: what is written goes there in extents, gathered in packets.
+//! The log: written blocks go there in extents, gathered in packets.
 
 use super::DriveManaged;
 use crate::io::{Served, Stamp};
@@ -6,7 +6,7 @@ use crate::sheet::Timing;
 use shingle_core::units::BLOCK_BYTES;
 
 impl DriveManaged {
-    /// Writes blocks into the log, as few extents as possible. `stamps` are theirs, or none.
+    /// Writes blocks into the log, in as few extents as possible. `stamps` are theirs, or empty.
     pub(super) fn log(&mut self, served: &mut Served, first: u64, count: u64, stamps: &[Stamp]) {
         let most = (self.values.extent_max_bytes / BLOCK_BYTES).min(u64::from(self.limits.slots));
         let mut done = 0;
@@ -20,7 +20,8 @@ impl DriveManaged {
         }
     }
 
-    /// Cleans until an extent of `blocks` fits. Ends: each cleaning moves the tail of the log.
+    /// Cleans until an extent of `blocks` fits. Terminates: each cleaning moves the tail of the
+    /// log.
     #[inline]
     pub(super) fn make_room(&mut self, served: &mut Served, blocks: u64) {
         while self.ring.entries() >= self.limits.entries
@@ -35,7 +36,7 @@ impl DriveManaged {
         }
     }
 
-    /// With the write cache off, what is appended next begins a packet.
+    /// Begins a packet for the next append, with the write cache off.
     #[inline]
     pub(super) fn open_packet(&mut self) {
         if !self.values.write_cache {
@@ -65,9 +66,9 @@ impl DriveManaged {
         self.release_packets();
     }
 
-    /// Forgets packets the tail of the log has passed.
+    /// Removes packets that the tail of the log has passed.
     pub(super) fn release_packets(&mut self) {
-        // Ends: each turn takes a packet out.
+        // Terminates: each turn removes a packet.
         while let Some(_oldest) = self.packets.front() {
             let end = self.packets.get(1).copied().unwrap_or(self.ring.end_number());
             if self.ring.tail_number() < end {
@@ -77,7 +78,7 @@ impl DriveManaged {
         }
     }
 
-    /// Adds the time of an extent of `blocks` and what it takes of the log.
+    /// Adds the time of an extent of `blocks`, and accounts for its space in the log.
     #[inline]
     fn time_extent(&mut self, served: &mut Served, blocks: u64) {
         let before = served.done;
@@ -105,13 +106,13 @@ impl DriveManaged {
         self.counters.log_time += served.done.since(before);
     }
 
-    /// Write cache on: what was gathered goes to the log, once for many extents.
+    /// Writes the gathered extents to the log, once for many extents (write cache on).
     pub(super) fn close_packet(&mut self, served: &mut Served) {
         self.gathered = 0;
         self.go_to_log(served);
     }
 
-    /// Write cache off: the packet is on the medium before the write is done.
+    /// Writes the packet to the medium before the write is acknowledged (write cache off).
     pub(super) fn time_packet(&mut self, served: &mut Served, blocks: u64) {
         self.go_to_log(served);
         served.rotation += self.times.packet_rotation;
@@ -127,7 +128,7 @@ impl DriveManaged {
         }
     }
 
-    /// Brings the head back to the log.
+    /// Moves the head back to the log.
     #[inline]
     fn go_to_log(&mut self, served: &mut Served) {
         if !self.away {
@@ -140,7 +141,7 @@ impl DriveManaged {
         self.away = false;
     }
 
-    /// Where the log is being written.
+    /// Returns the track at which the log is being written.
     pub(super) fn log_track(&self) -> u64 {
         self.mech.track(u64::from(self.ring.end_slot()))
     }

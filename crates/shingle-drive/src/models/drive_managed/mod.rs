@@ -46,7 +46,7 @@ use std::ops::Range;
 use stream::Stream;
 use values::{Limits, Values, scaled};
 
-/// See the module.
+/// The disk; see the module.
 #[derive(Clone)]
 pub(crate) struct DriveManaged {
     timing: Timing,
@@ -59,50 +59,50 @@ pub(crate) struct DriveManaged {
     packets: VecDeque<u64>,
     /// Packets since the map was last written to its journal.
     journal: u64,
-    /// Extents in the packet that is being gathered in memory.
+    /// Extents in the packet being gathered in memory.
     gathered: u64,
     bands: Runs,
     turnover: Turnover,
     mech: Mech,
     /// Place of the host's block 0.
     native: u64,
-    /// The head has left the log.
+    /// Whether the head has left the log.
     away: bool,
     job: Option<Job>,
-    /// What each phase of the job collects.
+    /// The reads of the log in each phase of the job.
     shares: Vec<Share>,
     stream: Stream,
     was_full: bool,
     idle_cleaning: bool,
     idle_delay: Nanos,
-    /// A cleaning collects no more than so many separate reads of the log. The papers' R(x) is of all
-    /// of a band's dirty blocks; that of a probed disk is not.
+    /// Whether a cleaning is limited to a number of separate reads of the log. The papers' R(x) is
+    /// of all dirty blocks of a band; that of a probed disk is not.
     in_parts: bool,
     description: Description,
     counters: Counters,
     contents: Contents,
 }
 
-/// Times that follow from the sheet, made once.
+/// Times that follow from the sheet, computed once.
 #[derive(Clone, Debug)]
 struct Times {
     /// Write cache on: fixed part of a log write.
     log_fixed: Nanos,
-    /// Write cache on: media time of a log write of so many blocks, its header included.
+    /// Write cache on: media time of a log write by its number of blocks, header included.
     log_media: Vec<Nanos>,
-    /// Write cache off: a log write, and of it the platter's part.
+    /// Write cache off: time of a log write, and its part for rotation.
     packet: Nanos,
     packet_rotation: Nanos,
     packet_bytes: u64,
     journal: Nanos,
     /// A separate read of the log in cleaning.
     collect: Nanos,
-    /// By how much going over a band takes longer than mechanics say, with [`SCALE_BITS`] behind the
-    /// point.
+    /// Factor by which a pass over a band takes longer than by mechanics, with [`SCALE_BITS`]
+    /// fraction bits.
     clean_scale: u64,
 }
 
-/// Bits behind the point of a scale of times.
+/// Fraction bits of a scale of times.
 const SCALE_BITS: u32 = 16;
 
 impl Times {
@@ -266,7 +266,7 @@ impl Drive for DriveManaged {
     fn drain(&mut self, now: Nanos) -> Nanos {
         let mut served = Served { done: now, ..Served::default() };
         self.spill(&mut served);
-        // Ends: each step goes through a phase, each last phase moves the tail of the log.
+        // Terminates: each step does a phase, and each last phase moves the tail of the log.
         while self.ring.live() > 0 || self.job.is_some() {
             let step = self.clean_step(served.done).unwrap_or(Nanos::ZERO);
             served.done += step;

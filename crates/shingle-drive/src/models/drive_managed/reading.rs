@@ -41,7 +41,7 @@ impl DriveManaged {
         }
     }
 
-    /// Where `first` is read from, and how many of the next `most` blocks go on there in order.
+    /// Returns the source of `first`, and how many of the next `most` blocks follow there in order.
     fn piece(&self, first: u64, most: u64) -> (Source, u64) {
         let mut count = 1;
         if let Some(held) = self.stream.holds(first) {
@@ -82,7 +82,7 @@ enum Source {
 }
 
 impl Source {
-    /// Where the block is that lies so many behind the first.
+    /// Returns the place of the block that lies `behind` blocks after the first.
     fn place(self, behind: u64) -> Place {
         match self {
             Source::Memory => Place::Memory,

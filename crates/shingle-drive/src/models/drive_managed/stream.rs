@@ -1,4 +1,5 @@
-//! Bands written in order from first block to last: held in memory, then written straight home.
+//! Bands written in order from first to last block: held in memory, then written straight to their
+//! place.
 //!
 //! A run of writes in order that reaches the first block of a band is held in memory from there on.
 //! If it fills the band, the band is written in one go and its older copies in the log are dropped
@@ -12,15 +13,15 @@ use crate::parts::runs::Runs;
 use crate::sheet::Timing;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 
-/// Writes in order.
+/// State of an in-order run of writes.
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
     on: bool,
     min_blocks: u64,
-    /// Where the last write ended, and how many blocks before that came in order.
+    /// End of the last write, and the number of blocks before it that came in order.
     next: u64,
     run: u64,
-    /// What is held: from the first block of a band; none if empty.
+    /// The held blocks, from the first block of a band; empty if both are equal.
     first: u64,
     end: u64,
     /// The end of that band.
@@ -43,13 +44,13 @@ impl Stream {
         }
     }
 
-    /// How many blocks from `block` on are held; `None` if it is not.
+    /// Returns how many blocks from `block` on are held; `None` if it is not.
     #[inline]
     pub(super) fn holds(&self, block: u64) -> Option<u64> {
         (self.first <= block && block < self.end).then(|| self.end - block)
     }
 
-    /// Whether anything is held.
+    /// Returns whether any block is held.
     pub(super) fn holding(&self) -> bool {
         self.first < self.end
     }
@@ -59,7 +60,7 @@ impl Stream {
         self.end - self.first
     }
 
-    /// Whether an I/O touches what is held.
+    /// Returns whether an I/O touches held blocks.
     pub(super) fn touches(&self, io: &Io) -> bool {
         self.first < self.end && self.first < io.block.0 + io.count && io.block.0 < self.end
     }
@@ -74,7 +75,7 @@ impl Stream {
 }
 
 impl DriveManaged {
-    /// Writes a run of blocks: into memory while bands fill in order, else into the log.
+    /// Writes a run of blocks: into memory while bands fill in order, otherwise into the log.
     pub(super) fn write(&mut self, served: &mut Served, io: &Io, data: &[Stamp]) {
         if !self.stream.on {
             return self.log(served, io.block.0, io.count, data);
@@ -105,12 +106,13 @@ impl DriveManaged {
         self.stream.next = end;
     }
 
-    /// Whether a run that is at the first block of a band is held from here.
+    /// Returns whether a run at the first block of a band is held from here on.
     fn may_hold(&self) -> bool {
         self.stream.run == 0 || self.stream.run >= self.stream.min_blocks
     }
 
-    /// Takes blocks into memory; writes the band if that fills it. Returns how many.
+    /// Takes blocks into memory, and writes the band if that fills it. Returns how many blocks were
+    /// taken.
     fn hold(
         &mut self,
         served: &mut Served,
@@ -141,8 +143,8 @@ impl DriveManaged {
         count
     }
 
-    /// Writes the full band to its place while the host's next writes are being accepted: of its
-    /// time, that of accepting it has already passed.
+    /// Writes the full band to its place while the host's next writes are acknowledged: the time of
+    /// acknowledging the band is subtracted.
     fn write_band(&mut self, served: &mut Served) {
         let (first, end) = (self.stream.first, self.stream.band_end);
         if self.timing == Timing::Mechanics {
@@ -180,8 +182,8 @@ impl DriveManaged {
         self.stream.end = end;
     }
 
-    /// Moves what is held into the log. All in all it takes no longer than if it had gone there at
-    /// once: the time of accepting it is taken off.
+    /// Moves the held blocks into the log. In total this takes no longer than if they had gone
+    /// there at once: the time of acknowledging them is subtracted.
     pub(super) fn spill(&mut self, served: &mut Served) {
         let (first, end) = (self.stream.first, self.stream.end);
         if first >= end {

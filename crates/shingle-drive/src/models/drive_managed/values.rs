@@ -31,7 +31,7 @@ pub(super) struct Values {
     pub(super) bands_per_cleaning: u64,
     pub(super) merge_bytes: u64,
     pub(super) collect_rotations: f64,
-    /// What going over a band takes beside what mechanics say, of a disk on which that was measured.
+    /// Scale of a pass over a band, relative to mechanics, of a disk on which that was measured.
     #[serde(default)]
     pub(super) clean_scale: Option<f64>,
     pub(super) collect_reads_max: u64,
@@ -40,16 +40,16 @@ pub(super) struct Values {
     pub(super) stream_min_bytes: u64,
 }
 
-/// How much the buffer holds.
+/// Limits of the buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// Blocks of log between the oldest extent and the newest.
     pub(super) slots: u32,
-    /// Live map entries; a write that finds so many waits for cleaning.
+    /// Most live map entries; at this number a write waits for cleaning.
     pub(super) entries: u32,
-    /// Live map entries from which the drive cleans when nothing else is to be done.
+    /// Live map entries from which on the drive cleans in idle time.
     pub(super) trigger: u32,
-    /// With the write cache off: packets in the log, live or not.
+    /// With the write cache off: most packets in the log, live or not.
     pub(super) packets: usize,
 }
 
@@ -70,7 +70,7 @@ impl Values {
         }
         let trigger = (entries * self.packets_trigger).div_ceil(self.packets_max);
         let narrow = |count: u64| u32::try_from(count).expect("checked above");
-        // A packet takes a slot at least, so no more than that are kept count of.
+        // A packet takes at least a slot, so there are no more packets than slots.
         let packets = scaled(entries, self.log_packets_per_packet_max).min(slots);
         Ok(Limits {
             slots: narrow(slots),
@@ -80,8 +80,8 @@ impl Values {
         })
     }
 
-    /// Going over a band at the outer edge once, and getting there: what a host that has probed the disk's reads
-    /// knows of it.
+    /// Returns the time of one pass over a band at the outer edge, including the seek: what a host
+    /// that has probed the disk's reads knows.
     pub(super) fn band_pass(
         &self,
         mech: &Mech,
@@ -96,14 +96,14 @@ impl Values {
         }
     }
 
-    /// Tracks before the host's first: the log, and a band's worth of scratch.
+    /// Returns the tracks before the host's first: the log, and a band's worth of scratch.
     pub(super) fn reserved_tracks(&self, mech: &MechValues, limits: &Limits) -> u64 {
         let log = (u64::from(limits.slots) * BLOCK_BYTES).max(self.log_bytes);
         log.div_ceil(mech.track_od_bytes) + self.tracks_per_band
     }
 }
 
-/// `count · factor`, rounded; for constants made once.
+/// Returns `count · factor`, rounded; for constants computed once.
 pub(super) fn scaled(count: u64, factor: f64) -> u64 {
     (count as f64 * factor).round() as u64
 }

@@ -1,23 +1,23 @@
-//! Which band is worth rewriting: what the controllers know of the pages of each band.
+//! Choice of the band to rewrite: what controllers know of the pages of each band.
 
 use shingle_core::parts::{Buckets, Links, List};
 use shingle_core::units::Zone;
 
-/// The pages of bands on the flash, as far as a controller wants to know.
+/// The ranking of bands by their pages on the flash, as far as a controller needs it.
 #[derive(Clone, Debug)]
 pub(super) enum BandRank {
-    /// Not at all.
+    /// None.
     Unknown,
     /// Bands by their pages.
     Pages(Buckets),
-    /// Bands by their pages that were not written of late.
+    /// Bands by their pages that were not written recently.
     Cold(Cold),
 }
 
-/// Pages written of late, and how many others each band has.
+/// Recently written pages, and the number of other pages of each band.
 #[derive(Clone, Debug)]
 pub(super) struct Cold {
-    /// How many pages are warm at most.
+    /// Most warm pages.
     window: u32,
     /// Warm pages; those written last at the head.
     warm: List,
@@ -30,12 +30,12 @@ pub(super) struct Cold {
 }
 
 impl BandRank {
-    /// Bands by pages; no band has more than `largest`.
+    /// Ranks bands by pages; no band has more than `largest`.
     pub(super) fn pages(bands: usize, largest: u32) -> BandRank {
         BandRank::Pages(Buckets::new(bands, largest))
     }
 
-    /// Bands by cold pages: those not among the `window` written last of `pages`.
+    /// Ranks bands by cold pages: those not among the `window` written last of `pages`.
     pub(super) fn cold(bands: usize, largest: u32, pages: u32, window: u32) -> BandRank {
         BandRank::Cold(Cold {
             window: window.max(1),
@@ -47,7 +47,7 @@ impl BandRank {
         })
     }
 
-    /// `page` was written with a block of `band`. Returns a page that is no longer warm.
+    /// Notes a write of `page` with a block of `band`. Returns a page that is no longer warm.
     pub(super) fn written(&mut self, band: Zone, page: u32) -> Option<u32> {
         match self {
             BandRank::Unknown => None,
@@ -67,7 +67,7 @@ impl BandRank {
         }
     }
 
-    /// `page` of `band`, which was warm, is cold now.
+    /// Notes that `page` of `band`, which was warm, is cold now.
     pub(super) fn cooled(&mut self, band: Zone, page: u32) {
         if let BandRank::Cold(cold) = self {
             cold.is_warm[page as usize] = false;
@@ -75,7 +75,7 @@ impl BandRank {
         }
     }
 
-    /// What lay on `from` lies on `to`.
+    /// Notes a move of a block from page `from` to `to`.
     pub(super) fn moved(&mut self, from: u32, to: u32) {
         let BandRank::Cold(cold) = self else { return };
         if cold.is_warm[from as usize] {
@@ -86,7 +86,7 @@ impl BandRank {
         }
     }
 
-    /// `page` no longer holds a block of `band`.
+    /// Notes that `page` no longer holds a block of `band`.
     pub(super) fn gone(&mut self, band: Zone, page: u32) {
         match self {
             BandRank::Unknown => {}
@@ -103,7 +103,8 @@ impl BandRank {
         }
     }
 
-    /// The band of most pages, or of most cold pages; of several the first that had so many.
+    /// Returns the band of most pages, or of most cold pages; of several the first that had so
+    /// many.
     pub(super) fn best(&self) -> Option<Zone> {
         match self {
             BandRank::Unknown => None,
@@ -112,8 +113,8 @@ impl BandRank {
         }
     }
 
-    /// Of the `most` bands with most cold pages the one for which `cost` of all its pages is least
-    /// for each cold one.
+    /// Returns, of the `most` bands with most cold pages, the one with the least `cost` of all its
+    /// pages per cold page.
     pub(super) fn cheapest(&self, most: usize, cost: impl Fn(u32) -> u64) -> Option<Zone> {
         let BandRank::Cold(cold) = self else { return self.best() };
         let each = |band: &Zone| {
@@ -123,7 +124,7 @@ impl BandRank {
         cold.cold.descending().map(Zone).take(most).min_by_key(each)
     }
 
-    /// The page written longest ago of those that are warm.
+    /// Returns the warm page that was written longest ago.
     pub(super) fn oldest_warm(&self) -> Option<u32> {
         match self {
             BandRank::Cold(cold) => cold.warm.tail(),
@@ -131,7 +132,7 @@ impl BandRank {
         }
     }
 
-    /// Panics unless what is counted adds up to `live` pages.
+    /// Panics unless the counts add up to `live` pages.
     pub(super) fn check(&self, live: u32) {
         let sum = |bands: &Buckets| -> u32 {
             bands.descending().map(|band| bands.score(band).unwrap_or(0)).sum()

@@ -1,13 +1,13 @@
-//! The erase block of the least key: a tournament, in which a changed key plays its way up again.
-//! A change takes a logarithm of the number of blocks, the winner is known at once.
+//! The erase block with the least key: a tournament, in which a changed key replays its path. A
+//! change takes time logarithmic in the number of blocks; the winner is known at once.
 
 /// Orders erase blocks: temperature, then age.
 pub(super) type Key = (u64, u64);
 
-/// Of a block that is not in the tournament.
+/// The key of a block that is not in the tournament.
 const ABSENT: Key = (u64::MAX, u64::MAX);
 
-/// See the module.
+/// The tournament; see the module.
 #[derive(Clone, Debug)]
 pub(super) struct Coldest {
     keys: Vec<Key>,
@@ -24,7 +24,7 @@ impl Coldest {
         tree
     }
 
-    /// Puts a block in, or changes its key.
+    /// Adds a block, or changes its key.
     pub(super) fn set(&mut self, block: u32, key: Key) {
         if self.keys[block as usize] != key {
             self.keys[block as usize] = key;
@@ -32,17 +32,17 @@ impl Coldest {
         }
     }
 
-    /// Takes a block out.
+    /// Removes a block.
     pub(super) fn remove(&mut self, block: u32) {
         self.set(block, ABSENT);
     }
 
-    /// The key of a block that is in.
+    /// Returns the key of a block in the tournament.
     pub(super) fn key(&self, block: u32) -> Option<Key> {
         Some(self.keys[block as usize]).filter(|&key| key != ABSENT)
     }
 
-    /// The block of the least key; of several the first.
+    /// Returns the block with the least key; of several the first.
     pub(super) fn first(&self) -> Option<u32> {
         let winner = self.winners[1];
         self.key(winner).map(|_| winner)

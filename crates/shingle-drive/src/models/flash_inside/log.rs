@@ -1,4 +1,4 @@
-//! One log over all flash: what FC and RMW-F have in common.
+//! One log over all flash: the common part of FC and RMW-F.
 
 use super::bands::BandRank;
 use super::controller::Controller;
@@ -9,18 +9,18 @@ use crate::parts::flash::{EraseBlock, Geometry};
 use crate::parts::runs::Runs;
 use shingle_core::units::Zone;
 
-/// Free blocks that only copies may take: with one, there is always room to collect a block.
+/// Free blocks reserved for copies: with one, there is always room to collect a block.
 const KEPT: u32 = 1;
 
-/// See the module.
+/// The log; see the module.
 #[derive(Clone)]
 pub(super) struct Log {
     pub(super) space: Space,
     front: Front,
     marks: Marks,
-    /// Free blocks are being gained until there are enough.
+    /// Whether blocks are being freed, until there are enough.
     gaining: bool,
-    /// The disk's bands are rewritten; otherwise blocks go through its persistent cache.
+    /// Whether the disk's bands are rewritten; otherwise blocks go through its persistent cache.
     rewrites: bool,
 }
 
@@ -41,10 +41,10 @@ impl Log {
         }
     }
 
-    /// Puts a block on the flash, when `cleaning` has made room for it.
+    /// Writes a block to the flash, after `cleaning` has made room for it.
     pub(super) fn put(&mut self, block: u64, steps: &mut dyn Steps, cleaning: &impl Cleaning) {
         self.gaining |= self.space.free(0) < self.marks.low;
-        // Ends: each turn makes pages invalid or frees their place.
+        // Terminates: each turn makes pages invalid or frees their place.
         while self.gaining && !self.marks.background {
             cleaning.gain(self, steps);
             self.gaining = self.space.free(0) < self.marks.high;
@@ -59,20 +59,20 @@ impl Log {
         steps.step(Step::Program { block, page });
     }
 
-    /// The next victim, and whether it can be erased as it is.
+    /// Returns the next victim, and whether it can be erased at once.
     pub(super) fn victim(&self) -> Option<(EraseBlock, bool)> {
         let victim = self.space.most_invalid(0)?;
         Some((victim, self.space.valid(victim) == 0))
     }
 
-    /// Erases the victim, if nothing in it is valid.
+    /// Erases the victim, if no page of it is valid.
     pub(super) fn erase_dead(&mut self, steps: &mut dyn Steps) -> bool {
         let Some((victim, true)) = self.victim() else { return false };
         self.space.erase(victim, steps);
         true
     }
 
-    /// Copies the valid pages of the victim and erases it, if that gains anything.
+    /// Copies the valid pages of the victim and erases it, if that frees anything.
     pub(super) fn collect_victim(&mut self, steps: &mut dyn Steps) {
         let Some((victim, _)) = self.victim() else { return };
         if self.space.invalid(victim) == 0 {
@@ -93,9 +93,9 @@ impl Log {
     }
 }
 
-/// What enters the log, and how room is made in it.
+/// Decides what enters the log, and how room is made in it.
 pub(super) trait Cleaning: Clone + Send + 'static {
-    /// The host writes `count` blocks from `first` on.
+    /// Handles a host write of `count` blocks from `first` on.
     fn write(&mut self, log: &mut Log, first: u64, count: u64, steps: &mut dyn Steps) {
         (first..first + count).for_each(|block| log.put(block, steps, self));
     }
@@ -104,7 +104,7 @@ pub(super) trait Cleaning: Clone + Send + 'static {
     fn gain(&self, log: &mut Log, steps: &mut dyn Steps);
 }
 
-/// A log and how it is cleaned.
+/// A log with its cleaning.
 #[derive(Clone)]
 pub(crate) struct Logged<C> {
     pub(super) log: Log,

@@ -14,7 +14,7 @@
 //! ```
 //! | file | what |
 //! |---|---|
-//! | `controller.rs` | the seam: steps |
+//! | `controller.rs` | the interface: steps |
 //! | `work.rs` | carries steps out |
 //! | `space.rs` | the map of the flash, free and open blocks, what goes to the disk |
 //! | `bands.rs`, `coldest.rs` | which band, which erase block is worth taking |
@@ -54,14 +54,14 @@ pub(crate) use log::Logged;
 pub(crate) use mcm::Mcm;
 pub(crate) use rmw_f::RmwF;
 
-/// See the module.
+/// The drive; see the module.
 #[derive(Clone)]
 pub(crate) struct FlashInside<C> {
     controller: C,
     parts: Parts,
     background: bool,
     endurance: u32,
-    /// When the host's last I/O was done.
+    /// Completion of the host's last I/O.
     last_io: Nanos,
     description: Description,
     counters: Counters,
@@ -85,7 +85,7 @@ impl FlashInside<Mcm> {
     }
 }
 
-/// A disk with the flash of the sheet, under a controller.
+/// Creates a disk with the flash of the sheet, under a controller.
 fn make<C: Controller>(
     recipe: &Recipe,
     controller: impl Fn(&Setup) -> Result<C, DriveError>,
@@ -117,7 +117,7 @@ fn make<C: Controller>(
     Ok(Box::new(drive))
 }
 
-/// Puts the first blocks of the disk on the flash, as long as there is room without collecting.
+/// Copies the first blocks of the disk to the flash, as long as there is room without collecting.
 fn prefill<C: Controller>(controller: &mut C, pages: u64, disk: &DriveManaged) {
     for block in 0..pages.min(disk.description().disk_blocks) {
         let Some(to) = controller.prefill() else { return };
@@ -126,10 +126,10 @@ fn prefill<C: Controller>(controller: &mut C, pages: u64, disk: &DriveManaged) {
 }
 
 impl<C: Controller> FlashInside<C> {
-    /// What is done by `until` if no I/O comes before: free blocks are gained beside I/O, and bands
+    /// Does the background work up to `until`: erase blocks are freed in parallel to I/O, and bands
     /// are cleaned in the disk's idle time.
     fn background_until(&mut self, until: Nanos) {
-        // Ends: each turn takes time.
+        // Terminates: each turn takes time.
         loop {
             let gain_at = (self.background && self.controller.wants())
                 .then(|| self.parts.chain.end.max(self.last_io))
@@ -179,8 +179,8 @@ impl<C: Controller> FlashInside<C> {
         }
     }
 
-    /// Brings the counters up to date: those of the disk, and those of the flash. Flash and
-    /// persistent cache are one buffer; what goes from one to the other was moved within it.
+    /// Updates the counters from those of the disk and of the flash. Flash and persistent cache
+    /// count as one buffer; blocks that go from one to the other were moved within it.
     fn count(&mut self) {
         let (disk, did, own) = (*self.parts.disk.drive.counters(), self.parts.did, self.counters);
         let tally = self.controller.space().tally;
@@ -283,7 +283,7 @@ impl<C: Controller> Drive for FlashInside<C> {
             extents: disk.extents + live,
             log_bytes: disk.log_bytes + live * BLOCK_BYTES,
             was_full: disk.was_full || self.parts.did.erased > 0,
-            // The flash does not know when what it holds arrived: as early as can be.
+            // The flash does not know the age of its blocks: the oldest possible is assumed.
             oldest: (blocks > 0).then_some(0),
         }
     }

@@ -1,4 +1,4 @@
-//! RMW-F: what would cause no RMW goes straight to its band; bands leave the flash by cost.
+//! RMW-F: writes that cause no RMW go straight to their band; bands leave the flash by cost.
 //!
 //! After "RMW-F: A Design of RMW-Free Cache Using Built-in NAND-Flash for SMR Storage" (Ma et al., ACM
 //! TECS 18(5s), 2019), of which only the abstract was at hand: incoming data are told apart by how
@@ -25,7 +25,7 @@ use serde::Deserialize;
 use shingle_core::drive_view::Costs;
 use shingle_core::units::Zone;
 
-/// Bands that are weighed against each other.
+/// Number of bands compared.
 const CANDIDATES: usize = 16;
 
 #[derive(Deserialize)]
@@ -35,10 +35,10 @@ struct Values {
     rmwf_rewrites_bands: bool,
 }
 
-/// See the module.
+/// The controller; see the module.
 #[derive(Clone)]
 pub(crate) struct RmwF {
-    /// Of each band, one past the last block written.
+    /// For each band, one past the last block written.
     ends: Vec<u32>,
     costs: Costs,
 }
@@ -66,7 +66,7 @@ impl RmwF {
     }
 }
 
-/// The band that is written back.
+/// Returns the band that is written back next.
 fn leaving(space: &Space, costs: Costs) -> Option<Zone> {
     let rewriting = |pages: u32| costs.rmw_base.0 + costs.rmw_per_block.0 * u64::from(pages);
     let cheapest = space.rank.cheapest(CANDIDATES, rewriting);

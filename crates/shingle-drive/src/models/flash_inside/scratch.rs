@@ -1,4 +1,4 @@
-//! A vector that keeps its room when it is copied, so that a copied drive does not allocate later.
+//! A vector that keeps its capacity when cloned, so that a cloned drive does not allocate later.
 
 use std::ops::{Deref, DerefMut};
 

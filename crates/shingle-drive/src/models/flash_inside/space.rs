@@ -1,4 +1,4 @@
-//! What lies on the flash: the map of its pages, which erase blocks are free, which is to be taken
+//! The space of the flash: the map of its pages, the free erase blocks, and which block is taken
 //! next.
 //!
 //! Erase blocks have a *home*, the region whose free block they are when erased, and are *used* by a
@@ -22,7 +22,7 @@ pub(super) struct Front {
     turn: usize,
 }
 
-/// An open block, and how many of its pages are left; none, no block.
+/// An open block and its free pages; no block if there are none.
 #[derive(Clone, Copy, Debug)]
 struct Lane {
     block: EraseBlock,
@@ -35,13 +35,13 @@ impl Front {
     }
 }
 
-/// What happened to blocks that were put on the flash. All that were are still there, or counted in
-/// one of the others.
+/// Counts of blocks put on the flash. All that were are still there, or counted in one of the
+/// others.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
-    /// Put there for the host.
+    /// Written there for the host.
     pub(super) written: u64,
-    /// Put there once more.
+    /// Overwritten there.
     pub(super) hits: u64,
     /// Written back to the disk.
     pub(super) evicted: u64,
@@ -49,11 +49,11 @@ pub(super) struct Tally {
     pub(super) released: u64,
     /// Erase blocks whose valid pages were copied to another region.
     pub(super) migrated_blocks: u64,
-    /// Those pages.
+    /// Pages copied by this.
     pub(super) migrated_pages: u64,
 }
 
-/// Temperature of erase blocks (MCM, equation 3), for the regions that want it.
+/// Temperature of erase blocks (MCM, equation 3), for regions that use it.
 #[derive(Clone, Debug)]
 pub(super) struct Temperature {
     /// Weights of an invalid page and of an erase, in thousandths.
@@ -70,7 +70,7 @@ impl Temperature {
     }
 }
 
-/// See the module.
+/// The space; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Space {
     nand: Nand,
@@ -81,22 +81,22 @@ pub(crate) struct Space {
     links: Links,
     home: Vec<u8>,
     user: Vec<u8>,
-    /// Full blocks of each region by invalid pages. What the buckets call a zone is an erase block.
+    /// Full erase blocks of each region by invalid pages.
     full: Vec<Buckets>,
     temperature: Option<Temperature>,
     /// Full blocks of each region by temperature.
     coldest: Vec<Coldest>,
-    /// Blocks filled so far, and which in the row each was.
+    /// Number of blocks filled so far, and the sequence number of each.
     filled: u64,
     age: Vec<u64>,
     pub(super) rank: BandRank,
     pub(super) tally: Tally,
-    /// Pages under way to the disk, and their blocks.
+    /// Pages being written back to the disk, with their blocks.
     leaving: Scratch<(u64, u32)>,
 }
 
 impl Space {
-    /// `shares` of each region in the erase blocks, the last gets what is left.
+    /// Creates it with `shares` of the erase blocks for each region; the last gets the rest.
     pub(super) fn new(
         geometry: Geometry,
         bands: &Runs,
@@ -126,7 +126,7 @@ impl Space {
             bands: bands.clone(),
             nand: Nand::new(geometry),
         };
-        // Block after block of the units in turn, so that each region has its share of each.
+        // Blocks of the units in turn, so that each region has its share of each unit.
         for number in 0..blocks {
             let block = number % units * geometry.blocks_per_unit + number / units;
             let place = u64::from(number) * u64::from(all);
@@ -147,46 +147,46 @@ impl Space {
         self.nand.geometry()
     }
 
-    /// The page that holds a block of the disk.
+    /// Returns the page that holds a block of the disk.
     #[inline]
     pub(super) fn find(&self, block: u64) -> Option<Page> {
         self.map.find(block).map(Page)
     }
 
-    /// Valid pages.
+    /// Returns the number of valid pages.
     pub(super) fn live(&self) -> u32 {
         self.map.live()
     }
 
-    /// Bands that have valid pages.
+    /// Returns the number of bands with valid pages.
     pub(super) fn live_bands(&self) -> u32 {
         self.map.live_bands()
     }
 
-    /// The band of a block, and how many blocks from it on are of that band.
+    /// Returns the band of a block, and how many blocks from it on are in that band.
     pub(super) fn band(&self, block: u64) -> (Zone, u64) {
         let (band, offset, blocks) = self.place(block);
         (band, blocks - offset)
     }
 
-    /// The band of a block, where in it the block is, and how many blocks the band has.
+    /// Returns the band of a block, the block's offset in it, and the size of the band.
     pub(super) fn place(&self, block: u64) -> (Zone, u64, u64) {
         let place = self.bands.place(block);
         let blocks = self.bands.run(place.run).unit_blocks;
         (Zone(place.unit as u32), place.offset, blocks)
     }
 
-    /// The band of what a page holds.
+    /// Returns the band of the block that a page holds.
     pub(super) fn band_of(&self, page: u32) -> Zone {
         self.band(self.map.block(page)).0
     }
 
-    /// Free blocks of a region.
+    /// Returns the number of free blocks of a region.
     pub(super) fn free(&self, region: usize) -> u32 {
         self.free[region].iter().map(List::len).sum()
     }
 
-    /// How often each erase block was erased, with its home region.
+    /// Returns the erases of each erase block, with its home region.
     pub(super) fn erases(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         self.home.iter().map(|&home| home as usize).zip(self.nand.erase_counts().iter().copied())
     }
@@ -199,32 +199,34 @@ impl Space {
         self.nand.valid(block)
     }
 
-    /// The full block of a region with most invalid pages; of several the first that had so many.
+    /// Returns the full block of a region with most invalid pages; of several the first that had so
+    /// many.
     pub(super) fn most_invalid(&self, region: usize) -> Option<EraseBlock> {
         self.full[region].highest().map(EraseBlock)
     }
 
-    /// The coldest full block of a region, of several the one filled first.
+    /// Returns the coldest full block of a region; of several the one filled first.
     pub(super) fn coldest(&self, region: usize) -> Option<EraseBlock> {
         self.coldest[region].first().map(EraseBlock)
     }
 
-    /// The first valid page of an erase block, from `page` on, and the block it holds.
+    /// Returns the first valid page of an erase block, from `page` on, and its block.
     pub(super) fn next_valid(&self, block: EraseBlock, page: u32) -> Option<(Page, u64)> {
         let pages = self.nand.pages(block);
         let mut rest = (pages.start + page..pages.end).map(Page);
         rest.find_map(|page| Some((page, u64::from(self.nand.owner(page)?))))
     }
 
-    /// Where [`Space::next_valid`] goes on after `page`.
+    /// Returns where [`Space::next_valid`] continues after `page`.
     pub(super) fn after(&self, page: Page) -> u32 {
         page.0 % self.geometry().pages_per_block + 1
     }
 
     // ── Changes ──────────────────────────────────────────────────────────────────────────────
 
-    /// The open block that takes the next page of a region, which is to be programmed now: the next
-    /// in turn that has room, or a free block of the first of `pools` that has more than so many.
+    /// Returns the open block that takes the next page of a region, which is to be programmed now:
+    /// the next in turn that has room, or a free block of the first of `pools` that has more than
+    /// the given number.
     pub(super) fn next(
         &mut self,
         front: &mut Front,
@@ -248,7 +250,7 @@ impl Space {
         None
     }
 
-    /// Puts a block of the disk on the flash, for the host.
+    /// Writes a block of the disk to the flash, for the host.
     pub(super) fn program(&mut self, to: EraseBlock, block: u64) -> Page {
         let page = self.nand.program(to, block as u32, 0);
         let band = self.band(block).0;
@@ -276,7 +278,7 @@ impl Space {
         page
     }
 
-    /// Forgets a block that the host trimmed, or writes elsewhere.
+    /// Removes a block that the host trimmed, or writes elsewhere.
     pub(super) fn forget(&mut self, block: u64) {
         if let Some(page) = self.find(block) {
             self.remove(page);
@@ -284,7 +286,7 @@ impl Space {
         }
     }
 
-    /// Forgets a range; a large one band by band.
+    /// Removes a range; a large one band by band.
     pub(super) fn forget_all(&mut self, first: u64, count: u64) {
         if count <= u64::from(self.live()) {
             return (first..first + count).for_each(|block| self.forget(block));
@@ -304,7 +306,7 @@ impl Space {
         }
     }
 
-    /// Erases a block, which is a free one of its home then.
+    /// Erases a block, which then is free in its home region.
     pub(super) fn erase(&mut self, block: EraseBlock, steps: &mut dyn Steps) {
         let user = self.user[block.0 as usize] as usize;
         self.full[user].remove(block.0);
@@ -316,7 +318,7 @@ impl Space {
         steps.step(Step::Erase(block));
     }
 
-    /// `erased`, which is free, and a free block of `region` change their homes.
+    /// Exchanges the homes of `erased`, which is free, and a free block of `region`.
     pub(super) fn swap_homes(&mut self, erased: EraseBlock, region: usize) {
         let home = self.home[erased.0 as usize] as usize;
         let other = self.pop_free(region, 0);
@@ -335,7 +337,8 @@ impl Space {
         self.leaving.push((self.map.block(page.0), page.0));
     }
 
-    /// Writes back what was loaded, by address; `rewrite`: each band is rewritten with its blocks.
+    /// Writes back the loaded pages, by address; with `rewrite`, each band is rewritten with its
+    /// blocks.
     pub(super) fn write_back(&mut self, rewrite: bool, steps: &mut dyn Steps) {
         self.leaving.sort_unstable();
         let end = |rewrite| if rewrite { Step::Rewrite } else { Step::WriteBack };
@@ -351,7 +354,7 @@ impl Space {
         if last.is_some() {
             steps.step(end(rewrite));
         }
-        // Only now, as the data is on the disk.
+        // Pages are freed only now that their data is on the disk.
         while let Some((_, page)) = self.leaving.pop() {
             self.remove(Page(page));
             self.tally.evicted += 1;
@@ -388,7 +391,7 @@ impl Space {
         self.free[home][unit].push_head(&mut self.links, block.0);
     }
 
-    /// The block freed first, of the unit of number `lane` if it has one.
+    /// Returns the block that was freed first, of unit `lane` if it has one.
     fn pop_free(&mut self, pool: usize, lane: usize) -> EraseBlock {
         let units = self.free[pool].len();
         let unit = (lane..lane + units).map(|unit| unit % units);
@@ -403,14 +406,14 @@ impl Space {
         self.gone(page, band);
     }
 
-    /// `page` is no longer in the map.
+    /// Updates lists and counts after `page` was removed from the map.
     fn gone(&mut self, page: Page, band: Zone) {
         self.nand.invalidate(page);
         self.rank.gone(band, page.0);
         self.touch(self.geometry().block_of(page));
     }
 
-    /// The pages of a block have changed: a full one has its place among the others.
+    /// Updates the ranking of a block whose pages have changed, if it is full.
     fn touch(&mut self, block: EraseBlock) {
         if self.nand.programmed(block) < self.geometry().pages_per_block {
             return;
@@ -461,7 +464,7 @@ impl Space {
     }
 }
 
-/// Blocks of the largest band.
+/// Returns the number of blocks of the largest band.
 pub(super) fn largest(bands: &Runs) -> u32 {
     bands.all().iter().map(|run| run.unit_blocks as u32).max().unwrap_or(1)
 }

@@ -1,40 +1,41 @@
-//! What a controller has the frame (`work.rs`) do.
+//! The steps that a controller issues to the frame (`work.rs`).
 
 use crate::parts::flash::{EraseBlock, Page};
 
-/// One thing to be done. Pages and erase blocks are of the flash, blocks of the disk.
+/// One step. Pages and erase blocks are of the flash, blocks of the disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
     /// A block the host writes now goes to `page`.
     Program { block: u64, page: Page },
-    /// What the host writes now is held in memory.
+    /// Blocks that the host writes now are held in memory.
     Hold { first: u64, count: u64 },
     /// A block that was held goes to `page`. Its time was counted when it was held.
     Settle { block: u64, page: Page },
     /// Blocks go to the disk, through its persistent cache; the host writes them now, or they were
     /// `held`.
     ToDisk { first: u64, count: u64, held: bool },
-    /// Blocks the host writes now go straight to their native place, as nothing that is needed lies
-    /// behind them in their band.
+    /// Blocks that the host writes now go straight to their native place, as there is no needed
+    /// data behind them in their band.
     ToBand { first: u64, count: u64 },
     /// A valid page is copied within the flash.
     Copy { from: Page, to: Page },
-    /// A valid page is read, to be written to the disk with the others read since the last writing.
+    /// A valid page is read, to be written to the disk with the others read since the last
+    /// write-back.
     Load { block: u64, page: Page },
-    /// What was read goes to the disk, through its persistent cache.
+    /// The pages read go to the disk, through its persistent cache.
     WriteBack,
-    /// What was read, of one band, is merged into it (RMW).
+    /// The pages read, all of one band, are merged into it (RMW).
     Rewrite,
     /// An erase block is erased, after all steps before.
     Erase(EraseBlock),
 }
 
-/// What carries out the steps of a controller.
+/// Carries out the steps of a controller.
 pub(crate) trait Steps {
     fn step(&mut self, step: Step);
 }
 
-/// Writes steps down instead of carrying them out.
+/// Records steps instead of carrying them out.
 #[cfg(test)]
 #[derive(Default)]
 pub(super) struct Recorder(pub(super) Vec<Step>);

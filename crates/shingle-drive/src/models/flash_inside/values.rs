@@ -7,7 +7,7 @@ use serde::Deserialize;
 use shingle_core::drive_view::Costs;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 
-/// What all flash inside disks has.
+/// Parameters of all flash inside disks.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Values {
     flash_bytes: u64,
@@ -23,28 +23,29 @@ pub(super) struct Values {
     pub(super) flash_endurance: u32,
 }
 
-/// What a controller is made of beside its own parameters.
+/// What a controller is made of, besides its own parameters.
 pub(super) struct Setup<'a> {
     pub(super) recipe: &'a Recipe<'a>,
     pub(super) disk: &'a DriveManaged,
     pub(super) geometry: Geometry,
     pub(super) marks: Marks,
-    /// Of the disk.
+    /// Costs of the disk.
     pub(super) costs: Costs,
 }
 
-/// When free blocks are gained.
+/// When erase blocks are freed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
-    /// Fewer free blocks than `low`: until there are `high`.
+    /// With fewer free blocks than `low`, blocks are freed until there are `high`.
     pub(super) low: u32,
     pub(super) high: u32,
-    /// In the background; a write waits only if there is no room at all.
+    /// Whether this is done in the background; then a write waits only if there is no room at all.
     pub(super) background: bool,
 }
 
 impl Values {
-    /// As many whole units as asked for, or fewer if there are few erase blocks.
+    /// Returns the geometry, with as many units as requested, or fewer if there are few erase
+    /// blocks.
     pub(super) fn geometry(&self, recipe: &Recipe) -> Result<Geometry, DriveError> {
         let pages_per_block = self.flash_pages_per_block;
         let blocks = self.flash_bytes / (u64::from(pages_per_block) * BLOCK_BYTES);
@@ -78,7 +79,7 @@ impl Values {
     pub(super) fn marks(&self, geometry: &Geometry) -> Marks {
         let part = |percent: f64| (f64::from(geometry.blocks()) * percent / 100.0) as u32;
         let low = part(self.flash_low_percent).max(2);
-        // Of few blocks some must stay full.
+        // With few blocks, some must stay full.
         let high = part(self.flash_high_percent).max(low + 1).min(geometry.blocks() / 4);
         Marks { low: low.min(high), high, background: self.flash_background }
     }

@@ -1,11 +1,11 @@
 //! Carries out the steps of a controller: times each and moves the data.
 //!
-//! The disk does one thing at a time and so does each unit of the flash, but all of them work side by
-//! side. Steps that gain free blocks are a chain: copies and reads of a victim begin together, what
-//! goes to the disk waits for what was read, an erase waits for all before it, and the next victim
-//! for the erase. In the background the chain runs beside the host's I/O, which waits for it only
-//! where it needs a unit, the disk, or a block that is not erased yet; otherwise the host waits until
-//! the chain ends.
+//! The disk serves one operation at a time, and so does each unit of the flash, but all of them
+//! work in parallel. Steps that free erase blocks form a chain: copies and reads of a victim begin
+//! together, writes to the disk wait for what was read, an erase waits for all before it, and the
+//! next victim for the erase. In the background the chain runs in parallel to the host's I/O, which
+//! waits for it only where it needs a unit, the disk, or a block that is not erased yet. Otherwise
+//! the host waits until the chain ends.
 //!
 //! State changes when a step is decided, time passes when it is carried out: the map is ahead of the
 //! clock while a chain runs, by no more than the free blocks there are.
@@ -20,35 +20,35 @@ use crate::parts::flash::{EraseBlock, Geometry, Page, Times};
 use crate::parts::schedule::Schedule;
 use shingle_core::units::{Block, Nanos, Op};
 
-/// Units at most.
+/// Most units.
 pub(super) const UNITS_MAX: usize = 64;
 
-/// Blocks of a write to the disk at most (512 KiB).
+/// Most blocks of a write to the disk (512 KiB).
 const JOINED_BLOCKS_MAX: usize = 128;
 
-/// Disk and flash, and when each part of them is free.
+/// Disk and flash, and the time at which each part is free.
 #[derive(Clone)]
 pub(super) struct Parts {
     pub(super) disk: Disk,
     units: Schedule,
     geometry: Geometry,
     times: Times,
-    /// When each erase block was last erased.
+    /// Time at which each erase block was last erased.
     erased: Vec<Nanos>,
     pub(super) chain: Chain,
     /// Stamps of pages (`slot`) and of blocks in memory (`held`).
     contents: Contents,
-    /// Read from the flash, to be written to the disk.
+    /// Blocks read from the flash, to be written to the disk.
     loaded: Scratch<(u64, Stamp)>,
     stamps: Scratch<Stamp>,
     pub(super) did: Did,
 }
 
-/// The disk and when it is free.
+/// The disk, and the time at which it is free.
 pub(super) struct Disk {
     pub(super) drive: DriveManaged,
     pub(super) free: Nanos,
-    /// When it was done with I/O, idle cleaning apart.
+    /// Completion of its last I/O, idle cleaning excluded.
     pub(super) last_io: Nanos,
 }
 
@@ -58,14 +58,14 @@ impl Clone for Disk {
     }
 }
 
-/// Gaining free blocks: when the steps under way began, and when the last of them ends.
+/// The chain that frees blocks: start of its current steps, and end of the last of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Chain {
     start: Nanos,
     pub(super) end: Nanos,
 }
 
-/// What the flash did.
+/// Counts of the flash.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Did {
     pub(super) programmed: u64,
@@ -100,7 +100,7 @@ impl Parts {
         }
     }
 
-    /// Called with the data of each I/O: the first stamps turn the keeping on.
+    /// Called with the data of each I/O: the first stamps switch on keeping them.
     pub(super) fn see(&mut self, data: &[Stamp]) {
         if !data.is_empty() && !self.contents.on() {
             self.contents.see(data);
@@ -118,27 +118,27 @@ impl Parts {
         self.geometry.block_of(page).0 / self.geometry.blocks_per_unit
     }
 
-    /// When the erase block of a page was erased.
+    /// Returns when the erase block of a page was erased.
     fn erased(&self, page: Page) -> Nanos {
         self.erased[self.geometry.block_of(page).0 as usize]
     }
 }
 
-/// What a controller has done for an I/O, or in the background.
+/// The work of a controller for an I/O, or in the background.
 pub(super) struct Work<'a> {
     parts: &'a mut Parts,
-    /// When it began, and when the host's next step may begin.
+    /// Its start, and the time at which the host's next step may begin.
     start: Nanos,
     at: Nanos,
-    /// The host waits for the chain.
+    /// Whether the host waits for the chain.
     waits: bool,
     chained: bool,
     /// The host's I/O and data.
     io: Io,
     data: &'a mut [Stamp],
-    /// Taking the command and the data, if the flash takes them.
+    /// Time of the command and the data transfer, if the flash takes them.
     command: Option<Nanos>,
-    /// The piece of the I/O on the flash that was done last, and all pieces on the disk.
+    /// The piece of the I/O on the flash that completed last, and all pieces on the disk.
     last: Served,
     disk: Served,
     /// Pages of the I/O on each unit.
@@ -146,7 +146,7 @@ pub(super) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// `waits`: the host waits for free blocks to be gained.
+    /// With `waits`, the host waits until blocks are freed.
     pub(super) fn new(
         parts: &'a mut Parts,
         start: Nanos,
@@ -169,15 +169,15 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// When all is done, and where the time went. What is in none of the host's own steps it spent
-    /// waiting for free blocks, or for parts that were busy gaining them.
+    /// Returns the completion and the spans of the time. Time that is in none of the host's own
+    /// steps was spent waiting for free blocks, or for parts that were busy freeing them.
     pub(super) fn served(&self) -> Served {
         let last = if self.disk.done > self.last.done { self.disk } else { self.last };
         let mut served = if last.done >= self.at { last } else { Served::default() };
         served.done = last.done.max(self.at);
         let own = served.command + served.seek + served.rotation + served.transfer;
         let rest = served.done.since(self.start).since(own);
-        // What the disk did meanwhile may be the longer.
+        // The work of the disk meanwhile may have taken longer.
         let command = self.command.unwrap_or(Nanos::ZERO).min(rest);
         served.command += command;
         served.clean = rest.since(command);
@@ -218,7 +218,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The disk is told of a trim, or of a FLUSH if it has something to write.
+    /// Passes a trim to the disk, or a FLUSH if it has something to write.
     pub(super) fn command_to_disk(&mut self, io: &Io) {
         let disk = &mut self.parts.disk;
         if io.op == Op::Trim || disk.drive.volatile() {
@@ -230,7 +230,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The command and its data, once an I/O.
+    /// Accounts for the command and its data, once per I/O.
     pub(super) fn accept(&mut self) {
         if self.command.is_none() {
             let mut served = Served::default();
@@ -240,7 +240,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// An operation on a page for the host, not before `from`.
+    /// Does an operation on a page for the host, not before `from`.
     fn page_piece(&mut self, page: Page, span: Nanos, from: Nanos) {
         let unit = self.parts.unit(page);
         let start = self.parts.units.occupy(unit, from.max(self.at), span);
@@ -250,7 +250,7 @@ impl<'a> Work<'a> {
         self.piece(Served { done: start + span, transfer, ..Served::default() });
     }
 
-    /// The disk serves the pieces of an I/O one after the other: their times add up.
+    /// Adds a piece on the disk, which serves the pieces of an I/O one after the other.
     fn disk_piece(&mut self, served: Served) {
         (self.parts.disk.free, self.parts.disk.last_io) = (served.done, served.done);
         self.disk.then(&served, false);
@@ -262,7 +262,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// A step of the chain begins: not before the host needs it, and after what was chained before.
+    /// Begins a step of the chain: not before the host needs it, and after the steps before it.
     fn chain(&mut self) -> Chain {
         let chain = &mut self.parts.chain;
         if !self.chained {
@@ -372,7 +372,7 @@ impl<'a> Work<'a> {
         self.chain_until(start + span);
     }
 
-    /// Writes what was loaded into the persistent cache.
+    /// Writes the loaded blocks into the persistent cache.
     fn write_back(&mut self) {
         let at = self.chain().end.max(self.parts.disk.free);
         let Parts { disk, loaded, did, .. } = &mut *self.parts;
@@ -380,7 +380,7 @@ impl<'a> Work<'a> {
         let done = disk.drive.write_gathered(at, loaded);
         let logged = disk.drive.counters().buffer_written_blocks - before;
         did.written_back += loaded.len() as u64;
-        // The disk may have moved more from its memory to the log just then.
+        // The disk may have moved more blocks from its memory to the log at the same time.
         did.written_back_to_log += logged.min(loaded.len() as u64);
         self.disk_is_done(done);
     }

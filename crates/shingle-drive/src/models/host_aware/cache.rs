@@ -1,4 +1,5 @@
-//! The disk cache: log zones that take what does not start at a write pointer, in order of arrival.
+//! The disk cache: log zones that take writes that do not start at a write pointer, in order of
+//! arrival.
 //!
 //! One log zone is open and appended to; the others are full or free. A log zone is written at its
 //! own write pointer only, and reset only when nothing live is left in it (ROCO §2.1.1: "a few
@@ -7,15 +8,15 @@
 use crate::parts::map::Map;
 use crate::parts::queue::Queue;
 
-/// See the module.
+/// The disk cache; see the module.
 #[derive(Clone, Debug)]
 pub(super) struct DiskCache {
     map: Map,
     zone_blocks: u32,
     logs: Vec<Log>,
-    /// The log zone that is appended to. It has room.
+    /// The log zone being appended to. It has room.
     open: Option<usize>,
-    /// Log zones with nothing in them.
+    /// Returns the number of empty log zones.
     free: Queue,
 }
 
@@ -28,7 +29,7 @@ struct Log {
     live: u32,
 }
 
-/// The log zone that is worth most to be collected.
+/// The log zone that is best to collect.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Victim {
     pub(super) log: usize,
@@ -38,7 +39,7 @@ pub(super) struct Victim {
 }
 
 impl DiskCache {
-    /// `logs` log zones of `zone_blocks` each before a disk of `zones` zones.
+    /// Creates `logs` log zones of `zone_blocks` each, for a disk of `zones` zones.
     pub(super) fn new(logs: u32, zone_blocks: u32, zones: usize) -> DiskCache {
         let mut free = Queue::new(logs as usize);
         (0..logs as usize).for_each(|log| free.push_back(log));
@@ -51,34 +52,34 @@ impl DiskCache {
         }
     }
 
-    /// What is in the log zones.
+    /// Returns the map of the log zones.
     #[inline]
     pub(super) fn map(&self) -> &Map {
         &self.map
     }
 
-    /// Log zones with nothing in them.
+    /// Returns the number of empty log zones.
     pub(super) fn free(&self) -> usize {
         self.free.len()
     }
 
-    /// Blocks the open log zone still takes.
+    /// Returns the free blocks of the open log zone.
     #[inline]
     pub(super) fn room(&self) -> u64 {
         self.open.map_or(0, |log| u64::from(self.zone_blocks - self.logs[log].written))
     }
 
-    /// Blocks the open log zone and all free ones take.
+    /// Returns the free blocks of the open log zone and all free ones.
     pub(super) fn spare(&self) -> u64 {
         self.room() + self.free.len() as u64 * u64::from(self.zone_blocks)
     }
 
-    /// Bytes are written and not reset in so many slots, live or not.
+    /// Returns the number of slots that are written and not reset, live or not.
     pub(super) fn used(&self) -> u64 {
         self.logs.iter().map(|log| u64::from(log.written)).sum()
     }
 
-    /// Appends a block of a zone. Returns its slot, and whether there was an older copy.
+    /// Appends a block of a zone. Returns its slot, and whether it replaced an older copy.
     #[inline]
     pub(super) fn append(&mut self, block: u64, zone: usize, starts: bool) -> (u32, bool) {
         let (slot, first) = self.fill();
@@ -95,7 +96,7 @@ impl DiskCache {
         self.leave(slot);
     }
 
-    /// Copies a live block of a zone to the end of the log; it keeps its turn in its zone's list.
+    /// Copies a live block of a zone to the end of the log; it keeps its place in its zone's list.
     /// `goes_on`: it follows the block copied just before. Returns its slot.
     pub(super) fn relocate(&mut self, from: u32, zone: usize, goes_on: bool) -> u32 {
         let (to, first) = self.fill();
@@ -105,7 +106,7 @@ impl DiskCache {
         to
     }
 
-    /// The full log zone with the most holes; of equals the first.
+    /// Returns the full log zone with the most holes; of equals the first.
     pub(super) fn victim(&self) -> Option<Victim> {
         let full = self.logs.iter().enumerate().filter(|(_, log)| log.written == self.zone_blocks);
         let (log, fewest) = full.min_by_key(|(_, log)| log.live)?;
@@ -114,13 +115,13 @@ impl DiskCache {
         Some(Victim { log, live: u64::from(fewest.live), invalid_percent })
     }
 
-    /// The slots of a log zone.
+    /// Returns the slots of a log zone.
     pub(super) fn slots(&self, log: usize) -> std::ops::Range<u32> {
         let first = self.first(log);
         first..first + self.zone_blocks
     }
 
-    /// Empties a log zone in which nothing is live.
+    /// Resets a log zone without live slots.
     pub(super) fn reset(&mut self, log: usize) {
         assert_eq!(self.logs[log].live, 0, "log zone {log}: reset with live blocks");
         assert_ne!(self.open, Some(log), "log zone {log}: reset while open");
@@ -128,18 +129,18 @@ impl DiskCache {
         self.free.push_back(log);
     }
 
-    /// Marks what a cleaning of the zone collects.
+    /// Marks the slots that a cleaning of the zone collects.
     pub(super) fn mark(&mut self, zone: usize) {
         self.map.mark(zone);
     }
 
-    /// Takes the marks away.
+    /// Removes the marks.
     pub(super) fn unmark(&mut self, zone: usize) {
         self.map.unmark(zone);
     }
 
-    /// The slot at the write pointer of the open log zone, which moves on; a free one is opened if
-    /// none is open. Returns also whether it is the first of its log zone.
+    /// Returns the slot at the write pointer of the open log zone and advances it, opening a free
+    /// log zone if none is open. Returns also whether it is the first slot of its log zone.
     #[inline]
     fn fill(&mut self) -> (u32, bool) {
         let open = self.open.or_else(|| self.free.pop_front());

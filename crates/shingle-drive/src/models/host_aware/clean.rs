@@ -24,37 +24,37 @@ use crate::sheet::Timing;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 use std::ops::Range;
 
-/// A cleaning under way. Places are relative to the first block of the zone.
+/// A cleaning in progress. Offsets are relative to the first block of the zone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     pub(super) zone: usize,
-    /// How many blocks the host had written when the zone's turn was taken.
+    /// Number of blocks that the host had written when the zone joined the queue.
     pub(super) joined: u64,
     pointer: u64,
-    /// What is written, and how far that has got.
+    /// The range to write, and the progress in it.
     from: u64,
     end: u64,
     written: u64,
     phase_blocks: u64,
     /// Blocks to collect from the log.
     collected: u64,
-    /// Nothing native is read.
+    /// Whether nothing native is read.
     free: bool,
 }
 
 impl HostAware {
-    /// Cleans a zone, or goes on with the one under way to its end. Returns the time it took; `None`
-    /// when there is nothing to clean.
+    /// Cleans a zone, or completes the cleaning in progress. Returns the time taken; `None` if
+    /// there is nothing to clean.
     pub(super) fn clean_zone(&mut self, now: Nanos) -> Option<Nanos> {
         let mut took = self.clean_step(now)?;
-        // Ends: each step goes through a phase, of which a cleaning has a bounded number.
+        // Terminates: each step does a phase, of which a cleaning has a bounded number.
         while self.job.is_some() {
             took += self.clean_step(now + took)?;
         }
         Some(took)
     }
 
-    /// One phase of cleaning. Returns its time; `None` when there is nothing to clean.
+    /// Does one phase of cleaning. Returns its time; `None` if there is nothing to clean.
     pub(super) fn clean_step(&mut self, now: Nanos) -> Option<Nanos> {
         let mut job = match self.job.take() {
             Some(job) => job,
@@ -71,7 +71,7 @@ impl HostAware {
         Some(time)
     }
 
-    /// Decides what cleaning the zone whose turn it is will read and write.
+    /// Plans the cleaning of the next zone.
     fn plan(&mut self) -> Option<Job> {
         let zone = self.turns.pop_front()?;
         self.cache.mark(zone);
@@ -99,8 +99,8 @@ impl HostAware {
         Some(Job { zone, joined, pointer, from, end, written, phase_blocks, collected, free })
     }
 
-    /// Native blocks of `range`, which is below the pointer, that a rewriting from `from` on has to
-    /// read: how many, and the stretch they lie in.
+    /// Returns the native blocks of `range`, which is below the pointer, that a rewrite from `from`
+    /// on has to read: their number, and the stretch that contains them.
     fn kept(&self, from: u64, range: Range<u64>) -> (u64, Range<u64>) {
         if from > 0 || range.is_empty() {
             return (0, 0..0);
@@ -111,7 +111,7 @@ impl HostAware {
         self.replaced.gaps(range)
     }
 
-    /// Goes through `range` of the zone; counts its bytes and returns its time.
+    /// Cleans `range` of the zone; counts its bytes and returns its time.
     fn phase(&mut self, job: &Job, range: Range<u64>, now: Nanos) -> Nanos {
         let (kept, stretch) = self.kept(job.from, range.start..range.end.min(job.pointer));
         self.counters.rmw_read_bytes += kept * BLOCK_BYTES;
@@ -130,8 +130,8 @@ impl HostAware {
         served.done.since(now)
     }
 
-    /// Reads from the log what the cleaning of a zone collects for `range`: neighbours in one go,
-    /// the others where the platter brings them by.
+    /// Reads the blocks of `range` that the cleaning of a zone collects from the log: neighbours in
+    /// one read, the others as the platter brings them.
     fn collect(&mut self, served: &mut Served, zone: usize, range: &Range<u64>) {
         let first = self.zones.first(zone).0;
         let wanted = first + range.start..first + range.end;
@@ -146,7 +146,7 @@ impl HostAware {
         self.read_run(served, &run);
     }
 
-    /// Takes `slot` into a run of slots to read; reads the run first if that is no neighbour.
+    /// Adds `slot` to a run of slots to read; if it is no neighbour, the run is read first.
     fn extend(&mut self, served: &mut Served, run: &mut Range<u32>, slot: u32) {
         if slot != run.end || run.start == run.end {
             self.read_run(served, run);
@@ -161,7 +161,7 @@ impl HostAware {
         }
     }
 
-    /// Moves what was collected home, and the write pointer with it.
+    /// Moves the collected blocks to their native place in the map, and the write pointer.
     fn finish(&mut self, job: &Job) {
         let (zone, pointer) = (job.zone, job.pointer);
         assert_eq!(pointer, self.zones.pointer(zone), "zone {zone}: the pointer moved meanwhile");
@@ -177,10 +177,10 @@ impl HostAware {
             end = end.max(block - first + 1);
         }
         if self.cache.map().first_of(zone).is_none() {
-            // What had come for it meanwhile is gone again.
+            // Writes that arrived for it meanwhile were trimmed or replaced.
             self.turns.remove(zone);
         }
-        // What was trimmed or written again meanwhile is not in it: the pointer stays behind that.
+        // Blocks trimmed or rewritten meanwhile are not included: the pointer stays behind them.
         self.zones.cleaned(zone, job.from, end);
         let evicted = self.counters.buffer_evicted_blocks;
         let again = self.turnover.cleaned(zone, evicted, evicted + moved);
@@ -192,7 +192,7 @@ impl HostAware {
         counters.rmw_free += u64::from(job.free);
     }
 
-    /// Gives the cleaning of `zone` up, if it is under way: the zone has its turn again.
+    /// Cancels the cleaning of `zone`, if in progress: the zone keeps its turn.
     pub(super) fn give_up(&mut self, zone: usize) {
         let Some(job) = self.job.take_if(|job| job.zone == zone) else { return };
         self.cache.unmark(zone);
@@ -203,8 +203,8 @@ impl HostAware {
         }
     }
 
-    /// Frees a log zone by garbage collection. Returns the time it took; `None` if that is not worth
-    /// it, and a zone had better be cleaned.
+    /// Frees a log zone by garbage collection. Returns the time taken; `None` if cleaning a zone is
+    /// better.
     pub(super) fn collect_garbage(&mut self, victim: &Victim, now: Nanos) -> Option<Nanos> {
         if victim.invalid_percent < self.values.gc_invalid_percent
             || victim.live > self.cache.spare()

@@ -1,4 +1,4 @@
-//! What the host may ask of the zones (ZBC/ZAC, sequential write preferred).
+//! Zone commands of the host (ZBC/ZAC, sequential write preferred).
 
 use super::HostAware;
 use crate::drive::{Drive, Zoned};
@@ -11,7 +11,7 @@ impl Zoned for HostAware {
         self.zones.next_moved()
     }
 
-    /// Takes a walk over what the disk cache holds of the zone.
+    /// Walks over the blocks of the zone in the disk cache.
     fn zone(&self, zone: Zone) -> ZoneInfo {
         let at = zone.index();
         let (first, blocks) = (self.zones.first(at), self.zones.blocks());
@@ -52,7 +52,7 @@ impl Zoned for HostAware {
         Ok(self.commanded(now, false))
     }
 
-    /// What waits in the disk cache goes on waiting: it now lies before the write pointer.
+    /// Blocks in the disk cache stay there; they now lie before the write pointer.
     fn finish(&mut self, now: Nanos, zone: Zone) -> Result<Served, Refused> {
         self.zones.may_open(zone.index())?;
         self.give_up(zone.index());
@@ -74,7 +74,7 @@ impl Zoned for HostAware {
 }
 
 impl HostAware {
-    /// The time of a command that moves no data, and of closing another zone if that was needed.
+    /// Returns the time of a command that moves no data, and of closing another zone if needed.
     fn commanded(&mut self, now: Nanos, closes: bool) -> Served {
         let mut served = Served { done: now, ..Served::default() };
         self.command(&mut served);

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 const BITS: u64 = 64;
 
-/// See the module: a bit an offset.
+/// A bit per offset.
 #[derive(Clone, Debug)]
 pub(super) struct Marks {
     words: Vec<u64>,
 }
 
 impl Marks {
-    /// No offset of those below `blocks`.
+    /// Creates an empty set of offsets below `blocks`.
     pub(super) fn new(blocks: u64) -> Marks {
         let words = usize::try_from(blocks.div_ceil(BITS)).expect("a zone fits into memory");
         Marks { words: vec![0; words] }
@@ -26,11 +26,12 @@ impl Marks {
         self.words[index(offset)] |= 1 << (offset % BITS);
     }
 
-    /// The offsets of `range` that are not in the set: how many, and from the first to the last.
+    /// Returns the offsets of `range` that are not in the set: their number, and the stretch from
+    /// the first to the last.
     pub(super) fn gaps(&self, range: Range<u64>) -> (u64, Range<u64>) {
         let (mut count, mut stretch) = (0, 0..0);
         let mut at = range.start;
-        // Ends: each turn goes on to the next word.
+        // Terminates: each turn advances to the next word.
         while at < range.end {
             let next = ((at / BITS + 1) * BITS).min(range.end);
             let first = at / BITS * BITS;

@@ -47,7 +47,7 @@ use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 use shingle_core::zones::ZoneMap;
 use values::{Layout, Values};
 
-/// See the module.
+/// The disk; see the module.
 #[derive(Clone)]
 pub(crate) struct HostAware {
     timing: Timing,
@@ -59,13 +59,14 @@ pub(crate) struct HostAware {
     native: u64,
     zones: Zones,
     cache: DiskCache,
-    /// Zones with blocks in the disk cache, in the order of cleaning. The one being cleaned is not
-    /// among them, unless something came for it meanwhile.
+    /// Zones with blocks in the disk cache, in the order of cleaning. The zone being cleaned is not
+    /// among them, unless a write arrived for it meanwhile.
     turns: Queue,
-    /// For each of these, how many blocks the host had written when it got its turn.
+    /// For each zone, the number of blocks that the host had written when the zone joined the
+    /// queue.
     joined: Vec<u64>,
     job: Option<Job>,
-    /// What the job replaces of its zone.
+    /// The blocks of its zone that the job replaces.
     replaced: Marks,
     turnover: Turnover,
     was_full: bool,
@@ -89,7 +90,7 @@ impl HostAware {
         let places = layout.reserved + disk_blocks;
         let mech = Mech::new(&mech, 0, places);
         let planned = measured.plan(costs.plan(), timing);
-        // (In the middle of the disk.)
+        // Measured in the middle of the disk.
         let pass = match timing {
             Timing::Mechanics => mech.streamed(places / 2, layout.zone_blocks),
             Timing::Cost => costs.stream(layout.zone_blocks),
@@ -186,7 +187,7 @@ impl Drive for HostAware {
 
     fn drain(&mut self, now: Nanos) -> Nanos {
         let mut done = now;
-        // Ends: each step goes through a phase, each last phase empties a zone's list.
+        // Terminates: each step does a phase, and each last phase empties a zone's list.
         while let Some(step) = self.clean_step(done) {
             done += step;
         }
@@ -204,8 +205,8 @@ impl Drive for HostAware {
 
     fn buffer(&self) -> BufferState {
         let map = self.cache.map();
-        // When the zone that is cleaned next got its turn: nothing in the disk cache is older, and its
-        // first block is as old unless it was written again since.
+        // The time at which the next zone joined the queue: nothing in the disk cache is older, and
+        // its first block is as old unless it was rewritten.
         let first = self.turns.first().map(|zone| self.joined[zone]);
         let job = self.job.as_ref().map(|job| job.joined);
         BufferState {

@@ -50,7 +50,7 @@ impl HostAware {
         }
     }
 
-    /// Where `first` is read from, and how many of the next `most` blocks go on there in order.
+    /// Returns the source of `first`, and how many of the next `most` blocks follow there in order.
     fn piece(&self, first: u64, most: u64) -> (Source, u64) {
         let source = self.source(first);
         let after = |count: u64| match source {
@@ -78,6 +78,6 @@ impl HostAware {
 enum Source {
     Slot(u32),
     Native,
-    /// Beyond the write pointer: made up.
+    /// Beyond the write pointer: synthesized.
     Nowhere,
 }

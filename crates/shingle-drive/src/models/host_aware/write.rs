@@ -1,4 +1,4 @@
-//! Writes: to their zones, to the disk cache, and the room that takes.
+//! Writes: to their zones or to the disk cache, and making room there.
 
 use super::HostAware;
 use crate::io::{Io, Served, Stamp};
@@ -62,7 +62,7 @@ impl HostAware {
         }
     }
 
-    /// A zone was closed for another, if `closes`.
+    /// Accounts for the closing of a zone, if `closes`.
     pub(super) fn closed(&mut self, served: &mut Served, closes: bool) {
         if closes {
             let close = Nanos::from_micros(self.values.close_us);
@@ -86,7 +86,7 @@ impl HostAware {
         while done < count {
             self.make_room(served);
             let blocks = match self.cache.room() {
-                0 => u64::from(self.layout.log_blocks), // that of a free one
+                0 => u64::from(self.layout.log_blocks), // of a free log zone
                 room => room,
             };
             let end = count.min(done + blocks);
@@ -115,10 +115,10 @@ impl HostAware {
         self.counters.log_bytes_written += count * BLOCK_BYTES;
     }
 
-    /// Cleans and collects garbage until the disk cache takes a block.
+    /// Cleans and collects garbage until the disk cache has room for a block.
     #[inline]
     fn make_room(&mut self, served: &mut Served) {
-        // Ends: each cleaning takes a zone's entries out of the map.
+        // Terminates: each cleaning removes a zone's entries from the map.
         while self.layout.extents > 0
             && u64::from(self.cache.map().entries()) >= self.layout.extents
         {
@@ -128,8 +128,8 @@ impl HostAware {
         if self.cache.room() > 0 {
             return;
         }
-        // Ends: garbage collection leaves less holes, cleaning less live blocks; with nothing live
-        // all log zones are free.
+        // Terminates: garbage collection leaves fewer holes, cleaning fewer live blocks; without
+        // live blocks all log zones are free.
         while (self.cache.free() as u64) < self.values.free_zones_min {
             let victim = self.cache.victim().expect("log zones are full, open or free");
             if victim.live == 0 {
@@ -142,7 +142,7 @@ impl HostAware {
         }
     }
 
-    /// The host waits for cleaning.
+    /// Adds a wait for cleaning.
     fn wait(&mut self, served: &mut Served, clean: Nanos) {
         self.was_full = true;
         served.clean += clean;
@@ -180,7 +180,7 @@ impl HostAware {
         self.counters.buffer_released_blocks += 1;
     }
 
-    /// Drops the copies in the disk cache of what is trimmed.
+    /// Drops the trimmed blocks from the disk cache.
     pub(super) fn trim(&mut self, io: &Io) {
         let end = io.block.0 + io.count;
         let mut block = io.block.0;

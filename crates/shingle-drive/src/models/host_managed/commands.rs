@@ -1,4 +1,4 @@
-//! What the host may ask of the zones (ZBC/ZAC, sequential write required).
+//! Zone commands of the host (ZBC/ZAC, sequential write required).
 
 use super::HostManaged;
 use crate::drive::Zoned;
@@ -95,7 +95,7 @@ impl Zoned for HostManaged {
 }
 
 impl HostManaged {
-    /// The time of a command that moves no data. Closing another zone for it takes none.
+    /// Returns the time of a command that moves no data. Closing another zone takes none.
     fn commanded(&mut self, now: Nanos, closes: bool) -> Served {
         let mut served = Served { done: now, ..Served::default() };
         self.command(&mut served);

@@ -37,7 +37,7 @@ use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 use shingle_core::zones::ZoneMap;
 use values::{CostValues, Values};
 
-/// See the module.
+/// The disk; see the module.
 #[derive(Clone)]
 pub(crate) struct HostManaged {
     timing: Timing,
@@ -45,7 +45,7 @@ pub(crate) struct HostManaged {
     reads_beyond: bool,
     mech: Mech,
     zones: Zones,
-    /// Where the last I/O ended, for timing by cost.
+    /// End of the last I/O, for timing by cost.
     last_end: u64,
     description: Description,
     counters: Counters,
@@ -88,7 +88,7 @@ impl HostManaged {
         }))
     }
 
-    /// Adds a command; under timing by cost it is part of the positioning.
+    /// Adds the time of a command; under timing by cost it is part of the positioning.
     fn command(&self, served: &mut Served) {
         if self.timing == Timing::Mechanics {
             self.mech.command(served);
@@ -108,7 +108,7 @@ impl HostManaged {
         self.last_end = block + count;
     }
 
-    /// Reads what was written from the medium, and makes up the rest.
+    /// Reads written blocks from the medium, and synthesizes the rest.
     fn read(&mut self, served: &mut Served, io: &Io, data: &mut [Stamp]) {
         self.command(served);
         let mut done = 0;
@@ -129,12 +129,12 @@ impl HostManaged {
         self.contents.serve_native(io, data);
     }
 
-    /// Whether `block` was written, and how many of the next `most` blocks are like it.
+    /// Returns whether `block` was written, and how many of the next `most` blocks are alike.
     fn piece(&self, block: u64, most: u64) -> (bool, u64) {
         let (zone, offset) = self.zones.place(block);
         let written = offset < self.zones.data_end(zone);
         let mut count = 0;
-        // Ends: each turn goes on to the write pointer or the end of a zone.
+        // Terminates: each turn advances to the write pointer or the end of a zone.
         while count < most {
             let (zone, offset) = self.zones.place(block + count);
             let end = self.zones.data_end(zone);
@@ -147,7 +147,7 @@ impl HostManaged {
         (written, count)
     }
 
-    /// Writes where the rules allow it.
+    /// Writes, if the rules allow it.
     fn write(&mut self, served: &mut Served, io: &Io, data: &mut [Stamp]) {
         self.command(served);
         let (zone, offset) = self.zones.place(io.block.0);

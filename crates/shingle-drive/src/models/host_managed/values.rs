@@ -62,7 +62,8 @@ pub(super) struct CostValues {
 }
 
 impl CostValues {
-    /// An I/O of `count` blocks; one that goes on where the last one ended needs no positioning.
+    /// Returns the cost of an I/O of `count` blocks; one that continues the last one needs no
+    /// positioning.
     pub(super) fn io(&self, op: Op, count: u64, goes_on: bool) -> Nanos {
         let position = match op {
             _ if goes_on => 0,
@@ -72,7 +73,7 @@ impl CostValues {
         Nanos::from_micros(position) + Nanos(count * self.cost_block_ns)
     }
 
-    /// What a host may plan with: a random read, and reading and writing `x` blocks of a zone.
+    /// Returns the costs to plan with: a random read, and reading and writing `x` blocks of a zone.
     pub(super) fn plan(&self) -> Costs {
         Costs {
             read: Nanos::from_micros(self.cost_read_us),

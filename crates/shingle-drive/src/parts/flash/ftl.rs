@@ -1,4 +1,4 @@
-//! The flash translation layer: where each logical page lies, and garbage collection.
+//! The flash translation layer: the place of each logical page, and garbage collection.
 //!
 //! Mapped page by page. Logical page `l` belongs to unit `l mod units`, so that neighbours are
 //! served side by side and every unit has the same share of spare pages, whatever is written. The
@@ -21,18 +21,18 @@ use shingle_core::parts::{Buckets, Links, List};
 /// Place of a logical page that was never written, or trimmed.
 const NOWHERE: u32 = u32::MAX;
 
-/// See the module.
+/// The translation layer; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Ftl {
     nand: Nand,
     /// The page that holds each logical page.
     places: Vec<u32>,
     units: Vec<Unit>,
-    /// Erased blocks a unit has at least.
+    /// Least number of erased blocks in a unit.
     min_free: u32,
 }
 
-/// A unit and its erase blocks, which its lists count from the first of them.
+/// A unit and its erase blocks; its lists count them from its first.
 #[derive(Clone, Debug)]
 struct Unit {
     first: u32,
@@ -41,8 +41,7 @@ struct Unit {
     /// Erased: those erased last at the head.
     free: List,
     links: Links,
-    /// The others, all full: by how many pages are invalid. What the buckets call a zone is an erase
-    /// block here.
+    /// The other blocks, all full, by their number of invalid pages.
     full: Buckets,
 }
 
@@ -60,11 +59,11 @@ pub(crate) struct Collected {
 }
 
 impl Ftl {
-    /// Room for `logical_pages`, nothing written. At least `min_free` erase blocks of each unit are
-    /// kept erased. `None` if that leaves too few pages to collect any.
+    /// Creates it with `logical_pages`, none written. At least `min_free` erase blocks of each unit
+    /// are kept erased. `None` if that leaves too few pages to collect any.
     pub(crate) fn new(geometry: Geometry, logical_pages: u32, min_free: u32) -> Option<Ftl> {
         let min_free = min_free.max(1);
-        // When a block is collected all but these, and the one just opened, are full.
+        // When a block is collected, all blocks but these and the one just opened are full.
         let full = geometry.blocks_per_unit.checked_sub(min_free)?;
         let share = logical_pages.div_ceil(geometry.units);
         if share >= full * geometry.pages_per_block {
@@ -86,17 +85,17 @@ impl Ftl {
         })
     }
 
-    /// From now on stamps are kept.
+    /// Makes it keep stamps from now on.
     pub(crate) fn keep_stamps(&mut self) {
         self.nand.keep_stamps();
     }
 
-    /// The stamp of a logical page; `None` if it lies nowhere.
+    /// Returns the stamp of a logical page; `None` if it is not mapped.
     pub(crate) fn read(&self, logical: u32) -> Option<Stamp> {
         self.place(logical).map(|page| self.nand.stamp(page))
     }
 
-    /// Writes a logical page, and says what had to be collected first.
+    /// Writes a logical page, and returns what had to be collected first.
     pub(crate) fn write(&mut self, logical: u32, stamp: Stamp) -> Option<Collected> {
         let Ftl { nand, places, units, min_free } = self;
         let unit = &mut units[(logical % nand.geometry().units) as usize];
@@ -111,7 +110,7 @@ impl Ftl {
         collected
     }
 
-    /// Forgets a logical page.
+    /// Unmaps a logical page.
     pub(crate) fn trim(&mut self, logical: u32) {
         let Some(page) = self.place(logical) else { return };
         self.places[logical as usize] = NOWHERE;
@@ -128,7 +127,7 @@ impl Ftl {
         (page != NOWHERE).then_some(Page(page))
     }
 
-    /// How often each erase block was erased.
+    /// Returns the erases of each erase block.
     pub(crate) fn erase_counts(&self) -> &[u32] {
         self.nand.erase_counts()
     }
@@ -156,7 +155,7 @@ impl Ftl {
 }
 
 impl Unit {
-    /// The open block is full: opens the one that was erased first.
+    /// Opens the block that was erased first, as the open one is full.
     fn open_next(&mut self, nand: &Nand) {
         let filled = self.open;
         self.open = self.free.pop_tail(&mut self.links).expect("some blocks are kept erased");
@@ -173,7 +172,7 @@ impl Unit {
         assert!(copied < nand.geometry().pages_per_block, "garbage collection gains nothing");
         for page in nand.pages(block).map(Page) {
             if let Some(owner) = nand.owner(page) {
-                // The copy is there before the original is given up.
+                // The copy exists before the original is invalidated.
                 let copy = nand.program(self.block(self.open), owner, nand.stamp(page));
                 nand.invalidate(page);
                 places[owner as usize] = copy.0;

@@ -1,9 +1,9 @@
 //! NAND flash: pages that are programmed once, in erase blocks that are erased as a whole.
 //!
-//! State only, no time and no policy. The rules of NAND are kept here, in release builds too: the
-//! pages of an erase block are programmed in order, none twice without an erase between, and an
-//! erase block is erased only when it holds nothing valid. Who uses the flash decides where to
-//! program, what to erase and when.
+//! State only, no time and no policy. The rules of NAND are enforced here, in release builds too:
+//! the pages of an erase block are programmed in order, none twice without an erase in between, and
+//! an erase block is erased only when it holds no valid page. The user of the flash decides where
+//! to program, and what to erase and when.
 //!
 //! Left out: bad blocks, the spare area, disturbance of neighbouring pages, the end of life.
 
@@ -24,7 +24,7 @@ impl EraseBlock {
     }
 }
 
-/// How much there is of everything.
+/// Sizes of the flash.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Geometry {
     /// Units that work side by side (elements, dies).
@@ -53,24 +53,24 @@ impl Geometry {
 /// Owner of a page that is not valid.
 const NOBODY: u32 = u32::MAX;
 
-/// See the module.
+/// The flash; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Nand {
     geometry: Geometry,
-    /// Which logical page each page holds, if it is valid.
+    /// The logical page that each page holds, if it is valid.
     owners: Vec<u32>,
-    /// Of each erase block, pages programmed since the last erase: the next one is free.
+    /// Pages of each erase block programmed since its last erase: the next one is free.
     programmed: Vec<u32>,
-    /// Of each erase block, valid pages.
+    /// Valid pages of each erase block.
     valid: Vec<u32>,
-    /// How often each erase block was erased.
+    /// Erases of each erase block.
     erases: Vec<u32>,
     /// What each page holds, in checking runs; else empty.
     stamps: Vec<Stamp>,
 }
 
 impl Nand {
-    /// All erased.
+    /// Creates it with everything erased.
     pub(crate) fn new(geometry: Geometry) -> Nand {
         let blocks = geometry.blocks() as usize;
         Nand {
@@ -83,7 +83,7 @@ impl Nand {
         }
     }
 
-    /// From now on stamps are kept: a wrong move shows up as a wrong read.
+    /// Makes it keep stamps from now on: a wrong move shows as a wrong read.
     pub(crate) fn keep_stamps(&mut self) {
         self.stamps.resize(self.owners.len(), 0);
     }
@@ -105,7 +105,7 @@ impl Nand {
         page
     }
 
-    /// What `page` holds is no longer needed.
+    /// Invalidates `page`.
     ///
     /// # Panics
     /// If it was not valid.
@@ -136,7 +136,7 @@ impl Nand {
         (owner != NOBODY).then_some(owner)
     }
 
-    /// What `page` holds; 0 unless stamps are kept.
+    /// Returns the stamp of `page`; 0 unless stamps are kept.
     pub(crate) fn stamp(&self, page: Page) -> Stamp {
         self.stamps.get(page.0 as usize).copied().unwrap_or(0)
     }

@@ -1,24 +1,24 @@
-//! How long flash operations take. When a unit has time for them says [`crate::parts::schedule`].
+//! The times of flash operations. [`crate::parts::schedule`] decides when a unit does them.
 
 use shingle_core::units::Nanos;
 
-/// How long operations on a page or an erase block take.
+/// The times of operations on a page or an erase block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
-    /// From the cells to the register of the unit.
+    /// Read of a page from the cells to the register of the unit.
     pub(crate) read: Nanos,
-    /// From the register to the cells.
+    /// Program of a page from the register to the cells.
     pub(crate) program: Nanos,
-    /// An erase block.
+    /// Erase of a block.
     pub(crate) erase: Nanos,
-    /// A page over the pins of the unit, either way. Each unit has pins of its own: data moves to
-    /// and from one while another programs.
+    /// Transfer of a page over the pins of the unit, in either direction. Each unit has its own
+    /// pins: data moves to and from one while another programs.
     pub(crate) transfer: Nanos,
 }
 
 impl Times {
-    /// Garbage collection of an erase block of which so many pages are copied. They stay within the
-    /// unit (copy-back), so that nothing goes over its pins.
+    /// Returns the time of collecting an erase block of which `copied` pages are copied. They stay
+    /// within the unit (copy-back), so nothing goes over its pins.
     pub(crate) fn collection(&self, copied: u32) -> Nanos {
         Nanos((self.read + self.program).0 * u64::from(copied)) + self.erase
     }

@@ -10,14 +10,14 @@ use shingle_core::units::BLOCK_BYTES;
 
 /// Parts of a zone at which the model's `R(x)` is made the measured one, as in SAC's Figure 10.
 const COVERAGES: (f64, f64) = (0.1, 0.5);
-/// Blocks of a zone that cleaning is worked out for, at most.
+/// Largest zone, in blocks, for which cleaning is computed.
 const ZONE_MAX: u64 = 1 << 16;
 /// Factors on times of cleaning that another design of the same kind may have.
 const FACTORS: std::ops::RangeInclusive<f64> = 0.2..=5.0;
-/// A bus that takes less for a block does not show.
+/// Least time of a block over the bus that can be measured.
 const BUS_US_MIN: f64 = 0.5;
 
-/// What the sheet says of seeks, for which there are points.
+/// Parameters of seeks in the sheet, which are replaced by points.
 const SEEKS: [&str; 6] = [
     "seek_base_ms",
     "seek_sqrt_ms",
@@ -27,7 +27,7 @@ const SEEKS: [&str; 6] = [
     "seek_short_tracks",
 ];
 
-/// Arm and platter, as the sheet has them.
+/// Arm and platter, in the terms of the sheet.
 #[derive(Clone, Debug)]
 pub(super) struct Arm {
     rotation_us: f64,
@@ -99,7 +99,7 @@ impl Model {
         let bus_us = BLOCK_BYTES as f64 / self.decimal("bus_bytes_per_us").max(1.0);
         let fixed = (buffer.write_us - bus_us - 2.0 * arm.block_us).max(0.0);
         self.put("log_write_fixed_us", Value::Count(fixed.round() as u64))?;
-        // Writes under way at once take longer, each, than one at a time.
+        // Each of several writes in flight takes longer than one at a time.
         let single =
             buffer.measured.iter().find(|row| row.write_bytes == BLOCK_BYTES && row.depth == 1);
         let queued =
@@ -131,7 +131,7 @@ impl Model {
         };
         let rotations = self.decimal("collect_rotations");
         let seek_us = seek_us(&arm.seeks, arm.tracks.count / 2.0);
-        // Of a zone: going over bands, collecting, and what is left of R(x) for both.
+        // Per zone: passes over bands, collecting, and the part of R(x) left for both.
         let of = |part: f64| {
             let blocks = ((shape.zone as f64 * part).round() as u64).max(1);
             let work = work(&shape, blocks);

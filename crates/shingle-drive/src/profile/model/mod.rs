@@ -29,41 +29,42 @@ use crate::sheet::{DriveError, Parameter, Recipe, Settings, Sheet, Timing, Value
 use shingle_core::units::BLOCK_BYTES;
 use std::path::Path;
 
-/// Bands of a profile, at most: 512 KiB each on 8 TB.
+/// Most bands of a profile: 512 KiB each on 8 TB.
 const BANDS_MAX: u64 = 1 << 24;
 /// A log whose end was not reached: this many blocks for each entry of the map (extents of 512 KiB)…
 const LOG_BLOCKS_PER_EXTENT: u64 = 128;
 /// …but no more than 128 GiB in all, beyond any drive's buffer.
 const LOG_BLOCKS_MAX: u64 = 1 << 25;
-/// Packets a sheet can have; more extents take several in each.
+/// Most packets of a sheet; with more extents, each packet has several.
 const PACKETS_MAX: u64 = 10_000_000;
 
-/// What the sheet says of bands, which are those of the profile.
+/// Parameters of bands in the sheet, which are replaced by those of the profile.
 const REPLACED: [&str; 3] = ["tracks_per_band", "tracks_per_band_min", "band_seed"];
-/// What was measured and is nobody's to change.
+/// Measured parameters that cannot be overridden.
 const FACTS: [&str; 3] =
     ["measured_rmw_r_squared", "measured_zone_blocks", "measured_buffer_blocks"];
 
-/// See the module.
+/// The model; see the module.
 pub(crate) struct Model {
     /// `profile:FILE`.
     name: String,
     /// The drive whose model it is.
     pub(crate) like: &'static str,
-    /// Its sheet, with what was measured.
+    /// Its sheet, with the measured values.
     sheet: Sheet,
     /// The bands, as pairs of blocks and count; a conventional disk has none.
     bands: Option<Vec<(u64, u64)>>,
-    /// Whether it cleans in idle time, if that was found out.
+    /// Whether it cleans in idle time, if known.
     pub(crate) idle_cleaning: Option<bool>,
     /// Arm and platter, if they were measured.
     arm: Option<Arm>,
-    /// What was not found out, and what is taken in its place: sentences.
+    /// Sentences on what was not determined, and what is used instead.
     pub(crate) unknown: Vec<String>,
 }
 
 impl Model {
-    /// The model of the profile in `file`, called `name`. `sheet` has the sheets of the drives there are.
+    /// Reads the profile in `file` and creates its model, called `name`. `sheet` returns the sheets
+    /// of the built-in drives.
     pub(crate) fn read(
         name: &str,
         file: &str,
@@ -72,7 +73,7 @@ impl Model {
         Model::of(name, &read(Path::new(file))?, sheet)
     }
 
-    /// The model of a profile.
+    /// Creates the model of a profile.
     fn of(
         name: &str,
         profile: &Profile,
@@ -129,7 +130,7 @@ impl Model {
         Ok(made)
     }
 
-    /// The parts of a drive-managed disk.
+    /// Sets the parameters of a drive-managed disk.
     fn shingled(&mut self, profile: &Profile) -> Result<(), DriveError> {
         let missing =
             |what| self.refuse(&format!("the profile has no {what}; probe the disk again"));
@@ -166,7 +167,7 @@ impl Model {
         Ok(())
     }
 
-    /// The buffer and the time of writes to it. Returns how many single blocks it holds.
+    /// Sets the buffer and the time of writes to it. Returns how many single blocks it holds.
     fn buffer(&mut self, buffer: &BufferFacts) -> Result<u64, DriveError> {
         let log_blocks = buffer.log_bytes.map(|bytes| bytes / BLOCK_BYTES);
         let (extents, log_blocks) = match (buffer.extents, log_blocks) {
@@ -183,7 +184,7 @@ impl Model {
                 ));
             }
         };
-        // A packet of the log holds as many extents as on the sheet, and more where that is too little.
+        // A packet of the log holds as many extents as on the sheet, or more if needed.
         let per_packet = match self.arm {
             Some(_) => (self.decimal("extents_per_packet").round() as u64)
                 .max(extents.div_ceil(PACKETS_MAX)),
@@ -213,7 +214,8 @@ impl Model {
         Ok(extents.min(log_blocks))
     }
 
-    /// What cleaning a band costs, and what hosts plan with; bands have `band_blocks` on average.
+    /// Sets the cost of cleaning a band, and the costs that hosts plan with; bands have
+    /// `band_blocks` on average.
     fn cleaning(
         &mut self,
         rmw: &RmwFacts,
@@ -236,7 +238,7 @@ impl Model {
         self.put("measured_rmw_us_per_block", Value::Decimal(rmw.us_per_block))
     }
 
-    /// A number of the sheet.
+    /// Returns a number of the sheet.
     fn decimal(&self, name: &str) -> f64 {
         match self.sheet.get(name).value {
             Value::Count(count) => count as f64,
@@ -258,7 +260,7 @@ impl Model {
         DriveError::Refused(format!("{}: {what}", self.name))
     }
 
-    /// The parameters; their source is the profile where it has them.
+    /// Returns the parameters; their source is the profile where it has them.
     pub(crate) fn parameters(self) -> Vec<Parameter> {
         let replaced = self.bands.is_some();
         let mut parameters = self.sheet.parameters();
@@ -266,7 +268,7 @@ impl Model {
         parameters
     }
 
-    /// The drive.
+    /// Creates the drive.
     pub(crate) fn make(
         mut self,
         settings: &Settings,
@@ -295,7 +297,7 @@ impl Model {
     }
 }
 
-/// What was not found out of a disk, and what is taken in its place.
+/// Returns sentences on what was not determined of a disk, and what is used instead.
 fn unknown(profile: &Profile) -> Vec<String> {
     let mut unknown = Vec::new();
     let mut say = |what: String| unknown.push(what);

@@ -16,7 +16,7 @@ use super::{Mcm, RBR, SHR};
 use crate::models::flash_inside::step::{Step, Steps};
 
 impl Mcm {
-    /// Pages that may go back to SHR at a time; 0 if none may.
+    /// Returns the most pages that may go back to SHR at a time; 0 if none may.
     pub(super) fn returns_max(&self) -> u32 {
         u32::from(self.pages_return) * self.reserve * self.space.geometry().pages_per_block
     }

@@ -1,4 +1,4 @@
-//! MCM: sequential and random, hot and cold data apart, in three regions of the flash.
+//! MCM: sequential and random, hot and cold data are kept apart, in three regions of the flash.
 //!
 //! After Chen et al., "Region-based Flash Caching with Joint Latency and Lifetime Optimization in
 //! Hybrid SMR Storage Systems". Random writes go to the random data region (RDR); sequential ones of
@@ -39,7 +39,7 @@ use partition::{Class, Partition};
 use serde::Deserialize;
 pub(crate) use td_cbf::{Shape, TdCbf};
 
-/// Sequential hot data, random data, and what is about to leave.
+/// Region of sequential hot data, of random data, and of data about to leave.
 pub(super) const SHR: usize = 0;
 pub(super) const RDR: usize = 1;
 pub(super) const RBR: usize = 2;
@@ -65,23 +65,23 @@ pub(super) struct Values {
     mcm_rbr_share: u32,
 }
 
-/// See the module.
+/// The controller; see the module.
 #[derive(Clone)]
 pub(crate) struct Mcm {
     space: Space,
     fronts: [Front; 3],
     partition: Partition,
-    /// Writes that are held: first block and count.
+    /// Held writes: first block and count.
     held: Scratch<(u64, u64)>,
     filter: TdCbf,
-    /// How often a run counts its band at most, and how often the one under way has.
+    /// Most counts of a band by one run, and the counts by the current one.
     run_counts_max: u64,
     run_counts: u64,
     /// Free blocks of SHR that only hot pages from RBR may take.
     reserve: u32,
-    /// How many pages may go back to SHR now.
+    /// Number of pages that may go back to SHR now.
     returns: u32,
-    /// Whether any may.
+    /// Whether pages may go back at all.
     pages_return: bool,
     wear_levelling: bool,
     erases_dead: bool,
@@ -108,7 +108,7 @@ impl Mcm {
         };
         let space = Space::new(geometry, bands, &shares, BandRank::Unknown, Some(temperature));
         let fewest = (0..3).map(|region| space.free(region)).min().unwrap_or(0);
-        // Each region has a full block, beside the open ones and those that are kept free.
+        // Each region has a full block, in addition to the open ones and those kept free.
         let lanes = fewest.checked_sub(2 + values.mcm_reserve_blocks)?.min(geometry.units);
         if lanes == 0 {
             return None;
@@ -134,7 +134,7 @@ impl Mcm {
         })
     }
 
-    /// Puts a write where its class belongs.
+    /// Puts a write where blocks of its class go.
     fn place(&mut self, first: u64, count: u64, class: Class, held: bool, steps: &mut dyn Steps) {
         let band = self.space.band(first).0;
         let region = match class {
@@ -162,7 +162,7 @@ impl Mcm {
         }
     }
 
-    /// The oldest `count` writes that are held are of `class`.
+    /// Releases the oldest `count` held writes, which are of `class`.
     fn release(&mut self, count: usize, class: Class, steps: &mut dyn Steps) {
         for _ in 0..count {
             let (first, blocks) = self.held.remove(0);

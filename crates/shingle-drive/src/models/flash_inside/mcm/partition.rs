@@ -6,30 +6,31 @@
 
 use shingle_core::units::Zone;
 
-/// What a write is.
+/// The class of a write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     Random,
     Sequential,
 }
 
-/// What is known when a write has come.
+/// What is known after a write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Verdict {
-    /// So many of the writes that were held, from the oldest on, are of this class.
+    /// Number of held writes, from the oldest on, that are now known to be of `class`.
     pub(super) released: usize,
     pub(super) class: Class,
-    /// What the write itself is; `None`: it is held.
+    /// Class of the write itself; `None`: it is held.
     pub(super) now: Option<Class>,
 }
 
-/// See the module.
+/// The partition; see the module.
 #[derive(Clone, Debug)]
 pub(super) struct Partition {
-    /// So many writes make a run, and so many are held at most.
+    /// Number of writes that make a run, and most held writes.
     run_min: u64,
     look_ahead: usize,
-    /// The band of the last write, and how many in a row were in it (the counter k of the paper).
+    /// The band of the last write, and the number of consecutive writes in it (the counter k of the
+    /// paper).
     band: Option<Zone>,
     run: u64,
     held: usize,
@@ -40,7 +41,7 @@ impl Partition {
         Partition { run_min, look_ahead, band: None, run: 0, held: 0 }
     }
 
-    /// A write in `band` comes.
+    /// Handles a write in `band`.
     pub(super) fn write(&mut self, band: Zone) -> Verdict {
         self.run = if self.band == Some(band) { self.run + 1 } else { 1 };
         let same = self.band.replace(band) == Some(band);
@@ -61,12 +62,12 @@ impl Partition {
         Verdict { released, class: Class::Random, now: (!holds).then_some(Class::Random) }
     }
 
-    /// Whether the last write was in another band than the one before.
+    /// Returns whether the last write was in another band than the one before.
     pub(super) fn begins_run(&self) -> bool {
         self.run == 1
     }
 
-    /// Nothing can be held any longer: how many were. They are random; the run goes on.
+    /// Releases all held writes as random and returns their number; the run continues.
     pub(super) fn release(&mut self) -> usize {
         std::mem::take(&mut self.held)
     }

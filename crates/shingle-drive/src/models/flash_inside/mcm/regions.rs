@@ -11,21 +11,21 @@ use super::{Mcm, RBR, RDR, SHR};
 use crate::models::flash_inside::step::{Step, Steps};
 use crate::parts::flash::EraseBlock;
 
-/// Free blocks of RBR that a migration needs: room for the pages of a block, and one to give.
+/// Free blocks of RBR that a migration needs: one for the pages of a block, and one to give.
 const MIGRATION: u32 = 2;
 
-/// The region that lends blocks to `region`.
+/// Returns the region that lends blocks to `region`.
 fn other(region: usize) -> usize {
     if region == SHR { RDR } else { SHR }
 }
 
 impl Mcm {
-    /// Free blocks for what the host writes.
+    /// Returns the number of free blocks for host writes.
     pub(super) fn free(&self) -> u32 {
         self.space.free(SHR).saturating_sub(self.reserve) + self.space.free(RDR)
     }
 
-    /// The block that takes the next page of `region`, SHR or RDR, for the host.
+    /// Returns the block that takes the next page of `region`, SHR or RDR, for the host.
     pub(super) fn room(&mut self, region: usize, steps: &mut dyn Steps) -> EraseBlock {
         if self.marks.background {
             self.gaining |= self.free() < self.marks.low;
@@ -33,8 +33,8 @@ impl Mcm {
         self.returns = (self.returns + 1).min(self.returns_max());
         let kept = |pool| if pool == SHR { self.reserve } else { 0 };
         let pools = [region, other(region)].map(|pool| (pool, kept(pool)));
-        // Ends: each turn gains a free block, or moves pages to RBR or to the disk, and no more than
-        // `returns` come back from there until the host writes on.
+        // Terminates: each turn frees a block, or moves pages to RBR or to the disk, and no more
+        // than `returns` come back from there until the next host write.
         loop {
             if let Some(block) = self.space.next(&mut self.fronts[region], region, &pools) {
                 return block;
@@ -43,7 +43,7 @@ impl Mcm {
         }
     }
 
-    /// A step towards a free block in SHR or RDR, preferably in `region`.
+    /// Does a step towards a free block in SHR or RDR, preferably in `region`.
     pub(super) fn gain(&mut self, region: usize, steps: &mut dyn Steps) {
         let regions = [region, other(region)];
         if self.erases_dead {
@@ -60,7 +60,7 @@ impl Mcm {
         self.migrate(coldest.expect("regions without free blocks have full ones"), steps);
     }
 
-    /// Moves what is valid in a block to RBR, and the block too: one of RBR's takes its place.
+    /// Moves the valid pages of a block to RBR, and the block itself: one of RBR's takes its place.
     fn migrate(&mut self, block: EraseBlock, steps: &mut dyn Steps) {
         let mut at = 0;
         while let Some((from, _)) = self.space.next_valid(block, at) {

@@ -9,18 +9,18 @@
 
 use shingle_core::units::Zone;
 
-/// Counters hold no more.
+/// Largest value of a counter.
 const COUNT_MAX: u64 = 3;
 
-/// See the module.
+/// The filter; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct TdCbf {
     shape: Shape,
     hot_count: u32,
-    /// Of two bits each, 32 a word.
+    /// Counters of two bits each, 32 a word.
     current: Vec<u64>,
     history: Vec<u64>,
-    /// Samples in the current table, and with how many it is full.
+    /// Samples in the current table, and the number at which it is full.
     inserted: u64,
     full: u64,
 }
@@ -28,9 +28,9 @@ pub(crate) struct TdCbf {
 /// The size of a filter: equations 1 and 2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shape {
-    /// Counters of a table as equation 1 has it.
+    /// Counters of a table by equation 1.
     pub(crate) counters_needed: u64,
-    /// The next power of two is what a table has.
+    /// Binary logarithm of the counters of a table: the next power of two.
     pub(crate) index_bits: u32,
     pub(crate) hashes: usize,
     pub(crate) samples: u64,
@@ -39,7 +39,8 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// For `samples` with a probability `p` of a false positive, over so many bands.
+    /// Sizes a filter for `samples`, a probability `p` of a false positive, and this number of
+    /// bands.
     pub(crate) fn new(samples: u64, p: f64, bands: u64) -> Shape {
         let ln2 = std::f64::consts::LN_2;
         let counters_needed = (-(samples as f64) * p.ln() / (ln2 * ln2)).ceil() as u64;
@@ -49,12 +50,12 @@ impl Shape {
         Shape { counters_needed, index_bits, hashes, samples, key_bits }
     }
 
-    /// Bytes of both tables, and of the list of the bands sampled (4 bytes each).
+    /// Returns the bytes of both tables, and of a list of the sampled bands (4 bytes each).
     pub(crate) fn bytes(&self) -> (u64, u64) {
         (2 * (2 << self.index_bits) / 8, 4 * self.samples)
     }
 
-    /// Where the hash functions put a band: direct modulo, folding, middle of the square.
+    /// Returns the counters of a band: direct modulo, folding, middle of the square.
     fn places(&self, band: Zone) -> [u64; 3] {
         let (key, mask) = (u64::from(band.0), (1u64 << self.index_bits) - 1);
         let direct = key & mask;
@@ -64,7 +65,7 @@ impl Shape {
             folded += rest & mask;
             rest >>= self.index_bits;
         }
-        // The middle of a square of twice as many bits as a band number has.
+        // The middle of the square, which has twice as many bits as a band number.
         let square = (key * key) >> (self.key_bits - self.index_bits / 2);
         [direct, folded & mask, square & mask]
     }
@@ -102,7 +103,7 @@ impl TdCbf {
         }
     }
 
-    /// How often a band was counted, at most three: in the table that has the higher count. Never
+    /// Returns how often a band was counted, at most three: the higher count of both tables. Never
     /// too low.
     pub(crate) fn count(&self, band: Zone) -> u32 {
         let places = self.shape.places(band);
@@ -113,7 +114,7 @@ impl TdCbf {
         least(&self.current).max(least(&self.history)) as u32
     }
 
-    /// Whether a band is hot.
+    /// Returns whether a band is hot.
     pub(crate) fn hot(&self, band: Zone) -> bool {
         self.count(band) >= self.hot_count
     }
