@@ -1,9 +1,9 @@
-//! Translations: where a block of a host-managed disk is, and what is cleaned next.
+//! Translations: decide where a block of a host-managed disk is stored, and what is cleaned next.
 //!
-//! Apart from a few conventional zones, a host-managed disk takes writes only at the write pointers of its zones.
-//! A [`Translation`] uses the conventional zones as a buffer, lets the host write
-//! anywhere, and moves what the buffer holds to the other zones. Like a policy it only decides:
-//! the [`Executor`] makes I/O of its [`Step`]s, and the simulator, a store or a test carries that
+//! Apart from a few conventional zones, a host-managed disk takes writes only at the write pointers
+//! of its zones. A [`Translation`] uses the conventional zones as a buffer, lets the host write
+//! anywhere, and moves blocks from the buffer to the other zones. Like a policy it only decides:
+//! the [`Executor`] turns its [`Step`]s into I/O, and the simulator, a store or a test carries that
 //! out.
 //!
 //! ```
@@ -26,7 +26,7 @@
 //! assert_eq!(pieces[0].place, Place::Buffer(1));
 //! ```
 
-// Casts lose nothing: zones and chunks are u32 by construction.
+// Casts are lossless: zones and chunks are u32 by construction.
 
 mod executor;
 mod parts;

@@ -1,10 +1,10 @@
 //! A strict host-managed disk in memory, under the [`Executor`].
 //!
-//! [`Bench`] carries out what a translation wants over blocks that know whose version they are. It
-//! panics as soon as a step breaks a rule of the zones or of [`Step`], when a read would not
-//! return the last write, when a power cut would lose a block: after any action, and after any block
-//! of one that writes; and when a block has moved that no step and no work has named. [`Bench::crash`] cuts the power and
-//! opens what is left.
+//! [`Bench`] carries out the steps of a translation over blocks that know their versions. It panics
+//! when a step breaks a rule of the zones or of [`Step`], when a read would not return the last
+//! write, when a power cut would lose a block (after any action, and after any block of a write),
+//! and when a block has moved that no step and no work has named. [`Bench::crash`] cuts the power
+//! and opens what is left.
 
 mod crash;
 mod disk;
@@ -23,10 +23,10 @@ struct Version {
     number: u64,
 }
 
-/// What a place holds: `None` was never written, or was synthesized.
+/// The contents of a place: `None` if never written, or synthesized.
 type Content = Option<Version>;
 
-/// More steps than any work of a test takes.
+/// A limit above the steps of any work in the tests.
 const STEPS_MAX: usize = 1 << 20;
 
 /// A disk, what the host knows of it, and the translation between them.
@@ -41,8 +41,8 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// An empty disk under `translation`, which was made for `layout`. `survives_power_cuts` as in
-    /// [`crate::Make::SURVIVES_POWER_CUTS`].
+    /// Creates an empty disk under `translation`, which was made for `layout`.
+    /// `survives_power_cuts` as in
     #[must_use]
     pub fn new(
         translation: Box<dyn Translation>,
@@ -61,26 +61,26 @@ impl Bench {
         }
     }
 
-    /// The translation.
+    /// Returns the translation.
     #[must_use]
     pub fn translation(&self) -> &dyn Translation {
         self.executor.translation()
     }
 
-    /// Goes on with another translation, which knows the disk as it is.
+    /// Replaces the translation by another one that knows the current disk.
     pub fn replace(&mut self, translation: Box<dyn Translation>) {
         self.executor = keeping(translation);
     }
 
-    /// Where blocks lie, asked of the translation itself, which may count that as use of them.
+    /// Locates blocks through the translation itself, which may count that as use of them.
     pub fn locate(&mut self, block: Block, count: u64, out: &mut Vec<Piece>) {
         self.executor.locate(block, count, out);
     }
 
-    /// Does `work` and checks everything after it. Returns the steps it took.
+    /// Does `work` and checks everything afterwards. Returns the steps.
     pub fn run(&mut self, work: Work, queue: &dyn Queue) -> Vec<Step> {
         self.begin(work);
-        let (steps, _) = self.go_on(work, queue, usize::MAX);
+        let (steps, _) = self.resume(work, queue, usize::MAX);
         if let Work::Write { block, count } = work {
             for block in host(block, count) {
                 self.acknowledged[block.0 as usize] = self.versions;
@@ -111,8 +111,9 @@ impl Bench {
         self.executor.begin(work, &data);
     }
 
-    /// So many actions of `work`, which has begun, or all of them. Its steps, and whether it is done.
-    fn go_on(&mut self, work: Work, queue: &dyn Queue, actions: usize) -> (Vec<Step>, bool) {
+    /// Does up to `actions` actions of the current `work`. Returns their steps, and whether the
+    /// work is done.
+    fn resume(&mut self, work: Work, queue: &dyn Queue, actions: usize) -> (Vec<Step>, bool) {
         let mut steps = Vec::new();
         for _ in 0..actions {
             let Some(action) = self.executor.next(queue) else { return (steps, true) };
@@ -125,7 +126,7 @@ impl Bench {
         (steps, false)
     }
 
-    /// What a FLUSH of the host does: the map as it is becomes durable.
+    /// Does a FLUSH of the host: the current map becomes durable.
     pub fn flush(&mut self) {
         let places = self.places();
         self.moves.point(&places);
@@ -137,14 +138,14 @@ impl Bench {
         self.disk.durable_zones.clone_from(&self.disk.zones);
     }
 
-    /// Where all blocks lie. Asked of a copy: asking counts as use of them.
+    /// Returns the places of all blocks, from a copy, as locating counts as use of them.
     fn places(&self) -> Vec<Piece> {
         let mut places = Vec::new();
         self.translation().copy().locate(Block(0), self.acknowledged.len() as u64, &mut places);
         places
     }
 
-    /// `steps` are those of the work so far, with the action's.
+    /// Carries out `action`. `steps` are those of the work so far, including its own.
     fn carry_out(&mut self, action: Action, steps: &[Step]) {
         let (disk, data) = (&mut self.disk, self.executor.data());
         assert_eq!(data.len() as u64, action.count(), "{action:?}: the data of each block");
@@ -183,7 +184,7 @@ impl Bench {
         }
     }
 
-    /// Panics unless reads return the last writes and what the translation says of itself is true.
+    /// Panics unless reads return the last writes and the translation's own counts are right.
     fn check(&mut self, work: Work, steps: &[Step]) {
         let doing = format!("after {work:?}: {steps:?}");
         let places = self.places();
@@ -232,7 +233,7 @@ impl Bench {
     }
 }
 
-/// An executor that moves data.
+/// Creates an executor that moves data.
 fn keeping(translation: Box<dyn Translation>) -> Executor<Content> {
     let mut executor = Executor::new(translation);
     executor.keep_data();
@@ -243,7 +244,7 @@ fn host(block: Block, count: u64) -> impl Iterator<Item = Block> {
     (block.0..block.0 + count).map(Block)
 }
 
-/// The place of each block.
+/// Returns the place of each block.
 fn each(pieces: &[Piece]) -> impl Iterator<Item = Place> + '_ {
     pieces.iter().flat_map(|piece| (0..piece.count).map(|ahead| piece.place.after(ahead)))
 }

@@ -1,4 +1,4 @@
-//! What an executor has its caller do: steps as I/O.
+//! Actions: the I/O that an executor requests from its caller.
 
 use shingle_core::units::{Block, Zone};
 
@@ -7,24 +7,24 @@ use crate::translation::Place;
 /// One I/O, or a point between I/Os.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// Reads from where blocks lie. From [`Place::Nowhere`] it is no I/O: they are zeros.
+    /// Reads blocks. From [`Place::Nowhere`] it is no I/O: they are zeros.
     Read {
-        /// Where the first lies.
+        /// Place of the first block.
         from: Place,
-        /// How many.
+        /// Number of blocks.
         count: u64,
     },
     /// Writes into the buffer.
     Write {
-        /// Where to, in blocks from the start of the buffer.
+        /// Destination, in blocks from the start of the buffer.
         at: u64,
-        /// How many.
+        /// Number of blocks.
         count: u64,
-        /// Whether they are the host's, just written by it.
+        /// Whether they are from the host's current write.
         hosts: bool,
     },
-    /// Writes at the write pointer of a zone. Which of the host's blocks, [`Executor::steps`] says: those of a
-    /// step are neighbours.
+    /// Writes at the write pointer of a zone. [`Executor::steps`] says which blocks of the host;
+    /// those of one step are neighbours.
     ///
     /// [`Executor::steps`]: crate::Executor::steps
     Append {
@@ -32,9 +32,10 @@ pub enum Action {
         zone: Zone,
         /// The first of the host's blocks.
         block: Block,
-        /// How many.
+        /// Number of blocks.
         count: u64,
-        /// Whether they are the host's, just written by it, and nothing was read to be written with them.
+        /// Whether they are from the host's current write, and nothing was read to be written with
+        /// them.
         hosts: bool,
     },
     /// Moves the write pointer of a zone back to its start.
@@ -46,19 +47,19 @@ pub enum Action {
     Commit,
 }
 
-/// On whose account an action is done.
+/// The cause of an action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// The host's data goes to the buffer.
+    /// A host write to the buffer.
     Log,
-    /// The host's data goes straight to a zone.
+    /// A host write straight to a zone.
     Write,
-    /// Nobody's: the buffer is cleaned.
+    /// Cleaning of the buffer.
     Clean,
 }
 
 impl Action {
-    /// On whose account it is done.
+    /// Returns its cause.
     #[must_use]
     pub fn cause(self) -> Cause {
         match self {
@@ -68,7 +69,7 @@ impl Action {
         }
     }
 
-    /// Blocks that it moves.
+    /// Returns the number of blocks that it moves.
     #[must_use]
     pub fn count(self) -> u64 {
         match self {
@@ -79,12 +80,12 @@ impl Action {
         }
     }
 
-    /// Whether others may be one with it.
-    pub(super) fn may_go_on(self) -> bool {
+    /// Returns whether further actions may be joined to it.
+    pub(super) fn is_joinable(self) -> bool {
         matches!(self, Action::Read { .. } | Action::Write { .. } | Action::Append { .. })
     }
 
-    /// Itself and `next`, if that goes on where it ends.
+    /// Joins `next` to it, if that begins where it ends.
     pub(super) fn and(self, next: Action) -> Option<Action> {
         match (self, next) {
             (Action::Read { from, count }, Action::Read { from: then, count: more })

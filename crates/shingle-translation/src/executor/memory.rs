@@ -1,6 +1,6 @@
-//! The memory of an executor, and what a step is over it.
+//! The memory of an executor, in which steps move blocks.
 //!
-//! It is empty when a work begins, but for the data of a write, and is dropped at its end.
+//! It is empty when a work begins, except for the data of a write, and is dropped at its end.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,34 +8,34 @@ use std::ops::Range;
 use super::action::Action;
 use crate::translation::Step;
 
-/// Blocks of the host by their address: those that it writes, and those that steps have read.
+/// Blocks of the host by address: those that it writes, and those that steps have read.
 #[derive(Clone)]
 pub(super) struct Memory<D> {
-    /// What the host writes.
+    /// The blocks that the host writes.
     host: Range<u64>,
-    /// Something was read since the last commit, which an append then writes back.
+    /// Whether something was read since the last commit, which an append then writes back.
     gathers: bool,
-    /// What it holds, if data are kept.
+    /// Its contents, if data are kept.
     blocks: Option<HashMap<u64, D>>,
 }
 
 impl<D: Clone + Default> Memory<D> {
-    /// Nothing, and no data are kept.
+    /// Creates an empty memory that keeps no data.
     pub(super) fn new() -> Memory<D> {
         Memory { host: 0..0, gathers: false, blocks: None }
     }
 
-    /// From the next work on data are kept.
+    /// Makes it keep data, from the next work on.
     pub(super) fn keep_data(&mut self) {
         self.blocks.get_or_insert_default();
     }
 
-    /// What was read before is of no account any more: its new place is durable.
+    /// Notes a commit: blocks read before are durable at their new place.
     pub(super) fn commit(&mut self) {
         self.gathers = false;
     }
 
-    /// Has what the host writes, and nothing else.
+    /// Begins a work: holds only what the host writes.
     pub(super) fn begin(&mut self, host: Range<u64>, data: &[D]) {
         self.gathers = false;
         if let Some(blocks) = &mut self.blocks {
@@ -45,7 +45,7 @@ impl<D: Clone + Default> Memory<D> {
         self.host = host;
     }
 
-    /// What a step is by itself.
+    /// Returns the action of a single step.
     pub(super) fn action(&self, step: Step) -> Action {
         let blocks = step.blocks();
         let hosts = self.host.start <= blocks.start && blocks.end <= self.host.end;
@@ -62,7 +62,7 @@ impl<D: Clone + Default> Memory<D> {
         }
     }
 
-    /// Puts into `data` what steps write, or room for what they read.
+    /// Appends to `data` what the steps write, or room for what they read.
     pub(super) fn give(&self, steps: &[Step], data: &mut Vec<D>) {
         data.clear();
         let Some(held) = &self.blocks else { return };
@@ -85,7 +85,7 @@ impl<D: Clone + Default> Memory<D> {
         }
     }
 
-    /// Has what steps have read, but for what the host is writing.
+    /// Stores what the steps have read, except for blocks that the host is writing.
     pub(super) fn take(&mut self, steps: &[Step], data: &mut Vec<D>) {
         self.gathers = true;
         let Some(held) = &mut self.blocks else { return };

@@ -1,9 +1,9 @@
-//! The executor of translations: where [`Step`]s become I/O.
+//! The executor of translations: turns [`Step`]s into I/O.
 //!
-//! It has the memory in which steps move blocks, makes one I/O of steps that are one, and says on whose account
-//! each is done. It does no I/O, has no clock and never waits: whoever drives it carries an [`Action`] out, in its
-//! own time and on its own kind of disk, and says when it is done. The simulator does so over a drive model, the
-//! tests over a strict disk in memory that loses power (`testing`).
+//! It has the memory in which steps move blocks, joins steps to one I/O, and gives the cause of
+//! each. It does no I/O, has no clock and never waits: its caller carries an [`Action`] out, in its
+//! own time and on its own kind of disk, and reports when it is done. The simulator does so over a
+//! drive model, the tests over a strict disk in memory that loses power (`testing`).
 //!
 //! ```text
 //!  begin(work, data) ──► next(queue) ──► Action ──► read, write, append, reset, make durable
@@ -11,13 +11,13 @@
 //!                            └─────────── done() ◄───────────┘
 //! ```
 //!
-//! `D` is what memory holds of a block: its bytes, or a number that says which version it is. Where only time
-//! counts nothing is held: an executor moves no data until it is told to ([`Executor::keep_data`]), and
-//! [`Executor::data`] is empty.
+//! `D` is what memory holds of a block: its bytes, or a version number. If only time counts,
+//! nothing is held: an executor moves no data until [`Executor::keep_data`], and [`Executor::data`]
+//! is empty.
 //!
 //! # Over a real disk
 //!
-//! Nothing here assumes that an action is carried out before its caller goes on to something else:
+//! Nothing here assumes that an action is carried out before its caller does other work:
 //!
 //! - **Asynchronous.** Between [`Executor::next`] and [`Executor::done`] the executor does not change. The caller
 //!   submits the action, returns to its loop, and calls `done` at the completion. There is one action at a time, as
@@ -42,104 +42,105 @@ pub use self::action::{Action, Cause};
 use self::memory::Memory;
 use crate::translation::{Piece, Queue, Step, Translation, Work};
 
-/// What is known of the step that comes next.
+/// What is known of the next step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ahead {
-    /// The translation has not been asked.
+enum Lookahead {
+    /// The translation was not asked for it yet.
     Unknown,
-    /// It has, to see whether the step is one with the one before.
+    /// It was asked, to see whether the step can be joined to the one before.
     Step(Step),
-    /// It has, and there is none.
+    /// It was asked, and there is none.
     Nothing,
 }
 
-/// Carries out a translation's works. See the module.
+/// The executor of a translation; see the module.
 pub struct Executor<D> {
     translation: Box<dyn Translation>,
-    /// A work has begun whose end was not told.
+    /// Whether a work is in progress.
     works: bool,
-    ahead: Ahead,
-    /// Handed out and not done.
-    under_way: Option<Action>,
-    /// The steps that it is.
+    lookahead: Lookahead,
+    /// The action that was handed out and is not done.
+    in_flight: Option<Action>,
+    /// The steps of this action.
     steps: Vec<Step>,
-    /// What it moves, if data are kept.
+    /// Its data, if data are kept.
     data: Vec<D>,
     memory: Memory<D>,
 }
 
-/// Steps of one action are kept up to this many without taking memory.
+/// Most steps of one action that need no allocation.
 const STEPS: usize = 1 << 10;
 
 impl<D: Clone + Default> Executor<D> {
-    /// No work is under way, and no data are kept.
+    /// Creates it without work in progress, and without keeping data.
     #[must_use]
     pub fn new(translation: Box<dyn Translation>) -> Executor<D> {
         Executor {
             translation,
             works: false,
-            ahead: Ahead::Nothing,
-            under_way: None,
+            lookahead: Lookahead::Nothing,
+            in_flight: None,
             steps: Vec::with_capacity(STEPS),
             data: Vec::new(),
             memory: Memory::new(),
         }
     }
 
-    /// From the next work on data are moved.
+    /// Makes it move data, from the next work on.
     pub fn keep_data(&mut self) {
         self.memory.keep_data();
     }
 
-    /// The translation.
+    /// Returns the translation.
     #[must_use]
     pub fn translation(&self) -> &dyn Translation {
         self.translation.as_ref()
     }
 
-    /// [`Translation::locate`], and when it may be asked.
+    /// [`Translation::locate`], with the same restrictions.
     pub fn locate(&mut self, block: Block, count: u64, out: &mut Vec<Piece>) {
         self.translation.locate(block, count, out);
     }
 
-    /// Begins a work. `data` has what the host writes, if it does and data are kept.
+    /// Begins a work. `data` has what the host writes, if anything, and if data are kept.
     ///
     /// # Panics
-    /// If a work is under way.
+    /// If a work is in progress.
     pub fn begin(&mut self, work: Work, data: &[D]) {
         assert!(!self.works, "{work:?} begins while a work is under way");
         self.memory.begin(work.writes(), data);
         self.translation.begin(work);
-        (self.works, self.ahead) = (true, Ahead::Unknown);
+        (self.works, self.lookahead) = (true, Lookahead::Unknown);
     }
 
-    /// Whether a work has begun whose end [`Executor::next`] has not said.
+    /// Returns whether a work is in progress: [`Executor::next`] has not returned its end.
     #[must_use]
     pub fn works(&self) -> bool {
         self.works
     }
 
-    /// What is to be done next; `None` when the work is done. `queue` is what waits now: to know what
-    /// is one I/O, the translation is asked for the step after it already.
+    /// Returns the next action; `None` when the work is done. `queue` has the writes that wait now.
+    /// To join steps to one I/O, the translation is asked for the step after it, too.
     ///
     /// # Panics
-    /// If the action before is not done, or writes what was never read: a mistake of the translation.
+    /// If the action before is not done, or writes a block that was never read: a bug of the
+    /// translation.
     pub fn next(&mut self, queue: &dyn Queue) -> Option<Action> {
-        assert_eq!(self.under_way, None, "it is not done yet");
-        let step = match self.ahead {
-            Ahead::Step(step) => Some(step),
-            Ahead::Unknown => self.translation.next(queue),
-            Ahead::Nothing => None,
+        assert_eq!(self.in_flight, None, "it is not done yet");
+        let step = match self.lookahead {
+            Lookahead::Step(step) => Some(step),
+            Lookahead::Unknown => self.translation.next(queue),
+            Lookahead::Nothing => None,
         };
         let Some(step) = step else {
-            (self.works, self.ahead) = (false, Ahead::Nothing);
+            (self.works, self.lookahead) = (false, Lookahead::Nothing);
             return None;
         };
         let mut action = self.memory.action(step);
         self.steps.clear();
         self.steps.push(step);
-        self.ahead = Ahead::Unknown;
-        while action.may_go_on() && self.ahead == Ahead::Unknown {
+        self.lookahead = Lookahead::Unknown;
+        while action.is_joinable() && self.lookahead == Lookahead::Unknown {
             let next = self.translation.next(queue);
             let both = next.and_then(|step| action.and(self.memory.action(step)));
             match (next, both) {
@@ -147,49 +148,49 @@ impl<D: Clone + Default> Executor<D> {
                     self.steps.push(step);
                     action = both;
                 }
-                (Some(step), None) => self.ahead = Ahead::Step(step),
-                (None, _) => self.ahead = Ahead::Nothing,
+                (Some(step), None) => self.lookahead = Lookahead::Step(step),
+                (None, _) => self.lookahead = Lookahead::Nothing,
             }
         }
         self.memory.give(&self.steps, &mut self.data);
-        self.under_way = Some(action);
+        self.in_flight = Some(action);
         Some(action)
     }
 
-    /// The data of the action under way, a place for each block: what a write or an append takes, and
-    /// room for what a read gets. Empty if no data are kept.
+    /// Returns the data of the current action, one entry per block: what a write or an append
+    /// takes, or room for what a read gets. Empty if no data are kept.
     pub fn data(&mut self) -> &mut [D] {
         &mut self.data
     }
 
-    /// The steps that the action under way is, in their order.
+    /// Returns the steps of the current action, in order.
     #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// The action under way is carried out.
+    /// Reports that the current action is done.
     ///
     /// # Panics
     /// If there is none.
     pub fn done(&mut self) {
-        match self.under_way.take().expect("an action is under way") {
+        match self.in_flight.take().expect("an action is under way") {
             Action::Read { .. } => self.memory.take(&self.steps, &mut self.data),
             Action::Commit => self.memory.commit(),
             Action::Write { .. } | Action::Append { .. } | Action::Reset { .. } => {}
         }
     }
 
-    /// A copy in the same state.
+    /// Returns a copy in the same state.
     ///
     /// # Panics
     /// If an action is not done.
     #[must_use]
     pub fn copy(&self) -> Executor<D> {
-        assert_eq!(self.under_way, None, "it is not done yet");
+        assert_eq!(self.in_flight, None, "it is not done yet");
         Executor {
             works: self.works,
-            ahead: self.ahead,
+            lookahead: self.lookahead,
             memory: self.memory.clone(),
             ..Executor::new(self.translation.copy())
         }

@@ -1,6 +1,6 @@
 //! Bits by number, a word at a time.
 
-/// A row of bits, all clear at first.
+/// A vector of bits, all clear at first.
 #[derive(Clone, Debug)]
 pub(crate) struct Bits(Box<[u64]>);
 
@@ -31,7 +31,7 @@ impl Bits {
         self.0.fill(0);
     }
 
-    /// Makes `count` bits from `from` on `value`. Returns how many were set.
+    /// Sets `count` bits from `from` on to `value`. Returns how many were set before.
     #[inline]
     pub(crate) fn fill(&mut self, from: u64, count: u64, value: bool) -> u64 {
         let (mut at, end, mut were) = (from, from + count, 0);
@@ -46,7 +46,7 @@ impl Bits {
         were
     }
 
-    /// The first bit of `from..end` that is `value`, or `end`.
+    /// Returns the first bit of `from..end` that is `value`, or `end`.
     fn next(&self, value: bool, mut from: u64, end: u64) -> u64 {
         while from < end {
             let word = self.0[(from / 64) as usize];
@@ -59,7 +59,7 @@ impl Bits {
         end
     }
 
-    /// Runs of set bits in `from..end`: where each begins, and how long it is.
+    /// Returns the runs of set bits in `from..end`: start and length.
     pub(crate) fn runs(&self, from: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut at = from;
         core::iter::from_fn(move || {
@@ -69,13 +69,13 @@ impl Bits {
         })
     }
 
-    /// Behind the last set bit; 0 if there is none.
+    /// Returns the place behind the last set bit; 0 if there is none.
     pub(crate) fn end(&self) -> u64 {
         let last = self.0.iter().rposition(|&word| word != 0);
         last.map_or(0, |last| last as u64 * 64 + u64::from(64 - self.0[last].leading_zeros()))
     }
 
-    /// Bytes of memory taken.
+    /// Returns the bytes of memory used.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.0)
     }

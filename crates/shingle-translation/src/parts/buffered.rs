@@ -1,4 +1,4 @@
-//! Which slots of the buffer hold which blocks, for translations that put any block anywhere.
+//! The map of the buffer's slots, for translations that put any block in any slot.
 //!
 //! A slot is live or a hole. The live slots of a zone are on a list in the order they were filled,
 //! so that writing a zone back costs what it collects. A live slot takes 24 bytes here, found by
@@ -15,11 +15,11 @@ const HOLE: u64 = u64::MAX;
 /// The end of a chain.
 const NONE: u32 = u32::MAX;
 
-/// See the module.
+/// The map; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Buffered {
     blocks: Vec<u64>,
-    /// The first slot of each hash, and the next one of the same hash.
+    /// The first slot of each hash chain, and the next one of each slot.
     heads: Vec<u32>,
     chains: Vec<u32>,
     links: Links,
@@ -29,7 +29,7 @@ pub(crate) struct Buffered {
 }
 
 impl Buffered {
-    /// Holes only.
+    /// Creates it with holes only.
     pub(crate) fn new(layout: Layout) -> Buffered {
         let slots = layout.buffer_blocks as usize;
         Buffered {
@@ -43,30 +43,30 @@ impl Buffered {
         }
     }
 
-    /// Slots, live or not.
+    /// Returns the number of slots, live or not.
     pub(crate) fn slots(&self) -> u32 {
         self.blocks.len() as u32
     }
 
-    /// Live slots.
+    /// Returns the number of live slots.
     pub(crate) fn live(&self) -> u32 {
         self.live
     }
 
-    /// Live slots of `zone`.
+    /// Returns the number of live slots of `zone`.
     #[inline]
     pub(crate) fn live_of(&self, zone: Zone) -> u32 {
         self.zones[zone.index()].len()
     }
 
-    /// The block in `slot`; `None` if it is a hole.
+    /// Returns the block in `slot`; `None` if it is a hole.
     #[inline]
     pub(crate) fn block(&self, slot: u32) -> Option<Block> {
         let block = self.blocks[slot as usize];
         (block != HOLE).then_some(Block(block))
     }
 
-    /// The slot of `block`.
+    /// Returns the slot of `block`.
     #[inline]
     pub(crate) fn find(&self, block: Block) -> Option<u32> {
         let mut slot = self.heads[self.home(block)];
@@ -76,12 +76,12 @@ impl Buffered {
         (slot != NONE).then_some(slot)
     }
 
-    /// The live slots of `zone`, the first filled first.
+    /// Returns the live slots of `zone`, in the order of filling.
     pub(crate) fn of_zone(&self, zone: Zone) -> impl Iterator<Item = u32> + '_ {
         self.zones[zone.index()].from_tail(&self.links)
     }
 
-    /// The live slot of `zone` that was filled first.
+    /// Returns the live slot of `zone` that was filled first.
     pub(crate) fn first_of(&self, zone: Zone) -> Option<u32> {
         self.zones[zone.index()].tail()
     }
@@ -99,7 +99,7 @@ impl Buffered {
         self.live += 1;
     }
 
-    /// Makes a hole of `slot`, which is live in `zone`.
+    /// Turns `slot`, which is live in `zone`, into a hole.
     #[inline]
     pub(crate) fn empty(&mut self, slot: u32, zone: Zone) {
         let block = self.block(slot).expect("the slot is live");
@@ -120,15 +120,15 @@ impl Buffered {
         self.live -= 1;
     }
 
-    /// Makes holes of all live slots of `zone`.
+    /// Turns all live slots of `zone` into holes.
     pub(crate) fn empty_zone(&mut self, zone: Zone) {
         while let Some(slot) = self.first_of(zone) {
             self.empty(slot, zone);
         }
     }
 
-    /// Makes holes of what is live of `count` blocks from `block` on. Each slot, and its zone, go to
-    /// `emptied`.
+    /// Turns the live slots of `count` blocks from `block` on into holes. `emptied` gets each slot
+    /// and its zone.
     pub(crate) fn trim(
         &mut self,
         block: Block,
@@ -158,8 +158,8 @@ impl Buffered {
         }
     }
 
-    /// If nothing of `block`'s zone is in the buffer, and `block` goes on at its write pointer: appends as many of `count`
-    /// blocks as have room there. The step that does.
+    /// If no block of `block`'s zone is in the buffer, and `block` belongs at the zone's write
+    /// pointer, appends as many of `count` blocks as there is room for. Returns the step that does.
     pub(crate) fn append_fresh(
         &self,
         native: &mut Native,
@@ -173,7 +173,7 @@ impl Buffered {
         native.append(block, count).map(|count| (count, Step::Append { zone, block, count }))
     }
 
-    /// Begins to write `zone` back, with all that is live of it, the first filled first.
+    /// Begins to write `zone` back, with all its live slots, in the order of filling.
     pub(crate) fn write_back(&self, zone: Zone, back: &mut WriteBack, native: &Native) {
         let blocks = || self.of_zone(zone).map(|slot| (slot, Block(self.blocks[slot as usize])));
         let lowest = blocks().map(|(_, block)| block).min().expect("the zone is live");
@@ -184,7 +184,7 @@ impl Buffered {
         back.close();
     }
 
-    /// Where `count` blocks from `block` on lie.
+    /// Appends the places of `count` blocks from `block` on to `out`.
     pub(crate) fn locate(&self, native: &Native, block: Block, count: u64, out: &mut Vec<Piece>) {
         pieces(block, count, out, |block| match self.find(block) {
             Some(slot) => Place::Buffer(u64::from(slot)),
@@ -192,7 +192,7 @@ impl Buffered {
         });
     }
 
-    /// What the buffer holds if `used` of its slots are in use.
+    /// Returns the state of the buffer if `used` of its slots are in use.
     pub(crate) fn held(&self, used: u32) -> Held {
         Held {
             blocks: u64::from(self.live),
@@ -210,7 +210,7 @@ impl Buffered {
         ((spread * self.heads.len() as u64) >> 32) as usize
     }
 
-    /// Bytes of memory taken.
+    /// Returns the bytes of memory used.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let slots =
             self.blocks.capacity() * 8 + (self.heads.capacity() + self.chains.capacity()) * 4;

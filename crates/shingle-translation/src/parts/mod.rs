@@ -1,4 +1,4 @@
-//! What translations are made of.
+//! Building blocks of translations.
 
 mod bits;
 mod buffered;

@@ -6,7 +6,7 @@ use shingle_core::param;
 use shingle_core::params::Param;
 use shingle_core::units::{Block, Zone};
 
-/// What becomes of data that could go to its zone at once: [`super::Buffered::append_fresh`].
+/// What to do with data that could go to its zone at once: [`super::Buffered::append_fresh`].
 pub(crate) const FRESH: Param = param!("fresh": Choice(&["random", "sequential"]) = "random",
     "where a write goes that goes on at the write pointer of a zone of which nothing is in the buffer: to the \
      buffer (the papers'), or to the zone (own)");
@@ -19,8 +19,8 @@ pub(crate) struct Native {
     pointers: Vec<u32>,
 }
 
-/// Refuses, in the name of translation `name`, a layout with nothing in it and one too large to be
-/// counted in 32 bits: 16 TiB of buffer, or in a zone.
+/// Checks that a layout is not empty and that its blocks can be counted in 32 bits (16 TiB of
+/// buffer, or in a zone). `name` is the translation, for the error.
 pub(crate) fn countable(name: &str, layout: Layout) -> Result<(), String> {
     let Layout { zone_blocks, buffer_blocks, zones } = layout;
     let most = u64::from(u32::MAX) - 1;
@@ -34,36 +34,36 @@ pub(crate) fn countable(name: &str, layout: Layout) -> Result<(), String> {
 }
 
 impl Native {
-    /// Empty zones, if the layout is [`countable`].
+    /// Creates empty zones, if the layout is [`countable`].
     pub(crate) fn new(name: &str, layout: Layout) -> Result<Native, String> {
         countable(name, layout)?;
         let pointers = vec![0; layout.zones as usize];
         Ok(Native { zone_blocks: layout.zone_blocks, pointers })
     }
 
-    /// Blocks of all zones.
+    /// Returns the number of blocks of all zones.
     pub(crate) fn blocks(&self) -> u64 {
         self.pointers.len() as u64 * self.zone_blocks
     }
 
-    /// The zone of `block`.
+    /// Returns the zone of `block`.
     #[inline]
     pub(crate) fn zone(&self, block: Block) -> Zone {
         Zone((block.0 / self.zone_blocks) as u32)
     }
 
-    /// Where in its zone `block` is.
+    /// Returns the offset of `block` in its zone.
     #[inline]
     pub(crate) fn offset(&self, block: Block) -> u64 {
         block.0 % self.zone_blocks
     }
 
-    /// The first block of `zone`.
+    /// Returns the first block of `zone`.
     pub(crate) fn first(&self, zone: Zone) -> Block {
         Block(u64::from(zone.0) * self.zone_blocks)
     }
 
-    /// The write pointer of `zone`, in blocks from its start.
+    /// Returns the write pointer of `zone`, in blocks from its start.
     #[inline]
     pub(crate) fn pointer(&self, zone: Zone) -> u64 {
         u64::from(self.pointers[zone.index()])
@@ -75,8 +75,8 @@ impl Native {
         self.pointers[zone.index()] = offset as u32;
     }
 
-    /// If `block` belongs at the write pointer of its zone, appends as many of `count` blocks as have room there: how
-    /// many.
+    /// If `block` belongs at the write pointer of its zone, appends as many of `count` blocks as
+    /// there is room for, and returns their number.
     pub(crate) fn append(&mut self, block: Block, count: u64) -> Option<u64> {
         let (zone, offset) = (self.zone(block), self.offset(block));
         let count = count.min(self.zone_blocks - offset);
@@ -84,7 +84,7 @@ impl Native {
         goes_on.then(|| self.set_pointer(zone, offset + count)).map(|()| count)
     }
 
-    /// Where `block` lies if it is not in the buffer.
+    /// Returns the place of `block` if it is not in the buffer.
     #[inline]
     pub(crate) fn place(&self, block: Block) -> Place {
         if self.offset(block) < self.pointer(self.zone(block)) {
@@ -94,7 +94,7 @@ impl Native {
         }
     }
 
-    /// Bytes of memory taken.
+    /// Returns the bytes of memory used.
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.pointers.capacity() as u64 * 4
     }

@@ -1,10 +1,10 @@
-//! What translations do alike when they are opened from a saved map.
+//! Opening a translation from a saved map: the common parts.
 
 use super::native::Native;
 use crate::translation::{Layout, Piece, Place, Saved, lies, refusal};
 use shingle_core::units::{Block, Zone};
 
-/// Neighbours that lie in the buffer.
+/// A run of blocks in the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct InBuffer {
     pub(crate) at: u64,
@@ -13,13 +13,14 @@ pub(crate) struct InBuffer {
 }
 
 impl InBuffer {
-    /// Each block, and where it lies.
+    /// Returns each block with its place.
     pub(crate) fn each(self) -> impl Iterator<Item = (u64, Block)> {
         (0..self.count).map(move |ahead| (self.at + ahead, self.block.after(ahead)))
     }
 }
 
-/// What of a map, which was checked, lies in the buffer, sorted by place. Refuses two blocks in one.
+/// Returns the runs of a checked map that are in the buffer, sorted by place. Refuses two blocks in
+/// one place.
 pub(crate) fn in_buffer(
     name: &str,
     layout: Layout,
@@ -40,7 +41,7 @@ pub(crate) fn in_buffer(
     Ok(runs)
 }
 
-/// What lies in zones: whose it is, where, and how many.
+/// Returns the runs in zones: first block, place, and count.
 pub(crate) fn in_zones(saved: &Saved) -> impl Iterator<Item = (Block, u64, u64)> + '_ {
     saved.runs.iter().filter_map(|&(block, Piece { place, count })| match place {
         Place::Native(at) => Some((block, at, count)),
@@ -48,8 +49,9 @@ pub(crate) fn in_zones(saved: &Saved) -> impl Iterator<Item = (Block, u64, u64)>
     })
 }
 
-/// Of `runs`, sorted by place, in a ring of `places`, the one behind the most free places, and how many these are.
-/// Where the ring is a log, filled at its head and freed at its tail, that run is the oldest.
+/// Returns, of `runs`, sorted by place, in a ring of `places`, the index of the run behind the most
+/// free places, and their number. If the ring is a log, filled at its head and freed at its tail,
+/// that run is the oldest.
 pub(crate) fn behind_most_free(runs: &[InBuffer], places: u64) -> (usize, u64) {
     let Some(last) = runs.last() else { return (0, places) };
     let mut most = (0, runs[0].at + places - (last.at + last.count));
@@ -62,13 +64,13 @@ pub(crate) fn behind_most_free(runs: &[InBuffer], places: u64) -> (usize, u64) {
     most
 }
 
-/// Refused: two blocks are said to be in one place.
+/// Returns the error that two blocks are in one place.
 pub(crate) fn in_one(name: &str, layout: Layout, place: Place, one: Block, other: Block) -> String {
     let (one, other, place) = (one.0.min(other.0), one.0.max(other.0), lies(place, 0, layout));
     refusal(name, &format!("blocks {one} and {other} are both said to lie at {place}"))
 }
 
-/// Refused: a block cannot be at this place, as `why` says.
+/// Returns the error that a block cannot be at this place, as `why` says.
 pub(crate) fn misplaced(
     name: &str,
     layout: Layout,
@@ -81,8 +83,8 @@ pub(crate) fn misplaced(
 }
 
 impl Native {
-    /// Has the write pointers of a map, which was checked. Refuses blocks that are in zones and not in their own
-    /// places.
+    /// Takes the write pointers of a checked map. Refuses blocks in zones that are not in their
+    /// native places.
     pub(crate) fn open(&mut self, name: &str, layout: Layout, saved: &Saved) -> Result<(), String> {
         if let Some((block, at, _)) = in_zones(saved).find(|&(block, at, _)| block.0 != at) {
             let why = "its zone keeps blocks in their places";

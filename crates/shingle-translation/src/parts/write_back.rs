@@ -1,32 +1,32 @@
-//! Writing a zone back: the blocks that the buffer has of it go where they belong (Amphisbaena §2.3,
+//! Writing a zone back: its blocks in the buffer go to their native places (Amphisbaena §2.3,
 //! Figure 4).
 //!
-//! If the lowest of these *victims* is below the zone's write pointer, this is an RMW: all that the
-//! zone holds is read, in one read; the victims are collected, and replace what they are newer than;
-//! the zone is reset and written again from its start to what was its write pointer or to behind the
-//! highest victim, whichever is further. Otherwise it is RMW-free: the victims are collected and
-//! appended at the write pointer. Gaps are synthesized either way.
+//! If the lowest of these *victims* is below the zone's write pointer, this is an RMW: everything
+//! in the zone is read, in one read; the victims are collected and replace older copies; the zone
+//! is reset and written again from its start to its old write pointer or to behind the highest
+//! victim, whichever is further. Otherwise it is RMW-free: the victims are collected and appended
+//! at the write pointer. Gaps are synthesized in both cases.
 //!
-//! Victims are collected in the order in which the owner names them. What is neighbours both in the
-//! buffer and to the host is one read; an executor may join more ([`Step`]), also over blocks between
-//! them that the owner says are to be read and dropped.
+//! Victims are collected in the order in which the owner names them. Blocks that are neighbours
+//! both in the buffer and to the host are one read. An executor may join more ([`Step`]), including
+//! blocks between them that the owner names to be read and dropped.
 
 use super::native::Native;
 use crate::translation::{Counters, Place, Step};
 use shingle_core::units::{Block, Zone};
 
-/// Victims that one step reads.
+/// A run of victims that one step reads.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     at: u32,
-    /// Where in the zone the first of them belongs.
+    /// Offset of the first of them in the zone.
     offset: u32,
     count: u32,
-    /// Blocks before it that are read with it and dropped.
+    /// Number of blocks before it that are read with it and dropped.
     over: u32,
 }
 
-/// What comes next.
+/// The next stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
     ReadNative,
@@ -37,11 +37,11 @@ enum Stage {
     Done,
 }
 
-/// A zone on its way back. One is made for each translation, and begun anew for each zone.
+/// The write-back of a zone. Each translation has one, and reuses it for each zone.
 ///
-/// The owner asks for steps until there is none. While it has not called [`WriteBack::close`] that
-/// means that all named so far has been collected, and it may name more. Before it passes
-/// [`Step::Commit`] on it forgets the victims' places in the buffer.
+/// The owner asks for steps until there is none. Before [`WriteBack::close`] this means that all
+/// victims named so far have been collected, and it may name more. It frees the victims' places in
+/// the buffer before it passes [`Step::Commit`] on.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteBack {
     zone: Zone,
@@ -49,15 +49,15 @@ pub(crate) struct WriteBack {
     closed: bool,
     rmw: bool,
     runs: Vec<Run>,
-    /// Of `runs`, those already read.
+    /// Number of `runs` already read.
     read: usize,
     victims: u64,
-    /// Behind the highest victim, in blocks from the start of the zone.
+    /// End of the highest victim, in blocks from the start of the zone.
     end: u64,
 }
 
 impl WriteBack {
-    /// Room for zones with up to `victims_max` victims.
+    /// Allocates for zones with up to `victims_max` victims.
     pub(crate) fn new(victims_max: u64) -> WriteBack {
         WriteBack {
             zone: Zone(0),
@@ -82,13 +82,14 @@ impl WriteBack {
         (self.read, self.victims, self.end) = (0, 0, 0);
     }
 
-    /// Names `count` victims from `block` on, which lie in the buffer from `at` on.
+    /// Names `count` victims from `block` on, which are in the buffer from `at` on.
     #[inline]
     pub(crate) fn collect(&mut self, at: u64, block: Block, count: u64, native: &Native) {
         self.collect_over(0, at, block, count, native);
     }
 
-    /// The same; the `over` blocks of the buffer before `at` are read too, and dropped.
+    /// As [`WriteBack::collect`]; the `over` blocks of the buffer before `at` are read, too, and
+    /// dropped.
     #[inline]
     pub(crate) fn collect_over(
         &mut self,
@@ -117,18 +118,18 @@ impl WriteBack {
         self.runs.push(Run { at, offset, count, over });
     }
 
-    /// All victims have been named.
+    /// Notes that all victims have been named.
     pub(crate) fn close(&mut self) {
         debug_assert!(self.victims > 0, "a zone without victims is not written back");
         self.closed = true;
     }
 
-    /// The zone being written back.
+    /// Returns the zone being written back.
     pub(crate) fn zone(&self) -> Zone {
         self.zone
     }
 
-    /// The next step. Moves the write pointer with the steps that do.
+    /// Returns the next step, and moves the write pointer with the steps that do.
     pub(crate) fn next(&mut self, native: &mut Native, counters: &mut Counters) -> Option<Step> {
         let (zone, first) = (self.zone, native.first(self.zone));
         loop {
@@ -181,7 +182,7 @@ impl WriteBack {
         }
     }
 
-    /// Bytes of memory taken.
+    /// Returns the bytes of memory used.
     pub(crate) fn memory_bytes(&self) -> u64 {
         (self.runs.capacity() * size_of::<Run>()) as u64
     }

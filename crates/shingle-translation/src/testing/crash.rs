@@ -1,14 +1,15 @@
-//! Power cuts, and what is opened after them.
+//! Power cuts, and opening afterwards.
 
 use super::{Bench, Version, each, keeping};
 use crate::translation::{Layout, Piece, Place, Queue, Saved, Step, Translation, Work};
 use shingle_core::units::Block;
 
 impl Bench {
-    /// A disk that is as a map says, with one version of each block that this names, and what `opened` makes of it.
+    /// Creates a disk with the contents of a map, one version of each of its blocks, and opens it
+    /// with `opened`.
     ///
     /// # Panics
-    /// If that has blocks elsewhere.
+    /// If the opened translation has blocks elsewhere.
     #[must_use]
     pub fn over(
         saved: &Saved,
@@ -43,18 +44,19 @@ impl Bench {
         bench
     }
 
-    /// Begins `work` and does so many I/Os and commits of it, or all of them. [`Bench::crash`] is to follow.
+    /// Begins `work` and does up to `actions` I/Os and commits of it. [`Bench::crash`] has to
+    /// follow.
     pub fn run_until(&mut self, work: Work, queue: &dyn Queue, actions: usize) {
         self.begin(work);
-        self.go_on(work, queue, actions);
+        self.resume(work, queue, actions);
     }
 
-    /// The power is cut, at any time, and what is on the disk is opened: the map that was durable, zones as they were
-    /// when it became so, and the buffer as it is now. Returns the map.
+    /// Cuts the power, at any time, and opens what is on the disk: the durable map, the zones as
+    /// they were when it became durable, and the current buffer. Returns the map.
     ///
     /// # Panics
-    /// If the map leads to something older than what was durable, or the translation that `open` makes of it has blocks
-    /// elsewhere.
+    /// If the map leads to an older version than the durable one, or the translation that `open`
+    /// creates has blocks elsewhere.
     pub fn crash(&mut self, open: impl FnOnce(&Saved) -> Box<dyn Translation>) -> Saved {
         let disk = &mut self.disk;
         disk.zones.clone_from(&disk.durable_zones);
@@ -86,7 +88,7 @@ impl Bench {
     }
 }
 
-/// Places as runs, which are joined where neighbours lie together.
+/// Joins places to runs.
 fn joined(places: &[Place]) -> Vec<(Block, Piece)> {
     let mut runs: Vec<(Block, Piece)> = Vec::new();
     for (block, &place) in (0..).map(Block).zip(places) {
@@ -103,11 +105,11 @@ fn joined(places: &[Place]) -> Vec<(Block, Piece)> {
     runs
 }
 
-/// Which blocks may have moved. What a live disk knows of places it asks anew for these only.
+/// Tracks which blocks may have moved. A live disk updates its copy of the map only for these.
 pub(super) struct Moves {
-    /// Where each block lay when last asked: at the end of a work, or at a commit.
+    /// Place of each block when last located: at the end of a work, or at a commit.
     places: Vec<Place>,
-    /// Blocks that a step, but for reads, or a work has named since.
+    /// Blocks that a step (except reads) or a work has named since.
     named: Vec<bool>,
 }
 
@@ -130,7 +132,7 @@ impl Moves {
         }
     }
 
-    /// All that is not where it was was named.
+    /// Panics unless every block that has moved was named.
     pub(super) fn point(&mut self, places: &[Piece]) {
         for (at, place) in each(places).enumerate() {
             let before = core::mem::replace(&mut self.places[at], place);

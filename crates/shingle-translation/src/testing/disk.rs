@@ -1,29 +1,29 @@
-//! The medium: what lies where, and what must be found there after a power cut.
+//! The medium: its contents, and what must be found there after a power cut.
 
 use super::Content;
 use crate::translation::{Layout, Place, Step};
 use shingle_core::units::{Block, Zone};
 use std::collections::BTreeMap;
 
-/// The medium, and what must be found on it.
+/// The medium, with what must be found on it.
 pub(super) struct Disk {
     pub(super) layout: Layout,
     /// Whether a zone may be reset before its blocks are durable elsewhere.
     pub(super) survives_power_cuts: bool,
     pub(super) buffer: Vec<Content>,
-    /// Each up to its write pointer.
+    /// Contents of each zone, up to its write pointer.
     pub(super) zones: Vec<Vec<Content>>,
-    /// For each block the place that the durable map names, and the least version that must be there.
+    /// For each block, the place in the durable map, and the least version that must be there.
     pub(super) durable: Vec<(Place, u64)>,
-    /// The zones as they were when that map became durable: over a real disk a zone that is reset is another one from
-    /// then on, until the next map is.
+    /// The zones as they were when that map became durable: on a real disk, a zone that is reset is
+    /// replaced by a spare one until the next map is durable.
     pub(super) durable_zones: Vec<Vec<Content>>,
-    /// Zones that were reset and are not written again as far as they were.
+    /// Zones that were reset and are not yet rewritten to their old length.
     pub(super) rewriting: BTreeMap<Zone, usize>,
 }
 
 impl Disk {
-    /// Nothing is written.
+    /// Creates it unwritten.
     pub(super) fn new(layout: Layout, blocks: u64, survives_power_cuts: bool) -> Disk {
         let zones = vec![Vec::new(); layout.zones as usize];
         Disk {
@@ -37,7 +37,7 @@ impl Disk {
         }
     }
 
-    /// What lies at `place`; `None` if nothing may be read there.
+    /// Returns the contents of `place`; `None` if it may not be read.
     pub(super) fn content(&self, place: Place) -> Option<Content> {
         match place {
             Place::Buffer(at) => self.buffer.get(at as usize).copied(),
@@ -49,7 +49,7 @@ impl Disk {
         }
     }
 
-    /// To set what a place holds.
+    /// Returns the contents of a place, for changing it.
     pub(super) fn at(&mut self, place: Place) -> Option<&mut Content> {
         match place {
             Place::Buffer(at) => self.buffer.get_mut(at as usize),
@@ -70,7 +70,7 @@ impl Disk {
         }
     }
 
-    /// Panics if the durable map no longer leads to what it led to, or to something newer.
+    /// Panics if the durable map no longer leads to the durable data, or to newer data.
     pub(super) fn cut_power(&self, steps: &[Step]) {
         for (at, &(place, least)) in self.durable.iter().enumerate() {
             let block = Block(at as u64);

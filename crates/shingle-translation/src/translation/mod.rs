@@ -1,4 +1,4 @@
-//! The seam between a translation and what carries it out, an [`Executor`](crate::Executor).
+//! The interface between a translation and its [`Executor`](crate::Executor).
 
 mod saved;
 mod step;
@@ -11,10 +11,10 @@ pub use self::step::{Piece, Place, Step};
 use shingle_core::params::{Param, Params};
 use shingle_core::units::{Block, Zone};
 
-/// What a translation has to work with.
+/// The parts of the disk that a translation uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
-    /// Blocks of a zone; all zones are alike.
+    /// Blocks in a zone; all zones are equal.
     pub zone_blocks: u64,
     /// Blocks of the buffer, at the start of the conventional zones. At least one.
     pub buffer_blocks: u64,
@@ -22,7 +22,7 @@ pub struct Layout {
     pub zones: u32,
 }
 
-/// What is to be done.
+/// A unit of work for a translation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
     /// The host writes `count` blocks from `block` on.
@@ -32,21 +32,21 @@ pub enum Work {
         /// How many.
         count: u64,
     },
-    /// The host gives blocks up: they may read as anything, and are best forgotten.
+    /// The host trims blocks: they may read as anything, and are best dropped.
     Trim {
         /// The first of them.
         block: Block,
         /// How many.
         count: u64,
     },
-    /// Nothing waits: what a translation does in idle time, a piece of it.
+    /// A piece of the work that a translation does in idle time.
     Idle,
-    /// All that is buffered is to go to the zones.
+    /// Move everything in the buffer to the zones.
     Drain,
 }
 
 impl Work {
-    /// The blocks that the host writes.
+    /// Returns the blocks that the host writes.
     #[must_use]
     pub fn writes(self) -> Range<u64> {
         match self {
@@ -56,16 +56,17 @@ impl Work {
     }
 }
 
-/// What the host has written and waits until the work under way is done.
+/// The host's requests that wait until the current work is done.
 pub trait Queue {
-    /// Whether some write waits of which `hits` is true: it is given the first block and how many.
+    /// Returns whether a write waits for which `hits` is true; it gets the first block and the
+    /// count.
     fn writes(&self, hits: &dyn Fn(Block, u64) -> bool) -> bool;
 
-    /// Whether anything waits.
+    /// Returns whether anything waits.
     fn waits(&self) -> bool;
 }
 
-/// Nothing waits.
+/// An empty queue.
 #[derive(Clone, Copy, Debug)]
 pub struct NoQueue;
 
@@ -78,7 +79,7 @@ impl Queue for NoQueue {
     }
 }
 
-/// What a translation has done. All but the state at the end only grow.
+/// The totals of a translation. All only grow, except for the state at the end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Blocks that the host wrote.
@@ -109,7 +110,7 @@ pub struct Counters {
     pub chunks_to_cold: u64,
 }
 
-/// What the buffer holds now.
+/// The state of the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Held {
     /// Live blocks.
@@ -122,60 +123,61 @@ pub struct Held {
     pub free: u64,
 }
 
-/// Decides where blocks of a host-managed disk live and what is cleaned next.
+/// Decides where blocks of a host-managed disk are stored and what is cleaned next.
 ///
-/// The executor begins a work and asks for steps until there is none; it carries each out before it
-/// asks for the next. It begins no work while another is under way. All memory is taken by
-/// [`Make::new`], but for what grows with the zones touched. A translation never blocks, fails,
-/// draws a random number without a seed or reads a clock.
+/// The executor begins a work and asks for steps until there is none. It carries each out before it
+/// asks for the next, and begins no work while another is in progress. [`Make::new`] allocates all
+/// memory except for what grows with the zones touched. A translation never blocks, fails, draws a
+/// random number without a seed or reads a clock.
 pub trait Translation: Send {
-    /// Blocks that the host may address, at most `zones * zone_blocks`.
+    /// Returns the blocks that the host may address, at most `zones * zone_blocks`.
     fn blocks(&self) -> u64;
 
-    /// Appends to `out` where the newest copies of `count` blocks from `block` on lie, in order,
-    /// neighbours joined. Between works, and before the step that follows a [`Step::Commit`]: then
-    /// it is the map that has become durable.
+    /// Appends the places of the newest copies of `count` blocks from `block` on to `out`, in
+    /// order, neighbours joined. Called between works, and before the step that follows a
+    /// [`Step::Commit`]: then it is the map that has become durable.
     fn locate(&mut self, block: Block, count: u64, out: &mut Vec<Piece>);
 
     /// Begins a work.
     fn begin(&mut self, work: Work);
 
-    /// The next step of the work under way; `None` when it is done. Every step before has been carried
-    /// out, or will be, together with this one if the two are one I/O, before the step after it is asked
-    /// for.
+    /// Returns the next step of the current work; `None` when it is done. Every earlier step has
+    /// been carried out, or will be, together with this one if the two are one I/O, before the step
+    /// after it is asked for.
     fn next(&mut self, queue: &dyn Queue) -> Option<Step>;
 
-    /// Whether [`Work::Idle`] would have something to do.
+    /// Returns whether [`Work::Idle`] has something to do.
     fn wants_idle(&self) -> bool {
         false
     }
 
-    /// Zones that it appends to by turns, at most: with a limit on active zones below that, each turn would copy one.
+    /// Returns the most zones that it appends to in turn: with a lower limit on active zones, each
+    /// turn would copy one.
     fn open_zones(&self) -> u32 {
         1
     }
 
-    /// What it has done.
+    /// Returns the totals.
     fn counters(&self) -> &Counters;
 
-    /// What the buffer holds.
+    /// Returns the state of the buffer.
     fn held(&self) -> Held;
 
-    /// The write pointer of a sequential zone, in blocks from its start, as the translation believes it
-    /// to be.
+    /// Returns the write pointer of a sequential zone, in blocks from its start, as the translation
+    /// knows it.
     fn write_pointer(&self, zone: Zone) -> u64;
 
-    /// Bytes of memory, everything included.
+    /// Returns the bytes of memory used in all.
     fn memory_bytes(&self) -> u64;
 
-    /// A copy in the same state.
+    /// Returns a copy in the same state.
     fn copy(&self) -> Box<dyn Translation>;
 
     /// Panics if an invariant is broken. For tests; may be slow.
     fn check(&self) {}
 }
 
-/// How a translation is made.
+/// Creation of a translation.
 pub trait Make: Translation + Sized + 'static {
     /// Name on the command line.
     const NAME: &'static str;
@@ -183,30 +185,32 @@ pub trait Make: Translation + Sized + 'static {
     const ABOUT: &'static str;
     /// Its parameters.
     const PARAMS: &'static [Param] = &[];
-    /// Whether what was durable survives a power cut after any step. If not, a zone that is read,
-    /// reset and written again is lost between the reset and the last append of the same blocks, as
-    /// the papers have it, and only then.
+    /// Whether durable data survives a power cut after any step. If not, a zone that is read, reset
+    /// and rewritten is lost between the reset and the last append of the same blocks, as in the
+    /// papers, and only then.
     const SURVIVES_POWER_CUTS: bool = false;
-    /// Whether what the host writes goes to the buffer of the layout.
+    /// Whether host writes go to the buffer of the layout.
     const HAS_BUFFER: bool = true;
 
-    /// A translation over an empty buffer and empty zones.
+    /// Creates it over an empty buffer and empty zones.
     ///
     /// # Errors
-    /// If the layout leaves it no room to work, in one line that says what it needs.
+    /// If the layout is too small for it, in one line that says what it needs.
     fn new(params: &Params, layout: Layout) -> Result<Self, String>;
 
-    /// A translation over a disk that another one, made with the same parameters and layout, has written, from a map
-    /// of that one that was durable. It may be the map at a [`Step::Commit`], in the middle of a work that was never
-    /// finished.
+    /// Creates it over a disk that another instance, with the same parameters and layout, has
+    /// written, from a map of that one that was durable. This may be the map at a [`Step::Commit`],
+    /// in the middle of a work that was never finished.
     ///
-    /// Only places and write pointers are saved. Orders, heat, roles and histories start as well as they can be told
-    /// from these: each translation says how. No read ever depends on them. What the map names nowhere is garbage,
-    /// whether in the buffer or below a write pointer: its place is used again, after a reset where it needs one.
+    /// Only places and write pointers are saved. Orders, heat, roles and histories are derived from
+    /// these as far as possible: each translation says how. No read ever depends on them. Places
+    /// that the map does not name are garbage, in the buffer or below a write pointer: they are
+    /// reused, after a reset where needed.
     ///
     /// # Errors
-    /// If there is no room to work, as for [`Make::new`], and if this cannot be a map of such a translation: a block
-    /// or a place that there is not, two blocks in one place, a block at or above its zone's write pointer or where
-    /// this translation would not put it. In one line that names block and place.
+    /// If the layout is too small, as for [`Make::new`], and if this cannot be a map of such a
+    /// translation: a block or place that does not exist, two blocks in one place, a block at or
+    /// above its zone's write pointer or where this translation would not put it. In one line that
+    /// names block and place.
     fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String>;
 }

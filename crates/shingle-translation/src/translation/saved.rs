@@ -1,31 +1,31 @@
-//! What a translation is opened from: a map that was durable.
+//! The durable map from which a translation is opened.
 
 use super::step::{Piece, Place};
 use super::{Layout, Translation};
 use shingle_core::units::{Block, Zone};
 
-/// A map that was durable, and how the disk's zones were when it became so.
+/// A durable map, and the state of the disk's zones when it became so.
 ///
-/// It is what [`Translation::locate`] said of all blocks between two works, or at a
-/// [`Step::Commit`](super::Step::Commit) within one. Blocks that are in no run lie nowhere.
+/// It is the result of [`Translation::locate`] for all blocks between two works, or at a
+/// [`Step::Commit`](super::Step::Commit) within one. Blocks in no run are stored nowhere.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Saved {
-    /// Where the host's blocks lie that lie anywhere: in order of the host's blocks, none twice. Neighbours may or
-    /// may not be joined.
+    /// Places of the host's blocks that are stored: in the order of blocks, none twice. Neighbours
+    /// may or may not be joined.
     pub runs: Vec<(Block, Piece)>,
     /// The write pointer of each sequential zone, in blocks from its start.
     pub pointers: Vec<u64>,
 }
 
 impl Saved {
-    /// That of an empty disk.
+    /// Returns the map of an empty disk.
     #[must_use]
     pub fn empty(layout: Layout) -> Saved {
         Saved { runs: Vec::new(), pointers: vec![0; layout.zones as usize] }
     }
 
-    /// Where all blocks of `translation` lie now, which is between works or at a commit, and what it believes the
-    /// write pointers of its `zones` to be. It is asked in a copy, as asking may count as use of blocks.
+    /// Returns the current map of `translation`, which is between works or at a commit, and the
+    /// write pointers of its `zones`. A copy is asked, as locating may count as use of blocks.
     #[must_use]
     pub fn of(translation: &dyn Translation, zones: u32) -> Saved {
         let mut pieces = Vec::new();
@@ -42,8 +42,9 @@ impl Saved {
         }
     }
 
-    /// Refuses, in the name of translation `name` of so many `blocks`, what cannot be any translation's map: see
-    /// [`Make::open`](super::Make::open). Whether two blocks are in one place is for others to see.
+    /// Refuses what cannot be the map of any translation with this number of `blocks`: see
+    /// [`Make::open`](super::Make::open). It does not detect two blocks in one place. `name` is the
+    /// translation, for the error.
     pub(crate) fn check(&self, name: &str, layout: Layout, blocks: u64) -> Result<(), String> {
         let refused = |why: String| Err(refusal(name, &why));
         let Layout { zone_blocks, buffer_blocks, zones } = layout;
@@ -88,7 +89,8 @@ impl Saved {
         Ok(())
     }
 
-    /// The first of `count` blocks at `place`, which the disk has, that is not below its zone's write pointer.
+    /// Returns the first of `count` blocks at `place`, which exists, that is not below its zone's
+    /// write pointer.
     fn first_beyond(&self, place: Place, count: u64, zone_blocks: u64) -> Option<u64> {
         let Place::Native(start) = place else { return None };
         let mut at = start;
@@ -105,12 +107,12 @@ impl Saved {
     }
 }
 
-/// The line that says why translation `name` is not opened.
+/// Returns the message that translation `name` cannot be opened.
 pub(crate) fn refusal(name: &str, why: &str) -> String {
     format!("{name} cannot be opened from this map: {why}")
 }
 
-/// The place `ahead` blocks behind another, in words.
+/// Returns the place `ahead` blocks behind another, in words.
 pub(crate) fn lies(place: Place, ahead: u64, layout: Layout) -> String {
     match place {
         Place::Buffer(at) => format!("block {} of the buffer", at.saturating_add(ahead)),

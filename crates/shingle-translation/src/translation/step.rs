@@ -1,23 +1,23 @@
-//! What a translation has an [`Executor`](crate::Executor) do.
+//! The steps of a translation, for its [`Executor`](crate::Executor).
 
 use std::ops::Range;
 
 use shingle_core::units::{Block, Zone};
 
-/// Where blocks lie on the disk.
+/// A place of blocks on the disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// In the buffer: blocks from this one on, counted from the start of the buffer.
     Buffer(u64),
     /// In sequential zones: blocks from this one on, counted from the start of the first sequential
-    /// zone. They lie below the write pointer.
+    /// zone, below the write pointer.
     Native(u64),
     /// Nowhere: never written. Reads as zeros, without I/O.
     Nowhere,
 }
 
 impl Place {
-    /// The place `count` blocks further on.
+    /// Returns the place `count` blocks further on.
     #[must_use]
     pub fn after(self, count: u64) -> Place {
         match self {
@@ -27,8 +27,8 @@ impl Place {
         }
     }
 
-    /// Which block of the disk it is, if the sequential zones begin at `first_sequential` and the buffer at the
-    /// start; none for [`Place::Nowhere`].
+    /// Returns the block of the disk, if the sequential zones begin at `first_sequential` and the
+    /// buffer at the start; `None` for [`Place::Nowhere`].
     #[must_use]
     pub fn on_disk(self, first_sequential: Block) -> Option<Block> {
         match self {
@@ -39,43 +39,43 @@ impl Place {
     }
 }
 
-/// Neighbouring blocks that lie together.
+/// Neighbouring blocks that are stored together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {
-    /// Where the first of them lies.
+    /// Place of the first of them.
     pub place: Place,
     /// How many.
     pub count: u64,
 }
 
-/// One I/O, or a point between I/Os. Steps are carried out in the order given, each after the one
-/// before is done. Only a read that goes on where the read just before it ended, a write into the
-/// buffer that goes on where the write just before it ended, or an append to the zone just appended to, may be
-/// joined with it to one I/O: neighbours on the disk need not be neighbours to the host.
+/// One I/O, or a point between I/Os. Steps are carried out in order, each after the one before is
+/// done. Three kinds may be joined to one I/O with the step just before: a read that begins where a
+/// read ended, a write into the buffer that begins where such a write ended, and an append to the
+/// same zone. Neighbours on the disk need not be neighbours to the host.
 ///
-/// The order is what makes a translation safe to carry out on a real disk: data are written, then
-/// [`Step::Commit`] makes the map that names their new place durable, and only then may a step write
-/// over an old copy or reset its zone.
+/// The order makes a translation safe on a real disk: data is written, then [`Step::Commit`] makes
+/// the map with its new place durable, and only then may a step overwrite an old copy or reset its
+/// zone.
 ///
-/// *Memory* is the executor's. It holds blocks of the host by their address: those that the host is
-/// writing, and those that steps have read. It is empty when a [`Work`](crate::Work) begins, but for the
-/// data of a write, and is dropped at its end.
+/// *Memory* belongs to the executor. It holds blocks of the host by address: those that the host is
+/// writing, and those that steps have read. It is empty when a [`Work`](crate::Work) begins, except
+/// for the data of a write, and is dropped at its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Reads `count` blocks at `from` into memory, where they are the host's blocks `block..`. Blocks
-    /// that memory has already from the host's write under way stay as they are; those of an earlier
-    /// step are replaced.
+    /// Reads `count` blocks at `from` into memory, as the host's blocks `block..`. Blocks of the
+    /// host's current write are kept; those of an earlier step are replaced.
     Read {
-        /// Where they lie.
+        /// Their place.
         from: Place,
-        /// Whose place in memory they take.
+        /// Their first block in memory.
         block: Block,
         /// How many.
         count: u64,
     },
-    /// Reads `count` blocks at `from` and drops them: what lies between two runs that one I/O is to read.
+    /// Reads `count` blocks at `from` and drops them: blocks between two runs that are read as one
+    /// I/O.
     Over {
-        /// Where they lie.
+        /// Their place.
         from: Place,
         /// How many.
         count: u64,
@@ -86,11 +86,11 @@ pub enum Step {
         block: Block,
         /// How many.
         count: u64,
-        /// Where to, in blocks from the start of the buffer.
+        /// Destination, in blocks from the start of the buffer.
         at: u64,
     },
-    /// Writes blocks `block..` from memory at the write pointer of a zone. What memory does not have is
-    /// synthesized: zeros that nobody will read.
+    /// Writes blocks `block..` from memory at the write pointer of a zone. Blocks that are not in
+    /// memory are synthesized as zeros, which are never read.
     Append {
         /// The zone, counted from the first sequential one.
         zone: Zone,
@@ -104,12 +104,12 @@ pub enum Step {
         /// The zone, counted from the first sequential one.
         zone: Zone,
     },
-    /// All steps before are to be durable, and then the map as it is now, before any step after.
+    /// Makes all earlier steps durable, and then the current map, before any later step.
     Commit,
 }
 
 impl Step {
-    /// The host's blocks that it moves; none, where it moves blocks that are no longer anybody's.
+    /// Returns the host's blocks that it moves; none if they are no longer in use.
     #[must_use]
     pub fn blocks(self) -> Range<u64> {
         match self {
