@@ -1,5 +1,5 @@
-//! Pictures: bars, lines and heat maps, drawn as SVG. Text and axes take the colour of the page they
-//! stand on, so that one picture serves light, dark and paper.
+//! Charts: bars, lines and heat maps, drawn as SVG. Text and axes take the colour of the page, so
+//! one picture suits light pages, dark pages and paper.
 
 mod bars;
 mod heat;
@@ -15,105 +15,106 @@ use thiserror::Error;
 /// A picture, not yet drawn.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// What is drawn.
+    /// The kind of chart, and its data.
     pub kind: Kind,
 }
 
-/// Bars, lines or a map.
+/// The kind of a chart, with its data.
 #[derive(Clone, Debug)]
 pub enum Kind {
-    /// A group of bars for each name; a colour each series.
+    /// A group of bars for each name, with a colour for each series.
     Bars {
         /// Names below the groups.
         groups: Vec<String>,
         /// Name and a value for each group.
         series: Vec<(String, Vec<Value>)>,
-        /// Series stand on one another, not side by side.
+        /// Whether series are stacked rather than side by side.
         stacked: bool,
     },
-    /// A bar to the right for each name, made of all series. For names that are long, or many.
+    /// A horizontal bar for each name, made of all series; for long names, or many.
     Rows {
-        /// Names to the left of the bars, from above.
+        /// Names to the left of the bars, from the top.
         names: Vec<String>,
-        /// What goes to the right, with its unit.
+        /// Name and unit of the x axis.
         x_label: String,
         /// Name and a value for each bar.
         series: Vec<(String, Vec<f64>)>,
     },
-    /// Lines over named places at equal distances.
+    /// Lines over names at equal distances.
     Steps {
-        /// Names of the places.
+        /// Names on the x axis.
         places: Vec<String>,
-        /// Name and a value for each place.
+        /// Name, and a value for each name on the x axis.
         series: Vec<(String, Vec<Value>)>,
     },
     /// Points or lines over numbers.
     Numbers {
-        /// What goes to the right, with its unit.
+        /// Name and unit of the x axis.
         x_label: String,
         /// Name and points.
         series: Vec<(String, Vec<(f64, f64)>)>,
-        /// Points alone, not joined.
+        /// Whether points are drawn without lines.
         points: bool,
     },
-    /// Dots over numbers, linear to the right, with a name at each axis.
+    /// Dots over numbers, with a linear x axis and names at both axes.
     Dots {
-        /// What goes to the right, with its unit.
+        /// Name and unit of the x axis.
         x_label: String,
-        /// What goes upward, with its unit.
+        /// Name and unit of the y axis.
         y_label: String,
-        /// Upward in equal steps, as addresses are; else logarithmic where values differ much.
+        /// Whether the y axis is linear, as for addresses; else it is logarithmic if values differ
+        /// much.
         linear: bool,
         /// The dots.
         dots: Vec<(f64, f64)>,
     },
-    /// Lines over numbers, upward from zero, as for how something goes over time.
+    /// Lines over numbers with a linear y axis from zero, as for a course over time.
     Course {
-        /// What goes to the right, with its unit.
+        /// Name and unit of the x axis.
         x_label: String,
         /// Name and points.
         series: Vec<(String, Vec<(f64, f64)>)>,
     },
-    /// The same over positive numbers of many sizes: the axis to the right is logarithmic.
+    /// Lines over positive numbers of different magnitudes: the x axis is logarithmic.
     Decades {
-        /// What goes to the right, with its unit.
+        /// Name and unit of the x axis.
         x_label: String,
         /// Name and points.
         series: Vec<(String, Vec<(f64, f64)>)>,
     },
-    /// Addresses upward, time to the right, the darker the more.
+    /// A heat map: time on the x axis, addresses on the y axis; darker cells have more.
     Heat {
-        /// What goes to the right, with its unit.
+        /// Name and unit of the x axis.
         x_label: String,
-        /// Where the last column ends; the first begins at 0.
+        /// The end of the last column; the first begins at 0.
         x_end: f64,
-        /// A name for each row, from below; few of them are shown.
+        /// Names of the rows, from the bottom; only a few are shown.
         rows: Vec<String>,
         /// For each column, a value for each row.
         columns: Vec<Vec<u64>>,
-        /// What is counted.
+        /// The unit of the values.
         unit: String,
-        /// The value of the darkest shade, if it is not the most of this map: maps with the same can
-        /// be compared.
+        /// The value of the darkest shade, if it is not the maximum of this map: maps with the same
+        /// value can be compared.
         darkest: Option<u64>,
     },
 }
 
-/// A mean, with least and most over the seeds.
+/// A mean, with least and greatest value over the seeds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Value {
-    /// Of all seeds.
+    /// Mean over the seeds.
     pub mean: f64,
-    /// Of the least seed.
+    /// Value of the seed with the least.
     pub least: f64,
-    /// Of the most.
+    /// Value of the seed with the greatest.
     pub most: f64,
 }
 
 impl Value {
-    /// Over seeds. Not a number if there are none.
+    /// Computes a value over seeds. The mean is NaN if there are none.
     #[must_use]
     pub fn over(values: &[f64]) -> Value {
         Value {
@@ -123,26 +124,27 @@ impl Value {
         }
     }
 
-    /// The only one there is.
+    /// Creates a value from a single figure.
     #[must_use]
     pub fn one(value: f64) -> Value {
         Value { mean: value, least: value, most: value }
     }
 }
 
-/// A picture could not be drawn: a bug, as all it needs is memory.
+/// A drawing error, which is a bug, because drawing only needs memory.
 #[derive(Clone, Debug, Error)]
 #[error("cannot draw `{0}`: {1}")]
 pub struct DrawError(String, String);
 
-/// Width of every picture, and height of most.
+/// Width of every picture, and least height of most, in pixels.
 const SIZE: (u32, u32) = (620, 330);
 
-/// Stands for the colour of the text around, which SVG can name and the drawing library cannot.
+/// Placeholder for the text colour of the page, which SVG can name but the drawing library cannot.
 const INK: RGBColor = RGBColor(1, 2, 3);
 const INK_TEXT: &str = "#010203";
 
-/// Told apart by most colour-blind people (Okabe and Ito), light and dark enough for both pages.
+/// Colours that most colour-blind people can distinguish (Okabe and Ito), visible on light and dark
+/// pages.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(230, 159, 0),
@@ -153,7 +155,7 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(140, 140, 140),
 ];
 
-/// Colours of the parts of a bar: none of those above, which stand for the same thing in all pictures
+/// Colours of the parts of a bar. They differ from `COLOURS`, which mean the same in all pictures
 /// of a page.
 const PART_COLOURS: [RGBColor; 6] = [
     RGBColor(153, 153, 51),
@@ -168,7 +170,7 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 impl Picture {
-    /// As SVG.
+    /// Draws the picture as SVG.
     ///
     /// # Errors
     /// If the drawing library fails.
@@ -180,7 +182,7 @@ impl Picture {
         let drawn = self.draw(&area, &mut cells).and_then(|()| Ok(area.present()?));
         drop(area);
         drawn.map_err(|error| DrawError(self.title.clone(), error.to_string()))?;
-        // Scales with the page; a fixed size would not.
+        // The picture scales with the page, which a fixed size would prevent.
         let fixed = format!("<svg width=\"{}\" height=\"{}\"", size.0, size.1);
         let title = escaped(&self.title);
         let scaling = format!("<svg role=\"img\" aria-label=\"{title}\" width=\"100%\"");
@@ -199,7 +201,7 @@ impl Picture {
         }
     }
 
-    /// Draws on `area`; what the drawing library has no means for is added to `more`.
+    /// Draws on `area`, and appends to `more` the SVG that the drawing library cannot draw.
     fn draw(&self, area: &Area, more: &mut String) -> Drawn {
         let title = self.title.as_str();
         match &self.kind {
@@ -230,13 +232,13 @@ impl Picture {
     }
 }
 
-/// The colours of series, in their order, as `#rrggbb`: for those who draw the same picture by other means.
+/// Returns the colours of series in their order, as `#rrggbb`, for pictures drawn by other means.
 #[must_use]
 pub fn colours() -> Vec<String> {
     COLOURS.iter().map(hex).collect()
 }
 
-/// The colours of the parts of a bar, likewise.
+/// Returns the colours of the parts of a bar, as [`colours`] does.
 #[must_use]
 pub fn part_colours() -> Vec<String> {
     PART_COLOURS.iter().map(hex).collect()
@@ -254,23 +256,23 @@ fn part_colour(nth: usize) -> RGBColor {
     PART_COLOURS[nth % PART_COLOURS.len()]
 }
 
-/// A picture's SVG for a file of its own, where no page lends it a colour: on paper of its own, which is
-/// dark if whoever looks at it prefers that.
+/// Makes a picture a standalone file: without a page to inherit a colour from, it gets a background
+/// of its own, which follows the viewer's preference for light or dark.
 #[must_use]
 pub fn alone(svg: &str) -> String {
     let (head, rest) = svg.split_once('>').unwrap_or((svg, ""));
     format!("{head} color=\"#222\">{PAPER}{rest}")
 }
 
-/// Viewers that know no preferences, or no styles, show the light one.
+/// Viewers without support for preferences, or for styles, show the light one.
 const PAPER: &str = "<style>@media(prefers-color-scheme:dark)\
     {:root{color:#ddd}#paper{fill:#17181a}}</style>\
     <rect id=\"paper\" width=\"100%\" height=\"100%\" fill=\"#fff\"/>";
 
-/// Text for SVG and HTML.
+/// Escapes text for SVG and HTML.
 #[must_use]
 pub fn escaped(text: &str) -> String {
-    // XML has no control characters, and a file with one is no picture.
+    // XML has no control characters: a file with one is not displayed.
     let text = text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}");
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,5 +1,5 @@
 //! The parts of reports: charts as SVG, the frame and style of a page that works offline, and
-//! numbers for people. What a report says, its callers decide.
+//! formatted numbers. The callers decide the contents of a report.
 
 #![allow(
     // Figures for people: counts below 2^53, pixels within a picture.

@@ -1,6 +1,6 @@
-//! Numbers for people.
+//! Formats numbers for people.
 
-/// Least to most, or the one figure there is.
+/// Formats a range from least to greatest, or the only figure.
 #[must_use]
 pub fn spread(values: &[f64]) -> String {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -15,7 +15,7 @@ pub fn spread(values: &[f64]) -> String {
     }
 }
 
-/// Three digits, more for counts.
+/// Formats a number with three digits, and counts with all digits.
 #[must_use]
 pub fn figure(value: f64) -> String {
     if !value.is_finite() {
@@ -29,7 +29,7 @@ pub fn figure(value: f64) -> String {
     }
 }
 
-/// A whole number with its thousands apart.
+/// Formats a whole number with thousands separators.
 #[must_use]
 pub fn grouped(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());

@@ -1,4 +1,4 @@
-//! The frame of a page: one file that asks for nothing from anywhere, light, dark or on paper as its
+//! The frame of a page: one file that loads nothing from elsewhere, light, dark or for paper as the
 //! reader prefers.
 
 use std::borrow::Cow;
@@ -6,16 +6,16 @@ use std::fmt::Write;
 
 use crate::chart::escaped;
 
-/// What a page tells about its own making.
+/// How a page was made.
 #[derive(Clone, Debug)]
 pub struct Making {
-    /// The command that makes it again.
+    /// The command that makes the page again.
     pub command: String,
     /// Version of the program.
     pub version: Cow<'static, str>,
 }
 
-/// A page from its `<!DOCTYPE>` to its first heading. `style` comes behind [`STYLE`].
+/// Returns a page from its `<!DOCTYPE>` to its first heading. `style` follows [`STYLE`].
 #[must_use]
 pub fn head(title: &str, style: &str) -> String {
     let title = escaped(title);
@@ -29,7 +29,7 @@ pub fn head(title: &str, style: &str) -> String {
     )
 }
 
-/// The end of a page.
+/// Appends the end of a page.
 pub fn foot(html: &mut String, making: &Making) {
     let _ = writeln!(
         html,
@@ -39,7 +39,7 @@ pub fn foot(html: &mut String, making: &Making) {
     );
 }
 
-/// What a browser lets a page ask for: nothing but what is in it.
+/// The content security policy: a page may load nothing that is not in it.
 const ASKS_NOBODY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 

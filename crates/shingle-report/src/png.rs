@@ -1,4 +1,4 @@
-//! Pictures as PNG, drawn with a font of our own, so that they look the same on every machine.
+//! Renders pictures as PNG with an embedded font, so that they look the same on every machine.
 
 use std::sync::Arc;
 
@@ -6,18 +6,18 @@ use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb::Database};
 use thiserror::Error;
 
-/// Pixels for each of the picture's own.
+/// Pixels of the PNG for each pixel of the picture.
 const SCALE: f32 = 2.0;
 
-/// A picture could not be drawn: a bug, as it was made here.
+/// A rendering error, which is a bug, because the picture comes from this crate.
 #[derive(Clone, Debug, Error)]
 #[error("cannot draw a picture as PNG: {0}")]
 pub struct PngError(String);
 
-/// The PNG of a picture's SVG ([`crate::chart::Picture::svg`]), on white.
+/// Renders a picture's SVG ([`crate::chart::Picture::svg`]) as PNG, on white.
 ///
 /// # Errors
-/// If it is no SVG, or has no size.
+/// If it is not SVG, or has no size.
 pub fn png(svg: &str) -> Result<Vec<u8>, PngError> {
     let failed = |error: &dyn std::fmt::Display| PngError(error.to_string());
     let mut fonts = Database::new();

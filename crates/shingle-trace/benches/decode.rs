@@ -1,10 +1,10 @@
-//! Decoding speed: lines and records a second, from memory; and how fast requests are made and
-//! counted.
+//! Measures how fast formats are decoded from memory, in lines or records a second, and how fast
+//! requests are generated and counted.
 //!
-//! The budgets are 5 million lines of CSV a second, and 40 million requests of the native format,
-//! beside which `memcpy` copies as many bytes as its requests have in memory. `csv_crate` splits and parses the same lines
-//! with the csv crate, for the decision to split lines with own code. Under `cargo test` the input
-//! is small and everything runs once.
+//! The budgets are 5 million lines of CSV a second, and 40 million requests of the native format;
+//! `memcpy` copies the same requests in memory for comparison. `csv_crate` splits and parses the
+//! same lines with the csv crate, as evidence for the decision not to use it. Under `cargo test`
+//! the input is small and everything runs once.
 
 use std::fmt::Write as _;
 
@@ -26,7 +26,7 @@ fn requests() -> u64 {
     if std::env::args().any(|arg| arg == "--bench") { 1_000_000 } else { 1_000 }
 }
 
-/// Offset and size of a request that look like those of a real volume.
+/// Offset and size of a request, similar to those of a real volume.
 fn place(request: u64) -> (u64, u64) {
     let mixed = request.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((mixed >> 27) / 4096 * 4096, 4096 << (mixed % 5))
@@ -53,8 +53,8 @@ fn csv() -> Vec<u8> {
     text.into_bytes()
 }
 
-/// A million lines, or a thousand, each of what `line` makes of number, time in µs, offset, bytes
-/// and whether it reads.
+/// Returns a million lines, or a thousand. `line` writes one, given number, time in µs, offset,
+/// bytes and whether it reads.
 fn lines(header: &str, line: impl Fn(u64, u64, u64, u64, bool) -> String) -> Vec<u8> {
     let mut text = String::from(header);
     for request in 0..requests() {
@@ -83,7 +83,7 @@ fn letter(read: bool) -> char {
     if read { 'R' } else { 'W' }
 }
 
-/// Seconds with `digits` behind the point.
+/// Returns seconds with `digits` after the point.
 fn seconds(us: u64, digits: usize) -> String {
     let (s, us) = (us / 1_000_000, us % 1_000_000);
     format!("{s}.{us:06}{:0<rest$}", "", rest = digits - 6)
@@ -108,7 +108,7 @@ fn alibaba() -> Vec<u8> {
     })
 }
 
-/// Of sixteen volumes.
+/// Lines of sixteen volumes.
 fn tencent() -> Vec<u8> {
     lines("", |n, us, offset, bytes, read| {
         let (s, offset, sectors) = (1_538_323_200 + us / 1_000_000, offset / 512, bytes / 512);
@@ -186,7 +186,7 @@ fn all(bytes: Vec<u8>, format: &str) -> Vec<Request> {
     read_all(&mut *source, &mut |_| {}).expect("valid")
 }
 
-/// Reads all of it, and sums up what was read so that nothing can be left out.
+/// Reads everything, and returns a checksum so that nothing can be optimised away.
 fn decode(bytes: Vec<u8>, format: &str) -> u64 {
     decode_volumes(bytes, format, None)
 }
@@ -243,7 +243,7 @@ fn tencent_lines_of_all_volumes(bencher: Bencher<'_, '_>) {
     bench(bencher, &tencent(), |bytes| decode_volumes(bytes, "tencent", Some("*")));
 }
 
-/// Only finds the ends of lines and the commas: what any reader has to do.
+/// Only finds line ends and commas, which every reader has to do.
 #[divan::bench]
 fn msr_lines_split(bencher: Bencher<'_, '_>) {
     bench(bencher, &msr(), |bytes| {
@@ -261,7 +261,7 @@ fn native_requests(bencher: Bencher<'_, '_>) {
     bench(bencher, &native(), |bytes| decode(bytes, "native"));
 }
 
-/// As many requests as `native_requests`, batch by batch, as they are in memory.
+/// Copies as many requests as `native_requests` decodes, batch by batch, in memory.
 #[divan::bench]
 fn memcpy(bencher: Bencher<'_, '_>) {
     let all = all(csv(), "csv");
@@ -317,7 +317,7 @@ fn summary_of_requests(bencher: Bencher<'_, '_>) {
         .bench(|| Summary::of(divan::black_box(&all)).distinct_blocks);
 }
 
-/// All of `trace info` but the summary, most of it for distances.
+/// Everything in `trace info` except the summary; mostly distances.
 #[divan::bench]
 fn analysis_of_requests(bencher: Bencher<'_, '_>) {
     let spec = format!("synth:mixed?requests={}", requests());
@@ -328,7 +328,7 @@ fn analysis_of_requests(bencher: Bencher<'_, '_>) {
         .bench(|| Analysis::of(divan::black_box(&all), &mut |_| {}).reuse.all.accesses());
 }
 
-/// The same numbers as `csv_lines`, without any checks.
+/// Parses the same numbers as `csv_lines`, without checks.
 #[divan::bench]
 fn csv_crate(bencher: Bencher<'_, '_>) {
     bench(bencher, &csv(), |bytes| {

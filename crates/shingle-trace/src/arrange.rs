@@ -1,5 +1,5 @@
-//! From what formats decode to what a [`Source`] promises: requests in the order of their times,
-//! several volumes side by side, time from the first request on.
+//! Turns decoded records into what a [`Source`] promises: requests in the order of their times,
+//! several volumes side by side, and time that starts with the first request.
 
 use shingle_core::units::{Nanos, Op, Request};
 
@@ -9,17 +9,17 @@ use crate::source::{BATCH_REQUESTS, DISK_BYTES_MAX, Raw, Source, TRACE_NANOS_MAX
 use crate::volume::{Volumes, several};
 use crate::zones::{ZONE_BYTES, side_by_side};
 
-/// Requests as they stand in a file, each let through by a [`crate::source::Gate`].
+/// Records in the order of a file, each checked by a [`crate::source::Gate`].
 pub(crate) trait Records: Send {
-    /// Adds to `out`, at most up to its capacity.
+    /// Appends to `out`, at most up to its capacity.
     ///
-    /// False: the trace has ended and nothing was added.
+    /// Returns false if the trace has ended and nothing was added.
     ///
     /// # Errors
-    /// If the trace cannot be read on.
+    /// If the trace cannot be read further.
     fn fill(&mut self, out: &mut Vec<Raw>) -> Result<bool, TraceError>;
 
-    /// The trace, as the user named it.
+    /// Returns the name of the trace that the user gave.
     fn name(&self) -> &str;
 
     /// As [`Source::length_hint`].
@@ -37,18 +37,18 @@ pub(crate) trait Records: Send {
         Vec::new()
     }
 
-    /// The volumes met, if the format knows some.
+    /// Returns the volumes seen, if the format has volumes.
     fn volumes(&self) -> Option<&Volumes> {
         None
     }
 
-    /// Why there was not a single request.
+    /// Returns why the trace has no request.
     fn nothing(&self) -> Problem {
         Problem::new(Kind::Empty, "holds no request")
     }
 }
 
-/// [`Records::fill`] of who makes one request after the other.
+/// Implements [`Records::fill`] for formats that decode one request at a time.
 #[inline]
 pub(crate) fn fill_from(
     out: &mut Vec<Raw>,
@@ -62,35 +62,35 @@ pub(crate) fn fill_from(
     Ok(out.len() > before)
 }
 
-/// More requests than this do not wait to be sorted: 320 MiB of them.
+/// The most requests that wait to be sorted: 320 MiB of them.
 const WAITING_MAX: usize = 8 << 20;
 
-/// Fewer than this are not worth a sort.
+/// The fewest requests that are worth a sort.
 const SORTED_MIN: usize = 4 * BATCH_REQUESTS;
 
-/// Where volumes begin.
+/// The first byte of each volume.
 #[derive(Debug)]
 enum Layout {
-    /// There is one.
+    /// There is one volume.
     One,
-    /// Not known before all was read.
+    /// Not known before all is read.
     Open,
-    /// By number.
+    /// First bytes by number of the volume.
     Known(Vec<u64>),
 }
 
-/// A source of records.
+/// A source made of records.
 pub(crate) struct Arranged {
     records: Box<dyn Records>,
     reorder: Reorder,
     layout: Layout,
-    /// Read, of which those before `gone` were passed on already, and those from there up to
-    /// `sorted` are in the order of their times.
+    /// Requests read and not yet dropped. Those before `emitted` were passed on; those from there
+    /// up to `sorted` are in the order of their times.
     waiting: Vec<Raw>,
     gone: usize,
     sorted: usize,
     newest_ns: u64,
-    /// Those before this one may be passed on.
+    /// Requests before this index may be passed on.
     due: usize,
     read_all: bool,
     batch: Vec<Raw>,
@@ -99,7 +99,7 @@ pub(crate) struct Arranged {
     passed: u64,
     moved: u64,
     moved_by_ns: u64,
-    /// Why no more is given.
+    /// The error that every further call returns.
     refused: Option<TraceError>,
 }
 
@@ -125,7 +125,7 @@ impl Arranged {
         }
     }
 
-    /// Reads until something may be passed on, or the end.
+    /// Reads until a request may be passed on, or to the end.
     fn read(&mut self) -> Result<(), TraceError> {
         while self.due == self.gone && !self.read_all {
             self.close_gap();
@@ -147,13 +147,13 @@ impl Arranged {
         Ok(())
     }
 
-    /// A second volume where one was to be: reads on to tell how large each is, and goes no further
-    /// than that.
+    /// Handles a second volume where only one is allowed: reads on, up to a limit, to report the
+    /// size of each volume.
     #[cold]
     fn mixed(&mut self, error: TraceError) -> TraceError {
         const COUNTED_MAX: u64 = 1 << 20;
         let before = self.passed + (self.waiting.len() - self.gone) as u64;
-        // The request that met the second volume is lost with the error.
+        // The request of the second volume is lost with the error.
         let mut requests = vec![before, 1];
         let mut all = before + 1;
         let to_the_end = loop {
@@ -182,7 +182,7 @@ impl Arranged {
         error
     }
 
-    /// The end: there must have been a request, and one of each volume that was asked for.
+    /// Checks at the end that there was a request, and one of each volume that was chosen.
     fn all_came(&self) -> Result<(), TraceError> {
         let missing = self.records.volumes().and_then(Volumes::missing);
         let empty = self.passed == 0 && self.waiting.is_empty();
@@ -192,8 +192,8 @@ impl Arranged {
         }
     }
 
-    /// Moves what waits to the front, once that is less than what has gone: so each request moves
-    /// once on average.
+    /// Drops requests that were passed on once they outnumber the waiting ones, so that each
+    /// request moves once on average.
     fn close_gap(&mut self) {
         if self.gone > self.waiting.len() - self.gone {
             self.waiting.drain(..self.gone);
@@ -202,7 +202,7 @@ impl Arranged {
         }
     }
 
-    /// Adds the batch to what waits. What comes in order costs one comparison a request.
+    /// Appends the batch to the waiting requests. Sorted input costs one comparison a request.
     fn take_in(&mut self) {
         let moved_before = self.moved;
         for raw in &self.batch {
@@ -219,7 +219,7 @@ impl Arranged {
         self.waiting.extend_from_slice(&self.batch);
     }
 
-    /// Finds out how many may be passed on.
+    /// Decides how many requests may be passed on.
     fn release(&mut self) {
         if matches!(self.layout, Layout::Open) {
             return;
@@ -232,13 +232,13 @@ impl Arranged {
         let waiting = &mut self.waiting[self.gone..];
         let full = waiting.len() >= WAITING_MAX;
         if self.sorted < all {
-            // Each sort is of at least as many new ones as there are old, so it costs little a
+            // A sort has at least as many new requests as old ones, which bounds its cost for each
             // request.
             let enough = SORTED_MIN.max(2 * (self.sorted - self.gone));
             if !self.read_all && !full && waiting.len() < enough {
                 return;
             }
-            // Stable, and quick with what is nearly in order.
+            // A stable sort, which is fast on nearly sorted input.
             waiting.sort_by_key(|raw| raw.ns);
             self.sorted = all;
         }
@@ -252,7 +252,7 @@ impl Arranged {
         };
     }
 
-    /// Where each volume begins: at a border of zones behind the one before.
+    /// Returns the first byte of each volume: the zone border behind the volume before.
     fn side_by_side(&self) -> Result<Vec<u64>, TraceError> {
         let mut ends = vec![0_u64; self.names().len().max(1)];
         for raw in &self.waiting {
@@ -455,7 +455,7 @@ mod tests {
     }
 
     proptest! {
-        /// What may come is what a stable sort makes of it.
+        /// The output is that of a stable sort.
         #[test]
         fn sorting_in_a_window_is_sorting(
             steps in prop::collection::vec((0_u64..20, 0_u64..100), 1..60_000)

@@ -1,8 +1,9 @@
-//! A part of a trace: of its time, of the disk, of its requests, or some of its zones.
+//! A part of a trace: a range of its time, of the disk or of its requests, or a sample of its
+//! zones.
 //!
-//! In this order: `mode` drops requests, then the time, the range and the zones decide, and `skip` and
-//! `requests` count what is left. A request that lies across a border is cut to it, and may leave several
-//! pieces. Addresses stay; time starts with the first request that is kept.
+//! The order is: `mode` drops requests; then time, range and zones select; `skip` and `requests`
+//! count what is left. A request across a border is cut to it, and may leave several pieces.
+//! Addresses do not change. Time starts with the first request that is kept.
 
 use std::collections::VecDeque;
 
@@ -14,33 +15,33 @@ use crate::shape::Mode;
 use crate::source::{BATCH_REQUESTS, Source, ready};
 use crate::zones::ZONE_BYTES;
 
-/// What is kept. The default keeps all.
+/// The part that is kept. The default keeps all.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Part {
-    /// Which requests count at all.
+    /// Operations that are kept.
     pub mode: Mode,
-    /// Requests that arrive from this time of the trace on.
+    /// Keep requests that arrive at or after this time of the trace.
     pub from: Option<Nanos>,
-    /// Requests that arrive before it.
+    /// Keep requests that arrive before this time.
     pub to: Option<Nanos>,
-    /// Bytes of the disk from this one on.
+    /// Keep bytes of the disk from this one on.
     pub begin_bytes: Option<u64>,
-    /// Bytes before it.
+    /// Keep bytes before this one.
     pub end_bytes: Option<u64>,
-    /// Some 5,000-block zones.
+    /// Keep these 5,000-block zones.
     pub zones: Option<ZoneSample>,
-    /// Without so many of the requests that are left.
+    /// Number of selected requests to skip.
     pub skip: u64,
-    /// And no more than so many.
+    /// The most requests to keep after that.
     pub requests: Option<u64>,
 }
 
-/// The part of a source.
+/// A source that keeps a part of another source.
 pub struct Cut {
     source: Box<dyn Source>,
     part: Part,
     batch: Vec<Request>,
-    /// The next of the batch.
+    /// Index of the next request of the batch.
     at: usize,
     /// Pieces of one request that are not passed on yet.
     pieces: VecDeque<Request>,
@@ -52,7 +53,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Keeps `part` of `source`, and reads it no further than is needed.
+    /// Creates a source of `part` of `source`, which is read no further than needed.
     #[must_use]
     pub fn new(source: Box<dyn Source>, part: Part) -> Cut {
         Cut {
@@ -69,13 +70,13 @@ impl Cut {
         }
     }
 
-    /// Requests that were cut to a border and kept in part.
+    /// Returns the number of requests that were cut to a border and kept in part.
     #[must_use]
     pub fn cut(&self) -> u64 {
         self.cut
     }
 
-    /// The next request of the source, if one may still be kept.
+    /// Returns the next request of the source if one may still be kept.
     fn next(&mut self) -> Result<Option<Request>, TraceError> {
         let enough =
             self.part.requests.is_some_and(|most| self.left >= self.part.skip.saturating_add(most));
@@ -98,7 +99,7 @@ impl Cut {
         Ok(Some(request))
     }
 
-    /// Puts what is kept of `request` into `pieces`.
+    /// Puts the kept pieces of `request` into `pieces`.
     fn take(&mut self, request: Request) {
         if !self.part.mode.keeps(request.op) || self.part.from.is_some_and(|from| request.at < from)
         {
@@ -120,7 +121,7 @@ impl Cut {
         }
     }
 
-    /// True if it is kept whole.
+    /// Splits `request` into its kept pieces. Returns true if it is kept whole.
     fn split(&mut self, request: Request) -> bool {
         if request.op == Op::Flush {
             self.pieces.push_back(request);
@@ -259,7 +260,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every byte of a zone that is kept, and of no other, is in a piece; pieces do not touch.
+        /// The pieces hold every byte of the kept zones and no other, and do not touch each other.
         #[test]
         fn zones_are_kept_or_not(
             places in prop::collection::vec((0..40 * ZONE_BYTES, 1..6 * ZONE_BYTES), 1..40),
@@ -297,7 +298,7 @@ mod tests {
         }
     }
 
-    /// Bytes of a request in zones that are kept, zone by zone.
+    /// Returns the bytes of a request in kept zones, zone by zone.
     fn bytes_of(request: &Request, sample: ZoneSample) -> u64 {
         let end = request.offset + request.bytes;
         (0..50)

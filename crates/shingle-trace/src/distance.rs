@@ -1,16 +1,16 @@
-//! Stack distances: how many other blocks were used since a block was used last.
+//! Stack distances: the number of distinct other blocks used since the last use of a block.
 //!
-//! Uses get rising positions. Of all positions, those that are the last one of their block are marked;
-//! the marks between a block's last position and now are its distance (Bennett and Kruskal, IBM J. Res.
-//! Dev. 19(4), 1975). When positions run out the last ones are renumbered: memory goes with the
-//! different blocks, not with the uses or the disk.
+//! Uses get rising positions. The last position of each block is marked. The distance of a block is
+//! the number of marks between its last position and now (Bennett and Kruskal, IBM J. Res. Dev.
+//! 19(4), 1975). When positions run out, the last ones are renumbered. So memory grows with the
+//! number of distinct blocks, not with the number of uses or the size of the disk.
 
 use hashbrown::HashMap;
 use shingle_core::units::Block;
 
 use crate::marks::Marks;
 
-/// No number, no position.
+/// Means no number, or no position.
 const NEVER: u32 = u32::MAX;
 
 /// Distances of one stream of uses.
@@ -21,60 +21,60 @@ pub struct Distances {
 }
 
 impl Distances {
-    /// Nothing was used yet.
+    /// Creates an empty stream.
     #[must_use]
     pub fn new() -> Distances {
         Distances::default()
     }
 
-    /// How many different blocks were used.
+    /// Returns the number of distinct blocks used.
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.stack.len() as usize
     }
 
-    /// A use of `block`. Returns the number of the block, which counts from 0 by first use, and how many
-    /// different other blocks were used since it was used last; `None` at its first use.
+    /// Records a use of `block`. Returns the number of the block, which counts from 0 by first use,
+    /// and the number of distinct other blocks used since its last use; `None` at its first use.
     ///
     /// # Panics
-    /// If there are 2³¹ different blocks or more.
+    /// If there are 2³¹ distinct blocks or more.
     pub fn touch(&mut self, block: Block) -> (u32, Option<u64>) {
         let number = self.numbers.of(block);
         (number, self.stack.touch(number))
     }
 }
 
-/// Blocks of a page of [`Numbers`]: a cache line, so that blocks that lie alone waste no more.
+/// Blocks of a page of [`Numbers`]: a cache line, so that isolated blocks waste no more than that.
 const PAGE_BLOCKS: u64 = 16;
 
-/// Numbers blocks from 0, in the order in which they are first met.
+/// Numbers blocks from 0, in the order of their first use.
 #[derive(Clone, Debug, Default)]
 pub struct Numbers {
     /// Never iterated, so its order cannot matter.
     index: HashMap<u64, u32>,
     pages: Vec<[u32; PAGE_BLOCKS as usize]>,
-    /// The page of the block before: its neighbours come most often.
+    /// The page used last: blocks of the same page come most often.
     last: Option<(u64, u32)>,
     next: u32,
 }
 
 impl Numbers {
-    /// How many blocks have one.
+    /// Returns the number of blocks that are numbered.
     #[must_use]
     pub fn len(&self) -> u32 {
         self.next
     }
 
-    /// Whether none has.
+    /// Returns whether no block is numbered.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.next == 0
     }
 
-    /// The number of `block`; the next one if it is new.
+    /// Returns the number of `block`; a new block gets the next number.
     ///
     /// # Panics
-    /// If there are 2³¹ different blocks or more.
+    /// If there are 2³¹ distinct blocks or more.
     pub fn of(&mut self, block: Block) -> u32 {
         let page = self.page(block.0 / PAGE_BLOCKS);
         let number = &mut self.pages[page as usize][(block.0 % PAGE_BLOCKS) as usize];
@@ -105,36 +105,36 @@ impl Numbers {
 /// Distances over numbered blocks. Several may share one [`Numbers`].
 #[derive(Clone, Debug, Default)]
 pub struct Stack {
-    /// Of each number its last position.
+    /// Last position of each number.
     last: Vec<u32>,
-    /// The last positions of blocks, among all.
+    /// The last positions of all blocks.
     marks: Marks,
     /// The position of the next use.
     next: usize,
-    /// The last position of the block that was used next after the one that was used again last.
+    /// Last position of the block whose use would continue the previous order.
     follower: Option<u32>,
 }
 
-/// No fewer positions are made room for.
+/// The least number of positions.
 const ROOM_MIN: usize = 1_024;
-/// Positions are 32 bits wide; with nearly 2³¹ blocks there is still room for as many again.
+/// Positions are 32 bits wide; nearly 2³¹ blocks still leave room for as many uses again.
 const ROOM_MAX: usize = (1 << 32) - 512;
 
 impl Stack {
-    /// How many different blocks were used.
+    /// Returns the number of distinct blocks used.
     #[must_use]
     pub fn len(&self) -> u32 {
         self.marks.count()
     }
 
-    /// Whether none was.
+    /// Returns whether no block was used.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A use of the block of this number. Returns how many different other blocks were used since it was
-    /// used last; `None` at its first use.
+    /// Records a use of the block of this number. Returns the number of distinct other blocks used
+    /// since its last use; `None` at its first use.
     pub fn touch(&mut self, number: u32) -> Option<u64> {
         let at = number as usize;
         if self.last.len() <= at {
@@ -155,8 +155,9 @@ impl Stack {
         distance
     }
 
-    /// The same, and whether the block is the one that was used next after that which was used again last: whether
-    /// the old order goes on. New blocks in between do not end it.
+    /// Does the same, and returns whether this use repeats the previous order: after the block that
+    /// was reused last, the previous order had this block next. New blocks in between do not break
+    /// the order.
     pub fn touch_in_order(&mut self, number: u32) -> (Option<u64>, bool) {
         let last = self.last.get(number as usize).copied().filter(|&last| last != NEVER);
         let in_order = last.is_some() && last == self.follower;
@@ -167,7 +168,7 @@ impl Stack {
         (self.touch(number), in_order)
     }
 
-    /// Gives last positions the lowest numbers, in their order, and makes room for three times as many.
+    /// Renumbers the last positions from 0 in their order, and makes room for three times as many.
     fn renumber(&mut self) {
         let last = self.last.iter_mut().filter(|last| **last != NEVER);
         for last in last.chain(&mut self.follower) {

@@ -1,22 +1,22 @@
-//! What can be wrong with a trace or with what was asked of one, always told in one line.
+//! Errors of traces and of options about them. Each is written in one line.
 
 use core::fmt;
 
-/// What sort of thing went wrong, for callers that act on it.
+/// The kind of an error, for callers that act on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Kind {
     /// The file cannot be opened or read.
     Io,
-    /// Whoever reads what is written has gone.
+    /// The reader of the output is gone, as at the other end of a pipe.
     Unread,
-    /// The file ends in the middle of something.
+    /// The file ends in the middle of a line or record.
     Truncated,
-    /// The bytes are not what their format promises.
+    /// The bytes break the rules of their format.
     Corrupt,
     /// No format recognises the content, or the named format does not exist or fit.
     Format,
-    /// A line or record does not make a request.
+    /// A line or record is not a request.
     Syntax,
     /// A value is outside what a request may hold.
     Range,
@@ -24,13 +24,13 @@ pub enum Kind {
     Order,
     /// Several volumes are mixed.
     Volume,
-    /// There is not a single request.
+    /// There is no request.
     Empty,
-    /// A wrong option, parameter or name, as that of a volume that is not there.
+    /// A wrong option, parameter or name, such as that of a missing volume.
     Usage,
 }
 
-/// Where in a trace it went wrong.
+/// The place of an error in a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Place {
@@ -46,14 +46,14 @@ pub enum Place {
     Record(u64),
 }
 
-/// Why a trace cannot be read: one line that names the place and the way out.
+/// The reason why a trace cannot be read: one line that names the place and what to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TraceError {
-    /// What sort of thing went wrong.
+    /// The kind of error.
     pub kind: Kind,
     /// The file or workload, as the user named it.
     pub file: String,
-    /// Where in it.
+    /// The place in the file.
     pub place: Place,
     /// What is wrong and what to do about it.
     pub message: String,
@@ -64,13 +64,13 @@ impl TraceError {
         TraceError { kind, file: file.to_owned(), place, message: message.into() }
     }
 
-    /// Whether the request was wrong (an option or a name) rather than the data.
+    /// Returns whether an option or a name was wrong, rather than the data.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         matches!(self.kind, Kind::Usage)
     }
 
-    /// Whether whoever reads what is written has seen enough, as `head` has after ten lines.
+    /// Returns whether the reader of the output is gone, as `head` is after ten lines.
     #[must_use]
     pub fn is_unread(&self) -> bool {
         matches!(self.kind, Kind::Unread)
@@ -79,7 +79,7 @@ impl TraceError {
 
 impl fmt::Display for TraceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A file name may hold anything but NUL, and an error is one line whatever it holds.
+        // A file name may hold any byte but NUL; the error must still be one line.
         if !self.file.is_empty() {
             write!(f, "{}: ", one_line(&self.file))?;
         }
@@ -96,7 +96,7 @@ impl fmt::Display for TraceError {
 
 impl core::error::Error for TraceError {}
 
-/// A fault found where the file and the line are not known; whoever knows them adds them.
+/// An error without its file and place, which the caller adds.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) kind: Kind,
@@ -125,7 +125,7 @@ impl Problem {
     }
 }
 
-/// The text without what moves on or commands a terminal.
+/// Escapes line breaks and other control characters.
 pub(crate) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
@@ -138,7 +138,7 @@ pub(crate) fn one_line(text: &str) -> String {
     line
 }
 
-/// A piece of the input as an error may show it: quoted, printable, short.
+/// Returns a piece of the input for an error: quoted, printable, short.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     const SHOWN_BYTES_MAX: usize = 60;
     let cut = bytes.len() > SHOWN_BYTES_MAX;

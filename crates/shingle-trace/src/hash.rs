@@ -1,11 +1,11 @@
-//! What tells two traces apart whatever file or generator they come from: a hash of their requests.
+//! A hash of the requests of a trace, which does not depend on the file format or generator.
 
 use shingle_core::units::{Op, Request};
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// XXH3 (64 bits) of all requests: time in nanoseconds, offset and length in bytes, and operation (0
-/// read, 1 write, 2 trim, 3 flush), each as eight bytes, little-endian. As `xxh3:` and 16 hexadecimal
-/// digits.
+/// Returns the XXH3 hash (64 bits) of all requests, as `xxh3:` and 16 hexadecimal digits. Each
+/// request is hashed as four words of eight bytes, little-endian: time in nanoseconds, offset and
+/// length in bytes, and operation (0 read, 1 write, 2 trim, 3 flush).
 #[must_use]
 pub fn hash(requests: &[Request]) -> String {
     let mut hasher = Hasher::default();
@@ -13,7 +13,7 @@ pub fn hash(requests: &[Request]) -> String {
     hasher.text()
 }
 
-/// The same of requests that come in parts.
+/// Computes [`hash`] of requests that come in parts.
 #[derive(Default)]
 pub struct Hasher {
     hash: Xxh3Default,
@@ -21,9 +21,9 @@ pub struct Hasher {
 }
 
 impl Hasher {
-    /// The next requests.
+    /// Adds the next requests.
     pub fn add(&mut self, requests: &[Request]) {
-        // Some at a time: the hash is fast over long stretches only.
+        // In chunks: the hash is fast over long inputs only.
         for some in requests.chunks(AT_A_TIME) {
             self.bytes.clear();
             for request in some {
@@ -41,7 +41,7 @@ impl Hasher {
         }
     }
 
-    /// Of all of them.
+    /// Returns the hash of all added requests.
     #[must_use]
     pub fn text(&self) -> String {
         format!("xxh3:{:016x}", self.hash.digest())
@@ -75,7 +75,7 @@ mod tests {
         requests.chunks(77).for_each(|part| parts.add(part));
         assert_eq!(parts.text(), as_it_is);
         assert_ne!(hash(&requests[..299]), as_it_is);
-        // Of nothing, as the inventors of XXH3 publish it.
+        // The hash of no bytes, as the authors of XXH3 publish it.
         assert_eq!(hash(&[]), "xxh3:2d06800538d394c2");
     }
 }

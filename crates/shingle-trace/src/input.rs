@@ -1,7 +1,7 @@
-//! The bytes of a trace: a file or stdin, decompressed on the way, with a look ahead.
+//! The bytes of a trace: a file or stdin, decompressed while reading, with a look-ahead.
 //!
-//! The compression is found from the first bytes, never from the name. Memory is bounded: one
-//! window, and what the decompressor needs (its window is limited too).
+//! The compression is recognised by the first bytes, never by the name. Memory is bounded: one
+//! window and the memory of the decompressor, whose window is limited too.
 
 mod compression;
 
@@ -17,20 +17,20 @@ use compression::{Compression, decompressed, unreadable};
 /// Decompressed bytes held at a time.
 const WINDOW_BYTES: usize = 256 << 10;
 
-/// A longer line is no trace.
+/// The longest line of a text trace.
 pub(crate) const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// As many bytes as [`Input::peek`] can look ahead.
+/// The most bytes that [`Input::peek`] can look ahead.
 pub(crate) const PEEK_BYTES_MAX: usize = 64 << 10;
 
-/// As many pieces of a file are looked at where its beginning does not tell enough.
+/// Number of pieces of a file that are sampled where its beginning is not enough.
 const PIECES: u64 = 16;
 const PIECE_BYTES: u64 = 64 << 10;
 
 /// A trace's bytes.
 pub struct Input {
     name: String,
-    /// The name is a path.
+    /// Whether the name is a path.
     is_file: bool,
     reader: Box<dyn Read + Send>,
     compression: Compression,
@@ -39,7 +39,7 @@ pub struct Input {
     window: Vec<u8>,
     start: usize,
     end: usize,
-    /// Content bytes before `start`.
+    /// Bytes of content before `start`.
     consumed: u64,
     ended: bool,
     lines: u64,
@@ -78,7 +78,7 @@ impl Input {
         Ok(Input { is_file: metadata.is_file(), ..input })
     }
 
-    /// The bytes in memory, compressed or not, named `name` in errors.
+    /// Reads from bytes in memory, compressed or not. Errors call them `name`.
     ///
     /// # Errors
     /// As [`Input::open`].
@@ -135,33 +135,33 @@ impl Input {
         Ok(input)
     }
 
-    /// What the user called it.
+    /// Returns the name that the user gave.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Stored bytes used, and all of them if that is known.
+    /// Returns the stored bytes used, and their total if it is known.
     #[must_use]
     pub fn progress(&self) -> Option<(u64, u64)> {
-        // Reading runs ahead of decoding by what the window still holds.
+        // Bytes in the window were read but not decoded yet.
         let ahead = if self.compression == Compression::None { self.end - self.start } else { 0 };
         let used = self.used.load(Ordering::Relaxed);
         self.total.map(|total| (used.saturating_sub(ahead as u64).min(total), total))
     }
 
-    /// Size of the content, if the file is not compressed and its size is known.
+    /// Returns the size of the content, if it is a file that is not compressed.
     pub(crate) fn content_bytes(&self) -> Option<u64> {
         self.total.filter(|_| self.compression == Compression::None)
     }
 
-    /// The file once more, to be read at any place: if it is one, and is not compressed.
+    /// Opens the file again for reads at any place. `None` if it is no file, or is compressed.
     pub(crate) fn reopened(&self) -> Option<io::Result<File>> {
         let plain = self.is_file && self.compression == Compression::None;
         plain.then(|| File::open(Path::new(&self.name)))
     }
 
-    /// The next `count` bytes without consuming them; fewer only at the end.
+    /// Returns the next `count` bytes without consuming them; fewer only at the end.
     ///
     /// # Errors
     /// If the file cannot be read or decompressed.
@@ -169,8 +169,8 @@ impl Input {
         self.look(count.min(PEEK_BYTES_MAX))
     }
 
-    /// Pieces of a text to learn from, of whole lines: from all over a file that can be read at any
-    /// place, else as much of the beginning.
+    /// Returns samples of a text, of whole lines: from all over a file that can be read at any
+    /// place, else from its beginning.
     ///
     /// # Errors
     /// If the file cannot be read or decompressed.
@@ -181,7 +181,8 @@ impl Input {
             let begins = (1..PIECES).map(|nth| nth * (total / PIECES));
             let further =
                 begins.map(|begin| piece(&mut file, begin)).collect::<io::Result<Vec<_>>>();
-            // What cannot be read there is told when reading gets there.
+            // A failed read is not reported here: the error appears when reading gets to that
+            // place.
             if let Ok(further) = further {
                 let mut pieces = vec![self.peek(PEEK_BYTES_MAX)?.to_vec()];
                 pieces.extend(further);
@@ -205,17 +206,17 @@ impl Input {
         Ok(&self.window[self.start..self.end.min(self.start + count)])
     }
 
-    /// The number of the line that [`Input::next_line`] gave last, from 1.
+    /// Returns the number of the line that [`Input::next_line`] returned last, from 1.
     pub(crate) fn line(&self) -> u64 {
         self.lines
     }
 
-    /// The byte of the content that is consumed next.
+    /// Returns the offset in the content of the byte that is consumed next.
     pub(crate) fn byte(&self) -> u64 {
         self.consumed
     }
 
-    /// The next line without its end; the last one may lack it.
+    /// Returns the next line without its end. The last line may lack an end.
     pub(crate) fn next_line(&mut self) -> Result<Option<&[u8]>, TraceError> {
         let mut searched = 0;
         loop {
@@ -246,7 +247,8 @@ impl Input {
         }
     }
 
-    /// The next `count` bytes, at most a window; fewer, without consuming them, at the end.
+    /// Consumes the next `count` bytes, at most a window. At the end it returns fewer and consumes
+    /// none.
     pub(crate) fn next_record(&mut self, count: usize) -> Result<&[u8], TraceError> {
         if self.end - self.start < count {
             let there = self.look(count)?.len();
@@ -260,7 +262,7 @@ impl Input {
         Ok(&self.window[from..from + count])
     }
 
-    /// Moves what is left to the front and reads behind it.
+    /// Moves the unconsumed bytes to the front of the window and reads more behind them.
     fn refill(&mut self) -> Result<(), TraceError> {
         self.window.copy_within(self.start..self.end, 0);
         self.end -= self.start;
@@ -281,10 +283,12 @@ impl Input {
         }
     }
 
-    /// `error`, or the damage to a packed file that is the cause of it: the checksum stands at the end, behind what was read.
+    /// Returns `error`, or the damage of a compressed file that caused it. Its checksum is at the
+    /// end, so the rest of the file is read.
     #[cold]
     pub(crate) fn cause(&mut self, error: TraceError) -> TraceError {
-        // So far it is looked for: who names a wrong format does not wait for all of a large file, or for more from a pipe.
+        // The most bytes that are read for it: a wrong format must not wait for all of a large
+        // file, or for a pipe.
         const CHECKED_BYTES: u64 = 1 << 30;
         let end = self.consumed.saturating_add(CHECKED_BYTES);
         let packed = self.compression != Compression::None && self.total.is_some();
@@ -350,7 +354,7 @@ impl Input {
     }
 }
 
-/// The whole lines of a piece of a file.
+/// Returns the whole lines of one piece of a file.
 fn piece(file: &mut File, begin: u64) -> io::Result<Vec<u8>> {
     let mut piece = Vec::new();
     file.seek(SeekFrom::Start(begin))?;
@@ -360,7 +364,7 @@ fn piece(file: &mut File, begin: u64) -> io::Result<Vec<u8>> {
     Ok(piece)
 }
 
-/// An I/O error in words, without the number of the system.
+/// Returns the text of an I/O error without the number of the system.
 pub(crate) fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()

@@ -1,4 +1,4 @@
-//! Block traces and synthetic workloads in, requests out.
+//! Reads block traces and synthetic workloads as streams of requests.
 //!
 //! ```text
 //! path, - ──▶ input (decompress, sniff) ──▶ format ─┐
@@ -6,8 +6,8 @@
 //! synth:NAME ─────────────────────▶ synth ──────────┘
 //! ```
 //!
-//! Begin with [`open`]. Whatever the bytes are, it gives valid requests or an error of one
-//! line that says where and what to do; nothing panics, and memory is bounded.
+//! Begin with [`open`]. For any input it returns valid requests or an error of one line that says
+//! where the fault is and what to do. It never panics, and memory is bounded.
 //!
 //! ```
 //! use shingle_trace::{OpenOptions, Summary, read_all};
@@ -62,23 +62,24 @@ pub use volume::Choice;
 use input::Input;
 use shingle_core::units::Op;
 
-/// What the user said besides the trace itself.
+/// The user's options, apart from the trace itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct OpenOptions {
-    /// `--format`: a format's name, after a colon what only it understands.
+    /// `--format`: the name of a format; after a colon, options that only this format understands.
     pub format: Option<String>,
     /// `--volume`: the volumes to read.
     pub volume: Choice,
-    /// `--reorder`: what to do about requests that are not in the order of their times.
+    /// `--reorder`: how to handle requests that are not in the order of their times.
     pub reorder: Reorder,
-    /// `--assume-op`: what all requests are in formats that do not say.
+    /// `--assume-op`: the operation of all requests, for formats that do not record it.
     pub assume_op: Option<Op>,
-    /// `--seed`: of synthetic workloads.
+    /// `--seed`: the seed of synthetic workloads.
     pub seed: u64,
 }
 
 impl OpenOptions {
-    /// With a format, or none, and a choice of volumes as `--volume` takes it, or none.
+    /// Creates options from a format, if any, and a choice of volumes as written after `--volume`,
+    /// if any.
     #[must_use]
     pub fn of(format: Option<&str>, volume: Option<&str>) -> OpenOptions {
         OpenOptions {
@@ -89,11 +90,11 @@ impl OpenOptions {
     }
 }
 
-/// A trace ready to be read.
+/// An opened trace, ready to be read.
 pub struct Opened {
-    /// A short name for tables: the file's name without folders, or the workload as given.
+    /// A short name for tables: the file name without its folders, or the workload as given.
     pub name: String,
-    /// Its format, or the workload, and how that is known.
+    /// The format or workload, and how it was recognised.
     pub recognised: Recognised,
     /// The requests.
     pub source: Box<dyn Source>,
@@ -113,7 +114,7 @@ pub fn open(spec: &str, options: &OpenOptions) -> Result<Opened, TraceError> {
     Ok(Opened { name: name_of(spec), recognised, source })
 }
 
-/// Opens the bytes of a trace, compressed or not, which is called `name`.
+/// Opens a trace in memory, compressed or not. Errors call it `name`.
 ///
 /// # Errors
 /// As [`open`].
@@ -122,7 +123,8 @@ pub fn open_bytes(name: &str, bytes: Vec<u8>, options: &OpenOptions) -> Result<O
     Ok(Opened { name: name.to_owned(), recognised, source })
 }
 
-/// A short name for tables. (A file name may hold anything, and a terminal obeys what it gets.)
+/// Returns a short name for tables. Control characters are escaped, because a terminal would obey
+/// them.
 fn name_of(path: &str) -> String {
     match path {
         "-" => "stdin".to_owned(),
@@ -144,7 +146,7 @@ fn open_synthetic(spec: &str, options: &OpenOptions) -> Result<Opened, TraceErro
     Ok(Opened { name: spec.to_owned(), recognised, source })
 }
 
-/// A missing file that has the name of a workload was probably meant to be one.
+/// Adds a hint to the error if a missing file has the name of a workload.
 fn hinted(spec: &str, mut error: TraceError) -> TraceError {
     if synth::WORKLOADS.iter().any(|workload| workload.name == spec) {
         error.message = format!("is no file; the built-in workload is synth:{spec}");

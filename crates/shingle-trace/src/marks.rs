@@ -1,10 +1,9 @@
-//! Marked positions, which can be counted and found by their rank.
+//! A set of marked positions that supports counting and selection by rank.
 //!
-//! Marks are bits, and a Fenwick tree counts them by groups that fill a cache line: to change a mark, to
-//! count those before a position and to find the n-th costs few accesses to memory, however many
-//! there are.
+//! Marks are bits. A Fenwick tree counts them by groups of a cache line. To change a mark, to count
+//! the marks before a position and to find the n-th take O(log n) memory accesses.
 
-/// Positions of a group: eight words, a cache line.
+/// Positions of a group: eight words, which fill a cache line.
 const GROUP: usize = 512;
 const WORDS: usize = GROUP / 64;
 
@@ -12,13 +11,13 @@ const WORDS: usize = GROUP / 64;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
     groups: Vec<[u64; WORDS]>,
-    /// Marks by group, as a Fenwick tree: `tree[i]` is those of `i & -i` groups up to the i-th.
+    /// A Fenwick tree of the marks by group: `tree[i]` counts the `i & -i` groups up to the i-th.
     tree: Vec<u32>,
     count: u32,
 }
 
 impl Marks {
-    /// Room for `room` positions at least, of which the first `count` are marked.
+    /// Creates a set with at least `room` positions, of which the first `count` are marked.
     pub(crate) fn first(count: usize, room: usize) -> Marks {
         assert!(count <= room, "marks lie within the room");
         let groups = room.div_ceil(GROUP);
@@ -45,12 +44,12 @@ impl Marks {
         marks
     }
 
-    /// Positions that there is room for.
+    /// Returns the number of positions.
     pub(crate) fn room(&self) -> usize {
         self.groups.len() * GROUP
     }
 
-    /// How many are marked.
+    /// Returns the number of marks.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
@@ -65,13 +64,13 @@ impl Marks {
         self.turn(position, 1);
     }
 
-    /// Takes a mark away.
+    /// Removes the mark of a marked position.
     pub(crate) fn clear(&mut self, position: usize) {
         self.count -= 1;
-        self.turn(position, u32::MAX); // one less
+        self.turn(position, u32::MAX); // -1 modulo 2³²
     }
 
-    /// Turns a mark, and counts it by adding `one`, modulo 2³².
+    /// Flips a mark, and adds `change` to the counts, modulo 2³².
     fn turn(&mut self, position: usize, one: u32) {
         self.groups[position / GROUP][position / 64 % WORDS] ^= 1 << (position % 64);
         let mut at = position / GROUP + 1;
@@ -81,7 +80,7 @@ impl Marks {
         }
     }
 
-    /// Marks up to and with a position.
+    /// Counts the marks up to and including a position.
     pub(crate) fn up_to(&self, position: usize) -> u32 {
         let group = &self.groups[position / GROUP];
         let word = position / 64 % WORDS;
@@ -95,7 +94,7 @@ impl Marks {
         count
     }
 
-    /// The position of the mark that has `before` others before it. There must be so many.
+    /// Returns the position of the mark with `before` marks before it, which must exist.
     pub(crate) fn nth(&self, before: u32) -> usize {
         assert!(before < self.count, "there are so many marks");
         let groups = self.groups.len();

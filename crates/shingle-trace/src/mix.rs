@@ -1,7 +1,8 @@
-//! Several traces made into one: side by side or on top of each other, in copies, by time or shuffled.
+//! Mixes several traces into one: side by side or overlaid, in copies, by time or shuffled.
 //!
-//! Side by side each begins at the zone behind the one before, and copies lie behind all of it, as SAC and
-//! PORE build their long traces (SAC §6.1, PORE §V-G; [`crate::papers`] makes those without times).
+//! Side by side, each trace begins at the zone behind the one before, and copies follow behind all
+//! of them, as SAC and PORE build their long traces (SAC §6.1, PORE §V-G; [`crate::papers`] makes
+//! those without times).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,33 +17,33 @@ use crate::source::{DISK_BYTES_MAX, Source, TRACE_NANOS_MAX, ready};
 use crate::synth::rng::Seed;
 use crate::zones::{ZONE_BYTES, side_by_side};
 
-/// More copies of traces than this are not mixed: they take 100 MB.
+/// The most copies of traces: they take 100 MB.
 const PARTS_MAX: u64 = 1 << 20;
 
-/// In which order requests of different traces come.
+/// The order of requests of different traces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Order {
-    /// That of their times. At the same time, the one with fewer before it in its own trace.
+    /// By time. At equal times, the request with fewer before it in its own trace comes first.
     #[default]
     Time,
-    /// Any, as likely as any other; each trace keeps its own order. Times are those of all requests,
-    /// dealt out again in order.
+    /// Every interleaving is equally likely; each trace keeps its own order. The times of all
+    /// requests are assigned again in order.
     Shuffled {
-        /// Draws it.
+        /// Seed of the draw.
         seed: u64,
     },
 }
 
-/// How traces are mixed.
+/// The parameters of a mix.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mixing {
-    /// So many copies of all traces, at least one.
+    /// Number of copies of all traces, at least one.
     pub copies: u32,
-    /// Each trace, and each copy, begins so many bytes behind the one before; side by side without.
+    /// Bytes from the begin of each trace or copy to the next; `None` lays them side by side.
     pub shift_bytes: Option<u64>,
-    /// Which comes first.
+    /// The order of requests.
     pub order: Order,
-    /// Times are multiplied by this, in thousandths.
+    /// Factor of all times, in thousandths.
     pub time_thousandths: u64,
 }
 
@@ -52,7 +53,7 @@ impl Default for Mixing {
     }
 }
 
-/// Mixed requests, made as they are asked for: copies take next to no memory.
+/// Mixed requests, generated on demand, so that copies take almost no memory.
 pub struct Mixed {
     parts: Vec<Part>,
     times: ByTime,
@@ -66,7 +67,7 @@ struct Part {
     shift: u64,
 }
 
-/// The next request of each part by time.
+/// The next request of each part, ordered by time.
 struct ByTime(BinaryHeap<Reverse<(Nanos, usize, usize)>>);
 
 impl ByTime {
@@ -75,7 +76,7 @@ impl ByTime {
         ByTime(parts.iter().enumerate().filter_map(first).collect())
     }
 
-    /// Time, part and place in it. Something must be left.
+    /// Returns time, part and index of the next request. Something must be left.
     fn next(&mut self, parts: &[Part]) -> (Nanos, usize, usize) {
         let Reverse((time, nth, part)) = self.0.pop().expect("something is left");
         if let Some(request) = parts[part].requests.get(nth + 1) {
@@ -102,7 +103,7 @@ impl Mixing {
                 "the traces hold no request",
             ));
         }
-        // (Each copy of each trace takes a little memory, its requests none.)
+        // Each copy of a trace takes a little memory, though its requests are shared.
         let copies = u64::from(self.copies);
         if copies.saturating_mul(traces.len() as u64) > PARTS_MAX {
             return Err(usage(format!(
@@ -143,7 +144,7 @@ impl Mixing {
         Ok(Mixed { parts, times, shuffled, time_thousandths: self.time_thousandths, left })
     }
 
-    /// Where each part begins, or nothing if one ends past the largest disk.
+    /// Returns the first byte of each part, or `None` if one ends past the largest disk.
     fn starts(&self, ends: &[u64]) -> Option<Vec<u64>> {
         let (starts, zones) = side_by_side(ends.iter().map(|end| end.div_ceil(ZONE_BYTES)));
         let mut all = Vec::new();
@@ -174,7 +175,7 @@ fn usage(message: String) -> TraceError {
 }
 
 impl Mixed {
-    /// First bytes of the traces, then of their copies.
+    /// Returns the first bytes of the traces, then of their copies.
     pub fn starts(&self) -> impl Iterator<Item = u64> + '_ {
         self.parts.iter().map(|part| part.shift)
     }
@@ -305,10 +306,11 @@ mod tests {
             prop_assert_eq!(mixed(&mixing, &trace[..1]), shape.apply(trace[0].clone()).expect("fits"));
         }
 
-        /// Whatever the order, each trace comes whole, shifted and in its order, and times rise.
+        /// In any order, each trace comes whole, shifted and in its own order, and times never go
+        /// back.
         #[test]
         fn nothing_is_lost_or_reordered(traces in traces(), copies in 1_u32..4, seed in any::<Option<u64>>()) {
-            // So far apart that a request tells its part.
+            // The shift is so large that the offset of a request identifies its part.
             let shift = 8 * ZONE_BYTES;
             let order = seed.map_or(Order::Time, |seed| Order::Shuffled { seed });
             let mixing = Mixing { copies, shift_bytes: Some(shift), order, ..Mixing::default() };

@@ -1,6 +1,6 @@
-//! What to do about requests that are not in the order of their times.
+//! How to handle requests that are not in the order of their times.
 //!
-//! Many traces are written when requests complete, so their arrivals go back and forth a little.
+//! Many traces are written when requests complete, so their arrival times go back a little.
 
 use shingle_core::units::Nanos;
 
@@ -12,14 +12,14 @@ pub(crate) const REORDER_NANOS_MAX: u64 = 365 * 86_400 * 1_000_000_000;
 /// `--reorder`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reorder {
-    /// Requests are sorted by time; one that comes more than this after a later one is refused.
+    /// Requests are sorted by time. One that comes more than this window after a later one is an
+    /// error.
     Within(Nanos),
-    /// The order of the file is the order of requests; a time that goes back becomes the one before
-    /// it.
+    /// Requests keep the order of the file. A time that goes back is replaced by the one before it.
     Keep,
 }
 
-/// Wide enough for requests that are logged when they complete.
+/// The default window is wide enough for requests that are logged when they complete.
 impl Default for Reorder {
     fn default() -> Reorder {
         Reorder::Within(Nanos(10_000_000_000))
@@ -27,7 +27,7 @@ impl Default for Reorder {
 }
 
 impl Reorder {
-    /// `keep`, or a time with its unit: `10s`, `500ms`, `1h`.
+    /// Parses `keep`, or a time with its unit: `10s`, `500ms`, `1h`.
     ///
     /// # Errors
     /// On any other text.
@@ -46,7 +46,7 @@ impl Reorder {
     }
 }
 
-/// A time with its unit (`ns`, `us`, `ms`, `s`, `m`, `h`, `d`), fractions allowed.
+/// Parses a time with its unit (`ns`, `us`, `ms`, `s`, `m`, `h`, `d`); fractions are allowed.
 #[must_use]
 pub fn parse_time(text: &str) -> Option<Nanos> {
     let at = text.find(|c: char| c.is_ascii_alphabetic())?;

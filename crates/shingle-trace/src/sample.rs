@@ -1,12 +1,12 @@
-//! One zone in so many: less of a trace with all that happens within a zone.
+//! A sample of the zones of a trace: one zone in `n`, with all that happens in it.
 //!
-//! Of every `n` neighbouring zones one is kept, drawn by a hash of their place. So exactly one part in `n`
-//! of the disk is kept, in the order in which it lies, and nothing that repeats every `n` zones can
-//! coincide with it.
+//! Of every `n` neighbouring zones one is kept, drawn by a hash of their position. So exactly one
+//! part in `n` of the disk is kept, in its order, and a pattern that repeats every `n` zones cannot
+//! coincide with the sample.
 
 use shingle_core::parts::split_mix::mixed;
 
-/// Which zones are kept.
+/// Selects the zones that are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ZoneSample {
     every: u64,
@@ -14,14 +14,14 @@ pub struct ZoneSample {
 }
 
 impl ZoneSample {
-    /// Keeps one zone in `every`, which is not 0; with 1 all.
+    /// Keeps one zone in `every`, which must not be 0; 1 keeps all.
     #[must_use]
     pub fn new(every: u64, seed: u64) -> ZoneSample {
         assert!(every > 0, "one zone in none");
         ZoneSample { every, seed }
     }
 
-    /// Whether the zone of this number is kept.
+    /// Returns whether the zone of this number is kept.
     #[inline]
     #[must_use]
     pub fn keeps(&self, zone: u64) -> bool {
@@ -29,7 +29,7 @@ impl ZoneSample {
         place == mixed(self.seed ^ mixed(group)) % self.every
     }
 
-    /// Number of a zone that is kept among those kept.
+    /// Returns the number of a kept zone among the kept zones.
     #[must_use]
     pub fn place(&self, zone: u64) -> u64 {
         zone / self.every
@@ -54,7 +54,7 @@ mod tests {
                 places[(kept[0] % 5) as usize] += 1;
             }
         }
-        // A thousand draws of five places.
+        // A thousand draws, each of five positions.
         assert!(places.iter().all(|count| (150..250).contains(count)), "{places:?}");
     }
 }

@@ -1,8 +1,9 @@
-//! What is done to a trace before anything counts: filtered, cut, packed, copied, shifted.
+//! Transformations of a trace before a run: filter, limit, pack, copy, shift.
 //!
-//! In this order: `--mode` drops requests, `--requests` keeps the first of what is left,
-//! `--remap` packs the touched zones, `--copies` lays copies side by side, `--offset` shifts all.
-//! Packing and copies need all requests at once; without these, [`Shaped`](crate::Shaped) shapes them as they come.
+//! They are applied in this order: `--mode` drops requests, `--requests` keeps the first of the
+//! rest, `--remap` packs the touched zones, `--copies` lays copies side by side, `--offset` shifts
+//! all. Packing and copies need all requests at once. Without these, [`Shaped`](crate::Shaped)
+//! transforms requests as they come.
 
 use shingle_core::units::{Nanos, Op, Request};
 
@@ -10,23 +11,23 @@ use crate::error::{Kind, Place, TraceError};
 use crate::source::{BATCH_REQUESTS, DISK_BYTES_MAX, Source};
 use crate::zones::ZONE_BYTES;
 
-/// More requests than this are not held: 64 GiB of them.
+/// The most requests that are held in memory: they take 64 GiB.
 const REQUESTS_MAX: u64 = 1 << 31;
 
-/// Which requests count.
+/// The operations that are kept.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Mode {
-    /// All.
+    /// All operations.
     #[default]
     ReadWrite,
-    /// No reads.
+    /// All but reads.
     Write,
-    /// No writes and no trims.
+    /// All but writes and trims.
     Read,
 }
 
 impl Mode {
-    /// `rw`, `w` or `r`.
+    /// Returns `rw`, `w` or `r`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,7 +37,7 @@ impl Mode {
         }
     }
 
-    /// The mode of this [name](Mode::name).
+    /// Parses the [name](Mode::name) of a mode.
     ///
     /// # Errors
     /// On any other text.
@@ -52,7 +53,7 @@ impl Mode {
         }
     }
 
-    /// Whether a request with this operation counts. Flushes always do.
+    /// Returns whether requests with this operation are kept. Flushes always are.
     #[must_use]
     pub fn keeps(self, op: Op) -> bool {
         match op {
@@ -63,20 +64,20 @@ impl Mode {
     }
 }
 
-/// What is done to a trace. The default changes nothing.
+/// The transformations of a trace. The default changes nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shape {
-    /// Which requests count.
+    /// Operations that are kept.
     pub mode: Mode,
-    /// Keep only so many of them (before copies are made).
+    /// Keep only this many requests, counted before copies are made.
     pub requests: Option<u64>,
     /// Pack the touched 5,000-block zones together, in the order of their addresses. Neighbours
     /// stay neighbours, so requests across zone borders stay whole.
     pub remap: bool,
-    /// So many copies side by side, each shifted by the span rounded up to whole zones, mixed
-    /// request by request, with the times of the original.
+    /// Number of copies side by side. Each is shifted by the span rounded up to whole zones. They
+    /// are interleaved request by request and keep the times of the original.
     pub copies: u32,
-    /// Shift everything up by so many bytes.
+    /// Bytes by which all requests are shifted up.
     pub offset: u64,
 }
 
@@ -87,26 +88,26 @@ impl Default for Shape {
 }
 
 impl Shape {
-    /// Whether what it does can be done to each request by itself: nothing is packed or copied.
+    /// Returns whether each request can be transformed by itself: nothing is packed or copied.
     #[must_use]
     pub fn is_of_single_requests(&self) -> bool {
         !self.remap && self.copies == 1
     }
 
-    /// Drops what does not count, counts time from `first`, and shifts what is left: what can be done to each request by
-    /// itself.
+    /// Applies what needs only one request at a time: drops other operations, counts time from
+    /// `first`, and shifts.
     pub(crate) fn shape_each(&self, first: Nanos, requests: &mut Vec<Request>) {
         requests.retain(|request| self.mode.keeps(request.op));
         for request in requests {
             request.at = request.at.since(first);
-            // (A flush is nowhere.)
+            // A flush has no address.
             if request.op != Op::Flush {
                 request.offset = request.offset.saturating_add(self.offset);
             }
         }
     }
 
-    /// That what was shifted fits a disk.
+    /// Checks that the shifted requests fit a disk.
     pub(crate) fn check_fits(&self, requests: &[Request]) -> Result<(), TraceError> {
         let end = |request: &Request| request.offset.saturating_add(request.bytes);
         if requests.iter().any(|request| end(request) > DISK_BYTES_MAX) {
@@ -118,10 +119,10 @@ impl Shape {
         Ok(())
     }
 
-    /// Reads a source, no further than is needed, and shapes the requests.
+    /// Reads a source, no further than needed, and transforms its requests.
     ///
     /// # Errors
-    /// The source's, and those of [`Shape::apply`].
+    /// The source's errors, and those of [`Shape::apply`].
     pub fn read(
         &self,
         source: &mut dyn Source,
@@ -143,7 +144,7 @@ impl Shape {
         self.apply(kept)
     }
 
-    /// Shapes requests that were read before.
+    /// Transforms requests that are in memory.
     ///
     /// # Errors
     /// If nothing is left, or the result does not fit a disk or memory.
@@ -155,7 +156,7 @@ impl Shape {
         let Some(first) = requests.first().map(|request| request.at) else {
             return Err(self.nothing());
         };
-        // Time starts with the first request that counts.
+        // Time starts with the first request that is kept.
         for request in &mut requests {
             request.at = request.at.since(first);
         }
@@ -174,7 +175,7 @@ impl Shape {
         Ok(requests)
     }
 
-    /// Where no request is left.
+    /// Returns the error for a trace of which no request is left.
     pub(crate) fn nothing(&self) -> TraceError {
         TraceError::new(Kind::Empty, "", Place::Whole, self.why_nothing())
     }
@@ -193,7 +194,7 @@ fn usage(message: String) -> TraceError {
     TraceError::new(Kind::Usage, "", Place::Whole, message)
 }
 
-/// One past the highest byte that any request touches.
+/// Returns one past the highest byte that any request touches.
 pub(crate) fn end_of(requests: &[Request]) -> u64 {
     requests.iter().map(|request| request.offset + request.bytes).max().unwrap_or(0)
 }
@@ -248,7 +249,7 @@ struct Run {
 /// neighbours, so requests across zone borders stay whole.
 pub fn pack_zones(requests: &mut [Request], zone_bytes: u64) {
     let runs = touched(requests.iter().copied(), zone_bytes);
-    // Where each run begins once packed.
+    // The first zone of each run once packed.
     let mut zones = 0;
     let places: Vec<u64> = runs
         .iter()
@@ -266,16 +267,16 @@ pub fn pack_zones(requests: &mut [Request], zone_bytes: u64) {
     }
 }
 
-/// Where requests end at most once [`pack_zones`] has packed them: what the zones take that they touch, trimmed ones too.
+/// Returns the space that [`pack_zones`] needs: the bytes of all touched zones, trimmed ones too.
 pub fn packed_bytes(requests: impl Iterator<Item = Request>, zone_bytes: u64) -> u64 {
     touched(requests, zone_bytes).iter().map(|run| run.last - run.first + 1).sum::<u64>()
         * zone_bytes
 }
 
-/// The runs of zones that requests touch, in order, apart from each other.
+/// Returns the runs of zones that requests touch, in order, none overlapping or adjacent.
 fn touched(requests: impl Iterator<Item = Request>, zone_bytes: u64) -> Vec<Run> {
-    // Joined whenever this many have come together since the last time, so memory stays bounded
-    // by the runs there are.
+    // Runs are joined whenever this many were added since the last time, so memory is bounded by
+    // the number of joined runs.
     const LOOSE_RUNS_MAX: usize = 1 << 20;
     let mut runs: Vec<Run> = Vec::new();
     let mut joined = 0;
@@ -295,7 +296,7 @@ fn touched(requests: impl Iterator<Item = Request>, zone_bytes: u64) -> Vec<Run>
     runs
 }
 
-/// Sorts runs, and makes one of those that overlap or touch.
+/// Sorts runs, and joins those that overlap or are adjacent.
 fn join(runs: &mut Vec<Run>) {
     runs.sort_unstable();
     runs.dedup_by(|later, run| {
@@ -386,7 +387,7 @@ mod tests {
     }
 
     proptest! {
-        /// Packing keeps which requests overlap and where in a zone they are.
+        /// Packing changes neither which requests overlap nor where in a zone they are.
         #[test]
         fn packing_keeps_neighbours(
             places in prop::collection::vec((0..50_u64, 0..ZONE, 1..3 * ZONE), 1..40)

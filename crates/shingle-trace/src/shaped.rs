@@ -1,4 +1,4 @@
-//! A trace that is shaped as it comes, so that nobody has to hold it.
+//! A source that transforms a trace as it comes, so that the trace is never held in memory.
 
 use shingle_core::units::{Nanos, Request};
 
@@ -6,18 +6,18 @@ use crate::error::TraceError;
 use crate::shape::Shape;
 use crate::source::Source;
 
-/// The requests of a source as a shape [of single requests](Shape::is_of_single_requests) leaves them, as they come.
+/// A source whose requests pass through a shape [of single requests](Shape::is_of_single_requests).
 pub struct Shaped<'a> {
     source: &'a mut dyn Source,
     shape: Shape,
-    /// Arrival of the first request that counts, once it has come.
+    /// Arrival of the first request that is kept, once it has come.
     first: Option<Nanos>,
-    /// How many more are wanted.
+    /// Number of requests still to pass on.
     left: u64,
 }
 
 impl<'a> Shaped<'a> {
-    /// What `shape` leaves of `source`.
+    /// Creates a source of what `shape` keeps of `source`.
     ///
     /// # Panics
     /// If the shape needs all requests at once.
@@ -84,7 +84,7 @@ mod tests {
     }
 
     proptest! {
-        /// What comes is what is left where all requests are shaped at once, or the same error.
+        /// The result is that of `Shape::apply` on all requests at once, or the same error.
         #[test]
         fn requests_are_shaped_as_all_at_once(
             places in prop::collection::vec((0..4_u8, 0..9_u64, 0..99_u64), 0..30),

@@ -1,20 +1,19 @@
-//! Which of several sequences comes next, so that any way to interleave them is as likely as any other:
-//! each keeps its order, and the next comes from one of them with a chance of what remains of it.
-//!
-//! A tree of sums over the sequences finds it in log₂ of their number.
+//! Interleaves several sequences at random, so that every interleaving is equally likely. Each
+//! sequence keeps its order. The next element comes from a sequence with a chance proportional to
+//! what remains of it. A tree of sums finds it in O(log n) steps for n sequences.
 
 use crate::synth::rng::Rng;
 
 /// Draws from sequences until none has anything left.
 pub(crate) struct Shuffle {
-    /// What remains: of sequence i at `leaves` + i, and at each node of the two below it.
+    /// Remaining elements: of sequence i at `leaves` + i; a node has the sum of its two children.
     sums: Vec<u64>,
     leaves: usize,
     rng: Rng,
 }
 
 impl Shuffle {
-    /// Of sequences of these lengths.
+    /// Creates a shuffle of sequences of these lengths.
     pub(crate) fn new(lengths: impl ExactSizeIterator<Item = u64>, rng: Rng) -> Shuffle {
         let leaves = lengths.len().next_power_of_two();
         let mut sums = vec![0; 2 * leaves];
@@ -27,12 +26,12 @@ impl Shuffle {
         Shuffle { sums, leaves, rng }
     }
 
-    /// What remains of all.
+    /// Returns the number of remaining elements of all sequences.
     pub(crate) fn remaining(&self) -> u64 {
         self.sums[1]
     }
 
-    /// The number of the sequence whose turn it is. Something must remain.
+    /// Returns the number of the sequence to draw from. Something must remain.
     #[inline]
     pub(crate) fn next(&mut self) -> usize {
         let mut drawn = self.rng.below(self.sums[1]);
@@ -40,7 +39,7 @@ impl Shuffle {
         self.sums[1] -= 1;
         while node < self.leaves {
             let left = self.sums[2 * node];
-            // Without a branch: nobody could predict it.
+            // Without a branch: it could not be predicted.
             let right = u64::from(drawn >= left);
             drawn -= left * right;
             node = 2 * node + right as usize;

@@ -1,26 +1,27 @@
-//! Where requests come from, and what every one of them is guaranteed to satisfy.
+//! The source of requests, and the guarantees that every request satisfies.
 
 use shingle_core::units::{NS_PER_S, Nanos, Op, Request};
 
 use crate::error::{Kind, Problem, TraceError};
 use crate::reorder::{REORDER_NANOS_MAX, Reorder};
 
-/// Requests in a batch of [`read_all`]: a call through `dyn` for each batch costs nothing.
+/// Requests in a batch of [`read_all`]: large enough that a `dyn` call for each batch costs
+/// nothing.
 pub const BATCH_REQUESTS: usize = 4096;
 
-/// No request reaches past this byte.
+/// The end of the largest disk: no request reaches past this byte.
 pub use shingle_core::units::DISK_BYTES_MAX;
 
-/// A read or write longer than this is a wrong column or unit, not a request.
+/// The longest read or write. A longer one means a wrong column or unit.
 pub const REQUEST_BYTES_MAX: u64 = 1 << 30;
 
-/// A trim may cover a whole disk; this one is large enough.
+/// The longest trim, which may cover a whole disk.
 pub const TRIM_BYTES_MAX: u64 = 1 << 44;
 
-/// A trace is shorter than this: 146 years.
+/// The longest time that a trace may span: 146 years.
 pub const TRACE_NANOS_MAX: u64 = 1 << 62;
 
-/// Requests, batch by batch.
+/// A source of requests, batch by batch.
 ///
 /// Every request satisfies: `at` starts at 0 and never goes back; reads, writes and trims have at
 /// least one byte and end at or before [`DISK_BYTES_MAX`]; reads and writes are no longer than
@@ -28,30 +29,31 @@ pub const TRACE_NANOS_MAX: u64 = 1 << 62;
 pub trait Source: Send {
     /// Clears `out` and fills it up to its capacity (a batch, if it has none).
     ///
-    /// True: `out` holds at least one request. False: the trace has ended and `out` is empty.
+    /// Returns true if `out` holds at least one request, false if the trace has ended and `out` is
+    /// empty.
     ///
     /// # Errors
-    /// If the trace cannot be read on; the requests before the fault are lost or not, as it falls.
+    /// If the trace cannot be read further. Requests of this batch before the fault may be lost.
     fn fill(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError>;
 
-    /// How many requests there are in all, if that is known beforehand.
+    /// Returns the total number of requests if it is known beforehand.
     fn length_hint(&self) -> Option<u64> {
         None
     }
 
-    /// How far reading has come: done and total, in bytes of input. For a progress bar.
+    /// Returns the bytes of input read and their total, for a progress bar.
     fn progress(&self) -> Option<(u64, u64)> {
         None
     }
 
-    /// What the user should know although it is no error: sentences, complete once the end is
-    /// reached.
+    /// Returns what the user should know although it is no error, as sentences. The list is
+    /// complete once the source has ended.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// Makes room for a batch if `out` has no capacity of its own.
+/// Clears `out`, and reserves a batch if it has no capacity.
 pub(crate) fn ready(out: &mut Vec<Request>) {
     out.clear();
     if out.capacity() == 0 {
@@ -59,15 +61,15 @@ pub(crate) fn ready(out: &mut Vec<Request>) {
     }
 }
 
-/// Reads a source to its end. `on_progress` sees the source after every batch.
+/// Reads a source to its end, and calls `on_progress` with the source after every batch.
 ///
 /// # Errors
-/// The first that the source meets.
+/// The first error of the source.
 pub fn read_all(
     source: &mut dyn Source,
     on_progress: &mut dyn FnMut(&dyn Source),
 ) -> Result<Vec<Request>, TraceError> {
-    // The hint is a claim of the input; trust it only as far as it costs little.
+    // The hint comes from the input and may be wrong: reserve no more than costs little.
     const RESERVED_REQUESTS_MAX: u64 = 1 << 20;
     let hint = source.length_hint().unwrap_or(0).min(RESERVED_REQUESTS_MAX);
     let mut all = Vec::with_capacity(usize::try_from(hint).unwrap_or(0));
@@ -82,17 +84,16 @@ pub fn read_all(
 /// A request as a format decoded it, not yet checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Raw {
-    /// Nanoseconds since whatever the format counts from.
+    /// Nanoseconds since the origin of the format's times.
     pub(crate) ns: u64,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
     pub(crate) op: Op,
-    /// Number of its volume, from 0 by first appearance among those that are read.
+    /// Number of its volume: from 0, in the order in which the selected volumes appear.
     pub(crate) volume: u32,
 }
 
-/// Lets only valid requests through: at the place where a fault can still be told with its line or
-/// byte.
+/// Checks each request where its line or byte is still known, and passes on only valid ones.
 #[derive(Debug)]
 pub(crate) struct Gate {
     reorder: Reorder,
@@ -124,7 +125,7 @@ impl Gate {
         let first = *self.first_ns.get_or_insert(ns);
         if ns >= self.newest_ns {
             self.newest_ns = ns;
-            // What is sorted in front of the first request moves all others up by so much.
+            // Sorting a request in front of the first one moves all others up by up to this window.
             if ns - first >= TRACE_NANOS_MAX - REORDER_NANOS_MAX {
                 return Err(Problem::range(
                     "the time is more than 146 years after the first request; is the column or its \
@@ -198,7 +199,7 @@ mod tests {
         }
         let problem = gate.admit(raw(699, 0, 1)).expect_err("101 ns before 800");
         assert!(problem.message.contains("--reorder 1s"), "{}", problem.message);
-        // Who runs backwards needs more with each.
+        // A trace that runs backwards needs a wider window with each request.
         for (ns, told) in [(600_000_000, "--reorder 1s (requests below"), (0, "--reorder 2s (")] {
             let mut gate = Gate::new(Reorder::Within(Nanos(100)));
             gate.admit(raw(1_500_000_000, 0, 1)).expect("the first");

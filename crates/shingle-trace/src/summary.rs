@@ -1,8 +1,8 @@
-//! What a list of requests amounts to.
+//! Summary figures of a list of requests.
 //!
-//! An access is one block of one request: a block that is touched only in part counts, and counts
-//! again for the next request. Trims and flushes move no data, so they are counted as requests but
-//! access nothing.
+//! An access is one block of one request. A block that is touched only in part counts, and counts
+//! again for the next request. Trims and flushes move no data: they count as requests but access
+//! nothing.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub struct PerOp {
 }
 
 impl PerOp {
-    /// Of all.
+    /// Returns the sum over all operations.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.read + self.write + self.trim + self.flush
@@ -47,15 +47,15 @@ impl PerOp {
 /// Lengths of reads and writes in bytes, at the nearest rank. All 0 if there are none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sizes {
-    /// The shortest.
+    /// The shortest length.
     pub min: u64,
-    /// Half are no longer.
+    /// The median.
     pub p50: u64,
-    /// Nine of ten are no longer.
+    /// The 90th percentile.
     pub p90: u64,
-    /// 99 of 100 are no longer.
+    /// The 99th percentile.
     pub p99: u64,
-    /// The longest.
+    /// The longest length.
     pub max: u64,
 }
 
@@ -70,9 +70,9 @@ pub struct Summary {
     pub read_blocks: u64,
     /// Blocks that writes access.
     pub write_blocks: u64,
-    /// Different blocks among both.
+    /// Distinct blocks among both.
     pub distinct_blocks: u64,
-    /// Different blocks that are written.
+    /// Distinct blocks that are written.
     pub distinct_written_blocks: u64,
     /// 5,000-block zones in which any block is read or written.
     pub accessed_zones: u64,
@@ -88,13 +88,13 @@ pub struct Summary {
     pub last: Nanos,
     /// The longest time without an arrival.
     pub longest_idle: Nanos,
-    /// Reads and writes that do not begin and end at a border of blocks.
+    /// Reads and writes whose begin or end is not on a block boundary.
     pub unaligned_requests: u64,
     /// Lengths of reads and writes.
     pub sizes: Sizes,
 }
 
-/// What adds up while requests pass by, none of which is kept.
+/// Sums over a stream of requests, none of which is kept.
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) requests: PerOp,
@@ -120,7 +120,7 @@ impl Tally {
         self.touched.access(request.first().0, request.blocks(), request.op == Op::Write);
     }
 
-    /// Of it a summary has this; what [`Counted`] finds out besides is left out.
+    /// Returns a summary of these sums; [`Counted`] adds the other figures.
     pub(crate) fn summary(&self) -> Summary {
         Summary {
             requests: self.requests,
@@ -138,23 +138,24 @@ impl Tally {
     }
 }
 
-/// A summary of requests that pass by, none of which is kept.
+/// A summary of a stream of requests, none of which is kept.
 #[derive(Default)]
 pub struct Counted {
     tally: Tally,
     first: Option<Nanos>,
     longest_idle: Nanos,
     unaligned_requests: u64,
-    /// Zones of 256 MiB that are written, and the last of them.
+    /// Zones of 256 MiB that are written; `last_large` is the latest.
     large: HashSet<u64>,
     last_large: Option<u64>,
-    /// How many reads and writes have which length, and the last of these.
+    /// Number of reads and writes by length, without the current run of equal lengths, which is
+    /// `size`.
     sizes: HashMap<u64, u64>,
     size: (u64, u64),
 }
 
 impl Counted {
-    /// The next request.
+    /// Adds the next request.
     pub fn add(&mut self, request: &Request) {
         if self.first.is_none() {
             (self.first, self.tally.last) = (Some(request.at), request.at);
@@ -172,7 +173,7 @@ impl Counted {
                 self.last_large = Some(last);
             }
         }
-        // Most are as long as the one before.
+        // Most requests are as long as the one before.
         if self.size.0 == request.bytes {
             self.size.1 += 1;
         } else {
@@ -182,7 +183,7 @@ impl Counted {
         self.unaligned_requests += u64::from(!(request.offset | end).is_multiple_of(BLOCK_BYTES));
     }
 
-    /// Of all that passed.
+    /// Returns the summary of all added requests.
     #[must_use]
     pub fn summary(mut self) -> Summary {
         *self.sizes.entry(self.size.0).or_default() += self.size.1;
@@ -198,7 +199,7 @@ impl Counted {
 }
 
 impl Summary {
-    /// Counts `requests`.
+    /// Summarises `requests`.
     #[must_use]
     pub fn of(requests: &[Request]) -> Summary {
         let mut counted = Counted::default();
@@ -206,49 +207,49 @@ impl Summary {
         counted.summary()
     }
 
-    /// Accesses: of reads and of writes.
+    /// Returns the accesses of reads and writes.
     #[must_use]
     pub fn blocks(&self) -> u64 {
         self.read_blocks + self.write_blocks
     }
 
-    /// Bytes of the 5,000-block zones that are accessed: what `5%accessed` is a part of.
+    /// Returns the bytes of the 5,000-block zones that are accessed, the whole of `5%accessed`.
     #[must_use]
     pub fn accessed_zone_bytes(&self) -> u64 {
         self.accessed_zones * ZONE_BYTES
     }
 
-    /// Bytes of the 5,000-block zones that are written.
+    /// Returns the bytes of the 5,000-block zones that are written.
     #[must_use]
     pub fn written_zone_bytes(&self) -> u64 {
         self.written_zones * ZONE_BYTES
     }
 
-    /// Bytes of the 256 MiB zones that are written.
+    /// Returns the bytes of the 256 MiB zones that are written.
     #[must_use]
     pub fn written_large_zone_bytes(&self) -> u64 {
         self.written_large_zones * LARGE_ZONE_BYTES
     }
 
-    /// Writes among the accesses.
+    /// Returns writes divided by accesses.
     #[must_use]
     pub fn write_ratio(&self) -> Option<f64> {
         ratio(self.write_blocks, self.blocks())
     }
 
-    /// Write accesses to a block that was written before, among all of them.
+    /// Returns write accesses to a block that was written before, divided by all write accesses.
     #[must_use]
     pub fn update_ratio(&self) -> Option<f64> {
         ratio(self.write_blocks - self.distinct_written_blocks, self.write_blocks)
     }
 
-    /// Unaligned requests among reads and writes.
+    /// Returns unaligned requests divided by reads and writes.
     #[must_use]
     pub fn unaligned_ratio(&self) -> Option<f64> {
         ratio(self.unaligned_requests, self.requests.read + self.requests.write)
     }
 
-    /// Mean length of reads and writes in bytes.
+    /// Returns the mean length of reads and writes in bytes.
     #[must_use]
     pub fn mean_bytes(&self) -> Option<f64> {
         let bytes = self.bytes.read.saturating_add(self.bytes.write);
@@ -256,15 +257,15 @@ impl Summary {
     }
 }
 
-/// A part of a whole, for reports; 0/0 is nothing.
+/// Returns `part / whole` for reports; `None` if `whole` is 0.
 #[must_use]
 pub fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// Of lengths, each with how often it is there.
+/// Returns the quantiles of lengths, given the number of requests of each length.
 fn quantiles(sizes: HashMap<u64, u64>) -> Sizes {
-    // In order, so that the order of a hash table does not matter.
+    // Sorted, so that the result does not depend on the order of the hash table.
     let sizes: BTreeMap<u64, u64> = sizes.into_iter().filter(|&(_, count)| count > 0).collect();
     let all: u64 = sizes.values().sum();
     let at = |percent: u64| {

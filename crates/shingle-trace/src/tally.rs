@@ -1,4 +1,4 @@
-//! The volumes of a trace, counted: which to choose with `--volume`.
+//! Counts the volumes of a trace, to choose one with `--volume`.
 
 use shingle_core::units::Op;
 
@@ -9,10 +9,10 @@ use crate::source::{BATCH_REQUESTS, Raw, Source};
 use crate::volume::{Choice, Volumes};
 use crate::{Input, OpenOptions, Recognised, Reorder, name_of, synth};
 
-/// What a volume holds.
+/// The counts of a volume.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
-    /// As `--volume` takes it; empty where the format knows no volumes.
+    /// Its name as `--volume` takes it; empty if the format has no volumes.
     pub name: String,
     /// Reads.
     pub reads: u64,
@@ -24,12 +24,12 @@ pub struct Tally {
     pub read_bytes: u64,
     /// Bytes written.
     pub written_bytes: u64,
-    /// One past the highest byte of any request: at least so large the volume is.
+    /// One past the highest byte of any request: the least size of the volume.
     pub end_bytes: u64,
 }
 
 impl Tally {
-    /// Requests of all kinds.
+    /// Returns the number of requests of all kinds.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.reads + self.writes + self.others
@@ -47,19 +47,19 @@ impl Tally {
     }
 }
 
-/// The volumes of a trace.
+/// The volumes of a trace, with their counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counted {
     /// A short name of the trace.
     pub name: String,
-    /// Its format, and how that is known.
+    /// Its format, and how it was recognised.
     pub recognised: Recognised,
-    /// The volume with the most requests first; of equals the one met first.
+    /// Sorted by requests, most first; equal ones in the order of their appearance.
     pub volumes: Vec<Tally>,
 }
 
-/// Reads a trace to its end and counts what each volume holds. Memory goes with the number of
-/// volumes. `on_progress` is told the bytes that were read, and those there are, if that is known.
+/// Reads a trace to its end and counts the requests of each volume. Memory grows with the number of
+/// volumes. `on_progress` gets the bytes read and their total, if it is known.
 ///
 /// # Errors
 /// If it cannot be opened, recognised or read.
@@ -78,7 +78,7 @@ pub fn count(
         let volumes = vec![only(opened.source, &mut told)?];
         return Ok(Counted { name: opened.name, recognised: opened.recognised, volumes });
     }
-    // In which order requests come makes no difference to what is counted.
+    // The counts do not depend on the order of requests.
     let options = OpenOptions { volume: Choice::All, reorder: Reorder::Keep, ..options.clone() };
     let first = format::blktrace::first_file(spec);
     let (recognised, decoded) = format::decoded(Input::open(&first)?, &options)?;
@@ -113,7 +113,7 @@ fn each(
     Ok(volumes)
 }
 
-/// A trace of one volume.
+/// Counts a trace of one volume.
 fn only(
     mut source: Box<dyn Source>,
     told: &mut dyn FnMut(Option<(u64, u64)>),

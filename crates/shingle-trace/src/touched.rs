@@ -1,4 +1,4 @@
-//! Which blocks and zones are touched, of a disk of any size.
+//! The sets of blocks and zones that are touched, for a disk of any size.
 
 use hashbrown::HashMap;
 
@@ -22,35 +22,35 @@ impl ZoneBits {
     }
 }
 
-/// Which blocks were touched: bitmaps of the zones that were, and no others.
+/// The set of touched blocks: bitmaps, for the touched zones only.
 #[derive(Default)]
 pub(crate) struct Touched {
     /// Never iterated, so its order cannot matter.
     index: HashMap<u64, usize>,
     zones: Vec<ZoneBits>,
-    /// Most requests are in the zone of the one before.
+    /// The zone used last: most requests are in the zone of the one before.
     last: Option<(u64, usize)>,
     accessed: u64,
     written: u64,
 }
 
 impl Touched {
-    /// Different blocks that are written.
+    /// Returns the number of distinct blocks that are written.
     pub(crate) fn written_blocks(&self) -> u64 {
         self.written
     }
 
-    /// Different blocks.
+    /// Returns the number of distinct blocks that are accessed.
     pub(crate) fn blocks(&self) -> u64 {
         self.accessed
     }
 
-    /// Zones in which a block is accessed.
+    /// Returns the number of zones in which a block is accessed.
     pub(crate) fn zones(&self) -> u64 {
         self.zones.len() as u64
     }
 
-    /// Zones in which a block is written.
+    /// Returns the number of zones in which a block is written.
     pub(crate) fn written_zones(&self) -> u64 {
         self.zones.iter().filter(|zone| zone.is_written()).count() as u64
     }
@@ -87,7 +87,7 @@ impl Touched {
     }
 }
 
-/// Sets the bits from..to and tells how many were not set.
+/// Sets the bits `from..to` and returns how many of them were clear.
 fn set(words: &mut [u64; ZONE_WORDS], from: u64, to: u64) -> u64 {
     let mut added = 0;
     let mut bit = from;

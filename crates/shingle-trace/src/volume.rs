@@ -1,21 +1,21 @@
-//! Which volumes of a trace are read. Addresses of different disks are never mixed silently.
+//! The choice of the volumes of a trace. Addresses of different disks are never mixed silently.
 
 use crate::error::{Kind, Problem, shown};
 
-/// `--volume`: which are read.
+/// `--volume`: the volumes to read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Choice {
-    /// The only one there is; a second is refused.
+    /// The only volume of the trace; a second one is an error.
     #[default]
     Only,
-    /// These; several lie side by side, in the order of their first requests.
+    /// These volumes; several lie side by side, in the order of their first requests.
     Named(Vec<String>),
-    /// All there are, side by side.
+    /// All volumes, side by side.
     All,
 }
 
 impl Choice {
-    /// `NAME`, `NAME,NAME,…`, or `*` for all.
+    /// Parses `NAME`, `NAME,NAME,…`, or `*` for all.
     #[must_use]
     pub fn parse(text: &str) -> Choice {
         match text {
@@ -24,7 +24,7 @@ impl Choice {
         }
     }
 
-    /// Whether more than one volume may come, so that they must be laid out.
+    /// Returns whether several volumes may appear, so that they need a layout.
     pub(crate) fn several(&self) -> bool {
         match self {
             Choice::Only => false,
@@ -44,17 +44,18 @@ impl core::fmt::Display for Choice {
     }
 }
 
-/// Tells requests of volumes that are read from others, and numbers the volumes.
+/// Selects the requests of the chosen volumes, and numbers these volumes.
 #[derive(Debug)]
 pub(crate) struct Volumes {
     choice: Choice,
-    /// Those that are read and were met, by number.
+    /// Names of the selected volumes seen so far, by number.
     taken: Vec<Vec<u8>>,
-    /// The one met last: most requests are of the volume of the one before.
+    /// Number of the volume seen last: most requests are of the same volume as the one before.
     last: u32,
     /// Numbers by name; never iterated.
     numbers: hashbrown::HashMap<Vec<u8>, u32>,
-    /// Volumes passed over, the first few, to name them if a wanted one never comes.
+    /// Names of the first few volumes that were not selected, for the error if a chosen one is
+    /// missing.
     others: Vec<Vec<u8>>,
 }
 
@@ -71,7 +72,7 @@ impl Volumes {
         }
     }
 
-    /// The number of `volume`, or nothing if its requests are passed over.
+    /// Returns the number of `volume`, or `None` if it is not selected.
     #[inline]
     pub(crate) fn takes(&mut self, volume: &[u8]) -> Result<Option<u32>, Problem> {
         if self.taken.get(self.last as usize).is_some_and(|last| last == volume) {
@@ -97,7 +98,7 @@ impl Volumes {
             Choice::Only => {
                 if let Some(taken) = self.taken.first() {
                     let problem = second(taken, volume);
-                    // Who reads on behind the error does so to count what there is.
+                    // A caller that reads on after the error does so to count the volumes.
                     self.choice = Choice::All;
                     self.take(volume)?;
                     return Err(problem);
@@ -117,12 +118,12 @@ impl Volumes {
         Ok(number)
     }
 
-    /// Names by number.
+    /// Returns the names of the selected volumes, by number.
     pub(crate) fn names(&self) -> &[Vec<u8>] {
         &self.taken
     }
 
-    /// A volume that was asked for and never came.
+    /// Returns a problem if a chosen volume never appeared.
     pub(crate) fn missing(&self) -> Option<Problem> {
         let Choice::Named(names) = &self.choice else { return None };
         let wanted = names.iter().find(|name| !self.numbers.contains_key(name.as_bytes()))?;
@@ -141,12 +142,12 @@ impl Volumes {
     }
 }
 
-/// Volumes with names of two parts, such as `hm.1` or `8:0`.
+/// Volumes whose names have two parts, such as `hm.1` or `8:0`.
 #[derive(Debug)]
 pub(crate) struct Pairs {
     volumes: Volumes,
     separator: u8,
-    /// The name met last, and what became of it.
+    /// The name seen last; `number` is the result for it.
     name: Vec<u8>,
     number: Option<u32>,
 }
@@ -168,7 +169,7 @@ impl Pairs {
         Pairs { volumes: Volumes::new(choice), separator, name: Vec::new(), number: None }
     }
 
-    /// As [`Volumes::takes`].
+    /// Selects as [`Volumes::select`] does.
     #[inline]
     pub(crate) fn takes(&mut self, first: &[u8], second: &[u8]) -> Result<Option<u32>, Problem> {
         if self.is_last(first, second) {
@@ -197,7 +198,7 @@ impl Pairs {
     }
 }
 
-/// Why a trace of several volumes is refused: the largest of them, by `requests` of each.
+/// Writes why a trace of several volumes is refused, and names the largest, by `requests` of each.
 pub(crate) fn several(names: &[Vec<u8>], requests: &[u64]) -> String {
     const NAMED_MAX: usize = 5;
     let mut largest: Vec<usize> = (0..names.len()).collect();

@@ -1,4 +1,5 @@
-//! The zones in which traces are measured and remapped: 5,000 blocks, the usual guess at a band.
+//! The zones by which traces are measured and remapped: 5,000 blocks, the usual guess of a band's
+//! size.
 
 use shingle_core::units::BLOCK_BYTES;
 
@@ -11,10 +12,10 @@ pub const ZONE_BYTES: u64 = ZONE_BLOCKS * BLOCK_BYTES;
 /// Bytes of a zone of most host-managed disks: 256 MiB.
 pub(crate) const LARGE_ZONE_BYTES: u64 = 256 << 20;
 
-/// Blocks of such a zone.
+/// Blocks of a zone of most host-managed disks.
 pub const LARGE_ZONE_BLOCKS: u64 = LARGE_ZONE_BYTES / BLOCK_BYTES;
 
-/// First zones of spans that lie one after the other, and the zones of all.
+/// Returns the first zones of spans that lie one after another, and the total number of zones.
 pub(crate) fn side_by_side(spans_zones: impl IntoIterator<Item = u64>) -> (Vec<u64>, u64) {
     let mut end = 0;
     let starts = spans_zones.into_iter().map(|span| {

@@ -1,4 +1,4 @@
-//! Bars, side by side or on one another.
+//! Bars, side by side or stacked.
 
 use plotters::element::{PathElement, Rectangle};
 use plotters::style::Color;
@@ -20,7 +20,7 @@ pub(super) fn side_by_side(
         let width = (0.8 / count).min(0.4);
         for (nth, (_, values)) in series.iter().enumerate() {
             for (group, value) in values.iter().enumerate().filter(|(_, v)| v.mean.is_finite()) {
-                // A single bar need not fill its group.
+                // A single bar is narrower than its group.
                 let left = group as f64 + 0.5 + width * (nth as f64 - count / 2.0);
                 let bar = [(left, scale.bottom()), (left + width * 0.92, scale.up(value.mean))];
                 let bar = bar.map(|(x, y)| to_pixel(x, y));

@@ -1,4 +1,5 @@
-//! A heat map: eight shades of one colour, each twice to several times the one before.
+//! Heat maps with eight shades of one colour; the values grow by a constant factor from shade to
+//! shade.
 
 use std::fmt::Write;
 
@@ -10,7 +11,7 @@ use super::scale::Scale;
 use super::{Area, COLOURS, Drawn, INK, SIZE, colour};
 use crate::numbers::grouped;
 
-/// What is drawn.
+/// The data of a map.
 pub(super) struct Map<'a> {
     pub(super) x_label: &'a str,
     pub(super) x_end: f64,
@@ -23,7 +24,7 @@ pub(super) struct Map<'a> {
 const SHADES: u32 = 8;
 const LEFT: i32 = 78;
 const TOP: i32 = 54;
-/// Names of rows shown.
+/// The most names of rows that are shown.
 const NAMES: usize = 6;
 
 pub(super) fn draw(area: &Area, title: &str, map: &Map, cells: &mut String) -> Drawn {
@@ -60,7 +61,7 @@ pub(super) fn draw(area: &Area, title: &str, map: &Map, cells: &mut String) -> D
     let middle = (i32::midpoint(LEFT, right), bottom + 24);
     area.draw(&Text::new(map.x_label, middle, style(12, HPos::Center, VPos::Top)))?;
 
-    // One path a shade: thousands of rectangles would be most of a page.
+    // One path for each shade: thousands of rectangles would be most of a page.
     let (r, g, b) = (COLOURS[0].0, COLOURS[0].1, COLOURS[0].2);
     for shade in 1..=SHADES {
         let mut path = String::new();
@@ -88,7 +89,7 @@ pub(super) fn draw(area: &Area, title: &str, map: &Map, cells: &mut String) -> D
     Ok(())
 }
 
-/// The shade of `value`, by its logarithm; 0 is none.
+/// Returns the shade of `value`, by its logarithm; 0 is no shade.
 fn shade_of(value: u64, most: u64) -> u32 {
     match (value, most) {
         (0, _) => 0,

@@ -48,7 +48,7 @@ pub(super) fn numbers(
     over(area, title, &Across::Along(along(series), x_label), &scale, series, marks)
 }
 
-/// Dots, with the names of the axes to the right and upward.
+/// Draws dots, with the names of both axes.
 pub(super) fn dots(
     area: &Area,
     title: &str,
@@ -76,7 +76,7 @@ pub(super) fn decades(area: &Area, title: &str, x_label: &str, series: &[Points]
     over(area, title, &Across::Along(along, x_label), &scale, series, Marks::Both)
 }
 
-/// How points are shown.
+/// How points are drawn.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Marks {
     Points,

@@ -1,4 +1,4 @@
-//! What most pictures have: title, legend, two axes and their names.
+//! The common parts of most pictures: title, legend, two axes and their names.
 
 use plotters::element::{PathElement, Rectangle, Text};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -7,16 +7,16 @@ use plotters::style::{Color, IntoFont, RGBColor, TextStyle};
 use super::scale::Scale;
 use super::{Area, Drawn, INK, SIZE, colour};
 
-/// What goes to the right.
+/// The x axis.
 pub(super) enum Across<'a> {
-    /// Names at equal distances: the first lies from 0 to 1.
+    /// Names at equal distances: the first covers 0 to 1.
     Places(&'a [String]),
-    /// Numbers, and what they are.
+    /// Numbers, and the name of the axis.
     Along(Scale, &'a str),
 }
 
 impl Across<'_> {
-    /// How far to the right `x` lies, from 0 to 1.
+    /// Returns the position of `x` on the axis, from 0 to 1.
     fn share(&self, x: f64) -> f64 {
         match self {
             Across::Places(names) => x / names.len().max(1) as f64,
@@ -27,25 +27,25 @@ impl Across<'_> {
     }
 }
 
-/// Pixels of a character of the size 12, on average.
+/// Mean width of a character of size 12, in pixels.
 const CHARACTER: i32 = 7;
-/// Pixels from one line of a legend to the next.
+/// Height of a line of a legend, in pixels.
 const LEGEND_LINE: i32 = 16;
-/// Where a legend begins.
+/// Top of a legend, in pixels.
 const LEGEND_TOP: i32 = 31;
 
-/// Text of `size` pixels in the colour of the page.
+/// Returns the style of text of `size` pixels in the colour of the page.
 pub(super) fn style(size: u32, h: HPos, v: VPos) -> TextStyle<'static> {
     TextStyle::from(("sans-serif", size).into_font()).color(&INK).pos(Pos::new(h, v))
 }
 
-/// About how wide `text` is, in pixels.
+/// Estimates the width of `text`, in pixels.
 pub(super) fn width(text: &str) -> i32 {
     CHARACTER * text.chars().count() as i32
 }
 
-/// Where the name of each series stands, from the left and in which line. Series without a name have
-/// no place.
+/// Returns the position of the name of each series in the legend: x in pixels, and line. Series
+/// without a name take no space.
 fn places<T>(series: &[(String, T)]) -> Vec<(i32, i32)> {
     let (mut at, mut line) = (8, 0);
     let places = series.iter().map(|(name, _)| {
@@ -63,17 +63,17 @@ fn places<T>(series: &[(String, T)]) -> Vec<(i32, i32)> {
     places.collect()
 }
 
-/// The pixels that lines of a legend take beyond the first.
+/// Returns the height of the lines of a legend after the first, in pixels.
 pub(super) fn more_lines<T>(series: &[(String, T)]) -> i32 {
     places(series).last().map_or(0, |&(_, line)| line * LEGEND_LINE)
 }
 
-/// Height of a picture of `series`.
+/// Returns the height of a picture of `series`, in pixels.
 pub(super) fn height<T>(series: &[(String, T)]) -> u32 {
     SIZE.1 + more_lines(series) as u32
 }
 
-/// The title, and the colour that `of` gives each series.
+/// Draws the title and the legend, in which `of` gives the colour of each series.
 pub(super) fn heading<T>(
     area: &Area,
     title: &str,
@@ -93,13 +93,13 @@ pub(super) fn heading<T>(
     Ok(())
 }
 
-/// The name of the axis upward, above it: where a legend would begin.
+/// Draws the name of the y axis above it, at the position of a legend.
 pub(super) fn upward(area: &Area, label: &str) -> Drawn {
     area.draw(&Text::new(format!("↑ {label}"), (8, LEGEND_TOP), style(12, HPos::Left, VPos::Top)))?;
     Ok(())
 }
 
-/// Heading and axes; `inside` draws the rest, given the way from values to pixels.
+/// Draws heading and axes; `inside` draws the rest, with a function from values to pixels.
 pub(super) fn plane<T>(
     area: &Area,
     title: &str,
@@ -134,7 +134,7 @@ pub(super) fn plane<T>(
             scale.ticks().into_iter().map(|tick| (tick, scale.label(tick))).collect()
         }
     };
-    // Where all do not fit, some do.
+    // If not all names fit, some are left out.
     let widest = names.iter().map(|(_, name)| width(name) + 4).max().unwrap_or(1);
     let fit = ((right - left) / widest.max(1)).max(1) as usize;
     for (at, name) in names.iter().step_by(names.len().div_ceil(fit).max(1)) {

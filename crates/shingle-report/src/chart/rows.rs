@@ -1,4 +1,4 @@
-//! Bars to the right, made of parts, with their names to the left.
+//! Horizontal bars made of parts, with their names to the left.
 
 use plotters::element::{PathElement, Rectangle, Text};
 use plotters::style::Color;
@@ -8,7 +8,7 @@ use super::plane::{heading, more_lines, style, width};
 use super::scale::Scale;
 use super::{Area, Drawn, INK, SIZE, part_colour};
 
-/// Pixels from one bar to the next.
+/// Distance of two bars, in pixels.
 const BAR: i32 = 20;
 const ABOVE: i32 = 56;
 const BELOW: i32 = 46;
@@ -25,7 +25,7 @@ pub(super) fn draw(
     series: &[(String, Vec<f64>)],
 ) -> Drawn {
     heading(area, title, series, part_colour)?;
-    // What is unknown takes no room.
+    // Unknown values take no space.
     let part = |values: &[f64], row: usize| {
         values.get(row).copied().filter(|value| value.is_finite()).unwrap_or(0.0)
     };

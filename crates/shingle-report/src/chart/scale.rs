@@ -1,9 +1,9 @@
-//! Axes: where values lie, and which of them have a name.
+//! Axes: the positions of values, and the ticks with their labels.
 
-/// From this quotient of most to least on, an axis is logarithmic.
+/// The least quotient of greatest and least value for which an axis is logarithmic.
 const LOGARITHMIC_FROM: f64 = 60.0;
 
-/// Below this quotient, powers of ten alone would be too few ticks.
+/// The quotient below which powers of ten alone would be too few ticks.
 const FEW_DECADES: f64 = 50.0;
 
 /// An axis, linear from zero or logarithmic.
@@ -29,7 +29,7 @@ impl Scale {
         Scale { low: whole(low.log10().floor()), high: high * 1.3, logarithmic: true }
     }
 
-    /// Logarithmic if it can be.
+    /// Creates a logarithmic axis if there are positive values.
     pub(super) fn decades(values: impl Iterator<Item = f64>) -> Scale {
         let values: Vec<f64> = values.filter(|v| v.is_finite() && *v > 0.0).collect();
         match values.iter().copied().reduce(f64::min) {
@@ -42,7 +42,7 @@ impl Scale {
         }
     }
 
-    /// Up to `high` and no further.
+    /// Creates a linear axis that ends at `high`.
     pub(super) fn to(high: f64) -> Scale {
         Scale { low: 0.0, high: if high > 0.0 { high } else { 1.0 }, logarithmic: false }
     }
@@ -51,7 +51,7 @@ impl Scale {
         Scale { low: 0.0, high: if high > 0.0 { high * 1.08 } else { 1.0 }, logarithmic: false }
     }
 
-    /// How far up `value` lies, between [`Scale::bottom`] and [`Scale::top`].
+    /// Returns the position of `value`, between [`Scale::bottom`] and [`Scale::top`].
     pub(super) fn up(&self, value: f64) -> f64 {
         if self.logarithmic { value.max(self.low).log10() } else { value }
     }
@@ -64,7 +64,7 @@ impl Scale {
         self.up(self.high)
     }
 
-    /// A tick in as few digits as tell it from its neighbours.
+    /// Returns the label of a tick, with as few digits as distinguish it from its neighbours.
     pub(super) fn label(&self, tick: f64) -> String {
         let step = if self.logarithmic { tick } else { self.step() };
         match step {
@@ -73,7 +73,7 @@ impl Scale {
         }
     }
 
-    /// 1, 2 or 5 times a power of ten, for about five ticks.
+    /// Returns the distance of ticks: 1, 2 or 5 times a power of ten, for about five ticks.
     fn step(&self) -> f64 {
         let rough = self.high / 5.0;
         let power = 10f64.powf(rough.log10().floor());

@@ -1,15 +1,15 @@
-//! The miss-ratio curve of LRU, out of stack distances: a cache of `c` blocks that every access fills
-//! hits those whose distance is below `c` (Mattson et al., IBM Systems J. 9(2), 1970).
+//! The miss-ratio curve of LRU, from stack distances: a cache of `c` blocks that every access fills
+//! hits the accesses with a distance below `c` (Mattson et al., IBM Systems J. 9(2), 1970).
 //!
-//! The curve is exact at the sizes it has: each up to 8 blocks, then eight to every doubling, so that
+//! The curve is exact at its sizes: every size up to 8 blocks, then eight for each doubling, so
 //! powers of two are among them.
 
 use shingle_core::units::Op;
 
-/// Sizes to a doubling.
+/// Number of sizes for each doubling.
 const STEPS: u64 = 8;
 
-/// Of accesses, the least of the curve's caches that hit them.
+/// A histogram of accesses by the smallest of the curve's caches that hits them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Curve {
     /// Reads and writes by the index of that size.
@@ -18,7 +18,7 @@ pub struct Curve {
     accesses: [u64; 2],
 }
 
-/// What a cache misses.
+/// The misses of a cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Point {
     /// Size of the cache.
@@ -30,7 +30,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// Both.
+    /// Returns the misses of reads and writes.
     #[must_use]
     pub fn misses(&self) -> u64 {
         self.read_misses + self.write_misses
@@ -38,7 +38,7 @@ impl Point {
 }
 
 impl Curve {
-    /// An access at this distance; `None` if it is the first of its block.
+    /// Adds an access at this distance; `None` for the first access of a block.
     #[inline]
     pub fn add(&mut self, op: Op, distance: Option<u64>) {
         let write = usize::from(op == Op::Write);
@@ -52,13 +52,14 @@ impl Curve {
         }
     }
 
-    /// All accesses.
+    /// Returns the number of accesses.
     #[must_use]
     pub fn accesses(&self) -> u64 {
         self.accesses[0] + self.accesses[1]
     }
 
-    /// Sizes in rising order with what misses, up to the first at which only first accesses do.
+    /// Returns sizes in ascending order with their misses, up to the first at which only first
+    /// accesses miss.
     pub fn points(&self) -> impl Iterator<Item = Point> + '_ {
         let [mut read_misses, mut write_misses] = self.accesses;
         self.hits.iter().enumerate().map(move |(index, hits)| {
@@ -68,7 +69,8 @@ impl Curve {
         })
     }
 
-    /// What a cache of some size of the curve misses; of another size, the next smaller one.
+    /// Returns the misses of a cache of a size of the curve; for another size, those of the next
+    /// smaller one.
     #[must_use]
     pub fn at(&self, cache_blocks: u64) -> Point {
         let [read_misses, write_misses] = self.accesses;
@@ -78,17 +80,17 @@ impl Curve {
     }
 }
 
-/// The index of the least size of at least so many blocks, which are not none.
+/// Returns the index of the smallest size of at least `blocks`, which must not be 0.
 fn index_of(blocks: u64) -> usize {
     if blocks <= STEPS {
         return blocks as usize - 1;
     }
     let doublings = u64::from(((blocks - 1) / STEPS).ilog2());
-    let step = blocks.div_ceil(1 << doublings); // of 9 to 16
+    let step = blocks.div_ceil(1 << doublings); // from 9 to 16
     (STEPS + doublings * STEPS + step - STEPS - 1) as usize
 }
 
-/// The size of an index.
+/// Returns the size of an index.
 fn blocks_of(index: usize) -> u64 {
     let index = index as u64;
     if index < STEPS {

@@ -1,9 +1,9 @@
-//! Counts by powers of two.
+//! Histograms with bins of powers of two.
 
-/// How often values of each size came: 0, 1, 2 to 3, 4 to 7 and so on.
+/// Counts of values by bin: 0, 1, 2 to 3, 4 to 7 and so on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Histogram {
-    /// Of 0, and of the values with so many bits.
+    /// Counts of 0 and of the values by their number of bits.
     bins: [u64; 65],
 }
 
@@ -13,14 +13,14 @@ impl Default for Histogram {
     }
 }
 
-/// One of its bins.
+/// A bin of a histogram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bin {
     /// Its least value.
     pub from: u64,
-    /// Its greatest.
+    /// Its greatest value.
     pub to: u64,
-    /// How many values lay between.
+    /// Number of values in it.
     pub count: u64,
 }
 
@@ -31,13 +31,13 @@ impl Histogram {
         self.bins[(u64::BITS - value.leading_zeros()) as usize] += 1;
     }
 
-    /// All values.
+    /// Returns the number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.bins.iter().sum()
     }
 
-    /// From the first bin that holds anything to the last; those between may be empty.
+    /// Returns the bins from the first non-empty one to the last; those between may be empty.
     pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
         let held = |count: &u64| *count > 0;
         let first = self.bins.iter().position(held).unwrap_or(0);

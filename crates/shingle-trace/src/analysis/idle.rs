@@ -1,11 +1,11 @@
-//! Times without an arrival: what a disk could clean in. A trace does not say when a request is done, so
+//! Idle times, in which a disk could clean. A trace does not record when requests complete, so
 //! these are gaps between arrivals.
 
 use shingle_core::units::Nanos;
 
 use super::histogram::Histogram;
 
-/// Gaps of at least these are counted apart, in milliseconds: 100 ms, 1 s, 10 s, 1 min, 10 min.
+/// The lengths for which gaps are counted, in milliseconds: 100 ms, 1 s, 10 s, 1 min, 10 min.
 pub const GAPS_MS: [u64; 5] = [100, 1_000, 10_000, 60_000, 600_000];
 
 /// Gaps between arrivals.
@@ -13,15 +13,15 @@ pub const GAPS_MS: [u64; 5] = [100, 1_000, 10_000, 60_000, 600_000];
 pub struct Idle {
     /// Gaps in microseconds, rounded down.
     pub gaps_us: Histogram,
-    /// For each of [`GAPS_MS`], how many gaps are that long or longer.
+    /// For each of [`GAPS_MS`], the number of gaps at least that long.
     pub count: [u64; GAPS_MS.len()],
-    /// And how long they are together.
+    /// The total time of these gaps.
     pub time: [Nanos; GAPS_MS.len()],
     last: Option<Nanos>,
 }
 
 impl Idle {
-    /// An arrival.
+    /// Adds an arrival.
     #[inline]
     pub fn add(&mut self, at: Nanos) {
         let Some(last) = self.last.replace(at) else { return };

@@ -1,43 +1,43 @@
-//! How much is asked for hour by hour, or in shorter steps if the trace is short.
+//! The load over time, by the hour, or in shorter steps for a short trace.
 
 use shingle_core::units::{Nanos, Op, Request};
 
-/// Steps there are, in milliseconds: 10 ms to a day.
+/// The lengths of steps, in milliseconds: 10 ms to a year.
 const STEPS_MS: [u64; 10] =
     [10, 100, 1_000, 10_000, 60_000, 600_000, 3_600_000, 86_400_000, 2_592_000_000, 31_536_000_000];
 
-/// The hour among them.
+/// Index of the hour.
 const HOUR: usize = 6;
 
-/// Fewest steps that are worth a picture.
+/// The fewest steps that are worth a picture.
 const FEW: u64 = 12;
 
-/// Most steps that are held.
+/// The most steps that are kept.
 const MANY: u64 = 10_000;
 
 /// Load in steps of equal length.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Load {
-    /// How long a step is.
+    /// Length of a step.
     pub step: Nanos,
-    /// From the first request on.
+    /// The steps from the first request on.
     pub steps: Vec<Step>,
 }
 
-/// What arrives in a step.
+/// The load of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Step {
     /// Requests of all kinds.
     pub requests: u64,
-    /// Bytes that reads ask for.
+    /// Bytes of reads.
     pub read_bytes: u64,
-    /// Bytes that writes bring.
+    /// Bytes of writes.
     pub written_bytes: u64,
 }
 
 impl Load {
-    /// For a trace whose last request comes at `last`: by the hour, unless these were less than 12 or
-    /// more than 10,000.
+    /// Creates the load of a trace whose last request arrives at `last`: by the hour, unless that
+    /// would be fewer than 12 or more than 10,000 steps.
     #[must_use]
     pub fn new(last: Nanos) -> Load {
         let steps = |index: usize| last.0 / Nanos::from_millis(STEPS_MS[index]).0 + 1;
@@ -51,7 +51,7 @@ impl Load {
         Load { step: Nanos::from_millis(STEPS_MS[index]), steps: Vec::new() }
     }
 
-    /// Counts a request. None comes before one that was counted.
+    /// Counts a request. Requests must come in the order of their times.
     #[inline]
     pub fn add(&mut self, request: &Request) {
         let at = (request.at.0 / self.step.0) as usize;
@@ -67,13 +67,13 @@ impl Load {
         }
     }
 
-    /// The number of the step with most requests, from 0, the first of several.
+    /// Returns the index of the step with most requests, the first one of several.
     #[must_use]
     pub fn busiest(&self) -> Option<usize> {
         (0..self.steps.len()).rev().max_by_key(|&at| self.steps[at].requests)
     }
 
-    /// The step in words.
+    /// Returns the name of the step's length.
     #[must_use]
     pub fn unit(&self) -> &'static str {
         match self.step.0 / 1_000_000 {

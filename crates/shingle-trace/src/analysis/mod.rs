@@ -1,7 +1,7 @@
-//! What a trace is like: everything [`Summary`](crate::Summary) does not count, in one pass.
+//! Properties of a trace that [`Summary`](crate::Summary) does not count, found in one pass.
 //!
-//! Memory goes with the different blocks that are accessed (about 30 bytes each, 90 where they lie alone)
-//! and with nothing else: not with the disk, nor with the requests.
+//! Memory grows only with the number of distinct accessed blocks (about 30 bytes each, 90 for
+//! isolated ones), not with the size of the disk or the number of requests.
 
 pub mod curve;
 pub mod histogram;
@@ -18,33 +18,33 @@ use shingle_core::units::{Nanos, Op, Request};
 
 use crate::source::BATCH_REQUESTS;
 
-/// Dots in a picture at most.
+/// The most dots in a picture.
 pub const POINTS: usize = 2_000;
 
-/// The figures.
+/// The figures of a trace.
 #[derive(Clone, Debug)]
 pub struct Analysis {
     /// Lengths and alignment.
     pub sizes: sizes::Sizes,
     /// Distances, curves of LRU and update periods.
     pub reuse: reuse::Reuse,
-    /// Sequential runs.
+    /// Sequential runs of requests.
     pub sequential: sequential::Sequential,
     /// Gaps between arrivals.
     pub idle: idle::Idle,
     /// Load by the hour.
     pub load: load::Load,
-    /// Where writes go.
+    /// The addresses of writes over the trace.
     pub range: range::WriteRange,
-    /// How requests come again, by where they start.
+    /// Reuses of start pages.
     pub starts: starts::Starts,
 }
 
 impl Analysis {
-    /// Counts `requests`, and calls `on_progress` with the number of those counted since the last call.
+    /// Analyses `requests`. `on_progress` gets the number of requests since its last call.
     ///
     /// # Panics
-    /// If there are 2³¹ different blocks or more.
+    /// If there are 2³¹ distinct blocks or more.
     #[must_use]
     pub fn of(requests: &[Request], on_progress: &mut dyn FnMut(u64)) -> Analysis {
         let last = requests.last().map_or(Nanos::ZERO, |request| request.at);

@@ -1,32 +1,32 @@
-//! Where writes go in the course of a trace, as Amphisbaena's Fig. 3 draws it: a dot a write, to the right
-//! by its number among the writes, up by its first block.
+//! The addresses of writes over a trace, as in Amphisbaena's Fig. 3: a dot for each write, with its
+//! number among the writes on the x axis and its first block on the y axis.
 
 use hashbrown::HashSet;
 
 use crate::zones::LARGE_ZONE_BLOCKS;
 
-/// Parts of the trace whose zones are counted apart.
+/// Number of parts of the trace, each of which counts its own zones.
 const PARTS: usize = 10;
 
-/// Which zones and blocks are written, and when.
+/// The zones and blocks that are written over time.
 #[derive(Clone, Debug)]
 pub struct WriteRange {
-    /// Writes of a part: a tenth of all.
+    /// Writes in a part: a tenth of all.
     part_writes: usize,
-    /// A dot for each so-manieth write.
+    /// Interval of the writes that get a dot.
     each: usize,
     writes: usize,
-    /// 256 MiB zones written in this part, and in all. Never iterated.
+    /// 256 MiB zones written in this part; `all` has those of the trace. Never iterated.
     part: HashSet<u64>,
     all: HashSet<u64>,
-    /// Zones of the parts that ended, added up, and their number.
+    /// Sum of the zones of the completed parts, and number of these parts.
     ended: (u64, u64),
     last_zone: u64,
     points: Vec<(f64, f64)>,
 }
 
 impl WriteRange {
-    /// For so many writes, of which at most so many are drawn.
+    /// Creates it for a number of writes, at most `most_points` of which get a dot.
     #[must_use]
     pub fn new(writes: usize, most_points: usize) -> WriteRange {
         WriteRange {
@@ -41,7 +41,7 @@ impl WriteRange {
         }
     }
 
-    /// A write that begins at this block.
+    /// Adds a write that begins at this block.
     #[inline]
     pub fn add(&mut self, first_block: u64) {
         if self.writes.is_multiple_of(self.each) {
@@ -62,15 +62,15 @@ impl WriteRange {
         }
     }
 
-    /// 256 MiB zones in which a write begins in a tenth of the trace, on average, of those in which one
-    /// does in all of it. Nothing if nothing is written.
+    /// Returns the mean number of 256 MiB zones in which a tenth of the writes begin, divided by
+    /// the number for the whole trace. `None` without writes.
     #[must_use]
     pub fn part_zones(&self) -> Option<f64> {
         let (zones, parts) = (self.ended.0 + self.part.len() as u64, self.ended.1 + 1);
         (self.writes > 0).then(|| zones as f64 / parts as f64 / self.all.len() as f64)
     }
 
-    /// Number and first block of writes, at equal distances.
+    /// Returns number and first block of writes, at equal intervals.
     #[must_use]
     pub fn points(&self) -> &[(f64, f64)] {
         &self.points

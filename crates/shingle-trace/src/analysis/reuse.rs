@@ -1,4 +1,4 @@
-//! How soon blocks are used again: distances, the curves of LRU that follow from them, and update periods.
+//! Reuses of blocks: distances, the LRU curves that follow from them, and update periods.
 
 use shingle_core::units::{Block, Op, Request};
 
@@ -7,18 +7,18 @@ use super::histogram::Histogram;
 use super::periods::Periods;
 use crate::distance::{Numbers, Stack};
 
-/// Distances of accesses, in different blocks.
+/// Distances of accesses, in distinct blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Reuse {
-    /// Other blocks read or written since the block was read or written last.
+    /// Other blocks read or written since the last access of the block.
     pub reuse: Histogram,
-    /// Other blocks written since the block was written last.
+    /// Other blocks written since the last write of the block.
     pub update: Histogram,
     /// LRU over reads and writes.
     pub all: Curve,
-    /// LRU over the writes, as if nothing were read.
+    /// LRU over the writes only, as if nothing were read.
     pub writes: Curve,
-    /// Update periods block by block.
+    /// Update periods of each block.
     pub periods: Periods,
     numbers: Numbers,
     used: Stack,
@@ -29,7 +29,7 @@ impl Reuse {
     /// Counts the accesses of a request.
     ///
     /// # Panics
-    /// If there are 2³¹ different blocks or more.
+    /// If there are 2³¹ distinct blocks or more.
     pub fn add(&mut self, request: &Request) {
         if !matches!(request.op, Op::Read | Op::Write) {
             return;
@@ -57,7 +57,7 @@ mod tests {
 
     use super::*;
 
-    /// Misses of an LRU cache, read and write: a list, newest last.
+    /// Returns the read and write misses of an LRU cache, simulated as a list with the newest last.
     fn misses(accesses: &[(u64, Op)], cache: usize) -> [u64; 2] {
         let (mut list, mut misses): (Vec<u64>, _) = (Vec::new(), [0; 2]);
         for &(block, op) in accesses {

@@ -1,32 +1,32 @@
-//! Which requests begin where an earlier one ended. A trace of a disk holds several sequential streams at
-//! a time, so the ends of the last [`STREAMS`] are remembered for reads and for writes.
+//! Sequential requests: those that begin where an earlier one ended. A trace of a disk has several
+//! sequential streams at a time, so the last [`STREAMS`] ends are kept for reads and for writes.
 
 use shingle_core::units::{Op, Request};
 
 use super::histogram::Histogram;
 
-/// Streams remembered of each kind; the one that rested longest makes room.
+/// Number of streams of each kind; a new one replaces the least recently used.
 pub const STREAMS: usize = 32;
 
 /// Sequential runs of reads and of writes.
 #[derive(Clone, Debug, Default)]
 pub struct Sequential {
-    /// Of reads.
+    /// Runs of reads.
     pub read: Runs,
-    /// Of writes.
+    /// Runs of writes.
     pub write: Runs,
 }
 
-/// Runs of requests of which each begins where the one before it ended.
+/// Runs of requests, each of which begins where the one before it ended.
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
     /// Requests that continue a run.
     pub requests: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Runs that ended, by their bytes. One request alone is a run too.
+    /// Lengths of completed runs, in bytes. A single request is a run, too.
     pub lengths: Histogram,
-    /// Bytes of the longest.
+    /// Bytes of the longest run.
     pub longest_bytes: u64,
     streams: Vec<Stream>,
     clock: u64,
@@ -50,7 +50,7 @@ impl Sequential {
         }
     }
 
-    /// The trace is over: runs end.
+    /// Completes all runs at the end of the trace.
     pub fn end(&mut self) {
         self.read.end();
         self.write.end();
@@ -58,7 +58,7 @@ impl Sequential {
 }
 
 impl Runs {
-    /// All runs that ended.
+    /// Returns the number of completed runs.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.lengths.count()
@@ -68,7 +68,8 @@ impl Runs {
         self.clock += 1;
         let end = offset + bytes;
         let ended_here = self.streams.iter_mut().filter(|stream| stream.end == offset);
-        // Of several the newest: a range read twice at the same time is two streams.
+        // Of several streams the newest is continued: a range read twice at the same time is two
+        // streams.
         if let Some(stream) = ended_here.max_by_key(|stream| stream.used) {
             *stream = Stream { end, bytes: stream.bytes + bytes, used: self.clock };
             self.requests += 1;

@@ -1,29 +1,29 @@
-//! How long requests are, and whether they begin and end where blocks do.
+//! Lengths of requests, and their alignment to blocks.
 
 use shingle_core::units::{BLOCK_BYTES, Op, Request, SECTOR_BYTES};
 
 use super::histogram::Histogram;
 
-/// Lengths of reads and writes, and where they begin and end.
+/// Lengths and alignment of reads and writes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sizes {
     /// Bytes of reads.
     pub read: Histogram,
     /// Bytes of writes.
     pub write: Histogram,
-    /// Reads and writes that do not begin and end at a border of 512 bytes.
+    /// Reads and writes that are not aligned to 512 bytes at begin or end.
     pub off_sectors: u64,
-    /// Reads and writes that do not begin and end at a border of 4 KiB.
+    /// Reads and writes that are not aligned to 4 KiB at begin or end.
     pub off_blocks: u64,
-    /// Writes among these.
+    /// Writes that are not aligned to 4 KiB at begin or end.
     pub writes_off_blocks: u64,
-    /// Accesses of writes that cover their block only in part: a cache that has not got the block reads
-    /// the rest of it.
+    /// Accesses of writes that cover only a part of their block: if the block is not cached, a
+    /// cache has to read the rest.
     pub partial_writes: u64,
 }
 
 impl Sizes {
-    /// Counts a request. Trims and flushes have no length that matters.
+    /// Counts a request. The lengths of trims and flushes are ignored.
     #[inline]
     pub fn add(&mut self, request: &Request) {
         let borders = request.offset | (request.offset + request.bytes);

@@ -1,7 +1,8 @@
-//! How requests come again, by the 4 KiB page in which they start: distances, whether in the old order, and short
-//! writes beside long ones.
+//! Reuses of the 4 KiB pages in which requests start: their distances, whether they repeat the
+//! previous order, and how soon short and long writes are rewritten.
 //!
-//! Distances of start pages are what is published of whole MSR volumes (`data/volumes`); a request is one access.
+//! Distances of start pages are published for whole MSR volumes (`data/volumes`); a request is one
+//! access.
 
 use std::collections::VecDeque;
 
@@ -9,48 +10,49 @@ use shingle_core::units::{Block, Op, Request};
 
 use crate::distance::{Numbers, Stack};
 
-/// A write that comes again within so many writes comes again soon.
+/// The most writes until a rewrite for it to count as soon.
 pub const SOON_WRITES: u64 = 5_000;
-/// A write is short if it is shorter than the mean of so many before it: Amphisbaena's window (§6.1).
+/// Number of writes to whose mean length a write is compared: a shorter one is short (Amphisbaena
+/// §6.1).
 pub const WINDOW_WRITES: usize = 1_024;
 
-/// Counts of requests by where they start.
+/// Reuses of start pages.
 #[derive(Clone, Debug, Default)]
 pub struct Starts {
     numbers: Numbers,
     stack: Stack,
-    /// Reuses of each distance: below the number of pages.
+    /// Number of reuses by distance, which is less than the number of pages.
     distances: Vec<u32>,
     reuses: u64,
     in_order: u64,
     writes: u64,
-    /// Of each page its last write, counted from 1, and whether that was a short one; 0 for none.
+    /// For each page its last write, counted from 1, and whether it was short; 0 for none.
     written: Vec<(u64, bool)>,
     window: Window,
     /// Short writes.
     pub short: Again,
-    /// The others.
+    /// Long writes.
     pub long: Again,
 }
 
-/// How often writes come again.
+/// How often writes are rewritten.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Again {
-    /// All of them.
+    /// Number of writes.
     pub writes: u64,
     /// Those after which a write soon starts in the same page.
     pub soon: u64,
 }
 
 impl Again {
-    /// Which part comes again soon; not a number if there is none.
+    /// Returns the fraction that is rewritten soon; NaN if there are no writes.
     #[must_use]
     pub fn part(self) -> f64 {
         self.soon as f64 / self.writes as f64
     }
 }
 
-/// Blocks of the last writes.
+/// Lengths of the last writes, in blocks.
 #[derive(Clone, Debug, Default)]
 struct Window {
     blocks: VecDeque<u64>,
@@ -58,7 +60,7 @@ struct Window {
 }
 
 impl Window {
-    /// Whether a write is shorter than the mean of those before it, of which it is one from now on.
+    /// Returns whether a write is shorter than the mean of those before it, and adds it to them.
     fn is_short(&mut self, blocks: u64) -> bool {
         let short = blocks * (self.blocks.len() as u64) < self.sum;
         if self.blocks.len() == WINDOW_WRITES {
@@ -71,17 +73,17 @@ impl Window {
 }
 
 impl Starts {
-    /// Counts a request; trims and flushes are none.
+    /// Counts a request; trims and flushes are ignored.
     ///
     /// # Panics
-    /// If there are 2³¹ different pages or more.
+    /// If there are 2³¹ distinct pages or more.
     pub fn add(&mut self, request: &Request) {
         if matches!(request.op, Op::Read | Op::Write) {
             self.count(request.first(), request.blocks(), request.op == Op::Write);
         }
     }
 
-    /// The same, in blocks.
+    /// Counts a request in blocks.
     pub(crate) fn count(&mut self, first: Block, blocks: u64, write: bool) {
         let number = self.numbers.of(first);
         let at = number as usize;
@@ -111,19 +113,20 @@ impl Starts {
         if short { &mut self.short } else { &mut self.long }
     }
 
-    /// Different pages.
+    /// Returns the number of distinct start pages.
     #[must_use]
     pub fn pages(&self) -> u64 {
         u64::from(self.numbers.len())
     }
 
-    /// Requests whose page was the start of one before.
+    /// Returns the number of requests that start in a page in which an earlier one started.
     #[must_use]
     pub fn reuses(&self) -> u64 {
         self.reuses
     }
 
-    /// Mean distance of reuses: how many other pages were accessed in between; not a number if there is none.
+    /// Returns the mean distance of reuses: the number of other pages accessed in between. NaN if
+    /// there are none.
     #[must_use]
     pub fn mean(&self) -> f64 {
         let distances = self.distances.iter().enumerate();
@@ -131,7 +134,8 @@ impl Starts {
         sum as f64 / self.reuses as f64
     }
 
-    /// The least LRU size, in pages, that holds so many percent of the reuses; 0 if there is none.
+    /// Returns the smallest LRU size, in pages, that holds this percentage of the reuses; 0 if
+    /// there are none.
     #[must_use]
     pub fn holds(&self, percent: u64) -> u64 {
         let wanted = (self.reuses * percent).div_ceil(100).max(1);
@@ -143,14 +147,15 @@ impl Starts {
         self.distances.iter().position(enough).map_or(0, |distance| distance as u64 + 1)
     }
 
-    /// Which part of the reuses is of what was accessed next after that which was reused last; not a number if there
-    /// is none.
+    /// Returns the fraction of reuses that repeat the previous order: the page used next after the
+    /// one reused last is reused. NaN if there are none.
     #[must_use]
     pub fn in_order(&self) -> f64 {
         self.in_order as f64 / self.reuses as f64
     }
 
-    /// How many times as often as long writes short ones come again soon; not a number if there are no two kinds.
+    /// Returns how many times more often short writes are rewritten soon than long ones; NaN
+    /// without both kinds.
     #[must_use]
     pub fn short_to_long(&self) -> f64 {
         self.short.part() / self.long.part()
@@ -178,15 +183,16 @@ mod tests {
 
     #[test]
     fn the_old_order_by_hand() {
-        // 1 2 3 4, then 2 3 (follows), 9 is new, 4 (follows), 1 (does not: 2 was behind 4).
+        // 1 2 3 4, then 2 3 (follows), 9 is new, 4 (follows), 1 (does not: 2 came after 4).
         let starts = counted(&[1, 2, 3, 4, 2, 3, 9, 4, 1].map(|page| (page, 1, false)));
         assert_eq!((starts.reuses(), starts.in_order()), (4, 0.5));
     }
 
     #[test]
     fn short_and_long_writes_by_hand() {
-        // The first is no shorter than what was before it. The reads in between are no writes, and a rewrite counts
-        // for the write before it: 4 and 1 come again, the second 4 does not, the rewrites do not.
+        // The first write is not shorter than those before it. The reads in between are ignored. A
+        // rewrite counts for the write before it: 4 and 1 are rewritten; the second 4 and the
+        // rewrites are not.
         let starts = counted(&[
             (10, 4, true),
             (20, 1, true),

@@ -5,8 +5,8 @@
 //! device,R|W,offset (bytes),length (bytes),time (µs since 1970)
 //! ```
 //!
-//! As github.com/alibaba/block-traces has it; there is no header. The sizes of the disks stand in a
-//! file of their own. Requests of all devices are mixed, so that a device has to be chosen.
+//! From github.com/alibaba/block-traces; there is no header. The sizes of the disks are in another
+//! file. Requests of all devices are mixed, so the user has to choose a device.
 
 use super::{Decoded, Format, Match, Options, fields, number, text};
 use crate::error::{Problem, TraceError};
@@ -22,8 +22,8 @@ pub(super) const FORMAT: Format = Format {
     open,
 };
 
-/// Microseconds since 1970 have so many digits until 2286. Other columns in this order with other
-/// units are not taken for Alibaba's.
+/// Number of digits of the microseconds since 1970, until 2286. It rejects the same columns in
+/// other units.
 const TIME_DIGITS: usize = 16;
 const NS_PER_US: u64 = 1_000;
 

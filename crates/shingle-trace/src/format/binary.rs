@@ -1,4 +1,4 @@
-//! What formats of records of one size share: records in, checked requests out.
+//! Reads formats whose records have one size, and returns checked requests.
 
 use super::decode::Decode;
 use crate::arrange::{Records, fill_from};
@@ -21,7 +21,7 @@ impl<D: Decode> Fixed<D> {
         Fixed { input, record_bytes, decoder, gate: Gate::new(reorder) }
     }
 
-    /// `None` at the end.
+    /// Returns the next request, `None` at the end.
     #[inline]
     fn next(&mut self) -> Result<Option<Raw>, TraceError> {
         loop {
@@ -81,7 +81,7 @@ impl<D: Decode> Records for Fixed<D> {
     }
 }
 
-/// `N` bytes of a record.
+/// Returns `N` bytes of a record.
 #[inline]
 pub(super) fn part<const N: usize>(record: &[u8], from: usize) -> [u8; N] {
     record[from..from + N].try_into().expect("the range has this length")

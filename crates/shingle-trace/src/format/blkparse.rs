@@ -1,20 +1,20 @@
-//! The text that blkparse prints of a Linux block trace, in its default form.
+//! The default text output of blkparse for a Linux block trace.
 //!
 //! ```text
 //!   8,0    3       11     0.009507758   697  Q  FWS 223490 + 8 [kjournald]
 //! major,minor CPU sequence time (s) PID action RWBS sector + sectors (of 512 bytes) [process]
 //! ```
 //!
-//! From blkparse(1). A request leaves several lines, one for each step of its life, so one step has
-//! to be chosen: `--format blkparse:Q` reads requests as they are queued, before the kernel merges
-//! and sorts them, `:D` as they go to the driver, `:C` as they complete. Without a choice it is the
-//! first of these that occurs near the beginning of the text.
+//! From blkparse(1). A request has several lines, one for each step, so one step has to be chosen:
+//! `--format blkparse:Q` reads requests as they are queued, before the kernel merges and sorts
+//! them, `:D` as they are issued to the driver, `:C` as they complete. The default is the first of
+//! these that occurs near the beginning of the text.
 //!
-//! RWBS begins with `F` if a flush goes before, which is a request of its own here and may have no
-//! data with it (`FN`); then `R` reads, `W` writes, `D` discards, `N` neither. What follows (`F` for
-//! forced unit access, `A` read-ahead, `S` synchronous, `M` metadata, `E` secure) changes nothing.
-//! Lines of other steps, messages and the summary at the end are passed over; so are commands
-//! without data. A volume is `MAJOR:MINOR`.
+//! An `F` at the begin of RWBS is a flush before the request. It becomes a request of its own and
+//! may have no data with it (`FN`). Then `R` reads, `W` writes, `D` discards, `N` does neither. The
+//! letters after that (`F` for forced unit access, `A` read-ahead, `S` synchronous, `M` metadata,
+//! `E` secure) are ignored. Lines of other steps, messages, the summary and commands without data
+//! are skipped. A volume is `MAJOR:MINOR`.
 
 use shingle_core::units::{NS_PER_S, Op};
 
@@ -34,7 +34,7 @@ pub(super) const FORMAT: Format = Format {
     open,
 };
 
-/// The steps at which requests can be read, the first that is there is the default.
+/// The steps at which requests can be read; the first that occurs is the default.
 const ACTIONS: [&str; 3] = ["Q", "D", "C"];
 
 fn sniff(head: &[u8]) -> Option<Match> {
@@ -71,7 +71,7 @@ struct Event<'a> {
     rest: &'a [u8],
 }
 
-/// The parts of a line, if it is an event at all.
+/// Returns the parts of a line, if it is an event.
 #[inline]
 fn event(line: &[u8]) -> Option<Event<'_>> {
     let ([device, cpu, sequence, time, pid, action, rwbs], rest) = fields::words_and_rest(line)?;
@@ -83,7 +83,8 @@ fn event(line: &[u8]) -> Option<Event<'_>> {
     is_event.then_some(Event { major, minor, time, action, rwbs, rest })
 }
 
-/// Messages and the summary do not begin with a device; an event that was cut off does.
+/// Handles a line that is no event: messages and the summary are skipped, an event cut short is an
+/// error.
 fn no_event(line: &[u8]) -> Result<Option<Raw>, Problem> {
     let cut_off = fields::words(line).is_some_and(|[first]| {
         let mut numbers = first.split(|&byte| byte == b',');
@@ -103,7 +104,7 @@ struct Blkparse {
     action: &'static str,
     chosen: bool,
     volumes: Pairs,
-    /// The data behind a flush.
+    /// The data that follows the flush returned last.
     owed: Option<Raw>,
 }
 
@@ -160,7 +161,7 @@ impl Decode for Blkparse {
     }
 }
 
-/// What an event reads, writes or discards, and where; nothing if it has no data.
+/// Returns operation, offset and bytes of an event; `None` if it has no data.
 #[inline]
 fn data(event: &Event<'_>) -> Result<Option<(Op, u64, u64)>, Problem> {
     let op = match event.rwbs.iter().find(|&&byte| byte != b'F') {

@@ -1,30 +1,32 @@
-//! What a format of lines, or of records of one size, has to say; `text.rs` and `binary.rs` do the rest.
+//! The interface of a format of lines or of records of one size; `text.rs` and `binary.rs` do the
+//! rest.
 
 use crate::error::{Kind, Problem};
 use crate::source::Raw;
 use crate::volume::Volumes;
 
-/// Makes a request of a line or a record.
+/// Decodes a line or a record into a request.
 pub(super) trait Decode: Send {
-    /// `None` if it is of no concern (another volume).
+    /// Returns `None` if the piece is to be skipped, as one of another volume.
     fn decode(&mut self, piece: &[u8]) -> Result<Option<Raw>, Problem>;
 
-    /// A second request of the line decoded last, to be asked for until there is none. Records have one each.
+    /// Returns a further request of the line decoded last; called until `None`. A record has only
+    /// one.
     fn owed(&mut self) -> Option<Raw> {
         None
     }
 
-    /// The volumes, if the format knows some.
+    /// Returns the volumes, if the format has volumes.
     fn volumes(&self) -> Option<&Volumes> {
         None
     }
 
-    /// Why there was not a single request: as a text has it, unless said otherwise.
+    /// Returns why the trace has no request. The default is for texts.
     fn nothing(&self) -> Problem {
         Problem::new(Kind::Empty, "holds no request: only blank lines, comments or a header")
     }
 
-    /// What the user should know.
+    /// Returns what the user should know although it is no error.
     fn warning(&self) -> Option<String> {
         None
     }

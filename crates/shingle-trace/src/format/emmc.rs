@@ -7,11 +7,11 @@
 //! ```
 //!
 //! From Zhou, Pan, Wang, Xie: I/O Characteristics of Smartphone Applications and Their Implications
-//! for eMMC Design (IISWC 2015), and the README of its tracer. Bit 0 of the type says that the
-//! request writes; bit 2 that it did not wait for another, which is a result and not read. Lines
-//! stand in the order in which the driver took requests up, and the time of a request is when it
-//! was made: the two differ by what it waited. The driver counts a sector too many for some
-//! requests (17 where 16 of data are meant); sizes are taken as they stand.
+//! for eMMC Design (IISWC 2015), and the README of its tracer. Bit 0 of the type marks a write. Bit
+//! 2 marks a request that did not wait for another; it is a result and ignored. Lines are in the
+//! order in which the driver took up requests, but the time of a request is when it was made: the
+//! two differ by its waiting time. For some requests the driver counts a sector too many (17 for 16
+//! of data); sizes are taken as they are.
 
 use shingle_core::units::{NS_PER_S, Op};
 

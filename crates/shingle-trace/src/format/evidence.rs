@@ -1,4 +1,5 @@
-//! What a format says of a content: that it may be its own and why, and whether its numbers fit.
+//! The evidence that content is in a format: whether it looks so and why, and whether its numbers
+//! fit.
 
 use core::fmt;
 
@@ -6,35 +7,35 @@ use super::text;
 use crate::error::TraceError;
 use crate::input::Input;
 
-/// How it is known which format a trace is in. Lines are those of the beginning, up to 64 KiB.
+/// How the format of a trace was recognised. Lines are counted in the first 64 KiB.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Evidence {
-    /// The user said so.
+    /// The user named the format.
     Told,
     /// It is a built-in workload.
     Workload,
-    /// It begins with bytes, or a line, with which only this format begins.
+    /// It begins with bytes, or a line, that are unique to this format.
     Magic,
-    /// A first line of names, and so many of the lines below it.
+    /// A header, and this many of the lines below it.
     Header {
         /// Lines that fit.
         fit: usize,
-        /// Lines that were looked at.
+        /// Lines that were examined.
         of: usize,
     },
     /// Lines that fit this format and no other.
     Lines {
         /// Lines that fit.
         fit: usize,
-        /// Lines that were looked at.
+        /// Lines that were examined.
         of: usize,
     },
-    /// As many binary records, without a fault.
+    /// This many binary records, all valid.
     Records(usize),
 }
 
 impl Evidence {
-    /// One word for it: `told`, `workload`, `magic`, `header`, `lines` or `records`.
+    /// Returns one word for it: `told`, `workload`, `magic`, `header`, `lines` or `records`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -74,33 +75,33 @@ impl fmt::Display for Evidence {
     }
 }
 
-/// That the content may be in a format, and why.
+/// A possible format of the content, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Match {
-    /// How sure: of several formats the surest wins.
+    /// How sure it is, from 0 to 100: the surest format wins.
     pub sureness: u8,
     /// Why.
     pub evidence: Evidence,
 }
 
 impl Match {
-    /// The content is possible, and it is hardly anything else.
+    /// The content fits, and hardly fits another format.
     pub(crate) const LIKELY: u8 = 60;
     /// Only this format looks like that.
     pub(crate) const SURE: u8 = 90;
 
-    /// Certain by the first bytes.
+    /// Returns a sure match if the first bytes are unique to the format.
     pub(super) fn magic(is: bool) -> Option<Match> {
         is.then_some(Match { sureness: Match::SURE, evidence: Evidence::Magic })
     }
 
-    /// By lines, if they fit.
+    /// Returns a match by lines, if they fit.
     pub(super) fn lines(sureness: u8, fit: Option<(usize, usize)>) -> Option<Match> {
         fit.map(|(fit, of)| Match { sureness, evidence: Evidence::Lines { fit, of } })
     }
 }
 
-/// A long look at a text: pieces from all over a file, or its beginning.
+/// A sample of a text for `weigh`: pieces from all over a file, or its beginning.
 pub(crate) struct Sample {
     pieces: Vec<Vec<u8>>,
 }
@@ -115,23 +116,23 @@ impl Sample {
         Sample { pieces: vec![bytes.to_vec()] }
     }
 
-    /// The lines of each piece.
+    /// Returns the lines of each piece.
     pub(super) fn pieces(&self) -> impl Iterator<Item = impl Iterator<Item = &[u8]>> {
         self.pieces.iter().map(|piece| text::lines(piece))
     }
 }
 
-/// What the numbers of a longer sample say of a format whose lines fit.
+/// How the numbers of a longer sample fit a format whose lines fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Weight {
-    /// They can be in its units.
+    /// They can be in the units of the format.
     Fits,
     /// They are in the units of another format.
     Excluded,
-    /// They would be odd in its units, for this reason; and the map that reads them in others.
+    /// They would be odd in its units, for this reason; the map reads them in other units.
     Odd {
         why: &'static str,
-        /// What to type behind `--format`.
+        /// The option for `--format`.
         map: &'static str,
     },
 }

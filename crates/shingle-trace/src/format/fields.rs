@@ -1,6 +1,6 @@
-//! A line in columns.
+//! Splits a line into columns.
 
-/// The first `N` columns between commas; the last of them ends at a comma or with the line.
+/// Returns the first `N` columns between commas; the last of them ends at a comma or with the line.
 #[inline]
 pub(super) fn commas<const N: usize>(line: &[u8]) -> Option<[&[u8]; N]> {
     let mut fields: [&[u8]; N] = [b""; N];
@@ -18,13 +18,13 @@ pub(super) fn commas<const N: usize>(line: &[u8]) -> Option<[&[u8]; N]> {
     Some(fields)
 }
 
-/// The first `N` words between runs of blanks.
+/// Returns the first `N` words between runs of blanks.
 #[inline]
 pub(super) fn words<const N: usize>(line: &[u8]) -> Option<[&[u8]; N]> {
     words_and_rest(line).map(|(words, _)| words)
 }
 
-/// The first `N` words, and what follows them.
+/// Returns the first `N` words, and the text after them.
 #[inline]
 pub(super) fn words_and_rest<const N: usize>(line: &[u8]) -> Option<([&[u8]; N], &[u8])> {
     let mut words: [&[u8]; N] = [b""; N];
@@ -35,7 +35,7 @@ pub(super) fn words_and_rest<const N: usize>(line: &[u8]) -> Option<([&[u8]; N],
     Some((words, rest))
 }
 
-/// Takes a word from the front of `rest`.
+/// Removes a word from the front of `rest` and returns it.
 #[inline]
 pub(super) fn next_word<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let from = rest.iter().position(|&byte| !is_blank(byte))?;

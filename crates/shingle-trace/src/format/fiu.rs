@@ -5,9 +5,9 @@
 //! time (ns) pid process address (sectors of 512 bytes) size (sectors) R|W major minor MD5
 //! ```
 //!
-//! By the README of the traces. Files are called `….blkparse` and are not what blkparse prints. The
-//! content has one MD5 for 4096 bytes, in the `homes` traces for 512; it is not looked at, and may
-//! be missing. A time with a point is in seconds, as some copies have it. The name of a process may
+//! From the README of the traces. Files are named `….blkparse`, but are no output of blkparse. The
+//! MD5 of the content is ignored and may be missing; there is one for 4096 bytes, in the `homes`
+//! traces for 512. A time with a point is in seconds, as in some copies. The name of a process may
 //! hold blanks. A volume is `MAJOR:MINOR`.
 
 use shingle_core::units::{NS_PER_S, Op};
@@ -47,7 +47,7 @@ struct Columns<'a> {
     minor: &'a [u8],
 }
 
-/// Finds the operation, and the numbers around it; what stands before them is the process.
+/// Finds the operation and the numbers around it; the text before them is the process.
 #[inline]
 fn columns(line: &[u8]) -> Option<Columns<'_>> {
     let ([time, pid, _, mut sector, mut sectors, mut op, mut major, mut minor], mut rest) =

@@ -1,4 +1,4 @@
-//! fio's I/O log, versions 2 and 3: what `--write_iolog` writes and `--read_iolog` replays.
+//! fio's I/O log, versions 2 and 3: written by `--write_iolog` and replayed by `--read_iolog`.
 //!
 //! ```text
 //! fio version 2 iolog                  fio version 3 iolog
@@ -9,8 +9,8 @@
 //! /dev/sdb sync 0 0                    163 /dev/sdb datasync 0 0
 //! ```
 //!
-//! Times of version 3 are microseconds. Version 2 has none but `wait`: so many microseconds after
-//! the wait before; requests between two waits come at once. Files are volumes.
+//! Times of version 3 are microseconds. Version 2 has only `wait`: microseconds since the previous
+//! wait; requests between two waits arrive at once. Files are volumes.
 
 use shingle_core::units::Op;
 
@@ -34,7 +34,7 @@ fn sniff(head: &[u8]) -> Option<Match> {
     Match::magic(line.and_then(timed).is_some())
 }
 
-/// Whether lines begin with a time, by the first line of the file.
+/// Returns whether lines begin with a time, given the first line of the file.
 fn timed(line: &[u8]) -> Option<bool> {
     let line = line.trim_ascii_end();
     FIRST_LINES.iter().position(|first| *first == line).map(|version| version == 1)
@@ -54,12 +54,12 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
 
 struct Iolog {
     timed: bool,
-    /// Of version 2: the last wait.
+    /// Version 2: the sum of the waits.
     now_ns: u64,
     volumes: Volumes,
 }
 
-/// The words of a line: time, file, action, offset and length, as far as they are there.
+/// Returns the words of a line: time, file, action, offset and length; missing ones are empty.
 fn words(line: &[u8], timed: bool) -> [&[u8]; 5] {
     let mut words: [&[u8]; 5] = [b""; 5];
     let there = line.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
@@ -78,7 +78,8 @@ impl Iolog {
     }
 }
 
-/// A whole number; the columns of this format are where they are.
+/// Parses a whole number. The error of `text::whole` would suggest other columns, which are fixed
+/// here.
 fn number(field: &[u8], what: &str) -> Result<u64, Problem> {
     super::number::whole(field).ok_or_else(|| {
         Problem::syntax(format!("the {what} is {}, not a whole number", shown(field)))

@@ -13,9 +13,8 @@
 //! ```
 //!
 //! Operations are those of a key-value store (1 get, 3 set, 9 delete, …) and read (12) and write
-//! (13). Version 1 has none and is refused without `--assume-op`, and so is a request whose
-//! operation is not said (0 or 255). Tenants are volumes. For units of the id see
-//! `oracle_general.rs`.
+//! (13). Version 1 has none and needs `--assume-op`, as does a request whose operation is unknown
+//! (0 or 255). Tenants are volumes. For units of the id see `oracle_general.rs`.
 
 use shingle_core::units::Op;
 
@@ -40,7 +39,7 @@ const MAGIC: [u8; 8] = 0x1234_5678_9abc_def0_u64.to_le_bytes();
 
 const HEADER_BYTES: usize = 8192;
 
-/// By version, from 1.
+/// Bytes of a record, by version, from 1.
 const RECORD_BYTES: [usize; 8] = [24, 28, 36, 40, 44, 52, 68, 100];
 
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
@@ -125,7 +124,7 @@ impl Decode for Lcs {
     fn decode(&mut self, record: &[u8]) -> Result<Option<Raw>, Problem> {
         let seconds = u32::from_le_bytes(part(record, 0));
         let id = u64::from_le_bytes(part(record, 4));
-        // A negative size is larger than any.
+        // A negative size is read as a huge one, which is refused later.
         let (bytes, tags) = if self.version < 3 {
             (u64::from(u32::from_le_bytes(part(record, 12))), 16)
         } else {

@@ -1,8 +1,10 @@
-//! Trace formats: a file each, or for those of the same columns, and a line in [`FORMATS`].
+//! Trace formats: one file each, or one for formats with the same columns, and a line in
+//! [`FORMATS`].
 //!
-//! The format is found from the content; `--format NAME` forces it. After a colon comes what only
-//! that format understands, such as the columns of a CSV: `csv:time=1/us,op=2,…`. Where the content
-//! fits several formats alike the answer is an error that names them, and no guess.
+//! The format is recognised by the content; `--format NAME` forces it. Options that only that
+//! format understands follow after a colon, such as the columns of a CSV: `csv:time=1/us,op=2,…`.
+//! If the content fits several formats equally, the result is an error that names them, not a
+//! guess.
 
 mod alibaba;
 mod binary;
@@ -73,14 +75,14 @@ pub static FORMATS: &[Format] = &[
     oracle_general::FORMAT,
 ];
 
-/// Makes requests of the bytes.
+/// Opens the content as a trace.
 pub(crate) type Open = fn(Input, &Options<'_>) -> Result<Decoded, TraceError>;
 
-/// What a format makes of the bytes.
+/// The result of opening a trace.
 pub(crate) enum Decoded {
-    /// Requests that are yet to be put in order.
+    /// Requests that still have to be put in order.
     Records(Box<dyn Records>),
-    /// Requests of which the format itself guarantees all that a source promises.
+    /// Requests for which the format itself guarantees all that a source promises.
     Source(Box<dyn Source>),
 }
 
@@ -93,34 +95,34 @@ impl Decoded {
 /// A trace format.
 #[derive(Debug)]
 pub struct Format {
-    /// What `--format` calls it.
+    /// The name for `--format`.
     pub name: &'static str,
-    /// One line for a list.
+    /// A description of one line for lists.
     pub about: &'static str,
-    /// Whether a file that begins like this may be in this format, and why. The bytes are the first
-    /// 64 KiB of the content, or all of it.
+    /// Returns whether a file that begins like this may be in this format, and why. The bytes are
+    /// the first 64 KiB of the content, or all of it.
     pub sniff: fn(&[u8]) -> Option<Match>,
-    /// For formats that others resemble but for their units: whether the numbers fit.
+    /// Returns whether the numbers fit, for formats that differ from others only in their units.
     pub(crate) weigh: Option<fn(&Sample) -> Weight>,
-    /// Makes a source of it. Called with nothing consumed.
+    /// Opens the content; nothing may have been consumed before.
     pub(crate) open: Open,
 }
 
-/// What the user said about how to read a file.
+/// The user's options for reading a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options<'a> {
-    /// What followed the colon after the name of the format.
+    /// The text after the colon behind the name of the format.
     pub(crate) map: Option<&'a str>,
     /// The volumes to read.
     pub(crate) volume: &'a Choice,
-    /// What to do about requests out of order.
+    /// How to handle requests out of order.
     pub(crate) reorder: Reorder,
-    /// What all requests are in formats that do not say.
+    /// The operation of all requests, for formats that do not record it.
     pub(crate) assume_op: Option<Op>,
 }
 
 impl Options<'_> {
-    /// Refuses options that a format has no use for.
+    /// Returns an error if a map was given to a format that takes none.
     fn without_map(&self, format: &str, input: &Input) -> Result<(), TraceError> {
         let Some(map) = self.map else { return Ok(()) };
         let message = format!("takes no columns, so leave out ':{map}'; only csv does");
@@ -136,10 +138,10 @@ impl Options<'_> {
     }
 }
 
-/// Opens `input` as the format that the options name, or else as the one its content shows.
+/// Opens `input` in the format that the options name, or else in the one its content shows.
 ///
 /// # Errors
-/// If the format is unknown, not recognised, or finds the first bytes wrong.
+/// If the format is unknown or not recognised, or its first bytes are wrong.
 pub fn open(
     input: Input,
     options: &OpenOptions,
@@ -154,7 +156,7 @@ pub fn open(
     Ok((recognised, source))
 }
 
-/// As [`open`], before requests are put in order and volumes side by side.
+/// Opens as [`open`] does, before requests are put in order and volumes side by side.
 pub(crate) fn decoded(
     mut input: Input,
     options: &OpenOptions,

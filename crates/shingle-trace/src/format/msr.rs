@@ -5,8 +5,8 @@
 //! time (FILETIME),host,disk,Read|Write,offset,size,response (FILETIME)
 //! ```
 //!
-//! No header; offsets and sizes in bytes; one FILETIME tick is 100 ns since 1601. Disk numbers
-//! repeat across hosts, so a volume is `HOST.DISK`. Some copies put a header line in front.
+//! There is no header; offsets and sizes are in bytes; a FILETIME tick is 100 ns since 1601. Disk
+//! numbers repeat across hosts, so a volume is `HOST.DISK`. Some copies have a header line.
 
 use super::{Decoded, Evidence, Format, Match, Options, fields, number, text};
 use crate::error::{Problem, TraceError};
@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     open,
 };
 
-/// Ticks of a FILETIME in this century have 18 digits; that tells them from other columns.
+/// Number of digits of a FILETIME in this century, which distinguishes times from other columns.
 const TICK_DIGITS: usize = 18;
 const TICK_NS: u64 = 100;
 

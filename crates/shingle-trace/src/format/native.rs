@@ -1,4 +1,5 @@
-//! The project's own binary format (`docs/format-native.md`), read from front to end, packed or not.
+//! Reads the project's binary format (`docs/format-native.md`) from front to end, compressed or
+//! not.
 
 use shingle_core::units::{Nanos, Request};
 
@@ -22,7 +23,7 @@ pub(super) const FORMAT: Format = Format {
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;
     options.without_volume(FORMAT.name, &input)?;
-    // The index is checked and not kept: it is for those who seek.
+    // The index is checked but not kept: sequential reads do not need it.
     let mut base_ns = None;
     let (recorded, layout) = header::read(&mut input, |first_ns, _| {
         base_ns.get_or_insert(first_ns);
@@ -51,13 +52,13 @@ struct Native {
     blocks: u64,
     last: Nanos,
     seen: PerOp,
-    /// Requests of a block that is larger than a batch, and how many of them were passed on.
+    /// Requests of a block that is larger than a batch, and how many of them were returned.
     waiting: Vec<Request>,
     passed: usize,
 }
 
 impl Native {
-    /// Adds the next block to `out`; false at the end.
+    /// Appends the next block to `out`; returns false at the end.
     fn block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
         let byte = self.input.byte();
         if self.blocks == self.layout.blocks {
@@ -97,7 +98,7 @@ impl Native {
         Ok(self.decoder.decode(whole, self.base_ns, self.last, out)?)
     }
 
-    /// What the header promised must have come, and nothing more.
+    /// Checks that everything in the header has come, and nothing more.
     fn end(&mut self, byte: u64) -> Result<(), TraceError> {
         let more = !self.input.peek(1)?.is_empty();
         let same = self.seen == self.recorded.requests
@@ -117,7 +118,7 @@ impl Native {
 
 enum Fault {
     Read(TraceError),
-    /// After so many bytes.
+    /// The input ends after this many bytes.
     Cut(usize),
     Bad(Problem),
 }
@@ -137,7 +138,7 @@ impl From<Problem> for Fault {
 impl Source for Native {
     fn fill(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
         ready(out);
-        // Whole blocks go straight to where they are wanted.
+        // Whole blocks are decoded directly into `out`.
         while self.waiting.is_empty() && out.capacity() - out.len() >= BLOCK_REQUESTS {
             if !self.block(out)? {
                 return Ok(!out.is_empty());
@@ -148,7 +149,7 @@ impl Source for Native {
                 let mut waiting = core::mem::take(&mut self.waiting);
                 waiting.clear();
                 self.passed = 0;
-                // A batch of blocks is large enough, and a block too much for what is left of it.
+                // The batch holds blocks already, and the next block would not fit the rest of it.
                 if !out.is_empty() && out.capacity() >= BLOCK_REQUESTS {
                     break;
                 }
@@ -178,7 +179,7 @@ impl Source for Native {
 mod tests {
     use shingle_core::units::Op;
 
-    /// The counts of operations are compared by code, so the order of the codes must not change.
+    /// The counts of operations are compared by code, so the codes must not change.
     #[test]
     fn operations_have_the_codes_of_the_document() {
         let codes = [Op::Read, Op::Write, Op::Trim, Op::Flush].map(|op| op as u8);

@@ -1,11 +1,11 @@
-//! Numbers in text, strictly: digits, and for time a fraction.
+//! Parses numbers strictly: digits only, and a fraction for times.
 
 use shingle_core::units::NS_PER_S;
 
-/// A whole number of at most 64 bits; nothing else is taken for one.
+/// Parses a whole number of at most 64 bits; accepts nothing else.
 #[inline]
 pub(super) fn whole(field: &[u8]) -> Option<u64> {
-    // Nineteen digits always fit, so the usual case needs no check of overflow.
+    // Nineteen digits always fit, so the usual case needs no overflow check.
     const DIGITS_SAFE: usize = 19;
     if field.is_empty() || field.len() > DIGITS_SAFE + 1 {
         return None;
@@ -26,14 +26,14 @@ pub(super) fn whole(field: &[u8]) -> Option<u64> {
     }
 }
 
-/// A whole number with a fraction of nothing, as `123.0`: so tables write one that has gaps elsewhere.
+/// Parses a whole number with a zero fraction, `123.0`: tables write it so in a column with gaps.
 #[cold]
 pub(super) fn integral(field: &[u8]) -> Option<u64> {
     let (digits, zeros) = field.split_at(field.iter().position(|&byte| byte == b'.')?);
     zeros[1..].iter().all(|&byte| byte == b'0').then(|| whole(digits))?
 }
 
-/// A hexadecimal number that begins with 0x, or need not.
+/// Parses a hexadecimal number; the prefix 0x is optional if `bare`.
 #[cold]
 pub(super) fn hexadecimal(field: &[u8], bare: bool) -> Option<u64> {
     let digits = match field {
@@ -41,12 +41,12 @@ pub(super) fn hexadecimal(field: &[u8], bare: bool) -> Option<u64> {
         digits if bare => digits,
         _ => return None,
     };
-    // A sign is no digit, but the standard library takes it.
+    // The standard library accepts a sign, which is no digit.
     let digits = str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
     u64::from_str_radix(digits, 16).ok()
 }
 
-/// `field × unit`, where the field may have a fraction; digits below one are cut off.
+/// Returns `field × unit`, rounded down. The field may have a fraction.
 #[inline]
 pub(super) fn scaled(field: &[u8], unit: u64) -> Option<u64> {
     let Some(point) = field.iter().position(|&byte| byte == b'.') else {
@@ -63,20 +63,21 @@ pub(super) fn scaled(field: &[u8], unit: u64) -> Option<u64> {
         if digit > 9 {
             return None;
         }
-        // No unit of time has more than 10^9 parts, so further digits say nothing.
+        // No unit of time has more than 10^9 parts, so further digits have no effect.
         if digits < FRACTION_DIGITS_MAX {
             part = part * 10 + u64::from(digit);
             digits += 1;
         }
     }
-    // Always in billionths, so that the division is by a constant. Both are at most 10^9: the
+    // In billionths, so that the division is by a constant. Both factors are at most 10^9, so the
     // product fits.
     let billionths = part * TEN_TO[FRACTION_DIGITS_MAX - digits];
     whole_part.checked_mul(unit)?.checked_add(billionths * unit / TEN_TO[FRACTION_DIGITS_MAX])
 }
 
-/// [`scaled`] of a small fraction as tables of floating-point numbers have it: `1.5e-05`. Not of a large number, which may have
-/// been rounded to the digits there are.
+/// Returns [`scaled`] of a small fraction with an exponent, as tables of floating-point numbers
+/// have it: `1.5e-05`. Large numbers with an exponent are not accepted, because they may have been
+/// rounded.
 #[cold]
 pub(super) fn scaled_small(field: &[u8], unit: u64) -> Option<u64> {
     let (digits, exponent) = str::from_utf8(field).ok()?.split_once(['e', 'E'])?;
@@ -93,7 +94,7 @@ const FRACTION_DIGITS_MAX: usize = 9;
 const TEN_TO: [u64; FRACTION_DIGITS_MAX + 1] =
     [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
-/// [`scaled`] for units of any size.
+/// Returns [`scaled`] for units of any size.
 pub(crate) fn scaled_wide(field: &[u8], unit: u64) -> Option<u64> {
     let parts = u128::from(scaled(field, NS_PER_S)?) * u128::from(unit);
     u64::try_from(parts / u128::from(NS_PER_S)).ok()

@@ -1,4 +1,4 @@
-//! oracleGeneral, the binary format that libCacheSim publishes traces in: little-endian records of
+//! oracleGeneral, the binary format in which libCacheSim publishes traces: little-endian records of
 //! 24 bytes.
 //!
 //! ```text
@@ -8,14 +8,15 @@
 //! 16  next  i64   number of the next request for it, from 1; -1 or 2⁶³-1 if there is none
 //! ```
 //!
-//! Nothing says whether a request reads or writes, so reading is refused without `--assume-op`.
-//! The id is an address only in traces of disks: in the CloudPhysics sample it is the number of the
-//! 512-byte sector at which the request begins, record for record that of the same trace as vscsi,
-//! so sectors are assumed. Others are told: `--format oracleGeneral:bytes`, `:blocks` (4 KiB).
-//! Hashes of keys are no addresses, and mostly end as an error past the largest disk.
+//! The format does not say whether a request reads or writes, so `--assume-op` is required. The id
+//! is an address only in traces of disks. In the CloudPhysics sample it is the number of the
+//! 512-byte sector at which the request begins, equal in each record to that of the same trace as
+//! vscsi. So sectors are the default; `--format oracleGeneral:bytes` and `:blocks` (4 KiB) choose
+//! another unit. Hashes of keys are no addresses, and mostly lead to an error past the largest
+//! disk.
 //!
-//! An object has one size, so a request is as long as the first one for its address was: in that
-//! sample 12 % of the requests have another length than they had.
+//! An object has one size, so all requests for an address have the length of the first: in that
+//! sample 12 % of the requests have a wrong length.
 
 use shingle_core::units::{NS_PER_S, Op, SECTOR_BYTES};
 
@@ -38,9 +39,9 @@ pub(super) const FORMAT: Format = Format {
 
 pub(super) const RECORD_BYTES: usize = 24;
 
-/// There is no magic number, but the next request for an object comes later than this one, and
-/// times do not go back. Lines of text can look so by chance; a record's times and sizes hardly
-/// look like text.
+/// Checks what every record satisfies, because there is no magic number: the next request for an
+/// object comes later than this one, and times do not go back. Text is excluded first, since lines
+/// can satisfy that by chance.
 fn sniff(head: &[u8]) -> Option<Match> {
     const RECORDS_MIN: usize = 4;
     if !is_binary(head) {
@@ -57,7 +58,7 @@ fn sniff(head: &[u8]) -> Option<Match> {
         }
         (count, last) = (count + 1, time);
     }
-    // Less than where lines or a magic number tell.
+    // Less sure than matching lines or a magic number.
     (count >= RECORDS_MIN).then_some(Match { sureness: 80, evidence: Evidence::Records(count) })
 }
 
@@ -69,7 +70,7 @@ fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     Decoded::records(Fixed::new(input, RECORD_BYTES, decoder, options.reorder))
 }
 
-/// What the user takes all requests for.
+/// Returns the operation that the user chose for all requests.
 pub(super) fn assumed_op(options: &Options<'_>) -> Result<Op, Problem> {
     options.assume_op.ok_or_else(|| {
         Problem::usage(
@@ -80,7 +81,8 @@ pub(super) fn assumed_op(options: &Options<'_>) -> Result<Op, Problem> {
     })
 }
 
-/// The unit of ids as addresses: what follows the colon after the name of the format.
+/// Returns the unit of ids as addresses, from the text after the colon behind the name of the
+/// format.
 pub(super) fn unit(format: &str, options: &Options<'_>) -> Result<u64, Problem> {
     let Some(name) = options.map else { return Ok(SECTOR_BYTES) };
     csv::size_unit(name).ok_or_else(|| {
@@ -92,7 +94,7 @@ pub(super) fn unit(format: &str, options: &Options<'_>) -> Result<u64, Problem> 
     })
 }
 
-/// What both formats of libCacheSim say of a request.
+/// Creates a request from the fields that both formats of libCacheSim have.
 #[inline]
 pub(super) fn request(
     seconds: u32,

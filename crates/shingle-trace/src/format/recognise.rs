@@ -1,9 +1,9 @@
-//! Which format a trace is in, found from its content, and how that is known.
+//! Recognises the format of a trace from its content, and reports the evidence.
 //!
-//! Each format first looks at the beginning. Where formats differ only in the units of their
-//! numbers, they then weigh a longer sample: pieces from all over a file, or a MiB of a stream.
-//! What fits several formats alike is refused with all of them, because a guess could be wrong by a
-//! factor of eight and look right.
+//! Each format first checks the beginning. Formats that differ only in the units of their numbers
+//! then weigh a longer sample: pieces from all over a file, or a MiB of a stream. If several
+//! formats fit equally, the error names all of them: a guess could be wrong by a factor of eight
+//! and look right.
 
 use core::fmt;
 
@@ -12,14 +12,14 @@ use super::{FORMATS, Format, csv, text};
 use crate::error::{Kind, Place, Problem, TraceError, shown};
 use crate::input::{Input, PEEK_BYTES_MAX};
 
-/// Which format a trace is in, and how that is known.
+/// The format of a trace, and how it was recognised.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recognised {
-    /// What `--format` calls it; of a workload its name.
+    /// The name for `--format`, or the name of a workload.
     pub name: &'static str,
-    /// One line about it.
+    /// A description of one line.
     pub about: &'static str,
-    /// How that is known.
+    /// How it was recognised.
     pub evidence: Evidence,
 }
 
@@ -31,7 +31,7 @@ impl fmt::Display for Recognised {
     }
 }
 
-/// The format that the content shows.
+/// Returns the format that the content shows.
 pub(super) fn recognised(input: &mut Input) -> Result<(&'static Format, Evidence), TraceError> {
     let head = input.peek(PEEK_BYTES_MAX)?;
     let mut found: Vec<(&'static Format, Match)> = Vec::new();

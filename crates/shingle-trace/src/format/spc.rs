@@ -5,10 +5,9 @@
 //! ASU,address (sectors of 512 bytes),size (bytes),r|w,time (s)
 //! ```
 //!
-//! As the "SPC Trace File Format Specification", revision 1.0.1, has it. The letter of the
-//! operation comes in either case, and further columns may follow. An ASU is a volume of its own
-//! with addresses from 0; the UMass traces hold up to 24 of them, which tools that drop the column
-//! lay on top of each other.
+//! From the "SPC Trace File Format Specification", revision 1.0.1. The letter of the operation is
+//! in either case, and further columns may follow. An ASU is a volume of its own with addresses
+//! from 0. The UMass traces hold up to 24 of them; tools that drop the column let them overlap.
 
 use shingle_core::units::NS_PER_S;
 
@@ -38,8 +37,8 @@ fn sniff(head: &[u8]) -> Option<Match> {
     Match::lines(Match::LIKELY, good)
 }
 
-/// Seconds have a point, sizes are bytes, and addresses sectors: other tools write the same columns
-/// with other units.
+/// Checks the units, because other tools write the same columns with other units: times are seconds
+/// with a point, sizes bytes, and addresses sectors.
 fn weigh(sample: &Sample) -> Weight {
     let mut seen = Columns::default();
     for line in sample.pieces().flatten() {

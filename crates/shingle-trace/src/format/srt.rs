@@ -1,5 +1,6 @@
-//! SRT, in which Hewlett-Packard Laboratories recorded the disks of HP-UX systems (Ruemmler and Wilkes, USENIX Winter
-//! 1993): a header in text that ends with a form feed, then binary records, big-endian.
+//! SRT, the format in which Hewlett-Packard Laboratories recorded the disks of HP-UX systems
+//! (Ruemmler and Wilkes, USENIX Winter 1993): a text header that ends with a form feed, then binary
+//! records, big-endian.
 //!
 //! ```text
 //!  0  size    u32   bytes of this record
@@ -18,8 +19,9 @@
 //! 52  queue   u32   from version 4 on; doubted requests have four bytes more
 //! ```
 //!
-//! Where the layout comes from: public programs that read it, and the trace `ajw` itself, in whose records sector and
-//! cylinder fit the geometry in its header with sectors of the header's 256 bytes and with no others.
+//! The layout comes from public programs that read it, and from the trace `ajw`: sector and
+//! cylinder of its records fit the geometry in its header only with the header's sectors of 256
+//! bytes.
 
 use std::collections::BTreeMap;
 
@@ -75,10 +77,11 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
     })
 }
 
-/// Sizes of a sector, in bytes.
+/// Valid sizes of a sector, in bytes.
 const SECTORS: core::ops::RangeInclusive<u64> = 1..=65_536;
 
-/// What follows the colon after the name of the format: the sectors of disks of which the header does not say it.
+/// Parses the text after the colon behind the name of the format: the sector size of disks for
+/// which the header has none.
 fn sector_size(unit: &str) -> Result<u64, Problem> {
     number(unit.as_bytes()).filter(|bytes| SECTORS.contains(bytes)).ok_or_else(|| {
         Problem::usage(format!(
@@ -89,11 +92,11 @@ fn sector_size(unit: &str) -> Result<u64, Problem> {
     })
 }
 
-/// Bytes of a sector, by disk: `disks = { 0 -> { …, sectorsize = 256, … }, … }`.
+/// Returns the sector size in bytes by disk: `disks = { 0 -> { …, sectorsize = 256, … }, … }`.
 fn sector_bytes(header: &[u8]) -> BTreeMap<u8, u64> {
     let mut sizes = BTreeMap::new();
     let (mut depth, mut in_disks) = (0_usize, false);
-    // The word before `=`, the number before `->`, and the disk that they belong to.
+    // The word before `=`, the number before `->`, and the disk of that number.
     let (mut key, mut entry, mut disk): (&[u8], &[u8], _) = (b"", b"", None);
     let mut last: &[u8] = b"";
     for token in tokens(header) {
@@ -127,7 +130,7 @@ fn number(text: &[u8]) -> Option<u64> {
     core::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// Words, and the signs between them that matter. A text in quotes is a word.
+/// Returns the words of a header and the signs that matter. A text in quotes is one word.
 fn tokens(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = text;
     core::iter::from_fn(move || {
@@ -151,7 +154,7 @@ fn tokens(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 struct Srt {
     input: Input,
     sectors: BTreeMap<u8, u64>,
-    /// Bytes of a sector where the header does not say.
+    /// Sector size in bytes of disks for which the header has none.
     otherwise: Option<u64>,
     gate: Gate,
     volumes: Volumes,
@@ -159,7 +162,7 @@ struct Srt {
 }
 
 impl Srt {
-    /// `None` at the end.
+    /// Returns the next request, `None` at the end.
     fn next(&mut self) -> Result<Option<Raw>, TraceError> {
         loop {
             let byte = self.input.byte();
@@ -217,7 +220,7 @@ impl Srt {
     }
 }
 
-/// Sizes that records have.
+/// Possible sizes of a record.
 const SIZES: [usize; 3] = [4 * FIELDS, 4 * FIELDS + 4, 4 * FIELDS + 8];
 
 struct Record {

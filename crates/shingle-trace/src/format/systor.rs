@@ -6,10 +6,9 @@
 //! time (s since 1970),response (s),R|W,LUN,offset (bytes),size (bytes)
 //! ```
 //!
-//! By the README of the traces, a response is empty, and with it the operation, where no answer was
-//! seen on the wire: nobody knows what such a request was, so it is passed over and counted. Lines
-//! stand in the order of completion. Nine digits of a second are written, and six of them mean
-//! something.
+//! From the README of the traces: the response, and with it the operation, is empty if no answer
+//! was seen on the wire. Such a request is unknown, so it is skipped and counted. Lines are in the
+//! order of completion. Times have nine digits of a second, of which six are significant.
 
 use shingle_core::units::{NS_PER_S, Op};
 
@@ -43,14 +42,14 @@ fn sniff(head: &[u8]) -> Option<Match> {
             [time, offset, size].iter().all(|field| number::scaled(text::bare(field), 1).is_some())
         })
     };
-    // The header alone is enough: a fault below it is told with its line.
+    // The header alone is enough: an error below it is reported with its line.
     let (fit, of) = lines.fold((0, 0), |(fit, of), line| (fit + usize::from(good(line)), of + 1));
     Some(Match { sureness: Match::SURE, evidence: Evidence::Header { fit, of } })
 }
 
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;
-    // Parts of a day that were put together without their headers are read as well.
+    // Parts of a day that were concatenated without their headers are read, too.
     if text::lines(input.peek(PEEK_BYTES_MAX)?).next().is_some_and(is_header) {
         text::consume_first(&mut input)?;
     }
@@ -60,7 +59,7 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
 
 struct Systor {
     volumes: Volumes,
-    /// Requests without an operation.
+    /// Number of requests without an operation.
     unknown: u64,
 }
 

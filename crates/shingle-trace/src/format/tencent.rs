@@ -5,9 +5,9 @@
 //! time (s since 1970),offset (sectors of 512 bytes),size (sectors),0 read|1 write,volume
 //! ```
 //!
-//! As the README of the traces has it; there is no header. Times are whole seconds, so all that
-//! happened within one arrives at once; requests of a second keep the order of the file. Lines go
-//! back and forth by a second. A file holds thousands of volumes.
+//! From the README of the traces; there is no header. Times are whole seconds: all requests of one
+//! second arrive at once, in the order of the file. Times go back by up to a second. A file holds
+//! thousands of volumes.
 
 use shingle_core::units::NS_PER_S;
 
@@ -26,8 +26,8 @@ pub(super) const FORMAT: Format = Format {
     open,
 };
 
-/// Seconds since 1970 have so many digits from 2001 to 2286: that tells them from other columns of
-/// nothing but numbers.
+/// Number of digits of the seconds since 1970, from 2001 to 2286, which distinguishes times from
+/// other columns of numbers.
 const TIME_DIGITS: usize = 10;
 
 fn sniff(head: &[u8]) -> Option<Match> {
@@ -41,7 +41,7 @@ fn sniff(head: &[u8]) -> Option<Match> {
     Match::lines(Match::LIKELY, good)
 }
 
-/// The same columns with offsets and sizes in bytes would be read as a disk 512 times as large.
+/// Checks the units: the same columns with bytes would be read as a disk 512 times as large.
 fn weigh(sample: &Sample) -> Weight {
     let mut seen = Columns::default();
     for line in sample.pieces().flatten() {

@@ -1,4 +1,4 @@
-//! What all text formats share: lines in, checked requests out.
+//! Reads text formats line by line, and returns checked requests.
 
 use shingle_core::units::{Op, SECTOR_BYTES};
 
@@ -11,7 +11,7 @@ use crate::reorder::Reorder;
 use crate::source::{Gate, Raw};
 use crate::volume::Volumes;
 
-/// A source of lines.
+/// A source of requests from lines.
 pub(super) struct TextSource<D> {
     input: Input,
     decoder: D,
@@ -73,7 +73,7 @@ impl<D: Decode> Records for TextSource<D> {
     }
 }
 
-/// Opens a format that makes a request of a line and the volumes, and remembers nothing else.
+/// Opens a format in which a request depends only on its line and the volumes.
 pub(super) fn by_line<V, F>(
     input: Input,
     options: &Options<'_>,
@@ -108,7 +108,7 @@ where
     }
 }
 
-/// Blank lines and comments.
+/// Returns whether a line is blank or a comment.
 #[inline]
 pub(super) fn is_skipped(line: &[u8]) -> bool {
     match line.first() {
@@ -118,13 +118,13 @@ pub(super) fn is_skipped(line: &[u8]) -> bool {
     }
 }
 
-/// A bad line of a binary file is best called that.
+/// Replaces the error if the line is binary, because then the whole file is.
 #[cold]
 fn in_binary(problem: Problem, line: &[u8]) -> Problem {
     if is_binary(line) { binary(line) } else { problem }
 }
 
-/// What to say of bytes that are no text.
+/// Returns the error for bytes that are no text.
 #[cold]
 pub(super) fn binary(bytes: &[u8]) -> Problem {
     if let Some(problem) = utf16(bytes) {
@@ -140,10 +140,10 @@ pub(super) fn binary(bytes: &[u8]) -> Problem {
     )
 }
 
-/// What to say of text of two bytes a character, as spreadsheets and PowerShell write it.
+/// Returns the error for text of two bytes a character, as spreadsheets and PowerShell write it.
 #[cold]
 pub(super) fn utf16(bytes: &[u8]) -> Option<Problem> {
-    // Digits and commas have a zero beside them; a byte order mark may stand before them.
+    // Digits and commas have a zero byte beside them; a byte order mark may come first.
     const LOOKED_AT_BYTES: usize = 64;
     let looked = &bytes[..bytes.len().min(LOOKED_AT_BYTES)];
     let (marked, body) = match looked {
@@ -163,7 +163,8 @@ pub(super) fn utf16(bytes: &[u8]) -> Option<Problem> {
     })
 }
 
-/// What to say of text whose lines end with a carriage return alone, as on a Mac before 2001.
+/// Returns the error for text whose lines end with a carriage return alone, as on a Mac before
+/// 2001.
 pub(super) fn lone_returns(head: &[u8]) -> Option<Problem> {
     let body = head.strip_suffix(b"\r").unwrap_or(head);
     let is = memchr::memchr(b'\r', body).is_some()
@@ -181,13 +182,13 @@ fn is_control(byte: u8) -> bool {
     (byte < b' ' && !matches!(byte, b'\t' | b'\r' | b'\n' | 0x0c)) || byte == 0x7f
 }
 
-/// Whether the bytes are no text.
+/// Returns whether the bytes are no text.
 pub(super) fn is_binary(head: &[u8]) -> bool {
     head.iter().any(|&byte| is_control(byte))
 }
 
-/// The lines of a sniffed head that say something. The last one may be cut off where looking ahead
-/// ends; then it counts only if it is the only one.
+/// Returns the lines of a sniffed head that are neither blank nor comments. The last one may be cut
+/// off by the look-ahead; then it counts only if it is the only one.
 pub(super) fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let whole = match memchr::memrchr(b'\n', head) {
         Some(end) if head.len() >= PEEK_BYTES_MAX => &head[..end],
@@ -199,7 +200,7 @@ pub(super) fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|line| !is_skipped(line))
 }
 
-/// Passes over the first line that says something, and the blank ones above it.
+/// Consumes the first line that is neither blank nor a comment, and the lines above it.
 pub(super) fn consume_first(input: &mut Input) -> Result<Option<Vec<u8>>, TraceError> {
     while let Some(line) = input.next_line()? {
         if !is_skipped(line) {
@@ -209,8 +210,8 @@ pub(super) fn consume_first(input: &mut Input) -> Result<Option<Vec<u8>>, TraceE
     Ok(None)
 }
 
-/// How many of the lines are `good`, and of how many, if most of the first are. Not all need be: a
-/// fault is better told with its line by the format that the file is in than as "not recognised".
+/// Returns how many lines are `good`, and of how many, if most of the first ones are. Not all need
+/// be: a single bad line is better reported by its format, with its line, than as "not recognised".
 pub(super) fn most<'a>(
     lines: impl Iterator<Item = &'a [u8]>,
     good: impl Fn(&[u8]) -> bool,
@@ -227,7 +228,7 @@ pub(super) fn most<'a>(
     (fit * 2 > all.min(LINES_MAX)).then_some((fit, all))
 }
 
-/// A field without blanks and quotes around it.
+/// Removes blanks and quotes around a field.
 #[inline]
 pub(super) fn bare(field: &[u8]) -> &[u8] {
     match (field.first(), field.last()) {
@@ -245,13 +246,13 @@ fn stripped(field: &[u8]) -> &[u8] {
     }
 }
 
-/// A whole number, or an error that names the column.
+/// Parses a whole number; the error names the column.
 #[inline]
 pub(super) fn whole(field: &[u8], what: &str) -> Result<u64, Problem> {
     number::whole(bare(field)).ok_or_else(|| not_a_number(field, what))
 }
 
-/// A time in units of `unit_ns` nanoseconds, or an error that names the column.
+/// Parses a time in units of `unit_ns` nanoseconds; the error names the column.
 #[inline]
 pub(super) fn time(field: &[u8], unit_ns: u64, what: &str) -> Result<u64, Problem> {
     number::scaled(bare(field), unit_ns).ok_or_else(|| {
@@ -260,13 +261,13 @@ pub(super) fn time(field: &[u8], unit_ns: u64, what: &str) -> Result<u64, Proble
     })
 }
 
-/// The bytes of a number of sectors, or an error that names the column.
+/// Parses a number of sectors and returns their bytes; the error names the column.
 #[inline]
 pub(super) fn sectors(field: &[u8], what: &str) -> Result<u64, Problem> {
     of_sectors(whole(field, what)?)
 }
 
-/// The bytes of `sectors`.
+/// Returns the bytes of `sectors`.
 #[inline]
 pub(super) fn of_sectors(sectors: u64) -> Result<u64, Problem> {
     sectors.checked_mul(SECTOR_BYTES).ok_or_else(|| {
@@ -274,7 +275,7 @@ pub(super) fn of_sectors(sectors: u64) -> Result<u64, Problem> {
     })
 }
 
-/// A read or a write in words: `R`, `read`, `W`, `write`, in any case.
+/// Parses a read or a write in words: `R`, `read`, `W`, `write`, in any case.
 #[inline]
 pub(super) fn op_of(field: &[u8]) -> Option<Op> {
     match field {
@@ -284,7 +285,7 @@ pub(super) fn op_of(field: &[u8]) -> Option<Op> {
     }
 }
 
-/// Of a column of 0, a read, and 1, a write.
+/// Parses 0, a read, or 1, a write.
 #[inline]
 pub(super) fn op_of_digit(field: &[u8]) -> Option<Op> {
     match field {

@@ -1,14 +1,13 @@
-//! What the numbers of a text whose format knows their units say about them: whether they are odd in
-//! these.
+//! Checks whether the numbers of a text are plausible in the units of its format.
 
 use shingle_core::units::{BLOCK_BYTES, SECTOR_BYTES};
 
 use super::number;
 
-/// Fewer lines than this are no evidence.
+/// The fewest lines that are evidence.
 pub(super) const LINES_MIN: u64 = 16;
 
-/// Adds what is new to a short list.
+/// Adds a value to a short list of distinct ones.
 pub(super) fn remember<T: PartialEq>(list: &mut Vec<T>, value: T) {
     const REMEMBERED_MAX: usize = 8;
     if list.len() < REMEMBERED_MAX && !list.contains(&value) {
@@ -16,19 +15,18 @@ pub(super) fn remember<T: PartialEq>(list: &mut Vec<T>, value: T) {
     }
 }
 
-/// Times, addresses and sizes of a text whose format knows their units: whether they are odd in
-/// them.
+/// Statistics of times, addresses and sizes of a text whose format defines their units.
 #[derive(Default)]
 pub(super) struct Columns {
     lines: u64,
     with_point: u64,
     different_times: Vec<Vec<u8>>,
     different_offsets: Vec<u64>,
-    /// The greatest number that divides all of them.
+    /// The greatest common divisor of all offsets.
     offsets_gcd: u64,
     sizes_gcd: u64,
     sizes_sum: u128,
-    /// Sizes below 512, and addresses that are no multiples of it.
+    /// Number of sizes below 512, and of addresses that are not multiples of 512.
     small: u64,
     unaligned: u64,
 }
@@ -40,14 +38,14 @@ impl Columns {
         };
         self.add_numbers(offset, size);
         self.with_point += u64::from(time.contains(&b'.'));
-        // Two are enough to see that time goes on.
+        // Two are enough to see that time advances.
         if self.different_times.len() < 2 && !self.different_times.iter().any(|known| known == time)
         {
             self.different_times.push(time.to_vec());
         }
     }
 
-    /// The same of a request whose time tells nothing.
+    /// Adds a request whose time has no information.
     pub(super) fn add_numbers(&mut self, offset: u64, size: u64) {
         self.lines += 1;
         remember(&mut self.different_offsets, offset);
@@ -58,31 +56,33 @@ impl Columns {
         self.unaligned += u64::from(!offset.is_multiple_of(SECTOR_BYTES));
     }
 
-    /// So many requests tell enough.
+    /// Returns whether there are enough requests.
     pub(super) fn are_many(&self) -> bool {
         const LINES_MAX: u64 = 1 << 16;
         self.lines >= LINES_MAX
     }
 
-    /// Time goes on, and never has a fraction.
+    /// Returns whether times advance and never have a fraction.
     pub(super) fn are_whole_times(&self) -> bool {
         self.with_point == 0 && self.different_times.len() > 1
     }
 
-    /// Hardly a size is a sector long: a request of 512 sectors or more is rare, and one of fewer bytes no
-    /// disk is asked for.
+    /// Returns whether nearly all sizes are below 512. In bytes no disk gets such requests; in
+    /// sectors only a rare request has 512 sectors or more.
     pub(super) fn are_sizes_in_sectors(&self) -> bool {
         self.lines >= LINES_MIN && self.small * 10 >= self.lines * 9
     }
 
-    /// Most addresses are no multiples of 512, though sizes are, or are in sectors themselves.
+    /// Returns whether most addresses are no multiples of 512, though sizes are, or are in sectors
+    /// themselves.
     pub(super) fn are_offsets_in_sectors(&self) -> bool {
         self.lines >= LINES_MIN
             && self.unaligned * 2 > self.lines
             && (self.sizes_gcd.is_multiple_of(SECTOR_BYTES) || self.are_sizes_in_sectors())
     }
 
-    /// All of several addresses are multiples of 512, and aligned as the sizes are, which are bytes.
+    /// Returns whether all addresses are multiples of 512, and aligned to the sizes, which are
+    /// bytes.
     pub(super) fn are_offsets_in_bytes(&self) -> bool {
         const DIFFERENT_MIN: usize = 4;
         self.lines >= LINES_MIN
@@ -90,8 +90,8 @@ impl Columns {
             && self.different_offsets.len() >= DIFFERENT_MIN
     }
 
-    /// All sizes are multiples of 512, and 4,096 on average: as sectors that is 2 MiB, which hosts send in
-    /// parts.
+    /// Returns whether all sizes are multiples of 512, and 4,096 on average: in sectors that would
+    /// be 2 MiB, and hosts split such requests.
     pub(super) fn are_sizes_in_bytes(&self) -> bool {
         self.lines >= LINES_MIN
             && self.sizes_gcd.is_multiple_of(SECTOR_BYTES)

@@ -1,13 +1,15 @@
-//! Traces with measured response times, of the validation set of DiskSim 4.0. They are no format to simulate with: the
-//! times are those of one disk. `shingle list anchors --disksim DIR` replays them.
+//! Reads traces with measured response times: those of the validation set of DiskSim 4.0. They are
+//! not a format for simulation, because the times are those of one disk. `shingle list anchors
+//! --disksim DIR` replays them.
 //!
 //! ```text
 //! W Hit    4583176   4    663.00000  45422.00000
 //! op, what the disk's cache did, first sector (512 bytes), sectors, response time (us), pause after it (us)
 //! ```
 //!
-//! The next request comes so long after this one is done as the pause says: in the set's own output of the simulator
-//! the second request comes at the simulated response time of the first, and its pause.
+//! The pause is the time from the completion of a request to the next request: in the simulator's
+//! own output in the set, the second request comes at the simulated response time of the first,
+//! plus its pause.
 
 use shingle_core::units::{Nanos, Op};
 
@@ -16,28 +18,28 @@ use super::text::{is_skipped, time, whole};
 use crate::error::{Kind, Place, Problem, TraceError};
 use crate::input::Input;
 
-/// A request as a disk served it.
+/// A request with its measured times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timed {
     /// Read or write.
     pub op: Op,
     /// First sector of 512 bytes.
     pub sector: u64,
-    /// How many of them; one at least.
+    /// Number of sectors; at least one.
     pub sectors: u64,
-    /// How long it took.
+    /// Its response time.
     pub response: Nanos,
-    /// From its completion to the next request.
+    /// Time from its completion to the next request.
     pub pause: Nanos,
 }
 
-/// Longer times are no measurement: an hour.
+/// The longest plausible time: an hour.
 const US_MAX: u64 = 3_600_000_000;
 
-/// Reads all of a file, packed or not.
+/// Reads a whole file, compressed or not.
 ///
 /// # Errors
-/// If it cannot be read, holds no request, or a line makes none.
+/// If it cannot be read, holds no request, or a line is not a request.
 pub fn read(path: &str) -> Result<Vec<Timed>, TraceError> {
     read_all(Input::open(path)?)
 }

@@ -12,9 +12,9 @@
 //!                                            32  rt   u64   response time
 //! ```
 //!
-//! Commands that move no data (INQUIRY, RESERVE, …) are passed over. So are UNMAP and WRITE SAME:
-//! the record does not hold the extents they cover; a warning counts them. Any other command is an
-//! error, because leaving out requests silently would falsify the trace.
+//! Commands that move no data (INQUIRY, RESERVE, …) are skipped. So are UNMAP and WRITE SAME,
+//! because the record does not hold their extents; a warning counts them. Any other command is an
+//! error, because to leave out requests silently would falsify the trace.
 
 use shingle_core::units::{Op, SECTOR_BYTES};
 
@@ -47,7 +47,7 @@ impl Version {
         }
     }
 
-    /// Whether a record says that it is of this version.
+    /// Returns whether a record claims to be of this version.
     fn is_of(self, record: &[u8]) -> bool {
         match self {
             Version::One => record[15] == 1,
@@ -78,12 +78,12 @@ impl Record {
     }
 }
 
-/// What a SCSI operation code means here.
+/// The meaning of a SCSI operation code.
 enum Command {
     Moves(Op),
-    /// No data and no request.
+    /// A command without data, which is no request.
     Nothing,
-    /// A deallocation or fill whose extents the record lacks.
+    /// A deallocation or fill whose extents are not in the record.
     Lost,
     Unknown,
 }
@@ -108,8 +108,8 @@ fn command(cmd: u16) -> Command {
     }
 }
 
-/// The version whose records the bytes are. All must say it; of the operations most must be
-/// known, so that an unknown one is told by this format, with its place.
+/// Returns the version of these records. All must claim it. Only most operations must be known, so
+/// that an unknown one is reported by this format, with its place.
 fn version_of(head: &[u8]) -> Option<Version> {
     [Version::One, Version::Two].into_iter().find(|&version| {
         let (mut all, mut known) = (0, 0);
@@ -127,7 +127,7 @@ fn version_of(head: &[u8]) -> Option<Version> {
 
 fn sniff(head: &[u8]) -> Option<Match> {
     let records = head.len() / version_of(head)?.record_bytes();
-    // One record alone can be chance.
+    // A single record may match by chance.
     let sureness = if records >= 2 { Match::SURE } else { Match::LIKELY };
     Some(Match { sureness, evidence: Evidence::Records(records) })
 }
@@ -135,7 +135,7 @@ fn sniff(head: &[u8]) -> Option<Match> {
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;
     options.without_volume(FORMAT.name, &input)?;
-    // The first record decides, so that a fault further on is reported where it is.
+    // The first record decides, so that a later fault is reported at its own place.
     let head = input.peek(Version::Two.record_bytes())?;
     let version = [Version::One, Version::Two]
         .into_iter()

@@ -1,14 +1,14 @@
-//! How a file is compressed, as its first bytes tell, and what unpacks it.
+//! The compression of a file, by its first bytes, and its decompressor.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The memory an xz file may ask for; `xz -9` asks for 65 MiB.
+/// The most memory that an xz file may ask for; `xz -9` asks for 65 MiB.
 #[cfg(feature = "compression")]
 const XZ_MEMORY_BYTES_MAX: u64 = 512 << 20;
 
-/// How the file is compressed.
+/// The compression of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Compression {
     None,
@@ -29,7 +29,7 @@ impl Compression {
         }
     }
 
-    /// Whether a library in C unpacks it.
+    /// Returns whether its decompressor is a C library.
     fn is_c(self) -> bool {
         !matches!(self, Compression::None | Compression::Gzip)
     }
@@ -46,7 +46,7 @@ impl Compression {
     }
 }
 
-/// Containers that are recognised only to say what to do about them.
+/// Returns what is wrong with containers that are recognised only to tell the user what to do.
 pub(super) fn unreadable(head: &[u8]) -> Option<&'static str> {
     match head {
         [b'P', b'K', 3, 4, ..] => Some("a zip archive; unpack it: unzip -p FILE | shingle … -"),
@@ -70,7 +70,7 @@ pub(super) fn unreadable(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Counts the stored bytes that were used.
+/// A reader that counts the stored bytes it used.
 struct Stored<R> {
     inner: R,
     used: Arc<AtomicU64>,
@@ -95,7 +95,7 @@ impl<R: BufRead> BufRead for Stored<R> {
     }
 }
 
-/// Unpacks what is stored, and counts in `used` how much of that was needed.
+/// Decompresses `stored`, and counts the stored bytes that were needed in `used`.
 pub(super) fn decompressed(
     compression: Compression,
     stored: impl Read + Send + 'static,

@@ -1,11 +1,11 @@
-//! Numbers in classes that grow with them, and tables that count and draw them.
+//! Classes of numbers that grow with the numbers, and tables that count and draw classes.
 //!
-//! Up to 8 each number is its own class; above, an octave has four. So a histogram of distances, gaps
-//! or times takes a few dozen counts however far they reach, and says none of them exactly.
+//! Up to 8 each number is its own class; above, an octave has four. So a histogram of distances,
+//! gaps or times needs only a few dozen counts, and does not contain exact values.
 
 use crate::synth::rng::Rng;
 
-/// The class of a number.
+/// Returns the class of a number.
 pub(super) fn class(value: u64) -> u32 {
     if value < 8 {
         return value as u32;
@@ -15,7 +15,7 @@ pub(super) fn class(value: u64) -> u32 {
     8 + 4 * (octave - 3) + quarter as u32
 }
 
-/// The least number of a class, and how many it has.
+/// Returns the least number of a class, and the count of its numbers.
 pub(super) fn span(class: u32) -> (u64, u64) {
     if class < 8 {
         return (u64::from(class), 1);
@@ -25,22 +25,22 @@ pub(super) fn span(class: u32) -> (u64, u64) {
     ((4 + quarter) * width, width)
 }
 
-/// A number of a class, all of them alike.
+/// Draws a number of a class; all are equally likely.
 pub(super) fn within(class: u32, rng: &mut Rng) -> u64 {
     let (low, width) = span(class);
     low + rng.below(width)
 }
 
-/// A number of a class with a sign.
+/// Draws a number of a signed class.
 pub(super) fn signed_within(class: u32, rng: &mut Rng) -> i64 {
     let number = within(class / 2, rng).cast_signed();
     if class % 2 == 1 { -number } else { number }
 }
 
-/// How often each value was met.
+/// A histogram of values.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Counts {
-    /// Values and how many there are up to and with each, by value.
+    /// Values with cumulated counts, by value.
     ends: Vec<(u32, u64)>,
 }
 
@@ -60,7 +60,7 @@ impl Counts {
         self.ends.is_empty()
     }
 
-    /// Values and their counts.
+    /// Returns the values and their counts.
     pub(super) fn pairs(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         let mut below = 0;
         self.ends.iter().map(move |&(value, end)| {
@@ -78,11 +78,11 @@ impl Counts {
     }
 }
 
-/// Counts in each of several situations.
+/// A histogram for each of several situations.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Table {
     situations: Vec<Counts>,
-    /// Of all situations, for those never met.
+    /// The sum over all situations, used for situations that never occurred.
     all: Counts,
 }
 
@@ -96,13 +96,13 @@ impl Table {
         self.all.add(value, count);
     }
 
-    /// A value as likely as it was in this situation, or in any if this one is new; `None` if nothing
-    /// was ever counted.
+    /// Draws a value as often as it occurred in this situation, or in any if this one never
+    /// occurred. `None` if the table is empty.
     pub(super) fn draw(&self, situation: usize, rng: &mut Rng) -> Option<u32> {
         self.situations[situation].draw(rng).or_else(|| self.all.draw(rng))
     }
 
-    /// What was counted where.
+    /// Returns the situations that occurred, with their histograms.
     pub(super) fn situations(&self) -> impl Iterator<Item = (usize, &Counts)> {
         self.situations.iter().enumerate().filter(|(_, counts)| !counts.is_empty())
     }

@@ -1,4 +1,4 @@
-//! Counts a trace, request by request.
+//! Fits a description to a trace, request by request.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use super::survey::Survey;
 use super::tables::{EXACT_SECTORS, Of, Tables, by_blocks, pause, side, signed_class};
 use crate::zones::{ZONE_BLOCKS, ZONE_BYTES};
 
-/// A stream goes on within so many requests, or not at all.
+/// The most requests between two requests of a stream.
 const STREAM_REQUESTS: u64 = 256;
 
-/// Fits a description. Memory goes with the zones touched, and with the requests of a slice.
+/// Fits a description. Memory grows with the zones touched, and with the requests of a slice.
 pub struct Fit {
     slice_accesses: u64,
     accesses: u64,
@@ -25,34 +25,35 @@ pub struct Fit {
     grounds: HashMap<u64, Ground>,
     slices: Vec<Slice>,
     begun: Nanos,
-    /// Of the slice that is counted now: cells by zone and operation, and runs.
+    /// Cells of the current slice, by zone and operation.
     cells: BTreeMap<(u64, usize), Cell>,
     /// Blocks of each cell by part of the slice.
     parts: BTreeMap<(u64, usize), Vec<(u8, u64)>>,
     runs: Vec<Run>,
-    /// Runs by where the next request would begin.
+    /// Runs by the offset at which the next request would continue.
     ends: HashMap<(u64, usize), usize>,
     last: Option<Nanos>,
-    /// Nanoseconds since the request before, of each of the slice; and the last before it.
+    /// Nanoseconds since the previous request, for each request of the slice; `wait_ns` is the last
+    /// of the slice before.
     waits: Vec<u64>,
     wait_ns: u64,
-    /// Zones of all cells, in order of cells.
+    /// Zones of all cells, in the order of cells.
     zones: Vec<u64>,
     tables: Tables,
 }
 
-/// Requests one behind the other, in one cell.
+/// Consecutive requests that continue each other, in one cell.
 struct Run {
     cell: (u64, usize),
     begin: u64,
     end: u64,
-    /// Sectors of each.
+    /// Length of each request in sectors.
     sizes: Vec<u32>,
     last: u64,
 }
 
 impl Fit {
-    /// Begins the second pass over a trace.
+    /// Starts the second pass over a trace.
     #[must_use]
     pub fn new(survey: Survey) -> Fit {
         Fit {
@@ -75,7 +76,7 @@ impl Fit {
         }
     }
 
-    /// Flushes and trims, which a description does not hold.
+    /// Returns the number of flushes and trims, which a description does not contain.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out
@@ -106,7 +107,7 @@ impl Fit {
         self.requests += 1;
     }
 
-    /// Counts what a request does to one zone.
+    /// Counts the part of a request in one zone.
     fn part(&mut self, at: u64, end: u64, op: Op) {
         let (zone, slice) = (at / ZONE_BYTES, self.slices.len());
         let key = (zone, side(op));
@@ -125,7 +126,7 @@ impl Fit {
         let run = run.filter(|&run| {
             self.runs[run].cell == key && self.requests - self.runs[run].last <= STREAM_REQUESTS
         });
-        // A run that goes on in the middle of a block has been there.
+        // The first block of a continued run was counted if the run continues in the middle of it.
         let first = at / BLOCK_BYTES + u64::from(run.is_some() && !at.is_multiple_of(BLOCK_BYTES));
         let run = run.unwrap_or_else(|| {
             cell.runs += 1;
@@ -214,7 +215,7 @@ impl Fit {
         self.slices.push(slice);
     }
 
-    /// The description of what was counted; `None` if nothing was.
+    /// Returns the description of what was counted; `None` if there was nothing.
     #[must_use]
     pub fn finish(mut self) -> Option<Description> {
         self.last?;
@@ -232,7 +233,7 @@ impl Fit {
     }
 }
 
-/// In which part so many blocks are done, as [`DONE`] says.
+/// Returns the parts in which the fractions [`DONE`] of the blocks are reached.
 fn times(parts: &[(u8, u64)]) -> [u8; DONE.len()] {
     let all: u64 = parts.iter().map(|(_, blocks)| blocks).sum();
     DONE.map(|tenths| {

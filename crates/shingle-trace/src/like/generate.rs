@@ -1,7 +1,7 @@
-//! Makes requests of a description.
+//! Generates requests from a description.
 //!
-//! The cells of a slice make progress side by side, each at its own times, run by run
-//! (`progress.rs`). Lengths of requests are drawn so that a slice has as many as it should have.
+//! The cells of a slice advance in parallel, each at its own times, run by run (`progress.rs`).
+//! Lengths of requests are drawn so that a slice gets its number of requests.
 
 mod progress;
 
@@ -21,7 +21,7 @@ use crate::synth::rng::{Rng, Seed};
 use crate::synth::workload::{Access, Pattern};
 use crate::zones::ZONE_BYTES;
 
-/// If there are so many requests too many or too few, one more length is drawn, up to so many.
+/// One more length is drawn for each so many requests too many or too few, up to a limit.
 const AHEAD_REQUESTS: u64 = 32;
 const DRAWS_MAX: u64 = 8;
 
@@ -31,17 +31,17 @@ pub(crate) struct Like {
     rng: Rng,
     times: Rng,
     wait_ns: u64,
-    /// Where each zone begins, in bytes, and what it holds once it is touched.
+    /// First byte of each zone, and its state once it is touched.
     zones: Vec<(u64, Option<Ground>)>,
     slice: usize,
-    /// Of each cell of the slice.
+    /// Progress of each cell of the slice.
     cells: Vec<Progress>,
-    /// Cells by when their next request is due.
+    /// Cells by the time at which their next request is due.
     due: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Blocks of the slice, and those that are done.
+    /// Blocks of the slice; `done` of them were accessed.
     blocks: u64,
     done: u64,
-    /// Requests made of this slice; and of all before, less those that should have been.
+    /// Requests generated in this slice; `ahead` is the surplus of all slices before.
     made: u64,
     ahead: i64,
 }
@@ -96,7 +96,7 @@ impl Like {
         self.begin_slice();
     }
 
-    /// The next request of a cell.
+    /// Returns the next request of a cell.
     fn request(&mut self, number: u32) -> Access {
         let description = Arc::clone(&self.description);
         let cell = &description.slices[self.slice].cells[number as usize];
@@ -109,7 +109,7 @@ impl Like {
         });
         let rest = run.rest();
         let sectors = self.sectors(cell.op, &run);
-        // A request that reaches the last block of several is the last one.
+        // A request that reaches the last block of several ends the run.
         let last = (run.end - 1) / BLOCK_SECTORS * BLOCK_SECTORS;
         if run.blocks > 1 && run.at + sectors > last {
             run.end = (run.at + sectors).min(last + BLOCK_SECTORS);
@@ -126,11 +126,11 @@ impl Like {
         Access { offset, bytes, op: cell.op }
     }
 
-    /// The length of a run's next request.
+    /// Returns the length of a run's next request, in sectors.
     ///
-    /// It is that of the one before, or of two that are drawn: the shorter if there should have
-    /// been more requests by now, else the longer. If both are so equally often, lengths are as
-    /// often as they were counted.
+    /// It is the length of the previous request, or one of two that are drawn: the shorter one if
+    /// there are too few requests so far, else the longer one. If both cases are equally frequent,
+    /// lengths have the counted distribution.
     fn sectors(&mut self, op: Op, run: &Run) -> u64 {
         let Description { tables, slices, .. } = &*self.description;
         let situation = by_blocks(op, run.blocks);

@@ -1,4 +1,4 @@
-//! When each block of a zone was last touched.
+//! The last access of each block of a zone.
 
 use memchr::memchr;
 use shingle_core::units::Op;
@@ -8,14 +8,14 @@ use crate::zones::ZONE_BLOCKS;
 
 const BLOCKS: usize = ZONE_BLOCKS as usize;
 
-/// In which slice, and by what.
+/// The slice and the operation of a block's last access.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Stamp(pub(super) u8);
 
 impl Stamp {
-    /// Never.
+    /// Never accessed.
     pub(super) const FRESH: Stamp = Stamp(0);
-    /// Before the first slice, when slices come again.
+    /// Last accessed before the slices were repeated.
     const BEFORE: Stamp = Stamp(1);
 
     pub(super) fn of(slice: usize, op: Op) -> Stamp {
@@ -23,7 +23,7 @@ impl Stamp {
     }
 }
 
-/// A zone.
+/// The blocks of a zone.
 pub(super) struct Ground {
     stamps: Box<[u8; BLOCKS]>,
     last_end: Option<usize>,
@@ -34,7 +34,7 @@ impl Ground {
         Ground { stamps: Box::new([Stamp::FRESH.0; BLOCKS]), last_end: None }
     }
 
-    /// What counts as never touched may have been touched before the slices came again.
+    /// Returns the stamp of a block. An access before the slices were repeated counts as none.
     pub(super) fn at(&self, block: usize) -> Stamp {
         match Stamp(self.stamps[block]) {
             Stamp::BEFORE => Stamp::FRESH,
@@ -52,7 +52,8 @@ impl Ground {
         }
     }
 
-    /// The first such block of a span from `from` on, and then from the beginning of the span.
+    /// Returns the first block of a span with this stamp, from `from` on, then from the begin of
+    /// the span.
     pub(super) fn find(&self, stamp: Stamp, from: usize, span: (usize, usize)) -> Option<usize> {
         if stamp == Stamp::FRESH {
             let before = self.search(Stamp::BEFORE, from, span);
@@ -67,13 +68,13 @@ impl Ground {
         behind.or_else(|| memchr(stamp.0, &self.stamps[begin..from]).map(|at| begin + at))
     }
 
-    /// Where blocks of the same stamp begin that end with this one.
+    /// Returns the begin of the run of equal stamps that contains this block.
     pub(super) fn begin(&self, block: usize) -> usize {
         let stamp = self.stamps[block];
         self.stamps[..block].iter().rposition(|&other| other != stamp).map_or(0, |at| at + 1)
     }
 
-    /// Where the last run ended, if there was one.
+    /// Returns the end of the last run, if there was one.
     pub(super) fn last_end(&self) -> Option<usize> {
         self.last_end
     }

@@ -1,17 +1,17 @@
-//! Workloads like a trace: a small description of one, and requests made of it.
+//! Workloads like a trace: a small description of a trace, and requests generated from it.
 //!
 //! ```text
 //! trace ──▶ Survey ──▶ Fit ──▶ Description ──▶ Like ──▶ requests
 //!         (slices)  (cells)     (a file)
 //! ```
 //!
-//! A trace is cut into slices of time, and a slice into cells: what reads, or writes, do to one
-//! zone. A cell says how many runs and blocks it has, and of the blocks how many are new and how
-//! many were last read or written in which slice before (`description.rs`). So a description tells
-//! how blocks flow from slice to slice, and what follows from it is kept: which zones are in use
-//! together, how much of each is dirty, how long ago it was used. Which blocks of a zone they are,
-//! and in which order within a slice, is drawn (`generate.rs`). No policy or drive has a part in
-//! it, so nothing that a policy makes of such a workload was put into it.
+//! A trace is cut into slices of time, and a slice into cells: the reads, or writes, of one zone. A
+//! cell has its number of runs and blocks. It also says how many of the blocks are new, and how
+//! many were last read or written in each earlier slice (`description.rs`). So a description tells
+//! how blocks flow from slice to slice. It keeps which zones are in use together, how much of each
+//! is dirty, and the time since its last use. The blocks within a zone and their order within a
+//! slice are drawn (`generate.rs`). No policy or drive is involved, so no result of a policy is
+//! built into the workload.
 
 mod buckets;
 mod description;

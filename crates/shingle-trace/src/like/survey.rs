@@ -1,4 +1,4 @@
-//! A first pass over a trace: how finely it can be cut.
+//! The first pass over a trace: decides how long its slices are.
 
 use hashbrown::HashSet;
 use shingle_core::units::{Op, Request};
@@ -6,26 +6,27 @@ use shingle_core::units::{Op, Request};
 use super::description::SLICES_MAX;
 use crate::zones::ZONE_BYTES;
 
-/// Slices are made longer until there are no more cells than this, and than one for so many
-/// requests: a description is small, and counts rather than recounts.
+/// Slices are made longer until there are no more cells than this, and no more than one for a
+/// number of requests: a description is to be small, and to contain statistics rather than the
+/// trace.
 const CELLS_MAX: u64 = 5_000;
 const CELL_REQUESTS: u64 = 10;
 
-/// Slices have no fewer accesses.
+/// The fewest accesses of a slice.
 const SLICE_ACCESSES_MIN: u64 = 512;
 
-/// How finely it is cut at first.
+/// The initial number of grains.
 const GRAINS: u64 = 8 * SLICES_MAX as u64;
 
-/// Grains grow when they have more cells together, so that memory has a bound but for the zones.
+/// Grains become longer if they have more cells in total, which bounds memory except for the zones.
 const GRAIN_CELLS_MAX: usize = 1 << 22;
 
-/// How long slices have to be.
+/// Measures how long slices have to be.
 #[derive(Default)]
 pub struct Survey {
     requests: u64,
     accesses: u64,
-    /// Cells of slices of `1 << shift` accesses, which are grains.
+    /// Cells of grains, which are slices of `1 << shift` accesses.
     cells: HashSet<(u64, u64, bool)>,
     shift: u32,
 }
@@ -52,7 +53,7 @@ impl Survey {
         }
     }
 
-    /// Accesses of a slice.
+    /// Returns the number of accesses of a slice.
     pub(super) fn slice_accesses(self) -> u64 {
         let grains = (self.accesses >> self.shift) + 1;
         let least = SLICE_ACCESSES_MIN.div_ceil(1 << self.shift);
@@ -65,7 +66,7 @@ impl Survey {
     }
 }
 
-#[allow(clippy::iter_over_hash_type, reason = "a set of the same is made, in whichever order")]
+#[allow(clippy::iter_over_hash_type, reason = "the resulting set does not depend on the order")]
 fn joined(cells: &HashSet<(u64, u64, bool)>, grains: u64) -> HashSet<(u64, u64, bool)> {
     cells.iter().map(|&(slice, zone, write)| (slice / grains, zone, write)).collect()
 }

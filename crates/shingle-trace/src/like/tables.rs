@@ -1,41 +1,41 @@
-//! What all cells have in common, counted over the whole trace.
+//! The statistics that all cells share, counted over the whole trace.
 
 use shingle_core::units::Op;
 
 use super::buckets::{Table, class};
 
-/// One of the tables.
+/// The kind of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Of {
-    /// Blocks of a run, by blocks of its cell for each run.
+    /// Blocks of a run, by the mean blocks of a run of its cell.
     Lengths,
-    /// Sectors of the first block before a run, and of the last one that it has; by its blocks.
+    /// Sectors skipped in a run's first block, and sectors touched in its last; by its blocks.
     Edges,
     /// Sectors of a request, by blocks of its run.
     Sizes,
-    /// 1 if a request of a run is as long as the one before, by blocks of its run.
+    /// 1 if a request is as long as the one before in its run; by blocks of the run.
     Same,
-    /// Blocks from the end of the last run in the zone to one that begins with a new block.
+    /// Blocks from the end of the last run in the zone to a run that begins with a new block.
     Gaps,
     /// 1 if a run begins above the one before in its cell.
     Rises,
-    /// Nanoseconds since the request before, by how long it was before that one and how busy the
-    /// slice is ([`pause`]).
+    /// Nanoseconds since the previous request, by the wait before that and the load of the slice
+    /// ([`pause`]).
     Waits,
 }
 
-/// Classes of blocks in a zone; larger numbers count as the largest.
+/// Number of classes of blocks in a zone; larger numbers count as the largest.
 pub(super) const BLOCK_CLASSES: usize = 48;
 
-/// Classes of numbers below 2⁶².
+/// Number of classes of numbers below 2⁶².
 const CLASSES_62: u32 = 8 + 4 * 59;
 
-/// Requests up to 1 MiB are told apart sector by sector.
+/// Lengths below 1 MiB are counted exactly, in sectors.
 pub(super) const EXACT_SECTORS: u32 = 2048;
 
 impl Of {
-    /// All, with their names in a description, in how many situations they count, and the first
-    /// number that is no value of theirs.
+    /// All tables: name in a description, number of situations, and the exclusive limit of the
+    /// values.
     pub(super) const ALL: [(Of, &str, usize, u32); 7] = [
         (Of::Lengths, "lengths", 2 * BLOCK_CLASSES, BLOCK_CLASSES as u32),
         (Of::Edges, "edges", 2 * BLOCK_CLASSES, 64),
@@ -69,15 +69,15 @@ impl Tables {
     }
 }
 
-/// The situation of the tables by operation and blocks.
+/// Returns the situation of the tables by operation and blocks.
 pub(super) fn by_blocks(op: Op, blocks: u64) -> usize {
     side(op) * BLOCK_CLASSES + (class(blocks) as usize).min(BLOCK_CLASSES - 1)
 }
 
-/// So many classes of a slice's mean wait are told apart, each four times as long.
+/// Number of load classes: by the mean wait of a slice, each four times as long.
 const LOADS: usize = 20;
 
-/// The situation of [`Of::Waits`]: at once, soon, later, in a slice of this mean wait.
+/// Returns the situation of [`Of::Waits`]: immediate, soon or later, in a slice of this mean wait.
 pub(super) fn pause(wait_ns: u64, mean_ns: u64) -> usize {
     let pause = match wait_ns {
         0..100_000 => 0,
@@ -87,12 +87,12 @@ pub(super) fn pause(wait_ns: u64, mean_ns: u64) -> usize {
     3 * ((mean_ns.max(1).ilog2() / 2) as usize).min(LOADS - 1) + pause
 }
 
-/// A number with a sign as one without: 0, -1, 1, -2, …
+/// Maps a signed number to a class: the sign is the lowest bit.
 pub(super) fn signed_class(number: i64) -> u32 {
     2 * class(number.unsigned_abs()) + u32::from(number < 0)
 }
 
-/// 0 for reads, 1 for writes.
+/// Returns 0 for reads, 1 for writes.
 pub(super) fn side(op: Op) -> usize {
     usize::from(op == Op::Write)
 }

@@ -1,4 +1,4 @@
-//! Traces made by hand, and what must be so of any request made like them.
+//! Hand-made traces, and properties of the requests generated from their descriptions.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn request(op: Op, block: u64, blocks: u64) -> Request {
     Request { at: Nanos(0), offset: block * BLOCK_BYTES, bytes: blocks * BLOCK_BYTES, op }
 }
 
-/// Describes requests that come a millisecond apart.
+/// Describes requests that arrive a millisecond apart.
 fn described(requests: &[Request]) -> Description {
     let timed =
         |(at, request): (usize, &Request)| Request { at: Nanos(at as u64 * 1_000_000), ..*request };
@@ -48,14 +48,14 @@ fn made(description: &Description, requests: u64, seed: u64) -> Vec<Access> {
     (0..requests).map(|_| like.next()).collect()
 }
 
-/// How many of them begin where the one before ended.
+/// Returns how many of them begin where the one before ended.
 fn sequential(made: &[Access]) -> usize {
     made.windows(2).filter(|pair| pair[0].offset + pair[0].bytes == pair[1].offset).count()
 }
 
 #[test]
 fn one_stream_stays_one_stream() {
-    // 20 requests of 8 blocks are of one slice, 400 of several.
+    // 20 requests of 8 blocks are in one slice, 400 in several.
     for count in [20, 400] {
         let trace: Vec<Request> =
             (0..count).map(|i| request(Op::Write, 40_000 + 8 * i, 8)).collect();
@@ -74,7 +74,7 @@ fn random_requests_stay_random() {
     let trace: Vec<Request> = (0..4_000).map(|_| request(Op::Read, rng.below(range), 1)).collect();
     let made = made(&described(&trace), 4_000, 1);
     assert!(sequential(&made) < 40, "{}", sequential(&made));
-    // Of 4,000 draws of 500,000 blocks some 3,984 differ.
+    // Of 4,000 draws of 500,000 blocks some 3,984 are distinct.
     let different: HashSet<u64> = made.iter().map(|access| access.offset / BLOCK_BYTES).collect();
     assert!((3_900..=4_000).contains(&different.len()), "{}", different.len());
     let zones: HashSet<u64> = made.iter().map(|access| access.offset / ZONE_BYTES).collect();
@@ -83,7 +83,7 @@ fn random_requests_stay_random() {
 
 #[test]
 fn hot_zones_stay_hot_and_cold_ones_cold() {
-    // Of ten requests nine rewrite one of 200 blocks in four zones, one goes anywhere in sixty
+    // Of ten requests nine rewrite one of 200 blocks in four zones, and one goes anywhere in sixty
     // others.
     let mut rng = rng("hot");
     let trace: Vec<Request> = (0..20_000)
@@ -105,7 +105,7 @@ fn hot_zones_stay_hot_and_cold_ones_cold() {
 
 #[test]
 fn two_zones_keep_their_shares() {
-    // One gets nine of ten requests, without order.
+    // One zone gets nine of ten requests, in random order.
     let mut rng = rng("two");
     let trace: Vec<Request> = (0..10_000)
         .map(|_| {
@@ -120,8 +120,8 @@ fn two_zones_keep_their_shares() {
 
 #[test]
 fn what_is_used_again_is_used_as_long_after() {
-    // Four zones are written, each in one go, and then written again in the same order: whatever lies
-    // between two uses of a block is as much as in the trace, within what a slice holds.
+    // Four zones are written, each in one go, and then again in the same order. The number of
+    // blocks between two uses of a block is that of the trace, up to the resolution of a slice.
     let zones = 4;
     let blocks = zones * ZONE_BLOCKS;
     let trace: Vec<Request> =
@@ -164,7 +164,7 @@ fn busy_times_stay_busy() {
 
 #[test]
 fn operations_and_lengths_keep_their_shares() {
-    // Random places; three of four are writes, and reads of 4 KiB and 12 KiB come alike.
+    // Random offsets; three of four are writes, and reads of 4 KiB and 12 KiB are equally likely.
     let mut rng = rng("mix");
     let trace: Vec<Request> = (0..8_000)
         .map(|i| {
@@ -179,7 +179,7 @@ fn operations_and_lengths_keep_their_shares() {
     let (writes, reads): (Vec<Access>, Vec<Access>) =
         made.iter().partition(|access| access.op == Op::Write);
     assert!((5_800..=6_200).contains(&writes.len()), "{}", writes.len());
-    // A run is shorter where what it should use again lies in pieces.
+    // A run is shorter if the blocks that it should reuse are scattered.
     let whole = writes.iter().filter(|access| access.bytes == 8_192).count();
     assert!(whole * 100 >= writes.len() * 95, "{whole} of {}", writes.len());
     let whole = reads.iter().filter(|access| [4_096, 12_288].contains(&access.bytes)).count();
@@ -200,7 +200,7 @@ fn what_cannot_be_described_is_left_out() {
 
 #[test]
 fn no_address_is_in_a_description() {
-    // The same requests, elsewhere by whole zones: nobody can tell which of the two were described.
+    // The same requests, moved by whole zones: the two descriptions are equal.
     let mut rng = rng("elsewhere");
     let blocks: Vec<u64> = (0..500).map(|_| rng.below(20_000)).collect();
     let zones = |first: u64| {
@@ -226,7 +226,7 @@ fn mixed(parameters: &str) -> Vec<Request> {
     read_all(&mut *source, &mut |_| {}).expect("valid requests")
 }
 
-/// `SHINGLE_EXAMPLE=write` writes it anew, after which its hash in `synth/mod.rs` is another one.
+/// `SHINGLE_EXAMPLE=write` writes it again; then its hash in `synth/mod.rs` changes.
 #[test]
 fn the_example_is_of_the_workload_that_it_names() {
     let description = fitted(&mixed("requests=10k")).expect("there are requests");
@@ -314,7 +314,7 @@ fn mutated(text: &str, at: &[(prop::sample::Index, u64)]) -> String {
             _ => {}
         }
     }
-    // The number in the schema stays, or nothing else would be looked at.
+    // The number in the schema stays, or only the schema would be checked.
     let numbers = &numbers[1..];
     let mut changes: Vec<((usize, usize), u64)> =
         at.iter().map(|(index, value)| (*index.get(numbers), *value)).collect();

@@ -18,12 +18,12 @@ use crate::source::{DISK_BYTES_MAX, REQUEST_BYTES_MAX, TRACE_NANOS_MAX, TRIM_BYT
 
 pub(crate) const HEAD_BYTES: usize = 24;
 
-/// No block is longer.
+/// The largest size of a block.
 pub(crate) const BYTES_MAX: usize = HEAD_BYTES + 4 * column::BYTES_MAX;
 
 const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 
-/// Packs blocks.
+/// Encodes blocks.
 #[derive(Default)]
 pub(crate) struct Encoder {
     values: Vec<u64>,
@@ -31,7 +31,7 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    /// Adds `requests` as one block to `out`.
+    /// Appends `requests` as one block to `out`.
     pub(crate) fn encode(&mut self, requests: &[Request], out: &mut Vec<u8>) {
         assert!((1..=BLOCK_REQUESTS).contains(&requests.len()), "a block holds 1 to 4096");
         let from = out.len();
@@ -46,7 +46,7 @@ impl Encoder {
             gap
         });
         self.column(out, requests, |request| request.op as u64);
-        // A flush must not widen the columns.
+        // A flush must not widen the columns, so it takes the offset and size of another request.
         let stand_in = requests.iter().find(|request| request.op != Op::Flush);
         let placed = |request: &Request| match stand_in {
             Some(other) if request.op == Op::Flush => *other,
@@ -72,7 +72,7 @@ impl Encoder {
     }
 }
 
-/// The size of the block that begins with `head`.
+/// Returns the size of the block that begins with `head`.
 pub(crate) fn bytes_of(head: &[u8]) -> Result<usize, Problem> {
     let bytes = u32_at(head, 4) as usize;
     if !(HEAD_BYTES..=BYTES_MAX).contains(&bytes) {
@@ -81,7 +81,7 @@ pub(crate) fn bytes_of(head: &[u8]) -> Result<usize, Problem> {
     Ok(bytes)
 }
 
-/// Unpacks blocks.
+/// Decodes blocks.
 pub(crate) struct Decoder {
     gaps: Box<[u64]>,
     ops: Box<[u64]>,
@@ -97,8 +97,8 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// Adds the requests of a whole block to `out`, their times less `base_ns`, none before
-    /// `after`. Gives back the time of the last.
+    /// Appends the requests of a block to `out`, with `base_ns` subtracted from their times. The
+    /// first must not come before `after`. Returns the time of the last.
     pub(crate) fn decode(
         &mut self,
         block: &[u8],
@@ -135,8 +135,8 @@ impl Decoder {
         Err(damaged("holds a request that no disk serves"))
     }
 
-    /// Makes requests of the columns, and tells whether all keep the promise of a source: without
-    /// branches, so that many are looked at in the time of one.
+    /// Combines the columns to requests, and returns whether all are valid. It has no branches, so
+    /// that the compiler can vectorise it.
     fn combine(&self, count: usize, first: u64, out: &mut Vec<Request>) -> (u64, bool) {
         const BYTES_LEAST: [u64; 4] = [1, 1, 1, 0];
         const BYTES_MOST: [u64; 4] = [REQUEST_BYTES_MAX, REQUEST_BYTES_MAX, TRIM_BYTES_MAX, 0];
@@ -154,7 +154,7 @@ impl Decoder {
             wrong |= offset > DISK_BYTES_MAX || offset.wrapping_add(bytes) > DISK_BYTES_MAX;
             Request { at: Nanos(at), offset, bytes, op: OPS[code] }
         }));
-        // As the limit is a power of two, no sum below it has a bit above it.
+        // The limit is a power of two, so an OR of smaller numbers stays below it.
         (at, !wrong && times < TRACE_NANOS_MAX)
     }
 }
@@ -187,7 +187,7 @@ mod tests {
         Request { at: Nanos(at), offset, bytes, op }
     }
 
-    /// With a checksum that is right, as a hostile file has it.
+    /// The checksum is right, as in a hostile file.
     #[test]
     fn what_no_disk_serves_is_refused() {
         let good = request(5, Op::Write, 0, 1);

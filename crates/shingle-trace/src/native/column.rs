@@ -1,5 +1,6 @@
-//! Numbers of a block, packed: base + unit × a number of few bits, and a list of those that need
-//! more bits than most (patched frame of reference, Zukowski et al., ICDE 2006).
+//! Packs the numbers of a block: each is base + unit × a number of few bits. Numbers that need more
+//! bits than most are listed as exceptions (patched frame of reference, Zukowski et al., ICDE
+//! 2006).
 //!
 //! ```text
 //!  0  base        u64
@@ -20,13 +21,14 @@ const HEAD_BYTES: usize = 24;
 /// One exception and its place.
 const EXCEPTION_BYTES: usize = 10;
 
-/// Eight bytes read from any bit hold so many bits of a number whole.
+/// The most bits of a number that eight bytes always hold, whatever bit it begins at.
 const WIDTH_MAX: usize = 56;
 
-/// No column is longer: it would rather be packed in 64 bits.
+/// The largest size of a column: the one at 64 bits a number.
 pub(super) const BYTES_MAX: usize = HEAD_BYTES + packed_bytes(BLOCK_REQUESTS, 64);
 
-/// With eight more than needed, so that eight can be read from any.
+/// Returns the size of packed numbers, with eight more bytes so that eight can be read at any
+/// number.
 const fn packed_bytes(count: usize, width: usize) -> usize {
     (count * width).div_ceil(64) * 8 + 8
 }
@@ -39,7 +41,7 @@ fn bits(value: u64) -> usize {
     (u64::BITS - value.leading_zeros()) as usize
 }
 
-/// Packs `values` behind what is in `out`. `scratch` is overwritten.
+/// Appends `values` in packed form to `out`. `scratch` is overwritten.
 pub(super) fn encode(values: &[u64], scratch: &mut Vec<u64>, out: &mut Vec<u8>) {
     let base = values.iter().copied().min().unwrap_or(0);
     let unit = values.iter().fold(0, |unit, value| gcd(value - base, unit)).max(1);
@@ -69,7 +71,7 @@ pub(super) fn encode(values: &[u64], scratch: &mut Vec<u64>, out: &mut Vec<u8>) 
     pad(out);
 }
 
-/// The width with which numbers and exceptions take the fewest bytes.
+/// Returns the width that needs the fewest bytes for numbers and exceptions.
 fn cheapest(numbers: &[u64]) -> usize {
     let mut of_bits = [0_usize; 65];
     for &number in numbers {
@@ -95,8 +97,8 @@ fn gcd(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// Unpacks as many numbers as `values` has room for from the front of `bytes`, and gives back what
-/// follows; nothing if the bytes are no column.
+/// Fills `values` with numbers from the front of `bytes`, and returns the rest. `None` if the bytes
+/// are no column.
 pub(super) fn decode<'a>(bytes: &'a [u8], values: &mut [u64]) -> Option<&'a [u8]> {
     if bytes.len() < HEAD_BYTES {
         return None;
@@ -120,7 +122,7 @@ pub(super) fn decode<'a>(bytes: &'a [u8], values: &mut [u64]) -> Option<&'a [u8]
     Some(rest)
 }
 
-/// What overflows is wrong, and is found with the request that it belongs to.
+/// Unpacks numbers. An overflow yields a wrong value, which the check of the request detects.
 #[inline]
 fn unpack(packed: &[u8], width: usize, base: u64, unit: u64, values: &mut [u64]) {
     if width == 0 {
@@ -157,7 +159,7 @@ mod tests {
         assert_eq!(bytes.len(), 24 + 16 + 8);
         assert_eq!((u64_at(&bytes, 0), u64_at(&bytes, 8), bytes[16]), (5, 1000, 2));
         assert_eq!(bytes[24], 0b1110_0100);
-        // One that is far off is listed instead of widening all.
+        // An outlier is listed, instead of widening all.
         let mut far = values.clone();
         far[9] = 5 + (1000 << 40);
         let bytes = packed(&far);

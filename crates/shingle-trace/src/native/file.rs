@@ -1,4 +1,4 @@
-//! A file in which any block can be read without those in front of it: for traces that stay in their file.
+//! Random access to the blocks of a native trace, for traces that stay in their file.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -11,7 +11,8 @@ use super::u64_at;
 use crate::error::{Kind, Place, Problem, TraceError};
 use crate::input::{Input, plain};
 
-/// A native trace that is not packed, with its index in memory. Several may read it at once.
+/// A native trace that is not compressed, with its index in memory. Several threads may read it at
+/// once.
 #[derive(Debug)]
 pub struct Indexed {
     name: String,
@@ -19,11 +20,11 @@ pub struct Indexed {
     recorded: Recorded,
     /// First arrival and first byte of each block.
     index: Vec<(u64, u64)>,
-    /// Where the last block ends.
+    /// Offset of the end of the last block.
     blocks_end: u64,
 }
 
-/// What reading takes, to be used again for the next block.
+/// Buffers for reading, reused for the next block.
 #[derive(Default)]
 pub struct Reading {
     decoder: Decoder,
@@ -65,24 +66,25 @@ impl Indexed {
         })
     }
 
-    /// Name of the file.
+    /// Returns the name of the file.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the file says of itself.
+    /// Returns the summary that the file records of itself.
     #[must_use]
     pub fn recorded(&self) -> &Recorded {
         &self.recorded
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.index.len()
     }
 
-    /// Adds the requests of a block to `out`; their times count from the first of the file.
+    /// Appends the requests of a block to `out`; their times count from the first request of the
+    /// file.
     ///
     /// # Errors
     /// If it cannot be read or is damaged.

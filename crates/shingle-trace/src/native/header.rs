@@ -1,7 +1,7 @@
-//! The header: what is in the file, a summary, and where each block is.
+//! The header: a description of the file, a summary, and the index of the blocks.
 //!
-//! `docs/format-native.md` has the layout. The summary stands in front so that a tool can show it
-//! without reading on, and the index so that it can be used with no more than the header read.
+//! `docs/format-native.md` has the layout. The summary comes first, so that a tool can show it
+//! without reading on. The index follows, so that it can be used after reading only the header.
 
 use super::{BLOCK_REQUESTS, MAGIC, VERSION, VERSION_WITH_EVENTS, block, pad, u32_at, u64_at};
 use crate::error::{Kind, Place, Problem, TraceError};
@@ -9,31 +9,31 @@ use crate::input::Input;
 use crate::source::TRACE_NANOS_MAX;
 use crate::summary::{PerOp, Summary, Tally};
 
-/// Up to the names.
+/// Bytes in front of the names.
 const FIXED_BYTES: usize = 192;
 
-/// One block in the index: its first arrival and its first byte.
+/// Bytes of a block's entry in the index: its first arrival and its offset.
 const ENTRY_BYTES: usize = 16;
 
-/// What the checksum leaves out: magic, version and itself.
+/// Bytes without checksum: magic, version and the checksum itself.
 const UNCHECKED_BYTES: usize = 16;
 
-/// Of each name.
+/// The longest name.
 const NAME_BYTES_MAX: usize = 4096;
 
-/// Sums that a header has beside the requests.
+/// Number of sums in a header, apart from the counts of requests.
 const SUMS: usize = 10;
 
-/// The summary that a file records of itself, and where it came from.
+/// The summary that a file records of itself, and its origin.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Recorded {
     /// Requests.
     pub requests: PerOp,
-    /// What else adds up of them.
+    /// The other sums over all requests.
     sums: [u64; SUMS],
     /// Arrival of the last request, in nanoseconds.
     pub last_ns: u64,
-    /// The trace that was converted, if it was said.
+    /// The name of the trace that was converted, if it was given.
     pub source: String,
     /// The program that wrote the file, and its version.
     pub tool: String,
@@ -46,14 +46,14 @@ impl Recorded {
         Recorded { requests, sums: sums(&summary), last_ns, source, tool }
     }
 
-    /// Whether the counts are those of `summary`.
+    /// Returns whether the counts equal those of `summary`.
     #[must_use]
     pub fn agrees(&self, summary: &Summary) -> bool {
         self.requests == summary.requests && self.sums == sums(summary)
     }
 }
 
-/// In the order of the header.
+/// Returns the sums in the order of the header.
 fn sums(summary: &Summary) -> [u64; SUMS] {
     [
         summary.bytes.read,
@@ -69,20 +69,20 @@ fn sums(summary: &Summary) -> [u64; SUMS] {
     ]
 }
 
-/// Where things are.
+/// The sizes of the parts of a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
-    /// Of the header: names and index too. The first block begins here.
+    /// Bytes of the header with names and index. The first block begins there.
     pub(crate) header_bytes: u64,
     pub(crate) file_bytes: u64,
-    /// Of the events at its end.
+    /// Bytes of the events at the end.
     pub(crate) events_bytes: u64,
     pub(crate) blocks: u64,
     pub(crate) names_bytes: usize,
     pub(crate) checksum: u32,
 }
 
-/// Reads up to the first block; `entry` is given first arrival and first byte of each.
+/// Reads up to the first block. `entry` is called with first arrival and offset of each block.
 pub(crate) fn read(
     input: &mut Input,
     mut entry: impl FnMut(u64, u64),
@@ -119,7 +119,7 @@ pub(crate) fn read(
         if number == 0 {
             first_ns = begin_ns;
         }
-        // A hostile index must not be longer than the blocks it is of.
+        // A hostile index must not have more entries than blocks fit between its offsets.
         let least = if number == 0 { 0 } else { block::HEAD_BYTES as u64 };
         let apart = place.checked_sub(last_place).is_some_and(|gap| gap >= least);
         if begin_ns < last_ns || begin_ns - first_ns >= TRACE_NANOS_MAX || !apart {
@@ -141,8 +141,8 @@ pub(crate) fn cut_short(place: &str) -> Problem {
     Problem::new(Kind::Truncated, message)
 }
 
-/// The beginning of a file, up to its first block. `index` holds the first arrival of each block
-/// and its place from the first block on. Without events the file is one of version 1.
+/// Encodes the begin of a file, up to its first block. `index` has the first arrival of each block
+/// and its offset from the first block. Without events the file has version 1.
 pub(crate) fn encode(
     recorded: &Recorded,
     index: &[(u64, u64)],
@@ -188,7 +188,7 @@ pub(crate) fn encode(
     out
 }
 
-/// A name as long as there is room for.
+/// Cuts a name to the longest that fits.
 fn cut(name: &str) -> &str {
     let mut end = name.len().min(NAME_BYTES_MAX);
     while !name.is_char_boundary(end) {
@@ -197,8 +197,8 @@ fn cut(name: &str) -> &str {
     &name[..end]
 }
 
-/// What the fixed part says. Nothing of it may be believed before the checksum is known to be
-/// right, but the sizes are possible ones.
+/// Decodes the fixed part. The sizes are plausible afterwards, but nothing may be trusted before
+/// the checksum is verified.
 pub(crate) fn decode(fixed: &[u8]) -> Result<(Recorded, Layout), Problem> {
     if fixed[..8] != MAGIC {
         return Err(damaged("does not begin as a shingle trace does"));
@@ -249,7 +249,7 @@ pub(crate) fn decode(fixed: &[u8]) -> Result<(Recorded, Layout), Problem> {
     Ok((recorded, Layout { header_bytes, file_bytes, events_bytes, blocks, names_bytes, checksum }))
 }
 
-/// The names, by the lengths that the fixed part says.
+/// Decodes the names, whose lengths are in the fixed part.
 pub(crate) fn decode_names(recorded: &mut Recorded, fixed: &[u8], names: &[u8]) {
     let (source, tool) = (u32_at(fixed, 168) as usize, u32_at(fixed, 172) as usize);
     recorded.source = String::from_utf8_lossy(&names[..source]).into_owned();

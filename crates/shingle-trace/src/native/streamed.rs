@@ -1,4 +1,4 @@
-//! A trace that stays in its file and is read as it is needed, for those that memory does not hold.
+//! Reads a trace from its file on demand, for traces that do not fit into memory.
 
 use shingle_core::units::{Nanos, Request};
 
@@ -8,22 +8,23 @@ use crate::hash::Hasher;
 use crate::shape::Shape;
 use crate::summary::{Counted, Summary};
 
-/// The requests of a native trace that a [`Shape`] leaves, block by block of the file. They were all read once: each was
-/// whole then.
+/// The requests of a native trace that a [`Shape`] keeps, block by block. All blocks were read and
+/// verified once.
 #[derive(Debug)]
 pub struct Streamed {
     file: Indexed,
     shape: Shape,
-    /// Arrival of the first request that is left.
+    /// Arrival of the first request that is kept.
     first: Nanos,
-    /// Of each block of the file the number of its first request that is left, and at the end how many are.
+    /// For each block the number of its first kept request, and at the end the number of all.
     numbers: Vec<u64>,
     hash: String,
 }
 
 impl Streamed {
-    /// Reads all of the file once, and tells what is left of it by `shape`, which has to be [of single
-    /// requests](Shape::is_of_single_requests). `progress` is told how many blocks of how many were read.
+    /// Reads the whole file once, and returns a summary of what `shape` keeps of it. The shape must
+    /// be [of single requests](Shape::is_of_single_requests). `progress` gets the blocks read and
+    /// their total.
     ///
     /// # Errors
     /// If a block cannot be read or is damaged, nothing is left, or the result does not fit a disk.
@@ -87,29 +88,29 @@ impl Streamed {
         TraceError::new(Kind::Corrupt, self.file.name(), Place::Whole, message)
     }
 
-    /// How many requests there are.
+    /// Returns the number of requests.
     #[must_use]
     pub fn len(&self) -> u64 {
         *self.numbers.last().expect("at least the first number")
     }
 
-    /// Whether there are none: never.
+    /// Returns whether there are none, which is never true.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// [`hash`](crate::hash::hash) of them.
+    /// Returns the [`hash`](crate::hash::hash) of the requests.
     #[must_use]
     pub fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// Puts the requests of the block in which request `number` lies into `out`, in place of what it held, and gives back
-    /// the number of the first of them.
+    /// Replaces `out` by the requests of the block that has request `number`, and returns the
+    /// number of the first of them.
     ///
     /// # Errors
-    /// If the file cannot be read any more, or was changed since.
+    /// If the file can no longer be read, or was changed meanwhile.
     ///
     /// # Panics
     /// If there is no such request.
@@ -126,7 +127,7 @@ impl Streamed {
         self.file.read(block, reading, out)?;
         self.shape.shape_each(self.first, out);
         let wanted = (end - first) as usize;
-        // Of the last block the rest may be more than was asked for.
+        // The last block may hold more requests than the shape keeps.
         if out.len() < wanted || (out.len() > wanted && block + 2 < self.numbers.len()) {
             return Err(self.damaged(format!("block {block} was changed while it was in use")));
         }

@@ -1,4 +1,4 @@
-//! Block accesses one after the other, packed into a word each.
+//! Streams of block accesses, each packed into a word.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ pub fn packed(block: u64, write: bool) -> u64 {
     block << 1 | u64::from(write)
 }
 
-/// A known number of packed accesses.
+/// A stream of packed accesses whose number is known.
 pub trait Blocks: Send {
-    /// How many are still to come.
+    /// Returns the number of accesses that remain.
     fn remaining(&self) -> u64;
 
-    /// Appends the next `count`, or as many as remain.
+    /// Appends the next `count` accesses, or all that remain.
     fn take(&mut self, count: usize, out: &mut Vec<u64>);
 }
 
-/// What one volume does, to be replayed as often as one likes.
+/// The accesses of one volume, which can be replayed any number of times.
 #[derive(Clone, Debug)]
 pub struct Volume(Contents);
 
@@ -31,12 +31,12 @@ enum Contents {
 }
 
 impl Volume {
-    /// From figures: exactly as many accesses as they say.
+    /// Creates a volume from figures, with exactly their number of accesses.
     pub(super) fn generated(plan: Arc<Plan>) -> Volume {
         Volume(Contents::Generated(plan))
     }
 
-    /// From packed accesses.
+    /// Creates a volume from packed accesses.
     #[must_use]
     pub fn recorded(accesses: Vec<u64>) -> Volume {
         let blocks = accesses.iter().max().map_or(0, |last| (last >> 1) + 1);
@@ -44,7 +44,7 @@ impl Volume {
         Volume(Contents::Recorded { accesses: accesses.into(), span_zones })
     }
 
-    /// 5,000-block zones that it takes on a disk.
+    /// Returns the size of the volume on a disk, in 5,000-block zones.
     #[must_use]
     pub fn span_zones(&self) -> u64 {
         match &self.0 {
@@ -53,7 +53,7 @@ impl Volume {
         }
     }
 
-    /// Its accesses from the first on: the same each time.
+    /// Returns its accesses from the first on: the same each time.
     #[must_use]
     pub fn replay(&self) -> Box<dyn Blocks> {
         match &self.0 {
@@ -74,7 +74,7 @@ impl Volume {
 struct Generated {
     generator: Generator,
     remaining: u64,
-    /// What is left of the request that was made last.
+    /// The rest of the request generated last.
     block: u64,
     left: u64,
     write: bool,

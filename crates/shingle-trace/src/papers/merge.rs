@@ -1,14 +1,15 @@
-//! Traces shuffled into one: each keeps its order, and any way to interleave them is as likely as
-//! any other.
+//! Shuffles several traces into one: each keeps its order, and every interleaving is equally
+//! likely.
 
 use super::blocks::Blocks;
 use crate::shuffle::Shuffle;
 use crate::synth::rng::Rng;
 
-/// Accesses fetched from a trace at a time: few enough for all traces to stay in a near cache.
+/// Accesses fetched from a trace at a time: few enough that those of all traces stay in a near CPU
+/// cache.
 const FETCHED: usize = 64;
 
-/// Several traces, shifted and shuffled.
+/// Several traces, shifted and shuffled together.
 pub struct Merge {
     inputs: Vec<Input>,
     turns: Shuffle,
@@ -16,14 +17,14 @@ pub struct Merge {
 
 struct Input {
     blocks: Box<dyn Blocks>,
-    /// Added to a packed access.
+    /// Value added to each packed access.
     shift: u64,
     fetched: Vec<u64>,
     at: usize,
 }
 
 impl Merge {
-    /// Shuffles `inputs`, each shifted up by so many blocks.
+    /// Shuffles `inputs`, each with the number of blocks by which it is shifted up.
     pub(super) fn new(inputs: impl IntoIterator<Item = (Box<dyn Blocks>, u64)>, rng: Rng) -> Merge {
         let inputs: Vec<Input> = inputs
             .into_iter()
@@ -86,7 +87,7 @@ mod tests {
     }
 
     proptest! {
-        /// To the end, every access of every trace comes once, shifted and in its order.
+        /// At the end, every access of every trace has come once, shifted and in its own order.
         #[test]
         fn nothing_is_lost_or_reordered(
             traces in prop::collection::vec(
@@ -106,7 +107,7 @@ mod tests {
         }
     }
 
-    /// Two traces of two accesses make six orders, each as often as any other.
+    /// Two traces of two accesses have six interleavings, all equally likely.
     #[test]
     fn every_order_is_as_likely() {
         let traces = [vec![0, 0], vec![0, 0]];

@@ -1,13 +1,13 @@
-//! What the papers replay: their volumes, and the two large traces made of them.
+//! The traces that the papers replay: their volumes, and the two large traces made of them.
 //!
 //! ```text
 //! long  18 × (src1_2 prn_0 ts_0 wdev_0 mds_0 stg_0 hm_0 web_0 usr_0 rsrch_0), all shuffled   SAC §6.1
 //! mix   16 × (the same without rsrch_0, shuffled), shuffled                                  PORE §V-G
 //! ```
 //!
-//! Each copy is the same sequence at other addresses. A volume comes from a trace, if the user has
-//! them, or is generated from published figures ([`crate::volumes`]). Nothing is held but what a
-//! caller asks for: `long` has 1.48 billion accesses.
+//! Each copy is the same sequence at other addresses. A volume is read from a trace, if the user
+//! has it, or generated from published figures ([`crate::volumes`]). Only the accesses that a
+//! caller requests are held in memory: `long` has 1.48 billion.
 //!
 //! ```
 //! use shingle_trace::papers::{Papers, Trace};
@@ -43,28 +43,28 @@ use crate::zones::{ZONE_BLOCKS, side_by_side};
 use crate::{Kind, Place};
 use traces::Traces;
 
-/// Zones from one copy to the next in *long*: 18 of them span the 4,332.8 GiB of SAC's Table 4.
-/// The table calls that the accessed range, which the volumes' own ranges do not add up to.
+/// Zones from one copy to the next in *long*: 18 of them span the 4,332.8 GiB of SAC's Table 4. The
+/// table calls this the accessed range, but the volumes' ranges add up to less.
 const LONG_STRIDE_ZONES: u64 = (43_328 << 30) / 10 / 18 / (ZONE_BLOCKS * 4096);
 
-/// What is replayed.
+/// The trace to replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trace<'a> {
     /// One volume, by its name: `wdev_0` or `msr-wdev_0`.
     Volume(&'a str),
-    /// SAC's *long*, of so many copies ([`LONG_COPIES`] in the paper).
+    /// SAC's *long*, of a number of copies ([`LONG_COPIES`] in the paper).
     Long {
-        /// How many.
+        /// Number of copies.
         copies: u32,
     },
-    /// PORE's *mix*, of so many copies ([`MIX_COPIES`] in the paper).
+    /// PORE's *mix*, of a number of copies ([`MIX_COPIES`] in the paper).
     Mix {
-        /// How many.
+        /// Number of copies.
         copies: u32,
     },
 }
 
-/// Where volumes come from. May be used by several threads at a time.
+/// The source of volumes, which several threads may share.
 #[derive(Debug)]
 pub struct Papers {
     seed: u64,
@@ -73,17 +73,17 @@ pub struct Papers {
 
 #[derive(Debug)]
 enum From {
-    /// Values of free parameters, by name, valid for any volume that has them.
+    /// Values of free parameters by name, valid for any volume that has them.
     Figures(Vec<(String, String)>),
     Traces(Traces),
 }
 
 impl Papers {
-    /// Volumes from published figures. `set` has values of free parameters; one that does not
-    /// concern a volume changes nothing of it.
+    /// Generates volumes from published figures. `set` has values of free parameters; a parameter
+    /// that a volume does not have is ignored for it.
     ///
     /// # Errors
-    /// If a parameter does not exist or a value makes no sense.
+    /// If a parameter does not exist or a value is not valid.
     pub fn generated(seed: u64, set: &[(&str, &str)]) -> Result<Papers, TraceError> {
         let known = known(&VOLUMES.iter().collect::<Vec<_>>());
         let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -93,23 +93,23 @@ impl Papers {
         Ok(Papers { seed, from: From::Figures(set) })
     }
 
-    /// Volumes from published figures, with the values that a workload was given.
+    /// Generates volumes from published figures, with the values that were given to a workload.
     pub(crate) fn with(seed: u64, values: &Values) -> Papers {
         Papers { seed, from: From::Figures(values.numbers()) }
     }
 
-    /// Volumes from the folder with Microsoft's traces. `seed` shuffles.
+    /// Reads volumes from the folder with Microsoft's traces. `seed` shuffles.
     ///
     /// # Errors
-    /// If the folder cannot be listed. Which volumes it lacks shows when they are asked for.
+    /// If the folder cannot be listed. A missing volume is an error only when it is requested.
     pub fn recorded(seed: u64, folder: &Path) -> Result<Papers, TraceError> {
         Ok(Papers { seed, from: From::Traces(Traces::find(folder)?) })
     }
 
-    /// One volume.
+    /// Returns one volume.
     ///
     /// # Errors
-    /// If there is no such volume, or its trace is not there or cannot be read.
+    /// If there is no such volume, or its trace is missing or cannot be read.
     pub fn volume(&self, name: &str) -> Result<Volume, TraceError> {
         let volume = volumes::known(name)?;
         match &self.from {
@@ -123,7 +123,8 @@ impl Papers {
         }
     }
 
-    /// The requests of one volume at their times: as recorded, or those of `synth:msr-NAME`.
+    /// Opens the requests of one volume with their times: as recorded, or those of
+    /// `synth:msr-NAME`.
     ///
     /// # Errors
     /// As [`Papers::volume`].
@@ -138,7 +139,7 @@ impl Papers {
         }
     }
 
-    /// What everything random is drawn from.
+    /// Returns the seed of all random draws.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.seed
@@ -151,7 +152,7 @@ impl Papers {
         names.iter().map(|name| self.volume(name)).collect()
     }
 
-    /// The accesses of a trace, without holding them.
+    /// Returns the accesses of a trace as a stream.
     ///
     /// # Errors
     /// Those of [`Papers::volume`], and if there are no copies or they do not fit a disk.
@@ -167,7 +168,8 @@ impl Papers {
         }
     }
 
-    /// The first so many accesses of a trace that count, or all if there are fewer.
+    /// Returns the first `accesses` accesses of a trace that `mode` keeps, or all if there are
+    /// fewer.
     ///
     /// # Errors
     /// Those of [`Papers::stream`], and if they do not fit the memory.
@@ -194,7 +196,7 @@ impl Papers {
     }
 }
 
-/// SAC's *long*: the volumes side by side, copied, and all shuffled.
+/// Returns SAC's *long*: the volumes side by side, copied, and all shuffled.
 #[must_use]
 pub fn long(volumes: &[Volume], copies: u32, seed: u64) -> Merge {
     let (starts, zones) = side_by_side(volumes.iter().map(Volume::span_zones));
@@ -206,8 +208,8 @@ pub fn long(volumes: &[Volume], copies: u32, seed: u64) -> Merge {
     Merge::new(inputs, Seed { seed, workload: "msr-long" }.stream("merge"))
 }
 
-/// PORE's *mix*: the volumes side by side and shuffled, and copies of that side by side and
-/// shuffled.
+/// Returns PORE's *mix*: the volumes side by side and shuffled, then copies of that side by side
+/// and shuffled.
 #[must_use]
 pub fn mix(volumes: &[Volume], copies: u32, seed: u64) -> Merge {
     let seed = Seed { seed, workload: "msr-mix" };
@@ -223,7 +225,7 @@ pub fn mix(volumes: &[Volume], copies: u32, seed: u64) -> Merge {
 }
 
 fn checked(copies: u32) -> Result<u32, TraceError> {
-    /// A thousand copies of a real volume of 1 TB still fit 64 PiB.
+    /// A thousand copies of a real volume of 1 TB fit 64 PiB.
     const COPIES_MAX: u32 = 1_000;
     if (1..=COPIES_MAX).contains(&copies) {
         return Ok(copies);
@@ -232,7 +234,7 @@ fn checked(copies: u32) -> Result<u32, TraceError> {
     Err(TraceError::new(Kind::Usage, "", Place::Whole, message))
 }
 
-/// The free parameters of a trace: what no paper fixes. All are numbers.
+/// Returns the free parameters of a trace, which no paper determines. All are numbers.
 ///
 /// # Errors
 /// If there is no such volume.
@@ -246,18 +248,18 @@ pub fn free_parameters(trace: Trace) -> Result<Vec<Parameter>, TraceError> {
     Ok(parameters(&volumes?))
 }
 
-/// What no paper fixes of when requests come, in made traces. All are numbers.
+/// Returns the free parameters of the arrival times in generated traces. All are numbers.
 #[must_use]
 pub fn time_parameters() -> Vec<Parameter> {
     vec![IDLE]
 }
 
-/// All that may be set of volumes.
+/// Returns all parameters of volumes that may be set.
 fn known(volumes: &[&volumes::Volume]) -> Vec<Parameter> {
     parameters(volumes).into_iter().chain(time_parameters()).collect()
 }
 
-/// Of `set`, what is among the `known` parameters, as a workload takes it.
+/// Returns the `known` parameters of `set`, in the syntax of a workload.
 fn pairs(set: &[(String, String)], known: &[Parameter]) -> String {
     joined(set.iter().filter(|(name, _)| known.iter().any(|p| p.name == name)))
 }
@@ -266,10 +268,10 @@ fn joined<'a>(set: impl Iterator<Item = &'a (String, String)>) -> String {
     set.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("&")
 }
 
-/// Block accesses in memory: `block << 1 | write`.
+/// Block accesses in memory, packed as `block << 1 | write`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Packed {
-    /// In the order of the trace.
+    /// The accesses in the order of the trace.
     pub blocks: Vec<u64>,
 }
 
@@ -280,9 +282,9 @@ pub struct PackedFigures {
     pub accesses: u64,
     /// Writes among them.
     pub writes: u64,
-    /// Different blocks.
+    /// Distinct blocks.
     pub distinct_blocks: u64,
-    /// Different blocks that are written.
+    /// Distinct blocks that are written.
     pub distinct_written_blocks: u64,
     /// 5,000-block zones in which a block is accessed.
     pub accessed_zones: u64,
@@ -291,7 +293,7 @@ pub struct PackedFigures {
 }
 
 impl Packed {
-    /// Counts. Takes memory for two bits a block of the zones that are touched.
+    /// Computes the figures. Takes memory for two bits a block of the touched zones.
     #[must_use]
     pub fn figures(&self) -> PackedFigures {
         let mut touched = Touched::default();

@@ -1,4 +1,4 @@
-//! A folder with Microsoft's traces as SNIA ships them: `prn_0.csv.gz`, or unpacked.
+//! A folder with Microsoft's traces as SNIA distributes them: `prn_0.csv.gz`, or decompressed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::source::{BATCH_REQUESTS, Source};
 use crate::volumes::VOLUMES;
 use crate::{OpenOptions, open};
 
-/// Files of traces by the volume's name; each is read when it is first asked for, and then held.
+/// Trace files by the volume's name; each is read when it is first requested, and then kept.
 #[derive(Debug)]
 pub(super) struct Traces {
     folder: String,
@@ -27,7 +27,7 @@ struct File {
 }
 
 impl Traces {
-    /// Looks which volumes are there.
+    /// Lists the volumes in the folder.
     pub(super) fn find(folder: &Path) -> Result<Traces, TraceError> {
         let name = folder.display().to_string();
         let failed = |error: std::io::Error| {
@@ -40,7 +40,7 @@ impl Traces {
             let path = entry.map_err(failed)?.path();
             let Some(file) = path.file_name().and_then(|file| file.to_str()) else { continue };
             let Some(volume) = volume_of(file) else { continue };
-            // Of two that fit, the shorter name: what is unpacked is read faster.
+            // Of two files the shorter name is taken: decompressed files are faster to read.
             let length = |path: &Path| path.as_os_str().len();
             let known = files.get(volume).map(|file: &File| length(&file.path));
             if known.is_none_or(|known| length(&path) < known) {
@@ -50,7 +50,7 @@ impl Traces {
         Ok(Traces { folder: name, files })
     }
 
-    /// Whether all `volumes` are there; the error names those that are not.
+    /// Returns an error that names the missing `volumes`, if any.
     pub(super) fn require(&self, volumes: &[&str]) -> Result<(), TraceError> {
         let missing: Vec<String> = volumes
             .iter()
@@ -67,21 +67,21 @@ impl Traces {
         Err(TraceError::new(Kind::Io, &self.folder, Place::Whole, message))
     }
 
-    /// The accesses of a volume.
+    /// Returns the accesses of a volume.
     pub(super) fn volume(&self, name: &str) -> Result<Volume, TraceError> {
         self.require(&[name])?;
         let file = &self.files[name];
         file.read.get_or_init(|| recorded(&file.path)).clone()
     }
 
-    /// The requests of a volume.
+    /// Returns the requests of a volume.
     pub(super) fn requests(&self, name: &str) -> Result<Box<dyn Source>, TraceError> {
         self.require(&[name])?;
         source(&self.files[name].path).map(|(_, source)| source)
     }
 }
 
-/// The volume that a file's name stands for.
+/// Returns the volume that a file's name refers to.
 fn volume_of(file: &str) -> Option<&'static str> {
     let lower = file.to_ascii_lowercase();
     let packings = ["", ".gz", ".bz2", ".xz", ".zst"];
@@ -89,7 +89,7 @@ fn volume_of(file: &str) -> Option<&'static str> {
     VOLUMES.iter().map(|volume| volume.name).find(|name| fits(name))
 }
 
-/// The name of a file and its requests.
+/// Returns the name of a file and its requests.
 fn source(path: &Path) -> Result<(&str, Box<dyn Source>), TraceError> {
     let options = OpenOptions { format: Some("msr".to_owned()), ..OpenOptions::default() };
     let text = path.to_str().ok_or_else(|| {
@@ -114,7 +114,7 @@ fn recorded(path: &Path) -> Result<Volume, TraceError> {
     Ok(Volume::recorded(accesses))
 }
 
-/// A request as the accesses of its blocks.
+/// Splits a request into the accesses of its blocks.
 fn split(request: Request, out: &mut Vec<u64>) {
     if matches!(request.op, Op::Read | Op::Write) {
         let first = request.first().0;

@@ -1,5 +1,6 @@
-//! Events as bytes: a code, then numbers of seven bits a byte, the lowest first (LEB128). Places and
-//! times are differences to the last ones in the chunk, the sign in the lowest bit.
+//! Encodes events as bytes: a code, then numbers of seven bits a byte, the lowest first (LEB128).
+//! Addresses and times are differences to the last ones in the chunk, with the sign in the lowest
+//! bit.
 
 use shingle_core::cache::Outcome;
 use shingle_core::observer::{Asked, Event};
@@ -8,9 +9,9 @@ use shingle_core::units::{Block, Nanos, Op, Request, Slot};
 
 const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 
-// Codes. Those of an access are sums: of the first, what was asked and what came of it.
+// Codes. The code of an access is a sum: `ACCESS`, what was called, and the outcome.
 const REQUEST: u8 = 0;
-/// A request that no trace holds, as it has no bytes or too many: written out.
+/// A request that is not valid in a trace, as it has no bytes or too many: it is encoded in full.
 const ODD_REQUEST: u8 = 1;
 const ANSWERED: u8 = 2;
 const FAILED: u8 = 3;
@@ -35,7 +36,7 @@ const OBSERVED_WRITE: u8 = 21;
 const ACCESS: u8 = 32; // + 4 if again; + 0 hit, 1 miss, 2 bypass, 3 no room
 const IO: u8 = 64; // + 1 if SSD, + 2 if failed, + 4 × operation
 
-/// What differences are taken to.
+/// The last values, to which differences are taken.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Last {
     number: u64,
@@ -58,7 +59,7 @@ fn put_change(out: &mut Vec<u8>, last: &mut u64, now: u64) {
     *last = now;
 }
 
-/// Adds an event to a chunk. `in_trace` says whether a request stands in the trace, too.
+/// Appends an event to a chunk. `in_trace` says whether a request is in the trace as well.
 pub(super) fn encode(out: &mut Vec<u8>, last: &mut Last, event: &Event, in_trace: bool) {
     match *event {
         Event::Request(_) if in_trace => out.push(REQUEST),
@@ -139,14 +140,14 @@ fn put_coded(out: &mut Vec<u8>, code: u8, number: u64) {
     put(out, number);
 }
 
-/// An event, and whether the trace has more to say of it.
+/// A decoded event, or a reference to the trace.
 pub(super) enum Decoded {
     Event(Event),
     /// The next request of the trace.
     Request,
 }
 
-/// Takes bytes off the front of a chunk.
+/// Reads bytes from the front of a chunk.
 pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
 
 impl Bytes<'_> {
@@ -183,7 +184,7 @@ impl Bytes<'_> {
         u32::try_from(self.number()?).ok().map(Slot)
     }
 
-    /// The next event; `None` if there is none that makes sense.
+    /// Returns the next event; `None` if the bytes are no event.
     pub(super) fn event(&mut self, last: &mut Last) -> Option<Decoded> {
         let code = self.byte()?;
         let event = match code {

@@ -1,7 +1,7 @@
-//! Recordings: a native trace of the requests that a cache was asked for, and behind it the events
-//! that went with them (`docs/format-native.md`, version 2).
+//! Recordings: a native trace of the requests to a cache, followed by the events that belong to
+//! them (`docs/format-native.md`, version 2).
 //!
-//! Whoever reads the file as a trace sees the requests; [`read::Events`] sees all of it.
+//! A reader of traces sees only the requests; [`read::Events`] sees all.
 
 mod code;
 mod read;
@@ -12,14 +12,14 @@ pub use read::Events;
 pub(crate) use read::skip;
 pub use write::{Recorder, Recording};
 
-/// What was recorded.
+/// The cache that was recorded.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct About {
     /// Slots of the cache.
     pub slots: u32,
     /// Size of the disk.
     pub disk_blocks: u64,
-    /// Policy and parameters, a line `NAME=VALUE` each.
+    /// Policy and parameters, one line `NAME=VALUE` each.
     pub settings: String,
 }
 
@@ -36,10 +36,10 @@ impl About {
     }
 }
 
-/// The head of a chunk of events: checksum of what follows it, bytes behind the head, events in it.
+/// The head of a chunk of events: checksum of the rest, bytes after the head, number of events.
 pub(crate) const CHUNK_HEAD_BYTES: usize = 12;
 
-/// No chunk has more bytes behind its head.
+/// The most bytes of a chunk after its head.
 pub(crate) const CHUNK_BYTES_MAX: usize = 64 << 10;
 
 #[cfg(test)]
@@ -70,7 +70,7 @@ mod tests {
             Event::Restored { block, dirty: true },
             Event::Restored { block: Block(3), dirty: false },
             request(5, Op::Write, 4096, 8192),
-            request(9, Op::Read, 0, 0), // no trace holds it
+            request(9, Op::Read, 0, 0), // not valid in a trace
             request(9, Op::Flush, 0, 0),
             access(Asked::Access, Outcome::NoRoom),
             access(Asked::Retry, Outcome::Miss(Slot(3))),
@@ -110,7 +110,7 @@ mod tests {
         let path = folder.path().join("live.shingle").display().to_string();
         let settings = "policy=sac\nmode=write-back\n".to_owned();
         let about = About { slots: 9, disk_blocks: 1 << 41, settings };
-        // Enough for many chunks and blocks.
+        // Enough for several chunks and blocks.
         let all: Vec<Event> = (0..5_000)
             .flat_map(|turn| {
                 events().into_iter().map(move |event| match event {
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(by_index, requests);
     }
 
-    /// Files without a name, and then the one with it: together they take no more room than the recording.
+    /// The unnamed files and then the named one together take no more space than the recording.
     #[test]
     fn on_a_full_file_system_there_is_what_came_before() {
         let folder = shingle_testbed::folder();
@@ -164,12 +164,12 @@ mod tests {
         let tell = move |error: &crate::TraceError| to.send(error.to_string()).expect("heard");
         let begun = Recording::begin_telling(&path, &About::default(), tell);
         let (mut recorder, recording) = begun.expect("a file");
-        // (Of requests alone, so that both files without a name become large.)
+        // Only requests, so that both unnamed files become large.
         let all = (0..).map(|n: u64| {
             let offset = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 << 12;
             Event::Request(Request { at: Nanos(n * 1_000), offset, bytes: 4096, op: Op::Write })
         });
-        // Fewer than may wait, and more than there is room for.
+        // Fewer than may wait, and more than there is space for.
         all.clone().take(2_000_000).for_each(|event| recorder.event(&event));
         let why = told.recv_timeout(std::time::Duration::from_secs(60)).expect("it is full");
         assert_eq!(why, format!("{path}: cannot be written: No space left on device"));
@@ -190,7 +190,8 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).expect("there").count(), 1);
     }
 
-    /// An empty batch means that the recording was cut off, and a full one that is handed over leaves one.
+    /// An empty batch marks a recording that was cut off; handing over a full one leaves such a
+    /// batch behind.
     #[test]
     fn one_that_ends_with_a_full_batch_is_whole() {
         let folder = tempfile::tempdir().expect("a folder");

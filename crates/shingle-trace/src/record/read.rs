@@ -1,4 +1,4 @@
-//! A recording is read, event by event; the requests among them come from its trace.
+//! Reads a recording event by event. The requests among them come from its trace.
 
 use shingle_core::observer::Event;
 use shingle_core::units::{Nanos, Request};
@@ -11,14 +11,14 @@ use crate::native::header::{self, cut_short};
 use crate::native::{MAGIC, u32_at};
 use crate::source::Source;
 
-/// The events of a recording. Times count from the start of what was recorded.
+/// The events of a recording. Times count from the start of the recording.
 pub struct Events {
     input: Input,
     about: About,
     /// Bytes of events not read yet.
     left: u64,
     chunk: Vec<u8>,
-    /// What of the chunk has been read.
+    /// Bytes of the chunk that have been read.
     read: usize,
     /// Events of the chunk not read yet.
     in_chunk: u32,
@@ -30,7 +30,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Opens a recording, packed or not.
+    /// Opens a recording, compressed or not.
     ///
     /// # Errors
     /// If it cannot be read, is damaged, or is a trace without events.
@@ -77,17 +77,17 @@ impl Events {
         Ok(events)
     }
 
-    /// What was recorded.
+    /// Returns the description of the cache that was recorded.
     #[must_use]
     pub fn about(&self) -> &About {
         &self.about
     }
 
-    /// The next event; `None` at the end.
+    /// Returns the next event; `None` at the end.
     ///
     /// # Errors
     /// If the file cannot be read, or is damaged.
-    #[allow(clippy::should_implement_trait)] // it can fail
+    #[allow(clippy::should_implement_trait)] // it returns errors
     pub fn next(&mut self) -> Result<Option<Event>, TraceError> {
         while self.in_chunk == 0 {
             if self.read < self.chunk.len() {
@@ -131,7 +131,7 @@ impl Events {
     }
 }
 
-/// The next chunk: its bytes, and how many events it has.
+/// Returns the bytes of the next chunk and its number of events.
 fn chunk(input: &mut Input, left: &mut u64) -> Result<(Vec<u8>, u32), TraceError> {
     let cut =
         |input: &Input| cut_short("in its events").at(input.name(), Place::Byte(input.byte()));
@@ -158,7 +158,7 @@ fn chunk(input: &mut Input, left: &mut u64) -> Result<(Vec<u8>, u32), TraceError
     Ok((body, u32_at(&head, 8)))
 }
 
-/// Passes over the events behind the requests of a trace; all of them must be there.
+/// Skips the events behind the requests of a trace, and checks that all are there.
 pub(crate) fn skip(input: &mut Input, mut bytes: u64) -> Result<(), TraceError> {
     while bytes > 0 {
         chunk(input, &mut bytes)?;

@@ -1,5 +1,5 @@
-//! What is recorded waits in files without a name until all of it is known, and then moves to the one that has a name. It
-//! takes its room there only once: what has moved is given back.
+//! Temporary storage of a recording. The parts are written to unnamed files, and moved to the named
+//! file once all is known. Space that was moved is freed at once, so the parts never take it twice.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,18 +9,18 @@ use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::write::Out;
 
-/// Moved at a time.
+/// Bytes moved at a time.
 const PIECE_BYTES: usize = 1 << 20;
-/// Room that is kept for the end: for what is in memory when the file system becomes full, for the header, and for
-/// pieces that move.
+/// Space reserved for the end: for data in memory when the file system becomes full, for the
+/// header, and for pieces being moved.
 const RESERVE_BYTES: u64 = 4 << 20;
 
-/// Beside the file that gets all of it in the end, where there is room for that.
+/// Creates an unnamed file in the folder of the final file, where there is space for it.
 fn without_name(out: &Out) -> io::Result<File> {
     out.folder().map_or_else(tempfile::tempfile, tempfile::tempfile_in)
 }
 
-/// A file without a name, written from front to end and read once.
+/// An unnamed file, written from front to end and read once.
 pub(super) struct Spool {
     file: File,
     pub(super) bytes: u64,
@@ -31,7 +31,7 @@ impl Spool {
         Ok(Spool { file: without_name(out)?, bytes: 0 })
     }
 
-    /// Adds bytes: all, or none that count.
+    /// Appends bytes: all of them, or none.
     pub(super) fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all_at(bytes, self.bytes)?;
         self.bytes += bytes.len() as u64;
@@ -46,7 +46,7 @@ impl Spool {
             let piece = &mut piece[..bytes as usize];
             self.file.read_exact_at(piece, at)?;
             out.write_all(piece)?;
-            // (Where files cannot have holes, it takes its room twice.)
+            // Without support for holes the data takes its space twice.
             let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             let _ = fallocate(&self.file, hole, at, bytes);
             at += bytes;
@@ -55,11 +55,11 @@ impl Spool {
     }
 }
 
-/// Room beside `out` that nobody else gets before this is dropped.
+/// Reserves space in the folder of `out` until the file is dropped.
 pub(super) fn reserve(out: &Out) -> io::Result<File> {
     let file = without_name(out)?;
     match fallocate(&file, FallocateFlags::empty(), 0, RESERVE_BYTES) {
-        // Some file systems promise nothing.
+        // Some file systems cannot reserve space.
         Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => Ok(file),
         Err(error) => Err(error.into()),
     }

@@ -1,5 +1,5 @@
-//! A recording is written: a thread packs what it is told and puts it into files without a name;
-//! at the end they become one file with one.
+//! Writes a recording: a thread encodes events into unnamed files, which become one named file at
+//! the end.
 
 use std::fs::File;
 use std::io;
@@ -21,44 +21,45 @@ use crate::source::{DISK_BYTES_MAX, REQUEST_BYTES_MAX, TRIM_BYTES_MAX};
 use crate::summary::Tally;
 use crate::write::Out;
 
-/// Events handed to the thread at a time.
+/// Events sent to the thread at a time.
 pub(super) const BATCH_EVENTS: usize = 4096;
-/// Batches that wait for it at most: some 300 MB.
+/// The most batches that wait for the thread: some 300 MB.
 const BATCHES_MAX: usize = 1024;
-/// No event takes more bytes.
+/// The most bytes of an event.
 const EVENT_BYTES_MAX: usize = 64;
 
-/// Is told of events, on the thread of the executor. Dropped, it ends the recording.
+/// Receives events on the thread of the executor. Dropping it ends the recording.
 pub struct Recorder {
     batch: Vec<Event>,
     to: SyncSender<Vec<Event>>,
-    /// The executor serves: it must not wait any more.
+    /// The executor serves requests, so it must not be blocked any more.
     serves: bool,
-    /// The thread could not follow: the recording ends here.
+    /// The thread could not keep up: the recording ends here.
     cut: bool,
-    /// And it was told so.
+    /// The thread was notified of that.
     told: bool,
 }
 
-/// A recording under way.
+/// A recording in progress.
 pub struct Recording {
     thread: JoinHandle<Result<Vec<String>, TraceError>>,
 }
 
 impl Recording {
-    /// Begins to record into a file, which has its name when the recording is whole.
+    /// Starts to record into a file, which gets its name when the recording is complete.
     ///
     /// # Errors
-    /// If the file cannot be made.
+    /// If the file cannot be created.
     pub fn begin(path: &str, about: &About) -> Result<(Recorder, Recording), TraceError> {
         Recording::begin_telling(path, about, |_| {})
     }
 
-    /// As [`Recording::begin`]. `tell` is called, from another thread, when the file cannot be written on, or not as fast
-    /// as events come: that is the end of the recording, and the file gets what was recorded before.
+    /// Does the same. `on_end` is called, from another thread, if the recording ends early: the
+    /// file cannot be written any more, or not as fast as events come. The file then gets what was
+    /// recorded before.
     ///
     /// # Errors
-    /// As there.
+    /// The same.
     pub fn begin_telling(
         path: &str,
         about: &About,
@@ -69,7 +70,7 @@ impl Recording {
         let thread = thread::Builder::new().name("shingle-record".to_owned());
         let thread = thread.spawn(move || {
             let written = file.write(&from);
-            // (Who records is not to wait for one who does not listen any more.)
+            // The executor must not wait for a thread that no longer receives.
             drop(from);
             if let Some(error) = file.ended.as_ref().or(written.as_ref().err()) {
                 tell(error);
@@ -80,8 +81,8 @@ impl Recording {
         Ok((Recorder::new(to), Recording { thread }))
     }
 
-    /// Waits until the file is whole, after the [`Recorder`] was dropped. Returns sentences about what
-    /// could not be recorded.
+    /// Waits until the file is complete, after the [`Recorder`] was dropped. Returns sentences
+    /// about what could not be recorded.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -102,7 +103,7 @@ impl Recorder {
     fn hand_over(&mut self) {
         let next = Vec::with_capacity(BATCH_EVENTS);
         let batch = std::mem::replace(&mut self.batch, next);
-        // Who restores a cache may wait; who serves clients must not.
+        // While a cache is restored it may block; while clients are served it must not.
         self.cut |= if self.serves {
             self.to.try_send(batch).is_err()
         } else {
@@ -110,7 +111,8 @@ impl Recorder {
         };
     }
 
-    /// An empty batch tells the thread, as soon as there is room for one, that nothing comes any more.
+    /// Sends an empty batch, as soon as there is room for one, which tells the thread that none
+    /// follows.
     fn tell_of_cut(&mut self) {
         self.told =
             self.told || !matches!(self.to.try_send(Vec::new()), Err(TrySendError::Full(_)));
@@ -138,7 +140,7 @@ impl Drop for Recorder {
             self.hand_over();
         }
         if self.cut && !self.told {
-            // (If the thread has ended it knows.)
+            // A failed send means that the thread has ended already.
             let _ = self.to.send(Vec::new());
         }
     }
@@ -148,7 +150,7 @@ struct Writer {
     path: String,
     out: Option<Out>,
     encoder: Encoder,
-    /// Requests of the block that is not full.
+    /// Requests of the current block, which is not full.
     waiting: Vec<Request>,
     packed: Vec<u8>,
     requests: Spool,
@@ -158,9 +160,9 @@ struct Writer {
     chunk: Vec<u8>,
     in_chunk: u32,
     last: Last,
-    /// Let go when a file cannot be written on, and at the end.
+    /// Dropped when a file cannot be written any more, and at the end.
     reserve: Option<File>,
-    /// Why the recording ends too early: a file could not be written on, or not as fast as events came.
+    /// Why the recording ends early: a write failed, or was slower than the events.
     ended: Option<TraceError>,
 }
 
@@ -188,7 +190,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Until no more comes, or the recording ends too early.
+    /// Writes batches until the last one, or until the recording ends early.
     fn write(&mut self, from: &Receiver<Vec<Event>>) -> Result<(), TraceError> {
         for batch in from {
             if batch.is_empty() {
@@ -251,8 +253,8 @@ impl Writer {
         Ok(())
     }
 
-    /// If that fails it is tried once more, with what was reserved, so that requests and events fit together: then the
-    /// recording ends.
+    /// Writes to a file. If that fails it frees the reserve, tries once more, and ends the
+    /// recording: so requests and events stay consistent.
     fn put(&mut self, put: impl Fn(&mut Writer) -> io::Result<()>) -> io::Result<()> {
         let Err(error) = put(self) else { return Ok(()) };
         let Some(reserve) = self.reserve.take() else { return Err(error) };
@@ -286,7 +288,7 @@ impl Writer {
     }
 }
 
-/// Whether readers of traces take it.
+/// Returns whether a request is valid in a trace.
 fn is_in_trace(request: &Request) -> bool {
     let most = match request.op {
         Op::Read | Op::Write => REQUEST_BYTES_MAX,
@@ -319,7 +321,7 @@ mod tests {
         let (to, from) = sync_channel(1);
         let mut recorder = Recorder::new(to);
         let request = Request { at: Nanos(0), offset: 0, bytes: 4096, op: Op::Read };
-        // (One batch waits, and there is no room for the next.)
+        // One batch waits, and there is no room for the next.
         (0..2 * BATCH_EVENTS).for_each(|_| recorder.event(&Event::Request(request)));
         let thread = thread::spawn(move || {
             writer.write(&from).expect("written");

@@ -1,16 +1,16 @@
-//! When requests arrive: in bursts, with pauses, and now and then with nothing for long.
+//! Arrival times: bursts with pauses between them, and occasional long gaps.
 //!
 //! ```text
 //! ||| | ||   || |||       | || |||||                                  || | |||
 //! burst      burst  pause              long idle gap
 //! ```
 //!
-//! The mean rate is `iops` over the whole trace; `idle` is the share of the time that lies in long
-//! gaps, where a drive may clean.
+//! The mean rate is `iops` over the whole trace; `idle` is the share of the time in long gaps, in
+//! which a drive may clean.
 
 use super::rng::{Rng, Seed, Share};
 
-/// Requests between two long gaps, on average.
+/// Mean number of requests between two long gaps.
 const REQUESTS_PER_GAP: u64 = 4096;
 /// One request in this many follows a pause.
 const REQUESTS_PER_PAUSE: u64 = 16;
@@ -39,7 +39,7 @@ impl Arrivals {
         }
     }
 
-    /// The time of the next request in nanoseconds.
+    /// Returns the time of the next request in nanoseconds.
     pub(super) fn next(&mut self) -> u64 {
         let mean = if self.rng.below(REQUESTS_PER_PAUSE) == 0 {
             self.pause_ns

@@ -1,7 +1,7 @@
-//! `msr-long`, `msr-mix`: the large traces of SAC and PORE, made of all their volumes.
+//! `msr-long`, `msr-mix`: the large traces of SAC and PORE, combined from all their volumes.
 //!
-//! Every request is one block: the papers split requests into blocks and shuffled those. Times are
-//! as if all volumes were served together, in a week.
+//! Every request is one block, because the papers split requests into blocks and shuffled those.
+//! Times are as if all volumes were served together, within a week.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ use crate::source::BATCH_REQUESTS;
 const LONG: &str = "msr-long";
 const MIX: &str = "msr-mix";
 
-/// Both.
+/// Returns both workloads.
 pub(super) fn workloads() -> impl Iterator<Item = Workload> {
     static OWN: LazyLock<[Vec<Parameter>; 2]> = LazyLock::new(|| {
         [

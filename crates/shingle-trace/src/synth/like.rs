@@ -1,4 +1,4 @@
-//! `like`: requests of a description that was fitted to a trace ([`crate::like`]).
+//! `like`: requests from a description that was fitted to a trace ([`crate::like`]).
 
 use std::sync::Arc;
 

@@ -9,10 +9,10 @@
 //! C  cold zones        single blocks anywhere, hardly ever the same again
 //! ```
 //!
-//! Writes go to H, S and C, reads follow them. The hot set is larger than a cache of 5 % of the
-//! touched zones, so it matters what a policy gives up: block by block (LRU), or zone by zone
-//! where much is won with one rewrite of a band. The shape follows what is published of volumes
-//! such as MSR Cambridge's: many updates in few zones, small requests, bursts.
+//! Writes go to H, S and C, and reads follow them. The hot set is larger than a cache of 5 % of the
+//! touched zones. So it matters what a policy evicts: block by block (LRU), or zone by zone where
+//! one rewrite of a band saves most. The shape follows published figures of volumes such as MSR
+//! Cambridge's: many updates in few zones, small requests, bursts.
 
 use shingle_core::units::Op;
 
@@ -42,16 +42,16 @@ pub(super) const WORKLOAD: Workload = Workload {
     make,
 };
 
-/// Fewer zones do not make three kinds of them.
+/// Fewer zones cannot be split into three kinds.
 const FOOTPRINT_ZONES_MIN: u64 = 16;
-/// Parts of the touched zones.
+/// Shares of the touched zones.
 const HOT_ZONES: Share = Share::percent(25);
 const SEQUENTIAL_ZONES: Share = Share::percent(15);
 
-/// What a request does; the rest are cold.
+/// Shares of the requests; the rest are cold.
 const WRITES_HOT: Share = Share::percent(72);
 const READS_HOT: Share = Share::percent(65);
-/// Of those that are not hot.
+/// Shares of those that are not hot.
 const WRITES_SEQUENTIAL: Share = Share::percent(28);
 const READS_SEQUENTIAL: Share = Share::percent(25);
 
@@ -61,7 +61,7 @@ const HOT_BLOCKS_MIN: u64 = 300;
 const HOT_BLOCKS_MAX: u64 = 3_500;
 /// Hot blocks lie in clusters of this many.
 const CLUSTER_BLOCKS: u64 = 8;
-/// The heat of a zone is another after so many hot requests.
+/// Hot requests after which two zones swap their heat.
 const REQUESTS_PER_MOVE: u64 = 4_000;
 
 fn make(values: &Values, seed: Seed) -> Result<Box<dyn Pattern>, Problem> {
@@ -106,18 +106,19 @@ impl HotZone {
         HotZone { zone, hot_blocks }
     }
 
-    /// The block of a rank. Clusters are scattered over the zone, blocks within a cluster are not.
+    /// Returns the block of a rank. Clusters are scattered over the zone, blocks within a cluster
+    /// are not.
     fn block(self, rank: u64) -> u64 {
         let rank = rank % self.hot_blocks;
         let clusters = ZONE_BLOCKS / CLUSTER_BLOCKS;
-        // Ranks go round the clusters, so that a cluster holds warmer and colder blocks.
+        // Ranks cycle through the clusters, so that a cluster holds warmer and colder blocks.
         let used = self.hot_blocks.div_ceil(CLUSTER_BLOCKS);
         let (cluster, within) = (rank % used, rank / used);
         scattered(cluster, self.zone) % clusters * CLUSTER_BLOCKS + within
     }
 }
 
-/// A sequential run through a zone. Starts at an end, so the first step picks a zone.
+/// A sequential run through a zone. It starts at the end of one, so the first step picks a zone.
 #[derive(Clone, Copy)]
 struct Stream {
     zone: u64,
@@ -164,7 +165,7 @@ impl Mixed {
         self.until_move -= 1;
         if self.until_move == 0 {
             self.until_move = REQUESTS_PER_MOVE;
-            // Two zones change places: the heat moves without ever jumping.
+            // Two zones swap places: the heat moves gradually.
             let count = self.hot.len() as u64;
             let (a, b) = (self.rng.below(count) as usize, self.rng.below(count) as usize);
             self.hot.swap(a, b);
@@ -177,7 +178,7 @@ impl Mixed {
     }
 
     fn cold(&mut self, op: Op) -> Access {
-        // Reads find what streams wrote as well.
+        // Some reads find what streams wrote.
         let sequential = op == Op::Read && self.rng.chance(Share::percent(20));
         let zones = if sequential { &self.sequential } else { &self.cold };
         let zone = pick(zones, &mut self.rng);

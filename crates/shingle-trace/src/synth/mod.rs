@@ -1,8 +1,8 @@
 //! Built-in workloads: one file each, and one line in [`WORKLOADS`].
 //!
-//! `synth:NAME` or `synth:NAME?requests=1M&range=40GB&write=0.7`. The same text and seed give the
-//! same requests on every machine: integers decide, and the one power function that shapes a skew
-//! is computed in software (`libm`), not by the platform.
+//! The syntax is `synth:NAME` or `synth:NAME?requests=1M&range=40GB&write=0.7`. The same text and
+//! seed give the same requests on every machine: decisions use integers, and the one power
+//! function, which shapes a skew, is computed in software (`libm`), not by the platform.
 
 mod arrivals;
 mod large;
@@ -27,7 +27,7 @@ use shingle_core::params::nearest;
 use crate::error::{Place, Problem, TraceError, shown};
 use crate::source::Source;
 
-/// The workload of a command without a trace.
+/// The workload of commands without a trace.
 pub const DEFAULT: &str = "synth:mixed";
 
 /// Every workload, in the order in which they are listed.
@@ -44,7 +44,7 @@ pub static WORKLOADS: LazyLock<Vec<Workload>> = LazyLock::new(|| {
 /// Opens `spec`, with or without the prefix.
 ///
 /// # Errors
-/// If the workload or a parameter does not exist, or a value makes no sense.
+/// If the workload or a parameter does not exist, or a value is not valid.
 pub fn open(spec: &str, seed: u64) -> Result<(&'static Workload, Box<dyn Source>), TraceError> {
     made(spec, seed).map_err(|problem| problem.at(spec, Place::Whole))
 }
@@ -56,7 +56,7 @@ fn made(spec: &str, seed: u64) -> Result<(&'static Workload, Box<dyn Source>), P
     Ok((workload, workload.open(pairs, seed)?))
 }
 
-/// The workload called `name`.
+/// Returns the workload of this name.
 fn named(name: &str) -> Result<&'static Workload, Problem> {
     WORKLOADS.iter().find(|workload| workload.name == name).ok_or_else(|| {
         let names = nearest(name, WORKLOADS.iter().map(|workload| workload.name));
@@ -92,7 +92,7 @@ mod tests {
         }
     }
 
-    /// A changed hash here means results with seeds can no longer be compared with older ones.
+    /// If a hash changes, results with seeds can no longer be compared with older ones.
     #[test]
     fn workloads_are_the_same_on_every_machine() {
         let hashes: Vec<(&str, u64)> = WORKLOADS

@@ -1,4 +1,4 @@
-//! Parameters of workloads: what there is, and what the user said.
+//! The parameters of workloads, and the values that the user gives them.
 
 use super::rng::Share;
 use shingle_core::params::nearest;
@@ -6,20 +6,20 @@ use shingle_core::size;
 
 use crate::error::{Problem, shown};
 
-/// One parameter.
+/// A parameter of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// What the user writes.
+    /// The name that the user writes.
     pub name: &'static str,
-    /// What it is if nothing is said.
+    /// The default value.
     pub default: &'static str,
-    /// One line for a list.
+    /// A description of one line for lists.
     pub about: &'static str,
-    /// What values it takes.
+    /// The values that it takes.
     pub kind: Kind,
 }
 
-/// What values a parameter takes, with both limits.
+/// The values that a parameter takes, with both limits.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Kind {
@@ -27,16 +27,16 @@ pub enum Kind {
     Count(u64, u64),
     /// A size in bytes: `40GB`, `16GiB`.
     Size(u64, u64),
-    /// A part of all: `0.7` or `70%`.
+    /// A share from 0 to 1: `0.7` or `70%`.
     Share,
-    /// A plain number.
+    /// A real number.
     Number(f64, f64),
     /// A file.
     File,
 }
 
 impl Kind {
-    /// The limits of a number or share.
+    /// Returns the limits of a number or share.
     #[must_use]
     pub fn limits(self) -> Option<(f64, f64)> {
         match self {
@@ -47,14 +47,14 @@ impl Kind {
     }
 }
 
-/// What every workload takes.
+/// The parameters of every workload.
 pub(super) const COMMON: &[Parameter] = &[
     requests("500k", "how many requests"),
     iops("50", "requests a second, on average, idle time included"),
     IDLE,
 ];
 
-/// When requests come, beside how many.
+/// The share of idle time.
 pub(crate) const IDLE: Parameter = Parameter {
     name: "idle",
     default: "0.3",
@@ -62,29 +62,29 @@ pub(crate) const IDLE: Parameter = Parameter {
     kind: Kind::Share,
 };
 
-/// How many requests.
+/// Returns the number of requests, as a parameter.
 pub(super) const fn requests(default: &'static str, about: &'static str) -> Parameter {
     Parameter { name: "requests", default, about, kind: Kind::Count(1, 10_000_000_000) }
 }
 
-/// How many a second.
+/// Returns the rate of requests, as a parameter.
 pub(super) const fn iops(default: &'static str, about: &'static str) -> Parameter {
     Parameter { name: "iops", default, about, kind: Kind::Number(0.001, 1e7) }
 }
 
-/// The address range, for those workloads that have it.
+/// Returns the address range, as a parameter of workloads that have one.
 pub(super) const fn range(default: &'static str) -> Parameter {
-    // One zone is the least that makes sense, 64 TiB more than any drive has.
+    // The least range is one zone; 64 TiB is more than any drive has.
     let kind = Kind::Size(crate::zones::ZONE_BYTES, 1 << 46);
     Parameter { name: "range", default, about: "addresses lie below this", kind }
 }
 
-/// The share of writes.
+/// Returns the share of writes, as a parameter.
 pub(super) const fn write(default: &'static str) -> Parameter {
     Parameter { name: "write", default, about: "share of writes", kind: Kind::Share }
 }
 
-/// The skew of popularity.
+/// Returns the skew of popularity, as a parameter.
 pub(super) const fn theta(default: &'static str, about: &'static str) -> Parameter {
     Parameter { name: "theta", default, about, kind: Kind::Number(0.0, 4.0) }
 }
@@ -101,7 +101,8 @@ enum Value {
 pub(crate) struct Values(Vec<(&'static str, Value)>);
 
 impl Values {
-    /// The defaults of `parameters`, which belong to `whose`, but for what `key=value&…` says.
+    /// Returns the defaults of `parameters`, overridden by `key=value&…`. Errors name `whose`
+    /// parameters they are.
     pub(crate) fn of<'a>(
         parameters: impl Iterator<Item = &'a Parameter>,
         whose: &str,
@@ -139,7 +140,7 @@ impl Values {
         &found.expect("a workload asks only for parameters that it lists").1
     }
 
-    /// A count or a size.
+    /// Returns a count or a size.
     pub(super) fn count(&self, name: &str) -> u64 {
         match self.value(name) {
             Value::Whole(value) => *value,
@@ -154,7 +155,7 @@ impl Values {
         }
     }
 
-    /// A file's path.
+    /// Returns the path of a file.
     pub(super) fn text(&self, name: &str) -> &str {
         match self.value(name) {
             Value::Text(text) => text,
@@ -162,12 +163,12 @@ impl Values {
         }
     }
 
-    /// A number or a share, if the workload has such a parameter.
+    /// Returns a number or a share, if the workload has this parameter.
     pub(super) fn number_if(&self, name: &str) -> Option<f64> {
         self.0.iter().any(|(n, _)| *n == name).then(|| self.number(name))
     }
 
-    /// All numbers and shares, as they would be written.
+    /// Returns all numbers and shares, as the user would write them.
     pub(crate) fn numbers(&self) -> Vec<(String, String)> {
         let number = |value: &Value| match value {
             Value::Real(value) => Some(value.to_string()),
@@ -231,7 +232,7 @@ fn value(parameter: &Parameter, text: &str) -> Result<Value, Problem> {
     }
 }
 
-/// So many times its default, as far as it goes; of numbers and shares only.
+/// Returns the default times `factor`, clamped to the limits. Only numbers and shares have factors.
 fn times(parameter: &Parameter, factor: f64) -> Option<Value> {
     let (low, high) = parameter.kind.limits().filter(|_| factor.is_finite() && factor >= 0.0)?;
     let default: f64 = parameter.default.parse().ok()?;

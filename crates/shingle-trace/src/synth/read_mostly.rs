@@ -1,6 +1,7 @@
 //! `read-mostly`: a file or web server. Skewed reads, scans of whole zones, few small updates.
 //!
-//! Shows what a write cache does to reads. Destages are rare, so it says little about shingling.
+//! It shows the effect of a write cache on reads. Destages are rare, so it says little about
+//! shingling.
 
 use shingle_core::units::{BLOCK_BYTES, Op};
 
@@ -19,7 +20,7 @@ pub(super) const WORKLOAD: Workload = Workload {
     make,
 };
 
-/// Of the reads, those that scan.
+/// Share of scans among the reads.
 const SCANS: Share = Share::percent(15);
 const SCAN_BLOCKS: u64 = 16;
 
@@ -39,7 +40,7 @@ struct ReadMostly {
     rng: Rng,
     zones: ZoneSkew,
     blocks: Skew,
-    /// The zone that is scanned and the next block in it.
+    /// The zone that is being scanned, and the next block in it.
     scan: (u64, u64),
     write: Share,
 }
@@ -70,7 +71,7 @@ impl Pattern for ReadMostly {
     }
 }
 
-/// Whole blocks of a zone.
+/// Returns an access to whole blocks of a zone.
 pub(super) fn access(zone: u64, block: u64, blocks: u64, op: Op) -> Access {
     Access { offset: zone * ZONE_BYTES + block * BLOCK_BYTES, bytes: blocks * BLOCK_BYTES, op }
 }

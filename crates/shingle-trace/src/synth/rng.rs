@@ -1,9 +1,10 @@
-//! Randomness: integers from a seed, the same everywhere.
+//! Random integers from a seed, the same on every machine.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 
-/// What a workload draws from. Each purpose has its own stream, so a further one shifts no other.
+/// The seed of a workload. Each purpose has its own stream, so a new purpose does not change the
+/// others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seed {
     pub(crate) seed: u64,
@@ -21,7 +22,7 @@ impl Seed {
     }
 }
 
-/// The FNV-1a hash: it keeps apart the few short names it is given.
+/// The FNV-1a hash, which suffices to separate a few short names.
 pub(crate) struct Fnv(pub(super) u64);
 
 impl Default for Fnv {
@@ -45,9 +46,9 @@ pub(crate) struct Share(u64);
 impl Share {
     const ONE: u64 = 1 << 32;
 
-    /// From 0 to 1.
+    /// Creates a share from a number from 0 to 1.
     pub(crate) fn of(share: f64) -> Share {
-        // A product with a power of two is exact, so this is the same on every machine.
+        // A product with a power of two is exact, so the result is the same on every machine.
         Share((share.clamp(0.0, 1.0) * 4_294_967_296.0) as u64)
     }
 
@@ -55,7 +56,7 @@ impl Share {
         Share(percent * Share::ONE / 100)
     }
 
-    /// This share of `whole`.
+    /// Returns this share of `whole`.
     pub(crate) fn part(self, whole: u64) -> u64 {
         ((u128::from(whole) * u128::from(self.0)) >> 32) as u64
     }
@@ -72,30 +73,30 @@ impl Rng {
         self.0.next_u64()
     }
 
-    /// A number below `limit`, which is not 0.
+    /// Returns a number below `limit`, which must not be 0.
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         assert!(limit > 0, "nothing is below 0");
-        // The bias is limit / 2^64: nothing that a workload could show.
+        // The bias is limit / 2^64, which is negligible.
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
 
-    /// True in this share of the calls.
+    /// Returns true with this probability.
     pub(crate) fn chance(&mut self, share: Share) -> bool {
         (self.next() >> 32) < share.0
     }
 
-    /// A number that falls off like an exponential distribution of this mean, in integers.
+    /// Returns a number with about an exponential distribution of this mean, computed in integers.
     ///
-    /// Leading zeros of a random word are geometric; what follows them fills the steps evenly.
+    /// The leading zeros of a random word are geometric; a second word fills the steps evenly.
     pub(crate) fn falling(&mut self, mean: u64) -> u64 {
         let zeros = u64::from((self.next() | 1).leading_zeros());
         let within = self.next() >> 48;
-        // zeros has mean 1 and within, over 2^16, a half: 1.5 steps make a mean.
+        // `zeros` has mean 1, and `within` / 2^16 has mean 1/2, so the mean is 1.5 steps.
         let scaled = u128::from(mean) * u128::from((zeros << 16) + within) * 2 / 3;
         u64::try_from(scaled >> 16).unwrap_or(u64::MAX)
     }
 
-    /// Puts `items` in a random order.
+    /// Shuffles `items`.
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = self.below(last as u64 + 1) as usize;

@@ -1,21 +1,21 @@
-//! Ranks drawn with a zipf skew.
+//! Draws ranks with a zipf skew.
 
 use super::rng::Rng;
 
-/// A table of cumulated weights: rank i, from 0, weighs 1 / (i + 1)^theta.
+/// A table of cumulated weights: rank i, from 0, has weight 1 / (i + 1)^theta.
 ///
-/// The power is libm's own, in plain IEEE operations, so a table is the same on every machine;
-/// with theta 0 all ranks weigh the same.
+/// The power is computed by libm with plain IEEE operations, so a table is the same on every
+/// machine. If theta is 0 all ranks have the same weight.
 pub(super) struct Skew {
     ends: Vec<u64>,
 }
 
 impl Skew {
-    /// More ranks would cost more memory than they show.
+    /// The most ranks: more would need memory with no visible effect.
     pub(super) const RANKS_MAX: u64 = 1 << 23;
 
     pub(super) fn new(ranks: u64, theta: f64) -> Skew {
-        // The heaviest weight; 2^23 of them still fit 64 bits.
+        // The largest weight; 2^23 of them fit 64 bits.
         const WEIGHT: f64 = (1_u64 << 40) as f64;
         let ranks = ranks.clamp(1, Skew::RANKS_MAX);
         let mut end = 0;

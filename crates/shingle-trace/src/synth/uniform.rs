@@ -1,7 +1,7 @@
-//! `uniform`: every block as likely as any other.
+//! `uniform`: every block is equally likely.
 //!
-//! The worst case for any cache, and a known answer for tests. Nothing real looks like this, so
-//! compare no policies on it.
+//! It is the worst case for any cache, and a known answer for tests. No real trace looks like this,
+//! so do not compare policies on it.
 
 use shingle_core::units::{BLOCK_BYTES, Op};
 

@@ -1,4 +1,5 @@
-//! What a workload is: where requests go, made of values for its parameters, and when they come.
+//! The definition of a workload: a pattern of requests made from parameters, and their arrival
+//! times.
 
 use shingle_core::units::{Nanos, Op, Request};
 
@@ -9,15 +10,15 @@ use crate::error::{Place, Problem, TraceError};
 use crate::reorder::Reorder;
 use crate::source::{Gate, Raw, Source, ready};
 
-/// What a trace's name begins with if it is one of these.
+/// Prefix of the name of a trace that is a workload.
 pub const PREFIX: &str = "synth:";
 
 /// A built-in workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
-    /// What follows `synth:`.
+    /// Its name, without `synth:`.
     pub name: &'static str,
-    /// One line for a list.
+    /// A description of one line for lists.
     pub about: &'static str,
     /// Its own parameters; [`Workload::parameters`] lists the common ones too.
     pub(super) own: &'static [Parameter],
@@ -27,18 +28,19 @@ pub struct Workload {
 type Make = fn(&Values, Seed) -> Result<Box<dyn Pattern>, Problem>;
 
 impl Workload {
-    /// All its parameters with their defaults.
+    /// Returns all parameters with their defaults.
     pub fn parameters(&self) -> impl Iterator<Item = &'static Parameter> {
-        // Its own first: where a workload has another default for a common one, that one counts.
+        // Its own come first: they replace common ones of the same name, which have another
+        // default.
         let own = self.own;
-        // A description says when requests come.
+        // A description has its own arrival times.
         let timed = own.iter().all(|parameter| parameter.kind != Kind::File);
         let common = if timed { COMMON } else { &[] };
         let common = common.iter().filter(|c| own.iter().all(|o| o.name != c.name));
         own.iter().chain(common)
     }
 
-    /// Its requests, with the defaults of its parameters but for what `key=value&…` says.
+    /// Opens its requests, with the defaults of its parameters overridden by `key=value&…`.
     pub(crate) fn open(&self, pairs: &str, seed: u64) -> Result<Box<dyn Source>, Problem> {
         let values = Values::of(self.parameters(), self.name, pairs)?;
         let seed = Seed { seed, workload: self.name };
@@ -60,16 +62,17 @@ impl Workload {
     }
 }
 
-/// Where the next request goes; when it arrives is not its business.
+/// A sequence of requests without arrival times.
 pub(crate) trait Pattern: Send {
     fn next(&mut self) -> Access;
 
-    /// Nanoseconds between the request before and the one just made, where no [`Arrivals`] say so.
+    /// Returns the nanoseconds between the previous request and this one, if there are no
+    /// [`Arrivals`].
     fn wait_ns(&mut self) -> u64 {
         0
     }
 
-    /// How often it may be asked, if it ends.
+    /// Returns the number of requests, if it is limited.
     fn length(&self) -> u64 {
         u64::MAX
     }
@@ -85,7 +88,7 @@ pub(crate) struct Access {
 
 struct Synth {
     pattern: Box<dyn Pattern>,
-    /// None if the pattern knows when requests come.
+    /// `None` if the pattern has its own waiting times.
     arrivals: Option<Arrivals>,
     now: u64,
     gate: Gate,

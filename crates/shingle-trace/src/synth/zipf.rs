@@ -1,12 +1,12 @@
-//! `zipf`: some zones are hot, and in every zone some blocks are.
+//! `zipf`: some zones are hot, and some blocks in every zone.
 //!
 //! ```text
 //! zone   zipf(theta) over the zones, in a random order of addresses
 //! block  zipf(theta) over its 5,000 blocks, scattered within the zone
 //! ```
 //!
-//! Popularity is stationary: a policy that counts looks better here than on a real volume, whose
-//! heat moves. `mixed` is closer to one.
+//! Popularity is stationary: a policy that counts accesses looks better here than on a real volume,
+//! whose hot zones change. `mixed` is closer to a real one.
 
 use shingle_core::units::{BLOCK_BYTES, Op};
 
@@ -47,7 +47,7 @@ fn make(values: &Values, seed: Seed) -> Result<Box<dyn Pattern>, Problem> {
     }))
 }
 
-/// Zones of differing heat, in a random order of addresses.
+/// Zones of different heat, in a random order of addresses.
 pub(super) struct ZoneSkew {
     skew: Skew,
     order: Vec<u64>,
@@ -66,9 +66,10 @@ impl ZoneSkew {
     }
 }
 
-/// Which block of a zone has this rank: neighbouring ranks lie apart, and otherwise in each zone.
+/// Returns the block of a zone for a rank: neighbouring ranks are apart, and differently in each
+/// zone.
 pub(super) fn scattered(rank: u64, zone: u64) -> u64 {
-    // Odd and no multiple of 5, so it has no factor in common with 5,000: every rank its block.
+    // It has no common factor with 5,000, so every rank has its own block.
     const STRIDE: u64 = 2_741;
     (rank * STRIDE + zone * 977) % ZONE_BLOCKS
 }

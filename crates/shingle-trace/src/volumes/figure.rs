@@ -1,21 +1,21 @@
-//! What papers publish about a workload.
+//! The quantities of a workload that papers publish.
 
 use serde::Deserialize;
 
 /// A published value.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
-    /// Of what.
+    /// Its quantity.
     pub quantity: Quantity,
-    /// In [`Quantity::unit`].
+    /// Its value, in [`Quantity::unit`].
     pub value: f64,
-    /// Paper and table.
+    /// Its paper and table.
     pub source: String,
     /// Why another value is used instead.
     pub unused: Option<String>,
 }
 
-/// What a figure is of. The names are those of the description files.
+/// The quantity of a figure. The names are those of the description files.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -29,7 +29,7 @@ pub enum Quantity {
     Written,
     /// All zones in which a block is accessed.
     Accessed,
-    /// Requests as the host made them.
+    /// Requests as the host sent them.
     Requests,
     /// Writes among the requests.
     WriteRequests,
@@ -46,14 +46,14 @@ pub enum Quantity {
     /// Writes in a run of three or more to one band (MCM §III-B).
     Sequential,
     /// Written blocks at the write pointer of their 16 MiB zone, without a cache (ROCO Figure 9b,
-    /// HA). Here the pointer moves by such writes only: a drive moves it by cleaning too.
+    /// HA). Here only such writes move the pointer; in a drive cleaning moves it, too.
     AtPointer,
-    /// Different 4 KiB pages in which a request starts.
+    /// Distinct 4 KiB pages in which a request starts.
     StartPages,
-    /// Mean LRU stack distance of reuses of start pages: how many other start pages requests, of either
-    /// operation, had since one started in the same page.
+    /// Mean LRU stack distance of reuses of start pages: the number of distinct other start pages
+    /// between two requests that start in the same page, for both operations together.
     ReuseMean,
-    /// The least LRU size, in start pages, that holds 70 % of the reuses.
+    /// The smallest LRU size, in start pages, that holds 70 % of the reuses.
     Reuse70,
     /// The same for 80 %.
     Reuse80,
@@ -61,21 +61,21 @@ pub enum Quantity {
     Reuse90,
 }
 
-/// What recorded traces have in common and nobody publishes of the volumes: measured on those at hand, by
-/// `shingle trace info`.
+/// A property that recorded traces share, but that is not published for the volumes. It is measured
+/// with `shingle trace info` on the traces at hand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trait {
-    /// How many times as often as long writes short ones come again soon.
+    /// How many times more often short writes are rewritten soon than long ones.
     ShortToLong,
-    /// Reuses that go on in the old order, in parts of all.
+    /// Fraction of reuses that repeat the previous order.
     InOrder,
 }
 
 impl Trait {
-    /// All of them.
+    /// All properties.
     pub const ALL: [Trait; 2] = [Trait::ShortToLong, Trait::InOrder];
 
-    /// In a few words, for a table.
+    /// Returns a short name for tables.
     #[must_use]
     pub fn about(self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ impl Trait {
         }
     }
 
-    /// The least and the most that recorded traces have, rounded outwards.
+    /// Returns the least and greatest value of recorded traces, rounded outwards.
     #[must_use]
     pub fn range(self) -> (f64, f64) {
         match self {
@@ -93,7 +93,7 @@ impl Trait {
         }
     }
 
-    /// Whether a workload is like them.
+    /// Returns whether a workload is in this range.
     #[must_use]
     pub fn holds(self, made: f64) -> bool {
         let (least, most) = self.range();
@@ -101,19 +101,19 @@ impl Trait {
     }
 }
 
-/// How far a workload may be from a figure.
+/// The accepted deviation of a workload from a figure.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Tolerance {
-    /// So many hundredths of the figure.
+    /// Percent of the figure.
     Percent(f64),
-    /// So many points of a percentage.
+    /// Percentage points.
     Points(f64),
-    /// So many times the figure, or that part of it.
+    /// A factor in either direction.
     Factor(f64),
 }
 
 impl Quantity {
-    /// Those of how start pages come again.
+    /// The quantities of reuses of start pages.
     pub const REUSE: [Quantity; 5] = [
         Quantity::StartPages,
         Quantity::ReuseMean,
@@ -122,7 +122,7 @@ impl Quantity {
         Quantity::Reuse90,
     ];
 
-    /// In a few words, for a table.
+    /// Returns a short name for tables.
     #[must_use]
     pub fn about(self) -> &'static str {
         match self {
@@ -147,7 +147,7 @@ impl Quantity {
         }
     }
 
-    /// As the description files have it.
+    /// Returns the unit of the description files.
     #[must_use]
     pub fn unit(self) -> &'static str {
         match self {
@@ -170,7 +170,7 @@ impl Quantity {
         }
     }
 
-    /// How far a workload may be from a figure of this quantity at its full length.
+    /// Returns the accepted deviation of a workload at its full length.
     #[must_use]
     pub fn tolerance(self) -> Tolerance {
         match self {
@@ -181,7 +181,7 @@ impl Quantity {
             Quantity::WriteBytes | Quantity::WriteMean => Tolerance::Percent(5.0),
             Quantity::WriteSectors => Tolerance::Percent(5.0),
             Quantity::Updates | Quantity::Sequential => Tolerance::Points(3.0),
-            // As verdicts on papers have it: what is measured is an approximation.
+            // The same as in the verdicts on papers, because the measurement is an approximation.
             Quantity::AtPointer => Tolerance::Points(5.0),
             Quantity::StartPages | Quantity::ReuseMean => Tolerance::Factor(1.5),
             Quantity::Reuse70 | Quantity::Reuse80 | Quantity::Reuse90 => Tolerance::Factor(1.5),
@@ -190,7 +190,7 @@ impl Quantity {
 }
 
 impl Tolerance {
-    /// Whether `made` is near enough to `published`.
+    /// Returns whether `made` is close enough to `published`.
     #[must_use]
     pub fn holds(self, published: f64, made: f64) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! What the two large traces of the papers are made of; [`crate::papers`] makes them.
+//! The parts of the two large traces of the papers; [`crate::papers`] combines them.
 
 /// The volumes of SAC's *long* (Table 4). All but the last are PORE's *mix* (Table I).
 pub const LONG: [&str; 10] =

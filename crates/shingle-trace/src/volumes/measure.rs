@@ -1,4 +1,4 @@
-//! What a volume's workload amounts to, in the quantities that papers publish.
+//! Measures a volume's workload in the quantities that papers publish.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,28 +12,28 @@ use crate::synth::workload::{Access, Pattern};
 use crate::touched::Touched;
 use crate::zones::{LARGE_ZONE_BYTES, ZONE_BLOCKS, ZONE_BYTES};
 
-/// A published value beside what was made.
+/// A published value and that of the workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Compared {
-    /// What was published.
+    /// The published value.
     pub figure: &'static Figure,
     /// The workload's value, in the same unit.
     pub made: f64,
 }
 
-/// What a workload amounts to.
+/// The measured figures of a workload.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Beside each published value.
+    /// One row for each published value.
     pub rows: Vec<Compared>,
-    /// How it reuses, where that is not published: a prediction.
+    /// Reuse figures that are not published: predictions.
     pub predicted: Vec<(Quantity, f64)>,
-    /// What recorded traces have in common; none of what is made of several volumes.
+    /// Properties that recorded traces share; empty for large traces.
     pub traits: Vec<(Trait, f64)>,
 }
 
 impl Compared {
-    /// Whether the workload is near enough; nothing is asked of values that are not used.
+    /// Returns whether the workload is close enough; true for unused values.
     #[must_use]
     pub fn holds(&self) -> bool {
         let tolerance = self.figure.quantity.tolerance();
@@ -42,12 +42,12 @@ impl Compared {
 }
 
 impl Volume {
-    /// Makes the whole workload of a seed, with the default parameters, and compares it with every
-    /// published value. A trace made of volumes is the sum of its parts, as its copies do not
+    /// Generates the whole workload of a seed, with the default parameters, and compares it with
+    /// every published value. A large trace is the sum of its parts, because its copies do not
     /// overlap.
     ///
-    /// This takes some ten seconds for the longest volume, and memory for two bits a block of the
-    /// zones that are touched and for its start pages.
+    /// Takes some ten seconds for the longest volume, and memory for its start pages and for two
+    /// bits a block of the touched zones.
     #[must_use]
     pub fn compare(&'static self, seed: u64) -> Measured {
         let totals = if self.parts.is_empty() {
@@ -74,7 +74,7 @@ impl Volume {
         }
     }
 
-    /// Compares how requests of it come again, as they were counted, with what is published of that.
+    /// Compares the counted reuses of its start pages with the published figures.
     #[must_use]
     pub fn compare_reuse(&'static self, starts: Starts) -> Vec<Compared> {
         let totals = Measure { starts, ..Measure::default() }.totals();
@@ -84,7 +84,8 @@ impl Volume {
     }
 }
 
-/// What a volume's whole workload amounts to. Large traces ask for the same ones again.
+/// Measures a volume's whole workload. Results are cached, because large traces use the same
+/// volumes.
 fn totals(volume: &'static Volume, seed: u64) -> Totals {
     static KNOWN: Mutex<BTreeMap<(&str, u64), Totals>> = Mutex::new(BTreeMap::new());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,7 +107,7 @@ fn made(plan: Arc<Plan>) -> Totals {
     measure.totals()
 }
 
-/// Counts that add up over volumes that do not overlap.
+/// Counts that can be added for volumes that do not overlap.
 #[derive(Clone, Copy, Default)]
 struct Totals {
     reads: u64,
@@ -114,18 +115,18 @@ struct Totals {
     read_blocks: u64,
     write_blocks: u64,
     write_bytes: u64,
-    /// Different blocks.
+    /// Distinct blocks.
     written_blocks: u64,
     zones: u64,
     written_zones: u64,
     /// Zones of 256 MiB.
     written_large: u64,
-    /// Writes in runs of three or more.
+    /// Writes in runs of three or more to a zone.
     sequential: u64,
     /// Written blocks at a write pointer.
     at_pointer: u64,
     start_pages: u64,
-    /// Of one volume: what lies between two copies adds to no distance.
+    /// The figures from here on are of one volume: distances between two copies are not defined.
     reuse_mean: f64,
     reuse: [u64; 3],
     short_to_long: f64,
@@ -135,7 +136,7 @@ struct Totals {
 /// Counts requests.
 #[derive(Default)]
 struct Measure {
-    /// But for what only shows at the end.
+    /// Without the fields that are computed at the end.
     totals: Totals,
     touched: Touched,
     /// Whether a zone of 256 MiB is written.
@@ -145,7 +146,7 @@ struct Measure {
     starts: Starts,
 }
 
-/// Write pointers of 16 MiB zones, moved by writes that begin at them and by nothing else.
+/// Write pointers of 16 MiB zones, which only writes that begin at them move.
 #[derive(Default)]
 struct Pointers(Vec<u64>);
 
@@ -153,7 +154,7 @@ impl Pointers {
     /// ROCO §4.1.
     const ZONE_BLOCKS: u64 = (16 << 20) / BLOCK_BYTES;
 
-    /// How many of the written blocks are at a pointer. A write is cut at the borders of zones.
+    /// Returns how many of the written blocks are at a pointer. A write is cut at zone borders.
     fn write(&mut self, first: u64, blocks: u64) -> u64 {
         let (mut at, end, mut found) = (first, first + blocks, 0);
         while at < end {
@@ -173,12 +174,12 @@ impl Pointers {
     }
 }
 
-/// Writes in runs to one zone.
+/// Runs of writes to one zone.
 #[derive(Default)]
 struct Runs {
     zone: u64,
     length: u64,
-    /// In runs of three or more that have ended.
+    /// Writes in completed runs of three or more.
     sequential: u64,
 }
 
@@ -338,17 +339,17 @@ mod tests {
         let mut pointers = Pointers::default();
         assert_eq!(pointers.write(0, 4), 4);
         assert_eq!([pointers.write(5, 1), pointers.write(4, 2), pointers.write(4, 2)], [0, 2, 0]);
-        // The end of a zone that was not written so far, and the beginning of the next.
+        // The end of a zone not written so far, and the begin of the next.
         assert_eq!(pointers.write(4_090, 10), 4);
         assert_eq!(pointers.write(4_100, 1), 1);
     }
 
-    /// Those of more than six million blocks. With the large traces, which are made of them, they take ten times as long as
-    /// the others.
+    /// The volumes with more than six million blocks. With the large traces, which are made of
+    /// them, they take ten times as long as the others.
     const LONG: [&str; 8] =
         ["hm_0", "prn_0", "proj_0", "prxy_0", "src1_2", "stg_0", "usr_0", "web_0"];
 
-    /// Figures of volumes that are not met.
+    /// Returns the figures of volumes that are not met.
     fn missed(volumes: &[&'static Volume]) -> Vec<String> {
         let missed = |volume: &&'static Volume| -> Vec<String> {
             let Measured { rows, traits, .. } = volume.compare(1);
@@ -364,7 +365,8 @@ mod tests {
         volumes.par_iter().with_max_len(1).flat_map_iter(missed).collect()
     }
 
-    /// Those of `docs/workloads.md`, which says why, and no others.
+    /// Checks that these are the ones in `docs/workloads.md`, which gives the reasons, and no
+    /// others.
     fn are(missed: &[String], known: &[&str]) {
         assert!(missed.len() == known.len(), "{missed:#?}");
         let told = |known: &&str| missed.iter().any(|missed| missed.starts_with(known));
@@ -381,14 +383,14 @@ mod tests {
     #[test]
     #[ignore = "a minute"]
     fn the_longest_workloads_meet_the_published_figures() {
-        // The large ones first: that is how cores end together.
+        // The large ones first, so that the cores finish together.
         let long = LONG.iter().map(|name| named(name).expect("described"));
         let known =
             ["proj_0: ShortToLong is 4.0", "prxy_0: ShortToLong is 1.1", "web_0: Reuse80 is 16719"];
         are(&missed(&LARGE.iter().chain(long).collect::<Vec<_>>()), &known);
     }
 
-    /// All volumes made smaller by the same factor: so small that a test can make all of them.
+    /// All volumes are reduced by the same factor, so that a test can generate all of them.
     #[test]
     fn reuses_of_small_volumes_are_as_asked() {
         const SMALLER: f64 = 16.0;
@@ -417,7 +419,7 @@ mod tests {
                     continue;
                 };
                 let made = totals.of(quantity);
-                // Of few pages what is "about as far back" is coarse.
+                // With few pages the range of equivalent distances is coarse.
                 let near = Tolerance::Factor(2.0).holds(asked, made);
                 assert!(near, "{}: {quantity:?} is {made}, not {asked}", small.name);
             }

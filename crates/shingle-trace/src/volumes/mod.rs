@@ -1,14 +1,15 @@
-//! The volumes that the papers replay, as figures: one file each in `data/volumes`.
+//! Published figures of the volumes that the papers replay: one file each in `data/volumes`.
 //!
-//! The traces are Microsoft Research Cambridge's and may not be shipped; the figures that papers
-//! print about them may. A file has one `[[quantity]]` for each published value: `value`, `unit`,
-//! `source` and, if another value of the same quantity is the better one, why it is `unused`. Only
-//! figures of the workload are here. What a cache made of it is a result, and results may not
-//! shape a workload that is meant to reproduce them. LRU stack distances are no such result: they are the
-//! order of the requests itself, and come from the traces without any cache.
+//! The traces belong to Microsoft Research Cambridge and may not be distributed; the figures that
+//! papers print about them may. A file has one `[[quantity]]` for each published value: `value`,
+//! `unit`, `source` and, if another value of the same quantity is better, the reason why it is
+//! `unused`. Only figures of the workload are here. Results of a cache may not shape a workload
+//! that is meant to reproduce them. LRU stack distances are no such result: they describe the order
+//! of requests, without any cache.
 //!
-//! What nothing published fixes is a parameter of the workload: [`crate::synth`], `volume/free.rs`. Where a
-//! paper says something of it in words, a `[guess.NAME]` has a `value` for this volume, and `why`.
+//! What no published figure determines is a parameter of the workload: [`crate::synth`],
+//! `volume/free.rs`. If a paper describes it in words, a `[guess.NAME]` has a `value` for this
+//! volume, and `why`.
 
 mod figure;
 mod large;
@@ -27,28 +28,28 @@ use shingle_core::params::nearest;
 use crate::error::{Kind, Place, TraceError, shown};
 use crate::synth::workload::PREFIX;
 
-/// A volume of which figures are published, or a trace made of copies of several.
+/// A volume with published figures, or a trace made of copies of several volumes.
 #[derive(Debug)]
 pub struct Volume {
     /// Its name: `wdev_0`.
     pub name: &'static str,
     /// Its workload's name: `msr-wdev_0`.
     pub workload: &'static str,
-    /// What the server was for.
+    /// The purpose of the server.
     pub about: String,
-    /// All published values, also those that are not used.
+    /// All published values, including unused ones.
     pub figures: Vec<Figure>,
-    /// Values of free parameters ([`crate::synth`]) that its words suggest, by their names; the others
-    /// are as for any volume.
+    /// Values of free parameters ([`crate::synth`]) that the paper's words suggest, by name. The
+    /// others have their defaults.
     pub guesses: BTreeMap<String, &'static str>,
-    /// The volumes that it is made of, if it is made of several.
+    /// The volumes that it is made of; empty for a single volume.
     pub parts: &'static [&'static str],
     /// Copies of each.
     pub copies: u32,
 }
 
 impl Volume {
-    /// The value of a quantity that its workload has to meet.
+    /// Returns the value of a quantity that its workload has to meet.
     #[must_use]
     pub fn target(&self, quantity: Quantity) -> Option<f64> {
         let figure = self.figures.iter().find(|f| f.quantity == quantity && f.unused.is_none());
@@ -70,21 +71,21 @@ macro_rules! sheet {
 pub static VOLUMES: LazyLock<Vec<Volume>> =
     LazyLock::new(|| SHEETS.iter().map(|sheet| parse(*sheet)).collect());
 
-/// The large traces that papers make of volumes.
+/// The large traces that papers combine from volumes.
 pub static LARGE: LazyLock<[Volume; 2]> = LazyLock::new(|| {
     let long = Volume { parts: &LONG, copies: LONG_COPIES, ..parse(sheet!("long")) };
     let mix = Volume { parts: MIX, copies: MIX_COPIES, ..parse(sheet!("mix")) };
     [long, mix]
 });
 
-/// The volume of a name, with or without what a workload's name begins with.
+/// Returns the volume of a name, with or without the prefix of workloads.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Volume> {
     let name = name.strip_prefix(PREFIX).unwrap_or(name);
     VOLUMES.iter().find(|volume| volume.name == name || volume.workload == name)
 }
 
-/// The same, or an error that names those that there are.
+/// Returns the volume of a name, or an error that names the known volumes.
 ///
 /// # Errors
 /// If there is no such volume.
@@ -97,10 +98,10 @@ pub(crate) fn known(name: &str) -> Result<&'static Volume, TraceError> {
     })
 }
 
-/// What is described under a name: a volume or a large trace.
+/// Returns the description of a volume or a large trace by name.
 ///
 /// # Errors
-/// If nothing is.
+/// If there is none.
 pub fn described(name: &str) -> Result<&'static Volume, TraceError> {
     let large = LARGE.iter().find(|large| [large.name, large.workload].contains(&name));
     large.map_or_else(|| known(name), Ok)
@@ -147,12 +148,12 @@ struct Entry {
 #[serde(deny_unknown_fields)]
 struct Guess {
     value: f64,
-    /// The words that suggest it.
+    /// The words of the paper that suggest it.
     #[serde(rename = "why")]
     _why: String,
 }
 
-/// Panics if the file is malformed: it is part of the program.
+/// Parses a file. Panics if it is malformed, because it is part of the program.
 fn parse((name, workload, text): Sheet) -> Volume {
     let text: Text = toml::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
     let figures = text.figures.into_iter().flat_map(|(quantity, entries)| {
@@ -163,7 +164,7 @@ fn parse((name, workload, text): Sheet) -> Volume {
         })
     });
     let figures = figures.collect();
-    // The volumes are made once, so their texts may stay for good.
+    // The volumes are created once, so leaking their texts is bounded.
     let guess = |(name, guess): (String, Guess)| (name, &*guess.value.to_string().leak());
     let guesses = text.guess.into_iter().map(guess).collect();
     Volume { name, workload, about: text.about, figures, guesses, parts: &[], copies: 1 }

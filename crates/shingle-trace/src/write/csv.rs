@@ -1,4 +1,4 @@
-//! CSV with the header `time_ns,op,offset_bytes,size_bytes`, which carries all there is.
+//! CSV with the header `time_ns,op,offset_bytes,size_bytes`, which represents traces without loss.
 //!
 //! Operations are `R`, `W`, `T` for a trim and `F` for a flush.
 

@@ -1,29 +1,29 @@
-//! Where a file is written: no reader ever sees half of it.
+//! The destination of a file, so that no reader sees an incomplete one.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where a file is written.
+/// The destination of a file.
 pub enum Destination {
-    /// Beside its name, which it gets once it is whole.
+    /// Written under another name, and renamed when complete.
     Beside {
-        /// Where it is written.
+        /// The path while it is written.
         partial: PathBuf,
-        /// Its name.
+        /// The final path.
         path: PathBuf,
     },
-    /// Straight to a device or a pipe, which nothing may replace.
+    /// Written directly to a device or a pipe, which must not be replaced.
     Straight(PathBuf),
 }
 
 impl Destination {
-    /// Where what is called `path` is written.
+    /// Returns the destination for the file `path`.
     #[must_use]
     pub fn of(path: &Path) -> Destination {
         let path = match fs::metadata(path) {
             Ok(there) if !there.is_file() => return Destination::Straight(path.into()),
-            // A link stays one: the file that it leads to is replaced.
+            // A link is kept: the file that it points to is replaced.
             Ok(_) => path.canonicalize().unwrap_or_else(|_| path.into()),
             Err(_) => path.into(),
         };
@@ -32,7 +32,7 @@ impl Destination {
         Destination::Beside { partial: partial.into(), path }
     }
 
-    /// What to write to.
+    /// Opens the file to write to.
     ///
     /// # Errors
     /// If it cannot be opened.
@@ -43,10 +43,10 @@ impl Destination {
         }
     }
 
-    /// Gives the file its name, or removes what was `written` of it.
+    /// Renames the complete file, or removes it if `written` is an error.
     ///
     /// # Errors
-    /// If it was not written, or does not get its name.
+    /// If writing or renaming failed.
     pub fn finish(self, written: io::Result<()>) -> io::Result<()> {
         let Destination::Beside { partial, path } = &self else { return written };
         let named = written.and_then(|()| fs::rename(partial, path));
@@ -56,7 +56,7 @@ impl Destination {
         named
     }
 
-    /// Removes what was written of a file that does not get its name.
+    /// Removes the incomplete file.
     pub(crate) fn give_up(self) {
         if let Destination::Beside { partial, .. } = self {
             let _ = fs::remove_file(partial);

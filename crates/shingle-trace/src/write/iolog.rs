@@ -29,7 +29,7 @@ fn create(out: Out) -> Result<Box<dyn Sink>, TraceError> {
 struct Iolog {
     text: Text,
     lost: Lost,
-    /// In steps, of the last request.
+    /// Time of the last request, in steps.
     last: u64,
 }
 

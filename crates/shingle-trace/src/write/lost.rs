@@ -1,8 +1,8 @@
-//! What a format cannot carry, counted while it is written.
+//! Counts what a format cannot represent, while it is written.
 
 use shingle_core::units::{Op, Request};
 
-/// Counts of requests.
+/// Numbers of requests that lost information.
 #[derive(Default)]
 pub(super) struct Lost {
     trims: u64,
@@ -12,7 +12,7 @@ pub(super) struct Lost {
 }
 
 impl Lost {
-    /// Whether `request` is a read or a write; what is not is counted.
+    /// Returns whether `request` is a read or a write, and counts it if not.
     #[inline]
     pub(super) fn moves_data(&mut self, request: &Request) -> bool {
         match request.op {
@@ -23,21 +23,21 @@ impl Lost {
         false
     }
 
-    /// The time of `request` in steps of `step_ns`, rounded down.
+    /// Returns the time of `request` in steps of `step_ns`, rounded down.
     #[inline]
     pub(super) fn steps(&mut self, request: &Request, step_ns: u64) -> u64 {
         self.times += u64::from(!request.at.0.is_multiple_of(step_ns));
         request.at.0 / step_ns
     }
 
-    /// The sector of 512 bytes in which `request` begins.
+    /// Returns the sector of 512 bytes in which `request` begins.
     #[inline]
     pub(super) fn sector(&mut self, request: &Request) -> u64 {
         self.moved += u64::from(!request.offset.is_multiple_of(512));
         request.offset / 512
     }
 
-    /// Sentences about it; `step` is the step of times in words.
+    /// Returns sentences about the losses; `step` names the step of times.
     pub(super) fn told(&self, format: &str, step: &str) -> Vec<String> {
         let counted = [
             (self.trims, "trims were left out: the format has none".to_owned()),

@@ -1,7 +1,7 @@
-//! Traces out: one file a format, and one line in [`WRITERS`].
+//! Writes traces: one file a format, and one line in [`WRITERS`].
 //!
-//! The format is found from the name of the file (`trace.csv.zst`) or named. What a format cannot
-//! carry is counted while it is written and told at the end.
+//! The format is named by the user or by the extension of the file (`trace.csv.zst`). Losses of
+//! information in a format are counted during writing and reported at the end.
 
 mod csv;
 mod destination;
@@ -38,39 +38,39 @@ pub static WRITERS: &[Writer] = &[
 /// A format that can be written.
 #[derive(Debug)]
 pub struct Writer {
-    /// As the reader of the format.
+    /// The name, as of the reader of the format.
     pub name: &'static str,
-    /// One line for a list.
+    /// A description of one line for lists.
     pub about: &'static str,
-    /// Ends of file names that stand for it.
+    /// File extensions that select it.
     pub extensions: &'static [&'static str],
-    /// Begins to write.
+    /// Starts a file.
     pub(crate) create: fn(Out) -> Result<Box<dyn Sink>, TraceError>,
 }
 
-/// Where requests go, in the order of their times.
+/// A destination for requests, which come in the order of their times.
 pub trait Sink: Send {
     /// Writes requests.
     ///
     /// # Errors
-    /// If the file cannot be written on.
+    /// If the file cannot be written any more.
     fn put(&mut self, requests: &[Request]) -> Result<(), TraceError>;
 
-    /// Says which trace the requests are of, for formats that record it. Before the end.
+    /// Names the trace of the requests, for formats that record it. To be called before the end.
     fn name_source(&mut self, _source: &str) {}
 
-    /// Makes the file whole; before, nobody sees it under its name. Returns sentences about what
-    /// the format could not carry.
+    /// Completes the file, which gets its name only now. Returns sentences about what the format
+    /// could not represent.
     ///
     /// # Errors
     /// If the file cannot be written.
     fn finish(self: Box<Self>) -> Result<Vec<String>, TraceError>;
 }
 
-/// Begins to write a trace to `path`, or to stdout for `-`, as `format` or as its name says.
+/// Creates a trace at `path`, or on stdout for `-`, in `format` or in that of its extension.
 ///
 /// # Errors
-/// If the format is unknown, or the file cannot be made.
+/// If the format is unknown, or the file cannot be created.
 pub fn create(path: &str, format: Option<&str>) -> Result<Box<dyn Sink>, TraceError> {
     let writer = match format {
         Some(name) => named(name),

@@ -1,8 +1,8 @@
-//! The project's own binary format, which carries all there is (`docs/format-native.md`).
+//! The project's own binary format, which represents traces without loss (`docs/format-native.md`).
 //!
-//! Summary and index stand in front of the requests, so packed blocks (6 to 12 bytes a request)
-//! wait until the last has come: in memory, and where they are many, in a temporary file. In return the file goes to a
-//! pipe as well, and packs.
+//! Summary and index come before the requests, so packed blocks (6 to 12 bytes a request) wait
+//! until the last request has come: in memory, and if there are many, in a temporary file. In
+//! return the file can be written to a pipe and compressed.
 
 use std::io::{self, Seek, SeekFrom, Write};
 
@@ -23,11 +23,12 @@ pub(super) const WRITER: Writer = Writer {
     create,
 };
 
-/// Packed blocks that wait in memory: of 6 to 10 million requests.
+/// Bytes of packed blocks that wait in memory: of 6 to 10 million requests.
 const HELD_BYTES: usize = 64 << 20;
 
 fn create(out: Out) -> Result<Box<dyn Sink>, TraceError> {
-    // (Beside the file that is written, where there is room for it: the folder for temporary files may be in memory.)
+    // The temporary file is in the folder of the final file, where there is space for it; the
+    // folder for temporary files may be in memory.
     let blocks = match out.folder() {
         Some(folder) => tempfile::spooled_tempfile_in(HELD_BYTES, folder),
         None => tempfile::spooled_tempfile(HELD_BYTES),
@@ -35,7 +36,7 @@ fn create(out: Out) -> Result<Box<dyn Sink>, TraceError> {
     Ok(Box::new(Native { out, file: File::new(blocks) }))
 }
 
-/// The file of `requests` as bytes, with the name of the trace that they come from.
+/// Returns a file of `requests` as bytes; `source` is the name of the trace they come from.
 #[must_use]
 pub fn native_bytes(source: &str, requests: &[Request]) -> Vec<u8> {
     let mut file = File::new(Vec::new());
@@ -51,17 +52,17 @@ struct Native {
     file: File<SpooledTempFile>,
 }
 
-/// What a file will hold.
+/// The parts of a file.
 struct File<B> {
     encoder: Encoder,
-    /// Requests of the block that is not full.
+    /// Requests of the current block, which is not full.
     waiting: Vec<Request>,
-    /// The block that was packed last.
+    /// The block packed last.
     packed: Vec<u8>,
     /// All packed blocks.
     blocks: B,
     blocks_bytes: u64,
-    /// First arrival and place of each block.
+    /// First arrival and offset of each block.
     index: Vec<(u64, u64)>,
     tally: Tally,
     source: String,
@@ -104,7 +105,7 @@ impl<B: Write> File<B> {
         Ok(())
     }
 
-    /// The header, and what follows it.
+    /// Returns the header and the packed blocks.
     fn finish(mut self) -> io::Result<(Vec<u8>, B)> {
         self.end_block()?;
         let recorded = Recorded::of(&self.tally, self.source, TOOL.to_owned());
@@ -153,7 +154,7 @@ mod tests {
         };
         let requests: Vec<Request> = (0..10_000).map(request).collect();
         let out = Out::create(path.to_str().expect("text")).expect("made");
-        // (In memory only the first of three blocks has room.)
+        // Only the first of three blocks fits into memory.
         let held = native_bytes("", &requests[..BLOCK_REQUESTS]).len();
         let blocks = tempfile::spooled_tempfile_in(held, out.folder().expect("a folder"));
         let mut sink: Box<dyn Sink> = Box::new(Native { out, file: File::new(blocks) });

@@ -1,4 +1,4 @@
-//! The file that is written: packed as its name says, and whole or not there at all.
+//! An output file: compressed as its name says, and kept only if it is complete.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::destination::Destination;
 use crate::error::{Kind, Place, TraceError};
 use crate::input::plain;
 
-/// Zstandard's own default.
+/// The default level of Zstandard.
 #[cfg(feature = "compression")]
 const ZSTD_LEVEL: i32 = 3;
 
@@ -18,15 +18,15 @@ enum Packer {
     Zstd(zstd::stream::write::Encoder<'static, BufWriter<Box<dyn Write + Send>>>),
 }
 
-/// The bytes of a trace that is written.
+/// The output of a trace.
 pub(crate) struct Out {
     name: String,
-    /// None for stdout, and at the end.
+    /// `None` for stdout, and after the end.
     destination: Option<Destination>,
     packer: Option<Packer>,
 }
 
-/// The name of a file without `.gz` or `.zst`.
+/// Returns the name of a file without `.gz` or `.zst`.
 pub(super) fn without_packing(path: &str) -> &str {
     [".gz", ".zst"].iter().find_map(|end| path.strip_suffix(end)).unwrap_or(path)
 }
@@ -36,7 +36,7 @@ fn packed_with_zstd(raw: BufWriter<Box<dyn Write + Send>>) -> io::Result<Packer>
     Ok(Packer::Zstd(zstd::stream::write::Encoder::new(raw, ZSTD_LEVEL)?))
 }
 
-/// (Refused before a file is made.)
+/// Never called: the name is refused before a file is created.
 #[cfg(not(feature = "compression"))]
 fn packed_with_zstd(_: BufWriter<Box<dyn Write + Send>>) -> io::Result<Packer> {
     Err(io::ErrorKind::Unsupported.into())
@@ -66,29 +66,29 @@ impl Out {
         Ok(Out { name: path.to_owned(), destination, packer: Some(packer) })
     }
 
-    /// The file, as the user named it.
+    /// Returns the file name that the user gave.
     #[cfg(feature = "parquet")]
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where it is put: of a file that is not there before.
+    /// Returns the folder of the file; `None` for stdout, devices and pipes.
     pub(crate) fn folder(&self) -> Option<&Path> {
         let Destination::Beside { partial, .. } = self.destination.as_ref()? else { return None };
         partial.parent().map(|folder| if folder == "" { Path::new(".") } else { folder })
     }
 
-    /// What is told where it cannot be written, for this reason.
+    /// Returns the error of a failed write.
     pub(super) fn failed(&self, error: &io::Error) -> TraceError {
         failed(&self.name, error)
     }
 
-    /// Adds bytes.
+    /// Appends bytes.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<(), TraceError> {
         self.write_all(bytes).map_err(|error| self.failed(&error))
     }
 
-    /// Makes the file whole.
+    /// Completes the file.
     pub(crate) fn finish(mut self) -> Result<(), TraceError> {
         let packed = match self.packer.take().expect("finished once") {
             Packer::Plain(raw) => Ok(raw),
@@ -120,7 +120,7 @@ impl Write for Out {
     }
 }
 
-/// What is not finished is not kept.
+/// Removes a file that was not completed.
 impl Drop for Out {
     fn drop(&mut self) {
         if let Some(destination) = self.destination.take() {

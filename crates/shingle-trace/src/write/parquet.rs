@@ -1,5 +1,5 @@
-//! Parquet with the columns `time_ns`, `op`, `offset_bytes` and `size_bytes`, which carry all there
-//! is: for pandas, polars, DuckDB and the like.
+//! Parquet with the columns `time_ns`, `op`, `offset_bytes` and `size_bytes`, which represent
+//! traces without loss: for pandas, polars, DuckDB and similar tools.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ fn create(out: Out) -> core::result::Result<Box<dyn Sink>, TraceError> {
 struct Parquet {
     name: String,
     file: SerializedFileWriter<Out>,
-    /// Requests of the row group that is not full.
+    /// Requests of the current row group, which is not full.
     waiting: Vec<Request>,
 }
 

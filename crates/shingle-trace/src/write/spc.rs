@@ -1,7 +1,7 @@
 //! SPC-1 text: `ASU,LBA,bytes,opcode,seconds`, addresses in sectors of 512 bytes.
 //!
-//! Trims and flushes are left out, as the format has none. Times have six digits behind the point,
-//! and nine where they need them.
+//! Trims and flushes are left out, as the format has none. Times have six digits after the point,
+//! or nine if they need them.
 
 use shingle_core::units::{NS_PER_S, Op, Request};
 

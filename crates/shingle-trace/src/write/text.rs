@@ -1,9 +1,9 @@
-//! What formats of text have in common when they are written.
+//! The common part of the writers of text formats.
 
 use super::Out;
 use crate::error::TraceError;
 
-/// Lines, collected so that each is not a call.
+/// Buffers lines, so that not each of them is a call.
 pub(super) struct Text {
     out: Out,
     waiting: Vec<u8>,
@@ -29,7 +29,7 @@ impl Text {
         self
     }
 
-    /// With leading zeros.
+    /// Appends a number with leading zeros.
     pub(super) fn digits(&mut self, number: u64, count: usize) -> &mut Text {
         let digits = self.digits.format(number);
         for _ in digits.len()..count {
@@ -42,7 +42,7 @@ impl Text {
     #[inline]
     pub(super) fn end_line(&mut self) -> Result<(), TraceError> {
         self.waiting.push(b'\n');
-        // No line is so long that it would not fit into the rest.
+        // A line is always shorter than the 256 bytes of reserve.
         if self.waiting.len() > WAITING_BYTES - 256 {
             self.out.put(&self.waiting)?;
             self.waiting.clear();

@@ -1,4 +1,4 @@
-//! Binary formats, and fio's log: known answers on tiny files that are made here.
+//! Binary formats, and fio's log: known answers on tiny files that are written here.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use shingle_core::units::{Nanos, Op, Request};
 use shingle_trace::input::Input;
 use shingle_trace::{OpenOptions, TraceError, format, open, read_all};
 
-/// Reads `bytes`, and gives the format, the requests and the warnings.
+/// Reads `bytes`, and returns the format, the requests and the warnings.
 fn read(
     bytes: &[u8],
     options: &OpenOptions,
@@ -44,7 +44,7 @@ const FUA: u32 = 1 << 31;
 const QUEUE: u32 = 1;
 const ISSUE: u32 = 7;
 
-/// A record of blktrace with two bytes behind it.
+/// A record of blktrace, followed by two bytes.
 fn event(big: bool, ns: u64, sector: u64, bytes: u32, action: u32, device: u32) -> Vec<u8> {
     let mut out = Vec::new();
     let mut put = |number: u64, size: usize| {
@@ -129,7 +129,7 @@ fn devices_of_a_stream_are_volumes() {
     let bytes = [events(false, SDA), events(false, SDB)].concat();
     let options = |volume: &str| OpenOptions::of(None, Some(volume));
     assert!(refusal(&bytes, &OpenOptions::default()).contains("--volume 8:0"));
-    // A comma stands between names too.
+    // A comma also separates names.
     assert_eq!(read(&bytes, &options("*")).expect("both").1.len(), 12);
 }
 
@@ -296,8 +296,8 @@ fn logs_of_fio_are_read_in_both_versions() {
     assert!(refusal(b"fio version 4 iolog\n", &of("iolog")).contains("line 1: the first line"));
 }
 
-/// The same trace in two formats: ids are the sectors, record for record, and sizes those of the
-/// first request for the sector, as libCacheSim's objects have one size.
+/// The same trace in two formats: each id is the sector of the record, and each size that of the
+/// first request for the sector, because libCacheSim's objects have one size.
 #[test]
 fn ids_of_a_published_sample_are_sectors() {
     let read = |name: &str, options: &OpenOptions| {

@@ -1,4 +1,4 @@
-//! Every way in which a trace can be wrong, and the one line that is said about it.
+//! Every error of a trace, and its one-line message.
 
 use shingle_trace::input::Input;
 use shingle_trace::{Kind, OpenOptions, TraceError, format, open, read_all};
@@ -12,7 +12,7 @@ fn error_of(bytes: &[u8], format: Option<&str>, volume: Option<&str>) -> TraceEr
     read.err().unwrap_or_else(|| panic!("{bytes:?} is accepted"))
 }
 
-/// The error has this kind, is one line, and says both where and what to do.
+/// Checks that the error has this kind, is one line, and says both where it is and what to do.
 fn check(bytes: &[u8], format: Option<&str>, kind: Kind, told: &[&str]) {
     let error = error_of(bytes, format, None);
     let text = error.to_string();
@@ -130,7 +130,7 @@ fn what_is_no_trace_is_told() {
     check(b"PK\x03\x04....", None, Kind::Format, &["a zip archive", "unzip -p"]);
     check(&[b'1'; 70_000], Some("req"), Kind::Syntax, &["line 1: is longer than 64 KiB"]);
     check(b"\n\n# 1\n", None, Kind::Format, &["empty lines and comments alone, and no request"]);
-    // (A file whose end was lost in a power cut.)
+    // A file whose end was lost in a power cut.
     let zeros = [HEADER.as_bytes(), b"0,R,0,512\n", &[0; 512]].concat();
     check(&zeros, None, Kind::Format, &["line 3: byte 0x00", "damaged here; copy it again"]);
     check(b"a,b,c\n1,2,3\n", Some("csv"), Kind::Format, &["no header with a clear op"]);
@@ -141,7 +141,8 @@ fn what_is_no_trace_is_told() {
     std::io::Read::read_to_end(&mut gzip, &mut bytes).expect("memory");
     bytes[12] ^= 0xff;
     check(&bytes, None, Kind::Corrupt, &["of the stored file: the gzip data is damaged"]);
-    // What can be unpacked and makes no sense is no line of whoever wrote the file, if the checksum is not right.
+    // If decompressed data is not valid and the checksum is wrong, the line is not the fault of the
+    // file's writer.
     let packed = |text: &str| {
         let mut gzip = flate2::read::GzEncoder::new(text.as_bytes(), flate2::Compression::none());
         let mut bytes = Vec::new();
@@ -262,10 +263,10 @@ fn a_line_with_more_columns_than_names_is_told() {
         let told = ["line 2", "5 columns", "names 4", "quotes"];
         check(shifted.as_bytes(), format, Kind::Syntax, &told);
     }
-    // An empty field at the end is one too many of no use, and a comma in quotes is none.
+    // An empty extra field at the end is harmless, and a comma in quotes does not separate.
     let quoted = format!("{header}0,R,4096,512,\n1,W,\"8,192\",512\n");
     check(quoted.as_bytes(), None, Kind::Syntax, &["line 3: the offset (column 3) is '8,192'"]);
-    // Columns by their numbers may be followed by anything.
+    // Columns given by numbers may be followed by anything.
     let (map, line) = ("csv:time=1/us,op=2,offset=3,size=4,header=1", "1,W,x,512,more\n");
     let numbered = format!("{header}0,R,4096,512,more\n{line}");
     check(numbered.as_bytes(), Some(map), Kind::Syntax, &["line 3: the offset (column 3) is 'x'"]);

@@ -1,4 +1,4 @@
-//! Files that are written here, read back: every format gives exactly what went in.
+//! Files that are written here and read back: every format returns exactly what was written.
 
 use std::io::Write as _;
 
@@ -7,7 +7,7 @@ use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 use shingle_trace::input::Input;
 use shingle_trace::{Kind, OpenOptions, TraceError, format, read_all};
 
-/// Reads bytes as a format, or as what they look like.
+/// Reads bytes in a format, or in the recognised one.
 fn read(bytes: impl Into<Vec<u8>>, format: Option<&str>) -> Result<Vec<Request>, TraceError> {
     read_volume(bytes, format, None)
 }
@@ -80,7 +80,7 @@ fn whole_numbers_may_have_a_point() {
     assert_eq!(read(text, None).expect("valid"), [request(0, Op::Write, 4_096, 512)]);
 }
 
-/// As pandas and R write what is below a ten-thousandth. A large number may have been rounded to the digits there are.
+/// pandas and R write numbers below 0.0001 like this. A large number may have been rounded.
 #[test]
 fn small_times_may_have_an_exponent() {
     let expected = [request(0, Op::Write, 0, 512), request(25_000, Op::Read, 512, 512)];
@@ -98,7 +98,7 @@ fn small_times_may_have_an_exponent() {
 
 #[test]
 fn units_that_do_not_fit_the_numbers_are_told() {
-    // Sectors of requests: mostly small, a large one now and then.
+    // Sizes in sectors: mostly small, sometimes large.
     let requests = |factor: (u64, u64), size: fn(u64) -> u64| {
         let line = |n: u64| {
             format!("{n},W,{},{}\n", (n * 7919 % 100_000 * 8 + 3) * factor.0, size(n) * factor.1)
@@ -126,7 +126,7 @@ fn units_that_do_not_fit_the_numbers_are_told() {
     assert_eq!(told(&spc, "sectors", "bytes"), [0, 0, 0, 0]);
     assert_eq!(told(&spc, "bytes", "bytes"), [1, 0, 0, 0]);
     assert_eq!(told(&bytes, "sectors", "bytes"), [0, 1, 0, 0]);
-    // A file, of which any bytes are read; and large requests at whole addresses.
+    // A file, which can be read at any place; and large requests at aligned addresses.
     assert_eq!(told(&requests((37, 1), |n| 100 + n * 50), "bytes", "bytes"), [0, 0, 0, 0]);
     let large = requests((2_048, 2_048), |_| 1);
     assert_eq!(told(&large, "sectors", "sectors"), [0, 0, 0, 0]);
@@ -211,7 +211,7 @@ fn vscsi_records_of_both_versions_are_requests() {
     }
 }
 
-/// The header of an srt trace of two disks, of which one has sectors of 256 bytes.
+/// The header of an srt trace of two disks, one of which has sectors of 256 bytes.
 pub(crate) const SRT_HEADER: &str = "$$TR_IOREC-1.3 (IOAdaptor)\n\0version = 1.3;\ntracedate = \"Sat May 30 00:03:06 1992\";\n\
     disks = {\n 0 -> {\n  nspt = 113,\n  sectorsize = 256,\n  sections = { 8 -> { \"/\", blocksize = 8192 } }\n },\n \
     1 -> {\n  sectorsize = 512\n }\n};\n\x0c";
@@ -257,7 +257,7 @@ fn srt_records_are_requests_of_their_disks() {
     assert_eq!(recognised.name, "srt");
     read_all(&mut *source, &mut |_| {}).expect("valid");
     assert!(source.warnings()[0].starts_with("1 requests that the tracer doubts"));
-    // Where the header does not say how large sectors are, the user does.
+    // If the header does not give the sector size, the user does.
     let none = [&b"$$TR_IOREC-1.0\n\x0c"[..], &srt(1, 1, (0, 0), (1_024, 3, 5), 1)].concat();
     let told = read_volume(none, Some("srt:1024"), None).expect("valid");
     assert_eq!(told, [request(0, Op::Read, 3_072, 1_024)]);
@@ -334,7 +334,7 @@ fn cut_compressed_files_are_told_with_the_byte() {
     }
 }
 
-/// Requests that all formats can hold: whole sectors, and times in whole microseconds.
+/// Requests that all formats can represent: whole sectors, and times in whole microseconds.
 fn requests() -> impl Strategy<Value = Vec<Request>> {
     let one = (0..1_000_u64, any::<bool>(), 0..1_u64 << 40, 1..4_096_u64);
     prop::collection::vec(one, 1..50).prop_map(|drawn| {
@@ -351,7 +351,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     })
 }
 
-/// Lines as long as an oracleGeneral record, in which the digits stand where its fields do.
+/// Lines as long as an oracleGeneral record, with digits at the positions of its fields.
 #[test]
 fn text_is_no_binary_format() {
     let text = "1 0 1234567\n0 0 1234567\n".repeat(100);

@@ -1,4 +1,4 @@
-//! Tests of the crate from outside, as one program: it is built and linked once.
+//! Integration tests of the crate, as one program, so that it is built and linked once.
 
 mod binary;
 mod errors;

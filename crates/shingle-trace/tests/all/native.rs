@@ -1,5 +1,5 @@
-//! The native format: damage is found, blocks are found by time, and files of version 1 stay
-//! readable.
+//! The native format: damage is detected, blocks are found by time, and files of version 1 can be
+//! read.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use shingle_trace::input::Input;
 use shingle_trace::native::{Indexed, Reading, Streamed};
 use shingle_trace::{Mode, OpenOptions, Shape, Summary, TraceError, format, open, read_all, write};
 
-/// Ten blocks, the last of them not full.
+/// Ten blocks, the last of which is not full.
 fn many() -> Vec<Request> {
     let op = |n: u64| match n % 97 {
         0 => Op::Flush,
@@ -28,7 +28,7 @@ fn many() -> Vec<Request> {
     (0..40_000).map(request).collect()
 }
 
-/// The few that the fixture holds.
+/// The few requests of the fixture.
 fn few() -> Vec<Request> {
     let request = |at, op, offset, bytes| Request { at: Nanos(at), offset, bytes, op };
     vec![
@@ -66,7 +66,7 @@ fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v1.shingle")
 }
 
-/// `SHINGLE_FIXTURE=write` makes it anew, which only a new version may need.
+/// `SHINGLE_FIXTURE=write` writes it again, which only a new version may need.
 #[test]
 fn files_of_version_1_are_read() {
     if std::env::var_os("SHINGLE_FIXTURE").is_some_and(|value| value == "write") {
@@ -139,7 +139,7 @@ fn a_trace_in_its_file_is_what_it_would_be_in_memory() {
             }
         }
     }
-    // What is told where nothing is left, or where it does not fit, is told alike.
+    // The errors are the same if nothing is left, or if the result does not fit.
     let far = many().iter().map(|request| request.offset).max().expect("many");
     for shape in [
         Shape { requests: Some(0), ..Shape::default() },
@@ -196,7 +196,7 @@ fn what_is_wrong_with_a_file_is_told_with_its_byte() {
     let mut newer = bytes.clone();
     newer[8] = 3;
     assert!(error(&newer).contains("version 3, and those up to 2 are known"));
-    // Two blocks that change places are sound each.
+    // Two blocks that are swapped are each valid.
     let second =
         header + u32::from_le_bytes(bytes[header + 4..header + 8].try_into().expect("4")) as usize;
     let third =
@@ -224,7 +224,7 @@ fn every_bit_of_a_small_file_counts() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// What is damaged is an error; here too where a flip hits a large file.
+    /// Damage is an error, also in a large file.
     #[test]
     fn damage_is_an_error(
         flips in prop::collection::vec((any::<prop::sample::Index>(), 1_u8..), 1..4),

@@ -1,4 +1,4 @@
-//! The papers' traces, from the outside: what a run of one gets to see.
+//! The papers' traces as the user of the crate sees them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,7 +43,8 @@ fn requests_with_times_are_those_of_the_workload() {
         assert!(source.fill(&mut batch).expect("valid requests"));
         batch
     };
-    // What a volume does not have changes nothing of it; a factor is of the volume's own default.
+    // A parameter that a volume does not have changes nothing; a factor refers to the volume's own
+    // default.
     let set = [("idle", "0.5"), ("density", "x0.5"), ("neighbours", "4"), ("dwell", "x2")];
     let papers = Papers::generated(4, &set).expect("parameters of volumes");
     for (name, spec) in [
@@ -84,7 +85,7 @@ fn packed_accesses_are_the_blocks_of_the_workload() {
 fn a_workload_of_all_requests_ends() {
     let spec = "synth:msr-mix?copies=1&requests=10G";
     let source = open(spec, &OpenOptions::default()).expect("a workload").source;
-    // What PORE's Table I adds up to.
+    // The sum of PORE's Table I.
     assert_eq!(source.length_hint(), Some(79_048_395));
 }
 
@@ -96,17 +97,17 @@ fn large_traces_have_the_published_size() {
     let long = accesses(Trace::Long { copies: papers::LONG_COPIES });
     assert!(long.abs_diff(1_481_400_000) < 1_500_000, "{long}");
     assert_eq!(accesses(Trace::Mix { copies: papers::MIX_COPIES }), 16 * 79_048_395);
-    // The touched zones of all copies are in the first few million accesses, nearly.
+    // The first few million accesses touch almost all zones of all copies.
     let part = read(&papers, Trace::Long { copies: 18 }, Mode::ReadWrite, 4_000_000);
     let writes = part.figures().writes as f64 / 4e6;
-    // Of the whole; a beginning has more of the first writes, which are long.
+    // Share of the whole; the begin has more first writes, which are long.
     assert!((writes - 0.657).abs() < 0.02, "SAC Table 4: 65.7 % writes, not {writes}");
     let end = part.blocks.iter().max().expect("accesses") >> 1;
     let gib = end as f64 * 4096.0 / f64::from(1 << 30);
     assert!((4_250.0..4_333.0).contains(&gib), "SAC Table 4: 4332.8 GB, not {gib}");
 }
 
-/// Volumes of a few accesses: each zone of a volume's own, so that a copy's can be told apart.
+/// Volumes of a few accesses: each volume has its own zone, so that its copies can be told apart.
 fn tiny(names: &[&str]) -> Vec<Volume> {
     let volume = |(number, _): (usize, &&str)| {
         let accesses = (0..20 + 7 * number as u64).map(|i| packed(i * 31 % 4_000, i % 3 == 0));
@@ -123,7 +124,7 @@ fn drained(mut stream: impl papers::Blocks) -> Vec<u64> {
     out
 }
 
-/// Accesses of each zone, as if the zone were the first.
+/// Returns the accesses of each zone, as if the zone were the first.
 fn by_zone(accesses: &[u64]) -> BTreeMap<u64, Vec<u64>> {
     let mut zones: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for access in accesses {
@@ -147,7 +148,7 @@ fn every_copy_in_long_is_the_shifted_volume() {
     let starts: Vec<u64> = zones.keys().copied().collect();
     for (number, (zone, accesses)) in zones.iter().enumerate() {
         assert!(*accesses == whole(&volumes[number % 10]), "zone {zone}");
-        // Copies lie equally far apart.
+        // Copies are at equal distances.
         assert_eq!(zone - starts[number % 10], (number / 10) as u64 * starts[10]);
     }
 }
@@ -189,13 +190,14 @@ fn parameters_change_what_they_should() {
     };
     let (even, skewed) =
         (zones_of_half(&[("zone-skew", "1")]), zones_of_half(&[("zone-skew", "6")]));
-    // Recent blocks are written again, so few zones have half of the writes even if all are as full.
+    // Recent blocks are written again, so few zones have half of the writes even if all are equally
+    // full.
     assert!(even > skewed, "half of the writes are in {even} and in {skewed} zones");
     let names = |trace| -> Vec<&str> {
         let parameters = papers::free_parameters(trace).expect("described");
         parameters.iter().map(|parameter| parameter.name).collect()
     };
-    // Of hm_0 no reuse is published, of src2_0 not how much is read.
+    // No reuse is published for hm_0, and no read amount for src2_0.
     assert_eq!(
         names(Trace::Volume("hm_0")),
         [
@@ -217,8 +219,8 @@ fn parameters_change_what_they_should() {
     assert!(names(Trace::Long { copies: 1 }).contains(&"starts"));
 }
 
-/// At both ends of what it takes, and at half and twice its default: of each volume one of the four, so that there are some of
-/// each.
+/// At both limits, and at half and twice the default: one of the four for each volume, so that each
+/// occurs.
 #[test]
 fn no_value_of_a_parameter_brings_a_volume_down() {
     for (nth, volume) in VOLUMES.iter().enumerate() {
@@ -264,7 +266,7 @@ fn what_is_wrong_is_told_in_a_line() {
     }
 }
 
-/// A line for each request: hour-long volumes of four requests.
+/// Lines of a volume: four requests within an hour.
 fn msr_csv(host: &str, disk: u32) -> String {
     let line = |i: u64| {
         let op = ["Write", "Read"][i as usize % 2];
@@ -302,7 +304,7 @@ fn traces_come_from_a_folder() {
     let long = read(&papers, Trace::Long { copies: 2 }, Mode::ReadWrite, 1_000);
     let figures = long.figures();
     assert_eq!((figures.accesses, figures.writes), (240, 120));
-    // Each copy of each volume has a place of its own.
+    // Each copy of each volume has its own place.
     assert_eq!((figures.accessed_zones, figures.distinct_blocks), (80, 240));
     put("hm_0.csv", "not a trace\n");
     let papers = Papers::recorded(1, folder.path()).expect("a folder");

@@ -1,4 +1,4 @@
-//! Parquet as other tools write it: columns that may be missing a value, other types, volumes.
+//! Parquet as other tools write it: missing values, other types, volumes.
 
 use std::fs::File;
 use std::path::Path;
@@ -12,7 +12,7 @@ use shingle_core::units::{Nanos, Op, Request};
 use shingle_trace::input::Input;
 use shingle_trace::{OpenOptions, format, open, read_all};
 
-/// Values of a column, those that are there.
+/// The non-null values of a column.
 enum Values {
     Int32(Vec<Option<i32>>),
     Int64(Vec<Option<i64>>),
@@ -24,7 +24,7 @@ fn split<T: Clone>(values: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
     (there, values.iter().map(|value| i16::from(value.is_some())).collect())
 }
 
-/// Each group of columns becomes a row group; columns are optional.
+/// Writes each group of columns as a row group; columns are optional.
 fn make(path: &Path, schema: &str, groups: &[Vec<Values>]) {
     let schema = Arc::new(parse_message_type(schema).expect("a schema"));
     let properties = Arc::new(WriterProperties::builder().build());
@@ -79,7 +79,7 @@ fn rows(volumes: [i32; 3], length: i32) -> Vec<Values> {
     ]
 }
 
-/// Any byte may be wrong: an error or other requests, and no panic.
+/// Any byte may be wrong: the result is an error or other requests, never a panic.
 #[test]
 fn damaged_files_are_errors_or_other_requests() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -127,7 +127,7 @@ fn columns_are_found_by_name_and_type() {
     assert_eq!(read(&path, Some("4")).expect("one"), [request(0, Op::Read, 512, 512)]);
 }
 
-/// The times at which two requests come whose column of times is this one, with the values 1,000 and 3,000.
+/// Returns the times of two requests with this time column and the values 1,000 and 3,000.
 fn times(column: &str) -> Result<[u64; 2], String> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.parquet");

@@ -1,4 +1,5 @@
-//! Real traces, where they are at hand. They are not part of the project, so without them these tests pass and say so.
+//! Real traces, if they are at hand. They are not part of the project; without them these tests
+//! pass and say so.
 
 use shingle_core::units::{BLOCK_BYTES, Nanos, Request};
 use shingle_trace::analysis::Analysis;
@@ -6,12 +7,12 @@ use shingle_trace::analysis::histogram::Histogram;
 use shingle_trace::analysis::periods::Parts;
 use shingle_trace::{OpenOptions, Summary, open, read_all};
 
-/// Where a sample is, if it is there.
+/// Returns the path of a sample, if it exists.
 fn path(file: &str) -> Option<String> {
     Some(shingle_testbed::text(&shingle_testbed::trace(file)?).to_owned())
 }
 
-/// The format that a sample is found to be in, and its requests.
+/// Returns the recognised format of a sample, and its requests.
 fn requests(file: &str, volume: Option<&str>) -> Option<(&'static str, Vec<Request>)> {
     let mut opened = open(&path(file)?, &OpenOptions::of(None, volume))
         .unwrap_or_else(|error| panic!("{error}"));
@@ -23,7 +24,7 @@ fn requests(file: &str, volume: Option<&str>) -> Option<(&'static str, Vec<Reque
     Some((opened.recognised.name, requests))
 }
 
-/// The format that a sample is found to be in, and its summary.
+/// Returns the recognised format of a sample, and its summary.
 fn read(file: &str, volume: Option<&str>) -> Option<(&'static str, Summary)> {
     let (format, requests) = requests(file, volume)?;
     Some((format, Summary::of(&requests)))
@@ -38,9 +39,9 @@ fn a_virtual_disk_splits_into_the_known_blocks() {
     assert_eq!(summary.distinct_blocks, 269_210);
 }
 
-/// What is known of a sample: its format, the volume to read, requests, the share of writes in per
-/// cent, and the gigabytes (10⁹) in blocks of 4 KiB that are accessed and that are written, to as
-/// many digits as were published with it; empty where nothing was.
+/// The known properties of a sample: its format, the volume to read, the number of requests, the
+/// share of writes in per cent, and the gigabytes (10⁹) of 4 KiB blocks that are accessed and
+/// written, with as many digits as were published with it; empty where nothing was published.
 type Known = (
     &'static str,
     &'static str,
@@ -55,7 +56,7 @@ const ALL: Option<&str> = Some("*");
 
 #[rustfmt::skip]
 const KNOWN: &[Known] = &[
-    // Published with 0.86 GB written; counted in distinct blocks it is this.
+    // Published as 0.86 GB written; counted in distinct blocks it is this.
     ("cloudphysics_sample.vscsi.zst", "vscsi", None, 113_872, "58.7", "1.10", "0.85"),
     ("alibaba_replaylog_52k.csv.zst", "csv", None, 52_208, "89.6", "0.18", "0.12"),
     ("hadoop_eternity10_sdb.csv.gz", "csv", None, 137_309, "1.4", "40.7", "0.03"),
@@ -104,7 +105,8 @@ fn several_volumes_are_refused_until_some_are_chosen() {
     assert!(0 < one.requests.total() && one.requests.total() < two.requests.total());
 }
 
-/// As counted by a program of its own that simulates LRU caches one by one and knows no distances.
+/// The figures come from an independent program that simulates LRU caches one by one, without
+/// distances.
 #[test]
 fn a_virtual_disk_has_the_known_figures() {
     let Some((_, requests)) = requests("cloudphysics_sample.vscsi.zst", None) else { return };

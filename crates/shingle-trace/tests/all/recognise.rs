@@ -1,12 +1,12 @@
-//! A trace is never silently read as what it is not: whatever part of a trace is left, it is
-//! recognised as what the whole is, or refused with that among the choices.
+//! A trace is never silently read in a wrong format: any part of a trace is recognised in the
+//! format of the whole, or refused with that format among the choices.
 
 use proptest::prelude::*;
 use proptest::sample::select;
 use shingle_trace::input::Input;
 use shingle_trace::{Evidence, OpenOptions, Recognised, TraceError, format};
 
-/// What a request is, in sectors and milliseconds; formats write it their own way.
+/// A request, in sectors and milliseconds; each format writes it in its own units.
 #[derive(Clone, Copy, Debug)]
 struct Made {
     ms: u64,
@@ -15,7 +15,7 @@ struct Made {
     sectors: u64,
 }
 
-/// Formats of text, and how each writes a request. FlashSim's round up to pages.
+/// Text formats, and how each writes a request. FlashSim's rounds up to pages.
 type Line = fn(&Made) -> String;
 const FORMATS: &[(&str, &str, Line)] = &[
     ("msr", "", |r| {
@@ -72,7 +72,7 @@ const FORMATS: &[(&str, &str, Line)] = &[
     ("disksim", "", |r| {
         format!("{}.{:03} 0 {} {} {}", r.ms, 0, r.sector, r.sectors, u8::from(!r.write))
     }),
-    // As tools write it that cut fractions off.
+    // As written by tools that cut fractions off.
     ("disksim", "", |r| format!("{} 0 {} {} {}", r.ms, r.sector, r.sectors, u8::from(!r.write))),
     ("flashsim", "", |r| {
         let pages = r.sectors.div_ceil(8);
@@ -92,7 +92,7 @@ fn recognised(text: &str) -> Result<Recognised, TraceError> {
     format::open(input, &OpenOptions::default()).map(|(recognised, _)| recognised)
 }
 
-/// As itself, or refused with itself among the choices.
+/// Checks that it is recognised, or refused with its format among the choices.
 fn check(name: &str, text: &str) {
     match recognised(text) {
         Ok(found) => assert_eq!(found.name, name, "silently read as another:\n{text}"),
@@ -105,7 +105,7 @@ fn check(name: &str, text: &str) {
     }
 }
 
-/// How a workload goes on: what of it is random, and on what everything is aligned.
+/// The shape of a workload: its random parts, and its alignment.
 #[derive(Clone, Debug)]
 struct Workload {
     requests: Vec<(u64, bool, bool, u64, u64)>,
@@ -149,7 +149,7 @@ fn workload() -> impl Strategy<Value = Workload> {
         })
 }
 
-/// What is kept of a trace.
+/// The part of a trace that is kept.
 #[derive(Clone, Copy, Debug)]
 enum Kept {
     All,
@@ -187,8 +187,8 @@ proptest! {
     }
 }
 
-/// A run of which one operation was left out has requests at equal distances, which look like pages
-/// or like sectors as one likes.
+/// A run with one operation left out has requests at equal distances, which fit pages and sectors
+/// equally well.
 #[test]
 fn half_of_a_run_is_not_taken_for_another_format() {
     for size in 1..70 {
@@ -233,7 +233,7 @@ fn evidence_is_told() {
     assert_eq!(named.evidence, Evidence::Told);
 }
 
-/// The beginning is aligned and of one size, as both formats could have it; further on it shows.
+/// The begin is aligned and of one size, which fits both formats; a later part decides.
 #[test]
 fn more_than_the_head_of_a_file_decides() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -255,7 +255,7 @@ fn more_than_the_head_of_a_file_decides() {
     assert_eq!(recognised(&text).expect("told in the first MiB").name, "disksim");
 }
 
-/// The columns of a known format in other units are not read in its own.
+/// The columns of a known format in other units are not read in its own units.
 #[test]
 fn odd_units_are_refused_with_the_map_that_reads_them() {
     let lines = |line: &dyn Fn(u64) -> String| (0..40).map(|n| line(n) + "\n").collect::<String>();
@@ -271,7 +271,7 @@ fn odd_units_are_refused_with_the_map_that_reads_them() {
     ] {
         let error = recognised(&text).expect_err(name).to_string();
         assert!(error.contains(&format!("--format {name}")) && error.contains(map), "{error}");
-        // What is offered can be typed, but for remarks behind it.
+        // The suggested option can be used as it is, without the remarks behind it.
         let offered = error.rsplit("--format ").next().expect("a map").split(' ').next();
         let input = Input::from_bytes("t", text.clone()).expect("text");
         format::open(input, &OpenOptions::of(offered, None)).expect("a map");

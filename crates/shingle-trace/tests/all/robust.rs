@@ -1,4 +1,4 @@
-//! Whatever the bytes are: an answer, no panic, and only requests that keep the promise.
+//! Any bytes give a result without a panic, and only valid requests.
 
 use proptest::prelude::*;
 use shingle_core::units::{Nanos, Op};
@@ -6,20 +6,20 @@ use shingle_trace::input::Input;
 use shingle_trace::source::{DISK_BYTES_MAX, REQUEST_BYTES_MAX, TRACE_NANOS_MAX, TRIM_BYTES_MAX};
 use shingle_trace::{OpenOptions, Shape, Summary, format, read_all};
 
-/// Besides each format by its name.
+/// Options tested in addition to the name of each format.
 const MAPS: [&str; 3] = [
     "csv:time=1/ms,op=2,offset=3/sectors,size=4/blocks,read=1,write=0,delim=space",
     "csv:time=1/filetime,op=4,offset=5,size=6,device=3,delim=comma",
     "srt:512",
 ];
 
-/// Reads as every format; what is accepted must be valid.
+/// Reads bytes in every format; accepted requests must be valid.
 fn survive(bytes: &[u8]) {
     let named = format::FORMATS.iter().map(|format| format.name).chain(MAPS);
     let formats = named.map(Some).chain([None]);
     for (format, volume) in formats.flat_map(|f| [(f, None), (f, Some("*"))]) {
         let mut options = OpenOptions::of(format, volume);
-        // The one that does not say.
+        // The format that does not record operations.
         options.assume_op = (format == Some("oracleGeneral")).then_some(Op::Read);
         let opened = Input::from_bytes("fuzz", bytes).and_then(|i| format::open(i, &options));
         let read = opened.and_then(|(_, mut source)| read_all(&mut *source, &mut |_| {}));

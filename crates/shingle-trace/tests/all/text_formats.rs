@@ -1,4 +1,4 @@
-//! The published text formats: a few lines of each, made up here, and exactly what they hold.
+//! The published text formats: a few hand-written lines of each, and their exact requests.
 
 use shingle_core::units::{Nanos, Op, Request};
 use shingle_trace::input::Input;
@@ -12,7 +12,7 @@ fn read(
     told(text, format, volume).map(|(requests, _)| requests)
 }
 
-/// The requests and the warnings.
+/// Returns the requests and the warnings.
 fn told(
     text: &str,
     format: Option<&str>,
@@ -74,8 +74,8 @@ const EMMC: &str = "\
 const REQ: &str = "1 0 2\n0 0 3\n";
 const CSV: &str = "time_us,op,offset_bytes,size_bytes\n89,W,8192,4096\n589,R,12288,4096\n";
 
-/// Lines enough for their numbers to tell the units: each of `size`, begins where the one before
-/// ended, `step` sectors on.
+/// Enough lines to recognise the units: each has `size`, begins where the one before ended, and
+/// comes `step` sectors later.
 fn five(
     lines: u64,
     step: impl Fn(u64) -> u64,
@@ -136,7 +136,7 @@ fn every_format_holds_what_was_written() {
     for (name, text) in samples() {
         let requests = read(&text, None, None).unwrap_or_else(|error| panic!("{name}: {error}"));
         match name {
-            // Requests, each where the one before ended.
+            // Requests, each of which begins where the one before ended.
             "disksim" | "flashsim" | "mqsim" => {
                 let (tick, lines) =
                     if name == "mqsim" { (500_000, 1_100) } else { (1_000_000, 80) };
@@ -191,7 +191,7 @@ fn volumes_are_chosen_or_lie_side_by_side() {
 
 #[test]
 fn what_could_be_two_formats_is_refused_with_the_choice() {
-    // Sizes that are no multiples of eight, and nothing goes on where another ended.
+    // Sizes that are no multiples of eight, and no request continues another.
     let scattered: String = (0..20).map(|n| format!("{n}.5 0 {} 3 1\n", n * 1_001)).collect();
     let error = read(&scattered, None, None).expect_err("sectors or pages").to_string();
     assert!(error.contains("--format disksim") && error.contains("--format flashsim"), "{error}");
@@ -276,7 +276,7 @@ fn bad_lines_are_named() {
         ("alibaba", "419,R,0,5x,1577808000000626", Kind::Syntax, "the length (column 4)"),
         ("tencent", "1538323200,0,8,2,1063", Kind::Syntax, "the operation '2'"),
         ("tencent", "1538323150,0,8,1,1063", Kind::Order, "within more with --reorder 50s"),
-        // More than --reorder takes.
+        // More than --reorder allows.
         ("tencent", "1438323150,0,8,1,1063", Kind::Order, "within 10 s; keep the order"),
         ("fiu", "1 2 gzip 16 8 X 6 0", Kind::Syntax, "line 2: a line is 'ns pid"),
         ("blkparse", "  8,0    3   2   0.5", Kind::Syntax, "line 2: an event is"),

@@ -1,4 +1,4 @@
-//! What is written reads back as it was, in every format and through every other.
+//! A written trace reads back unchanged, in every format and converted through every other.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ fn requests() -> Vec<Request> {
     ]
 }
 
-/// Writes to a file, and gives back what the format says it could not carry.
+/// Writes to a file, and returns what the format could not represent.
 fn written(path: &Path, requests: &[Request]) -> Vec<String> {
     let path = path.to_str().expect("text");
     let mut sink = write::create(path, None).expect("made");
@@ -39,7 +39,7 @@ fn read(path: &Path) -> Vec<Request> {
     read_all(&mut *opened.source, &mut |_| {}).expect("valid")
 }
 
-/// What a format is able to carry: trims and flushes, its steps of time, its unit of offsets.
+/// What a format can represent: trims and flushes, its time step, its unit of offsets.
 struct Carries {
     name: &'static str,
     all_ops: bool,
@@ -62,7 +62,7 @@ fn carried() -> impl Iterator<Item = &'static Carries> {
         .filter(|format| write::WRITERS.iter().any(|w| w.extensions.contains(&format.name)))
 }
 
-/// What is left of `requests` when `format` has carried them.
+/// Returns `requests` as `format` can represent them.
 fn after(format: &Carries, requests: &[Request]) -> Vec<Request> {
     let kept = requests.iter().filter(|r| format.all_ops || matches!(r.op, Op::Read | Op::Write));
     let carried: Vec<Request> = kept
@@ -150,7 +150,7 @@ fn any_requests() -> impl Strategy<Value = Vec<Request>> {
                 _ => request(at, Op::Flush, 0, 0),
             });
         }
-        // Formats without trims and flushes must have something to carry.
+        // Formats without trims and flushes must have at least one request.
         all.push(request(at, Op::Write, 0, 512));
         all
     })
@@ -159,7 +159,8 @@ fn any_requests() -> impl Strategy<Value = Vec<Request>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// From each format to each other: what both can carry is there, and nothing else.
+    /// Converts from each format to each other: the result has what both can represent, and nothing
+    /// else.
     #[test]
     fn each_format_converts_to_each_other(requests in any_requests()) {
         let folder = tempfile::tempdir().expect("a folder for the test");

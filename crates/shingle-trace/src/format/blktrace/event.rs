@@ -27,10 +27,10 @@ const NOTIFY: u32 = 1 << 26;
 pub(super) const DISCARD: u32 = 1 << 29;
 pub(super) const FUA: u32 = 1 << 31;
 
-/// In the low half: the event is of a control group.
+/// In the low half of an action: the event is of a control group.
 const CGROUP: u32 = 1 << 8;
 
-/// Which events are requests.
+/// The events that are read as requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Action {
     /// Queued: as the file system or program asked.
@@ -42,7 +42,7 @@ pub(super) enum Action {
 }
 
 impl Action {
-    /// By the letter that blkparse prints.
+    /// Parses the letter that blkparse prints.
     pub(super) fn parse(letter: &str) -> Option<Action> {
         Some(match letter {
             "Q" => Action::Queue,
@@ -69,7 +69,7 @@ impl Action {
     }
 }
 
-/// What a request needs of an event.
+/// The fields of an event that a request needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
     pub(super) ns: u64,
@@ -77,12 +77,11 @@ pub(super) struct Event {
     pub(super) bytes: u32,
     pub(super) categories: u32,
     pub(super) device: u32,
-    /// Where its record begins.
+    /// Offset of its record in the file.
     pub(super) byte: u64,
 }
 
-/// How likely it is that a file which begins like this holds events: whole numbers have their
-/// bytes from the low one on, or from the high one on.
+/// Returns whether a file that begins like this is big-endian; `None` if it is no blktrace file.
 pub(super) fn order_of(head: &[u8]) -> Option<bool> {
     let word: [u8; 4] = head.get(..4)?.try_into().ok()?;
     let small = |word: u32| word & 0xff < 0x20 && word & 0xffff_ff00 == MAGIC;
@@ -95,12 +94,12 @@ pub(super) fn order_of(head: &[u8]) -> Option<bool> {
     }
 }
 
-/// One file of events.
+/// The events of one file.
 pub(super) struct Events {
     pub(super) input: Input,
     big_endian: bool,
     action: Action,
-    /// Records of the action and others.
+    /// Number of records, of the chosen action and of others.
     pub(super) records: u64,
 }
 
@@ -114,7 +113,7 @@ impl Events {
         Ok(Events { input, big_endian, action, records: 0 })
     }
 
-    /// The next event of the action; `None` at the end.
+    /// Returns the next event of the chosen action; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Event>, TraceError> {
         loop {
             let byte = self.input.byte();
@@ -139,7 +138,7 @@ impl Events {
     }
 }
 
-/// The event, its action without categories, and how many bytes follow the record.
+/// Returns the event, its action without categories, and the number of bytes after the record.
 fn decoded(record: &[u8], big_endian: bool, byte: u64) -> Result<(Event, u32, usize), Problem> {
     if record.len() < RECORD_BYTES {
         return Err(cut_short(record.len(), RECORD_BYTES));

@@ -1,16 +1,16 @@
-//! blktrace writes a file for each CPU: `sda.blktrace.0`, `sda.blktrace.1`, … Any of them stands
-//! for all, and so does their prefix.
+//! Finds the files of a trace. blktrace writes a file for each CPU: `sda.blktrace.0`,
+//! `sda.blktrace.1`, … The user names any of them, or their prefix.
 
 use std::borrow::Cow;
 use std::path::Path;
 
-/// More CPUs than this have no file each.
+/// The most CPUs that are looked for.
 const CPUS_MAX: u32 = 65_536;
 
-/// In a folder without a file for some CPU, the ones after it are still looked for.
+/// The most missing files in a row after which the search goes on.
 const GAP_MAX: u32 = 256;
 
-/// What stands in front of the number of the CPU, and behind it (`.gz`).
+/// Splits a path into the text before the number of the CPU and the text after it (`.gz`).
 fn split(path: &str) -> Option<(&str, &str)> {
     const MARK: &str = ".blktrace.";
     let at = path.rfind(MARK)? + MARK.len();
@@ -20,11 +20,11 @@ fn split(path: &str) -> Option<(&str, &str)> {
     (digits > 0 && is_end).then(|| (&path[..at], end))
 }
 
-/// The files of all CPUs, if `path` is that of one, those without events left out.
+/// Returns the non-empty files of all CPUs if `path` is one of them.
 pub(super) fn all(path: &str) -> Vec<String> {
     let Some((front, end)) = split(path) else { return vec![path.to_owned()] };
     let found = numbered(front, end);
-    // A name that only looks like it.
+    // A path that is not found only looks like one of them.
     if found.iter().any(|name| name == path) { found } else { vec![path.to_owned()] }
 }
 
@@ -49,11 +49,11 @@ fn numbered(front: &str, end: &str) -> Vec<String> {
     found
 }
 
-/// The file to open for what the user named: a prefix stands for the first file with events.
+/// Returns the file to open for the user's name; a prefix stands for the first file with events.
 pub(crate) fn first_file(spec: &str) -> Cow<'_, str> {
     let exists = Path::new(spec).exists();
     let front = match split(spec) {
-        // One without events is not what was meant.
+        // An empty file cannot be what the user meant.
         Some((front, end)) if exists => {
             let empty = std::fs::metadata(Path::new(spec)).is_ok_and(|there| there.len() == 0);
             if !empty {

@@ -1,10 +1,10 @@
-//! blktrace, version 7: what the Linux kernel records of a block device, a file for each CPU.
+//! blktrace, version 7: the Linux kernel's record of a block device, with a file for each CPU.
 //!
-//! The files of a trace are merged by time (`files.rs`); a single stream, as from `blktrace -o -`,
-//! is read as it is. Queued requests are taken unless the format says otherwise: `blktrace:D` for
-//! those issued to the driver, `blktrace:C` for completed ones. Devices are volumes, as
-//! `major:minor`. Of a write that is to be preceded by a flush come both. Messages, events of other
-//! actions and SCSI commands that pass through are left out.
+//! The files of a trace are merged by time (`files.rs`); a single stream, as of `blktrace -o -`, is
+//! read as it is. By default queued requests are read; `blktrace:D` reads those issued to the
+//! driver, `blktrace:C` completed ones. Devices are volumes, named `major:minor`. A write with a
+//! preceding flush becomes two requests. Messages, other actions and SCSI pass-through commands are
+//! left out.
 
 mod event;
 mod files;
@@ -63,7 +63,7 @@ fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     })
 }
 
-/// A file, and the event that it would give next.
+/// A file, and its next event.
 struct Cpu {
     events: Events,
     next: Option<Event>,
@@ -76,16 +76,16 @@ struct Blktrace {
     action: Action,
     gate: Gate,
     volumes: Volumes,
-    /// The device met last, and the number of its volume if that is read.
+    /// The device seen last, and the number of its volume if that is selected.
     device: Option<(u32, Option<u32>)>,
-    /// The write that follows the flush which was given last.
+    /// The write that belongs to the flush returned last.
     behind: Option<Raw>,
     fua: u64,
     no_bytes: u64,
 }
 
 impl Blktrace {
-    /// The earliest event of all files, and its file.
+    /// Returns the earliest next event of all files, and the number of its file.
     fn earliest(&mut self) -> Result<Option<(usize, Event)>, TraceError> {
         let mut earliest: Option<(usize, Event)> = None;
         for (number, cpu) in self.cpus.iter_mut().enumerate() {
@@ -105,7 +105,7 @@ impl Blktrace {
         Ok(earliest)
     }
 
-    /// `None` at the end.
+    /// Returns the next request, `None` at the end.
     fn next(&mut self) -> Result<Option<Raw>, TraceError> {
         if let Some(raw) = self.behind.take() {
             return Ok(Some(raw));

@@ -1,6 +1,6 @@
-//! How a line is split into fields.
+//! Splits a line into fields.
 
-/// What stands between columns.
+/// The delimiter between columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Delim {
     Byte(u8),
@@ -9,7 +9,7 @@ pub(super) enum Delim {
 }
 
 impl Delim {
-    /// The delimiter that a line most probably uses.
+    /// Returns the delimiter that a line most probably uses.
     pub(super) fn of(line: &[u8]) -> Delim {
         [b',', b';', b'\t', b'|']
             .into_iter()
@@ -63,9 +63,9 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// How long the quoted text is that begins here, with both quotes; 0 if it never ends, because then
-/// the quote is a character like any other. Doubled quotes within need no care: between the two
-/// nothing can be a delimiter.
+/// Returns the length of the quoted text at the begin of `field`, with both quotes. Returns 0 if
+/// there is no closing quote; then the quote is an ordinary character. Doubled quotes need no
+/// special case: no delimiter can be between the two.
 #[cold]
 fn quoted_bytes(field: &[u8]) -> usize {
     let mut bytes = 0;

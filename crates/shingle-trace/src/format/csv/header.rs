@@ -1,4 +1,4 @@
-//! Headers that say themselves what the columns are.
+//! Recognises the columns by the names in a header.
 
 use super::delim::Delim;
 use super::map::{
@@ -7,7 +7,7 @@ use super::map::{
 use crate::error::{Kind, Problem, shown};
 use crate::format::text;
 
-/// A map by the names of a header, if they are clear enough.
+/// Returns the map that a header defines, if its names are clear enough.
 pub(super) fn map_of(line: &[u8], delim: Delim) -> Option<Map> {
     let sized = |unit| Sized { unit, hex: false };
     let (mut time, mut op, mut offset, mut size, mut device) = (None, None, None, None, None);
@@ -16,7 +16,7 @@ pub(super) fn map_of(line: &[u8], delim: Delim) -> Option<Map> {
         let Some(name) = str::from_utf8(text::bare(field)).ok() else { continue };
         let Some((role, unit)) = role_of(name) else { continue };
         let column = Column::Named(name.to_owned());
-        // Of two columns for the same thing the first one wins, as the more usual.
+        // Of two columns with the same role the first is taken, which is the usual one.
         let (is_first, what) = match role {
             Role::Time => (fill(&mut time, (column, unit.map(Time::Number))), "time"),
             Role::Op => (fill(&mut op, column), "operation"),
@@ -41,14 +41,14 @@ pub(super) fn map_of(line: &[u8], delim: Delim) -> Option<Map> {
     })
 }
 
-/// Puts `value` there if nothing is there yet, and returns whether that was so.
+/// Stores `value` if `place` is empty, and returns whether it was.
 fn fill<T>(place: &mut Option<T>, value: T) -> bool {
     let is_empty = place.is_none();
     place.get_or_insert(value);
     is_empty
 }
 
-/// What a column's name means, and its unit; an offset or size without one is in bytes.
+/// Returns the role and unit of a column by its name. An offset or size without a unit is in bytes.
 pub(in crate::format) fn role_of(name: &str) -> Option<(Role, Option<u64>)> {
     let name = name.to_ascii_lowercase();
     let mut words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty());
@@ -66,7 +66,7 @@ pub(in crate::format) fn role_of(name: &str) -> Option<(Role, Option<u64>)> {
         "op" | "operation" | "opcode" | "opname" | "type" | "iotype" | "rw" => (Role::Op, None),
         "offset" => (Role::Offset, bytes(1)),
         "sector" | "lbn" => (Role::Offset, bytes(512)),
-        // How long such an address is must be said.
+        // The unit of such an address must be in the name.
         "lba" | "address" | "addr" => (Role::Offset, next.and_then(size_unit)),
         "size" | "length" | "len" => (Role::Size, bytes(1)),
         "sectors" => (Role::Size, Some(512)),
@@ -75,14 +75,14 @@ pub(in crate::format) fn role_of(name: &str) -> Option<(Role, Option<u64>)> {
     })
 }
 
-/// What a column of offsets or sizes without a unit may be called instead.
+/// Returns names that say the unit, for a column of offsets or sizes without one.
 pub(in crate::format) fn with_unit(name: &str) -> String {
     let base = name.split(|c: char| !c.is_ascii_alphanumeric()).find(|word| !word.is_empty());
     let base = base.unwrap_or(name);
     format!("{base}_bytes, {base}_sectors (of 512 bytes), {base}_blocks (of 4 KiB) or {base}_kib")
 }
 
-/// Why a first line is not taken for a header, and nothing if it is none at all.
+/// Returns why a first line is not accepted as a header; `None` if it does not look like one.
 pub(in crate::format) fn unclear(line: &[u8]) -> Option<Problem> {
     let mut told = Vec::new();
     let mut missing = vec![(Role::Op, "op"), (Role::Offset, "offset"), (Role::Size, "size")];
@@ -106,7 +106,7 @@ pub(in crate::format) fn unclear(line: &[u8]) -> Option<Problem> {
     Some(Problem::new(Kind::Format, format!("the header is not clear: {told}; or {SAY}")))
 }
 
-/// Why a first line is not taken for a header, and what to do.
+/// Returns why a first line is not accepted as a header, and what to do.
 pub(super) fn no_header(line: &[u8]) -> Problem {
     unclear(line).unwrap_or_else(|| {
         let shown = shown(line);
@@ -115,7 +115,7 @@ pub(super) fn no_header(line: &[u8]) -> Problem {
     })
 }
 
-/// How to say what the columns are.
+/// Advice in errors: how to define the columns.
 pub(in crate::format) const SAY: &str = "say what the columns are: --format \
     csv:time=1/us,op=2,offset=3/bytes,size=4/bytes (or /sectors, of 512 bytes)";
 

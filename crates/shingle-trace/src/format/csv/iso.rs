@@ -1,13 +1,13 @@
-//! Times as dates: ISO 8601, as logs and spreadsheets write them.
+//! Parses times written as dates of ISO 8601, as in logs and spreadsheets.
 
 use chrono::{DateTime, NaiveDateTime};
 
 use crate::error::{Problem, shown};
 
-/// Nanoseconds since 1970 of `2026-11-23T08:15:00.25Z`, with an offset such as `+01:00` in place of
-/// the `Z`, or with neither, which is taken for UTC. A blank may stand for the `T`.
+/// Returns the nanoseconds since 1970 of `2026-11-23T08:15:00.25Z`. In place of the `Z` there may
+/// be an offset such as `+01:00`, or nothing, which means UTC. A blank may replace the `T`.
 pub(super) fn nanoseconds(field: &[u8]) -> Option<u64> {
-    // Only what can be a date costs more than a look.
+    // A cheap test first: most fields are no dates.
     let text = str::from_utf8(field).ok().filter(|text| text.as_bytes().get(4) == Some(&b'-'))?;
     let with_offset = DateTime::parse_from_rfc3339(text).map(|time| time.to_utc());
     let time = with_offset.ok().or_else(|| {
@@ -17,7 +17,7 @@ pub(super) fn nanoseconds(field: &[u8]) -> Option<u64> {
     u64::try_from(time.timestamp_nanos_opt()?).ok()
 }
 
-/// What to say of a field that is no time in any way it may be written.
+/// Returns the error for a field that is no time in any supported form.
 #[cold]
 pub(super) fn bad(field: &[u8], column: &str) -> Problem {
     Problem::syntax(format!(

@@ -1,4 +1,4 @@
-//! The column map: what the text after `csv:` says.
+//! The column map: parses the text after `csv:`.
 
 use shingle_core::params::nearest;
 use shingle_core::size;
@@ -14,7 +14,7 @@ const KEYS: &[&str] = &[
     "flush",
 ];
 
-/// Words for operations that need no telling.
+/// The words for operations that need no definition.
 const WORDS: &[(&str, Op)] = &[
     ("w", Op::Write),
     ("r", Op::Read),
@@ -30,12 +30,12 @@ const WORDS: &[(&str, Op)] = &[
     ("sync", Op::Flush),
 ];
 
-/// More columns than this is a typing error.
+/// The largest column number: a larger one is a typing error.
 const COLUMNS_MAX: usize = 1000;
-/// Nor does a header have more lines.
+/// The most lines of a header.
 const HEADER_LINES_MAX: usize = 1000;
 
-/// What a column is for.
+/// The role of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::format) enum Role {
     Time,
@@ -50,7 +50,7 @@ pub(super) const ROLES: usize = 5;
 /// A column, as the user names it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Column {
-    /// From 0.
+    /// Index from 0.
     At(usize),
     Named(String),
 }
@@ -69,7 +69,7 @@ impl Column {
         }
     }
 
-    /// Its place, from 0.
+    /// Returns its index, from 0.
     pub(super) fn index(&self, names: Option<&[u8]>, delim: Delim) -> Result<usize, Problem> {
         let name = match self {
             Column::At(index) => return Ok(*index),
@@ -86,66 +86,66 @@ impl Column {
     }
 }
 
-/// Where the length of a request comes from.
+/// The source of the length of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Size {
     Fixed(u64),
     Column(Column, Sized),
 }
 
-/// How times are written.
+/// The notation of times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Time {
-    /// A number of units of so many nanoseconds.
+    /// A number in units of this many nanoseconds.
     Number(u64),
-    /// Date and time of day, by ISO 8601.
+    /// Date and time of day, as in ISO 8601.
     Iso,
 }
 
-/// How an address or size is written.
+/// The notation of an address or size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Sized {
     /// Bytes of a unit.
     pub(super) unit: u64,
-    /// Hexadecimal, with or without 0x. (What begins with 0x always is.)
+    /// Hexadecimal without 0x too; a number with 0x always is hexadecimal.
     pub(super) hex: bool,
 }
 
-/// Which volumes are read.
+/// The volumes to read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Device {
-    /// The only one there is.
+    /// The only volume of the trace.
     First,
     One(String),
     All,
 }
 
-/// How many lines stand above the first request.
+/// The number of lines above the first request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Header {
     Auto,
     Lines(usize),
 }
 
-/// What each column is.
+/// The roles of the columns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Map {
-    /// `None`: found from the first line.
+    /// `None` means that the first line decides.
     pub(super) delim: Option<Delim>,
     pub(super) header: Header,
-    /// The column and how it is written; that is open if a header does not tell it.
+    /// The column and its notation, which is `None` if a header does not give it.
     pub(super) time: Option<(Column, Option<Time>)>,
     pub(super) op: Column,
     pub(super) words: Vec<(Vec<u8>, Op)>,
     pub(super) offset: (Column, Sized),
     pub(super) size: Size,
     pub(super) device: Option<(Column, Device)>,
-    /// Further columns of a header that could be taken for one of these.
+    /// Further columns of a header that could have a role that is taken.
     pub(super) passed_over: Vec<String>,
 }
 
 impl Map {
-    /// What `text`, `key=value,…`, says.
+    /// Parses `key=value,…`.
     pub(super) fn parse(text: &str) -> Result<Map, Problem> {
         if FORMATS.iter().any(|format| format.name == text) {
             return Err(Problem::usage(format!(
@@ -159,7 +159,7 @@ impl Map {
         for pair in text.split(',') {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             let key = key.trim();
-            // Both say how long requests are.
+            // Both give the length of requests.
             let what = if key == "bytes" { "size" } else { key };
             let is_words = ["read", "write", "trim", "flush"].contains(&key);
             if !is_words && said.contains(&what) {
@@ -212,7 +212,7 @@ impl Map {
         })
     }
 
-    /// Whether a column is named, so that there must be a header.
+    /// Returns whether a column is named, so that there must be a header.
     pub(super) fn has_names(&self) -> bool {
         let named = |column: &Column| matches!(column, Column::Named(_));
         named(&self.op)
@@ -222,7 +222,8 @@ impl Map {
             || matches!(&self.size, Size::Column(column, _) if named(column))
     }
 
-    /// Places of the columns that hold numbers, where they are known without a header.
+    /// Returns the indices of the columns that hold numbers, as far as they are known without a
+    /// header.
     pub(super) fn number_columns(&self) -> impl Iterator<Item = usize> {
         let size = match &self.size {
             Size::Column(column, _) => Some(column),
@@ -239,8 +240,8 @@ impl Map {
         matches!(self.time, Some((_, None)))
     }
 
-    /// A date says itself what it is, and a time with a fraction is in seconds; any other guess could
-    /// be wrong by a thousand.
+    /// Finds the unit of times from a first value: a date, or a number with a fraction, which is in
+    /// seconds. Any other guess could be wrong by a factor of a thousand.
     pub(super) fn close_time_unit(
         &mut self,
         line: &[u8],
@@ -269,7 +270,7 @@ impl Map {
     }
 }
 
-/// The nanoseconds of a unit of time.
+/// Returns the nanoseconds of a unit of time.
 pub(super) fn time_unit(name: &str) -> Option<u64> {
     Some(match name {
         "s" | "sec" | "secs" | "seconds" => NS_PER_S,
@@ -281,7 +282,7 @@ pub(super) fn time_unit(name: &str) -> Option<u64> {
     })
 }
 
-/// The bytes of a unit of offsets and sizes.
+/// Returns the bytes of a unit of offsets and sizes.
 pub(in crate::format) fn size_unit(name: &str) -> Option<u64> {
     Some(match name {
         "bytes" | "byte" | "B" | "b" => 1,
@@ -379,7 +380,7 @@ fn add_words(words: &mut Vec<(Vec<u8>, Op)>, value: &str, op: Op) -> Result<(), 
     Ok(())
 }
 
-/// The user's words first: they win, and are looked at first.
+/// Appends the default words. The user's words come first, so they win.
 pub(in crate::format) fn with_default_words(mut words: Vec<(Vec<u8>, Op)>) -> Vec<(Vec<u8>, Op)> {
     words.extend(WORDS.iter().map(|(word, op)| (word.as_bytes().to_vec(), *op)));
     words

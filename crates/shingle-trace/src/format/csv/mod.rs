@@ -1,8 +1,8 @@
 //! CSV, or any text with one request a line and the same columns in every line.
 //!
 //! A header whose names are clear (`time_us,op,offset_bytes,size_bytes`, or SYSTOR'17's
-//! `Timestamp,Response,IOType,LUN,Offset,Size`) maps itself. Anything else is told what the
-//! columns are:
+//! `Timestamp,Response,IOType,LUN,Offset,Size`) defines the columns. For anything else the user
+//! defines them:
 //!
 //! ```text
 //! --format csv:time=1/us,op=2,offset=3/bytes,size=4/bytes
@@ -20,13 +20,13 @@
 //! header=N             lines to skip, the last of them with the names; else found by itself
 //! ```
 //!
-//! A COLUMN is a number from 1 or a name of the header. Published traces whose columns differ from
-//! one another's have formats of their own, which know them.
+//! A COLUMN is a number from 1 or a name of the header. Published traces whose columns vary have
+//! formats of their own.
 //!
-//! Blanks and quotes around a field are taken off, and a delimiter in quotes belongs to its field.
-//! Lines are split by own code, not by the csv crate: that one has no run of blanks as delimiter,
-//! and to it a stray quote makes the rest of the file one field, held in memory and reported far
-//! from where it stands. (It is fast enough; `benches/decode.rs` measures both.)
+//! Blanks and quotes around a field are removed, and a delimiter in quotes belongs to its field.
+//! Lines are not split by the csv crate: it does not support a run of blanks as delimiter, and with
+//! it a stray quote makes the rest of the file one field, held in memory and reported far from the
+//! quote. (`benches/decode.rs` measures the speed of both.)
 
 mod delim;
 mod header;
@@ -70,7 +70,7 @@ fn sniff(head: &[u8]) -> Option<Match> {
     }
     let delim = Delim::of(line);
     header::map_of(line, delim)?;
-    // As many columns as there are names; what they hold is told where it is read.
+    // Only the number of columns counts here; wrong values are reported where they are read.
     let columns = delim.split(line).count();
     let good = |line: &[u8]| delim.split(line).count() == columns;
     let (fit, of) = lines.fold((0, 0), |(fit, of), line| (fit + usize::from(good(line)), of + 1));
@@ -90,7 +90,7 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
     ))
 }
 
-/// The map that the user gave or the header shows.
+/// Returns the map that the user gave, or that of the header.
 fn map_of(head: &[u8], told: Option<&str>) -> Result<(Map, Delim), Problem> {
     let mut lines = text::lines(head);
     let first = lines.next().unwrap_or(b"");
@@ -101,7 +101,7 @@ fn map_of(head: &[u8], told: Option<&str>) -> Result<(Map, Delim), Problem> {
         Some(told) => Map::parse(told)?,
         None => header::map_of(first, Delim::of(first)).ok_or_else(|| header::no_header(first))?,
     };
-    // What stands above the names, or the first request, may be anything.
+    // Lines above the names or the first request may hold anything.
     let telling = match map.header {
         Header::Lines(count @ 1..) => head.split(|&byte| byte == b'\n').nth(count - 1),
         Header::Lines(0) | Header::Auto => None,
@@ -113,7 +113,7 @@ fn map_of(head: &[u8], told: Option<&str>) -> Result<(Map, Delim), Problem> {
     Ok((map, delim))
 }
 
-/// Passes over the header, and gives back the line with the names.
+/// Consumes the header, and returns the line with the names.
 fn consume_header(
     input: &mut Input,
     map: &Map,
@@ -137,8 +137,8 @@ fn consume_header(
     Ok(names)
 }
 
-/// Whether none of the columns that must be numbers begins like one. A line with only some bad
-/// numbers is a bad line, and an error later.
+/// Returns whether no column that must be a number begins like one. A line in which only some
+/// numbers are bad is an error later.
 fn looks_like_header(line: &[u8], map: &Map, delim: Delim) -> bool {
     let fields: Vec<&[u8]> = delim.split(line).collect();
     map.number_columns().all(|index| {
@@ -147,14 +147,14 @@ fn looks_like_header(line: &[u8], map: &Map, delim: Delim) -> bool {
     })
 }
 
-/// A map whose columns have become places in the line.
+/// A map resolved to positions of columns in the line.
 struct Plan {
     delim: Delim,
-    /// By column, up to the last one needed.
+    /// Roles by column, up to the last one needed.
     roles: Vec<Option<Role>>,
-    /// How many columns the header names, if columns are taken by their names.
+    /// Number of columns in the header, if columns are chosen by name.
     named: Option<usize>,
-    /// How times are written, if there is a column.
+    /// Unit of times, if there is a column.
     time: Option<Time>,
     offset: Sized,
     size: FixedOr,
@@ -228,7 +228,7 @@ impl Plan {
         Ok(Plan { delim, roles, named, time, offset, size, words, volumes, passed_over })
     }
 
-    /// The fields by role.
+    /// Returns the fields by role.
     #[inline]
     fn fields<'a>(&self, line: &'a [u8]) -> Result<[&'a [u8]; ROLES], Problem> {
         let mut fields: [&[u8]; ROLES] = [b""; ROLES];
@@ -239,7 +239,7 @@ impl Plan {
                 fields[*role as usize] = field;
             }
         }
-        // One more, as of a number written 4,096, moves those behind it to wrong names.
+        // One field too many, as of a number written 4,096, would move later fields to wrong names.
         if let Some(named) = self.named {
             let mut beyond = there.skip(named - self.roles.len());
             if beyond.any(|field| !text::bare(field).is_empty()) {
@@ -288,7 +288,7 @@ impl Plan {
             str::from_utf8(text::bare(field)).ok().filter(|text| text.parse::<f64>().is_ok());
         let (whole, bytes, field) = (role != Role::Time, field, shown(field));
         match number {
-            // Digits that do not make a number are too many of them.
+            // Digits that are not parsed as a number exceed its range.
             Some(text) if text.bytes().all(|b| b.is_ascii_digit() || (b == b'.' && !whole)) => {
                 Problem::range(format!(
                     "the {what} is {field}, out of range; is the unit right (--format csv:…)?"
@@ -313,7 +313,7 @@ impl Plan {
         iso::bad(field, &format!("column {}", self.column(Role::Time)))
     }
 
-    /// What is odd about the units of offsets and sizes.
+    /// Returns a warning if the units of offsets or sizes look wrong.
     fn odd_units(&self, seen: &Columns) -> Option<String> {
         let (size, sizes) = match self.size {
             FixedOr::Bytes(_) => (None, 1),
@@ -358,7 +358,7 @@ impl Plan {
 
 struct Csv {
     plan: Plan,
-    /// Offsets and sizes of the first requests.
+    /// Samples of the offsets and sizes of the first requests.
     seen: Columns,
 }
 
@@ -386,7 +386,7 @@ impl Decode for Csv {
                 .ok_or_else(|| plan.bad_time(field(Role::Time)))?,
         };
         if op == Op::Flush {
-            // Traces leave these columns empty or fill in something that means nothing.
+            // Traces leave these columns of a flush empty, or fill in meaningless values.
             return Ok(Some(Raw { ns, offset: 0, bytes: 0, op, volume }));
         }
         let number = |role: Role, sized: Sized| {
@@ -404,7 +404,7 @@ impl Decode for Csv {
             FixedOr::Bytes(bytes) => (bytes, bytes),
             FixedOr::Column(sized) => number(Role::Size, sized)?,
         };
-        // How long a trim is says nothing.
+        // The length of a trim says nothing about the unit.
         if op != Op::Trim && !self.seen.are_many() {
             self.seen.add_numbers(told_offset, told_size);
         }

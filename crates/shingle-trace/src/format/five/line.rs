@@ -1,8 +1,8 @@
-//! A line of five columns.
+//! Parses a line of five columns.
 
 use crate::format::{fields, number};
 
-/// A line's time, sector and size, and whether its flags are but 0 or 1.
+/// A line's time, sector and size, and whether its flags are only 0 or 1.
 pub(super) struct Numbers<'a> {
     pub(super) time: &'a [u8],
     pub(super) sector: u64,
@@ -10,7 +10,7 @@ pub(super) struct Numbers<'a> {
     pub(super) flag: bool,
 }
 
-/// The numbers of a line that has these five columns and nothing else.
+/// Returns the numbers of a line that has these five columns and nothing else.
 pub(super) fn numbers(line: &[u8]) -> Option<Numbers<'_>> {
     let ([time, device, sector, size, flags], rest) = fields::words_and_rest::<5>(line)?;
     let is_whole = number::whole(device).is_some() && rest.trim_ascii().is_empty();
@@ -23,7 +23,7 @@ pub(super) fn numbers(line: &[u8]) -> Option<Numbers<'_>> {
     })
 }
 
-/// Flags, in hexadecimal digits.
+/// Parses flags in hexadecimal digits.
 #[inline]
 pub(super) fn hexadecimal(field: &[u8]) -> Option<u32> {
     const DIGITS_MAX: usize = 8;

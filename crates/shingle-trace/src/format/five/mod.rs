@@ -1,5 +1,5 @@
-//! Time, device, sector, size and flags in five columns: the traces of DiskSim, FlashSim and MQSim.
-//! Which of them it is shows only in the numbers.
+//! Five columns: time, device, sector, size and flags: the traces of DiskSim, FlashSim and MQSim.
+//! Only the numbers tell which of the three it is.
 
 mod line;
 mod units;
@@ -14,16 +14,15 @@ use crate::input::Input;
 use crate::source::Raw;
 use crate::volume::Volumes;
 
-/// DiskSim ASCII: what DiskSim 2 to 4 reads by default, and many tools write.
+/// DiskSim ASCII: the default input of DiskSim 2 to 4, written by many tools.
 ///
 /// ```text
 /// 5265.313 0 6357144 8 0
 /// time (ms) device address (sectors of 512 bytes) size (sectors) flags (hexadecimal)
 /// ```
 ///
-/// From the DiskSim 4.0 reference manual (Bucy, Schindler, Schlosser, Ganger 2008):
-/// bit 0 of the flags says that the request reads. Further bits are of how urgent it is, and are
-/// not read.
+/// From the DiskSim 4.0 reference manual (Bucy, Schindler, Schlosser, Ganger 2008): bit 0 of the
+/// flags marks a read. Further bits give the urgency, and are ignored.
 pub(super) const DISKSIM: Format = Format {
     name: "disksim",
     about: "DiskSim ASCII: milliseconds device sector sectors flags; 1 reads",
@@ -44,9 +43,9 @@ pub(super) const DISKSIM: Format = Format {
 /// time (ms) device address (sectors of 512 bytes) size (pages of 4 KiB) flags: 1 reads
 /// ```
 ///
-/// This is how the UMass traces come with FlashSim (Gupta, Kim, Urgaonkar: DFTL, ASPLOS 2009).
-/// Their sizes were rounded up to pages while addresses stayed sectors, and the column of the ASU
-/// was dropped, which lays all volumes on top of each other.
+/// The UMass traces come with FlashSim like this (Gupta, Kim, Urgaonkar: DFTL, ASPLOS 2009). Their
+/// sizes were rounded up to pages while addresses stayed sectors. The column of the ASU was
+/// dropped, so all volumes overlap.
 pub(super) const FLASHSIM: Format = Format {
     name: "flashsim",
     about: "FlashSim text: milliseconds device sector pages flags; 1 reads",
@@ -68,8 +67,8 @@ pub(super) const FLASHSIM: Format = Format {
 /// ```
 ///
 /// From the README and the trace reader of MQSim (Tavakkol and others, FAST 2018). Times are whole
-/// numbers, and the type is the opposite of Tencent's. MQSim itself does not look at the device and
-/// lays all on one SSD; here a device is a volume, and `--volume '*'` reads all side by side.
+/// numbers, and the type is the opposite of Tencent's. MQSim itself ignores the device and puts all
+/// on one SSD; here a device is a volume, and `--volume '*'` reads all side by side.
 pub(super) const MQSIM: Format = Format {
     name: "mqsim",
     about: "MQSim ASCII: nanoseconds device sector sectors type; 0 writes, 1 reads",
@@ -81,7 +80,7 @@ pub(super) const MQSIM: Format = Format {
     },
 };
 
-/// What a column's numbers count.
+/// The units of the columns.
 #[derive(Clone, Copy, Debug)]
 struct Units {
     /// Nanoseconds of a unit of time.
@@ -92,7 +91,7 @@ struct Units {
     flags_max: u32,
 }
 
-/// The numbers fit unless they are `others`.
+/// Returns that the numbers fit, unless `others` holds for them.
 fn unless(sample: &Sample, others: fn(Seen) -> bool) -> Weight {
     if others(Seen::of(sample)) { Weight::Excluded } else { Weight::Fits }
 }
@@ -129,7 +128,7 @@ fn request(units: Units, volumes: &mut Volumes, line: &[u8]) -> Result<Option<Ra
     }))
 }
 
-/// Whether the beginning has these columns.
+/// Returns a match if the beginning has these columns.
 fn sniff(head: &[u8]) -> Option<Match> {
     Match::lines(Match::LIKELY, text::most(text::lines(head), |line| numbers(line).is_some()))
 }

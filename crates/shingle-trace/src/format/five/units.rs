@@ -1,7 +1,8 @@
-//! What the numbers of five columns say about their units.
+//! Guesses the units of five columns from their numbers.
 //!
-//! Times, addresses and sizes are held against what disks and hosts do: how often requests come, and
-//! that one often goes on where another ended. What is not clearly one thing is left open.
+//! Times, addresses and sizes are compared with the behaviour of disks and hosts: the usual rate of
+//! requests, and that a request often begins where another ended. If the evidence is not clear, the
+//! unit stays undecided.
 
 use super::line::numbers;
 use crate::format::evidence::Sample;
@@ -11,7 +12,7 @@ use crate::format::units::{LINES_MIN, remember};
 /// Sectors of a page of 4 KiB.
 const PAGE_SECTORS: u64 = 8;
 
-/// What the numbers tell; nothing where they leave it open.
+/// The units found; `None` where the numbers do not decide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Seen {
     /// Times are in nanoseconds rather than in milliseconds.
@@ -21,7 +22,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Looks at a text of five columns.
+    /// Examines a sample of five columns.
     pub(super) fn of(sample: &Sample) -> Self {
         let (mut pace, mut sizes) = (Pace::default(), Sizes::default());
         for lines in sample.pieces() {
@@ -36,32 +37,32 @@ impl Seen {
     }
 }
 
-/// How times go on.
+/// Statistics of the times.
 #[derive(Default)]
 struct Pace {
-    /// A time has a point, or flags are more than one bit: nanoseconds have neither.
+    /// A time has a point, or flags have more than one bit: nanoseconds exclude both.
     excludes_ns: bool,
     first: Option<u64>,
     before: Option<u64>,
-    /// Times that are later than the one before: how many, by how much in all, and how many by so
-    /// little that two requests are hardly so close in nanoseconds.
+    /// Number of times that are later than the one before; the sum of these gaps; and the number of
+    /// gaps that would be too small between two requests if they were nanoseconds.
     later: u64,
     later_by: u64,
     close: u64,
-    /// Times that are the one before.
+    /// Number of times that equal the one before.
     same: u64,
-    /// The longest way from the first.
+    /// The largest distance from the first time.
     span: u64,
 }
 
 impl Pace {
-    /// The times of two pieces do not follow each other.
+    /// Starts a new piece: its times do not continue those of the piece before.
     fn begin(&mut self) {
         self.before = None;
     }
 
     fn add(&mut self, time: &[u8], flag: bool) {
-        /// A host does not send requests 100 ns after each other.
+        /// The largest gap that is too small for a host: 100 ns.
         const CLOSE_MAX: u64 = 100;
         let Some(time) = number::whole(time).filter(|_| flag) else {
             self.excludes_ns = true;
@@ -82,16 +83,17 @@ impl Pace {
         }
     }
 
-    /// Nanoseconds are whole numbers. If all are whole, the pace tells: a request in ten
-    /// microseconds is fast for nanoseconds, and one in ten seconds slow for milliseconds. But a disk
-    /// at rest has that, too. Then its requests come in bursts, which a part of its trace may be too
-    /// short, or too thin, to have; a time longer than any trace is sure.
+    /// Decides the unit of times. Nanoseconds are whole numbers. If all times are whole, the rate
+    /// decides: one request in ten microseconds is fast for nanoseconds, and one in ten seconds
+    /// slow for milliseconds. But an idle disk is that slow, too. Its requests then come in bursts,
+    /// and a part of its trace may be too short or too sparse to have any. A span longer than that
+    /// of any trace is certain.
     fn nanoseconds(&self) -> Option<bool> {
         const NS_PACE_MIN: u64 = 10_000;
         const MS_PACE_MAX: u64 = 100;
-        /// So many requests without a burst are hours of a disk at rest.
+        /// This many requests without a burst would be hours of an idle disk.
         const NS_GAPS_MIN: u64 = 1_000;
-        /// A year of milliseconds, which is half a minute of nanoseconds.
+        /// A year in milliseconds, which is half a minute in nanoseconds.
         const MS_SPAN_MAX: u64 = 365 * 24 * 3_600_000;
         if self.excludes_ns {
             return Some(false);
@@ -115,24 +117,24 @@ impl Pace {
     }
 }
 
-/// How far back a request that goes on where another ended may look for it: fewer requests than a
-/// page has sectors, or a run of whole requests would look like one of pages.
+/// How many requests back a continued request is looked for: fewer than a page has sectors, or a
+/// run of whole requests would look like one of pages.
 const BACK_MAX: usize = 4;
 
-/// How sizes go with addresses.
+/// Statistics of sizes and addresses.
 #[derive(Default)]
 struct Sizes {
-    /// The requests before, the newest last.
+    /// The previous requests, the newest last.
     before: [Option<(u64, u64)>; BACK_MAX],
     lines: u64,
-    /// Addresses or sizes that are no whole pages, were they sectors.
+    /// Requests whose address or size is no multiple of a page, if both are in sectors.
     unaligned: u64,
     largest: u64,
-    /// Different sizes, the first few; and ways in which addresses are off 32 KiB, eight pages.
+    /// The first few distinct sizes, and the first few distinct offsets of addresses within 32 KiB.
     different: Vec<u64>,
     offs: Vec<u64>,
-    /// Requests that go on where one before ended, if sizes are sectors and not if they are pages;
-    /// and the other way round, with the distances and sizes by which they do.
+    /// Requests that continue an earlier one if sizes are sectors but not if they are pages; those
+    /// that do only if sizes are pages; and distinct pairs of distance and size of the latter.
     as_sectors: u64,
     as_pages: u64,
     ways: Vec<(u64, u64)>,
@@ -156,8 +158,8 @@ impl Sizes {
         let (mut in_sectors, mut in_pages) = (false, None);
         for (gap, size) in gaps {
             in_sectors |= gap == size;
-            // Sizes in pages were rounded up, so the next request begins in the last page, or behind
-            // it.
+            // Sizes in pages were rounded up, so the next request begins in the last page, or
+            // behind it.
             if gap.div_ceil(PAGE_SECTORS) == size {
                 in_pages = Some((gap, size));
             }
@@ -166,7 +168,7 @@ impl Sizes {
             (true, None) => self.as_sectors += 1,
             (false, Some(way)) => {
                 self.as_pages += 1;
-                // One page is gone by in anything up to eight sectors.
+                // A size of one page fits any distance of up to eight sectors.
                 if way.1 > 1 {
                     remember(&mut self.ways, way);
                 }
@@ -177,13 +179,13 @@ impl Sizes {
         self.before[BACK_MAX - 1] = Some((sector, size));
     }
 
-    /// Requests that go on where another ended tell how long that was. Where all addresses and sizes
-    /// come in eights, and sizes differ, sizes are sectors: as pages they would all be of 32 KiB and
-    /// more, at addresses that know nothing of that.
+    /// Decides the unit of sizes. Requests that continue another one show the length of that one.
+    /// If all addresses and sizes are multiples of eight, and sizes differ, sizes are sectors: as
+    /// pages they would all be at least 32 KiB long, at addresses not aligned to that.
     fn pages(&self) -> Option<bool> {
         const FOLLOWING_MIN: u64 = 8;
-        /// Requests that come at equal distances, of which some were left out, look like pages of one
-        /// size by chance.
+        /// Requests at equal distances, some of which are missing, look like pages of one size by
+        /// chance.
         const WAYS_MIN: usize = 3;
         const DIFFERENT_MIN: usize = 4;
         const OFFS_MIN: usize = 4;
@@ -239,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_disk_at_rest_is_not_taken_for_nanoseconds() {
-        // An hour between bursts of four, in milliseconds.
+        // An hour between bursts of four requests, in milliseconds.
         let at_rest = |within: u64| times(|n| n / 4 * 3_600_000 + n % 4 * within);
         assert_eq!(at_rest(5), Some(false));
         assert_eq!(at_rest(0), None);
@@ -270,7 +272,7 @@ mod tests {
         assert_eq!(lines(&mut |n| (n * 1_000, 8 + n % 4 * 8)), Some(false));
         assert_eq!(lines(&mut |n| (n * 6_400, 8 + n % 4 * 8)), None, "aligned to 32 KiB");
         assert_eq!(lines(&mut |n| (3 + n * 1_000, 5_000)), Some(false), "20 MiB are too long");
-        // Every second of a run was left out.
+        // Every second request of a run is missing.
         assert_eq!(lines(&mut |n| (n * 16, 8)), None);
         assert_eq!(lines(&mut |n| (3 + n * 6, 3)), None);
         assert_eq!(of("1.5 0 16 8 0\n").pages, None, "one line is no evidence");

@@ -1,4 +1,4 @@
-//! Columns of a Parquet file, found by the names that headers of CSV have too.
+//! Finds the columns of a Parquet file by the names that headers of CSV have too, and reads them.
 
 use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -9,19 +9,19 @@ use ::parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use crate::error::{Kind, Problem};
 use crate::format::csv::{Role, role_of, with_unit};
 
-/// A column that is read.
+/// A column with a role.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     pub(super) role: Role,
     pub(super) index: usize,
-    /// Of a number: nanoseconds or bytes of one.
+    /// Nanoseconds or bytes of a unit of its numbers.
     pub(super) unit: u64,
     unsigned: bool,
-    /// Definition level of a value that is there.
+    /// Definition level of a value that is not null.
     level: i16,
 }
 
-/// The columns with a role; of two for the same the first.
+/// Returns the columns with a role; of two with the same role the first.
 pub(super) fn found(schema: &SchemaDescriptor) -> Result<Vec<Column>, Problem> {
     let mut found: Vec<Column> = Vec::new();
     for (index, descriptor) in schema.columns().iter().enumerate() {
@@ -29,7 +29,7 @@ pub(super) fn found(schema: &SchemaDescriptor) -> Result<Vec<Column>, Problem> {
         if found.iter().any(|column| column.role == role) {
             continue;
         }
-        // Lists and columns within others are not one value a row.
+        // Lists and nested columns do not have one value for each row.
         if descriptor.max_rep_level() > 0 || descriptor.path().parts().len() != 1 {
             continue;
         }
@@ -71,7 +71,7 @@ pub(super) fn found(schema: &SchemaDescriptor) -> Result<Vec<Column>, Problem> {
 
 fn unit_of(role: Role, unit: Option<u64>, descriptor: &ColumnDescriptor) -> Result<u64, Problem> {
     let (name, kind) = (descriptor.name(), descriptor.physical_type());
-    // (A decimal with digits behind its point is kept as a whole number of its last digit.)
+    // A decimal with a fraction is stored as a whole number in units of its last digit.
     let fraction = descriptor.type_scale() > 0;
     let number = matches!(kind, Type::INT32 | Type::INT64) && !fraction;
     let fits = match role {
@@ -91,7 +91,7 @@ fn unit_of(role: Role, unit: Option<u64>, descriptor: &ColumnDescriptor) -> Resu
         let message = format!("the column {name} does not say its unit: call it {names}");
         Problem::new(Kind::Format, message)
     };
-    // What a type says holds, whatever the column is called: a table's name outlives a change of type.
+    // The unit of the type wins over that of the name: a table's name outlives a change of type.
     let by_type = if role == Role::Time { unit_of_type(descriptor) } else { None };
     match (role, by_type.or(unit)) {
         (_, Some(unit)) => Ok(unit),
@@ -101,7 +101,7 @@ fn unit_of(role: Role, unit: Option<u64>, descriptor: &ColumnDescriptor) -> Resu
     }
 }
 
-/// Nanoseconds of a unit of a timestamp or a time of day; `None` of plain numbers.
+/// Returns the nanoseconds of a unit of a timestamp or a time of day; `None` for plain numbers.
 fn unit_of_type(descriptor: &ColumnDescriptor) -> Option<u64> {
     let unit = match (descriptor.logical_type_ref(), descriptor.converted_type()) {
         (Some(LogicalType::Timestamp(time)), _) => time.unit,
@@ -117,17 +117,17 @@ fn unit_of_type(descriptor: &ColumnDescriptor) -> Option<u64> {
     })
 }
 
-/// A value of a row.
+/// A value of a column.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Null,
     Number(u64),
-    /// Below zero.
+    /// A number below zero.
     Negative(i64),
     Text(ByteArray),
 }
 
-/// Values of up to `rows` rows, in place of what is in `out`.
+/// Replaces `out` by the values of up to `rows` rows.
 pub(super) fn read(
     column: &Column,
     reader: &mut ColumnReader,
@@ -166,7 +166,7 @@ fn typed<T: DataType>(
     value: impl Fn(&T::T) -> Value,
 ) -> ParquetResult<()> {
     let (mut levels, mut values) = (Vec::new(), Vec::new());
-    // A page may end earlier than the rows asked for.
+    // A read ends at a page, which may hold fewer rows than requested.
     let mut read = 0;
     while read < rows {
         levels.clear();

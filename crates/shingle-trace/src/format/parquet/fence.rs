@@ -1,5 +1,4 @@
-//! A fence around the crate that reads Parquet: on damaged pages it panics, where this project tells
-//! the user what is wrong.
+//! Turns panics of the crate that reads Parquet into errors: it panics on damaged pages.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -11,8 +10,8 @@ thread_local! {
     static FENCED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `read` gives, or an error where it panics. Nothing that it borrows may be read again after
-/// an error.
+/// Runs `read` and returns an error if it panics. After an error, nothing that `read` borrows may
+/// be used.
 pub(super) fn fenced<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {

@@ -1,9 +1,9 @@
-//! Parquet: columns by the names that headers of CSV have too (`time_us`, `op`, `offset_bytes`,
-//! `size_bytes`, `volume`).
+//! Parquet: finds its columns by the names that headers of CSV have too (`time_us`, `op`,
+//! `offset_bytes`, `size_bytes`, `volume`).
 //!
-//! Times, offsets and sizes are whole numbers; a time may also be a timestamp, which says its unit.
-//! Operations are text as in CSV. Row groups are read one after the other, and of each some
-//! thousand rows at a time, so memory holds a page of each column.
+//! Times, offsets and sizes are whole numbers; a time may also be a timestamp, whose type has the
+//! unit. Operations are text as in CSV. Row groups are read one after another, in steps of some
+//! thousand rows, so memory holds a page of each column.
 
 mod column;
 mod fence;
@@ -76,17 +76,17 @@ fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
 struct Parquet {
     name: String,
     reader: SerializedFileReader<Stored>,
-    /// With the values of some rows.
+    /// The columns, with the values of the current rows.
     columns: Vec<(Column, Vec<Value>)>,
-    /// Row groups begun.
+    /// Number of row groups started.
     group: usize,
-    /// Of the columns in the row group at hand.
+    /// A reader of each column in the current row group.
     readers: Vec<ColumnReader>,
     rows_left: u64,
-    /// Rows at hand, and how many of them were given.
+    /// Current rows, and how many of them were returned.
     held: usize,
     given: usize,
-    /// Rows given in all.
+    /// Rows returned in all.
     row: u64,
     rows: u64,
     words: Vec<(Vec<u8>, Op)>,
@@ -95,7 +95,7 @@ struct Parquet {
 }
 
 impl Parquet {
-    /// Reads the next rows; false at the end.
+    /// Reads up to `most` rows and returns their number, 0 at the end.
     fn rows(&mut self, most: usize) -> Result<usize, Problem> {
         while self.rows_left == 0 {
             if self.group == self.reader.num_row_groups() {
@@ -133,7 +133,7 @@ impl Parquet {
         Ok(count)
     }
 
-    /// The request of a row of those at hand; nothing if it is of a volume that is passed over.
+    /// Returns the request of a current row; `None` if its volume is not selected.
     fn request(&mut self, row: usize) -> Result<Option<Raw>, Problem> {
         let mut raw = Raw { ns: 0, offset: 0, bytes: 0, op: Op::Flush, volume: 0 };
         let mut numbers = [None, None, None];
@@ -164,7 +164,7 @@ impl Parquet {
         }
         let [time, offset, size] = numbers.map(|number| number.expect("every role has a column"));
         raw.ns = time?;
-        // What stands there for a flush means nothing.
+        // The offset and size of a flush have no meaning.
         if raw.op != Op::Flush {
             (raw.offset, raw.bytes) = (offset?, size?);
         }
@@ -243,7 +243,7 @@ impl Records for Parquet {
         Some(self.rows)
     }
 
-    /// In rows: what the columns take of the file is not known beforehand.
+    /// In rows: the size of the columns in the file is not known beforehand.
     fn progress(&self) -> Option<(u64, u64)> {
         Some((self.row.min(self.rows), self.rows))
     }

@@ -1,13 +1,13 @@
-//! Pages that may be decoded: the crate makes room for as many values as a dictionary says that it
-//! has, before it looks for them.
+//! Checks pages before they are decoded: the crate allocates as many values as a dictionary claims
+//! to have, before it looks for them.
 
 use ::parquet::column::page::{Page, PageMetadata, PageReader};
 use ::parquet::errors::{ParquetError, Result};
 
-/// No value of a type that is read here takes less room in a dictionary.
+/// The least size of a value in a dictionary, of the types that are read here.
 const VALUE_BYTES_MIN: usize = 4;
 
-/// The pages of a column chunk, each looked at first.
+/// The pages of a column chunk, each checked first.
 pub(super) struct Pages(pub(super) Box<dyn PageReader>);
 
 impl PageReader for Pages {

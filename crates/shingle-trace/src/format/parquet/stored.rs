@@ -1,5 +1,5 @@
-//! The bytes of a Parquet file, whose table of contents stands at its end: a file that can be read
-//! anywhere, or all of it in memory.
+//! The bytes of a Parquet file: a file with random access, or all of it in memory, because its
+//! table of contents is at the end.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -11,7 +11,7 @@ use bytes::{Buf, Bytes};
 use crate::error::{Kind, Place, TraceError};
 use crate::input::{Input, plain};
 
-/// What comes from a pipe, or unpacked, is kept in memory up to this.
+/// The most bytes that are held in memory, for input from a pipe or compressed input.
 const MEMORY_BYTES_MAX: usize = 1 << 30;
 
 const STEP_BYTES: usize = 64 << 10;
@@ -57,7 +57,7 @@ impl Length for Stored {
     }
 }
 
-/// Nobody asks for memory for what is not in the file.
+/// Returns the error for bytes past the end of the file. It is returned before memory is allocated.
 fn outside() -> ParquetError {
     ParquetError::EOF("it names bytes that are past its end".to_owned())
 }

@@ -1,4 +1,4 @@
-//! How far a cell is, and which blocks its next run has.
+//! The progress of a cell, and the choice of the blocks of its next run.
 
 use shingle_core::units::{BLOCK_BYTES, SECTOR_BYTES};
 
@@ -12,7 +12,7 @@ use crate::zones::ZONE_BLOCKS;
 pub(super) const BLOCK_SECTORS: u64 = BLOCK_BYTES / SECTOR_BYTES;
 const BLOCKS: usize = ZONE_BLOCKS as usize;
 
-/// A cell of the slice that is made now.
+/// A cell of the current slice.
 pub(super) struct Progress {
     /// Blocks left, by source.
     left: Vec<(Stamp, u64)>,
@@ -20,25 +20,25 @@ pub(super) struct Progress {
     left_runs: u64,
     /// Blocks of all runs.
     blocks: u64,
-    /// Where the last run ended.
+    /// The end of the last run.
     cursor: usize,
-    /// Runs of this cell go up.
+    /// Whether the runs of this cell ascend.
     rises: bool,
     pub(super) run: Option<Run>,
 }
 
-/// A run that goes on, in sectors from the beginning of the zone.
+/// A run in progress, in sectors from the begin of the zone.
 #[derive(Clone, Copy)]
 pub(super) struct Run {
     pub(super) at: u64,
     pub(super) end: u64,
     pub(super) blocks: u64,
-    /// Of its last request, or 0.
+    /// Length of its last request, or 0.
     pub(super) sectors: u64,
 }
 
 impl Run {
-    /// Blocks that are not done yet.
+    /// Returns the number of blocks that are not done yet.
     pub(super) fn rest(&self) -> u64 {
         (self.end - self.at).div_ceil(BLOCK_SECTORS)
     }
@@ -62,10 +62,10 @@ impl Progress {
         self.blocks
     }
 
-    /// When the next request is due, in parts of the slice with 32 bits behind the point; `None`
-    /// if there is none.
+    /// Returns when the next request is due, as a fixed-point number of parts of the slice with 32
+    /// fraction bits; `None` if there is none.
     ///
-    /// It is rounded to an eighth of a part: cells take turns, and not after each request.
+    /// It is rounded to an eighth of a part, so that cells do not alternate after each request.
     pub(super) fn due(&self, cell: &Cell) -> Option<u64> {
         let rest = self.run.map_or(0, |run| run.rest());
         if self.left_blocks == 0 && rest == 0 {
@@ -76,7 +76,7 @@ impl Progress {
         let begun = |step: usize| u128::from(DONE[step]) * all;
         let steps = 1..DONE.len();
         let step = steps.clone().find(|&step| done * 10 < begun(step)).unwrap_or(steps.end - 1);
-        // A time is the middle of its part, but for the first and the last.
+        // A time is the middle of its part, except for the first and the last.
         let time = |step: usize| {
             let half = if step == 0 { 0 } else { 1 + u128::from(step == DONE.len() - 1) };
             (2 * u128::from(cell.times[step]) + half) << 31
@@ -86,8 +86,8 @@ impl Progress {
         Some(((from + passed) >> 29 << 29) as u64)
     }
 
-    /// Chooses the blocks of the next run, which are touched `now`, in a slice with this first
-    /// stamp.
+    /// Chooses the blocks of the next run and stamps them with `now`; `first_now` is the first
+    /// stamp of the slice.
     pub(super) fn begin(
         &mut self,
         cell: &Cell,
@@ -107,7 +107,7 @@ impl Progress {
         self.left_runs = self.left_runs.saturating_sub(1);
         let first = self.start(cell, ground, tables, rng);
         let mut end = first;
-        // Neighbours are mostly of one source.
+        // Neighbours are mostly of the same source.
         let mut known = None;
         while end < BLOCKS && ((end - first) as u64) < wanted {
             let stamp = ground.at(end);
@@ -134,17 +134,18 @@ impl Progress {
         let blocks = (end - first) as u64;
         self.left_blocks -= blocks;
         let edges = tables.table(Of::Edges).draw(by_blocks(cell.op, blocks), rng);
-        // Nothing is counted if no run had so many blocks: then it has the first and the last whole.
+        // Nothing was counted if no run had this number of blocks: then first and last block are
+        // whole.
         let edges = u64::from(edges.unwrap_or(7));
         let at = first as u64 * BLOCK_SECTORS + edges / 8;
         let end = (end as u64 - 1) * BLOCK_SECTORS + edges % 8 + 1;
         Run { at, end: end.max(at + 1), blocks, sectors: 0 }
     }
 
-    /// Of which source a block of this stamp is, by its number.
+    /// Returns the index of the source for a block of this stamp.
     ///
-    /// Blocks of slices before stand in for one another, and so do those of this slice: where chance
-    /// chose other blocks before, runs would else be cut to pieces.
+    /// Blocks of earlier slices may replace one another, and so may those of this slice. The
+    /// earlier draws chose other blocks than the trace had, so an exact match would split runs.
     fn source(&self, stamp: Stamp, first_now: Stamp) -> Option<usize> {
         let sort = |stamp: Stamp| (stamp != Stamp::FRESH, stamp >= first_now);
         let wanted = sort(stamp);
@@ -152,7 +153,8 @@ impl Progress {
         alike.min_by_key(|(_, (source, _))| source.0.abs_diff(stamp.0)).map(|(at, _)| at)
     }
 
-    /// Where a run begins: at a block of some source, drawn by how many are left of it.
+    /// Returns the start of a run: at a block of a source, drawn by the number of blocks left of
+    /// each.
     fn start(&self, cell: &Cell, ground: &Ground, tables: &Tables, rng: &mut Rng) -> usize {
         let mut drawn = rng.below(self.left_blocks);
         let source = self.left.iter().position(|&(_, blocks)| {
@@ -166,7 +168,8 @@ impl Progress {
         for &(stamp, _) in self.left[source..].iter().chain(&self.left[..source]) {
             let fresh = stamp == Stamp::FRESH;
             let from = if fresh { new_start(cell, ground, tables, rng) } else { from };
-            // Where chance chose other blocks before, there may be none in the cell's part of the zone.
+            // The earlier draws chose other blocks, so there may be none in the cell's part of the
+            // zone.
             let anywhere = || ground.find(stamp, from, (0, BLOCKS));
             if let Some(found) = ground.find(stamp, from, span).or_else(anywhere) {
                 return if fresh { found } else { ground.begin(found) };
@@ -176,7 +179,7 @@ impl Progress {
     }
 }
 
-/// Where a run of new blocks begins, or behind.
+/// Returns a block from which to look for the start of a run of new blocks.
 fn new_start(cell: &Cell, ground: &Ground, tables: &Tables, rng: &mut Rng) -> usize {
     let (begin, end) = cell.span();
     let Some(last) = ground.last_end() else { return begin };

@@ -1,4 +1,4 @@
-//! From published figures to what a generator has to make.
+//! Computes what a generator has to produce, from the published figures of a volume.
 //!
 //! ```text
 //! written blocks   block accesses × share · else bytes written · else requests × share × length
@@ -18,52 +18,52 @@ use crate::volumes::{Quantity, Volume};
 use crate::zones::{LARGE_ZONE_BYTES, ZONE_BLOCKS, ZONE_BYTES};
 
 const GIB: f64 = (1_u64 << 30) as f64;
-/// So full a zone may be of blocks in use: the rest are gaps between clusters.
+/// The highest fraction of blocks in use in a zone: the rest are gaps between clusters.
 const DENSITY_MAX: f64 = 0.95;
-/// Part of the accessed range that reads are new in: where reads are long and start at many pages, they
-/// overlap.
+/// The highest fraction of the accessed range that is first accessed by reads: where reads are long
+/// and start at many pages, they overlap.
 const READ_DENSITY_MAX: f64 = 0.5;
-/// First accesses among reads, at most: more start pages are written ones.
+/// The highest fraction of first accesses among reads: further start pages belong to writes.
 const FIRST_READS_MAX: f64 = 0.6;
-/// Start pages that are written first, at most.
+/// The highest fraction of start pages that are first written.
 const FIRST_WRITES_MAX: f64 = 0.9;
 
-/// Mean distance of reuses and its quantiles in parts of the start pages, where they are not published: the
-/// medians of the thirteen volumes for which they are.
+/// Mean distance of reuses and its quantiles as fractions of the start pages, where they are not
+/// published: the medians of the thirteen volumes for which they are.
 const MEAN: f64 = 0.057;
 const QUANTILES: [f64; 3] = [0.0047, 0.030, 0.19];
 
-/// One operation's share of a volume at its full length.
+/// The counts of one operation of a volume at its full length.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Side {
     pub(super) requests: u64,
     /// Accesses.
     pub(super) blocks: u64,
-    /// Different blocks, of those that are not only read because they were written.
+    /// Distinct blocks; for reads without those that only writes access first.
     pub(super) distinct: u64,
-    /// Requests that are the first to start at their page.
+    /// Number of requests that are the first to start at their page.
     pub(super) starts: u64,
-    /// Mean length of those in blocks, in 2^-16.
+    /// Mean length of those requests in blocks, in 2^-16.
     pub(super) first_length: u64,
-    /// Mean length of the others, in 2^-16.
+    /// Mean length of the other requests in blocks, in 2^-16.
     pub(super) again_length: u64,
-    /// Zones that they lie in.
+    /// Number of zones of the blocks.
     pub(super) zones: u64,
 }
 
-/// What a volume amounts to at its full length.
+/// The counts of a volume at its full length.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Counts {
     pub(super) write: Side,
-    /// Its zones contain those of `write`.
+    /// The zones of reads include those of `write`.
     pub(super) read: Side,
-    /// Zones from the first to the last.
+    /// Number of zones from the first to the last.
     pub(super) span_zones: u64,
-    /// Zones of 256 MiB, each of which is written somewhere; 0 if that is not published.
+    /// Zones of 256 MiB, each of which is written at least once; 0 if that is not published.
     pub(super) large_zones: u64,
-    /// Bytes by which a write falls short of whole blocks, on average.
+    /// Mean number of bytes by which a write is shorter than its blocks.
     pub(super) short_bytes: u64,
-    /// Writes in runs of three or more to a zone, among all.
+    /// Fraction of writes in runs of three or more to a zone.
     pub(super) sequential: f64,
     pub(super) reuse: Reuse,
 }
@@ -122,7 +122,8 @@ impl Counts {
             .max(written_zones);
         let room = accessed_zones * per_zone * READ_DENSITY_MAX;
         let first_reads = (starts - first_writes).min(first_reads).min(room).max(accessed_zones);
-        // Reads that go where writes go are as long as rewrites, so the others make up for them.
+        // Reads of written extents are as long as rewrites, so the mean of the other reads is
+        // corrected for them.
         let rewrite = (write_blocks - distinct) / (writes - first_writes).max(1.0);
         let to_written = free.overlap * (reads - first_reads).max(0.0);
         let read = (read_blocks - to_written * rewrite) / (reads - to_written).max(1.0);
@@ -170,7 +171,7 @@ impl Counts {
     }
 }
 
-/// Rounded; figures are far below 2^53.
+/// Rounds to a whole number; figures are far below 2^53.
 fn whole(number: f64) -> u64 {
     number.round() as u64
 }

@@ -1,16 +1,17 @@
-//! How far back reuses go: LRU stack distances, from their mean and three quantiles.
+//! The distances of reuses: LRU stack distances, from their mean and three quantiles.
 //!
 //! ```text
 //! reuses     0 ────────────── 70 % ── 80 % ── 90 % ─────────────── 100 %
 //! distance   0   p70 × t^low  p70 ··· p80 ··· p90  + rest × t^high  start pages
 //! ```
 //!
-//! Between the quantiles distances grow by equal factors. Below the first and above the last they are
-//! powers of the part t of the way: the upper one makes the mean come out, and the lower one has the mean
-//! that equal factors would have, unless that leaves the upper one more or less than it can give.
+//! Between the quantiles distances grow by equal factors. Below the first and above the last they
+//! are powers of t, the position within the part. The upper power is chosen so that the mean is
+//! met. The lower one has the mean of equal factors, unless the upper one could not meet the mean
+//! then.
 //!
-//! What fell into each part is counted. What could not be drawn, as there were fewer pages, is owed, and is
-//! drawn evenly over the reuses that are left.
+//! The reuses of each part are counted. If a part could not be drawn because there were too few
+//! pages, its draws are made up for later, spread evenly over the remaining reuses.
 
 use crate::synth::rng::Rng;
 
@@ -19,39 +20,40 @@ const ONE: u64 = 1 << 20;
 const LOW_BINS: u32 = 7;
 const MIDDLE_BINS: u32 = 4;
 const HIGH_BINS: u32 = 8;
-/// Reads come again later than writes. Of the reuses beyond the 70 % quantile they make up so many times
-/// the share that they have of those below: a choice. In the recorded traces of cloudphysics, alibaba and
-/// financial1 their median distance is 2 to 100 times that of writes.
+/// Reuses by reads have longer distances than those by writes. The share of reads among the reuses
+/// beyond the 70 % quantile is this many times that among those below: a choice. In the recorded
+/// traces of cloudphysics, alibaba and financial1 their median distance is 2 to 100 times that of
+/// writes.
 const READS_BEYOND: f64 = 5.0;
-/// What is so much nearer or further than a distance is as good.
+/// Distances that differ by no more than this are equivalent.
 const FEW: u32 = 8;
-/// Owed draws are spread over so many reuses at least.
+/// The least number of reuses over which missing draws are spread.
 const LEFT_MIN: u64 = 4_096;
 
-/// Distances of reuses: how many other start pages were accessed in between.
+/// The distances of reuses: the number of other start pages that were accessed in between.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Reuse {
     pub(crate) mean: f64,
-    /// Pages of the least LRU caches that hold 70, 80 and 90 % of the reuses.
+    /// Pages of the smallest LRU caches that hold 70, 80 and 90 % of the reuses.
     pub(crate) quantiles: [f64; 3],
-    /// Start pages: no distance is as large.
+    /// Start pages: every distance is smaller.
     pub(crate) pages: f64,
 }
 
-/// What distances are drawn from.
+/// The distribution of distances.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Curve {
     parts: Vec<Part>,
-    /// Shares up to and with each part, of the reuses by reads and by writes.
+    /// Cumulated shares of the parts, of the reuses by reads and by writes.
     sums: [Vec<u64>; 2],
 }
 
-/// Distances between two quantiles.
+/// The distances between two quantiles.
 #[derive(Clone, PartialEq, Debug)]
 struct Part {
-    /// Of all reuses, in 2^-20.
+    /// Share of all reuses, in 2^-20.
     share: u64,
-    /// Where bins with equal shares end; the first begins at `begin`.
+    /// The ends of bins with equal shares; the first begins at `begin`.
     begin: u32,
     ends: Vec<u32>,
 }
@@ -63,7 +65,7 @@ impl Part {
 }
 
 impl Curve {
-    /// `reads` is their share of the reuses.
+    /// Creates a curve; `reads` is the share of reads among the reuses.
     pub(super) fn new(reuse: &Reuse, reads: f64) -> Curve {
         let (parts, shares): (Vec<Part>, Vec<f64>) = parts(reuse).into_iter().unzip();
         let beyond = |part: usize| if part == 0 { 1.0 } else { READS_BEYOND };
@@ -86,22 +88,22 @@ impl Curve {
     }
 }
 
-/// A distance, and those that will do, both inclusive.
+/// A drawn distance, and the range that is equivalent, inclusive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Drawn {
-    /// Reuses that are nearer, in 2^-20 of all.
+    /// Share of the reuses with smaller distances, in 2^-20.
     pub(super) nearer: u32,
     pub(super) from: u32,
     pub(super) at: u32,
     pub(super) to: u32,
 }
 
-/// Draws distances, and knows what is owed.
+/// Draws distances, and makes up for parts that have too few.
 #[derive(Debug)]
 pub(super) struct Balance {
     made: Vec<u64>,
     all: u64,
-    /// Reuses at full length.
+    /// Reuses of the volume at its full length.
     planned: u64,
 }
 
@@ -110,8 +112,8 @@ impl Balance {
         Balance { made: vec![0; curve.parts.len()], all: 0, planned }
     }
 
-    /// A distance where there are so many pages, below that: one that is owed, or one for a read or a
-    /// write.
+    /// Draws a distance below `pages`: from a part that has too few, or else from the distribution
+    /// for reads or writes.
     pub(super) fn draw(&self, curve: &Curve, write: bool, pages: u32, rng: &mut Rng) -> Drawn {
         let there = curve.there(pages);
         let left = self.planned.saturating_sub(self.all).max(LEFT_MIN);
@@ -138,12 +140,12 @@ impl Balance {
 }
 
 impl Curve {
-    /// How many parts begin below so many pages.
+    /// Returns the number of parts that begin below `pages`.
     fn there(&self, pages: u32) -> usize {
         self.parts.partition_point(|part| part.begin < pages).max(1)
     }
 
-    /// A distance below so many pages, for a read or a write.
+    /// Draws a distance below `pages`, for a read or a write.
     pub(super) fn draw(&self, write: bool, pages: u32, rng: &mut Rng) -> Drawn {
         let there = self.there(pages);
         let sums = &self.sums[usize::from(write)];
@@ -157,7 +159,7 @@ impl Curve {
         self.within(part, pages, rng)
     }
 
-    /// A distance of a part.
+    /// Draws a distance of a part.
     fn within(&self, part: usize, pages: u32, rng: &mut Rng) -> Drawn {
         let nearer =
             self.sums.iter().map(|sums| if part == 0 { 0 } else { sums[part - 1] }).sum::<u64>();
@@ -166,7 +168,8 @@ impl Curve {
         let nearer = nearer + part.share * bin as u64 / part.ends.len() as u64;
         let begin = if bin == 0 { part.begin } else { part.ends[bin - 1] };
         let at = begin + rng.below(u64::from(part.ends[bin] - begin).max(1)) as u32;
-        // What is about as far back will do, within the quantiles, so that these come out.
+        // A range around the distance is equivalent, but only within the quantiles, so that these
+        // are met.
         let end = part.end().min(pages);
         let at = at.min(end - 1);
         Drawn {
@@ -178,7 +181,7 @@ impl Curve {
     }
 }
 
-/// Parts with their shares: between quantiles, and the last of these in several.
+/// Returns the parts with their shares: between quantiles, and several beyond the last one.
 fn parts(reuse: &Reuse) -> Vec<(Part, f64)> {
     let mut parts: Vec<(Part, f64)> = Vec::new();
     let mut begin = 0;
@@ -193,7 +196,7 @@ fn parts(reuse: &Reuse) -> Vec<(Part, f64)> {
         part.ends.push(end);
         *sum += share;
         begin = end;
-        // Narrow ones would be hard to hit.
+        // Narrow parts would be hard to hit.
         let wide = end > part.begin && end >= part.begin + part.begin / 2;
         let number = number as u32 + 1;
         let closes = number == LOW_BINS
@@ -220,7 +223,7 @@ fn parts(reuse: &Reuse) -> Vec<(Part, f64)> {
     parts
 }
 
-/// The ends of bins and their shares.
+/// Returns the ends of bins and their shares.
 fn shape(reuse: &Reuse) -> Vec<(f64, f64)> {
     let [p70, p80, p90] = reuse.quantiles;
     let rest = (reuse.pages - p90).max(1.0);
@@ -248,7 +251,7 @@ fn shape(reuse: &Reuse) -> Vec<(f64, f64)> {
         });
         part.sum::<f64>()
     };
-    // The upper power has a mean of 1 / (1 + power) of its way: at most a third.
+    // The mean of the upper power is 1 / (1 + power) of its range: at most a third.
     let (low, steep, flat) = ((libm::log(p70.max(1.0)) - 1.0).clamp(0.5, 60.0), 60.0, 2.0);
     let (low, high) = if mean(low, flat) < reuse.mean {
         (solved((60.0, 0.05), |low| mean(low, flat) < reuse.mean), flat)
@@ -260,7 +263,7 @@ fn shape(reuse: &Reuse) -> Vec<(f64, f64)> {
     bins(low, high).collect()
 }
 
-/// Where between two bounds a condition that holds at the first one ends.
+/// Returns the point between two bounds at which a condition that holds at the first one ends.
 fn solved((mut holds, mut ends): (f64, f64), condition: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..60 {
         let middle = f64::midpoint(holds, ends);
@@ -269,7 +272,7 @@ fn solved((mut holds, mut ends): (f64, f64), condition: impl Fn(f64) -> bool) ->
     holds
 }
 
-/// Rounded; figures are far below 2^53.
+/// Rounds to a whole number; figures are far below 2^53.
 fn whole(number: f64) -> u64 {
     number.round().max(0.0) as u64
 }
@@ -280,7 +283,8 @@ mod tests {
     use crate::synth::rng::Seed;
     use proptest::prelude::*;
 
-    /// Distances of so many reuses where all pages were there before, sorted.
+    /// Draws distances where all pages were accessed before, and returns them sorted, for reads and
+    /// writes.
     fn drawn(reuse: &Reuse, reads: f64, draws: u64) -> (Vec<u32>, Vec<u32>) {
         let curve = Curve::new(reuse, reads);
         let mut balance = Balance::new(&curve, draws);
@@ -311,7 +315,8 @@ mod tests {
     fn a_curve_by_hand() {
         let reuse = Reuse { mean: 40.0, quantiles: [10.0, 20.0, 100.0], pages: 1_000.0 };
         let parts = parts(&reuse);
-        // Quantiles end parts, and what is above the last is in several, each half as wide again.
+        // Each quantile ends a part; above the last, each part is half as wide again as the one
+        // before.
         let ends: Vec<u32> = parts.iter().map(|(part, _)| part.end()).collect();
         assert_eq!((&ends[..3], ends.last()), (&[10, 20, 100][..], Some(&1_000)));
         assert!(ends[2..].windows(2).all(|ends| ends[1] >= ends[0] * 3 / 2), "{ends:?}");
@@ -322,7 +327,7 @@ mod tests {
         assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-6);
     }
 
-    /// What cannot be drawn as too few pages are there is made up for.
+    /// Draws that fail because there are too few pages are made up for.
     #[test]
     fn what_is_owed_is_drawn_later() {
         let reuse = Reuse { mean: 300.0, quantiles: [50.0, 200.0, 900.0], pages: 3_000.0 };
@@ -347,7 +352,7 @@ mod tests {
     }
 
     proptest! {
-        /// Quantiles and, where it can be had, the mean are those asked for.
+        /// The quantiles are met, and so is the mean where that is possible.
         #[test]
         fn quantiles_are_those_asked_for(
             p70 in 30.0..5_000.0_f64,
@@ -357,7 +362,7 @@ mod tests {
             let p80 = p70 * factors[0];
             let p90 = p80 * factors[1];
             let pages = p90 * factors[2];
-            // In the middle of what these quantiles leave.
+            // The middle of the range that these quantiles allow.
             let mean = 0.7 * p70 / 4.0 + 0.1 * (p70 + p80) / 2.0 + 0.1 * (p80 + p90) / 2.0
                 + 0.1 * (p90 + (pages - p90) / 5.0);
             let reuse = Reuse { mean, quantiles: [p70, p80, p90], pages };

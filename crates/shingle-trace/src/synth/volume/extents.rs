@@ -1,32 +1,33 @@
-//! The requests that touch a volume's blocks for the first time: an extent each.
+//! The requests that access a volume's blocks for the first time: one extent each.
 //!
-//! They come zone by zone. In a zone they come cluster by cluster, out of the order of addresses: without a
-//! cache hardly a write of ROCO's volumes continues its zone (ROCO Fig. 9, HA), even of src2_2, whose
-//! zones are written in one go (§4.2). A cluster is gone through from its first block to its last.
+//! They come zone by zone, and within a zone cluster by cluster, not in address order: without a
+//! cache hardly a write of ROCO's volumes continues its zone (ROCO Fig. 9, HA), even of src2_2,
+//! whose zones are written in one go (§4.2). Within a cluster they go from its first block to its
+//! last.
 
 use super::counts::Side;
 use super::layout::{Layout, Zone};
 use super::power::Lengths;
 use crate::synth::rng::Rng;
 
-/// A prime above the clusters of a zone: multiples of it reach every cluster, and out of order.
+/// A prime larger than the number of clusters of a zone: its multiples reach every cluster, not in
+/// order.
 const STRIDE: u64 = 7_919;
 
-/// What a request accesses, and accesses again.
+/// The blocks that a request accesses, and that its reuses access again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Extent {
     /// Block of the volume.
     pub(super) first: u32,
     pub(super) blocks: u16,
-    /// Whether the next one is of another cluster.
+    /// Whether the next extent is in another cluster.
     pub(super) last: bool,
-    /// Its zone, by its number in the layout.
+    /// Its zone, as an index of the layout.
     pub(super) zone: u32,
 }
 
-/// Cuts a layout into as many extents as a side has first accesses, or nearly so many. They overlap if
-/// there are not as many blocks. Half of them are short ones, which are
-/// accessed again more often.
+/// Cuts a layout into about as many extents as a side has first accesses. They overlap if there are
+/// too few blocks. Half of them are short ones, which are reused more often.
 pub(super) fn cut(
     layout: &Layout,
     by_turn: &[u32],
@@ -39,7 +40,7 @@ pub(super) fn cut(
     let step = (layout.blocks() << 16) / starts.max(1);
     let again = side.again_length;
     let mut extents = Vec::with_capacity(starts as usize);
-    // By how much steps and lengths are behind, in 2^-16.
+    // How far the steps and lengths are behind their means, in 2^-16.
     let (mut behind, mut short) = (0_i64, 0_i64);
     let mut draw = |mean: u64, behind: i64| {
         let short = u64::midpoint(1 << 16, again.min(mean));
@@ -74,7 +75,7 @@ pub(super) fn cut(
     extents
 }
 
-/// The clusters of a zone one after another, out of the order of their addresses.
+/// Returns a cluster of a zone by its turn, which is not the order of addresses.
 fn in_turn(zone: Zone, turn: u32) -> (u64, u64) {
     zone.cluster((u64::from(turn) * STRIDE % u64::from(zone.clusters)) as u32)
 }

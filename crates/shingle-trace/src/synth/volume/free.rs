@@ -1,19 +1,19 @@
-//! What nothing published fixes: parameters with one default for all volumes.
+//! The free parameters: what no published figure determines. Each has one default for all volumes.
 //!
-//! `zone-skew`, `cold` and `active` have a part in how many zones a volume works on at a time. PORE's
-//! analysis of its nine traces (Figure 6) is about just that, and neither a cache nor a drive has a part
-//! in it (`shingle reproduce pore --figure 6`; published are 113.0 on average within 41.3 to 171.5).
-//! Defaults of others are properties of recorded traces, as said beside them; the rest are guesses.
+//! `zone-skew`, `cold` and `active` affect how many zones a volume works on at a time. PORE's
+//! analysis of its nine traces (Figure 6) measures just that, without a cache or a drive (`shingle
+//! reproduce pore --figure 6`; published are 113.0 on average within 41.3 to 171.5). Other defaults
+//! are properties of recorded traces, as their comments say; the rest are guesses.
 
 use super::super::parameters::{Kind, Parameter, Values};
 use crate::volumes::{Quantity, Volume};
 
-/// A parameter, and whether a volume's figures leave it open.
+/// A parameter, and a function that says whether a volume's figures leave it open.
 type Open = (Parameter, fn(&Volume) -> bool);
 
 const ALWAYS: fn(&Volume) -> bool = |_| true;
 
-/// Of each its field and name, the default, what values it takes, which volumes have it, and what it is.
+/// Defines the parameters: field, name, default, kind, the volumes that have it, and a description.
 macro_rules! free {
     ($($field:ident $name:literal = $default:literal, $kind:expr, $open:expr => $about:literal;)*) => {
         /// Their values.
@@ -34,7 +34,8 @@ macro_rules! free {
     };
 }
 
-// The first ten are free for every volume, the others where a figure is missing, or where a paper has words about it.
+// The first ten are free for every volume, the others where a figure is missing or a paper only
+// describes it.
 free! {
     zone_skew "zone-skew" = "32", Kind::Number(1.0, 64.0), ALWAYS =>
         "s: the fullest part x of the zones holds x^(1/s) of the blocks in use; 1 is none";
@@ -49,17 +50,18 @@ free! {
     // MSR's rsrch_1 has 0.13, recorded traces of others 0.10 to 0.31.
     follow "follow" = "0.15", Kind::Share, ALWAYS =>
         "reuses of what followed the last one when that was accessed before";
-    // The mean of the recorded ones at hand with many reads: 0.66, 0.17, 0.01.
+    // The mean of the recorded traces at hand with many reads: 0.66, 0.17, 0.01.
     overlap "overlap" = "0.3", Kind::Share, ALWAYS =>
         "reads of known start pages that go where writes go";
     // MSR's rsrch_1 has 2.2, recorded traces of others 1.1 to 2.2.
     first "first" = "2", Kind::Number(1.0, 16.0), ALWAYS =>
         "mean length of the first write to a page, in mean writes, if there are pages enough";
-    // By which short writes come again soon 1.5 to 4 times as often as long ones, as in recorded traces.
+    // With this value short writes are rewritten soon 1.5 to 4 times as often as long ones, as in
+    // recorded traces.
     long_far "long-far" = "0.6", Kind::Number(-2.0, 2.0), ALWAYS =>
         "how much more often the farthest reuses are of long requests than those in the middle, and the nearest \
          less often; below 0 the reverse";
-    // Of none of the volumes is it published.
+    // Published for none of the volumes.
     once "once" = "0", Kind::Number(0.0, 0.99), ALWAYS =>
         "written zones of which nothing is written again";
     // The median of the nine published update ratios is 92.7 %.
@@ -91,7 +93,7 @@ free! {
 }
 
 impl Free {
-    /// The defaults of a volume.
+    /// Returns the defaults for a volume.
     pub(crate) fn of_volume(volume: &Volume) -> Free {
         Free::with(|name| number(default_of(&[volume], name)))
     }
@@ -109,7 +111,7 @@ fn default(name: &str) -> &'static str {
     ALL.iter().find(|(p, _)| p.name == name).expect("the name of a parameter").0.default
 }
 
-/// The default of a parameter for all the volumes: what their files guess, if they agree.
+/// Returns the default of a parameter for several volumes: the guess of their files if they agree.
 fn default_of(volumes: &[&Volume], name: &str) -> &'static str {
     let guess = |volume: &&Volume| volume.guesses.get(name).copied();
     match volumes {
@@ -120,7 +122,7 @@ fn default_of(volumes: &[&Volume], name: &str) -> &'static str {
     }
 }
 
-/// The free parameters that any of the volumes has.
+/// Returns the free parameters that at least one of the volumes has.
 pub(crate) fn parameters(volumes: &[&Volume]) -> Vec<Parameter> {
     let open = ALL.iter().filter(|(_, open)| volumes.iter().any(|volume| open(volume)));
     let own = |p: &Parameter| Parameter { default: default_of(volumes, p.name), ..*p };

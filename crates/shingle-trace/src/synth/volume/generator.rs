@@ -1,22 +1,23 @@
-//! Makes the requests of a volume.
+//! Generates the requests of a volume.
 //!
 //! ```text
 //! first    every block in use once, in long requests, zone by zone, evenly over the trace
-//! again    a distance is drawn as far back as the volume's reuses go (curve.rs). What was accessed so
-//!          long ago is accessed again, with the same start and length:
-//!          · what followed the last reuse then, or
-//!          · in the zone of the last one, or in a zone that is active, where such a thing is there, or
-//!          · where it is; that zone becomes active
+//! again    a distance is drawn from the distribution of the volume's reuses (curve.rs). An extent at
+//!          that distance is accessed again, with the same start and length:
+//!          · the one that followed the last reuse in the previous order, or
+//!          · one in the zone of the last access, or in an active zone, if there is any, or
+//!          · one in any other zone, which becomes active
 //! ```
 //!
-//! A zone is active until it has had so many accesses to each block. Visits to a zone are as long as the
-//! published share of sequential writes asks for. Among what is about as far back short requests go before
-//! long ones as often as makes the published number of blocks come out. Reads have extents of their own, in
-//! the same zones and in those that are only read; some of them go where writes go. In a zone that is
-//! written once (`once`) nothing is written again. What is not published is in `free.rs`.
+//! A zone is active until it has had a number of accesses to each block. The length of a visit to a
+//! zone follows from the published share of sequential writes. Among extents at about the same
+//! distance, short or long ones are preferred so that the published number of blocks is met. Reads
+//! have extents of their own, in the same zones and in those that are only read; some of them
+//! access written extents. In a zone that is written once (`once`) nothing is written again. Free
+//! parameters are in `free.rs`.
 //!
-//! The sequence does not depend on how much of it is asked for: less is its beginning. After the full
-//! length there are no first accesses any more, and all else goes on.
+//! A shorter sequence is a prefix of a longer one. After the full length there are no first
+//! accesses any more, and reuses continue.
 
 use std::sync::Arc;
 
@@ -28,56 +29,57 @@ use super::recency::{Before, Recency};
 use crate::synth::rng::{Rng, Share};
 use crate::synth::workload::{Access, Pattern};
 
-/// Of what is as far back, so many are chosen from.
+/// The most extents at about the same distance to choose from.
 const CHOICE: usize = 6;
-/// Distances that are drawn until something is as far back.
+/// The most distances that are drawn until an extent is found there.
 const TRIES: usize = 4;
 
-/// Makes a volume's requests.
+/// Generates a volume's requests.
 pub(crate) struct Generator {
     plan: Arc<Plan>,
     rng: Rng,
-    /// What was accessed, by when.
+    /// The accessed extents, ordered by their last access.
     recency: Recency,
     balance: Balance,
     order: Order,
     write: State,
     read: State,
-    /// Sectors that writes should have fallen short of whole blocks and did not, in 2^-16.
+    /// Sectors by which writes still have to be shorter than whole blocks, in 2^-16.
     owed: u64,
     short: Rng,
 }
 
-/// Where one operation is.
+/// The state of one operation.
 struct State {
     requests: u64,
     blocks: u64,
-    /// First accesses so far.
+    /// Number of first accesses so far.
     firsts: u32,
-    /// Whether a cluster is accessed for the first time, which goes on to its end.
+    /// Whether first accesses are within a cluster, which is continued to its end.
     running: bool,
     active: Vec<Active>,
     /// The zone of the last access.
     zone: Option<u32>,
-    /// How far back it was drawn.
+    /// The distance that was drawn for it.
     drawn: Option<Drawn>,
     run: u64,
     /// Accesses in runs of three or more to a zone.
     in_runs: u64,
 }
 
-/// Whether reuses go on in the old order.
+/// Whether reuses repeat the previous order.
 #[derive(Default)]
 struct Order {
-    /// What was accessed again last: where it was before.
+    /// The position that the extent reused last had before.
     before: Option<Before>,
     reuses: u64,
-    /// Those of what was accessed next then.
+    /// Number of reuses that repeated the previous order.
     followed: u64,
 }
 
 impl Order {
-    /// What followed in the old order, as often as that is wanted: more often if such reuses are behind.
+    /// Returns the extent that followed in the previous order, as often as wanted: more often if
+    /// such reuses are behind.
     fn follower(&self, plan: &Plan, recency: &Recency, rng: &mut Rng) -> Option<usize> {
         const WITHIN_REUSES: f64 = 512.0;
         let behind = plan.follow * self.reuses as f64 - self.followed as f64;
@@ -89,7 +91,7 @@ impl Order {
         self.before.and_then(|before| recency.after(before))
     }
 
-    /// Counts a reuse of what is at a position.
+    /// Counts a reuse of the extent at a position.
     fn count(&mut self, position: usize, recency: &Recency) {
         self.reuses += 1;
         self.followed += u64::from(self.next(recency) == Some(position));
@@ -97,11 +99,11 @@ impl Order {
     }
 }
 
-/// A zone while requests go there.
+/// A zone that currently receives requests.
 #[derive(Clone, Copy)]
 struct Active {
     zone: u32,
-    /// Blocks until it is no longer active.
+    /// Blocks to access until the zone is no longer active.
     left: u64,
 }
 
@@ -122,13 +124,14 @@ impl Generator {
         let (write, read) = (state(&plan.write), state(&plan.read));
         let recency = Recency::new(plan.lists());
         let balance = Balance::new(&plan.curve, plan.reuses());
-        // Lengths in bytes draw apart, so that the blocks are the same whether anyone asks for bytes.
+        // Lengths in bytes have their own stream, so that the blocks do not depend on whether bytes
+        // are requested.
         let short = plan.seed.stream("short");
         let order = Order::default();
         Generator { plan, rng, recency, balance, order, write, read, owed: 0, short }
     }
 
-    /// The next request in blocks: first, length, and whether it writes.
+    /// Returns the next request in blocks: first block, length, and whether it writes.
     #[inline]
     pub(crate) fn next_blocks(&mut self) -> (u64, u64, bool) {
         let write = self.rng.chance(self.plan.writes);
@@ -171,15 +174,15 @@ impl Generator {
 }
 
 impl State {
-    /// Whether a first access is behind the others; there must be one before there is anything else.
+    /// Returns whether a first access is due; one must come before any reuse.
     fn first_is_due(&self, part: &Part) -> bool {
         let (firsts, starts) = (u64::from(self.firsts), part.extents.len() as u64);
         let due = self.running || firsts * part.side.requests <= self.requests * starts;
         due && firsts < starts
     }
 
-    /// The position of what is accessed again, by a write, or by a read of what is written or only read: the
-    /// follower, if that fits.
+    /// Returns the position of the extent to reuse, which is written or only read: the follower, if
+    /// it is allowed.
     #[allow(clippy::too_many_arguments)]
     fn again(
         &mut self,
@@ -210,7 +213,7 @@ impl State {
         let leaves = |zone: u32| stays || self.zone != Some(zone);
         let cold = rng.chance(plan.cold);
         let slot = rng.below(part.active as u64) as usize;
-        // A visit goes on about as far back.
+        // A visit continues at about the same distance.
         let mut drawn = self
             .drawn
             .filter(|_| stays)
@@ -221,7 +224,7 @@ impl State {
         let best = |some: &mut dyn Iterator<Item = usize>| {
             if long { some.max_by_key(|at| blocks(*at)) } else { some.min_by_key(|at| blocks(*at)) }
         };
-        // Nothing of this operation may be as far back, if it is far.
+        // At a large distance there may be no extent of this operation.
         for _ in 0..TRIES {
             self.drawn = Some(drawn);
             let near = recency.near(drawn);
@@ -259,7 +262,8 @@ impl State {
             if let Some(found) = best(&mut there(write).take(CHOICE)) {
                 return Some(found);
             }
-            // Reads go where writes go rather than elsewhen; writes never go where is only read.
+            // Reads prefer written extents to another distance; writes never access extents that
+            // are only read.
             if !write
                 && !to_written
                 && let Some(found) = there(true).next()
@@ -309,7 +313,8 @@ impl State {
         }
     }
 
-    /// How often a long request goes before a short one: more often if blocks are behind, and by how far back it is.
+    /// Returns the chance that a long extent is preferred: higher if blocks are behind, and
+    /// depending on the distance.
     fn long(&self, plan: &Plan, part: &Part, drawn: Drawn) -> Share {
         const WITHIN_REQUESTS: f64 = 1_024.0;
         let mean = part.side.blocks as f64 / part.side.requests as f64;
@@ -318,7 +323,8 @@ impl State {
         Share::of(0.5 + plan.long_far * far + behind / WITHIN_REQUESTS)
     }
 
-    /// How often the zone of the last access is accessed again: more often if runs are behind.
+    /// Returns the chance that the zone of the last access is accessed again: higher if runs are
+    /// behind.
     fn stay(&self, plan: &Plan) -> Share {
         const WITHIN_REQUESTS: f64 = 512.0;
         let behind = plan.sequential * self.requests as f64 - self.in_runs as f64;
@@ -334,14 +340,14 @@ impl Pattern for Generator {
             return Access { offset, bytes, op: Op::Read };
         }
         let short = self.short_bytes();
-        // At its beginning or its end; the blocks stay the same.
+        // Shortened at its begin or its end, within its blocks.
         let begin = if self.short.below(2) == 0 { short } else { 0 };
         Access { offset: offset + begin, bytes: bytes - short, op: Op::Write }
     }
 }
 
 impl Generator {
-    /// Bytes by which the next write falls short of whole blocks: less than one block.
+    /// Returns the bytes by which the next write is shorter than whole blocks: less than one block.
     fn short_bytes(&mut self) -> u64 {
         const SECTORS: u64 = BLOCK_BYTES / 512;
         if self.plan.short_sectors == 0 {
@@ -367,14 +373,14 @@ mod tests {
     use crate::volumes::named;
     use crate::zones::ZONE_BLOCKS;
 
-    /// The beginning of a volume: block, length, whether it writes.
+    /// Returns the begin of a volume: block, length, and whether it writes.
     fn requests(name: &str, count: usize) -> Vec<(u64, u64, bool)> {
         let volume = named(name).expect("it is described");
         let mut generator = Generator::new(Plan::new(volume, &Free::of_volume(volume), 3));
         (0..count).map(|_| generator.next_blocks()).collect()
     }
 
-    /// Start and length come again; what comes first is long.
+    /// A reuse repeats start and length; first accesses are longer.
     #[test]
     fn rewrites_repeat_requests_and_first_ones_are_longer() {
         for name in ["wdev_0", "rsrch_0", "src2_0", "stg_0", "hm_0", "web_0"] {
@@ -395,7 +401,8 @@ mod tests {
         }
     }
 
-    /// Of the share of the zones that are written once nothing is written again, and by default there are none.
+    /// Nothing is written again in the share of zones that are written once; by default there are
+    /// none.
     #[test]
     fn some_zones_are_written_once() {
         let volume = named("wdev_0").expect("it is described");
@@ -418,8 +425,8 @@ mod tests {
         assert!((0.18..0.22).contains(&(again / first)), "{again} of {first}");
     }
 
-    /// What recorded traces have in common, at the beginning of a volume too, as far as the first accesses there leave
-    /// room for it.
+    /// Properties that recorded traces share hold at the begin of a volume, too, as far as first
+    /// accesses there permit.
     #[test]
     fn short_writes_come_again_sooner_and_reuses_in_the_old_order() {
         for name in ["wdev_0", "mds_0", "src2_0", "stg_0", "hm_0", "usr_0"] {

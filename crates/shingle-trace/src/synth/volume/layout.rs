@@ -1,34 +1,34 @@
-//! Where the blocks in use lie: zones over the volume, clusters in a zone.
+//! The places of the blocks in use: zones within the volume, clusters within a zone.
 //!
 //! ```text
 //! volume   ··Z·ZZZ··Z··|Z··ZZ·······|··   zones come in groups; each large zone (|) has one
 //! zone     ···CCCC·······CCCC··CCCC····   as many clusters as its share of the blocks makes
 //! ```
 //!
-//! A cluster's place follows from its number, so a layout is a list of zones and nothing else.
+//! The place of a cluster follows from its number, so a layout only needs a list of zones.
 
 use super::counts::Side;
 use super::power::share_of_first;
 use crate::synth::rng::{Rng, Share};
 use crate::zones::{LARGE_ZONE_BYTES, ZONE_BLOCKS, ZONE_BYTES};
 
-/// Neighbouring zones that are in use together.
+/// Number of neighbouring zones that are in use together.
 const GROUP_ZONES: u64 = 4;
 
-/// A zone and the blocks of it that are in use.
+/// A zone with its blocks in use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Zone {
     pub(super) zone: u32,
-    /// In use.
+    /// Number of blocks in use.
     pub(super) blocks: u32,
-    /// Runs of them.
+    /// Number of runs of these blocks.
     pub(super) clusters: u32,
 }
 
 impl Zone {
-    /// First block (of the volume) and length of a cluster.
+    /// Returns the first block, within the volume, and the length of a cluster.
     pub(super) fn cluster(self, number: u32) -> (u64, u64) {
-        // Blocks and gaps are each dealt evenly; within its gap a cluster lies anywhere.
+        // Blocks and gaps are distributed evenly; within its gap a cluster is anywhere.
         let gaps = ZONE_BLOCKS as u32 - self.blocks;
         let (used, used_then) =
             (self.dealt(self.blocks, number), self.dealt(self.blocks, number + 1));
@@ -49,12 +49,12 @@ impl Zone {
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) zones: Vec<Zone>,
-    /// Blocks in use up to and with each zone.
+    /// Cumulated number of blocks in use, up to and including each zone.
     pub(super) ends: Vec<u64>,
 }
 
 impl Layout {
-    /// Spreads a side's blocks over `places`, of which there are `side.zones`.
+    /// Distributes a side's blocks over `places`, of which there are `side.zones`.
     pub(super) fn new(
         places: &[u64],
         side: Side,
@@ -85,24 +85,25 @@ impl Layout {
         Layout { zones, ends }
     }
 
-    /// Blocks in use.
+    /// Returns the number of blocks in use.
     pub(super) fn blocks(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0)
     }
 }
 
-/// Deals `blocks` to zones, the first the most; none gets more than it has room for, or nothing.
+/// Distributes `blocks` to zones, most to the first; each gets at least one and at most its size.
 fn dealt(blocks: u64, zones: u64, skew: f64) -> Vec<u64> {
     let mut dealt = Vec::with_capacity(zones as usize);
     let mut left = blocks;
     for zone in 0..zones {
         let after = zones - zone - 1;
-        // This zone's part of what it and those after it get; what a full zone leaves goes on.
+        // This zone's share of what is left for it and the zones after it; a full zone passes on
+        // its excess.
         let before = share_of_first(zone as f64 / zones as f64, skew);
         let part =
             (share_of_first((zone + 1) as f64 / zones as f64, skew) - before) / (1.0 - before);
         let wanted = Share::of(part).part(left).min(ZONE_BLOCKS);
-        // Those after it need one each, and cannot take more than they hold.
+        // The zones after it need one block each, and cannot take more than their size.
         let least = left.saturating_sub(after * ZONE_BLOCKS).max(1);
         let blocks = wanted.max(least).min(left.saturating_sub(after).max(1));
         dealt.push(blocks);
@@ -111,13 +112,13 @@ fn dealt(blocks: u64, zones: u64, skew: f64) -> Vec<u64> {
     dealt
 }
 
-/// Picks zones below `span`: groups anywhere, and one zone in each of the large ones.
+/// Picks zones below `span`: groups anywhere, and one zone in each of the large zones.
 pub(super) fn places(zones: u64, span: u64, large_zones: u64, rng: &mut Rng) -> Vec<u64> {
     let mut taken = vec![false; span as usize];
     let mut places = Vec::with_capacity(zones as usize);
     for large in 0..large_zones.min(zones) {
-        // The second zone that begins in the large one lies in it as a whole, as any of the next
-        // ten do.
+        // The second zone that begins in the large one lies completely within it, as do the next
+        // ten.
         let first = (large * LARGE_ZONE_BYTES).div_ceil(ZONE_BYTES);
         let zone = (first + rng.below(11)).min(span - 1);
         if !taken[zone as usize] {
@@ -147,7 +148,7 @@ mod tests {
     use crate::synth::rng::Seed;
 
     proptest! {
-        /// Clusters lie in their zone, in order, apart from each other, and hold all its blocks.
+        /// Clusters lie in their zone, in order and apart, and hold all its blocks.
         #[test]
         fn clusters_share_a_zone(blocks in 1..=5_000_u32, clusters in 1..=5_000_u32, zone in 0..9_000_u32) {
             let zone = Zone { zone, blocks, clusters: clusters.min(blocks) };
@@ -162,7 +163,7 @@ mod tests {
             prop_assert_eq!(sum, u64::from(blocks));
         }
 
-        /// Every block is dealt, no zone is empty and none overfull.
+        /// Every block is distributed, and no zone is empty or overfull.
         #[test]
         fn blocks_are_dealt(zones in 1..400_u64, fill in 0.0..1.0_f64, skew in 1.0..64.0_f64) {
             let blocks = zones + (fill * (zones * (ZONE_BLOCKS - 1)) as f64) as u64;
@@ -171,7 +172,7 @@ mod tests {
             prop_assert!(dealt.iter().all(|blocks| (1..=ZONE_BLOCKS).contains(blocks)));
         }
 
-        /// So many different zones within the span, one at least in each large one.
+        /// The zones are distinct and within the span, and at least one is in each large zone.
         #[test]
         fn places_are_different(large in 1..60_u64, more in 0.0..1.0_f64) {
             let span = large * LARGE_ZONE_BYTES / ZONE_BYTES;

@@ -1,4 +1,5 @@
-//! `msr-NAME`: a volume of the papers, shaped by what is published about its trace. What is not published is in `free.rs`.
+//! `msr-NAME`: volumes of the papers, generated from the published figures of their traces.
+//! Parameters that are not published are in `free.rs`.
 
 mod counts;
 mod curve;
@@ -24,7 +25,7 @@ pub(crate) use plan::Plan;
 
 const WEEK_SECONDS: f64 = 604_800.0;
 
-/// The workloads of all volumes. Made once, so their texts may stay for good.
+/// The workloads of all volumes. They are created once, so leaking their texts is bounded.
 static WORKLOADS: LazyLock<Vec<Workload>> = LazyLock::new(|| {
     let workload = |volume: &'static Volume| Workload {
         name: volume.workload,
@@ -39,7 +40,7 @@ pub(super) fn workloads() -> impl Iterator<Item = Workload> {
     WORKLOADS.iter().copied()
 }
 
-/// The workload of a volume.
+/// Returns the workload of a volume.
 pub(crate) fn workload(volume: &Volume) -> Workload {
     let mut all = workloads();
     all.find(|workload| workload.name == volume.workload).expect("each volume has one")

@@ -1,4 +1,4 @@
-//! All that the copies of a volume share: where its blocks lie and how often what happens.
+//! The plan of a volume, shared by its copies: the places of its blocks and the rates of events.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use super::power::Lengths;
 use crate::synth::rng::{Rng, Seed, Share};
 use crate::volumes::Volume;
 
-/// A volume ready to be generated. Seed, figures and parameters make it; nothing changes it.
+/// A volume ready to be generated. It follows from seed, figures and parameters, and does not
+/// change.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(super) seed: Seed,
@@ -20,42 +21,43 @@ pub(crate) struct Plan {
     pub(super) read: Part,
     pub(super) writes: Share,
     pub(super) cold: Share,
-    /// Reuses that are of what followed the last one in the old order.
+    /// Fraction of reuses that repeat the previous order.
     pub(super) follow: f64,
-    /// How much more often the farthest reuses are of long requests than those in the middle, and the nearest less often.
+    /// Preference for long requests among the farthest reuses, compared with the middle; the
+    /// nearest have the opposite.
     pub(super) long_far: f64,
     /// Accesses to each block of a zone while it is active, in 2^-16.
     pub(super) dwell: u64,
     pub(super) overlap: Share,
-    /// Of each written zone, whether nothing of it is written again.
+    /// For each written zone, whether nothing in it is written again.
     once: Vec<bool>,
-    /// Accesses in runs of three or more to a zone, among all.
+    /// Fraction of accesses in runs of three or more to a zone.
     pub(super) sequential: f64,
-    /// How often a visit to a zone goes on for another request, if nothing else makes runs.
+    /// Chance that a visit to a zone continues with another request, if nothing else makes runs.
     pub(super) stay: f64,
     pub(super) curve: Curve,
-    /// Sectors that a write falls short of whole blocks on average, in 2^-16.
+    /// Mean number of sectors by which a write is shorter than its blocks, in 2^-16.
     pub(super) short_sectors: u64,
     span_zones: u64,
 }
 
-/// One operation's part of a plan.
+/// The part of a plan for one operation.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) side: Side,
     pub(super) layout: Layout,
     /// First accesses, in their order.
     pub(super) extents: Vec<Extent>,
-    /// The number of the first of them, among those of both operations.
+    /// The number of its first extent, among those of both operations.
     pub(super) first_number: u32,
     /// The list of its first zone.
     pub(super) first_list: u32,
-    /// Zones active at a time.
+    /// Number of zones active at a time.
     pub(super) active: usize,
 }
 
 impl Part {
-    /// And its zones in the order in which they are first accessed.
+    /// Returns the part, and its zones in the order of their first accesses.
     fn new(side: Side, places: &[u64], free: &Free, seed: Seed, op: &str) -> (Part, Vec<u32>) {
         let mut rng = seed.stream(op);
         let layout = Layout::new(places, side, free.cluster, free.zone_skew, &mut rng);
@@ -66,7 +68,7 @@ impl Part {
         (Part { side, layout, extents, first_number: 0, first_list: 0, active }, by_turn)
     }
 
-    /// The lists of its zones.
+    /// Returns the lists of its zones.
     pub(super) fn lists(&self) -> Range<u32> {
         self.first_list..self.first_list + self.layout.zones.len() as u32
     }
@@ -109,7 +111,7 @@ impl Plan {
         })
     }
 
-    /// The extent of a number.
+    /// Returns the extent of a number.
     pub(super) fn extent(&self, number: u32) -> &Extent {
         let (part, at) = if self.is_written(number) {
             (&self.write, number)
@@ -119,17 +121,18 @@ impl Plan {
         &part.extents[at as usize]
     }
 
-    /// Whether it is one that writes access.
+    /// Returns whether writes access the extent.
     pub(super) fn is_written(&self, number: u32) -> bool {
         number < self.read.first_number
     }
 
-    /// Whether nothing in the zone of a list is written again.
+    /// Returns whether nothing in the zone of a list is written again.
     pub(super) fn is_once(&self, list: u32) -> bool {
         self.once.get(list as usize).is_some_and(|once| *once)
     }
 
-    /// The list of an extent: one for each zone that is written, and one for each that is read.
+    /// Returns the list of an extent: there is one for each written zone and one for each read
+    /// zone.
     pub(super) fn list(&self, number: u32) -> u32 {
         let zone = self.extent(number).zone;
         if self.is_written(number) { zone } else { self.read.first_list + zone }
@@ -139,29 +142,29 @@ impl Plan {
         self.write.layout.zones.len() + self.read.layout.zones.len()
     }
 
-    /// Requests that are no first accesses, at full length.
+    /// Returns the number of reuses at full length.
     pub(super) fn reuses(&self) -> u64 {
         let firsts = self.write.extents.len() + self.read.extents.len();
         self.requests().saturating_sub(firsts as u64)
     }
 
-    /// Requests at full length.
+    /// Returns the number of requests at full length.
     pub(crate) fn requests(&self) -> u64 {
         self.write.side.requests + self.read.side.requests
     }
 
-    /// Block accesses at full length.
+    /// Returns the number of block accesses at full length.
     pub(crate) fn blocks(&self) -> u64 {
         self.write.side.blocks + self.read.side.blocks
     }
 
-    /// Zones from the first to the last: what the volume takes on a disk.
+    /// Returns the number of zones from the first to the last: the size of the volume on a disk.
     pub(crate) fn span_zones(&self) -> u64 {
         self.span_zones
     }
 }
 
-/// The zones in random order, but so many neighbours at a time by address.
+/// Returns the zones in random order, but in groups of neighbours by address.
 fn turns(layout: &Layout, neighbours: usize, rng: &mut Rng) -> Vec<u32> {
     let mut zones: Vec<u32> = (0..layout.zones.len() as u32).collect();
     if neighbours <= 1 {
@@ -174,8 +177,8 @@ fn turns(layout: &Layout, neighbours: usize, rng: &mut Rng) -> Vec<u32> {
     groups.concat()
 }
 
-/// Of each zone, whether it is one of the share that is written once: evenly over the order in which they come, and not
-/// the first.
+/// Returns for each zone whether it is written once. These zones are spread evenly over the order
+/// of first accesses, and the first zone is not one of them.
 fn once(by_turn: &[u32], share: f64) -> Vec<bool> {
     let mut once = vec![false; by_turn.len()];
     let before = |turn: usize| (turn as f64 * share) as u64;
@@ -185,8 +188,8 @@ fn once(by_turn: &[u32], share: f64) -> Vec<bool> {
     once
 }
 
-/// How often a visit goes on, so that runs of three or more make up the share that is wanted: with visits
-/// of geometric length, goes-on being c, they hold c²(3 − 2c) of the requests.
+/// Returns the chance that a visit continues, such that runs of three or more have the wanted
+/// share: with visits of geometric length and chance c, they hold c²(3 − 2c) of the requests.
 fn stay(sequential: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..50 {
@@ -211,7 +214,7 @@ mod tests {
         places.dedup();
         let mut sorted = places.clone();
         sorted.sort_unstable();
-        // All groups but the last, which may be short and anywhere.
+        // All groups but the last, which may be shorter and anywhere.
         let groups = sorted.chunks_exact(8);
         let whole = groups.clone().filter(|group| places.windows(8).any(|some| some == *group));
         assert_eq!(whole.count(), groups.count());

@@ -1,17 +1,17 @@
-//! A skew without a scale; and lengths that fall off, from a table: no logarithm is computed in a draw.
+//! A scale-free skew, and random lengths from a table, so that a draw computes no logarithm.
 
 use super::super::rng::Rng;
 
-/// Few, so that the table stays in a near cache.
+/// Few steps, so that the table stays in a near CPU cache.
 const STEPS: usize = 1 << STEPS_BITS;
 const STEPS_BITS: u32 = 10;
 
-/// The part that the first part `x` of all takes: x^(1/skew).
+/// Returns the share of the first fraction `x` of all: x^(1/skew).
 pub(super) fn share_of_first(x: f64, skew: f64) -> f64 {
     libm::pow(x, 1.0 / skew)
 }
 
-/// Draws lengths of at least 1 that fall off like an exponential distribution, of a given mean.
+/// Draws lengths of at least 1, with about an exponential distribution of a given mean.
 #[derive(Debug)]
 pub(super) struct Lengths {
     /// Quantiles of the exponential distribution of mean 1, in 2^-16.
@@ -24,13 +24,13 @@ impl Lengths {
         Lengths { quantiles: (0..STEPS).map(|step| quantile(step) as u32).collect() }
     }
 
-    /// A length of this mean, given in 2^-16; at least 1.
+    /// Draws a length of this mean, given in 2^-16; at least 1.
     #[inline]
     pub(super) fn draw(&self, mean: u64, rng: &mut Rng) -> u64 {
         let drawn = rng.next();
         let over = mean.saturating_sub(1 << 16);
         let exact = (u64::from(self.quantiles[(drawn >> (64 - STEPS_BITS)) as usize]) * over) >> 16;
-        // Up or down, so that the mean stays what it is.
+        // Rounded up or down at random, so that the mean is kept.
         1 + ((exact + (drawn & 0xffff)) >> 16)
     }
 }

@@ -1,30 +1,29 @@
-//! Extents by their last access: an LRU stack from which any depth can be taken, as a whole or of one
-//! zone.
+//! An LRU stack of extents that finds an extent by depth, among all or those of one zone.
 //!
-//! Accesses get rising positions; the last one of each extent is marked. A depth is the number of marks
-//! after a position. Each zone has a list of its extents' positions, so that it can be asked for the
-//! extent that is nearest to a depth. When positions run out they are renumbered: memory goes with the
-//! extents that were accessed.
+//! Accesses get rising positions, and the last one of each extent is marked. A depth is the number
+//! of marks after a position. Each zone has a list of its extents' positions, which finds the
+//! extent nearest to a depth. When positions run out they are renumbered, so memory grows with the
+//! number of accessed extents.
 
 use super::curve::Drawn;
 use crate::marks::Marks;
 
 const ROOM_MIN: usize = 1_024;
 
-/// An LRU stack of extents, which belong to lists.
+/// An LRU stack of extents, each of which belongs to a list.
 #[derive(Debug)]
 pub(super) struct Recency {
     marks: Marks,
-    /// The extent that was accessed at a position.
+    /// The extent that was accessed at each position.
     extents: Vec<u32>,
-    /// Of each list the positions of its extents, rising.
+    /// For each list the positions of its extents, ascending.
     lists: Vec<Vec<u32>>,
     next: usize,
-    /// How often positions were renumbered.
+    /// Number of renumberings.
     epoch: u32,
 }
 
-/// Positions about as far back as a distance.
+/// A range of positions around a distance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Near {
     from: usize,
@@ -32,7 +31,7 @@ pub(super) struct Near {
     to: usize,
 }
 
-/// A position that something had.
+/// A position that may be outdated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
     position: usize,
@@ -40,7 +39,7 @@ pub(super) struct Before {
 }
 
 impl Near {
-    /// Its positions, the nearest first; of many those that are near.
+    /// Returns its positions, the nearest first, up to a limit.
     pub(super) fn outwards(self) -> impl Iterator<Item = usize> {
         const MOST: usize = 512;
         (0..MOST).flat_map(move |away| {
@@ -52,39 +51,40 @@ impl Near {
 }
 
 impl Recency {
-    /// Nothing was accessed yet.
+    /// Creates an empty stack.
     pub(super) fn new(lists: usize) -> Recency {
         let marks = Marks::first(0, ROOM_MIN);
         Recency { extents: Vec::new(), marks, lists: vec![Vec::new(); lists], next: 0, epoch: 0 }
     }
 
-    /// Extents that were accessed.
+    /// Returns the number of accessed extents.
     pub(super) fn len(&self) -> u32 {
         self.marks.count()
     }
 
-    /// The position of the extent of a depth; 0 is the one that was accessed last.
+    /// Returns the position of the extent at a depth; 0 is the last accessed.
     pub(super) fn at_depth(&self, depth: u32) -> usize {
         self.marks.nth(self.len() - 1 - depth)
     }
 
-    /// How many extents were accessed since a position.
+    /// Returns the number of extents accessed since a position.
     pub(super) fn depth(&self, position: usize) -> u32 {
         self.len() - self.marks.up_to(position)
     }
 
-    /// The extent at a position, if that was its last access.
+    /// Returns the extent at a position, if that was its last access.
     pub(super) fn extent(&self, position: usize) -> Option<u32> {
         (position < self.next && self.marks.is_set(position)).then(|| self.extents[position])
     }
 
-    /// The positions of distances.
+    /// Returns the positions of a range of distances.
     pub(super) fn near(&self, drawn: Drawn) -> Near {
         let at = |depth| self.at_depth(depth);
         Near { from: at(drawn.to), at: at(drawn.at), to: at(drawn.from) }
     }
 
-    /// Of a list, up to so many positions on either side of a distance.
+    /// Returns the positions of a list within the range, up to a few on either side of the
+    /// distance.
     pub(super) fn of_list(&self, list: u32, near: Near) -> &[u32] {
         const SIDE: usize = 6;
         let positions = &self.lists[list as usize];
@@ -95,19 +95,19 @@ impl Recency {
         &positions[from..to]
     }
 
-    /// The position in a list that is nearest to a distance, however far that is.
+    /// Returns the position in a list that is nearest to the distance, even out of the range.
     pub(super) fn nearest(&self, list: u32, near: Near) -> Option<usize> {
         let positions = &self.lists[list as usize];
         let at = positions.partition_point(|position| (*position as usize) < near.at);
         positions.get(at).or(positions.last()).map(|position| *position as usize)
     }
 
-    /// Keeps a position beyond the next access.
+    /// Keeps a position for use after further accesses.
     pub(super) fn remember(&self, position: usize) -> Before {
         Before { position, epoch: self.epoch }
     }
 
-    /// The extent that was accessed next after something, unless that is long forgotten.
+    /// Returns the position of the extent that was accessed next after it, unless it is too old.
     pub(super) fn after(&self, before: Before) -> Option<usize> {
         const MOST: usize = 64;
         let next = before.position + 1;
@@ -115,7 +115,7 @@ impl Recency {
         there.find(|position| self.extent(*position).is_some())
     }
 
-    /// The first access to an extent.
+    /// Adds the first access to an extent.
     pub(super) fn push(&mut self, extent: u32, list: u32) {
         if self.next == self.marks.room() {
             self.renumber();
@@ -126,7 +126,7 @@ impl Recency {
         self.next += 1;
     }
 
-    /// Another access to the extent at a position.
+    /// Moves the extent at a position to the top.
     pub(super) fn again(&mut self, position: usize, list: u32) {
         let extent = self.extents[position];
         self.marks.clear(position);
