@@ -1,19 +1,19 @@
-//! Where bands begin and end (SAC §5.2).
+//! Searches where bands begin and end (SAC §5.2).
 //!
 //! The paper's four steps: take a range around an address; write blocks of it until the buffer is
-//! full; write elsewhere, so that the drive cleans some bands; read the range in order. Where reads are
-//! fast the band was cleaned, where they are slow the head goes back and forth between band and
-//! buffer.
+//! full; write elsewhere, so that the drive cleans some bands; read the range in order. Reads are
+//! fast where the band was cleaned. They are slow elsewhere, because the head moves back and forth
+//! between band and buffer.
 //!
-//! The paper writes the range in random order and takes what bands get cleaned. Here the order is
-//! chosen, so that just the band of the address is cleaned, and a buffer serves many addresses at once.
-//! First comes one block of each band that is to be cleaned (its *seed*), then one block each of other
-//! bands, far away (*guards*), then some blocks of each reading step of each range (*marks*), the last
-//! first, so that reading ahead in the log does not find what will be read next, then others until the
-//! buffer is full. A drive that cleans the oldest first (Skylight: first in, first
-//! out) cleans the seeds' bands, then those of guards; no neighbour of a seed's band. On a drive that
-//! does otherwise the ranges show other bands clean, or none, and the address is reported as not
-//! found out.
+//! The paper writes the range in random order, and so does not choose the bands that get cleaned.
+//! Here the order is chosen, so that only the band of the address is cleaned, and one buffer serves
+//! many addresses at once. First comes one block of each band to be cleaned (its *seed*), then one
+//! block each of other, distant bands (*guards*), then some blocks of each reading step of each
+//! range (*marks*). The last mark is written first, so that read-ahead in the log does not find the
+//! next read. Other blocks follow until the buffer is full. A drive that cleans the oldest first
+//! (Skylight: first in, first out) cleans the bands of the seeds, then those of guards, but no
+//! neighbour of a seed's band. On other drives the ranges show other clean bands, or none, and the
+//! address is reported as not found.
 
 use std::ops::ControlFlow;
 
@@ -27,11 +27,12 @@ use crate::scratch::{LARGE_BLOCKS, Scratch, large, write};
 use crate::split::split;
 use crate::target::{Block, Io, Op};
 
-/// Marks in each reading step: a step of a band that was not cleaned takes as many trips to the buffer
-/// and back, so that it shows even where each read has to wait for the platter to come round.
+/// Marks in each reading step. A step of an uncleaned band takes as many trips to the buffer and
+/// back, so it is slow even on a disk where each read waits for a rotation.
 pub(crate) const MARKS: u64 = 8;
 
-/// A range that is marked and read: `steps` of `step_blocks`, a multiple of [`MARKS`], from `first` on.
+/// A range that is marked and read: `steps` steps of `step_blocks`, a multiple of [`MARKS`], from
+/// `first` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) first: u64,
@@ -54,16 +55,16 @@ impl Range {
     }
 }
 
-/// An address whose band is wanted.
+/// An address whose band is searched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Site {
-    /// A block of the band, one of the marks of its range or in none.
+    /// A block of the band: a mark of its range, or a block outside all ranges.
     pub(crate) seed: u64,
     pub(crate) ranges: Vec<Range>,
 }
 
 impl Site {
-    /// The widest range around `block`, on a disk of `disk_blocks`.
+    /// Makes the widest range around `block`, on a disk of `disk_blocks`.
     pub(crate) fn around(block: u64, half_blocks: u64, step_blocks: u64, disk_blocks: u64) -> Site {
         let first = block.saturating_sub(half_blocks);
         let end = (block + half_blocks).min(disk_blocks);
@@ -73,9 +74,10 @@ impl Site {
         Site { seed: seed.min(last), ranges: vec![range] }
     }
 
-    /// Narrow ranges around the borders of a band that is known roughly. `None` if it is too small.
+    /// Makes narrow ranges around the borders of a roughly known band. `None` if the band is too
+    /// small.
     pub(crate) fn refined(band: &BandFacts, step_blocks: u64, disk_blocks: u64) -> Option<Site> {
-        // Both sides of a border, as far as it may be off, and some more.
+        // Both sides of a border, as far as the error reaches, with a margin.
         let half = (band.error_blocks + 4 * step_blocks).next_multiple_of(step_blocks);
         let range = |border: u64| {
             let first = border.saturating_sub(half);
@@ -87,10 +89,10 @@ impl Site {
         (!ranges.iter().any(|range| range.contains(seed))).then_some(Site { seed, ranges })
     }
 
-    /// Blocks that are written of it.
+    /// Blocks of it that are written, each an entry of the buffer.
     pub(crate) fn entries(&self) -> u64 {
         let marks: u64 = self.ranges.iter().map(|range| range.steps * MARKS).sum();
-        // The seed is a mark, or comes on top.
+        // The seed is a mark, or is written in addition.
         marks + u64::from(!self.ranges.iter().any(|range| range.contains(self.seed)))
     }
 
@@ -99,57 +101,58 @@ impl Site {
     }
 }
 
-/// The latency of reading each step of a range, in microseconds: the lesser of two passes.
+/// The read latency of each step of a range, in microseconds: the lesser of two passes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Strip {
     /// First block.
     pub first: u64,
     /// Blocks of a step.
     pub step_blocks: u64,
-    /// A latency each.
+    /// One latency for each step.
     pub us: Vec<u64>,
 }
 
-/// What the ranges of a site showed.
+/// The measurements of a site.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// A block of the band.
     pub seed: u64,
-    /// Its ranges.
+    /// One strip for each range.
     pub strips: Vec<Strip>,
 }
 
-/// What is known of the buffer when bands are to be cleaned.
+/// What is known of the buffer when bands are cleaned.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Full {
-    /// Writes of one block that it holds.
+    /// Capacity in writes of one block.
     pub(crate) entries: u64,
-    /// It is bytes that limit these, so that larger writes fill it as well.
+    /// Bytes limit the capacity, so that larger writes fill it as well.
     pub(crate) by_bytes: bool,
-    /// A write that takes so long has waited for cleaning.
+    /// A write that takes at least this long has waited for cleaning.
     pub(crate) stall_us: f64,
 }
 
 impl Full {
-    /// Whether a write that took `us` waited for cleaning, with `held` blocks written to what was an
-    /// empty buffer. While half of it is free it is something else that took long.
+    /// Whether a write that took `us` waited for cleaning, after `held` blocks were written to an
+    /// empty buffer. While half of the buffer is free, the wait has another cause.
     pub(crate) fn stalled(&self, us: u64, held: u64) -> bool {
         real(us) >= self.stall_us && held >= self.entries / 2
     }
 }
 
-/// In which order marks are written.
+/// The order in which marks are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
-    /// Range after range, the last mark first: a band's marks lie together in the log, so that a drive
-    /// which collects little at a time cleans the band at once.
+    /// Range after range, the last mark first. A band's marks are adjacent in the log, so a drive
+    /// that collects little at a time cleans the band at once.
     Descending,
-    /// Any, within a site: for a drive that reads the log in both directions.
+    /// Random within a site: for a drive that reads the log in both directions.
     Random,
 }
 
-/// Has the bands of `sites` cleaned, and reads their ranges. `apart` is the distance, in blocks, beyond
-/// which two blocks are in different bands. The buffer must be empty, and is not afterwards.
+/// Makes the drive clean the bands of `sites`, and reads their ranges. Two blocks more than `apart`
+/// blocks apart are in different bands. The buffer must be empty before, and is not empty
+/// afterwards.
 pub(crate) fn survey(
     scratch: &mut Scratch,
     sites: &[Site],
@@ -190,7 +193,7 @@ pub(crate) fn survey(
     scratch.each(filler.singles(), |us| {
         held += 1;
         stalls += usize::from(full.stalled(us, held));
-        // One at a time is enough for a drive that cleans one band at a time; guards are for others.
+        // Two stalls are enough for one site, as guards absorb the cleaning of further bands.
         if stalls < sites.len().max(2) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
 
@@ -223,7 +226,7 @@ fn read(scratch: &mut Scratch, range: Range) -> Result<Strip, ProbeError> {
     Ok(Strip { first: range.first, step_blocks: range.step_blocks, us })
 }
 
-/// Reads other things, so that what the drive keeps in its memory is not what is read next.
+/// Reads unrelated blocks, to replace the content of the drive's read cache.
 fn forget(scratch: &mut Scratch, seed: u64) -> Result<(), ProbeError> {
     const READS: u64 = 128;
     let places = scratch.target.facts().blocks / LARGE_BLOCKS;
@@ -232,10 +235,10 @@ fn forget(scratch: &mut Scratch, seed: u64) -> Result<(), ProbeError> {
     scratch.all((0..READS.min(places)).map(read))
 }
 
-/// Writes within the region that fill what room is left in the buffer.
+/// Writes within the region that fill the rest of the buffer.
 pub(crate) struct Filler {
-    /// Places of large writes, if they are of use, in the first seven eighths of the region, and of single
-    /// blocks in the rest.
+    /// Positions of large writes, if they are used, in the first seven eighths of the region, and
+    /// of single blocks in the rest.
     large: Permutation,
     single: Permutation,
     single_from: u64,
@@ -243,7 +246,7 @@ pub(crate) struct Filler {
 }
 
 impl Filler {
-    /// For a buffer that is as `full` says.
+    /// Makes the filler of a buffer.
     pub(crate) fn new(region_blocks: u64, full: &Full, seed: u64) -> Filler {
         let single_from = if full.by_bytes { region_blocks / 8 * 7 } else { 0 };
         Filler {
@@ -258,14 +261,14 @@ impl Filler {
         !self.avoid.iter().any(|&(from, to)| (from..to).contains(&block))
     }
 
-    /// Single blocks, each once. They end when all places were written.
+    /// Writes of single blocks, each position once.
     pub(crate) fn singles(&self) -> impl Iterator<Item = Io> {
         let places = (0..self.single.bound()).map(|nth| self.single_from + self.single.get(nth));
         places.filter(|&block| self.clear(block)).map(write)
     }
 
-    /// Where bytes limit the buffer: fills it, but for a twentieth, with large writes. `held` entries
-    /// of a block are in it. Returns how many blocks were written.
+    /// Fills a buffer that is limited by bytes up to 95 %, with large writes. It holds `held`
+    /// blocks already. Returns the number of blocks written.
     pub(crate) fn nearly_fill(
         &self,
         scratch: &mut Scratch,
@@ -284,8 +287,8 @@ impl Filler {
     }
 }
 
-/// The band of the seed, from what the ranges of its site showed; `None` if they do not tell: nothing
-/// was cleaned, or it goes on beyond them.
+/// Evaluates the band of a seed. `None` if the measurements do not show it: it was not cleaned, or
+/// reaches beyond the ranges.
 #[must_use]
 pub fn band(seen: &Seen, disk_blocks: u64) -> Option<BandFacts> {
     let (low, high) = match seen.strips.as_slice() {
@@ -299,7 +302,7 @@ pub fn band(seen: &Seen, disk_blocks: u64) -> Option<BandFacts> {
             let right = clean[at..].iter().position(|clean| !clean).map(|right| at + right);
             (first_block(whole, left)?, end_block(whole, right, disk_blocks)?)
         }
-        // Dirty before the band, clean in it; and the other way round.
+        // The left strip is dirty, then clean; the right one is clean, then dirty.
         [left, right] => {
             let (before, after) = (clean(left)?, clean(right)?);
             let first = before.iter().position(|clean| *clean)?;
@@ -319,15 +322,15 @@ pub fn band(seen: &Seen, disk_blocks: u64) -> Option<BandFacts> {
     Some(BandFacts { first_block: first, blocks: end.checked_sub(first)?, error_blocks })
 }
 
-/// Which steps of a strip are read without going to the buffer.
+/// The steps of a strip that were read without seeks to the buffer.
 fn clean(strip: &Strip) -> Option<Vec<bool>> {
     let threshold = split(&strip.us)?;
     Some(strip.us.iter().map(|&us| real(us) < threshold).collect())
 }
 
-/// Least and greatest first block of a band that begins in the step after `dirty`, the last that was
-/// slow, or in that: a step in which it begins may be either. Without such a step it is the disk that
-/// begins there.
+/// Least and greatest first block of a band that begins after step `dirty`, the last slow one, or
+/// within it: a step that contains the border may be slow or fast. Without a slow step the band
+/// begins with the disk.
 fn first_block(strip: &Strip, dirty: Option<usize>) -> Option<(u64, u64)> {
     let start = |step: usize| strip.first + step as u64 * strip.step_blocks;
     match dirty {
@@ -336,8 +339,8 @@ fn first_block(strip: &Strip, dirty: Option<usize>) -> Option<(u64, u64)> {
     }
 }
 
-/// Least and greatest end of a band that ends in the step before `dirty`, the first that was slow, or in
-/// that. Without such a step it is the disk that ends there.
+/// Least and greatest end of a band that ends before step `dirty`, the first slow one, or within
+/// it. Without a slow step the band ends with the disk.
 fn end_block(strip: &Strip, dirty: Option<usize>, disk_blocks: u64) -> Option<(u64, u64)> {
     let start = |step: usize| strip.first + step as u64 * strip.step_blocks;
     match dirty {

@@ -1,4 +1,4 @@
-//! Drives drawn by a seed, probed without being told what they are, and what they are beside it.
+//! Blind trials: drives drawn by a seed are probed, and the findings are compared with the truth.
 
 use serde::Serialize;
 use shingle_core::units::{BLOCK_BYTES, Block};
@@ -18,47 +18,47 @@ use crate::target::{Nanos, Target};
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// How bands differ.
+/// How the sizes of bands vary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bands {
-    /// All of one size.
+    /// All bands have the same size.
     Constant,
-    /// Smaller towards the end of the disk.
+    /// Bands get smaller towards the end of the disk.
     Tapering,
-    /// Of a size each.
+    /// Each band has a random size.
     Random,
 }
 
-/// A drive that was drawn.
+/// A randomly drawn drive.
 #[derive(Clone, Debug)]
 pub struct Drawn {
-    /// The seed that it comes from.
+    /// The seed of the drive.
     pub seed: u64,
-    /// How its bands differ.
+    /// How the sizes of its bands vary.
     pub bands: Bands,
     /// Map entries.
     pub extents: u64,
     /// Bytes of log.
     pub log_bytes: u64,
-    /// The delay of its cleaning in idle time, if it cleans then.
+    /// The delay of cleaning in idle time, if the drive does that.
     pub idle_delay_ms: Option<u64>,
-    /// What the clock shows beside the drive.
+    /// The noise of the clock.
     pub noise: Noise,
     settings: Settings,
 }
 
-/// The drive that is made from.
+/// The model whose parameters are overridden.
 const BASE: &str = "st8000as0002";
 
 impl Drawn {
-    /// Draws a drive: a buffer of 64 MiB to 32 GiB for writes of 4 KiB, limited by its map or by its log;
-    /// bands of 8 to 64 MiB; a disk of 0.5 to 4 TB; half of them clean in idle time; read-ahead up to
-    /// 4 MiB; noise up to 3 %, and outliers.
+    /// Draws a drive: a buffer of 64 MiB to 32 GiB for writes of 4 KiB, limited by its map or by
+    /// its log; bands of 8 to 64 MiB; a disk of 0.5 to 4 TB; cleaning in idle time with probability
+    /// 1/2; read-ahead up to 4 MiB; noise up to 3 %, and outliers.
     #[must_use]
     pub fn new(seed: u64) -> Drawn {
         let mut rng = Rng::new(seed);
-        // Each octave as likely as another.
+        // Each octave has the same probability.
         let octave = rng.below(9);
         let buffer_bytes = ((64 * MIB) << octave) + rng.below((64 * MIB) << octave);
         let blocks = buffer_bytes / BLOCK_BYTES;
@@ -80,7 +80,7 @@ impl Drawn {
         let largest = (8 + rng.below(57)) * MIB;
         let smallest = (largest / 2).max(8 * MIB);
         let tracks = 4 + rng.below(28);
-        // Whole blocks, so that no band is larger or smaller than it may be.
+        // Whole blocks, so that no band is outside the allowed sizes.
         let track = |bytes: u64| bytes / tracks / BLOCK_BYTES * BLOCK_BYTES;
         let (outer, inner) = match bands {
             Bands::Tapering => (track(largest), track(smallest)),
@@ -112,13 +112,13 @@ impl Drawn {
         Drawn { seed, bands, extents, log_bytes, idle_delay_ms, noise, settings }
     }
 
-    /// What limits writes of 4 KiB.
+    /// What limits writes of 4 KiB: `map` or `log`.
     #[must_use]
     pub fn limit(&self) -> &'static str {
         if self.extents * BLOCK_BYTES <= self.log_bytes { "map" } else { "log" }
     }
 
-    /// Bytes that the empty buffer takes of writes of so many blocks.
+    /// The capacity of the empty buffer in bytes, for writes of `write_blocks`.
     #[must_use]
     pub fn buffer_bytes(&self, write_blocks: u64) -> u64 {
         let bytes = write_blocks * BLOCK_BYTES;
@@ -126,62 +126,62 @@ impl Drawn {
     }
 }
 
-/// An answer beside the truth.
+/// A measured value with its true value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Beside {
-    /// As probed.
+    /// The value that was measured.
     pub told: f64,
-    /// As it is.
+    /// The true value.
     pub truth: f64,
 }
 
 impl Beside {
-    /// By which part of the truth the answer is off.
+    /// The relative error.
     #[must_use]
     pub fn off(&self) -> f64 {
         (self.told / self.truth - 1.0).abs()
     }
 }
 
-/// A drive that was probed blind.
+/// The result of a blind trial.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// The drive.
     pub drawn: Drawn,
-    /// What was found.
+    /// The findings of the probe.
     pub findings: Findings,
     /// Its profile.
     pub profile: Profile,
     /// Size of writes in blocks, and capacity for them in bytes.
     pub capacities: Vec<(u64, Beside)>,
-    /// Whether the limits by entries and by bytes were told as they are, as far as they bind.
+    /// Whether those limits by entries and by bytes that bind were found, and no others.
     pub limits_told: bool,
-    /// Blocks of each band that was told, and the most by which its size may be off.
+    /// For each band found: its size in blocks, and the allowed error in blocks.
     pub bands: Vec<(Beside, f64)>,
-    /// Places where bands were looked for.
+    /// Number of places where bands were searched.
     pub places: usize,
-    /// Microseconds of `R(x)` for each block.
+    /// Slope of `R(x)` in microseconds per block.
     pub slope: Option<Beside>,
-    /// Drive time that the probe took.
+    /// Drive time of the probe.
     pub time: Nanos,
 }
 
-/// What a trial may be off by.
+/// The largest allowed relative error of a capacity.
 pub const CAPACITY_OFF: f64 = 0.03;
-/// See [`CAPACITY_OFF`]; at least a reading step.
+/// The largest allowed relative error of a band; a reading step is always allowed.
 pub const BAND_OFF: f64 = 0.05;
-/// See [`CAPACITY_OFF`].
+/// The largest allowed relative error of the slope.
 pub const SLOPE_OFF: f64 = 0.10;
 
 impl Trial {
-    /// Whether all capacities were told, to [`CAPACITY_OFF`].
+    /// Whether all capacities are within [`CAPACITY_OFF`].
     #[must_use]
     pub fn capacity_holds(&self) -> bool {
         !self.capacities.is_empty()
             && self.capacities.iter().all(|(_, row)| row.off() <= CAPACITY_OFF)
     }
 
-    /// Whether bands were told at nine of ten places, each to [`BAND_OFF`] or a reading step.
+    /// Whether bands were found at nine of ten places, each within [`BAND_OFF`] or a reading step.
     #[must_use]
     pub fn bands_hold(&self) -> bool {
         let good = |(band, step): &&(Beside, f64)| {
@@ -190,13 +190,13 @@ impl Trial {
         self.bands.iter().all(|band| good(&band)) && self.bands.len() * 10 >= self.places * 9
     }
 
-    /// Whether the slope was told, to [`SLOPE_OFF`].
+    /// Whether the slope is within [`SLOPE_OFF`].
     #[must_use]
     pub fn slope_holds(&self) -> bool {
         self.slope.is_some_and(|slope| slope.off() <= SLOPE_OFF)
     }
 
-    /// Whether cleaning in idle time was told, and its delay to a tenth.
+    /// Whether cleaning in idle time was found, and its delay within 10 %.
     #[must_use]
     pub fn idle_holds(&self) -> bool {
         match (self.drawn.idle_delay_ms, self.profile.idle) {
@@ -208,20 +208,20 @@ impl Trial {
         }
     }
 
-    /// Greatest part by which a capacity is off.
+    /// The greatest relative error of a capacity.
     #[must_use]
     pub fn worst_capacity(&self) -> f64 {
         self.capacities.iter().map(|(_, row)| row.off()).fold(0.0, f64::max)
     }
 
-    /// Greatest part by which a band is off.
+    /// The greatest relative error of a band.
     #[must_use]
     pub fn worst_band(&self) -> f64 {
         self.bands.iter().map(|(band, _)| band.off()).fold(0.0, f64::max)
     }
 }
 
-/// Why a trial came to nothing.
+/// The reason why a trial failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
     /// The drive cannot be made.
@@ -269,7 +269,7 @@ pub fn trial(seed: u64) -> Result<Trial, TrialError> {
     })
 }
 
-/// Whether the limits that bind for some of the writes were told to [`CAPACITY_OFF`], and no others.
+/// Whether the limits that bind for some writes were found within [`CAPACITY_OFF`], and no others.
 fn limits_told(drawn: &Drawn, profile: &Profile) -> bool {
     let told =
         profile.buffer.as_ref().map_or((None, None), |buffer| (buffer.extents, buffer.log_bytes));
@@ -281,7 +281,7 @@ fn limits_told(drawn: &Drawn, profile: &Profile) -> bool {
     close(told.0, drawn.extents, binds(1)) && close(told.1, drawn.log_bytes, !binds(64))
 }
 
-/// Each band that was told beside the one that is there.
+/// Compares each band found with the true one.
 fn bands(profile: &Profile, truth: &Description) -> Vec<Beside> {
     let Some(map) = &truth.bands else { return Vec::new() };
     let beside = |band: &shingle_drive::profile::BandFacts| {
@@ -291,10 +291,10 @@ fn bands(profile: &Profile, truth: &Description) -> Vec<Beside> {
     profile.bands.iter().map(beside).collect()
 }
 
-/// The slope of `R(x)` as the model has it, in microseconds a block: measured without noise, knowing
-/// when its buffer is full.
+/// The slope of the model's `R(x)`, in microseconds per block, measured without noise and with
+/// knowledge of when the buffer is full.
 fn slope(drawn: &Drawn, options: &Options) -> Result<f64, DriveError> {
-    /// What a zone costs depends on where it lies: a thousand of them, at the greatest coverage.
+    /// The cost of a zone depends on its position: a thousand zones at the greatest coverage.
     const BLOCKS: u64 = 2_500_000;
     let plan = Plan {
         zone_blocks: options.zone_blocks,

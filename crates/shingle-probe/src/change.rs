@@ -1,41 +1,41 @@
-//! Where slow I/O begins: the change point of a sequence of fast and slow.
+//! The change point of a sequence of fast and slow I/O: where slow I/O begins.
 //!
-//! An I/O is slow or not: one bit each. Before the change a bit is set with probability `p`, after it
+//! Each I/O is slow or not: one bit. Before the change a bit is set with probability `p`, after it
 //! with a greater `q`. For each place `k` the likelihood of the best `p` and `q` is that of two
 //! binomial samples; the change lies where it is greatest (maximum likelihood; Hinkley and Hinkley,
 //! "Inference about the change-point in a sequence of binomial variables", Biometrika 57, 1970). The
 //! interval holds the places whose log-likelihood is less than 1.92 below that (95 %, by the
-//! likelihood ratio). There is a change only if the log-likelihood beats that of no change by
-//! `EVIDENCE`, and the slow come `RISE` times as often as before.
+//! likelihood ratio). There is a change only if its log-likelihood exceeds that of no change by
+//! `EVIDENCE`, and the rate of slow I/O rises by the factor `RISE`.
 
 use serde::{Deserialize, Serialize};
 
-/// By how much a change must beat no change, in log-likelihood: 15 is odds of 3 million to one, so
-/// that the choice among a million places does not make one up.
+/// The least log-likelihood of a change over no change. 15 is odds of 3 million to one, so that the
+/// choice among a million places does not produce a false change.
 pub(crate) const EVIDENCE: f64 = 15.0;
 
-/// How much more often the slow come after a change. What is less is drift, not a cliff.
+/// The least rise of the rate of slow I/O at a change. A smaller rise is drift, not a cliff.
 pub(crate) const RISE: f64 = 5.0;
 
 /// A change point.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// I/O before the change.
+    /// Number of I/O before the change.
     pub at: u64,
     /// Least place in the interval (95 %).
     pub low: u64,
     /// Greatest place in the interval.
     pub high: u64,
-    /// By how much it beats no change, in log-likelihood.
+    /// Log-likelihood over that of no change.
     pub evidence: f64,
 }
 
-/// The change point of `count` I/O, of which those with the numbers `slow` (rising) were slow.
-/// `None` if there is none.
+/// Finds the change point of `count` I/O; `slow` has the numbers of the slow ones, in rising order.
+/// `None` if there is no change.
 #[must_use]
 pub fn change(count: u64, slow: &[u64]) -> Option<Change> {
     let none = part(slow.len() as u64, count);
-    // The likelihood has its peaks just before a slow one: only these are tried.
+    // The likelihood has its peaks just before a slow I/O: only these places are tried.
     let at = |(before, &place): (usize, &u64)| {
         let (before, all) = (before as u64, slow.len() as u64);
         let rate = |slow: u64, count: u64| real(slow) / real(count.max(1));
@@ -52,7 +52,7 @@ pub fn change(count: u64, slow: &[u64]) -> Option<Change> {
     (evidence > EVIDENCE).then_some(Change { at: best.0, low, high, evidence })
 }
 
-/// Log-likelihood of `slow` of `count`, at the rate at which it is greatest.
+/// The log-likelihood of `slow` slow I/O among `count`, at the rate that maximizes it.
 fn part(slow: u64, count: u64) -> f64 {
     let term = |some: u64| {
         if some == 0 { 0.0 } else { real(some) * libm::log(real(some) / real(count)) }
@@ -60,12 +60,12 @@ fn part(slow: u64, count: u64) -> f64 {
     term(slow) + term(count - slow)
 }
 
-/// For statistics only.
+/// Converts a count for statistics.
 pub(crate) fn real(count: u64) -> f64 {
     count as f64
 }
 
-/// To a thousandth.
+/// Rounds to a thousandth.
 pub(crate) fn round(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_clean_cliff_is_found_to_the_write() {
-        // 1000 fast ones, then each second one is slow.
+        // 1000 fast I/O, then every second one is slow.
         let slow: Vec<u64> = (1000..1100).step_by(2).collect();
         let change = change(1100, &slow).expect("a cliff");
         assert_eq!((change.at, change.low), (1000, 1000));
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn the_evidence_by_hand() {
-        // 10 of 20 slow, all of them last: 2 · 10 ln 2 more than no change.
+        // 10 of 20 are slow, all at the end: 2 · 10 ln 2 over no change.
         let slow: Vec<u64> = (10..20).collect();
         let none = part(10, 20);
         assert!((none + 20.0 * libm::log(2.0)).abs() < 1e-12);

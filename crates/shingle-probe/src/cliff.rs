@@ -1,4 +1,4 @@
-//! Random writes until the buffer is full, and what their latencies show (SAC §5.1, step 2).
+//! Random writes until the buffer is full, and their latencies (SAC §5.1, step 2).
 
 use std::ops::ControlFlow;
 
@@ -9,88 +9,90 @@ use crate::error::ProbeError;
 use crate::permute::Permutation;
 use crate::target::{Block, Done, Io, Nanos, Op, Target};
 
-/// Writes that tell the usual latency.
+/// The number of first writes that determine the usual latency.
 const FIRST: usize = 100;
-/// A write is kept in the record if it takes so many times the usual latency.
+/// A write is recorded as slow if it takes this many times the usual latency.
 const SLOW: u64 = 5;
-/// The run ends when the mean latency of the last writes is so many times the usual one, most of it
-/// in stalls...
+/// The run ends when the mean latency of the last writes is this many times the usual one, most of
+/// it in stalls...
 const CLIFF: f64 = 3.0;
-/// ... and so many slow ones came since.
+/// ... and this many slow writes have completed since.
 const SLOW_ENOUGH: usize = 40;
-/// A stall takes as long as so many random reads, and a hundredth of a second or two: cleaning a band
+/// A stall takes at least as long as this many random reads, and [`STALL_MIN`]: cleaning a band
 /// takes dozens of seeks and rotations.
 const STALL_READS: f64 = 4.0;
 const STALL_MIN: Nanos = Nanos::from_millis(20);
-/// Writes after which a disk without stalls is taken for one that seeks for each.
+/// Writes after which a disk without stalls is judged to seek for each write.
 const SEEKS_ENOUGH: u64 = 5000;
-/// Bars of the course at most.
+/// The largest number of bars in the course.
 const BARS: usize = 1000;
 
-/// What is written, and when to give up.
+/// What is written, and when the run ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
-    /// Positions are multiples of the size of a write, below here.
+    /// Positions are multiples of the write size, below this block.
     pub region_blocks: u64,
     /// Blocks of each write.
     pub write_blocks: u64,
-    /// Writes under way at once.
+    /// Writes in flight.
     pub depth: usize,
-    /// The mean time of a random read: a disk whose writes take a good part of it seeks for each.
+    /// The mean time of a random read. A disk whose writes take a good part of it seeks for each
+    /// write.
     pub read: Nanos,
-    /// Order of the positions.
+    /// Seed of the order of positions.
     pub seed: u64,
 }
 
-/// A write that took long.
+/// A slow write.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slow(
-    /// Its number.
+    /// Number of the write.
     pub u64,
-    /// When it was submitted, in microseconds since the first.
+    /// When it was submitted, in microseconds since the start.
     pub u64,
-    /// How long it took, in microseconds.
+    /// Its latency, in microseconds.
     pub u64,
 );
 
-/// Why it ended.
+/// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
-    /// Writes became slow for good.
+    /// Writes became slow permanently.
     Cliff,
     /// All positions were written.
     Exhausted,
-    /// Each write takes as long as a seek, and none as long as cleaning.
+    /// Each write takes as long as a seek, and none as long as a cleaning.
     SeekBound,
-    /// From the first on writes take as long as cleaning: the buffer was full.
+    /// From the first on, writes take as long as a cleaning: the buffer was full.
     Full,
 }
 
-/// What it showed.
+/// What a run showed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fill {
     /// Blocks of each write.
     pub write_blocks: u64,
-    /// Writes under way at once.
+    /// Writes in flight.
     pub depth: usize,
-    /// Writes done.
+    /// Completed writes.
     pub writes: u64,
-    /// Time they took, in microseconds.
+    /// Duration of the run, in microseconds.
     pub us: u64,
     /// Median latency of the first writes.
     pub usual_us: f64,
-    /// Why it ended.
+    /// Why the run ended.
     pub end: End,
-    /// Writes that took long.
+    /// The slow writes.
     pub slow: Vec<Slow>,
     /// Width of a bar of the course, in microseconds.
     pub bar_us: u64,
-    /// Writes done in each bar.
+    /// Completed writes in each bar.
     pub course: Vec<u32>,
 }
 
 impl Fill {
-    /// Where writes become slow for good, and what is slow. `None` if they do not.
+    /// The write at which writes become slow permanently, and the threshold in microseconds. `None`
+    /// if they do not.
     #[must_use]
     pub fn cliff(&self) -> Option<(Change, f64)> {
         let threshold = self.threshold_us()?;
@@ -99,20 +101,20 @@ impl Fill {
         change(self.writes, &slow).map(|change| (change, threshold))
     }
 
-    /// What tells the slow from the usual: the geometric mean of the usual latency and that of the
+    /// The threshold between usual and slow writes: the geometric mean of the usual latency and the
     /// tenth longest.
     fn threshold_us(&self) -> Option<f64> {
         self.tail_us().map(|tail| libm::sqrt(self.usual_us * tail))
     }
 
-    /// The tenth longest latency, or the shortest of fewer slow ones.
+    /// The tenth longest latency, or the shortest slow one if there are fewer.
     fn tail_us(&self) -> Option<f64> {
         let mut longest: Vec<u64> = self.slow.iter().map(|slow| slow.2).collect();
         longest.sort_unstable_by(|one, other| other.cmp(one));
         longest.get(9.min(longest.len().checked_sub(1)?)).map(|&tail| real(tail))
     }
 
-    /// Writes a second before the write with number `at`, and from it on.
+    /// Writes per second before the write with number `at`, and from it on.
     #[must_use]
     pub fn rates(&self, at: u64) -> (f64, f64) {
         let whole = real(self.us.max(1));
@@ -120,15 +122,15 @@ impl Fill {
         let Some(&Slow(number, begun, _)) = here else {
             return (real(self.writes) * 1e6 / whole, 0.0);
         };
-        // With several under way those before it are not all done when it is submitted.
+        // With several in flight, not all earlier writes are done when it is submitted.
         let before = (number + 1).saturating_sub(self.depth as u64);
         let rate = |writes: u64, us: f64| real(writes) * 1e6 / us.max(1.0);
         (rate(before, real(begun)), rate(self.writes - before, whole - real(begun)))
     }
 
-    /// What tells a write that waited for cleaning from one that took long otherwise, at most
-    /// `otherwise_us`: the geometric mean of that and of half of what nine of ten of those took that were
-    /// slow from the cliff on.
+    /// The threshold between writes that waited for cleaning and writes that were slow for another
+    /// reason and took at most `otherwise_us`: the geometric mean of `otherwise_us` and half of the
+    /// tenth percentile of the slow writes from the cliff on.
     #[must_use]
     pub(crate) fn stall_us(&self, otherwise_us: f64) -> Option<f64> {
         let (change, threshold) = self.cliff()?;
@@ -147,7 +149,7 @@ impl Fill {
     }
 }
 
-/// The shortest stall of a disk whose random reads take `read`, in nanoseconds.
+/// The shortest stall, in nanoseconds, of a disk whose random reads take `read`.
 pub(crate) fn stall(read: Nanos) -> f64 {
     (STALL_READS * real(read.0)).max(real(STALL_MIN.0))
 }
@@ -175,23 +177,24 @@ pub fn fill(target: &mut dyn Target, workload: &Workload) -> Result<Fill, ProbeE
     Ok(watch.into_fill(workload, target.now()))
 }
 
-/// Decides when enough has been seen.
+/// Decides when a run has shown enough.
 struct Watch {
     start: Nanos,
-    /// A write that takes so much longer than usual has waited for more than a few seeks.
+    /// A write that takes this much longer than usual has waited for more than a few seeks.
     stall: f64,
-    /// The least usual latency of a disk whose writes all wait so.
+    /// The least usual latency of a disk on which every write stalls.
     full: f64,
+    /// The least mean latency of a disk that seeks for each write.
     seek_bound: f64,
     first: Vec<Nanos>,
     usual: Nanos,
-    /// Means over about the last twentieth of all writes, in nanoseconds: of latencies, and of those
-    /// of stalls.
+    /// Moving means over about the last twentieth of all writes, in nanoseconds: of all latencies,
+    /// and of stalls alone.
     mean: f64,
     stalled: f64,
     writes: u64,
     slow: Vec<Slow>,
-    /// How many were slow when the mean became high; `None` while it is not.
+    /// Number of slow writes when the mean became high; `None` while it is not high.
     high_since: Option<usize>,
     end: End,
     bar: Nanos,
@@ -205,7 +208,7 @@ impl Watch {
             start,
             stall: stall(workload.read),
             full: stall(workload.read) * real(workload.depth as u64),
-            // Of larger writes the transfer takes as long.
+            // For larger writes the transfer alone may take as long.
             seek_bound: if workload.write_blocks == 1 { read / 8.0 } else { f64::INFINITY },
             first: Vec::with_capacity(FIRST),
             usual: Nanos::NEVER,
@@ -247,7 +250,7 @@ impl Watch {
             return ControlFlow::Break(());
         }
         let stalls = self.stalled > self.mean / 2.0;
-        // What a few long waits add to the mean is no seek of each write.
+        // A few long waits raise the mean, but are no seek for each write.
         let seeks = self.mean - self.stalled >= self.seek_bound;
         if self.writes >= SEEKS_ENOUGH && !stalls && seeks {
             self.end = End::SeekBound;
@@ -265,7 +268,7 @@ impl Watch {
         ControlFlow::Break(())
     }
 
-    /// Counts a write in its bar of the course. When there are too many bars, each two become one.
+    /// Counts a write in its bar of the course. If there are too many bars, pairs are merged.
     fn draw(&mut self, done: Nanos) {
         let at = |bar: Nanos| (done.since(self.start).0 / bar.0) as usize;
         while at(self.bar) >= BARS {
@@ -298,7 +301,8 @@ impl Watch {
 mod tests {
     use super::*;
 
-    /// How a look at writes of these latencies ends, one at a time, on a disk that reads in 16 ms.
+    /// The end of a run of writes with these latencies, one at a time, on a disk that reads in 16
+    /// ms.
     fn ends(us: impl Iterator<Item = u64>) -> End {
         let workload = Workload {
             region_blocks: 1 << 20,
@@ -322,7 +326,7 @@ mod tests {
     #[test]
     fn a_seek_for_each_write_is_told_from_a_few_long_waits() {
         assert_eq!(ends((0..20_000).map(|_| 4000)), End::SeekBound);
-        // Flash that takes a write in 1.5 ms, and erases now and then.
+        // Flash that takes a write in 1.5 ms, and sometimes erases.
         let erases = |nth: u64| if nth % 6000 == 5999 { 340_000 } else { 1500 };
         assert_eq!(ends((0..100_000).map(erases)), End::Exhausted);
     }

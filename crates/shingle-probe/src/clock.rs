@@ -1,4 +1,4 @@
-//! The time of disks that are not models, and the user's wish to stop.
+//! The clock of real disks, and the interruption by the user.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::target::{Nanos, TargetError};
 
-/// A clock that begins when a disk is opened.
+/// A clock that starts when a disk is opened.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
     begun: Instant,
@@ -23,7 +23,7 @@ impl Clock {
         self.begun.elapsed().into()
     }
 
-    /// An error once the user wants it to stop.
+    /// Returns an error once the user has interrupted the probe.
     pub(crate) fn go_on(&self) -> Result<(), TargetError> {
         match self.interrupted.load(Ordering::Relaxed) {
             true => Err(TargetError::Interrupted),
@@ -31,7 +31,7 @@ impl Clock {
         }
     }
 
-    /// Waits, and looks up now and then.
+    /// Sleeps for `span`, and checks for an interruption every 50 ms.
     pub(crate) fn sleep(&self, span: Nanos) -> Result<(), TargetError> {
         const STEP: Nanos = Nanos::from_millis(50);
         let end = self.now() + span;

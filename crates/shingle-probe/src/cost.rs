@@ -1,11 +1,12 @@
-//! What a zone costs the drive of which `x` blocks are written: `R(x)` (SAC §4.4, Figure 10).
+//! The drive time `R(x)` of a zone in which `x` blocks were written (SAC §4.4, Figure 10).
 //!
-//! Zones scattered over the disk are written one after another, `x` blocks of each in random order,
-//! into an empty buffer; then other blocks, until it is full. From there on each further block makes
-//! the drive let go of one that is older, and these are the zones', one after another. So the time from
-//! the first block that had to wait until `n` times `x` blocks were taken in is the drive time of `n`
-//! zones: cleaning, and writing as many blocks into the log. (`shingle_drive::measure` fills the buffer
-//! with zones of one coverage only, and lets further ones follow: in the steady state the same.)
+//! Zones all over the disk are written one after another, `x` blocks of each in random order, into
+//! an empty buffer. Then other blocks are written until it is full. From then on each further block
+//! makes the drive evict an older one, and these belong to the zones, one after another. So the
+//! time from the first block that had to wait until `n` times `x` blocks were written is the drive
+//! time of `n` zones: cleaning, and writing as many blocks to the log. (`shingle_drive::measure`
+//! fills the buffer with zones of one coverage only, and adds further ones: in the steady state
+//! this is the same.)
 
 use std::ops::ControlFlow;
 
@@ -21,16 +22,16 @@ use crate::scratch::{Scratch, write};
 /// Zones of one coverage whose cleaning was timed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timed {
-    /// Blocks written of each.
+    /// Blocks written in each zone.
     pub coverage: u64,
-    /// Zones.
+    /// Number of zones.
     pub zones: u64,
-    /// Writes from the first that had to wait on: which of them waited, and when each of these was
-    /// submitted, in microseconds since the first.
+    /// Of the writes from the first stall on: the number of each that stalled, and when it was
+    /// submitted, in microseconds since the first stall.
     pub stalls: Vec<(u64, u64)>,
 }
 
-/// What is to be timed.
+/// What is timed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Coverage<'a> {
     pub(crate) zone_blocks: u64,
@@ -40,10 +41,10 @@ pub(crate) struct Coverage<'a> {
     pub(crate) seed: u64,
 }
 
-/// `count` zones behind the region: multiples of the golden ratio, so that any run of them is spread
-/// evenly over the disk and, more evenly than chance would, over where a zone may lie to the borders of
-/// bands, on which its cost depends. The same for each coverage: what one zone costs more than another
-/// does not show in the slope then.
+/// Chooses `count` zones behind the region, at multiples of the golden ratio. So any run of them is
+/// spread evenly over the disk. The positions relative to the borders of bands, on which the cost
+/// of a zone depends, are also more even than random ones. All coverages use the same zones, so
+/// that differences between zones do not affect the slope.
 pub(crate) fn zones(
     region_blocks: u64,
     disk_blocks: u64,
@@ -62,8 +63,8 @@ pub(crate) fn zones(
     (0..count.min(all / 4)).map(place).collect()
 }
 
-/// Times the cleaning of zones. The buffer must be empty; afterwards it holds blocks of the region, and
-/// next to nothing else.
+/// Times the cleaning of zones. The buffer must be empty before. Afterwards it holds blocks of the
+/// region, and almost nothing else.
 pub(crate) fn time(
     scratch: &mut Scratch,
     coverage: &Coverage,
@@ -97,7 +98,7 @@ pub(crate) fn time(
             since += 1;
             clock += us;
         }
-        // Nothing of the last zone is left over.
+        // Continue until nothing of the last zone is left.
         more -= u64::from(stalled && since > all);
         if more == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
@@ -105,16 +106,16 @@ pub(crate) fn time(
 }
 
 impl Timed {
-    /// Writes, from the first that had to wait to the first that waited when all zones had been let go of,
-    /// and the microseconds they took. (To stop before that would leave out the last zone, more often one
-    /// that goes at once than one that goes in many parts.)
+    /// Writes from the first stall to the first stall after all zones were evicted, and the
+    /// microseconds they took. (An earlier end would leave out the last zone, and more often one
+    /// that is cleaned at once than one that is cleaned in many parts.)
     fn span(&self) -> (u64, u64) {
         let all = self.zones * self.coverage;
         self.stalls.iter().copied().filter(|&(since, _)| since >= all).min().unwrap_or((0, 0))
     }
 }
 
-/// A point of `R(x)` for each coverage: blocks, and microseconds of drive time of a zone.
+/// One point of `R(x)` for each coverage: blocks, and microseconds of drive time for a zone.
 #[must_use]
 pub fn points(timed: &[Timed]) -> Vec<(f64, f64)> {
     let rounds = timed.chunk_by(|one, other| one.coverage == other.coverage);
@@ -127,17 +128,17 @@ pub fn points(timed: &[Timed]) -> Vec<(f64, f64)> {
     rounds.filter_map(point).collect()
 }
 
-/// The line through points, and the interval of its slope (95 %).
+/// The line through points, and the 95 % interval of its slope.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
     /// Microseconds over blocks.
     pub line: Line,
-    /// By how much the slope may be off either way.
+    /// The error of the slope in either direction.
     pub slope_error: f64,
 }
 
-/// The line of `points` with its interval, by Student's distribution; `None` for fewer than three
-/// points or one coverage, and where something would cost less than nothing.
+/// Fits a line to `points`, with its interval by Student's distribution. `None` for fewer than
+/// three points or a single coverage, and if any cost would be negative.
 #[must_use]
 pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
     let line = line(points).filter(|line| line.intercept >= 0.0 && line.slope >= 0.0)?;
@@ -151,8 +152,8 @@ pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
     Some(Fit { line, slope_error })
 }
 
-/// The 97.5 % quantile of Student's distribution: from tables up to 10 degrees of freedom, beyond by
-/// the first terms of its expansion around the normal one (Abramowitz and Stegun, 26.7.5).
+/// The 97.5 % quantile of Student's distribution: from a table up to 10 degrees of freedom, beyond
+/// by the first terms of its expansion around the normal quantile (Abramowitz and Stegun, 26.7.5).
 fn student(freedom: usize) -> f64 {
     const TABLE: [f64; 10] =
         [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
@@ -182,7 +183,7 @@ mod tests {
 
     #[test]
     fn zones_by_hand() {
-        // Two zones of 10 blocks: a write waits each 5 writes, 100 us; the others take 1 us.
+        // Two zones of 10 blocks: every fifth write waits for 100 us; the others take 1 us.
         let stalls = (0..6).map(|nth| (nth * 5, nth * 104)).collect();
         let timed = Timed { coverage: 10, zones: 2, stalls };
         assert_eq!(points(std::slice::from_ref(&timed)), [(10.0, 208.0)]);

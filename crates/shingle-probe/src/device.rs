@@ -1,5 +1,5 @@
-//! A file or block device under probe: plain I/O past the page cache, one thread for each I/O that is
-//! under way.
+//! A file or block device under probe: direct I/O past the page cache, with one thread for each I/O
+//! in flight.
 
 use std::fs::File;
 use std::io;
@@ -18,7 +18,7 @@ use crate::fill::{Aligned, Fill};
 use crate::guard::Allowed;
 use crate::target::{Block, Done, Facts, Io, Nanos, Op, Target, TargetError};
 
-/// An I/O of a disk that failed.
+/// The error of an I/O that failed.
 pub(crate) fn failed(facts: &Facts, io: &Io, error: io::Error) -> TargetError {
     let what = match io.op {
         Op::Read => "read",
@@ -40,7 +40,7 @@ pub struct Disk {
     lanes: Vec<Lane>,
 }
 
-/// Carries out one I/O at a time.
+/// Executes one I/O at a time.
 #[derive(Debug)]
 struct Lane {
     fill: Fill,
@@ -74,15 +74,15 @@ impl Lane {
 }
 
 impl Disk {
-    /// Takes a disk that may be destroyed. `seed` decides what is written; I/O and waits end early
-    /// once `interrupted` is set.
+    /// Takes a disk that may be overwritten. `seed` decides what is written. I/O and waits end
+    /// early once `interrupted` is set.
     #[must_use]
     pub fn new(allowed: Allowed, seed: u64, interrupted: Arc<AtomicBool>) -> Disk {
         let Allowed { device, facts } = allowed;
         Disk { device, facts, clock: Clock::new(interrupted), seed, lanes: Vec::new() }
     }
 
-    /// At least so many lanes.
+    /// Makes sure that there are at least `count` lanes.
     fn add_lanes(&mut self, count: usize) {
         for lane in self.lanes.len()..count {
             let fill = Fill::new(self.seed.wrapping_add(lane as u64));
@@ -108,7 +108,7 @@ impl Disk {
     }
 }
 
-/// What became of an I/O, and which lane is free again.
+/// The result of an I/O, and the lane that is free again.
 struct Outcome {
     lane: usize,
     io: Io,
@@ -165,7 +165,7 @@ impl Target for Disk {
     }
 }
 
-/// Keeps all lanes at work until there is no more to do, and waits for them.
+/// Keeps all lanes busy until there is no more I/O, and waits for them.
 fn hand_out(
     facts: &Facts,
     clock: &Clock,
@@ -203,7 +203,7 @@ fn hand_out(
             Ok(done) => more &= seen(done).is_continue(),
             Err(error) => {
                 more = false;
-                // The first one tells most.
+                // The first error is the most useful one.
                 if !matches!(result, Err(TargetError::Io { .. })) {
                     result = Err(failed(facts, &io, error));
                 }

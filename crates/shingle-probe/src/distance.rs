@@ -1,10 +1,11 @@
-//! How far apart two reads are, and what that costs: the arm, the platter, and what is read ahead.
+//! Read latency by distance: seek time, rotation, and read-ahead.
 //!
-//! Pairs of reads lie a chosen distance apart, the second before the first, so that reading ahead does
-//! not bring it. Within a class the distance is drawn, so that the platter stands anywhere when the arm
-//! arrives: latencies spread evenly over a rotation then, and their middle is the time of the seek and
-//! of half a rotation. The time of a rotation is the spread itself; more exactly it shows when the
-//! block just before one that was read is read next, which has just passed the head.
+//! Pairs of reads lie a chosen distance apart. The second is at the lower address, so that
+//! read-ahead does not bring it. Within a class the distance is random, so that the platter is at a
+//! random angle when the arm arrives: then latencies are spread evenly over a rotation, and their
+//! middle is the time of the seek and half a rotation. The spread itself is the time of a rotation.
+//! A more exact figure comes from reading the block just before one that was read, which has just
+//! passed the head.
 
 use serde::{Deserialize, Serialize};
 use shingle_core::units::BLOCK_BYTES;
@@ -16,49 +17,49 @@ use crate::error::ProbeError;
 use crate::scratch::Scratch;
 use crate::target::{Block, Io, Nanos, Op};
 
-/// Pairs of a class; of the nearest, which tell the rotation as well, more.
+/// Pairs of a class. The nearest classes have more, as they also give the rotation.
 const PAIRS: u64 = 80;
 const PAIRS_NEAR: u64 = 200;
 const NEAR: usize = 4;
-/// A track is taken to be what streams in so long, where classes begin: at two of these.
+/// A track is assumed to stream in this time. Classes begin at twice that distance.
 const TRACK_US: f64 = 10_000.0;
-/// Reads of the block before, and of the same block again.
+/// Reads of the previous block, and of the same block again.
 const TURNS: u64 = 40;
-/// How far ahead a read is looked for in the drive's memory, in blocks, and how often.
+/// Distances in blocks at which read-ahead is tested, and reads of each.
 const AHEAD: [u64; 8] = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
 const AHEAD_TRIES: usize = 5;
-/// Time for reading ahead.
+/// Pause in which the drive can read ahead.
 const PAUSE: Nanos = Nanos::from_millis(60);
-/// Rotations that disks have, in microseconds: 30,000 to 3,000 a minute.
+/// Plausible times of a rotation, in microseconds: 30,000 to 3,000 a minute.
 const ROTATION_US: std::ops::RangeInclusive<f64> = 2000.0..=20_000.0;
 
-/// Reads that far apart.
+/// Pairs of reads at a distance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Class {
-    /// Least distance in blocks; the greatest is half as much again.
+    /// The least distance in blocks; the greatest is half as much again.
     pub least_blocks: u64,
     /// Latency of each second read, in microseconds.
     pub us: Vec<u64>,
 }
 
-/// What was seen; latencies in microseconds.
+/// What was measured; latencies in microseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Distances {
-    /// By distance, the nearest first.
+    /// Classes by distance, the nearest first.
     pub classes: Vec<Class>,
-    /// Of the block just before the one that was read.
+    /// Reads of the block just before the one that was read.
     pub before_us: Vec<u64>,
-    /// Of the block that was read, again.
+    /// Reads of the same block again.
     pub again_us: Vec<u64>,
-    /// Blocks from a read to one after a pause, and its latency, the middle of several.
+    /// Blocks from a read to one after a pause, and the median latency of the latter.
     pub ahead: Vec<(u64, u64)>,
 }
 
-/// Blocks that will be read of a disk of `blocks`, and the seconds that takes if it is of the kind that is
-/// expected.
+/// The blocks that will be read of a disk of `blocks`, and the seconds that this takes on a typical
+/// disk.
 pub(crate) fn expected(blocks: u64) -> (u64, f64) {
     const READ_S: f64 = 0.013;
-    /// A block in order, at the start.
+    /// Microseconds for a block in sequential reads, at the start.
     const BLOCK_US: f64 = 22.0;
     let classes = u64::from((blocks / least_blocks(BLOCK_US)).max(1).ilog2());
     let pairs = NEAR as u64 * PAIRS_NEAR + classes.saturating_sub(NEAR as u64) * PAIRS;
@@ -67,12 +68,12 @@ pub(crate) fn expected(blocks: u64) -> (u64, f64) {
     (reads, real(reads) * READ_S + pauses)
 }
 
-/// Where classes begin, on a disk that reads a block in order in `block_us`.
+/// The least distance, on a disk that reads a block sequentially in `block_us`.
 fn least_blocks(block_us: f64) -> u64 {
     (2.0 * TRACK_US / block_us.max(0.1)).max(16.0) as u64
 }
 
-/// Measures a disk that reads a block in order in `block_us` at its start.
+/// Measures a disk that reads a block sequentially in `block_us` at its start.
 pub(crate) fn distances(
     scratch: &mut Scratch,
     block_us: f64,
@@ -123,13 +124,14 @@ fn pair(scratch: &mut Scratch, rng: &mut Rng, least: u64, blocks: u64) -> Result
 }
 
 impl Distances {
-    /// What follows for a profile; `block_us` as above. `None` if nothing was measured.
+    /// Evaluates the measurements for a profile; `block_us` as above. `None` if nothing was
+    /// measured.
     #[must_use]
     pub fn facts(&self, block_us: f64) -> Option<MechanicsFacts> {
         let again = quantile(&self.again_us, 0.5)?;
         let nearest = middle(&self.classes.first()?.us)?;
         let rotation_us = self.rotation_us(block_us).unwrap_or(0.0);
-        // Between what memory takes and what the medium takes.
+        // Between the latency of the drive's memory and that of the medium.
         let held = libm::sqrt(again.max(1.0) * nearest);
         let ahead = self.ahead.iter().take_while(|&&(_, us)| real(us) < held).last();
         let row = |class: &Class| {
@@ -144,7 +146,7 @@ impl Distances {
         })
     }
 
-    /// The time of a rotation; `None` if latencies do not spread as they do over one.
+    /// The time of a rotation; `None` if latencies are not spread as over a rotation.
     fn rotation_us(&self, block_us: f64) -> Option<f64> {
         let mut off: Vec<f64> = Vec::new();
         for class in self.classes.iter().take(NEAR) {
@@ -153,10 +155,10 @@ impl Distances {
         }
         off.sort_unstable_by(f64::total_cmp);
         let at = |part: usize| off.get(off.len() * part / 20).copied();
-        // Nine tenths of all lie between these two.
+        // Nine tenths of all latencies lie between these two.
         let spread = (at(19)? - at(1)?) / 0.9;
-        // It comes round when all of a rotation but two blocks has passed, and is read. The command is
-        // taken meanwhile.
+        // The block returns to the head after a rotation less two blocks, and is then read. The
+        // command is processed meanwhile.
         let turn = quantile(&self.before_us, 0.5)? + block_us;
         let rotation = if (turn / spread - 1.0).abs() < 0.15 { turn } else { spread };
         let random = middle(&self.classes.last()?.us)?;
@@ -164,8 +166,8 @@ impl Distances {
     }
 }
 
-/// Midway between the latencies that a twentieth are below and above: where they spread evenly this is
-/// their mean, but told better by as many.
+/// Midway between the quantiles of 5 % and 95 %: for an even spread this is the mean, with a
+/// smaller error.
 fn middle(us: &[u64]) -> Option<f64> {
     Some(f64::midpoint(quantile(us, 0.05)?, quantile(us, 0.95)?))
 }
@@ -183,7 +185,7 @@ fn quantile(us: &[u64], part: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Seeks of 1, 2, … ms and a rotation of 8.4 ms, evenly.
+    /// Seeks of 1, 2, … ms and a rotation of 8.4 ms, evenly spread.
     fn seen(rotation: u64) -> Distances {
         let class = |nth: u64| Class {
             least_blocks: 1000 << nth,
@@ -205,7 +207,7 @@ mod tests {
         assert_eq!((first.blocks, last.blocks), (1250, 160_000));
         assert!((first.us - 5200.0).abs() < 1.0 && (last.us - 12_200.0).abs() < 1.0, "{facts:?}");
         assert_eq!((facts.command_us, facts.read_ahead_bytes), (200.0, 128 * BLOCK_BYTES));
-        // A drive that has the block before in memory: the spread tells, to a few percent.
+        // A drive that has the previous block in memory: the spread gives the rotation within 3 %.
         let mut held = seen(8400);
         held.before_us.fill(200);
         let told = held.facts(20.0).expect("measured").rotation_us;

@@ -1,21 +1,21 @@
-//! What is written to a disk under probe: random bytes, different in each block that is written, so
-//! that no layer on the way can compress them, find zeros, or keep one copy of many. Each block
-//! begins with a mark, by which a later run knows that nobody would miss it.
+//! The data that a probe writes: random bytes, different in each block, so that no layer below can
+//! compress them, detect zeroes, or deduplicate them. Each block begins with a mark, by which a
+//! later run recognizes it as no user's data.
 
 use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::Rng;
 
 const BLOCK: usize = BLOCK_BYTES as usize;
 
-/// How each block begins that was written by a probe.
+/// The first bytes of each block that a probe writes.
 const MARK: &[u8; 16] = b"shingle probe\0\0\0";
 
-/// Whether a block is one that a probe has written.
+/// Whether a block was written by a probe.
 pub(crate) fn is_ours(block: &[u8]) -> bool {
     block.starts_with(MARK)
 }
 
-/// Memory that begins at a multiple of the block size, as direct I/O wants it.
+/// Memory that is aligned to the block size, as direct I/O needs it.
 #[derive(Debug, Default)]
 pub(crate) struct Aligned {
     bytes: Vec<u8>,
@@ -24,7 +24,7 @@ pub(crate) struct Aligned {
 }
 
 impl Aligned {
-    /// At least so many bytes; what was there is kept only if they are there already.
+    /// Returns `length` bytes, and allocates if needed. A new allocation is zeroed.
     pub(crate) fn room(&mut self, length: usize) -> &mut [u8] {
         if self.length < length {
             self.bytes = vec![0; length + BLOCK];
@@ -35,24 +35,24 @@ impl Aligned {
     }
 }
 
-/// Bytes to write.
+/// Makes the data to write.
 #[derive(Debug)]
 pub(crate) struct Fill {
     rng: Rng,
     bytes: Aligned,
-    /// Of the blocks made, so that no two are alike.
+    /// Number of the last block made, so that no two are alike.
     number: u64,
 }
 
 impl Fill {
     pub(crate) fn new(seed: u64) -> Fill {
         let mut rng = Rng::new(seed);
-        // Streams begin at numbers of their own, far from one another.
+        // Each seed begins at a random number, far from the others.
         let number = rng.bits();
         Fill { rng, bytes: Aligned::default(), number }
     }
 
-    /// So many blocks to write.
+    /// Makes `count` blocks to write.
     pub(crate) fn blocks(&mut self, count: u64) -> &[u8] {
         let length = usize::try_from(count * BLOCK_BYTES).expect("an I/O fits in memory");
         if self.bytes.length < length {

@@ -1,4 +1,4 @@
-//! What was found out, and what follows from it.
+//! The findings of a probe, and conclusions from them.
 
 use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::profile::{BandFacts, Kind};
@@ -13,44 +13,44 @@ use crate::options::Writes;
 use crate::reads::ReadTimes;
 use crate::target::{Facts, Nanos};
 
-/// All that was found out.
+/// All findings of a probe.
 #[derive(Clone, Debug)]
 pub struct Findings {
     /// The disk.
     pub facts: Facts,
-    /// What it is.
+    /// The kind of the disk.
     pub kind: Kind,
-    /// How it reads.
+    /// Read times.
     pub reads: ReadTimes,
-    /// Reads by distance; `None` in a record that was made before they were measured.
+    /// Reads by distance; `None` in a record from before this measurement existed.
     pub distances: Option<Distances>,
-    /// The first look: random writes, whatever was in the buffer.
+    /// The first random writes, with whatever was in the buffer.
     pub look: Option<Fill>,
-    /// What each kind of writes showed.
+    /// The capacity for each kind of writes.
     pub capacities: Vec<Capacity>,
-    /// Bands that were looked for, and what was seen; by address.
+    /// The places where bands were searched, by address, with the band if one was found.
     pub bands: Vec<(Seen, Option<BandFacts>)>,
-    /// Cleaning that was timed.
+    /// Timed cleaning.
     pub timed: Vec<Timed>,
-    /// Pauses that were tried.
+    /// Trials of idle cleaning.
     pub idle: Option<Trials>,
-    /// What could not be told, and why.
+    /// What could not be found, and why.
     pub notes: Vec<String>,
 }
 
 /// Capacity of the buffer for one kind of writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capacity {
-    /// What was written.
+    /// The kind of writes.
     pub writes: Writes,
-    /// What it showed.
+    /// The measurement.
     pub fill: Fill,
-    /// Where the cliff is, if there is one.
+    /// The cliff, if there is one.
     pub cliff: Option<Change>,
 }
 
 impl Findings {
-    /// Points of `R(x)`: blocks written of a zone, and microseconds.
+    /// Points of `R(x)`: blocks written in a zone, and microseconds.
     #[must_use]
     pub fn costs(&self) -> Vec<(f64, f64)> {
         points(&self.timed)
@@ -63,17 +63,17 @@ impl Findings {
     }
 }
 
-/// No arm moves as fast.
+/// The least random read time of a disk with an arm.
 const SOLID_US: f64 = 1000.0;
 
-/// What a disk is, by its random writes and reads.
+/// Classifies a disk by its random writes and reads.
 pub(crate) fn kind(look: &Fill, reads: &ReadTimes) -> Kind {
     match look.end {
         End::Cliff | End::Full => Kind::DriveManaged,
         End::SeekBound if written_through(look, reads) => Kind::Hidden,
         End::SeekBound if reads.random() >= SOLID_US => Kind::Conventional,
         _ if reads.random() < SOLID_US => Kind::SolidState,
-        // (Where a few writes waited long the mean says nothing of the others.)
+        // (If a few writes waited long, the mean does not describe the others.)
         _ if look.mean_us() >= reads.random() / 8.0 && stalled(look, reads).is_none() => {
             Kind::Conventional
         }
@@ -81,21 +81,22 @@ pub(crate) fn kind(look: &Fill, reads: &ReadTimes) -> Kind {
     }
 }
 
-/// Whether each write waits for more than a conventional disk does: that writes a block as fast as it reads one, but for the
-/// settling of the head, and in a region it seeks no farther. A log without a write cache waits for rotations.
+/// Whether every write takes longer than on a conventional disk. That one writes a block as fast as
+/// it reads one, except for the settling of the head, and within a region its seeks are shorter. A
+/// log without a write cache waits for rotations.
 pub(crate) fn written_through(look: &Fill, reads: &ReadTimes) -> bool {
     let read = reads.random();
     look.end == End::SeekBound && read >= SOLID_US && look.mean_us() > 1.2 * read
 }
 
-/// The longest that a write took, in microseconds, if that is as long as cleaning a band.
+/// The longest write latency, in microseconds, if it is as long as cleaning a band.
 pub(crate) fn stalled(look: &Fill, reads: &ReadTimes) -> Option<u64> {
     let longest = look.slow.iter().map(|slow| slow.2).max()?;
     let read = Nanos::from_micros(reads.random() as u64);
     (real(longest) >= stall(read) / 1e3).then_some(longest)
 }
 
-/// What the buffer is limited by, as far as writes of several sizes tell.
+/// The limits of the buffer, as far as writes of several sizes show them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Map entries.
@@ -104,13 +105,13 @@ pub struct Limits {
     pub log_bytes: Option<u64>,
 }
 
-/// Compares the capacities of all sizes of writes, one at a time: as many writes of two sizes tell of
-/// a limit in entries, as many bytes of one in bytes. What only one size shows is not told, but where
-/// a larger size fits more bytes in fewer writes: then the least is limited by entries and the largest
-/// by bytes.
+/// Compares the capacities of all write sizes, one write at a time. An equal count of writes for
+/// two sizes shows a limit in entries, an equal count of bytes a limit in bytes. A single size
+/// shows no limit, with one exception: if a larger size fits more bytes in fewer writes, the
+/// smallest size is limited by entries and the largest by bytes.
 #[must_use]
 pub fn limits(capacities: &[Capacity]) -> Limits {
-    /// Two counts are one if they differ by less.
+    /// Two counts are equal if their ratio is at least this.
     const ALIKE: f64 = 0.97;
     let rows: Vec<(u64, u64)> = capacities
         .iter()

@@ -1,12 +1,13 @@
-//! May this disk be destroyed? A probe overwrites all of it, so whatever somebody would miss is
-//! refused, and nothing is written then. A disk that exposes zones is only read, whatever it holds.
+//! Decides whether a disk may be overwritten. A probe overwrites all of it, so a disk that is in
+//! use or holds data is refused before anything is written. A disk that exposes zones is only read,
+//! whatever it holds.
 //!
-//! What is in use is refused whatever the user says. What holds something is refused unless its
-//! serial is given. A disk holds something if a file system, a partition table or a cache of
-//! `shingle store` has left its mark there, or if of blocks spread over it one is neither zero nor
-//! written by a probe. So does the disk *behind* a store, be it empty: what clients wrote may be on the
-//! SSD only. While it is served it is in use; at other times a file says so by its mark. A block
-//! device has none, and is known by what it holds, as any disk is.
+//! A disk in use is refused always. A disk that holds data is refused unless its serial is given. A
+//! disk holds data if it has the signature of a file system, a partition table or a cache of
+//! `shingle store`, or if a sampled block is neither zero nor written by a probe. The disk *behind*
+//! a store holds data too, even if it is empty: what clients wrote may be on the SSD only. While it
+//! is served it is in use. At other times its mark tells, if it is a file. A block device has no
+//! mark, and is judged by its content, as any disk is.
 
 use std::fs;
 use std::io;
@@ -25,91 +26,91 @@ use crate::fill::is_ours;
 use crate::sysfs;
 use crate::target::Facts;
 
-/// A smaller disk has no room for a buffer and bands worth the name.
+/// The smallest disk that is probed: a smaller one has no room for a realistic buffer and bands.
 pub const BYTES_MIN: u64 = 256 << 20;
 
-/// Why a disk may not be destroyed. Nothing has been written.
+/// The reason why a disk may not be overwritten. Nothing has been written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// It cannot be looked at.
+    /// It cannot be opened.
     #[error("{}: cannot be opened: {error}", path.display())]
     Open {
-        /// The disk.
+        /// Path of the disk.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
     /// Neither a file nor a block device.
     #[error("{}: neither a file nor a block device; name one of these", .0.display())]
     Kind(PathBuf),
-    /// It cannot be written.
+    /// It is read-only.
     #[error("{}: it is read-only; a probe writes all over a disk", .0.display())]
     ReadOnly(PathBuf),
-    /// Somebody uses it.
+    /// It is in use.
     #[error("{}: in use: {by}; unmount or stop that first (--destroy does not help)", path.display())]
     Busy {
-        /// The disk.
+        /// Path of the disk.
         path: PathBuf,
-        /// Who uses it.
+        /// The user.
         by: String,
     },
-    /// Too small.
+    /// It is too small.
     #[error(
         "{name}: it has {bytes} bytes; probing needs {} MiB at least, so name a larger disk",
         BYTES_MIN >> 20
     )]
     TooSmall {
-        /// The disk.
+        /// Name of the disk.
         name: String,
         /// Its size.
         bytes: u64,
     },
-    /// Another disk may be destroyed, not this one.
+    /// The given serial is not that of this disk.
     #[error(
         "{name}: --destroy {typed} is not its serial, which is {serial}; is it the right disk?"
     )]
     Another {
-        /// The disk.
+        /// Name of the disk.
         name: String,
-        /// What was typed.
+        /// The given serial.
         typed: String,
-        /// What would have been right.
+        /// The right serial.
         serial: String,
     },
-    /// Somebody's data.
+    /// It holds data.
     #[error("{name}: it holds {what}; to destroy that, say --destroy {serial}")]
     Occupied {
-        /// The disk.
+        /// Name of the disk.
         name: String,
-        /// What is there.
+        /// What it holds.
         what: String,
-        /// Of the disk.
+        /// Its serial.
         serial: String,
     },
     /// It cannot be read.
     #[error("{name}: cannot be read: {error}; it may be failing")]
     Read {
-        /// The disk.
+        /// Name of the disk.
         name: String,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
 }
 
-/// A disk that may be destroyed, opened for nobody else.
+/// A disk that may be overwritten, opened exclusively.
 #[derive(Debug)]
 pub struct Allowed {
     pub(crate) device: Device,
-    /// What it tells of itself.
+    /// What the disk reports about itself.
     pub facts: Facts,
 }
 
-/// Opens a file or block device that may be destroyed: there is nothing on it, or `destroy` is its
+/// Opens a file or block device that may be overwritten: it holds no data, or `destroy` is its
 /// serial.
 ///
 /// # Errors
-/// If it may not.
+/// If it may not be overwritten, or cannot be opened.
 pub fn allow(path: &Path, destroy: Option<&str>) -> Result<Allowed, Refusal> {
     let system = sysfs::system();
     let open = |error| Refusal::Open { path: path.to_owned(), error };
@@ -120,7 +121,7 @@ pub fn allow(path: &Path, destroy: Option<&str>) -> Result<Allowed, Refusal> {
     }
     let folder = is_device.then(|| system.folder(std::os::unix::fs::MetadataExt::rdev(&metadata)));
     let folder = folder.transpose().map_err(open)?;
-    // An administrator could write to such a file all the same.
+    // Root could write to such a file all the same.
     let read_only = match &folder {
         Some(folder) => sysfs::is_read_only(folder),
         None => metadata.permissions().readonly(),
@@ -160,7 +161,7 @@ pub fn allow(path: &Path, destroy: Option<&str>) -> Result<Allowed, Refusal> {
     Ok(Allowed { device, facts })
 }
 
-/// Whether what is on a disk may go.
+/// Checks whether the content of a disk may be overwritten.
 ///
 /// # Errors
 /// If it may not.
@@ -192,11 +193,11 @@ pub(crate) fn may_go(
     }
 }
 
-/// What a disk of so many blocks holds that somebody would miss; `None` if nothing was found.
+/// Describes the data on a disk of `blocks` blocks; `None` if none was found.
 fn held(blocks: u64, pages: &mut impl Pages<Error = io::Error>) -> io::Result<Option<String>> {
     let mut first: Vec<Page> = vec![[0; PAGE_BYTES]; SIGNATURE_PAGES];
     pages.read(0, &mut first)?;
-    // Random bytes may look like a mark.
+    // The random bytes of a probe may look like a signature.
     first.iter_mut().filter(|page| is_ours(&page[..])).for_each(|page| page.fill(0));
     if let Some(what) = signature_in(first.as_flattened()) {
         return Ok(Some(what.to_owned()));
@@ -226,7 +227,7 @@ mod tests {
     use super::*;
     use crate::target::Zones;
 
-    /// Somebody's data all over.
+    /// A disk full of data.
     struct Full;
 
     impl Pages for Full {
@@ -238,7 +239,7 @@ mod tests {
         }
     }
 
-    /// The probe writes nothing to it.
+    /// The probe writes nothing to such a disk.
     #[test]
     fn a_disk_that_exposes_zones_may_hold_something() {
         let zones = Zones { required: true, zone_blocks: 65_536, count: 100 };

@@ -1,9 +1,9 @@
-//! Whether the drive cleans when nothing is asked of it, and after how long (Skylight, "aggressive"
+//! Tests whether the drive cleans when it is idle, and after which delay (Skylight, "aggressive"
 //! cleaning).
 //!
-//! Dirty blocks of many bands lie in the buffer. Then nothing is asked for a while, then one block is
-//! read: if a cleaning is under way the read waits for it. The while doubles until a read waits, and is
-//! halved in from there.
+//! The buffer gets dirty blocks of many bands. After a pause without I/O one block is read: if a
+//! cleaning is in progress, the read waits for it. The pause doubles until a read waits, then a
+//! binary search narrows it down.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,33 +12,34 @@ use crate::permute::Permutation;
 use crate::scratch::{Scratch, write};
 use crate::target::{Block, Io, Nanos, Op};
 
-/// A while without I/O, and the latency of the read after it, both in microseconds.
+/// A pause without I/O, and the latency of the read after it, both in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trial {
-    /// How long nothing was asked.
+    /// Length of the pause.
     pub idle_us: u64,
-    /// The longest latency of the read after it, of eight tries.
+    /// The longest latency of the read after it, of up to eight tries.
     pub read_us: u64,
 }
 
-/// How often each while is tried: a read may come just between two steps of cleaning.
+/// Tries of each pause: a read may come just between two steps of a cleaning.
 const TRIES: u64 = 8;
-/// Dirty blocks to clean, each in a band of its own as far as the region has them.
+/// Dirty blocks to clean, each in a band of its own if the region has enough bands.
 const DIRTY: u64 = 400;
-/// The first while.
+/// The first pause, in microseconds.
 const SHORTEST: u64 = 50_000;
 
-/// What was tried.
+/// All trials.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trials {
-    /// A read that takes longer has waited.
+    /// A read that takes longer has waited for a cleaning.
     pub waited_us: u64,
-    /// In the order in which they were tried.
+    /// The trials, in order.
     pub trials: Vec<Trial>,
 }
 
 impl Trials {
-    /// The longest while without cleaning, and the shortest with it that is longer; microseconds.
+    /// The longest pause without cleaning, and the shortest longer one with cleaning, in
+    /// microseconds.
     #[must_use]
     pub(crate) fn delay_us(&self) -> (u64, Option<u64>) {
         let waited = |trial: &&Trial| trial.read_us > self.waited_us;
@@ -49,7 +50,8 @@ impl Trials {
     }
 }
 
-/// Tries whiles up to `longest_us`. The buffer, which has `entries`, must be empty; it holds blocks of the region afterwards.
+/// Tries pauses up to `longest_us`. The buffer of `entries` must be empty before; afterwards it
+/// holds blocks of the region.
 pub(crate) fn idle(
     scratch: &mut Scratch,
     entries: u64,
@@ -57,7 +59,7 @@ pub(crate) fn idle(
     seed: u64,
 ) -> Result<Trials, ProbeError> {
     let mut host = Host::new(scratch, entries, seed);
-    // Reads without a pause tell how long one takes at most.
+    // Reads without a pause show how long a read takes at most.
     let mut sorted = (0..200).map(|_| host.read()).collect::<Result<Vec<u64>, _>>()?;
     sorted.sort_unstable();
     let waited_us = sorted[sorted.len() - 1].min(2 * sorted[sorted.len() * 9 / 10]) * 3 / 2;
@@ -67,7 +69,7 @@ pub(crate) fn idle(
         shown.trials.push(host.attempt(idle_us, waited_us)?);
         idle_us *= 2;
     }
-    // To a fiftieth, or a hundredth of a second.
+    // Search to within 2 %, or 10 ms.
     while let (calm, Some(cleaned)) = shown.delay_us()
         && cleaned - calm > (cleaned / 50).max(10_000)
     {
@@ -80,7 +82,7 @@ struct Host<'a, 'b> {
     scratch: &'a mut Scratch<'b>,
     dirty: Permutation,
     written: u64,
-    /// Blocks in the buffer, and how many may be: one that is nearly full is cleaned in any pause.
+    /// Blocks in the buffer, and their limit: a nearly full buffer is cleaned in any pause.
     held: u64,
     room: u64,
     reads: Permutation,
@@ -118,7 +120,7 @@ impl<'a, 'b> Host<'a, 'b> {
             self.held += dirty;
             let blocks = (from..from + dirty).map(|nth| write(self.dirty.get(nth % bound)));
             self.scratch.all(blocks)?;
-            // The head leaves the log, as after any other read.
+            // Moves the head away from the log.
             self.read()?;
             self.scratch.target.idle(Nanos::from_micros(idle_us))?;
             read_us = read_us.max(self.read()?);

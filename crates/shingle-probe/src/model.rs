@@ -1,4 +1,4 @@
-//! A drive model under probe, in virtual time: what it hides, it hides from the probe too.
+//! A drive model under probe, in virtual time. The probe sees no more of it than of a real drive.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -8,28 +8,28 @@ use shingle_drive::{Drive, Rng};
 
 use crate::target::{Done, Facts, Io, Nanos, Target, TargetError, Zones};
 
-/// Noise of a measurement: what the drive does not do, but a clock shows.
+/// Noise of a measurement: what a clock shows in addition to the drive's own time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Noise {
-    /// Standard deviation of a latency, as a part of it.
+    /// Standard deviation of a latency, relative to the latency.
     pub jitter: f64,
-    /// One I/O in so many takes from 2 to 50 ms longer; 0 for none.
+    /// One I/O in this number takes 2 to 50 ms longer; 0 for none.
     pub outlier_every: u64,
 }
 
-/// See the module.
+/// A drive model as a [`Target`].
 pub struct Model {
     drive: Box<dyn Drive>,
     facts: Facts,
     now: Nanos,
-    /// Work in idle time goes on until then.
+    /// The end of the drive's work in idle time.
     busy: Nanos,
     noise: Noise,
     rng: Rng,
 }
 
 impl Model {
-    /// `drive`, which is called `name`. The noise follows from `seed`.
+    /// Wraps `drive`, under the name `name`. The noise follows from `seed`.
     #[must_use]
     pub fn new(name: &str, drive: Box<dyn Drive>, noise: Noise, seed: u64) -> Model {
         let description = drive.description();
@@ -45,13 +45,13 @@ impl Model {
         Model { drive, facts, now, busy, noise, rng }
     }
 
-    /// The drive, for those who may know.
+    /// The drive, for comparisons with the truth.
     #[must_use]
     pub fn drive(&self) -> &dyn Drive {
         self.drive.as_ref()
     }
 
-    /// Serves an I/O that was submitted at `begun`.
+    /// Serves an I/O.
     fn serve(&mut self, io: &Io, queued: bool) {
         let start = self.now.max(self.busy);
         self.now = self.drive.serve(start, io, &mut []).done;
@@ -64,13 +64,14 @@ impl Model {
         }
     }
 
-    /// The latency as the clock shows it.
+    /// The completion time as the clock shows it, with jitter.
     fn shown(&mut self, begun: Nanos) -> Nanos {
         let latency = self.now.since(begun);
         if self.noise.jitter <= 0.0 {
             return self.now;
         }
-        // Twelve uniform numbers less six: normal enough, and the same on every machine.
+        // The sum of twelve uniform numbers less six is close to normal, and the same on every
+        // machine.
         let uniform = |rng: &mut Rng| rng.below(1 << 32) as f64 / (1u64 << 32) as f64;
         let normal: f64 = (0..12).map(|_| uniform(&mut self.rng)).sum::<f64>() - 6.0;
         let factor = (1.0 + normal * self.noise.jitter).max(0.1);
@@ -110,7 +111,7 @@ impl Target for Model {
         let since = self.now.max(self.busy);
         let end = self.now + span;
         let mut at = since;
-        // Ends: each step takes time, and none begins after the end.
+        // The loop ends: each step takes time, and none begins after the end.
         while let Some(from) = self.drive.background_from(since) {
             let start = at.max(from);
             if start >= end {

@@ -1,5 +1,5 @@
-//! A disk that somebody serves over NBD, under probe: one connection, with as many requests under way
-//! as are wanted.
+//! An NBD export under probe: one connection, with as many requests in flight as the measurement
+//! wants.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -33,12 +33,12 @@ pub struct Nbd {
 }
 
 impl Nbd {
-    /// Connects to an export that may be destroyed, as [`crate::guard::allow`] has it; its serial is its
-    /// name, or that of the socket or host for an export without one. `seed` decides what is written;
-    /// I/O and waits end early once `interrupted` is set.
+    /// Connects to an export that may be overwritten, by the rules of [`crate::guard::allow`]. Its
+    /// serial is its name, or that of the socket or host for an export without one. `seed` decides
+    /// what is written. I/O and waits end early once `interrupted` is set.
     ///
     /// # Errors
-    /// If nobody serves it, or it may not be destroyed.
+    /// If the server cannot be reached, or the export may not be overwritten.
     pub fn open(
         url: &Url,
         destroy: Option<&str>,
@@ -47,7 +47,7 @@ impl Nbd {
     ) -> Result<Nbd, Refusal> {
         let name = url.to_string();
         let open = |error| Refusal::Open { path: name.clone().into(), error };
-        // Structured replies say why something failed, but not every server has them.
+        // Structured replies carry an error message, but not every server supports them.
         let connected = [true, false].into_iter().map(|structured| {
             let wishes = Wishes { export: &url.export, structured, contexts: &[] };
             Client::connect(url.connect()?, &wishes)
@@ -80,18 +80,18 @@ impl Nbd {
     }
 }
 
-/// Decides what is asked, and takes the replies.
+/// Makes requests and receives the replies.
 #[derive(Debug)]
 struct Talk {
     client: Client<Stream>,
     facts: Facts,
     clock: Clock,
-    /// Numbers of the requests. Those of the client itself are over when the first of these is made.
+    /// Number of the last request. The client's own requests are done before the first of these.
     cookies: u64,
 }
 
 impl Talk {
-    /// What the server is asked for an I/O.
+    /// Makes the NBD request of an I/O.
     fn request(&mut self, io: &Io) -> io::Result<Request> {
         let kind = match io.op {
             Op::Read => command::READ,
@@ -109,7 +109,7 @@ impl Talk {
     }
 }
 
-/// Sends requests.
+/// Sends requests, with their payload.
 #[derive(Debug)]
 struct Writer {
     stream: Stream,
@@ -127,7 +127,7 @@ impl Writer {
     }
 }
 
-/// I/O that has no reply yet.
+/// An I/O without a reply yet.
 struct UnderWay {
     number: u64,
     begun: Nanos,
@@ -147,13 +147,13 @@ impl Target for Nbd {
     ) -> Result<(), TargetError> {
         let Nbd { talk, writer } = self;
         thread::scope(|scope| {
-            // A server may wait for us to take its replies before it takes more requests: whoever
-            // writes must not be whoever reads.
+            // A server may stop taking requests until its replies are read: so the thread that
+            // writes must not be the one that reads.
             let (to, requests) = channel::<Request>();
             scope.spawn(move || {
                 for request in requests {
                     if writer.send(&request).is_err() {
-                        // Whoever waits for a reply is told.
+                        // The thread that waits for a reply gets an error.
                         return writer.stream.shutdown(Shutdown::Both);
                     }
                 }
@@ -194,7 +194,7 @@ impl Talk {
                     break;
                 };
                 if io.op == Op::Flush && self.client.flags() & transmission_flag::SEND_FLUSH == 0 {
-                    // Such a server has nothing that could be lost.
+                    // A server without FLUSH has no volatile data.
                     let now = self.clock.now();
                     more &= seen(Done { number, begun: now, done: now }).is_continue();
                     continue;
@@ -204,7 +204,7 @@ impl Talk {
                         self.client.expect(request);
                         let begun = self.clock.now();
                         under_way.insert(request.cookie, UnderWay { number, begun, io });
-                        // If the writer has given up, there is no reply either.
+                        // If the writer has stopped, there is no reply either.
                         let _ = to.send(request);
                     }
                     Err(error) => {
@@ -215,9 +215,9 @@ impl Talk {
             let Some(oldest) = under_way.values().next().map(|first: &UnderWay| first.io) else {
                 return result;
             };
-            // Without its replies the connection is of no more use.
+            // After a failed receive the connection is unusable.
             let reply = self.client.receive().map_err(|error| {
-                // Whoever writes must not wait for a server that takes nothing any more.
+                // The writer must not wait for a server that takes no more requests.
                 self.client.stream().shutdown(Shutdown::Both);
                 failed(&self.facts, &oldest, error)
             })?;
@@ -237,7 +237,7 @@ impl Talk {
     }
 }
 
-/// Reads what an export holds.
+/// Reads the content of an export.
 struct Read<'a>(&'a mut Client<Stream>);
 
 impl Pages for Read<'_> {

@@ -1,4 +1,4 @@
-//! What a user may ask of a probe.
+//! The options of a probe.
 
 use serde::{Deserialize, Serialize};
 use shingle_core::units::{BLOCK_BYTES, DISK_BYTES_MAX};
@@ -7,40 +7,41 @@ use crate::bands::MARKS;
 use crate::guard::BYTES_MIN;
 use crate::target::{Block, Nanos};
 
-/// Different coverages at least: two points have a line and no interval of its slope.
+/// The least number of different coverages: a line through two points has no interval of its slope.
 pub(crate) const COVERAGES_MIN: usize = 3;
 
-/// Size of a write, and how many are under way at once.
+/// The size of writes, and how many are in flight at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Writes {
-    /// Blocks.
+    /// Blocks of each write.
     pub blocks: u64,
-    /// At once.
+    /// Writes in flight.
     pub depth: u32,
 }
 
-/// See the module. All of it changes what is measured.
+/// The options of a probe. All of them change what is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
-    /// The most that a buffer may hold, in bytes (the paper's C).
+    /// The largest possible capacity of the buffer, in bytes (the paper's C).
     pub buffer_max_bytes: u64,
-    /// The largest band there may be, in bytes.
+    /// The largest possible band, in bytes.
     pub band_max_bytes: u64,
-    /// For which writes the capacity is wanted. The first should be of one block, one at a time.
+    /// The kinds of writes whose capacity is measured. The first must be of one block, one at a
+    /// time.
     pub writes: Vec<Writes>,
-    /// At how many places bands are looked for.
+    /// At how many places of the disk bands are searched.
     pub sites: u64,
     /// Bytes of a reading step.
     pub step_bytes: u64,
-    /// Blocks of the zones that `R(x)` is of.
+    /// Blocks of the zones whose `R(x)` is measured.
     pub zone_blocks: u64,
-    /// Blocks written of each zone, a measurement each.
+    /// Blocks written in each zone, for each measurement.
     pub coverages: Vec<u64>,
-    /// Zones of each coverage.
+    /// Zones for each coverage.
     pub zones: u64,
-    /// How long to wait for cleaning in idle time.
+    /// The longest wait for cleaning in idle time, in seconds.
     pub idle_max: u64,
-    /// Order of everything.
+    /// Seed of all random orders.
     pub seed: u64,
 }
 
@@ -64,10 +65,10 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether a disk of so many blocks can be probed so.
+    /// Checks whether a disk of `disk_blocks` blocks can be probed with these options.
     ///
     /// # Errors
-    /// What cannot be, in one line with the name of the option.
+    /// The first bad option, in one line with its name.
     pub fn check(&self, disk_blocks: u64) -> Result<(), String> {
         self.check_record(disk_blocks)?;
         let mut different = self.coverages.clone();
@@ -83,7 +84,8 @@ impl Options {
         }
     }
 
-    /// Whether what was measured so can be analysed: other than [`Options::check`] with any number of coverages.
+    /// Checks whether a record of these options can be analysed: as [`Options::check`], but with
+    /// any number of coverages.
     ///
     /// # Errors
     /// As [`Options::check`].
@@ -107,7 +109,8 @@ impl Options {
             within("--writes, at once:", depth.into(), 1, 256)?;
         }
         within("--sites", self.sites, 1, 10_000)?;
-        // Two bands and a half are read around a place. (That a disk is too small by itself is told elsewhere.)
+        // Two bands and a half are read around each place. (A disk that is too small is refused
+        // elsewhere.)
         let bands_max = (disk_blocks * BLOCK_BYTES).max(BYTES_MIN) / 5 * 2;
         bytes_within("--band-max", self.band_max_bytes, 1 << 20, bands_max)?;
         bytes_within("--step", self.step_bytes, 32 << 10, self.band_max_bytes)?;
@@ -122,7 +125,7 @@ impl Options {
         within("--idle-max", self.idle_max, 0, 86_400)
     }
 
-    /// Blocks from a place to either end of what is read of it.
+    /// Blocks from a place to either end of the range that is read around it.
     pub(crate) fn half_blocks(&self) -> u64 {
         self.band_max_bytes / BLOCK_BYTES * 5 / 4
     }
@@ -138,7 +141,7 @@ impl Options {
         Nanos::from_millis(self.idle_max * 1000)
     }
 
-    /// Where bands are looked for, on a disk of `blocks`: evenly, from the start to the end.
+    /// The places where bands are searched on a disk of `blocks`: evenly spread from start to end.
     pub(crate) fn places(&self, blocks: u64) -> Vec<Block> {
         let half = self.half_blocks();
         let span = blocks.saturating_sub(2 * half);
@@ -184,7 +187,7 @@ mod tests {
             let refused = options.check(BLOCKS).expect_err(told);
             assert!(refused.starts_with(told) && !refused.contains('\n'), "{refused}");
         }
-        // What was measured with fewer can still be looked at.
+        // An existing record with fewer coverages can still be analysed.
         Options { coverages: vec![500, 2500], ..usual() }
             .check_record(BLOCKS)
             .expect("there is a record");

@@ -1,10 +1,10 @@
-//! Every number below a bound once, in an order that looks random: positions of writes that never
-//! replace each other.
+//! Pseudo-random permutations: each number below a bound once, for positions of writes that never
+//! overwrite each other.
 
 use shingle_drive::Rng;
 
-/// A permutation of the numbers below `bound`, by a Feistel network over the next power of four and
-/// walking on while a number falls outside. No memory, whatever the bound.
+/// A permutation of the numbers below `bound`: a Feistel network over the next power of four,
+/// repeated while a number falls outside (cycle walking). Needs no memory, whatever the bound.
 #[derive(Clone, Debug)]
 pub(crate) struct Permutation {
     bound: u64,
@@ -13,7 +13,7 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    /// The one of `seed`.
+    /// Makes the permutation of `seed`.
     ///
     /// # Panics
     /// If `bound` is 0.
@@ -26,19 +26,19 @@ impl Permutation {
         Permutation { bound, half_bits: bits.div_ceil(2).max(1), keys }
     }
 
-    /// How many numbers there are.
+    /// The number of elements.
     #[must_use]
     pub(crate) fn bound(&self) -> u64 {
         self.bound
     }
 
-    /// The number at place `at`, which is below the bound.
+    /// The element at index `at`, which is below the bound.
     #[must_use]
     pub(crate) fn get(&self, at: u64) -> u64 {
         debug_assert!(at < self.bound);
         let mask = (1 << self.half_bits) - 1;
         let mut number = at;
-        // Ends: the network is one to one, so that the walk comes back to `at`, which is inside.
+        // The loop ends: the network is a bijection, so the walk returns to `at`, which is inside.
         loop {
             let (mut left, mut right) = (number >> self.half_bits, number & mask);
             for key in self.keys {

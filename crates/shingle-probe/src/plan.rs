@@ -1,8 +1,8 @@
-//! What a probe will do to a disk: bytes and time, before it begins.
+//! The plan of a probe: bytes and time, before it begins.
 //!
-//! How large the buffer is shows in the course of it only. The expected figures are those of the drive
-//! that SAC measured (184,000 entries, 30.3 GB of log; 0.31 ms a write, 1.5 s a cleaning), as far as
-//! the options let it be that large.
+//! The capacity of the buffer is known only during the probe. The plan assumes that of the drive
+//! that SAC measured (184,000 entries, 30.3 GB of log; 0.31 ms for a write, 1.5 s for a cleaning),
+//! within the limits of the options.
 
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
@@ -17,21 +17,22 @@ use crate::target::Facts;
 /// A step of the plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// What is done.
+    /// Describes the step.
     pub what: String,
-    /// How the names of its measurements begin.
+    /// Prefix of the names of its measurements.
     pub prefix: String,
-    /// Measurements.
+    /// Number of measurements.
     pub count: u64,
+    /// Bytes written, including those that empty the buffer.
     /// Bytes written, with emptying the buffer.
     pub written_bytes: u64,
     /// Bytes read.
     pub read_bytes: u64,
-    /// Time.
+    /// Duration.
     pub seconds: f64,
 }
 
-/// What is expected of a drive.
+/// The expected capacity of the buffer, and the region.
 struct Expected {
     entries: u64,
     log_blocks: u64,
@@ -41,10 +42,10 @@ struct Expected {
 const WRITE_S: f64 = 0.000_31;
 const STALL_S: f64 = 1.5;
 const SEEK_S: f64 = 0.016;
-/// A block in order.
+/// Seconds to read or write a block sequentially.
 const ORDER_S: f64 = 0.000_022;
 
-/// The steps for a disk.
+/// Makes the steps for a disk.
 #[must_use]
 pub fn plan(facts: &Facts, options: &Options) -> Vec<Step> {
     let region_blocks = (options.buffer_max_bytes / BLOCK_BYTES).min(facts.blocks / 4);
@@ -113,18 +114,18 @@ pub fn plan(facts: &Facts, options: &Options) -> Vec<Step> {
 }
 
 impl Expected {
-    /// Blocks and seconds of emptying the buffer of the region.
+    /// Blocks and seconds to empty the buffer of blocks of the region.
     fn swept(&self) -> (u64, f64) {
         (self.region_blocks, real(self.region_blocks) * ORDER_S)
     }
 
-    /// Blocks and seconds of emptying it of anything.
+    /// Blocks and seconds to empty the buffer of anything.
     fn emptied(&self) -> (u64, f64) {
         let blocks = self.region_blocks + self.log_blocks;
         (blocks, real(blocks) * ORDER_S + 200.0 * STALL_S)
     }
 
-    /// Blocks and seconds of filling it with writes of `blocks`, after it has been emptied.
+    /// Blocks and seconds to fill the buffer with writes of `blocks`, after it has been emptied.
     fn filled(&self, blocks: u64, (written, seconds): (u64, f64)) -> (u64, f64) {
         let writes = self.entries.min(self.log_blocks / blocks);
         let each = WRITE_S + ORDER_S * real(blocks - 1);
@@ -163,7 +164,8 @@ mod tests {
             assert_eq!(of_it.count(), 1, "{name}");
         }
         assert!(steps.windows(2).all(|pair| pair[0].what != pair[1].what), "{steps:?}");
-        // SAC's row of 256 KB: 30.3 GB at 452 a second are 256 s, ours 230; the sweep of 43 GB as much.
+        // SAC's row of 256 KB: 30.3 GB at 452 writes/s take 256 s, here 230 s; the sweep of 43 GB
+        // as long.
         let row = steps.iter().rfind(|step| step.prefix.starts_with("capacity")).expect("rows");
         assert!((450.0..600.0).contains(&row.seconds), "{row:?}");
         assert_eq!(row.written_bytes / 1_000_000_000, 43 + 30);

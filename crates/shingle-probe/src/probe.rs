@@ -20,17 +20,17 @@ use crate::scratch::Scratch;
 use crate::session::Session;
 use crate::target::{Facts, Nanos, Target, Zones};
 
-/// Blocks of the reading steps with which a border is looked at closely.
+/// Blocks of a reading step when a border is examined closely.
 const FINE_BLOCKS: u64 = 16;
 
-/// What the buffer holds, as far as the probe knows.
+/// The content of the buffer, as far as the probe knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Holds {
     Anything,
     Region,
 }
 
-/// Told the name of each measurement before it is made or taken from the record.
+/// Called with the name of each measurement before it is made or taken from the record.
 pub type Observer<'a> = &'a mut dyn FnMut(&str);
 
 struct Probe<'a, 'b> {
@@ -43,11 +43,11 @@ struct Probe<'a, 'b> {
     notes: Vec<String>,
 }
 
-/// Probes `target`. Without one, all measurements must be in the session's record, and `facts` say of
-/// which disk it is.
+/// Probes `target`. Without a target, all measurements must be in the session's record, and `facts`
+/// describe the recorded disk.
 ///
 /// # Errors
-/// If the disk fails, is too small, or the record lacks something.
+/// If the disk fails, is too small, or the record lacks a measurement.
 pub fn probe(
     target: Option<&mut dyn Target>,
     facts: Facts,
@@ -63,10 +63,10 @@ pub fn probe(
     Probe { session, scratch, holds, facts, options, observer, notes }.all()
 }
 
-/// Empties the buffer of `target`. Returns how many bytes that took.
+/// Empties the buffer of `target`. Returns the bytes written.
 ///
 /// # Errors
-/// If the disk fails, is too small, or has to be written in order.
+/// If the disk fails, is too small, or exposes zones.
 pub fn force_clean(target: &mut dyn Target, options: &Options) -> Result<u64, ProbeError> {
     let facts = target.facts().clone();
     large_enough(&facts)?;
@@ -78,7 +78,7 @@ pub fn force_clean(target: &mut dyn Target, options: &Options) -> Result<u64, Pr
     Ok(scratch.empty()? * BLOCK_BYTES)
 }
 
-/// Models and records have not been past the guard.
+/// Refuses disks that are too small. Models and records have not passed the guard.
 fn large_enough(facts: &Facts) -> Result<(), ProbeError> {
     let (bytes, name) = (facts.blocks * BLOCK_BYTES, facts.name.clone());
     match bytes < BYTES_MIN {
@@ -87,7 +87,7 @@ fn large_enough(facts: &Facts) -> Result<(), ProbeError> {
     }
 }
 
-/// What is written to, to begin with: as much as the largest buffer holds, at most a quarter of the disk.
+/// The initial region: as large as the largest buffer, at most a quarter of the disk.
 fn region(blocks: u64, options: &Options) -> u64 {
     (options.buffer_max_bytes / BLOCK_BYTES).min(blocks / 4)
 }
@@ -97,7 +97,7 @@ impl Probe<'_, '_> {
         let exposed =
             self.facts.zones.map(|zones| (zones.required, zones.zone_blocks, zones.count));
         let exposed = self.session.measure("zones", || Ok(exposed))?;
-        // (Whatever a record says: what exposes zones is not written.)
+        // (Whatever a record says: a disk that exposes zones is never written.)
         self.facts.zones =
             self.facts.zones.or(exposed.map(|(required, zone_blocks, count)| Zones {
                 required,
@@ -155,7 +155,7 @@ impl Probe<'_, '_> {
         Ok(found)
     }
 
-    /// What a drive with a buffer is asked.
+    /// Measures a drive that has a buffer.
     fn shingled(&mut self, found: &mut Findings) -> Result<(), ProbeError> {
         let read = Nanos::from_micros(found.reads.random() as u64);
         let Some((rough, end)) = self.rough(read)? else {
@@ -200,7 +200,8 @@ impl Probe<'_, '_> {
         Ok(())
     }
 
-    /// A measurement. `empty`: the buffer has to be. `leaves`: what it holds afterwards.
+    /// Makes a measurement. `empty`: the buffer must be empty before. `leaves`: what it holds
+    /// afterwards.
     fn measure<T: Serialize + DeserializeOwned>(
         &mut self,
         name: &str,
@@ -224,7 +225,8 @@ impl Probe<'_, '_> {
         })
     }
 
-    /// Reads by distance. A record that was made before they were measured lacks them.
+    /// Measures reads by distance. `None` for a record that was made before this measurement
+    /// existed.
     fn distances(&mut self, reads: &ReadTimes) -> Result<Option<Distances>, ProbeError> {
         let (block_us, seed) = (reads.in_order().0, self.options.seed);
         let shown = self.measure("distances", false, Holds::Anything, |scratch| {
@@ -236,7 +238,7 @@ impl Probe<'_, '_> {
         }
     }
 
-    /// Random writes of a block, with whatever is in the buffer.
+    /// Writes random single blocks, with whatever is in the buffer.
     fn look(&mut self, reads: &ReadTimes) -> Result<Fill, ProbeError> {
         let workload = Workload {
             region_blocks: region(self.facts.blocks, self.options),
@@ -248,10 +250,9 @@ impl Probe<'_, '_> {
         self.measure("look", false, Holds::Anything, |scratch| fill(scratch.target, &workload))
     }
 
-    /// Roughly how many writes of a block the buffer holds. A sweep leaves the beginning of a band in it,
-    /// which counts where the buffer is small: then several ends of the region are tried, and the most
-    /// is taken.
-    /// The region keeps the end with which that was found.
+    /// Measures roughly how many writes of a block the buffer holds. A sweep leaves the beginning
+    /// of a band in the buffer. If the buffer is small, this matters: then several ends of the
+    /// region are tried. The largest result is taken, and the region keeps its end.
     fn rough(&mut self, read: Nanos) -> Result<Option<(Full, u64)>, ProbeError> {
         const TRIES: u64 = 4;
         let end = region(self.facts.blocks, self.options);
@@ -273,7 +274,7 @@ impl Probe<'_, '_> {
                 best = Some(Full { entries: cliff.at, by_bytes: false, stall_us });
                 best_end = region_blocks;
             }
-            // Less than 5 % of the buffer is left of a band.
+            // The rest of a band is less than 5 % of the buffer.
             if best.is_none_or(|best| best.entries > 20 * self.options.band_max_bytes / BLOCK_BYTES)
             {
                 break;
@@ -290,8 +291,9 @@ impl Probe<'_, '_> {
         }
     }
 
-    /// Has the region end where a band does, before `end`: far enough, so that what the sweep to there left
-    /// in the buffer is of another band.
+    /// Makes the region end at the end of a band, before `end`: so far before that what the sweep
+    /// to
+    /// `end` left in the buffer is of another band.
     fn border(&mut self, full: &Full, end: u64) -> Result<(), ProbeError> {
         let half = self.options.half_blocks();
         let site = Site::around(
@@ -317,13 +319,13 @@ impl Probe<'_, '_> {
             .pop()
             .and_then(|seen| self.found(&seen));
         let Some(band) = exact.or(rough) else { return Ok(()) };
-        // Rather a few blocks of the next band than all of this but a few.
+        // Better a few blocks of the next band than all of this band but a few.
         self.to(band.first_block + band.error_blocks);
         self.holds = Holds::Anything;
         Ok(())
     }
 
-    /// The band that was seen, if it can be one.
+    /// Evaluates a band, and rejects one that is too large.
     fn found(&self, seen: &Seen) -> Option<BandFacts> {
         let largest = self.options.band_max_bytes / BLOCK_BYTES;
         band(seen, self.facts.blocks).filter(|band| band.blocks <= largest + 2 * band.error_blocks)
@@ -342,7 +344,8 @@ impl Probe<'_, '_> {
         })
     }
 
-    /// How much the buffer holds of one kind of writes. Repeated while the interval is wider than 2 %.
+    /// Measures the capacity of the buffer for one kind of writes. Repeats while the interval is
+    /// wider than 2 %.
     fn capacity(&mut self, writes: Writes, read: Nanos) -> Result<Capacity, ProbeError> {
         const TRIES: u64 = 3;
         let mut best: Option<Capacity> = None;
@@ -370,14 +373,15 @@ impl Probe<'_, '_> {
         Ok(best.expect("there is a first try"))
     }
 
-    /// Bands all over the disk, as many at once as the buffer has room to mark.
+    /// Searches bands all over the disk, as many in a round as the buffer has room to mark.
     fn bands(&mut self, full: &Full, found: &mut Findings) -> Result<(), ProbeError> {
         let (half, step, blocks) =
             (self.options.half_blocks(), self.options.step_blocks(), self.facts.blocks);
         let places = self.options.places(blocks);
         let mut wanted: Vec<Site> =
             places.iter().map(|place| Site::around(place.0, half, step, blocks)).collect();
-        // What it has no room for is cleaned with the wanted band, and would be taken for a part of it.
+        // Marks beyond the capacity are cleaned with the wanted band, and would look like a part of
+        // it.
         let entries = wanted.iter().map(Site::entries).max().unwrap_or(0);
         if entries > full.entries {
             self.notes.push(format!(
@@ -420,7 +424,7 @@ impl Probe<'_, '_> {
         Ok(())
     }
 
-    /// Looks more closely where a reading step is more than half a percent of the band.
+    /// Measures bands again whose reading step was more than half a percent of the band.
     fn refine(
         &mut self,
         full: &Full,
@@ -455,7 +459,7 @@ impl Probe<'_, '_> {
         Ok(())
     }
 
-    /// `R(x)`.
+    /// Measures `R(x)`.
     fn costs(&mut self, full: &Full, found: &mut Findings) -> Result<(), ProbeError> {
         const ROUNDS: usize = 24;
         let zone_blocks = self.options.zone_blocks;
@@ -496,7 +500,7 @@ impl Probe<'_, '_> {
     }
 }
 
-/// Groups of sites that need no more than `room` entries.
+/// Groups sites into rounds that need no more than `room` entries.
 fn rounds(sites: Vec<Site>, room: u64) -> Vec<Vec<Site>> {
     let mut rounds: Vec<Vec<Site>> = Vec::new();
     let mut left = 0;
@@ -514,7 +518,7 @@ fn rounds(sites: Vec<Site>, room: u64) -> Vec<Vec<Site>> {
     rounds
 }
 
-/// What single blocks need to know of the buffer, better than `rough`.
+/// The buffer for single blocks, more exactly than `rough`.
 fn full(capacities: &[Capacity], rough: &Full) -> Full {
     let single = Writes { blocks: 1, depth: 1 };
     let cliff = capacities.iter().find(|row| row.writes == single).and_then(|row| row.cliff);

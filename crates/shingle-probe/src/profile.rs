@@ -1,4 +1,4 @@
-//! What was found out, as a drive profile.
+//! Converts findings to a drive profile.
 
 use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::profile::{
@@ -9,7 +9,7 @@ use crate::change::{real, round};
 use crate::findings::{Capacity, Findings, limits};
 
 impl Findings {
-    /// The profile of the disk. What was not found out is left out.
+    /// Makes the profile of the disk, without what was not found.
     #[must_use]
     pub fn profile(&self, zone_blocks: u64) -> Profile {
         let (first, last) = self.reads.in_order();

@@ -1,4 +1,4 @@
-//! How the disk reads: `L_read`, and in order at both ends.
+//! Read times: random (`L_read`), and sequential at both ends of the disk.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,11 +14,11 @@ const IN_ORDER: u64 = 256;
 /// Latencies in microseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadTimes {
-    /// Of random reads of a block, over the whole disk.
+    /// Random reads of a block, over the whole disk.
     pub random_us: Vec<u64>,
-    /// Of reads in order of 512 KiB each, from the first block on.
+    /// Sequential reads of 512 KiB each, from the first block on.
     pub first_us: Vec<u64>,
-    /// The same, to the end of the disk.
+    /// The same, up to the end of the disk.
     pub last_us: Vec<u64>,
 }
 
@@ -29,8 +29,8 @@ impl ReadTimes {
         mean(&self.random_us)
     }
 
-    /// A block of reads in order, at the start and at the end: the mean without the first tenth, in which
-    /// the head comes there.
+    /// The time of a block in sequential reads, at the start and at the end: the mean without the
+    /// first tenth, which includes the seek.
     #[must_use]
     pub fn in_order(&self) -> (f64, f64) {
         let block = |us: &[u64]| mean(&us[us.len() / 10..]) / real(LARGE_BLOCKS);
@@ -42,7 +42,7 @@ fn mean(us: &[u64]) -> f64 {
     real(us.iter().sum()) / real(us.len().max(1) as u64)
 }
 
-/// Reads here and there, and in order.
+/// Measures random and sequential reads.
 pub(crate) fn reads(scratch: &mut Scratch, seed: u64) -> Result<ReadTimes, ProbeError> {
     let blocks = scratch.target.facts().blocks;
     let order = Permutation::new(blocks, seed);

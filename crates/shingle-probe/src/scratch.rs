@@ -1,13 +1,13 @@
-//! The part of the disk that the probe writes to, and how it gets the buffer empty.
+//! The region of the disk that the probe writes, and how it empties the buffer.
 //!
-//! SAC §5.1, step 1: write a range in random order, so that what else is in the buffer is squeezed
-//! out, then in sequential order, so that the buffer drops what it holds of the range. The first half
-//! is done by writing a small range over and over in large random writes, until as many bytes have
-//! gone into the log as it can hold: in a log all that is older is behind them then, and has been
-//! cleaned. (The paper writes the whole range once, which makes the drive clean each of its bands.)
+//! SAC §5.1, step 1: write a range in random order, which evicts everything else from the buffer,
+//! then in sequential order, which makes the buffer drop its blocks of the range. The first half is
+//! done by writing a small range repeatedly in large random writes, until as many bytes have gone
+//! into the log as it can hold: then everything older in the log has been cleaned. (The paper
+//! writes the whole range once, which makes the drive clean each of its bands.)
 //!
 //! A sequential pass that ends within a band leaves the beginning of that band in the buffer. So the
-//! region ends where a band does, as soon as one border has been found.
+//! region ends at the end of a band, as soon as one border is known.
 
 use std::ops::ControlFlow;
 
@@ -15,23 +15,23 @@ use crate::error::ProbeError;
 use crate::permute::Permutation;
 use crate::target::{Block, Io, Op, Target};
 
-/// Blocks of the writes that squeeze and sweep: the most that a drive takes as one (Skylight; the
-/// Northeastern model).
+/// Blocks of the writes that evict and sweep: the largest write that a drive takes as one
+/// (Skylight; the Northeastern model).
 pub(crate) const LARGE_BLOCKS: u64 = 128;
-/// The range that is written over and over.
+/// Size of the small range that is written repeatedly.
 const SQUEEZE_BLOCKS: u64 = 1 << 16;
 
-/// See the module.
+/// The region of a target.
 pub(crate) struct Scratch<'a> {
     pub(crate) target: &'a mut dyn Target,
     /// The region goes from block 0 to here.
     pub(crate) region_blocks: u64,
-    /// What the log holds at most, as far as is known.
+    /// The largest possible size of the log, as far as is known.
     pub(crate) log_blocks: u64,
 }
 
 impl Scratch<'_> {
-    /// Empties the buffer, whatever is in it. Returns how many blocks were written.
+    /// Empties the buffer, whatever is in it. Returns the number of blocks written.
     pub(crate) fn empty(&mut self) -> Result<u64, ProbeError> {
         let places = SQUEEZE_BLOCKS.min(self.region_blocks) / LARGE_BLOCKS;
         let writes = self.log_blocks.div_ceil(LARGE_BLOCKS) + places;
@@ -42,7 +42,7 @@ impl Scratch<'_> {
         Ok(writes * LARGE_BLOCKS + self.region_blocks)
     }
 
-    /// Empties the buffer of what it holds of the region.
+    /// Empties the buffer of blocks of the region.
     pub(crate) fn sweep(&mut self) -> Result<(), ProbeError> {
         let end = self.region_blocks;
         let piece = |block| Io { count: LARGE_BLOCKS.min(end - block), ..large(block) };
@@ -50,12 +50,12 @@ impl Scratch<'_> {
         self.all((0..end).step_by(LARGE_BLOCKS as usize).map(piece).chain([flush]))
     }
 
-    /// Carries out `ios` one after another.
+    /// Executes `ios` one after another.
     pub(crate) fn all(&mut self, ios: impl Iterator<Item = Io>) -> Result<(), ProbeError> {
         self.each(ios, |_| ControlFlow::Continue(()))
     }
 
-    /// The same; the latency of each in microseconds.
+    /// Executes `ios` one after another, and returns the latency of each in microseconds.
     pub(crate) fn times(&mut self, ios: impl Iterator<Item = Io>) -> Result<Vec<u64>, ProbeError> {
         let mut times = Vec::new();
         self.each(ios, |us| {
@@ -65,7 +65,7 @@ impl Scratch<'_> {
         Ok(times)
     }
 
-    /// Carries out `ios` one after another; `seen` gets the latency of each in microseconds.
+    /// Executes `ios` one after another. `seen` gets the latency of each in microseconds.
     pub(crate) fn each(
         &mut self,
         mut ios: impl Iterator<Item = Io>,
@@ -76,12 +76,12 @@ impl Scratch<'_> {
     }
 }
 
-/// A write of [`LARGE_BLOCKS`].
+/// Makes a write of [`LARGE_BLOCKS`].
 pub(crate) fn large(block: u64) -> Io {
     Io { count: LARGE_BLOCKS, ..write(block) }
 }
 
-/// A write of one block.
+/// Makes a write of one block.
 pub(crate) fn write(block: u64) -> Io {
     Io { op: Op::Write, block: Block(block), count: 1 }
 }

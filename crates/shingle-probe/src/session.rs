@@ -1,8 +1,8 @@
-//! Measurements that outlive the process: each is kept as a line of JSON when it is done.
+//! Measurements that survive the process: each is recorded as a line of JSON when it is done.
 //!
-//! The analysis is a program over measurements by name. Where one is on record it is taken from there,
-//! else it is made: so a probe that was interrupted goes on where it was (and repeats what was not
-//! finished), and a record is analysed again without a disk (`--fit-only`).
+//! The analysis asks for measurements by name. A recorded one is taken from the record, others are
+//! made. So an interrupted probe resumes where it ended (and repeats the unfinished measurement),
+//! and a record can be analysed again without a disk (`--fit-only`).
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -17,20 +17,20 @@ use serde_json::value::RawValue;
 
 use crate::error::ProbeError;
 
-/// What the first line of a record says.
+/// The format, in the first line of a record.
 const FORMAT: &str = "shingle.probe/1";
 
-/// Of which disk a record is, and what was asked: a record of something else is refused.
+/// The disk and the options of a record. A record of another subject is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
     format: String,
     /// Name of the disk.
     pub name: String,
-    /// Its serial.
+    /// Serial of the disk.
     pub serial: String,
-    /// Its size.
+    /// Size of the disk.
     pub blocks: u64,
-    /// Options that change what is measured.
+    /// Options that change the measurements.
     pub options: String,
 }
 
@@ -49,7 +49,7 @@ impl Subject {
     }
 }
 
-/// A line: the name of a measurement and what it showed.
+/// A line of the record: the name of a measurement and its result.
 #[derive(Serialize)]
 struct Line<'a, T> {
     name: &'a str,
@@ -62,7 +62,7 @@ struct Read {
     shown: Box<RawValue>,
 }
 
-/// See the module.
+/// Measurements of a probe, in memory or in a file.
 #[derive(Debug, Default)]
 pub struct Session {
     path: Option<PathBuf>,
@@ -71,24 +71,24 @@ pub struct Session {
 }
 
 impl Session {
-    /// Measurements that are kept in memory only.
+    /// Makes a session without a file.
     #[must_use]
     pub fn in_memory() -> Session {
         Session::default()
     }
 
-    /// Measurements kept in the file at `path`, which nobody else may have meanwhile; those of an earlier session of the same subject are
-    /// there already. A last line that a kill cut off is dropped.
+    /// Opens or creates the record at `path`, under an exclusive lock, with the measurements of an
+    /// earlier session of the same subject. A last line that a kill cut off is dropped.
     ///
     /// # Errors
-    /// If the file cannot be read or written, is no record, or is one of another subject.
+    /// If the file cannot be read or written, is in use, is not a record, or is of another subject.
     pub fn resume(path: &Path, subject: &Subject) -> Result<Session, ProbeError> {
         let mut session = Session { path: Some(path.to_owned()), ..Session::default() };
         let system = |error| ProbeError::Record(path.to_owned(), error);
         let mut options = OpenOptions::new();
         let options = options.create(true).truncate(false).read(true).write(true);
         let mut file = options.open(path).map_err(system)?;
-        // Two probes of one disk would measure each other. (Not every file system has locks.)
+        // Two probes of one disk would disturb each other. (Not every file system has locks.)
         if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             return Err(ProbeError::RecordInUse(path.to_owned()));
         }
@@ -99,7 +99,7 @@ impl Session {
         if whole > 0 && session.parse(path, &text[..whole])? != *subject {
             return Err(ProbeError::OtherSubject(path.to_owned()));
         }
-        // What is dropped was the beginning of a record.
+        // Drop the rest only if it is the beginning of this record.
         if whole == 0 && !first.starts_with(&text) {
             let why = "it is no record, and would be overwritten".to_owned();
             return Err(ProbeError::BadRecord(path.to_owned(), 1, why));
@@ -113,10 +113,10 @@ impl Session {
         Ok(session)
     }
 
-    /// A record to be analysed again, and its subject.
+    /// Opens a record to be analysed again, and returns its subject too.
     ///
     /// # Errors
-    /// If the file cannot be read, or is no record.
+    /// If the file cannot be read, or is not a record.
     pub fn open(path: &Path) -> Result<(Session, Subject), ProbeError> {
         let mut session = Session { path: Some(path.to_owned()), ..Session::default() };
         let text = std::fs::read_to_string(path)
@@ -150,10 +150,10 @@ impl Session {
         self.kept.contains_key(name)
     }
 
-    /// The measurement `name`: from the record, or else made.
+    /// Returns the measurement `name`: from the record, or by `make`, and records it.
     ///
     /// # Errors
-    /// If it cannot be made, read or kept.
+    /// If it cannot be made, parsed or recorded.
     pub fn measure<T: Serialize + DeserializeOwned>(
         &mut self,
         name: &str,
@@ -253,7 +253,7 @@ mod tests {
         assert!(Session::resume(&path, &subject).expect("it has ended").has("one"));
     }
 
-    /// Only a first line that a kill cut off is written anew.
+    /// Only a first line that a kill cut off is overwritten.
     #[test]
     fn a_file_of_one_line_that_is_no_record_stays() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,12 +1,14 @@
-//! Two kinds of latency told apart: Otsu's threshold (IEEE Trans. SMC 9, 1979) on their logarithms.
+//! Splits latencies into two kinds, by Otsu's threshold (IEEE Trans. SMC 9, 1979) on their
+//! logarithms.
 
 use crate::change::real;
 
-/// The kinds are apart only if their mean latencies differ by this factor.
+/// The least factor between the mean latencies of two kinds.
 const APART: f64 = 3.0;
 
-/// The latency, in microseconds, that best parts `latencies` in two: the variance between the two
-/// classes of logarithms is greatest. `None` if the classes' means are less than a factor of three apart.
+/// Finds the latency, in microseconds, that best splits `latencies_us` in two: the variance between
+/// the two classes of logarithms is greatest. `None` if the means of the classes differ by less
+/// than a factor of three.
 #[must_use]
 pub fn split(latencies_us: &[u64]) -> Option<f64> {
     let mut logs: Vec<f64> = latencies_us.iter().map(|&us| libm::log(real(us.max(1)))).collect();
@@ -37,7 +39,7 @@ mod tests {
         assert_eq!(split(&[1400, 1380, 1420, 1500, 1390]), None);
         assert_eq!(split(&[]), None);
         assert_eq!(split(&[7]), None);
-        // A single one among many.
+        // One slow read among many.
         let mut many = vec![1000; 500];
         many.push(20_000);
         assert!(split(&many).is_some());

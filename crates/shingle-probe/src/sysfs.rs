@@ -1,4 +1,4 @@
-//! What the system tells of a block device or a file: its serial, its zones, and who uses it.
+//! What sysfs and procfs say about a block device or a file: its serial, its zones, and its users.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -9,7 +9,7 @@ use shingle_core::units::{BLOCK_BYTES, SECTOR_BYTES};
 
 use crate::target::Zones;
 
-/// Where the system tells it. Tests have a tree of their own.
+/// The roots of these file systems. Tests have their own tree.
 pub(crate) struct System {
     sys: PathBuf,
     proc: PathBuf,
@@ -20,14 +20,14 @@ pub(crate) fn system() -> System {
     System { sys: "/sys".into(), proc: "/proc".into() }
 }
 
-/// The number of a device.
+/// Major and minor number of a device.
 type Number = (u32, u32);
 
 fn number(rdev: u64) -> Number {
     (rustix::fs::major(rdev), rustix::fs::minor(rdev))
 }
 
-/// A file of one line, without white space around it.
+/// Reads a file of one line, without surrounding white space. `None` if it is empty or missing.
 fn line(path: &Path) -> Option<String> {
     let text = fs::read(path).ok()?;
     let text = String::from_utf8_lossy(&text);
@@ -51,16 +51,16 @@ fn name(path: &Path) -> String {
 }
 
 impl System {
-    /// The folder of a device.
+    /// The sysfs folder of a device.
     pub(crate) fn folder(&self, rdev: u64) -> io::Result<PathBuf> {
         let (major, minor) = number(rdev);
         self.sys.join(format!("dev/block/{major}:{minor}")).canonicalize()
     }
 
-    /// Who uses a place, if somebody does.
+    /// Describes the user of a device or file, if there is one.
     ///
     /// # Errors
-    /// If that cannot be told.
+    /// If the files of the system cannot be read.
     pub(crate) fn user(&self, place: &Metadata) -> io::Result<Option<String>> {
         if place.file_type().is_block_device() {
             return self.user_of_device(&self.folder(place.rdev())?);
@@ -101,7 +101,7 @@ impl System {
             metadata.file_type().is_block_device().then(|| number(metadata.rdev())).and_then(known)
         };
         for mount in fs::read_to_string(self.proc.join("self/mountinfo"))?.lines() {
-            // Number and name of the device: file systems over several have a number of their own.
+            // By number and by name: file systems over several devices have a number of their own.
             let fields: Vec<&str> = mount.split(' ').collect();
             let (Some(text), Some(place)) = (fields.get(2), fields.get(4)) else { continue };
             let by_number = text
@@ -118,7 +118,7 @@ impl System {
     }
 
     fn swaps(&self) -> io::Result<Vec<PathBuf>> {
-        // A system without swap has no such file.
+        // A system without swap support has no such file.
         let text = match fs::read_to_string(self.proc.join("swaps")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             other => other?,
@@ -128,7 +128,7 @@ impl System {
     }
 }
 
-/// The disk that a partition is on; the device itself if it is none.
+/// The disk of a partition; the device itself if it is not a partition.
 fn whole(folder: &Path) -> &Path {
     match folder.parent() {
         Some(parent) if folder.join("partition").exists() => parent,
@@ -136,11 +136,11 @@ fn whole(folder: &Path) -> &Path {
     }
 }
 
-/// What tells a device from others: its serial, or else its world-wide name, or else its own name;
-/// white space in it becomes `_`. That of a partition is the disk's, with `-part` and its number.
+/// Identifies a device: by its serial, else its world-wide name, else its kernel name. White space
+/// becomes `_`. A partition has the disk's, with `-part` and its number.
 pub(crate) fn serial(folder: &Path) -> String {
     let disk = whole(folder);
-    // The page of SCSI begins with four bytes of its own (SPC-4 §7.8.15).
+    // The SCSI page begins with a header of four bytes (SPC-4 §7.8.15).
     let page = || {
         let page = fs::read(disk.join("device/vpd_pg80")).ok()?;
         let text = String::from_utf8_lossy(page.get(4..)?).trim().to_owned();
@@ -173,7 +173,7 @@ pub(crate) fn zones(folder: &Path) -> Option<Zones> {
     Some(Zones { required, zone_blocks: sectors * SECTOR_BYTES / BLOCK_BYTES, count })
 }
 
-/// Whether the system lets nobody write to it.
+/// Whether the device is read-only.
 pub(crate) fn is_read_only(folder: &Path) -> bool {
     value(&folder.join("ro")) == Some(1)
 }
@@ -182,7 +182,7 @@ pub(crate) fn is_read_only(folder: &Path) -> bool {
 mod tests {
     use super::*;
 
-    /// A tree of files; folders are made on the way.
+    /// Makes a tree of files, with their folders.
     fn tree(files: &[(&str, &[u8])]) -> tempfile::TempDir {
         let root = tempfile::tempdir().expect("a folder");
         for (path, content) in files {

@@ -1,4 +1,4 @@
-//! What is probed: a disk that takes I/O and tells when it was done, in its own time.
+//! A disk under probe: it takes I/O and reports completions, in its own time.
 
 use std::ops::ControlFlow;
 
@@ -6,50 +6,50 @@ pub use shingle_core::units::{Block, Nanos, Op};
 pub use shingle_drive::Io;
 use thiserror::Error;
 
-/// What a disk tells of itself, before any I/O.
+/// What a disk reports about itself, before any I/O.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// How the user named it.
+    /// The name that the user gave.
     pub name: String,
-    /// What tells it from others: the serial of a device, the name of a file or a model.
+    /// Identifies the disk: the serial of a device, the name of a file or a model.
     pub serial: String,
     /// Size in whole blocks.
     pub blocks: u64,
-    /// The zones that it exposes, if it does.
+    /// The zones that it exposes, if any.
     pub zones: Option<Zones>,
 }
 
-/// Zones that a host is told of.
+/// Zones that a disk shows to its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zones {
     /// The drive refuses writes that are not at a write pointer (host-managed); else host-aware.
     pub required: bool,
     /// Blocks in a zone.
     pub zone_blocks: u64,
-    /// How many zones there are.
+    /// Number of zones.
     pub count: u64,
 }
 
-/// An I/O that is done.
+/// The completion of an I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// Its number in the order of submission, from 0 in each run.
+    /// Number of the I/O in the order of submission, from 0 in each run.
     pub number: u64,
     /// When it was submitted, in the disk's time.
     pub begun: Nanos,
-    /// When it was done.
+    /// When it was completed.
     pub done: Nanos,
 }
 
 impl Done {
-    /// How long it took.
+    /// The time from submission to completion.
     #[must_use]
     pub fn latency(&self) -> Nanos {
         self.done.since(self.begun)
     }
 }
 
-/// Why I/O failed.
+/// The reason why I/O failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TargetError {
@@ -62,31 +62,30 @@ pub enum TargetError {
         what: &'static str,
         /// First block.
         block: u64,
-        /// How many.
+        /// Number of blocks.
         count: u64,
-        /// Why.
+        /// The error of the system.
         error: std::io::Error,
     },
-    /// The user wants it to stop.
+    /// The user interrupted the probe.
     #[error("interrupted; what has been measured is kept")]
     Interrupted,
 }
 
 /// A disk under probe.
 ///
-/// I/O has a length and lies within the disk; the caller guarantees it. What is written is of no
-/// matter to any caller. Time is the disk's own: a clock that only goes on, virtual for models.
+/// The caller guarantees that each I/O has a length and lies within the disk. The written data does
+/// not matter to any caller. Time is the disk's own monotonic clock, virtual for models.
 pub trait Target {
-    /// What it tells of itself.
+    /// What the disk reports about itself.
     fn facts(&self) -> &Facts;
 
-    /// Asks `next` for I/O and carries it out, at most `depth` at once, until `next` has no more or
-    /// `seen` breaks. `seen` gets each I/O when it is done, in the order of completion. I/O that was
-    /// under way when it broke is waited for, and `seen` gets it too (what it then answers is of no
-    /// matter).
+    /// Takes I/O from `next` and executes it, at most `depth` at once, until `next` has no more or
+    /// `seen` breaks. `seen` gets each completion, in the order of completion. I/O in flight at a
+    /// break is waited for, and `seen` gets it too; its answer is then ignored.
     ///
     /// # Errors
-    /// If an I/O fails, or the user wants it to stop.
+    /// If an I/O fails, or the user interrupts the probe.
     fn run(
         &mut self,
         depth: usize,
@@ -97,9 +96,9 @@ pub trait Target {
     /// Does nothing for `span` of the disk's time.
     ///
     /// # Errors
-    /// If the user wants it to stop.
+    /// If the user interrupts the probe.
     fn idle(&mut self, span: Nanos) -> Result<(), TargetError>;
 
-    /// Now, in the disk's time.
+    /// The current time, in the disk's time.
     fn now(&self) -> Nanos;
 }

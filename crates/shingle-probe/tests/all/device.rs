@@ -1,5 +1,5 @@
-//! Files and devices under probe: every I/O is carried out once, where it belongs, and one that fails
-//! is named.
+//! Files and devices under probe: every I/O is executed once, at its place, and errors name the I/O
+//! that failed.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -71,7 +71,7 @@ proptest! {
         }
         let count = (0..BLOCKS).filter(|&block| written(block)).count();
         prop_assert_eq!(found.len(), count);
-        // It may be probed again: nobody would miss what is there.
+        // It may be probed again: a probe's own data is not protected.
         allow(&path, None).expect("nothing to lose");
     }
 }
@@ -137,7 +137,7 @@ fn a_disk_that_vanishes_is_named_with_the_place() {
         let (_folder, path) = file();
         let mut disk = disk(&path, &Arc::default());
         run(&mut disk, depth, &[io(Op::Read, 90, 8)]).expect("done");
-        // The rest of the disk is gone.
+        // Cut off the rest of the disk.
         File::options().write(true).open(&path).and_then(|f| f.set_len(100 * 4096)).expect("cut");
         let ios = [io(Op::Read, 90, 8), io(Op::Read, 96, 8), io(Op::Read, 0, 1)];
         let error = run(&mut disk, depth, &ios).expect_err("it is not there").to_string();
@@ -160,13 +160,13 @@ fn blocks_that_random_bytes_are_written_to_look_like_nothing_else() {
     let mut disk = disk(&path, &Arc::default());
     run(&mut disk, 1, &[io(Op::Write, 0, 32)]).expect("done");
     drop(disk);
-    // Even where chance has made what is a mark elsewhere.
+    // Even if random bytes look like a signature.
     let file = File::options().write(true).open(&path).expect("opened");
     file.write_all_at(&[0x55, 0xaa], 0x1fe).expect("written");
     allow(&path, None).expect("nothing to lose");
 }
 
-/// A device whose medium goes away under a run.
+/// The medium of a device disappears between runs.
 #[test]
 fn a_device_that_fails_is_named_with_the_place() {
     if !root_or_skip("a device that fails") {

@@ -1,4 +1,4 @@
-//! What may not be destroyed is refused in one line, and stays as it is, byte for byte.
+//! A disk that may not be overwritten is refused in one line, and stays unchanged, byte for byte.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -14,7 +14,7 @@ use shingle_store::store::create::{Consent, create};
 use shingle_testbed::{Loop, Mount, root_or_skip, run, skip_if, text};
 use tempfile::TempDir;
 
-/// What tools that make file systems need at least.
+/// The least size for all mkfs tools.
 const BYTES: u64 = 320 << 20;
 
 struct Bed(TempDir);
@@ -31,7 +31,7 @@ impl Bed {
     }
 }
 
-/// A tool of the system; false, and a word on it, where it is missing or fails.
+/// Runs a tool of the system. Prints a line and returns false if it is missing or fails.
 fn tool(line: &str, path: &Path) -> bool {
     let mut words = line.split_whitespace();
     let mut command = Command::new(words.next().expect("a program"));
@@ -48,7 +48,7 @@ fn tool(line: &str, path: &Path) -> bool {
     }
 }
 
-/// Is refused in one line that says `told`, and is as before.
+/// Checks that a disk is refused in one line that contains `told`, and is not changed.
 fn refused(path: &Path, destroy: Option<&str>, told: &str) -> Refusal {
     let held = || path.metadata().is_ok_and(|m| m.is_file()).then(|| content(path));
     let before = held();
@@ -95,7 +95,7 @@ fn partition_tables_are_occupied() {
     let bed = Bed::new();
     let mbr: (u64, &[u8]) = (0x1fe, &[0x55, 0xaa]);
     let gpt: (u64, &[u8]) = (0x200, b"EFI PART");
-    // The second copy stands in the last sector; all that was before it may have been cleared.
+    // The second copy is in the last sector; everything before it may have been cleared.
     let second: (u64, &[u8]) = (BYTES - 512, b"EFI PART");
     for (marks, what) in [
         (&[mbr][..], "a partition table or a boot sector"),
@@ -119,9 +119,9 @@ fn a_cache_is_occupied_and_what_holds_unmarked_data_too() {
     let made =
         create(&cache, &behind, &Settings::new("lru"), &Registry::default(), Consent::default());
     let name = uuid::Uuid::from_bytes(made.expect("made").uuid).to_string();
-    // (Not where the file system keeps no attributes.)
+    // (Some file systems keep no attributes.)
     let is_marked = Mark::of(&behind).expect("told").is_some();
-    // Whoever serves a store has both of them open.
+    // A served store has both devices open.
     for path in [&ssd, &disk] {
         let refusal = refused(path, Some("disk.img"), "in use");
         assert!(matches!(refusal, Refusal::Busy { .. }), "{refusal:?}");
@@ -139,7 +139,7 @@ fn a_cache_is_occupied_and_what_holds_unmarked_data_too() {
     if is_marked {
         is_occupied(&disk, &format!("the data of cache {name}"));
     }
-    // One superblock is damaged: it is a cache all the same. Both: still nothing that may go.
+    // With one damaged superblock it is still a cache. With two it is still protected.
     let file = File::options().write(true).open(&ssd).expect("opened");
     file.write_all_at(&[1], 100).expect("damaged");
     is_occupied(&ssd, &name);
@@ -172,7 +172,7 @@ fn what_is_no_disk_is_refused() {
     assert!(matches!(refused(&path, Some("mine.img"), "in use"), Refusal::Busy { .. }));
     drop(allowed);
     allow(&path, None).expect("it is free again");
-    // A wrong serial is a mistake even where nothing would be lost.
+    // A wrong serial is refused even if the disk is empty.
     assert!(matches!(refused(&path, Some("mine"), "mine.img"), Refusal::Another { .. }));
 }
 
@@ -185,7 +185,7 @@ fn a_loop_device_is_refused_while_it_is_mounted_whatever_is_said() {
     }
     let device = Loop::new(&file, &[]).expect("made");
     let name = device.name();
-    // The file behind a device in use is in use too, whatever the kernel lets one do.
+    // The backing file of a device in use is in use too, even if the kernel would allow writes.
     let by = format!("it is behind /dev/{name}");
     assert!(matches!(refused(&file, Some("disk.img"), &by), Refusal::Busy { .. }));
     let refusal = refused(device.path(), None, "ext4 file system");
@@ -263,7 +263,7 @@ fn a_disk_with_a_mounted_partition_is_refused() {
     }
 }
 
-/// A node for a device, where no daemon makes them.
+/// Makes a device node, for systems without a daemon that does so.
 fn node(system: &Path, path: &Path) -> Result<(), String> {
     let number = fs::read_to_string(system.join("dev")).unwrap_or_default();
     let (major, minor) = number.trim().split_once(':').ok_or("the device has no number")?;

@@ -1,5 +1,5 @@
-//! Exports of NBD under probe: every request is carried out once, whatever is under way, and one that
-//! fails is named.
+//! NBD exports under probe: every request is executed once, at any depth, and errors name the
+//! request that failed.
 
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
@@ -26,7 +26,7 @@ use crate::common::{io, run};
 
 const BYTES: usize = 256 << 20;
 
-/// Memory that fails where it is told to, and may be read-only.
+/// Memory that fails on demand, and may be read-only.
 struct Failing {
     memory: Memory,
     /// Requests left until all fail.
@@ -120,7 +120,7 @@ fn what_is_written_is_there() {
     bed.open(None).expect("nobody would miss what a probe wrote");
 }
 
-/// Whoever wrote and read on one thread would wait for a server that waits for him.
+/// A client that wrote and read on one thread could deadlock with a server that does the same.
 #[test]
 fn long_reads_and_writes_side_by_side_do_not_wait_for_one_another() {
     let bed = Bed::new(Failing::new());
@@ -176,10 +176,10 @@ fn a_failure_is_named_with_place_and_reason() {
         let error = run(&mut nbd, depth, &ios).expect_err("it fails").to_string();
         let (url, place) = (bed.url(), "write of 1 blocks at block 20 failed");
         assert_eq!(error, format!("{url}: {place}: the arm is broken (error 5 of NBD)"));
-        // A failed request is no failed connection.
+        // A failed request does not break the connection.
         bed.export.good.store(usize::MAX, Ordering::SeqCst);
         assert_eq!(run(&mut nbd, depth, &ios).expect("it works again").len(), 100);
-        // But when the server ends, so does a run.
+        // But if the server ends, the run ends too.
         bed.server.stop(Duration::ZERO);
         let error = run(&mut nbd, depth, &ios).expect_err("nobody is there").to_string();
         assert!(
@@ -217,7 +217,7 @@ fn what_may_not_be_destroyed_is_refused() {
     assert!(matches!(gone, Refusal::Open { .. }), "{gone:?}");
 }
 
-/// It greets and agrees as it should, answers nonsense, and takes nothing more.
+/// Serves a correct handshake, then sends garbage and reads nothing more.
 fn talks_nonsense(socket: &Path) -> std::io::Result<UnixStream> {
     let (mut client, _) = UnixListener::bind(socket)?.accept()?;
     let infos = [ExportInfo {

@@ -1,4 +1,4 @@
-//! The probe on drive models, in virtual time: what it tells of drives that it does not know.
+//! The probe on drive models, in virtual time: what it finds without knowing the drive.
 
 use std::fs;
 
@@ -61,7 +61,7 @@ fn what_is_no_drive_managed_disk_is_not_given_a_buffer() {
         assert!(profile.buffer.is_none() && profile.bands.is_empty(), "{name}");
         assert!(profile.rmw.is_none() && profile.idle.is_none(), "{name}");
         assert_eq!(profile.zones.is_some(), name == "ha-roco" || name == "exos-x18z", "{name}");
-        // Where nothing was written such a disk reads nothing.
+        // Such a disk does not read the medium where nothing was written.
         assert_eq!(profile.plan().read_us.is_none(), profile.zones.is_some(), "{name}");
         let told = found.notes.iter().any(|note| note.contains("only if its zones are full"));
         assert_eq!(told, profile.zones.is_some(), "{name}: {:?}", found.notes);
@@ -69,7 +69,7 @@ fn what_is_no_drive_managed_disk_is_not_given_a_buffer() {
     }
 }
 
-/// A record of another disk with its name and size says that it has none.
+/// The record is of another disk with the same name and size, and says that it has no zones.
 #[test]
 fn a_disk_that_exposes_zones_is_not_written_whatever_a_record_says() {
     let folder = shingle_testbed::folder();
@@ -84,7 +84,7 @@ fn a_disk_that_exposes_zones_is_not_written_whatever_a_record_says() {
     assert_eq!((found.kind, found.facts.zones), (Kind::HostManaged, facts.zones));
 }
 
-/// A buffer of 30 GB behind a region of 2 GiB: none of it gets full.
+/// A buffer of 30 GB behind a region of 2 GiB: it never gets full.
 #[test]
 fn a_cache_that_takes_everything_hides_what_lies_behind() {
     let settings = Settings {
@@ -119,7 +119,7 @@ fn a_probe_goes_on_where_it_was_and_a_record_is_analysed_again() {
     let again = probe(None, facts.clone(), &mut record, &options(), &mut |_| ()).expect("again");
     assert_eq!(again.profile(5000), profile);
 
-    // Killed in the middle; another disk's state does not matter.
+    // A kill in the middle of the record. (The disk's state need not be that of the killed run.)
     drop(session);
     let text = fs::read_to_string(&path).expect("there");
     let lines: Vec<&str> = text.lines().collect();
@@ -156,12 +156,11 @@ fn a_buffer_is_forced_empty() {
     let full = disk.drive().buffer().blocks;
     force_clean(&mut disk, &options()).expect("emptied");
     let left = disk.drive().buffer();
-    // All but the beginning of the band in which the sweep ended.
+    // Only the beginning of the band in which the sweep ended is left.
     assert!(full > 15_000 && left.bands <= 1 && left.extents < 100, "{full} {left:?}");
 }
 
-/// Two of the drives of `shingle probe blind` with small buffers; the command probes as many as one
-/// likes.
+/// Two of the drives of `shingle probe blind` with small buffers; the command can probe any number.
 #[test]
 fn drives_are_told_blind() {
     for seed in [3, 21].into_iter().take(shingle_testbed::times(1) as usize) {
@@ -174,7 +173,7 @@ fn drives_are_told_blind() {
     }
 }
 
-/// A buffer that has no room for what a place is marked with would show bands that there are not.
+/// If the buffer has no room for the marks of a place, the reads would show false bands.
 #[test]
 fn no_bands_are_told_where_the_buffer_is_too_small_to_show_them() {
     let mut overrides = Overrides::new();
@@ -190,7 +189,7 @@ fn no_bands_are_told_where_the_buffer_is_too_small_to_show_them() {
     assert_eq!(told.count(), 1, "{:?}", found.notes);
 }
 
-/// A map that is all but full is cleaned in any pause: that is not how long the drive waits.
+/// A nearly full map is cleaned in any pause, so such a pause is not the delay of idle cleaning.
 #[test]
 fn a_small_buffer_is_not_filled_to_tell_when_idle_cleaning_begins() {
     let mut settings = small();
@@ -204,7 +203,7 @@ fn a_small_buffer_is_not_filled_to_tell_when_idle_cleaning_begins() {
     assert!(idle.cleaning && off <= idle.delay_ms_error + 1.0, "{idle:?}");
 }
 
-/// Each write is in the log when it is done, which takes longer than any write in place.
+/// A completed write is in the log, which takes longer than a write in place.
 #[test]
 fn a_shingled_disk_without_a_write_cache_is_not_taken_for_a_conventional_one() {
     let mut settings = small();
@@ -217,7 +216,8 @@ fn a_shingled_disk_without_a_write_cache_is_not_taken_for_a_conventional_one() {
     assert!(told.contains("without a write cache"), "{told}");
 }
 
-/// Where a band is as large as all that is written, a write in 16,000 waits for minutes: no conventional disk does that.
+/// If a band is as large as the written region, one write in 16,000 waits for minutes, as on no
+/// conventional disk.
 #[test]
 fn bands_larger_than_what_is_written_are_not_taken_for_a_conventional_disk() {
     let mut settings = small();
@@ -228,9 +228,9 @@ fn bands_larger_than_what_is_written_are_not_taken_for_a_conventional_disk() {
     assert_eq!(told.count(), 1, "{:?}", found.notes);
 }
 
-/// SAC's Table 3 on the disk it was measured on: capacities within 10 %, rates before the cliff within
-/// 11 %. (8 KB at depth 1 is 10.1 % below: the paper has more of these than of 4 KB in a second, the
-/// model, which writes twice as much, less.)
+/// SAC's Table 3 on the disk that it measured: capacities within 10 %, rates before the cliff
+/// within 11 %. (8 KB at depth 1 is 10.1 % below: the paper has a higher rate for these than for 4
+/// KB. The model has a lower one, as it writes twice as much.)
 #[test]
 fn table_3_of_sac() {
     const MIB: f64 = 1_048_576.0;
@@ -250,7 +250,7 @@ fn table_3_of_sac() {
     let mut session = Session::in_memory();
     let found = probe(Some(&mut disk), facts, &mut session, &options, &mut |_| ());
     let found = found.expect("probed");
-    // One coverage is no line: that is told, as nothing can be made of the profile.
+    // One coverage gives no line: a note says so, as no model can be made of the profile.
     assert!(found.profile(5000).rmw.is_none());
     let told = found.notes.iter().filter(|note| note.starts_with("R(x) was not found out, so"));
     assert_eq!(told.count(), 1, "{:?}", found.notes);

@@ -1,4 +1,4 @@
-//! I/O of targets, and files with holes, read quickly.
+//! Helpers: I/O of targets, and the content of sparse files.
 
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -9,11 +9,11 @@ use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 use shingle_probe::target::{Block, Done, Io, Op, Target, TargetError};
 
-/// Files have holes of whole pages.
+/// The granularity of holes.
 const PAGE: usize = 4096;
 
-/// All that a file holds but for pages of zeros: places and bytes. (Room that was set aside, and not written, is a hole or
-/// none from one moment to the next.)
+/// Reads the content of a file except pages of zeroes: offsets and bytes. (Whether preallocated,
+/// unwritten space is a hole can change at any moment.)
 pub(crate) fn content(path: &Path) -> Vec<(u64, Vec<u8>)> {
     let file = File::open(path).expect("opened");
     let mut parts = Vec::new();
@@ -36,7 +36,7 @@ pub(crate) fn io(op: Op, block: u64, count: u64) -> Io {
     Io { op, block: Block(block), count }
 }
 
-/// Carries all of it out, and returns what was seen.
+/// Executes all `ios`, and returns the completions.
 pub(crate) fn run(
     target: &mut dyn Target,
     depth: usize,
