@@ -1,13 +1,13 @@
 //! An emulated drive on an ordinary disk (SAC A.5, example 3): a model decides, and its steps are
-//! carried out as real I/O.
+//! executed as real I/O.
 //!
 //! ```text
 //! ┌────────────────────────────┬─────────┬───────────────┄
 //! │ blocks at their own places │ scratch │ the buffer's slots
 //! └────────────────────────────┴─────────┴───────────────┄
 //! ```
-//! The map of the buffer is in memory only, as in SAC's emulator: the buffer is emptied at the end, and
-//! the disk is whole then.
+//! The map of the buffer is in memory only, as in SAC's emulator. At the end the buffer is emptied,
+//! and then every block is at its own place.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -23,29 +23,29 @@ use shingle_engine::buffer::{Buffer, zeroed};
 use shingle_result::ModelCounters;
 use thiserror::Error;
 
-/// Why a drive cannot be emulated.
+/// The reason why a drive cannot be emulated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum EmulateError {
-    /// Its model keeps what it does to itself.
+    /// Its model does not report its steps.
     #[error(
         "its model does not tell its steps; st8000as0002 does, and the emulators of SAC's and PORE's prototypes"
     )]
     NoSteps,
-    /// It is no shingled drive.
+    /// It is not a shingled drive.
     #[error("it has no bands to emulate")]
     NoBands,
 }
 
-/// A drive that is to be emulated.
+/// A drive that can be emulated.
 pub struct Emulation {
     drive: Box<dyn Drive>,
-    /// Where the scratch area begins, and how long it is.
+    /// First block of the scratch area, and the size of that area.
     end: u64,
     scratch_blocks: u64,
 }
 
-/// How the model is doing while it is at work.
+/// The model's counters and buffer state, shared with a running replay.
 #[derive(Clone, Default)]
 pub(crate) struct EmulationState {
     pub(crate) counters: ModelCounters,
@@ -53,7 +53,7 @@ pub(crate) struct EmulationState {
 }
 
 impl Emulation {
-    /// For requests that end before block `end`.
+    /// Prepares the emulation of `drive` for requests that end before block `end`.
     ///
     /// # Errors
     /// If its model cannot be emulated.
@@ -69,14 +69,14 @@ impl Emulation {
         Ok(Emulation { drive, end, scratch_blocks })
     }
 
-    /// Blocks of a disk that it can be emulated on, before which all requests end. What the emulation itself needs
-    /// lies behind them.
+    /// The size of the emulated disk in blocks. All requests end before it. The scratch area and
+    /// the buffer of the emulation lie behind it.
     #[must_use]
     pub fn disk_blocks(&self) -> u64 {
         self.end
     }
 
-    /// On a disk.
+    /// Starts the emulation on a disk.
     pub(crate) fn on(self, disk: Direct, state: EmulationState) -> Emulated {
         Emulated {
             drive: self.drive,
@@ -90,12 +90,12 @@ impl Emulation {
             rewrites: Vec::new(),
             collected: BTreeMap::new(),
             times: Times::default(),
-            broken: false,
+            failed: false,
         }
     }
 }
 
-/// Real time, by what it was spent on.
+/// Elapsed real time by kind of I/O.
 #[derive(Default)]
 struct Times {
     read: Nanos,
@@ -104,34 +104,34 @@ struct Times {
     clean: Nanos,
 }
 
-/// An emulated drive at work.
+/// A running emulated drive.
 pub(crate) struct Emulated {
     drive: Box<dyn Drive>,
     disk: Direct,
     scratch: u64,
-    /// Place of the first slot.
+    /// Block of the first slot.
     slots: u64,
     state: EmulationState,
     /// The model's time.
     now: Nanos,
-    /// What the model holds in its memory.
+    /// The blocks in the model's memory.
     memory: HashMap<u64, Buffer>,
     steps: Vec<Step>,
-    /// To be rewritten: first block, how many, whether they are read.
+    /// Pending rewrites: first block, number of blocks, whether they are read before.
     rewrites: Vec<(u64, u64, bool)>,
-    /// The slot of each block that is merged into that.
+    /// For each block that is merged into the rewrites: its slot.
     collected: BTreeMap<u64, u32>,
     times: Times,
-    /// Something failed, and model and disk are no longer the same.
-    broken: bool,
+    /// An I/O failed, so the disk no longer matches the model.
+    failed: bool,
 }
 
-/// The stamp of a block: whose data it is says its address.
+/// The stamp of a block identifies the data's address.
 fn stamp(block: u64) -> Stamp {
     block + 1
 }
 
-/// Blocks that lie one behind the other, on their way to the disk.
+/// Adjacent blocks that will be written as one I/O.
 #[derive(Default)]
 struct Run {
     page: u64,
@@ -146,16 +146,16 @@ fn copy(buffer: &Buffer) -> Buffer {
 }
 
 impl Emulated {
-    /// Has the model serve an I/O, and does as it does.
+    /// Makes the model serve an I/O, and executes its steps.
     fn io(&mut self, op: Op, first: u64, buffers: &mut [Buffer]) -> io::Result<()> {
         let count = buffers.len() as u64;
         let io = Io { op, block: Block(first), count };
         let mut stamps: Vec<Stamp> = (first..first + count).map(stamp).collect();
         self.now = self.drive.serve(self.now, &io, &mut stamps).done;
-        self.carry_out(first, buffers)
+        self.execute_steps(first, buffers)
     }
 
-    fn carry_out(&mut self, first: u64, buffers: &mut [Buffer]) -> io::Result<()> {
+    fn execute_steps(&mut self, first: u64, buffers: &mut [Buffer]) -> io::Result<()> {
         let mut steps = std::mem::take(&mut self.steps);
         if let Some(taken) = self.drive.steps() {
             taken.take(&mut steps);
@@ -173,9 +173,9 @@ impl Emulated {
                     match to {
                         Place::Memory => drop(self.memory.insert(whose, data)),
                         Place::Slot(slot) => {
-                            self.put(&mut run, self.slots + u64::from(slot), data, true)?;
+                            self.append(&mut run, self.slots + u64::from(slot), data, true)?;
                         }
-                        Place::Native => self.put(&mut run, block.0, data, false)?,
+                        Place::Native => self.append(&mut run, block.0, data, false)?,
                     }
                 }
                 Step::Rewrite { first, blocks, read } => {
@@ -207,8 +207,8 @@ impl Emulated {
         Ok(())
     }
 
-    /// Adds a block to the run under way, or begins another one.
-    fn put(&mut self, run: &mut Run, page: u64, data: Buffer, log: bool) -> io::Result<()> {
+    /// Appends a block to the pending run, or writes that and begins a new one.
+    fn append(&mut self, run: &mut Run, page: u64, data: Buffer, log: bool) -> io::Result<()> {
         if run.page + run.buffers.len() as u64 != page || run.log != log {
             self.write(run)?;
             (run.page, run.log) = (page, log);
@@ -229,7 +229,7 @@ impl Emulated {
         Ok(())
     }
 
-    /// Reads what is rewritten, collects from the buffer, merges, stages, and writes.
+    /// Cleans bands: reads them, merges the collected blocks of the buffer, stages and writes them.
     fn clean(&mut self) -> io::Result<()> {
         let begun = Instant::now();
         let mut merged = self.collect()?;
@@ -244,7 +244,7 @@ impl Emulated {
                 }
             }
             if read {
-                // A power cut must not lose the band.
+                // The band must survive a power cut.
                 self.disk.write(self.scratch, &buffers)?;
             }
             self.disk.write(first, &buffers)?;
@@ -254,7 +254,7 @@ impl Emulated {
         Ok(())
     }
 
-    /// The data of collected blocks: neighbouring slots in one go.
+    /// Reads the collected blocks, adjacent slots as one I/O.
     fn collect(&mut self) -> io::Result<HashMap<u64, Buffer>> {
         let collected = std::mem::take(&mut self.collected);
         let mut slots: Vec<(u32, u64)> =
@@ -269,8 +269,8 @@ impl Emulated {
         Ok(merged)
     }
 
-    /// Keeps how the model is doing, with the times that were measured.
-    fn keep_state(&self) {
+    /// Publishes the model's state, with the measured times.
+    fn publish_state(&self) {
         let mut counters = *self.drive.counters();
         counters.read_time = self.times.read;
         counters.log_time = self.times.log;
@@ -288,13 +288,13 @@ fn since(begun: Instant) -> Nanos {
 
 impl Medium for Emulated {
     fn serve(&mut self, kind: Kind, page: u64, buffers: &mut [Buffer]) -> io::Result<()> {
-        if self.broken {
+        if self.failed {
             return Err(io::Error::other("an I/O of the emulated drive has failed before"));
         }
         let outcome = match kind {
             Kind::Read => self.io(Op::Read, page, buffers),
             Kind::Write => self.io(Op::Write, page, buffers),
-            // (Nobody tells it: a model keeps what it has.)
+            // (Not supported: a model keeps its data.)
             Kind::Trim(_) => return Err(io::ErrorKind::Unsupported.into()),
             Kind::Flush => self.io(Op::Flush, 0, &mut []).and_then(|()| {
                 let begun = Instant::now();
@@ -303,19 +303,19 @@ impl Medium for Emulated {
                 Ok(())
             }),
         };
-        self.broken |= outcome.is_err();
-        self.keep_state();
+        self.failed |= outcome.is_err();
+        self.publish_state();
         outcome
     }
 
     fn end(&mut self) -> io::Result<()> {
-        if self.broken {
+        if self.failed {
             return Err(io::Error::other("the emulated drive has failed: the disk is not whole"));
         }
         self.now = self.drive.drain(self.now);
-        self.carry_out(0, &mut [])?;
+        self.execute_steps(0, &mut [])?;
         self.disk.flush()?;
-        self.keep_state();
+        self.publish_state();
         Ok(())
     }
 }

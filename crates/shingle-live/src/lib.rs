@@ -1,11 +1,11 @@
 //! Models in real time, and on real devices.
 //!
-//! - [`Replay`] sends the requests of a trace to a store on real files or devices, and measures that.
-//! - [`Emulation`] makes a shingled drive of an ordinary disk: the model decides, and its steps are real I/O.
-//! - [`ServedModel`] is a drive model as an export of NBD, as slow as the drive.
-//! - [`ServedVolume`] is a disk that is made of another one, as an export of NBD.
+//! - [`Replay`] sends the requests of a trace to a store on real files or devices, and measures it.
+//! - [`Emulation`] makes an ordinary disk behave like a shingled drive: the model decides, and its steps are real I/O.
+//! - [`ServedModel`] exports a drive model over NBD, as slow as the drive.
+//! - [`ServedVolume`] exports a volume, such as a translated disk, over NBD.
 //!
-//! A served model, which answers when its drive would:
+//! A served model completes requests when its drive would:
 //!
 //! ```
 //! use std::sync::mpsc::channel;
@@ -15,7 +15,7 @@
 //! use shingle_nbd::export::{Command, Completion, Export};
 //!
 //! let drive = make("sac-emulator", &Settings::default())?;
-//! // A thousand times as fast as the drive.
+//! // The drive's time runs a thousand times as fast as real time.
 //! let clock = DriveClock::new(1_000_000);
 //! let model = ServedModel::start(drive, Contents::kept(1 << 20)?, 1 << 20, clock)?;
 //! let (answered, answer) = channel();
@@ -26,7 +26,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-// Casts lose nothing: lengths of requests, places in memory.
+// No cast loses a value: lengths of requests, positions in memory.
 
 mod emulate;
 mod model;

@@ -123,7 +123,7 @@ pub struct Seen {
 
 /// What is known of the buffer when bands are cleaned.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Full {
+pub(crate) struct BufferEstimate {
     /// Capacity in writes of one block.
     pub(crate) entries: u64,
     /// Bytes limit the capacity, so that larger writes fill it as well.
@@ -132,7 +132,7 @@ pub(crate) struct Full {
     pub(crate) stall_us: f64,
 }
 
-impl Full {
+impl BufferEstimate {
     /// Whether a write that took `us` waited for cleaning, after `held` blocks were written to an
     /// empty buffer. While half of the buffer is free, the wait has another cause.
     pub(crate) fn stalled(&self, us: u64, held: u64) -> bool {
@@ -156,7 +156,7 @@ pub(crate) enum Order {
 pub(crate) fn survey(
     scratch: &mut Scratch,
     sites: &[Site],
-    full: &Full,
+    estimate: &BufferEstimate,
     (apart, order): (u64, Order),
     seed: u64,
 ) -> Result<Vec<Seen>, ProbeError> {
@@ -180,26 +180,26 @@ pub(crate) fn survey(
         (0..site.entries() as usize - 1).map(place)
     });
     let before: Vec<u64> = seeds.chain(guards).chain(marks).collect();
-    scratch.all(before.iter().map(|&block| write(block)))?;
+    scratch.run_all(before.iter().map(|&block| write(block)))?;
 
-    let mut filler = Filler::new(scratch.region_blocks, full, seed);
+    let mut filler = Filler::new(scratch.region_blocks, estimate, seed);
     filler.avoid = sites
         .iter()
         .map(|site| (site.seed.saturating_sub(2 * apart), site.seed + 2 * apart))
         .collect();
     let mut held = before.len() as u64;
-    held += filler.nearly_fill(scratch, full, held)?;
+    held += filler.nearly_fill(scratch, estimate, held)?;
     let mut stalls = 0;
-    scratch.each(filler.singles(), |us| {
+    scratch.run_each(filler.singles(), |us| {
         held += 1;
-        stalls += usize::from(full.stalled(us, held));
+        stalls += usize::from(estimate.stalled(us, held));
         // Two stalls are enough for one site, as guards absorb the cleaning of further bands.
         if stalls < sites.len().max(2) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
 
     let mut seen: Vec<Seen> = Vec::with_capacity(sites.len());
     for pass in 0..2 {
-        forget(scratch, seed + pass)?;
+        clear_read_cache(scratch, seed + pass)?;
         for (at, site) in sites.iter().enumerate() {
             let strips = site
                 .ranges
@@ -222,17 +222,17 @@ pub(crate) fn survey(
 /// Reads a range step by step.
 fn read(scratch: &mut Scratch, range: Range) -> Result<Strip, ProbeError> {
     let step = |block| Io { op: Op::Read, block: Block(block), count: range.step_blocks };
-    let us = scratch.times(range.starts().map(step))?;
+    let us = scratch.latencies_us(range.starts().map(step))?;
     Ok(Strip { first: range.first, step_blocks: range.step_blocks, us })
 }
 
 /// Reads unrelated blocks, to replace the content of the drive's read cache.
-fn forget(scratch: &mut Scratch, seed: u64) -> Result<(), ProbeError> {
+fn clear_read_cache(scratch: &mut Scratch, seed: u64) -> Result<(), ProbeError> {
     const READS: u64 = 128;
     let places = scratch.target.facts().blocks / LARGE_BLOCKS;
     let order = Permutation::new(places, seed ^ 0xf0e7);
     let read = |nth| Io { op: Op::Read, ..large(order.get(nth) * LARGE_BLOCKS) };
-    scratch.all((0..READS.min(places)).map(read))
+    scratch.run_all((0..READS.min(places)).map(read))
 }
 
 /// Writes within the region that fill the rest of the buffer.
@@ -247,8 +247,8 @@ pub(crate) struct Filler {
 
 impl Filler {
     /// Makes the filler of a buffer.
-    pub(crate) fn new(region_blocks: u64, full: &Full, seed: u64) -> Filler {
-        let single_from = if full.by_bytes { region_blocks / 8 * 7 } else { 0 };
+    pub(crate) fn new(region_blocks: u64, estimate: &BufferEstimate, seed: u64) -> Filler {
+        let single_from = if estimate.by_bytes { region_blocks / 8 * 7 } else { 0 };
         Filler {
             large: Permutation::new((single_from / LARGE_BLOCKS).max(1), seed),
             single: Permutation::new(region_blocks - single_from, seed),
@@ -272,17 +272,17 @@ impl Filler {
     pub(crate) fn nearly_fill(
         &self,
         scratch: &mut Scratch,
-        full: &Full,
+        estimate: &BufferEstimate,
         held: u64,
     ) -> Result<u64, ProbeError> {
-        if !full.by_bytes {
+        if !estimate.by_bytes {
             return Ok(0);
         }
-        let room = (full.entries / 20 * 19).saturating_sub(held);
+        let room = (estimate.entries / 20 * 19).saturating_sub(held);
         let places = (0..self.large.bound()).map(|nth| self.large.get(nth) * LARGE_BLOCKS);
         let wanted = (room / LARGE_BLOCKS) as usize;
         let places: Vec<u64> = places.filter(|&block| self.clear(block)).take(wanted).collect();
-        scratch.all(places.iter().map(|&block| large(block)))?;
+        scratch.run_all(places.iter().map(|&block| large(block)))?;
         Ok(places.len() as u64 * LARGE_BLOCKS)
     }
 }

@@ -34,13 +34,14 @@ pub struct Change {
 /// `None` if there is no change.
 #[must_use]
 pub fn change(count: u64, slow: &[u64]) -> Option<Change> {
-    let none = part(slow.len() as u64, count);
+    let none = log_likelihood(slow.len() as u64, count);
     // The likelihood has its peaks just before a slow I/O: only these places are tried.
     let at = |(before, &place): (usize, &u64)| {
         let (before, all) = (before as u64, slow.len() as u64);
         let rate = |slow: u64, count: u64| real(slow) / real(count.max(1));
         let rises = rate(all - before, count - place) > RISE * rate(before, place);
-        let likelihood = part(before, place) + part(all - before, count - place);
+        let likelihood =
+            log_likelihood(before, place) + log_likelihood(all - before, count - place);
         rises.then_some((place, likelihood))
     };
     let places: Vec<(u64, f64)> = slow.iter().enumerate().filter_map(at).collect();
@@ -53,7 +54,7 @@ pub fn change(count: u64, slow: &[u64]) -> Option<Change> {
 }
 
 /// The log-likelihood of `slow` slow I/O among `count`, at the rate that maximizes it.
-fn part(slow: u64, count: u64) -> f64 {
+fn log_likelihood(slow: u64, count: u64) -> f64 {
     let term = |some: u64| {
         if some == 0 { 0.0 } else { real(some) * libm::log(real(some) / real(count)) }
     };
@@ -88,7 +89,7 @@ mod tests {
     fn the_evidence_by_hand() {
         // 10 of 20 are slow, all at the end: 2 · 10 ln 2 over no change.
         let slow: Vec<u64> = (10..20).collect();
-        let none = part(10, 20);
+        let none = log_likelihood(10, 20);
         assert!((none + 20.0 * libm::log(2.0)).abs() < 1e-12);
         // 13.9 is not enough, 27.7 is.
         assert_eq!(change(20, &slow), None);

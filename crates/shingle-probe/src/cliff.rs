@@ -162,7 +162,7 @@ pub fn fill(target: &mut dyn Target, workload: &Workload) -> Result<Fill, ProbeE
     let positions = workload.region_blocks / workload.write_blocks;
     let order = Permutation::new(positions.max(1), workload.seed);
     let mut submitted = 0;
-    let mut watch = Watch::new(target.now(), workload);
+    let mut monitor = Monitor::new(target.now(), workload);
     target.run(
         workload.depth,
         &mut || {
@@ -172,13 +172,13 @@ pub fn fill(target: &mut dyn Target, workload: &Workload) -> Result<Fill, ProbeE
             submitted += 1;
             Some(Io { op: Op::Write, block, count: workload.write_blocks })
         },
-        &mut |done| watch.see(done),
+        &mut |done| monitor.record(done),
     )?;
-    Ok(watch.into_fill(workload, target.now()))
+    Ok(monitor.into_fill(workload, target.now()))
 }
 
 /// Decides when a run has shown enough.
-struct Watch {
+struct Monitor {
     start: Nanos,
     /// A write that takes this much longer than usual has waited for more than a few seeks.
     stall: f64,
@@ -201,10 +201,10 @@ struct Watch {
     course: Vec<u32>,
 }
 
-impl Watch {
-    fn new(start: Nanos, workload: &Workload) -> Watch {
+impl Monitor {
+    fn new(start: Nanos, workload: &Workload) -> Monitor {
         let read = real(workload.read.0) * real(workload.depth as u64);
-        Watch {
+        Monitor {
             start,
             stall: stall(workload.read),
             full: stall(workload.read) * real(workload.depth as u64),
@@ -223,9 +223,9 @@ impl Watch {
         }
     }
 
-    fn see(&mut self, done: Done) -> ControlFlow<()> {
+    fn record(&mut self, done: Done) -> ControlFlow<()> {
         let latency = done.latency();
-        self.draw(done.done);
+        self.count(done.done);
         self.writes += 1;
         if self.first.len() < FIRST {
             self.first.push(latency);
@@ -269,7 +269,7 @@ impl Watch {
     }
 
     /// Counts a write in its bar of the course. If there are too many bars, pairs are merged.
-    fn draw(&mut self, done: Nanos) {
+    fn count(&mut self, done: Nanos) {
         let at = |bar: Nanos| (done.since(self.start).0 / bar.0) as usize;
         while at(self.bar) >= BARS {
             self.bar = Nanos(self.bar.0 * 2);
@@ -311,16 +311,16 @@ mod tests {
             read: Nanos::from_millis(16),
             seed: 1,
         };
-        let mut watch = Watch::new(Nanos::ZERO, &workload);
+        let mut monitor = Monitor::new(Nanos::ZERO, &workload);
         let mut now = Nanos::ZERO;
         for (number, us) in (0..).zip(us) {
             let begun = now;
             now += Nanos::from_micros(us);
-            if watch.see(Done { number, begun, done: now }).is_break() {
+            if monitor.record(Done { number, begun, done: now }).is_break() {
                 break;
             }
         }
-        watch.end
+        monitor.end
     }
 
     #[test]

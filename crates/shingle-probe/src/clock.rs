@@ -24,7 +24,7 @@ impl Clock {
     }
 
     /// Returns an error once the user has interrupted the probe.
-    pub(crate) fn go_on(&self) -> Result<(), TargetError> {
+    pub(crate) fn check_interrupted(&self) -> Result<(), TargetError> {
         match self.interrupted.load(Ordering::Relaxed) {
             true => Err(TargetError::Interrupted),
             false => Ok(()),
@@ -36,7 +36,7 @@ impl Clock {
         const STEP: Nanos = Nanos::from_millis(50);
         let end = self.now() + span;
         loop {
-            self.go_on()?;
+            self.check_interrupted()?;
             let left = end.since(self.now()).min(STEP);
             if left == Nanos::ZERO {
                 return Ok(());

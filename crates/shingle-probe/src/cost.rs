@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use shingle_drive::Rng;
 use shingle_drive::measure::{Line, line};
 
-use crate::bands::{Filler, Full};
+use crate::bands::{BufferEstimate, Filler};
 use crate::change::real;
 use crate::error::ProbeError;
 use crate::scratch::{Scratch, write};
@@ -65,10 +65,10 @@ pub(crate) fn zones(
 
 /// Times the cleaning of zones. The buffer must be empty before. Afterwards it holds blocks of the
 /// region, and almost nothing else.
-pub(crate) fn time(
+pub(crate) fn time_cleaning(
     scratch: &mut Scratch,
     coverage: &Coverage,
-    full: &Full,
+    estimate: &BufferEstimate,
 ) -> Result<Timed, ProbeError> {
     let &Coverage { zone_blocks, blocks, zones, seed } = coverage;
     let mut rng = Rng::new(seed);
@@ -82,15 +82,15 @@ pub(crate) fn time(
             written.push(zone * zone_blocks + inside[at as usize]);
         }
     }
-    scratch.all(written.iter().map(|&block| write(block)))?;
-    let filler = Filler::new(scratch.region_blocks, full, seed);
-    let filled = filler.nearly_fill(scratch, full, all)?;
+    scratch.run_all(written.iter().map(|&block| write(block)))?;
+    let filler = Filler::new(scratch.region_blocks, estimate, seed);
+    let filled = filler.nearly_fill(scratch, estimate, all)?;
 
     let mut stalls: Vec<(u64, u64)> = Vec::new();
     let (mut taken, mut since, mut clock, mut more) = (0, 0, 0, 2);
-    scratch.each(filler.singles(), |us| {
+    scratch.run_each(filler.singles(), |us| {
         taken += 1;
-        let stalled = full.stalled(us, all + filled + taken);
+        let stalled = estimate.stalled(us, all + filled + taken);
         if stalled {
             stalls.push((since, clock));
         }

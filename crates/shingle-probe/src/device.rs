@@ -14,7 +14,7 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_device::Device;
 
 use crate::clock::Clock;
-use crate::fill::{Aligned, Fill};
+use crate::fill::{AlignedBuffer, Payload};
 use crate::guard::Allowed;
 use crate::target::{Block, Done, Facts, Io, Nanos, Op, Target, TargetError};
 
@@ -37,29 +37,29 @@ pub struct Disk {
     facts: Facts,
     clock: Clock,
     seed: u64,
-    lanes: Vec<Lane>,
+    workers: Vec<Worker>,
 }
 
 /// Executes one I/O at a time.
 #[derive(Debug)]
-struct Lane {
-    fill: Fill,
-    read: Aligned,
+struct Worker {
+    payload: Payload,
+    read: AlignedBuffer,
 }
 
-impl Lane {
-    fn carry_out(&mut self, file: &File, clock: &Clock, number: u64, io: &Io) -> io::Result<Done> {
+impl Worker {
+    fn execute(&mut self, file: &File, clock: &Clock, number: u64, io: &Io) -> io::Result<Done> {
         let (place, length) = (io.block.bytes(), io.count * BLOCK_BYTES);
         let begun;
         match io.op {
             Op::Read => {
                 let length = usize::try_from(length).map_err(io::Error::other)?;
-                let room = self.read.room(length);
+                let room = self.read.reserve(length);
                 begun = clock.now();
                 file.read_exact_at(room, place)?;
             }
             Op::Write => {
-                let bytes = self.fill.blocks(io.count);
+                let bytes = self.payload.blocks(io.count);
                 begun = clock.now();
                 file.write_all_at(bytes, place)?;
             }
@@ -79,28 +79,28 @@ impl Disk {
     #[must_use]
     pub fn new(allowed: Allowed, seed: u64, interrupted: Arc<AtomicBool>) -> Disk {
         let Allowed { device, facts } = allowed;
-        Disk { device, facts, clock: Clock::new(interrupted), seed, lanes: Vec::new() }
+        Disk { device, facts, clock: Clock::new(interrupted), seed, workers: Vec::new() }
     }
 
-    /// Makes sure that there are at least `count` lanes.
-    fn add_lanes(&mut self, count: usize) {
-        for lane in self.lanes.len()..count {
-            let fill = Fill::new(self.seed.wrapping_add(lane as u64));
-            self.lanes.push(Lane { fill, read: Aligned::default() });
+    /// Makes sure that there are at least `count` workers.
+    fn add_workers(&mut self, count: usize) {
+        for worker in self.workers.len()..count {
+            let payload = Payload::new(self.seed.wrapping_add(worker as u64));
+            self.workers.push(Worker { payload, read: AlignedBuffer::default() });
         }
     }
 
-    fn one_by_one(
+    fn run_sequentially(
         &mut self,
         next: &mut dyn FnMut() -> Option<Io>,
-        seen: &mut dyn FnMut(Done) -> ControlFlow<()>,
+        on_done: &mut dyn FnMut(Done) -> ControlFlow<()>,
     ) -> Result<(), TargetError> {
-        let lane = &mut self.lanes[0];
+        let worker = &mut self.workers[0];
         for number in 0.. {
-            self.clock.go_on()?;
+            self.clock.check_interrupted()?;
             let Some(io) = next() else { break };
-            let done = lane.carry_out(self.device.direct(), &self.clock, number, &io);
-            if seen(done.map_err(|error| failed(&self.facts, &io, error))?).is_break() {
+            let done = worker.execute(self.device.direct(), &self.clock, number, &io);
+            if on_done(done.map_err(|error| failed(&self.facts, &io, error))?).is_break() {
                 break;
             }
         }
@@ -108,9 +108,9 @@ impl Disk {
     }
 }
 
-/// The result of an I/O, and the lane that is free again.
+/// The result of an I/O, and the worker that is free again.
 struct Outcome {
-    lane: usize,
+    worker: usize,
     io: Io,
     result: io::Result<Done>,
 }
@@ -124,25 +124,25 @@ impl Target for Disk {
         &mut self,
         depth: usize,
         next: &mut dyn FnMut() -> Option<Io>,
-        seen: &mut dyn FnMut(Done) -> ControlFlow<()>,
+        on_done: &mut dyn FnMut(Done) -> ControlFlow<()>,
     ) -> Result<(), TargetError> {
         let depth = depth.max(1);
-        self.add_lanes(depth);
+        self.add_workers(depth);
         if depth == 1 {
-            return self.one_by_one(next, seen);
+            return self.run_sequentially(next, on_done);
         }
-        let Disk { device, facts, clock, lanes, .. } = self;
+        let Disk { device, facts, clock, workers, .. } = self;
         let (file, clock) = (device.direct(), &*clock);
         thread::scope(|scope| {
             let (outcomes, from) = channel();
             let mut to: Vec<Sender<(u64, Io)>> = Vec::with_capacity(depth);
-            for (number, lane) in lanes.iter_mut().enumerate().take(depth) {
+            for (number, worker) in workers.iter_mut().enumerate().take(depth) {
                 let (sender, ios) = channel();
                 let outcomes = outcomes.clone();
                 let work = move || {
                     for (of, io) in ios {
-                        let result = lane.carry_out(file, clock, of, &io);
-                        if outcomes.send(Outcome { lane: number, io, result }).is_err() {
+                        let result = worker.execute(file, clock, of, &io);
+                        if outcomes.send(Outcome { worker: number, io, result }).is_err() {
                             return;
                         }
                     }
@@ -152,7 +152,7 @@ impl Target for Disk {
                 thread.spawn_scoped(scope, work).map_err(|error| failed(facts, &none, error))?;
                 to.push(sender);
             }
-            hand_out(facts, clock, &to, &from, next, seen)
+            dispatch(facts, clock, &to, &from, next, on_done)
         })
     }
 
@@ -165,14 +165,14 @@ impl Target for Disk {
     }
 }
 
-/// Keeps all lanes busy until there is no more I/O, and waits for them.
-fn hand_out(
+/// Keeps all workers busy until there is no more I/O, and waits for them.
+fn dispatch(
     facts: &Facts,
     clock: &Clock,
     to: &[Sender<(u64, Io)>],
     from: &Receiver<Outcome>,
     next: &mut dyn FnMut() -> Option<Io>,
-    seen: &mut dyn FnMut(Done) -> ControlFlow<()>,
+    on_done: &mut dyn FnMut(Done) -> ControlFlow<()>,
 ) -> Result<(), TargetError> {
     let mut free: Vec<usize> = (0..to.len()).collect();
     let mut numbers = 0..;
@@ -180,27 +180,29 @@ fn hand_out(
     let mut more = true;
     loop {
         while more && !free.is_empty() {
-            if let Err(stop) = clock.go_on() {
+            if let Err(stop) = clock.check_interrupted() {
                 (result, more) = (Err(stop), false);
                 break;
             }
             match (next(), numbers.next(), free.pop()) {
-                (Some(io), Some(number), Some(lane)) => {
-                    to[lane].send((number, io)).expect("lanes work until they are told to stop");
+                (Some(io), Some(number), Some(worker)) => {
+                    to[worker]
+                        .send((number, io))
+                        .expect("workers work until they are told to stop");
                 }
-                (_, _, lane) => {
+                (_, _, worker) => {
                     more = false;
-                    free.extend(lane);
+                    free.extend(worker);
                 }
             }
         }
         if free.len() == to.len() {
             return result;
         }
-        let Outcome { lane, io, result: outcome } = from.recv().expect("some lane is at work");
-        free.push(lane);
+        let Outcome { worker, io, result: outcome } = from.recv().expect("some worker is at work");
+        free.push(worker);
         match outcome {
-            Ok(done) => more &= seen(done).is_continue(),
+            Ok(done) => more &= on_done(done).is_continue(),
             Err(error) => {
                 more = false;
                 // The first error is the most useful one.

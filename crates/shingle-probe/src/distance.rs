@@ -92,19 +92,19 @@ pub(crate) fn distances(
     let (mut before_us, mut again_us) = (Vec::new(), Vec::new());
     for _ in 0..TURNS {
         let block = 1 + rng.below(pairs_below(blocks, 0) - 1);
-        let us = scratch.times([block, block - 1].into_iter().map(read))?;
+        let us = scratch.latencies_us([block, block - 1].into_iter().map(read))?;
         before_us.push(us[1]);
         let block = rng.below(pairs_below(blocks, 0));
-        again_us.push(scratch.times([block, block].into_iter().map(read))?[1]);
+        again_us.push(scratch.latencies_us([block, block].into_iter().map(read))?[1]);
     }
     let mut ahead = Vec::new();
     for gap in AHEAD.into_iter().filter(|gap| gap * 4 < blocks) {
         let mut us = Vec::new();
         for _ in 0..AHEAD_TRIES {
             let block = rng.below(blocks - 2 * gap);
-            scratch.times(std::iter::once(read(block)))?;
+            scratch.latencies_us(std::iter::once(read(block)))?;
             scratch.target.idle(PAUSE)?;
-            us.extend(scratch.times(std::iter::once(read(block + gap)))?);
+            us.extend(scratch.latencies_us(std::iter::once(read(block + gap)))?);
         }
         us.sort_unstable();
         ahead.push((gap, us[AHEAD_TRIES / 2]));
@@ -120,7 +120,7 @@ fn read(block: u64) -> Io {
 fn pair(scratch: &mut Scratch, rng: &mut Rng, least: u64, blocks: u64) -> Result<u64, ProbeError> {
     let distance = least + rng.below(least / 2);
     let first = distance + rng.below(pairs_below(blocks, distance) - distance);
-    Ok(scratch.times([first, first - distance].into_iter().map(read))?[1])
+    Ok(scratch.latencies_us([first, first - distance].into_iter().map(read))?[1])
 }
 
 impl Distances {

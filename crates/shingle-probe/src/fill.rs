@@ -11,21 +11,21 @@ const BLOCK: usize = BLOCK_BYTES as usize;
 const MARK: &[u8; 16] = b"shingle probe\0\0\0";
 
 /// Whether a block was written by a probe.
-pub(crate) fn is_ours(block: &[u8]) -> bool {
+pub(crate) fn is_probe_block(block: &[u8]) -> bool {
     block.starts_with(MARK)
 }
 
 /// Memory that is aligned to the block size, as direct I/O needs it.
 #[derive(Debug, Default)]
-pub(crate) struct Aligned {
+pub(crate) struct AlignedBuffer {
     bytes: Vec<u8>,
     start: usize,
     length: usize,
 }
 
-impl Aligned {
+impl AlignedBuffer {
     /// Returns `length` bytes, and allocates if needed. A new allocation is zeroed.
-    pub(crate) fn room(&mut self, length: usize) -> &mut [u8] {
+    pub(crate) fn reserve(&mut self, length: usize) -> &mut [u8] {
         if self.length < length {
             self.bytes = vec![0; length + BLOCK];
             self.start = self.bytes.as_ptr().align_offset(BLOCK);
@@ -37,30 +37,30 @@ impl Aligned {
 
 /// Makes the data to write.
 #[derive(Debug)]
-pub(crate) struct Fill {
+pub(crate) struct Payload {
     rng: Rng,
-    bytes: Aligned,
+    bytes: AlignedBuffer,
     /// Number of the last block made, so that no two are alike.
     number: u64,
 }
 
-impl Fill {
-    pub(crate) fn new(seed: u64) -> Fill {
+impl Payload {
+    pub(crate) fn new(seed: u64) -> Payload {
         let mut rng = Rng::new(seed);
         // Each seed begins at a random number, far from the others.
         let number = rng.bits();
-        Fill { rng, bytes: Aligned::default(), number }
+        Payload { rng, bytes: AlignedBuffer::default(), number }
     }
 
     /// Makes `count` blocks to write.
     pub(crate) fn blocks(&mut self, count: u64) -> &[u8] {
         let length = usize::try_from(count * BLOCK_BYTES).expect("an I/O fits in memory");
         if self.bytes.length < length {
-            for word in self.bytes.room(length).chunks_exact_mut(8) {
+            for word in self.bytes.reserve(length).chunks_exact_mut(8) {
                 word.copy_from_slice(&self.rng.bits().to_le_bytes());
             }
         }
-        let bytes = self.bytes.room(length);
+        let bytes = self.bytes.reserve(length);
         for block in bytes.chunks_exact_mut(BLOCK) {
             self.number = self.number.wrapping_add(1);
             block[..MARK.len()].copy_from_slice(MARK);
@@ -78,14 +78,14 @@ mod tests {
     #[test]
     fn no_two_blocks_are_alike_and_each_is_known() {
         let mut seen = BTreeSet::new();
-        let (mut one, mut other) = (Fill::new(1), Fill::new(2));
+        let (mut one, mut other) = (Payload::new(1), Payload::new(2));
         for count in [1, 3, 2, 40, 1] {
             for fill in [&mut one, &mut other] {
                 let bytes = fill.blocks(count);
                 assert_eq!(bytes.as_ptr().align_offset(BLOCK), 0);
                 assert_eq!(bytes.len() as u64, count * BLOCK_BYTES);
                 for block in bytes.chunks(BLOCK) {
-                    assert!(is_ours(block));
+                    assert!(is_probe_block(block));
                     // Random: about half of the bits are set.
                     let ones: u32 = block[24..].iter().map(|byte| byte.count_ones()).sum();
                     assert!((15_500..17_100).contains(&ones), "{ones}");
@@ -93,7 +93,7 @@ mod tests {
                 }
             }
         }
-        assert!(!is_ours(&[0; BLOCK]));
-        assert_eq!(Fill::new(7).blocks(5), Fill::new(7).blocks(5));
+        assert!(!is_probe_block(&[0; BLOCK]));
+        assert_eq!(Payload::new(7).blocks(5), Payload::new(7).blocks(5));
     }
 }

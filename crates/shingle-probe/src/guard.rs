@@ -22,7 +22,7 @@ use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
 use shingle_engine::recover::Pages;
 use thiserror::Error;
 
-use crate::fill::is_ours;
+use crate::fill::is_probe_block;
 use crate::sysfs;
 use crate::target::Facts;
 
@@ -157,7 +157,7 @@ pub fn allow(path: &Path, destroy: Option<&str>) -> Result<Allowed, Refusal> {
         );
         return Err(Refusal::Occupied { name: facts.name, what, serial: facts.serial });
     }
-    may_go(&facts, &mut &device, destroy)?;
+    check_allowed(&facts, &mut &device, destroy)?;
     Ok(Allowed { device, facts })
 }
 
@@ -165,7 +165,7 @@ pub fn allow(path: &Path, destroy: Option<&str>) -> Result<Allowed, Refusal> {
 ///
 /// # Errors
 /// If it may not.
-pub(crate) fn may_go(
+pub(crate) fn check_allowed(
     facts: &Facts,
     pages: &mut impl Pages<Error = io::Error>,
     destroy: Option<&str>,
@@ -184,7 +184,7 @@ pub(crate) fn may_go(
         None if facts.zones.is_some() => return Ok(()),
         None => {}
     }
-    match held(*blocks, pages) {
+    match find_data(*blocks, pages) {
         Ok(None) => Ok(()),
         Ok(Some(what)) => {
             Err(Refusal::Occupied { name: name.clone(), what, serial: serial.clone() })
@@ -194,11 +194,11 @@ pub(crate) fn may_go(
 }
 
 /// Describes the data on a disk of `blocks` blocks; `None` if none was found.
-fn held(blocks: u64, pages: &mut impl Pages<Error = io::Error>) -> io::Result<Option<String>> {
+fn find_data(blocks: u64, pages: &mut impl Pages<Error = io::Error>) -> io::Result<Option<String>> {
     let mut first: Vec<Page> = vec![[0; PAGE_BYTES]; SIGNATURE_PAGES];
     pages.read(0, &mut first)?;
     // The random bytes of a probe may look like a signature.
-    first.iter_mut().filter(|page| is_ours(&page[..])).for_each(|page| page.fill(0));
+    first.iter_mut().filter(|page| is_probe_block(&page[..])).for_each(|page| page.fill(0));
     if let Some(what) = signature_in(first.as_flattened()) {
         return Ok(Some(what.to_owned()));
     }
@@ -215,7 +215,7 @@ fn held(blocks: u64, pages: &mut impl Pages<Error = io::Error>) -> io::Result<Op
     let mut page: [Page; 1] = [[0; PAGE_BYTES]];
     for block in sampled_blocks(blocks) {
         pages.read(block, &mut page)?;
-        if page[0] != [0; PAGE_BYTES] && !is_ours(&page[0]) {
+        if page[0] != [0; PAGE_BYTES] && !is_probe_block(&page[0]) {
             return Ok(Some(format!("data, at byte {}", block * BLOCK_BYTES)));
         }
     }
@@ -249,9 +249,12 @@ mod tests {
             blocks: 100 * 65_536,
             zones,
         };
-        assert!(matches!(may_go(&facts(None), &mut Full, None), Err(Refusal::Occupied { .. })));
-        may_go(&facts(Some(zones)), &mut Full, None).expect("it is only read");
-        let another = may_go(&facts(Some(zones)), &mut Full, Some("Z9"));
+        assert!(matches!(
+            check_allowed(&facts(None), &mut Full, None),
+            Err(Refusal::Occupied { .. })
+        ));
+        check_allowed(&facts(Some(zones)), &mut Full, None).expect("it is only read");
+        let another = check_allowed(&facts(Some(zones)), &mut Full, Some("Z9"));
         assert!(matches!(another, Err(Refusal::Another { .. })));
     }
 }

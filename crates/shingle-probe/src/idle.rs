@@ -103,7 +103,8 @@ impl<'a, 'b> Host<'a, 'b> {
         let place = self.reads.get(self.read % self.reads.bound());
         self.read += 1;
         let block = Block(self.scratch.region_blocks + place);
-        let times = self.scratch.times(std::iter::once(Io { op: Op::Read, block, count: 1 }))?;
+        let times =
+            self.scratch.latencies_us(std::iter::once(Io { op: Op::Read, block, count: 1 }))?;
         Ok(times[0])
     }
 
@@ -119,7 +120,7 @@ impl<'a, 'b> Host<'a, 'b> {
             self.written += dirty;
             self.held += dirty;
             let blocks = (from..from + dirty).map(|nth| write(self.dirty.get(nth % bound)));
-            self.scratch.all(blocks)?;
+            self.scratch.run_all(blocks)?;
             // Moves the head away from the log.
             self.read()?;
             self.scratch.target.idle(Nanos::from_micros(idle_us))?;

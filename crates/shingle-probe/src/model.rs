@@ -65,7 +65,7 @@ impl Model {
     }
 
     /// The completion time as the clock shows it, with jitter.
-    fn shown(&mut self, begun: Nanos) -> Nanos {
+    fn observed(&mut self, begun: Nanos) -> Nanos {
         let latency = self.now.since(begun);
         if self.noise.jitter <= 0.0 {
             return self.now;
@@ -88,7 +88,7 @@ impl Target for Model {
         &mut self,
         depth: usize,
         next: &mut dyn FnMut() -> Option<Io>,
-        seen: &mut dyn FnMut(Done) -> ControlFlow<()>,
+        on_done: &mut dyn FnMut(Done) -> ControlFlow<()>,
     ) -> Result<(), TargetError> {
         let mut queue: VecDeque<(Io, Nanos)> = VecDeque::with_capacity(depth);
         let (mut number, mut ended) = (0, false);
@@ -101,8 +101,8 @@ impl Target for Model {
             }
             let Some((io, begun)) = queue.pop_front() else { return Ok(()) };
             self.serve(&io, depth > 1);
-            let done = self.shown(begun);
-            ended |= seen(Done { number, begun, done }).is_break();
+            let done = self.observed(begun);
+            ended |= on_done(Done { number, begun, done }).is_break();
             number += 1;
         }
     }

@@ -21,14 +21,14 @@ use shingle_nbd::wire::{PAYLOAD_BYTES_MAX, command, transmission_flag};
 
 use crate::clock::Clock;
 use crate::device::failed;
-use crate::fill::Fill;
-use crate::guard::{Refusal, may_go};
+use crate::fill::Payload;
+use crate::guard::{Refusal, check_allowed};
 use crate::target::{Done, Facts, Io, Nanos, Op, Target, TargetError};
 
 /// An export of an NBD server.
 #[derive(Debug)]
 pub struct Nbd {
-    talk: Talk,
+    connection: Connection,
     writer: Writer,
 }
 
@@ -72,17 +72,17 @@ impl Nbd {
         let serial = if url.export.is_empty() { place() } else { url.export.clone() };
         let blocks = client.size_bytes() / BLOCK_BYTES;
         let facts = Facts { name: name.clone(), serial, blocks, zones: None };
-        may_go(&facts, &mut Read(&mut client), destroy)?;
+        check_allowed(&facts, &mut Read(&mut client), destroy)?;
         let stream = client.stream().try_clone().map_err(open)?;
-        let writer = Writer { stream, fill: Fill::new(seed), message: Vec::new() };
-        let talk = Talk { client, facts, clock: Clock::new(interrupted), cookies: 0 };
-        Ok(Nbd { talk, writer })
+        let writer = Writer { stream, payload: Payload::new(seed), message: Vec::new() };
+        let connection = Connection { client, facts, clock: Clock::new(interrupted), cookies: 0 };
+        Ok(Nbd { connection, writer })
     }
 }
 
 /// Makes requests and receives the replies.
 #[derive(Debug)]
-struct Talk {
+struct Connection {
     client: Client<Stream>,
     facts: Facts,
     clock: Clock,
@@ -90,7 +90,7 @@ struct Talk {
     cookies: u64,
 }
 
-impl Talk {
+impl Connection {
     /// Makes the NBD request of an I/O.
     fn request(&mut self, io: &Io) -> io::Result<Request> {
         let kind = match io.op {
@@ -113,7 +113,7 @@ impl Talk {
 #[derive(Debug)]
 struct Writer {
     stream: Stream,
-    fill: Fill,
+    payload: Payload,
     message: Vec<u8>,
 }
 
@@ -122,13 +122,13 @@ impl Writer {
         self.message.clear();
         request.encode(&mut self.message);
         let blocks = u64::from(request.payload_bytes()) / BLOCK_BYTES;
-        self.message.extend_from_slice(self.fill.blocks(blocks));
+        self.message.extend_from_slice(self.payload.blocks(blocks));
         self.stream.write_all(&self.message)
     }
 }
 
 /// An I/O without a reply yet.
-struct UnderWay {
+struct InFlight {
     number: u64,
     begun: Nanos,
     io: Io,
@@ -136,16 +136,16 @@ struct UnderWay {
 
 impl Target for Nbd {
     fn facts(&self) -> &Facts {
-        &self.talk.facts
+        &self.connection.facts
     }
 
     fn run(
         &mut self,
         depth: usize,
         next: &mut dyn FnMut() -> Option<Io>,
-        seen: &mut dyn FnMut(Done) -> ControlFlow<()>,
+        on_done: &mut dyn FnMut(Done) -> ControlFlow<()>,
     ) -> Result<(), TargetError> {
-        let Nbd { talk, writer } = self;
+        let Nbd { connection, writer } = self;
         thread::scope(|scope| {
             // A server may stop taking requests until its replies are read: so the thread that
             // writes must not be the one that reads.
@@ -158,34 +158,34 @@ impl Target for Nbd {
                     }
                 }
             });
-            talk.converse(depth.max(1), &to, next, seen)
+            connection.exchange(depth.max(1), &to, next, on_done)
         })
     }
 
     fn idle(&mut self, span: Nanos) -> Result<(), TargetError> {
-        self.talk.clock.sleep(span)
+        self.connection.clock.sleep(span)
     }
 
     fn now(&self) -> Nanos {
-        self.talk.clock.now()
+        self.connection.clock.now()
     }
 }
 
-impl Talk {
-    fn converse(
+impl Connection {
+    fn exchange(
         &mut self,
         depth: usize,
         to: &Sender<Request>,
         next: &mut dyn FnMut() -> Option<Io>,
-        seen: &mut dyn FnMut(Done) -> ControlFlow<()>,
+        on_done: &mut dyn FnMut(Done) -> ControlFlow<()>,
     ) -> Result<(), TargetError> {
-        let mut under_way = BTreeMap::new();
+        let mut in_flight = BTreeMap::new();
         let mut numbers = 0..;
         let mut result = Ok(());
         let mut more = true;
         loop {
-            while more && under_way.len() < depth {
-                if let Err(stop) = self.clock.go_on() {
+            while more && in_flight.len() < depth {
+                if let Err(stop) = self.clock.check_interrupted() {
                     (result, more) = (Err(stop), false);
                     break;
                 }
@@ -196,14 +196,14 @@ impl Talk {
                 if io.op == Op::Flush && self.client.flags() & transmission_flag::SEND_FLUSH == 0 {
                     // A server without FLUSH has no volatile data.
                     let now = self.clock.now();
-                    more &= seen(Done { number, begun: now, done: now }).is_continue();
+                    more &= on_done(Done { number, begun: now, done: now }).is_continue();
                     continue;
                 }
                 match self.request(&io) {
                     Ok(request) => {
                         self.client.expect(request);
                         let begun = self.clock.now();
-                        under_way.insert(request.cookie, UnderWay { number, begun, io });
+                        in_flight.insert(request.cookie, InFlight { number, begun, io });
                         // If the writer has stopped, there is no reply either.
                         let _ = to.send(request);
                     }
@@ -212,7 +212,7 @@ impl Talk {
                     }
                 }
             }
-            let Some(oldest) = under_way.values().next().map(|first: &UnderWay| first.io) else {
+            let Some(oldest) = in_flight.values().next().map(|first: &InFlight| first.io) else {
                 return result;
             };
             // After a failed receive the connection is unusable.
@@ -222,10 +222,10 @@ impl Talk {
                 failed(&self.facts, &oldest, error)
             })?;
             let done = self.clock.now();
-            let UnderWay { number, begun, io } =
-                under_way.remove(&reply.cookie).expect("the client knows what was asked");
+            let InFlight { number, begun, io } =
+                in_flight.remove(&reply.cookie).expect("the client knows what was asked");
             match reply.error {
-                None => more &= seen(Done { number, begun, done }).is_continue(),
+                None => more &= on_done(Done { number, begun, done }).is_continue(),
                 Some(error) => {
                     more = false;
                     if !matches!(result, Err(TargetError::Io { .. })) {

@@ -5,10 +5,10 @@ use serde::de::DeserializeOwned;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::profile::{BandFacts, Kind};
 
-use crate::bands::{Full, Order, Seen, Site, band, survey};
+use crate::bands::{BufferEstimate, Order, Seen, Site, band, survey};
 use crate::change::{Change, real};
 use crate::cliff::{End, Fill, Workload, fill, stall};
-use crate::cost::{Coverage, time, zones};
+use crate::cost::{Coverage, time_cleaning, zones};
 use crate::distance::{Distances, distances};
 use crate::error::ProbeError;
 use crate::findings::{Capacity, Findings, kind, limits, stalled, written_through};
@@ -55,12 +55,12 @@ pub fn probe(
     options: &Options,
     observer: Observer,
 ) -> Result<Findings, ProbeError> {
-    large_enough(&facts)?;
-    let region_blocks = region(facts.blocks, options);
+    check_size(&facts)?;
+    let region_blocks = initial_region(facts.blocks, options);
     let log_blocks = region_blocks;
     let scratch = target.map(|target| Scratch { target, region_blocks, log_blocks });
     let (holds, notes) = (Holds::Anything, Vec::new());
-    Probe { session, scratch, holds, facts, options, observer, notes }.all()
+    Probe { session, scratch, holds, facts, options, observer, notes }.run()
 }
 
 /// Empties the buffer of `target`. Returns the bytes written.
@@ -69,17 +69,17 @@ pub fn probe(
 /// If the disk fails, is too small, or exposes zones.
 pub fn force_clean(target: &mut dyn Target, options: &Options) -> Result<u64, ProbeError> {
     let facts = target.facts().clone();
-    large_enough(&facts)?;
+    check_size(&facts)?;
     if facts.zones.is_some() {
         return Err(ProbeError::Zoned(facts.name));
     }
-    let region_blocks = region(facts.blocks, options);
+    let region_blocks = initial_region(facts.blocks, options);
     let mut scratch = Scratch { target, region_blocks, log_blocks: region_blocks };
     Ok(scratch.empty()? * BLOCK_BYTES)
 }
 
 /// Refuses disks that are too small. Models and records have not passed the guard.
-fn large_enough(facts: &Facts) -> Result<(), ProbeError> {
+fn check_size(facts: &Facts) -> Result<(), ProbeError> {
     let (bytes, name) = (facts.blocks * BLOCK_BYTES, facts.name.clone());
     match bytes < BYTES_MIN {
         true => Err(ProbeError::TooSmall { name, bytes, needed: BYTES_MIN }),
@@ -88,12 +88,12 @@ fn large_enough(facts: &Facts) -> Result<(), ProbeError> {
 }
 
 /// The initial region: as large as the largest buffer, at most a quarter of the disk.
-fn region(blocks: u64, options: &Options) -> u64 {
+fn initial_region(blocks: u64, options: &Options) -> u64 {
     (options.buffer_max_bytes / BLOCK_BYTES).min(blocks / 4)
 }
 
 impl Probe<'_, '_> {
-    fn all(mut self) -> Result<Findings, ProbeError> {
+    fn run(mut self) -> Result<Findings, ProbeError> {
         let exposed =
             self.facts.zones.map(|zones| (zones.required, zones.zone_blocks, zones.count));
         let exposed = self.session.measure("zones", || Ok(exposed))?;
@@ -149,14 +149,14 @@ impl Probe<'_, '_> {
         }
         found.look = Some(look);
         if found.kind == Kind::DriveManaged {
-            self.shingled(&mut found)?;
+            self.measure_buffer(&mut found)?;
         }
         found.notes = self.notes;
         Ok(found)
     }
 
     /// Measures a drive that has a buffer.
-    fn shingled(&mut self, found: &mut Findings) -> Result<(), ProbeError> {
+    fn measure_buffer(&mut self, found: &mut Findings) -> Result<(), ProbeError> {
         let read = Nanos::from_micros(found.reads.random() as u64);
         let Some((rough, end)) = self.rough(read)? else {
             found.kind = Kind::Hidden;
@@ -166,7 +166,7 @@ impl Probe<'_, '_> {
             );
             return Ok(());
         };
-        self.border(&rough, end)?;
+        self.align_region(&rough, end)?;
         for writes in self.options.writes.clone() {
             let capacity = self.capacity(writes, read)?;
             if capacity.cliff.is_none() {
@@ -184,17 +184,17 @@ impl Probe<'_, '_> {
             }
             found.capacities.push(capacity);
         }
-        let full = full(&found.capacities, &rough);
+        let estimate = buffer_estimate(&found.capacities, &rough);
         if let (Some(limit), Some(scratch)) =
             (limits(&found.capacities).log_bytes, &mut self.scratch)
         {
             scratch.log_blocks = limit / BLOCK_BYTES * 11 / 10;
         }
-        self.bands(&full, found)?;
-        self.costs(&full, found)?;
+        self.bands(&estimate, found)?;
+        self.costs(&estimate, found)?;
         let (longest, seed) = (self.options.idle_max().0 / 1000, self.options.seed);
         let trials = self.measure("idle", true, Holds::Region, |scratch| {
-            idle(scratch, full.entries, longest, seed)
+            idle(scratch, estimate.entries, longest, seed)
         })?;
         found.idle = Some(trials);
         Ok(())
@@ -241,7 +241,7 @@ impl Probe<'_, '_> {
     /// Writes random single blocks, with whatever is in the buffer.
     fn look(&mut self, reads: &ReadTimes) -> Result<Fill, ProbeError> {
         let workload = Workload {
-            region_blocks: region(self.facts.blocks, self.options),
+            region_blocks: initial_region(self.facts.blocks, self.options),
             write_blocks: 1,
             depth: 1,
             read: Nanos::from_micros(reads.random() as u64),
@@ -253,15 +253,15 @@ impl Probe<'_, '_> {
     /// Measures roughly how many writes of a block the buffer holds. A sweep leaves the beginning
     /// of a band in the buffer. If the buffer is small, this matters: then several ends of the
     /// region are tried. The largest result is taken, and the region keeps its end.
-    fn rough(&mut self, read: Nanos) -> Result<Option<(Full, u64)>, ProbeError> {
+    fn rough(&mut self, read: Nanos) -> Result<Option<(BufferEstimate, u64)>, ProbeError> {
         const TRIES: u64 = 4;
-        let end = region(self.facts.blocks, self.options);
+        let end = initial_region(self.facts.blocks, self.options);
         let shift = self.options.band_max_bytes / BLOCK_BYTES / TRIES;
-        let mut best: Option<Full> = None;
+        let mut best: Option<BufferEstimate> = None;
         let mut best_end = end;
         for nth in 0..TRIES {
             let region_blocks = end.saturating_sub((TRIES - 1 - nth) * shift).max(end / 2);
-            self.to(region_blocks);
+            self.set_region_end(region_blocks);
             let seed = self.options.seed.wrapping_add(nth);
             let workload = Workload { region_blocks, write_blocks: 1, depth: 1, read, seed };
             let name = format!("rough capacity, try {nth}");
@@ -271,7 +271,7 @@ impl Probe<'_, '_> {
                 && best.is_none_or(|best| best.entries < cliff.at)
             {
                 let stall_us = shown.stall_us(stall(read) / 1e3).unwrap_or(usual_us);
-                best = Some(Full { entries: cliff.at, by_bytes: false, stall_us });
+                best = Some(BufferEstimate { entries: cliff.at, by_bytes: false, stall_us });
                 best_end = region_blocks;
             }
             // The rest of a band is less than 5 % of the buffer.
@@ -280,12 +280,12 @@ impl Probe<'_, '_> {
                 break;
             }
         }
-        self.to(best_end);
+        self.set_region_end(best_end);
         self.holds = Holds::Anything;
         Ok(best.map(|best| (best, best_end)))
     }
 
-    fn to(&mut self, region_blocks: u64) {
+    fn set_region_end(&mut self, region_blocks: u64) {
         if let Some(scratch) = &mut self.scratch {
             scratch.region_blocks = region_blocks;
         }
@@ -294,7 +294,7 @@ impl Probe<'_, '_> {
     /// Makes the region end at the end of a band, before `end`: so far before that what the sweep
     /// to
     /// `end` left in the buffer is of another band.
-    fn border(&mut self, full: &Full, end: u64) -> Result<(), ProbeError> {
+    fn align_region(&mut self, estimate: &BufferEstimate, end: u64) -> Result<(), ProbeError> {
         let half = self.options.half_blocks();
         let site = Site::around(
             end.saturating_sub(2 * half).max(end / 2),
@@ -302,12 +302,12 @@ impl Probe<'_, '_> {
             self.options.step_blocks(),
             self.facts.blocks,
         );
-        let rough = match site.entries() > full.entries {
+        let rough = match site.entries() > estimate.entries {
             true => None,
             false => self
-                .survey("border, roughly", vec![site], full, Order::Descending)?
+                .survey("border, roughly", vec![site], estimate, Order::Descending)?
                 .pop()
-                .and_then(|seen| self.found(&seen)),
+                .and_then(|seen| self.plausible_band(&seen)),
         };
         let refined = rough.and_then(|rough| Site::refined(&rough, FINE_BLOCKS, self.facts.blocks));
         let Some(refined) = refined else {
@@ -315,18 +315,18 @@ impl Probe<'_, '_> {
             return Ok(());
         };
         let exact = self
-            .survey("border", vec![refined], full, Order::Descending)?
+            .survey("border", vec![refined], estimate, Order::Descending)?
             .pop()
-            .and_then(|seen| self.found(&seen));
+            .and_then(|seen| self.plausible_band(&seen));
         let Some(band) = exact.or(rough) else { return Ok(()) };
         // Better a few blocks of the next band than all of this band but a few.
-        self.to(band.first_block + band.error_blocks);
+        self.set_region_end(band.first_block + band.error_blocks);
         self.holds = Holds::Anything;
         Ok(())
     }
 
     /// Evaluates a band, and rejects one that is too large.
-    fn found(&self, seen: &Seen) -> Option<BandFacts> {
+    fn plausible_band(&self, seen: &Seen) -> Option<BandFacts> {
         let largest = self.options.band_max_bytes / BLOCK_BYTES;
         band(seen, self.facts.blocks).filter(|band| band.blocks <= largest + 2 * band.error_blocks)
     }
@@ -335,12 +335,12 @@ impl Probe<'_, '_> {
         &mut self,
         name: &str,
         sites: Vec<Site>,
-        full: &Full,
+        estimate: &BufferEstimate,
         order: Order,
     ) -> Result<Vec<Seen>, ProbeError> {
         let (apart, seed) = ((self.options.half_blocks(), order), self.options.seed);
         self.measure(name, true, Holds::Anything, |scratch| {
-            survey(scratch, &sites, full, apart, seed)
+            survey(scratch, &sites, estimate, apart, seed)
         })
     }
 
@@ -374,7 +374,7 @@ impl Probe<'_, '_> {
     }
 
     /// Searches bands all over the disk, as many in a round as the buffer has room to mark.
-    fn bands(&mut self, full: &Full, found: &mut Findings) -> Result<(), ProbeError> {
+    fn bands(&mut self, estimate: &BufferEstimate, found: &mut Findings) -> Result<(), ProbeError> {
         let (half, step, blocks) =
             (self.options.half_blocks(), self.options.step_blocks(), self.facts.blocks);
         let places = self.options.places(blocks);
@@ -383,27 +383,27 @@ impl Probe<'_, '_> {
         // Marks beyond the capacity are cleaned with the wanted band, and would look like a part of
         // it.
         let entries = wanted.iter().map(Site::entries).max().unwrap_or(0);
-        if entries > full.entries {
+        if entries > estimate.entries {
             self.notes.push(format!(
                 "bands were not looked for: at each place {entries} blocks have to be in the buffer, which holds {}; \
                  with a larger --step or a smaller --band-max they are fewer",
-                full.entries
+                estimate.entries
             ));
             return Ok(());
         }
         let mut done: Vec<(Seen, Option<BandFacts>)> = Vec::new();
         for (attempt, order) in [Order::Descending, Order::Random].into_iter().enumerate() {
             let mut missed = Vec::new();
-            let room = full.entries / 2;
+            let room = estimate.entries / 2;
             for (nth, sites) in rounds(wanted, room).into_iter().enumerate() {
                 let seen = self.survey(
                     &format!("bands, round {nth}, attempt {attempt}"),
                     sites.clone(),
-                    full,
+                    estimate,
                     order,
                 )?;
                 for (site, seen) in sites.into_iter().zip(seen) {
-                    let band = self.found(&seen);
+                    let band = self.plausible_band(&seen);
                     if band.is_none() && attempt == 0 {
                         missed.push(site);
                     } else {
@@ -413,7 +413,7 @@ impl Probe<'_, '_> {
             }
             wanted = missed;
         }
-        self.refine(full, &mut done)?;
+        self.refine(estimate, &mut done)?;
         done.sort_by_key(|(seen, _)| seen.seed);
         let missing = done.iter().filter(|(_, band)| band.is_none()).count();
         if missing > 0 {
@@ -427,7 +427,7 @@ impl Probe<'_, '_> {
     /// Measures bands again whose reading step was more than half a percent of the band.
     fn refine(
         &mut self,
-        full: &Full,
+        estimate: &BufferEstimate,
         done: &mut [(Seen, Option<BandFacts>)],
     ) -> Result<(), ProbeError> {
         let coarse = |band: &BandFacts| band.error_blocks * 200 > band.blocks;
@@ -440,18 +440,18 @@ impl Probe<'_, '_> {
             })
             .unzip();
         let mut places = places.into_iter();
-        for (nth, sites) in rounds(sites, full.entries / 2).into_iter().enumerate() {
+        for (nth, sites) in rounds(sites, estimate.entries / 2).into_iter().enumerate() {
             for (seen, at) in self
                 .survey(
                     &format!("bands more closely, round {nth}"),
                     sites,
-                    full,
+                    estimate,
                     Order::Descending,
                 )?
                 .iter()
                 .zip(&mut places)
             {
-                if let Some(finer) = self.found(seen) {
+                if let Some(finer) = self.plausible_band(seen) {
                     done[at].1 = Some(finer);
                 }
             }
@@ -460,14 +460,14 @@ impl Probe<'_, '_> {
     }
 
     /// Measures `R(x)`.
-    fn costs(&mut self, full: &Full, found: &mut Findings) -> Result<(), ProbeError> {
+    fn costs(&mut self, estimate: &BufferEstimate, found: &mut Findings) -> Result<(), ProbeError> {
         const ROUNDS: usize = 24;
         let zone_blocks = self.options.zone_blocks;
-        let region_blocks = region(self.facts.blocks, self.options);
+        let region_blocks = initial_region(self.facts.blocks, self.options);
         let (wanted, seed) = (self.options.zones, self.options.seed);
         let zones = zones(region_blocks, self.facts.blocks, zone_blocks, wanted, seed);
         for blocks in self.options.coverages.clone() {
-            let room = (full.entries / 5 * 4 / blocks) as usize;
+            let room = (estimate.entries / 5 * 4 / blocks) as usize;
             if room == 0 || blocks > zone_blocks {
                 self.notes.push(format!("R({blocks}) was not measured: the buffer holds less"));
                 continue;
@@ -477,7 +477,7 @@ impl Probe<'_, '_> {
                 let coverage = Coverage { zone_blocks, blocks, zones, seed };
                 let name = format!("R({blocks}), round {nth}");
                 let timed = self.measure(&name, true, Holds::Region, |scratch| {
-                    time(scratch, &coverage, full)
+                    time_cleaning(scratch, &coverage, estimate)
                 })?;
                 found.timed.push(timed);
             }
@@ -519,10 +519,10 @@ fn rounds(sites: Vec<Site>, room: u64) -> Vec<Vec<Site>> {
 }
 
 /// The buffer for single blocks, more exactly than `rough`.
-fn full(capacities: &[Capacity], rough: &Full) -> Full {
+fn buffer_estimate(capacities: &[Capacity], rough: &BufferEstimate) -> BufferEstimate {
     let single = Writes { blocks: 1, depth: 1 };
     let cliff = capacities.iter().find(|row| row.writes == single).and_then(|row| row.cliff);
     let limits = limits(capacities);
     let by_bytes = limits.extents.is_none() && limits.log_bytes.is_some();
-    Full { entries: cliff.map_or(rough.entries, |cliff| cliff.at), by_bytes, ..*rough }
+    BufferEstimate { entries: cliff.map_or(rough.entries, |cliff| cliff.at), by_bytes, ..*rough }
 }

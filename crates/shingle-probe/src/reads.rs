@@ -48,10 +48,12 @@ pub(crate) fn reads(scratch: &mut Scratch, seed: u64) -> Result<ReadTimes, Probe
     let order = Permutation::new(blocks, seed);
     let large = IN_ORDER.min(blocks / LARGE_BLOCKS / 2);
     let read = |block, count| Io { op: Op::Read, block: Block(block), count };
-    let random_us = scratch.times((0..RANDOM.min(blocks)).map(|nth| read(order.get(nth), 1)))?;
-    let first_us = scratch.times((0..large).map(|nth| read(nth * LARGE_BLOCKS, LARGE_BLOCKS)))?;
+    let random_us =
+        scratch.latencies_us((0..RANDOM.min(blocks)).map(|nth| read(order.get(nth), 1)))?;
+    let first_us =
+        scratch.latencies_us((0..large).map(|nth| read(nth * LARGE_BLOCKS, LARGE_BLOCKS)))?;
     let from = blocks - large * LARGE_BLOCKS;
-    let last_us =
-        scratch.times((0..large).map(|nth| read(from + nth * LARGE_BLOCKS, LARGE_BLOCKS)))?;
+    let last_us = scratch
+        .latencies_us((0..large).map(|nth| read(from + nth * LARGE_BLOCKS, LARGE_BLOCKS)))?;
     Ok(ReadTimes { random_us, first_us, last_us })
 }

@@ -37,7 +37,7 @@ impl Scratch<'_> {
         let writes = self.log_blocks.div_ceil(LARGE_BLOCKS) + places;
         let order = Permutation::new(places, 0x5eed);
         let large = |nth| large(order.get(nth % places) * LARGE_BLOCKS);
-        self.all((0..writes).map(large))?;
+        self.run_all((0..writes).map(large))?;
         self.sweep()?;
         Ok(writes * LARGE_BLOCKS + self.region_blocks)
     }
@@ -47,18 +47,21 @@ impl Scratch<'_> {
         let end = self.region_blocks;
         let piece = |block| Io { count: LARGE_BLOCKS.min(end - block), ..large(block) };
         let flush = Io { op: Op::Flush, block: Block(0), count: 0 };
-        self.all((0..end).step_by(LARGE_BLOCKS as usize).map(piece).chain([flush]))
+        self.run_all((0..end).step_by(LARGE_BLOCKS as usize).map(piece).chain([flush]))
     }
 
     /// Executes `ios` one after another.
-    pub(crate) fn all(&mut self, ios: impl Iterator<Item = Io>) -> Result<(), ProbeError> {
-        self.each(ios, |_| ControlFlow::Continue(()))
+    pub(crate) fn run_all(&mut self, ios: impl Iterator<Item = Io>) -> Result<(), ProbeError> {
+        self.run_each(ios, |_| ControlFlow::Continue(()))
     }
 
     /// Executes `ios` one after another, and returns the latency of each in microseconds.
-    pub(crate) fn times(&mut self, ios: impl Iterator<Item = Io>) -> Result<Vec<u64>, ProbeError> {
+    pub(crate) fn latencies_us(
+        &mut self,
+        ios: impl Iterator<Item = Io>,
+    ) -> Result<Vec<u64>, ProbeError> {
         let mut times = Vec::new();
-        self.each(ios, |us| {
+        self.run_each(ios, |us| {
             times.push(us);
             ControlFlow::Continue(())
         })?;
@@ -66,7 +69,7 @@ impl Scratch<'_> {
     }
 
     /// Executes `ios` one after another. `seen` gets the latency of each in microseconds.
-    pub(crate) fn each(
+    pub(crate) fn run_each(
         &mut self,
         mut ios: impl Iterator<Item = Io>,
         mut seen: impl FnMut(u64) -> ControlFlow<()>,

@@ -67,7 +67,7 @@ struct Read {
 pub struct Session {
     path: Option<PathBuf>,
     file: Option<File>,
-    kept: BTreeMap<String, Box<RawValue>>,
+    recorded: BTreeMap<String, Box<RawValue>>,
 }
 
 impl Session {
@@ -139,7 +139,7 @@ impl Session {
         for (line, number) in lines {
             let read: Read = serde_json::from_str(line)
                 .map_err(|error| ProbeError::DamagedRecord(path.to_owned(), number, error))?;
-            self.kept.insert(read.name, read.shown);
+            self.recorded.insert(read.name, read.shown);
         }
         Ok(subject)
     }
@@ -147,7 +147,7 @@ impl Session {
     /// Whether a measurement is on record.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
-        self.kept.contains_key(name)
+        self.recorded.contains_key(name)
     }
 
     /// Returns the measurement `name`: from the record, or by `make`, and records it.
@@ -160,7 +160,7 @@ impl Session {
         make: impl FnOnce() -> Result<T, ProbeError>,
     ) -> Result<T, ProbeError> {
         let path = self.path.clone().unwrap_or_default();
-        if let Some(shown) = self.kept.get(name) {
+        if let Some(shown) = self.recorded.get(name) {
             return serde_json::from_str(shown.get())
                 .map_err(|error| ProbeError::BadMeasurement(path, name.to_owned(), error));
         }

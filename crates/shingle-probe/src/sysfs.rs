@@ -129,7 +129,7 @@ impl System {
 }
 
 /// The disk of a partition; the device itself if it is not a partition.
-fn whole(folder: &Path) -> &Path {
+fn disk_of(folder: &Path) -> &Path {
     match folder.parent() {
         Some(parent) if folder.join("partition").exists() => parent,
         _ => folder,
@@ -139,7 +139,7 @@ fn whole(folder: &Path) -> &Path {
 /// Identifies a device: by its serial, else its world-wide name, else its kernel name. White space
 /// becomes `_`. A partition has the disk's, with `-part` and its number.
 pub(crate) fn serial(folder: &Path) -> String {
-    let disk = whole(folder);
+    let disk = disk_of(folder);
     // The SCSI page begins with a header of four bytes (SPC-4 §7.8.15).
     let page = || {
         let page = fs::read(disk.join("device/vpd_pg80")).ok()?;

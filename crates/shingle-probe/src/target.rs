@@ -81,8 +81,8 @@ pub trait Target {
     fn facts(&self) -> &Facts;
 
     /// Takes I/O from `next` and executes it, at most `depth` at once, until `next` has no more or
-    /// `seen` breaks. `seen` gets each completion, in the order of completion. I/O in flight at a
-    /// break is waited for, and `seen` gets it too; its answer is then ignored.
+    /// `on_done` breaks. `on_done` gets each completion, in the order of completion. I/O in flight
+    /// at a break is waited for, and `on_done` gets it too; its answer is then ignored.
     ///
     /// # Errors
     /// If an I/O fails, or the user interrupts the probe.
@@ -90,7 +90,7 @@ pub trait Target {
         &mut self,
         depth: usize,
         next: &mut dyn FnMut() -> Option<Io>,
-        seen: &mut dyn FnMut(Done) -> ControlFlow<()>,
+        on_done: &mut dyn FnMut(Done) -> ControlFlow<()>,
     ) -> Result<(), TargetError>;
 
     /// Does nothing for `span` of the disk's time.

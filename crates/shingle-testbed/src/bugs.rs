@@ -1,12 +1,12 @@
-//! The search for mistakes that are made on purpose: tests that find none of them are worth nothing.
+//! The search for seeded bugs: a test that finds none of them proves nothing.
 
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::quiet::Quiet;
 
-/// Which seeds to try for a bug: what has found it before, then all from the first on. Where the code under test does other
-/// I/O than it did, a known seed may find nothing.
+/// The seeds to try for a bug: the known one first, then all from 0 on. A known seed may miss the
+/// bug after the I/O pattern of the code under test has changed.
 pub fn seeds<B: PartialEq>(
     known: &[(B, u64)],
     bug: &B,
@@ -16,11 +16,11 @@ pub fn seeds<B: PartialEq>(
     known.into_iter().chain(0..seeds_max)
 }
 
-/// Looks for each bug and says what found it. `found` lives lives until one of them panics: [`panics`].
-/// `SHINGLE_BUG=Name` looks for one of them only, and prints how it panics.
+/// Searches each bug, and prints what found it. `found` runs tests until one of them panics
+/// ([`panics`]). `SHINGLE_BUG=Name` searches only that bug, and prints its panic.
 ///
 /// # Panics
-/// If one is not found, or there is none of this name.
+/// If a bug is not found, or there is none of that name.
 pub fn each_is_found<B: Copy + Debug + Send + Sync>(
     all: &[B],
     found: impl Fn(B) -> Option<String> + Sync,
@@ -29,10 +29,10 @@ pub fn each_is_found<B: Copy + Debug + Send + Sync>(
     let asked = |bug: &&B| only.as_ref().is_none_or(|only| *only == format!("{bug:?}"));
     let bugs: Vec<&B> = all.iter().filter(asked).collect();
     assert!(!bugs.is_empty(), "SHINGLE_BUG names none of {all:?}");
-    // Some bugs take thousands of runs: each core takes the next one that is left.
+    // Some bugs take thousands of runs: each core takes the next bug from the list.
     let next = AtomicUsize::new(0);
     let search = || {
-        // (What finds a bug is a panic.)
+        // (A bug shows as a panic.)
         let _quiet = only.is_none().then(Quiet::begin);
         let mut missed = Vec::new();
         while let Some(&&bug) = bugs.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -51,7 +51,7 @@ pub fn each_is_found<B: Copy + Debug + Send + Sync>(
     assert!(missed.is_empty(), "not found: {missed:?}");
 }
 
-/// Whether a life ends in a panic.
+/// Whether a run panics.
 pub fn panics<T>(life: impl FnOnce() -> T) -> bool {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(life)).is_err()
 }

@@ -1,9 +1,10 @@
-//! What tests of several crates share: temporary changes of the machine (loop devices, mounts, other users), the
-//! search for seeded mistakes ([`bugs`]), the exploration of small worlds ([`explore`]), how often random tests
-//! are repeated ([`times`]) and from which [`seeds`], and where real traces are ([`trace`]).
+//! Test support for several crates: temporary changes of the machine (loop devices, mounts, other
+//! users), the search for seeded bugs ([`bugs`]), state space exploration ([`explore`]), the
+//! repetition ([`times`]) and [`seeds`] of random tests, and the location of real traces
+//! ([`trace`]).
 //!
-//! Changes of the machine need root. They are made only if `SHINGLE_ROOT_TESTS=1` is set, because root may only
-//! want to run the tests; without it these tests print `SKIPPED: …`.
+//! Changes of the machine need root. They are made only if `SHINGLE_ROOT_TESTS=1` is set, because
+//! root may want only the other tests. Without it these tests print `SKIPPED: …`.
 
 pub mod bugs;
 pub mod explore;
@@ -19,21 +20,21 @@ use std::time::{Duration, Instant};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 use tempfile::TempDir;
 
-/// The number that a variable of the environment sets for a test.
+/// Reads a number from an environment variable.
 ///
 /// # Panics
-/// If it is set to what is no whole number: what was asked for would not be what runs.
+/// If its value is not a whole number: the test would not do what was asked for.
 #[must_use]
 pub fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{variable}={text}: give a whole number")))
 }
 
-/// The seeds of random runs: the one that `SHINGLE_SEED` says, or as many as `SHINGLE_SEEDS` says (`N`, or
-/// `FIRST..END`), or `0..default`.
+/// The seeds of random runs: the seed in `SHINGLE_SEED`, or as many as `SHINGLE_SEEDS` says (`N`,
+/// or `FIRST..END`), or `0..default`.
 ///
 /// # Panics
-/// If one is set to anything else.
+/// If a variable has any other value.
 #[must_use]
 pub fn seeds(default: u64) -> Range<u64> {
     if let Some(seed) = number("SHINGLE_SEED") {
@@ -47,14 +48,15 @@ pub fn seeds(default: u64) -> Range<u64> {
     }
 }
 
-/// How often to do what tells the more the more often it is done: `count` times, or as many times that as `SHINGLE_TIMES`
-/// says.
+/// The number of repetitions of a test that finds more with each one: `count`, multiplied by
+/// `SHINGLE_TIMES` if that is set.
 #[must_use]
 pub fn times(count: u64) -> u64 {
     count * number("SHINGLE_TIMES").unwrap_or(1)
 }
 
-/// A folder in memory where there is such a file system, so that no test waits for the disk of the machine.
+/// Makes a temporary folder, in memory if possible, so that no test waits for the disk of the
+/// machine.
 ///
 /// # Panics
 /// If no folder can be made.
@@ -63,11 +65,11 @@ pub fn folder() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder")
 }
 
-/// A socket at `path` that does not listen yet: until it does each attempt to accept a connection is an error, as where
-/// the system has no more descriptors.
+/// Binds a socket to `path` without listening. Until `listen` is called each accept fails, as on a
+/// system without free descriptors.
 ///
 /// # Panics
-/// If there can be none.
+/// If the socket cannot be made.
 #[must_use]
 pub fn bound_socket(path: &Path) -> OwnedFd {
     let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None);
@@ -76,16 +78,16 @@ pub fn bound_socket(path: &Path) -> OwnedFd {
     socket
 }
 
-/// The variable that asks for tests that need root.
+/// The environment variable that enables tests that need root.
 pub const VARIABLE: &str = "SHINGLE_ROOT_TESTS";
 
-/// How long the kernel may hold on to what nobody uses any more.
+/// How long the kernel may keep a device or mount busy after its last use.
 const BUSY_MAX: Duration = Duration::from_secs(60);
 
-/// Whether tests that need root are asked for and can be done.
+/// Checks whether tests that need root are enabled and possible.
 ///
 /// # Errors
-/// Why not, in a few words.
+/// The reason why not, in a few words.
 pub fn root() -> Result<(), String> {
     if std::env::var_os(VARIABLE).is_none_or(|value| value != "1") {
         return Err(format!("{VARIABLE}=1 asks for tests that need root"));
@@ -96,12 +98,12 @@ pub fn root() -> Result<(), String> {
     }
 }
 
-/// As [`root`]; says what is left out if it is so.
+/// As [`root`]; prints that `test` is skipped if they are not.
 pub fn root_or_skip(test: &str) -> bool {
     skip_if(test, root())
 }
 
-/// True if all is there; otherwise says that `test` is left out, and why.
+/// Returns whether the precondition holds. Otherwise prints that `test` is skipped, and why.
 pub fn skip_if<T>(test: &str, there: Result<T, String>) -> bool {
     if let Err(why) = &there {
         eprintln!("SKIPPED: {test}: {why}");
@@ -109,11 +111,12 @@ pub fn skip_if<T>(test: &str, there: Result<T, String>) -> bool {
     there.is_ok()
 }
 
-/// Where a real trace is, or a folder of them: in the folder that `SHINGLE_TRACES` names, or beside the repository. They are
-/// no part of the project: where it is not there a line says that it is left out.
+/// Finds a real trace, or a folder of traces: in the folder that `SHINGLE_TRACES` names, or beside
+/// the repository. They are not part of the project: if it is missing, a line says that the test is
+/// skipped.
 ///
 /// # Panics
-/// If the variable names no folder: whoever sets it wants the tests to run.
+/// If `SHINGLE_TRACES` names no folder: a set variable means that the tests must run.
 #[must_use]
 pub fn trace(name: &str) -> Option<PathBuf> {
     let path = traces(std::env::var_os("SHINGLE_TRACES")).join(name);
@@ -133,10 +136,10 @@ fn traces(told: Option<OsString>) -> PathBuf {
     folder
 }
 
-/// Runs a program, which must succeed; what it wrote.
+/// Runs a program, and returns its standard output.
 ///
 /// # Errors
-/// If it is not there or fails, with what it said.
+/// If it is missing or fails, with its standard error.
 pub fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("{program}: {error}"))?;
@@ -149,18 +152,18 @@ pub fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
     }
 }
 
-/// A path as an argument.
+/// Converts a path to an argument.
 ///
 /// # Panics
-/// If it is no text: tests choose better ones.
+/// If it is not UTF-8: tests use no such paths.
 #[must_use]
 pub fn text(path: &Path) -> &str {
     path.to_str().expect("a path of a test is text")
 }
 
-/// Does it again while the kernel says that something is busy. That is so for a moment after a process
-/// was killed: the end of its io_uring, with the files of all I/O that was under way, is work that the
-/// kernel puts off until after the process has been waited for.
+/// Retries while the kernel reports that something is busy. That is so for a moment after a process
+/// was killed: the kernel closes its io_uring, with the files of all I/O in flight, only after the
+/// process has been reaped.
 fn until_not_busy(what: impl Fn() -> Result<String, String>) -> Result<(), String> {
     let begun = Instant::now();
     loop {
@@ -173,7 +176,7 @@ fn until_not_busy(what: impl Fn() -> Result<String, String>) -> Result<(), Strin
     }
 }
 
-/// A loop device over a file, until it is dropped.
+/// A loop device over a file. It is detached on drop.
 #[derive(Debug)]
 pub struct Loop {
     device: PathBuf,
@@ -181,43 +184,43 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// Makes one; `more` goes to `losetup`.
+    /// Attaches a loop device; `more` goes to `losetup`.
     ///
     /// # Errors
-    /// If there are no loop devices here.
+    /// If loop devices are not available.
     pub fn new(file: &Path, more: &[&str]) -> Result<Loop, String> {
         let device = run("losetup", &[&["-f", "--show"], more, &[text(file)]].concat())?;
         let made = Loop { device: device.into(), attached: true };
-        // (Such a device stays write-protected after its file is gone: somebody may have left it so.)
+        // (A device stays read-only after it is detached, so an earlier user may have left it so.)
         if !more.contains(&"--read-only") {
             run("blockdev", &["--setrw", text(&made.device)])?;
         }
         Ok(made)
     }
 
-    /// Its path.
+    /// Path of the device.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.device
     }
 
-    /// The last part of its path.
+    /// Name of the device, without `/dev/`.
     ///
     /// # Panics
-    /// Never: it is in /dev.
+    /// Never: the path is in /dev.
     #[must_use]
     pub fn name(&self) -> &str {
         self.device.file_name().and_then(|name| name.to_str()).expect("/dev/loopN")
     }
 
-    /// Takes it away, and waits until the file behind it is free.
+    /// Detaches the device, and waits until the file behind it is free.
     ///
     /// # Errors
     /// If that takes too long.
     pub fn detach(mut self) -> Result<(), String> {
         self.attached = false;
         run("losetup", &["-d", text(&self.device)])?;
-        // While somebody has it open it stays, and goes by itself when the last one has closed it.
+        // A device that is still open disappears only after the last close.
         let backing = format!("/sys/block/{}/loop/backing_file", self.name());
         until_not_busy(|| match Path::new(&backing).exists() {
             true => Err(format!("{} is busy", self.device.display())),
@@ -234,7 +237,7 @@ impl Drop for Loop {
     }
 }
 
-/// A mounted file system, until it is dropped.
+/// A mounted file system. It is unmounted on drop.
 #[derive(Debug)]
 pub struct Mount {
     folder: PathBuf,
@@ -242,33 +245,33 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Mounts a device on a folder; `options` as of `mount -o`.
+    /// Mounts a device on a folder; `options` as for `mount -o`.
     ///
     /// # Errors
-    /// If that cannot be done here.
+    /// If `mount` fails.
     pub fn new(device: &Path, folder: &Path, options: Option<&str>) -> Result<Mount, String> {
         let options = options.map_or(Vec::new(), |options| vec!["-o", options]);
         run("mount", &[&options[..], &[text(device), text(folder)]].concat())?;
         Ok(Mount { folder: folder.to_owned(), mounted: true })
     }
 
-    /// A file system in memory, of so many bytes: one that is soon full.
+    /// Mounts a file system in memory of `bytes` bytes, for tests of a full disk.
     ///
     /// # Errors
-    /// If that cannot be done here.
+    /// If this is not root, or `mount` fails.
     pub fn in_memory(folder: &Path, bytes: u64) -> Result<Mount, String> {
         root()?;
         run("mount", &["-t", "tmpfs", "-o", &format!("size={bytes}"), "none", text(folder)])?;
         Ok(Mount { folder: folder.to_owned(), mounted: true })
     }
 
-    /// Where it is.
+    /// The mount point.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Takes it away, as soon as the kernel has let go of it.
+    /// Unmounts the file system, as soon as the kernel allows it.
     ///
     /// # Errors
     /// If that takes too long.
@@ -282,7 +285,7 @@ impl Mount {
 impl Drop for Mount {
     fn drop(&mut self) {
         if self.mounted && run("umount", &[text(&self.folder)]).is_err() {
-            // A test has failed, and something in there is in use still.
+            // A test has failed, and the file system is still in use.
             let _ = run("umount", &["-l", text(&self.folder)]);
         }
     }

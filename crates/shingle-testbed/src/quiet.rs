@@ -1,4 +1,4 @@
-//! Panics that are looked for are not printed: there are thousands of them.
+//! Suppresses the output of expected panics, as there are thousands.
 
 use std::cell::Cell;
 use std::sync::Once;
@@ -7,12 +7,12 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// While this lives, no panic of this thread is printed.
+/// Suppresses the output of this thread's panics, until it is dropped.
 #[must_use]
 pub struct Quiet(());
 
 impl Quiet {
-    /// From now on.
+    /// Begins the suppression.
     pub fn begin() -> Quiet {
         static INSTALLED: Once = Once::new();
         INSTALLED.call_once(|| {

@@ -1,4 +1,4 @@
-//! An executor that does everything at once.
+//! An executor that completes all I/O at once.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use shingle_core::units::{Block, Op, Zone};
 
 use crate::setup::make_with;
 
-/// Does all I/O at once. Keeps a version for every block, and a write pointer for every zone of a host-aware
-/// drive, and asserts that each read returns the last write.
+/// Completes all I/O at once. Keeps a version of every block and a write pointer of every zone of a
+/// host-aware drive, and asserts that each read returns the last write.
 pub struct AtOnce {
     pub(crate) cache: Box<dyn CacheCore>,
     pub(crate) idle: Idle,
@@ -25,7 +25,7 @@ pub struct AtOnce {
 }
 
 impl AtOnce {
-    /// Over an empty cache of `slots` blocks.
+    /// Makes an executor with an empty cache of `slots` blocks.
     #[must_use]
     pub fn new(entry: &Entry, params: &Params, slots: u32, batch: u64) -> AtOnce {
         AtOnce::over(make_with(entry, params, slots, batch), entry)
@@ -44,10 +44,10 @@ impl AtOnce {
         self.accesses += 1;
         let mut access = Access::whole(self.accesses, block, op);
         let mut outcome = self.cache.access(&mut access, &mut self.plan);
-        self.carry_out();
+        self.execute_plan();
         if outcome == Outcome::NoRoom {
             outcome = self.cache.retry(&mut access, &mut self.plan);
-            self.carry_out();
+            self.execute_plan();
         }
         let stored = |map: &BTreeMap<Block, u64>| map.get(&block).copied().unwrap_or(0);
         if let Outcome::Miss(slot) = outcome {
@@ -73,13 +73,13 @@ impl AtOnce {
         matches!(outcome, Outcome::Hit(_))
     }
 
-    /// Nobody asks for anything. Returns how many blocks were named; each is clean then.
+    /// Spends idle time: destages the blocks that the policy names, and returns their number.
     pub fn idle(&mut self, want: u32) -> usize {
         let dirty = self.cache.slots().dirty_blocks() as usize;
         self.cache.idle(want, &mut self.plan);
         let named = self.plan.destages().len();
         assert_eq!(named > 0, self.idle == Idle::Names && dirty > 0 && want > 0);
-        self.carry_out();
+        self.execute_plan();
         assert_eq!(self.cache.slots().dirty_blocks() as usize, dirty - named);
         named
     }
@@ -90,12 +90,12 @@ impl AtOnce {
         self.cache.lookup(block).is_some()
     }
 
-    /// Panics if an invariant of cache or policy is broken.
+    /// Checks the invariants of cache and policy, and panics if one is broken.
     pub fn check(&self) {
         self.cache.check();
     }
 
-    fn carry_out(&mut self) {
+    fn execute_plan(&mut self) {
         let mut plan = core::mem::take(&mut self.plan);
         for (group, manner) in plan.groups() {
             if manner != Manner::Write(WriteOrder::AsGiven) {
@@ -148,7 +148,7 @@ impl AtOnce {
         self.cache.set_write_pointer(zone, self.pointers.get(&zone).copied().unwrap_or(0));
     }
 
-    /// Drops `count` blocks. After that a block may read as what is on the disk.
+    /// Trims `count` blocks. After that a block may read as on the disk.
     pub fn trim(&mut self, first: Block, count: u64) {
         let cached =
             |run: &Self| (0..120).filter(|&b| run.cache.lookup(Block(b)).is_some()).count();

@@ -1,5 +1,5 @@
-//! What holds of every policy. Each check tries all [`variants`] of a policy, and panics with
-//! policy and parameters if one of them breaks it.
+//! The checks that every policy must pass. Each check tries all [`variants`] of a policy. It panics
+//! with the policy and its parameters if one of them fails.
 
 use shingle_core::params::Params;
 use shingle_core::plan::Plan;
@@ -9,19 +9,20 @@ use shingle_core::units::{Block, Op};
 
 use crate::at_once::AtOnce;
 use crate::in_flight::InFlight;
-use crate::setup::{DISK_BLOCKS, Rng, Trying, make_with, variants};
+use crate::setup::{DISK_BLOCKS, FailureContext, Rng, make_with, variants};
 
 /// Calls `check` with each variant of `entry`.
-fn each(entry: &Entry, mut check: impl FnMut(&Params)) {
+fn for_each_variant(entry: &Entry, mut check: impl FnMut(&Params)) {
     for params in variants(entry) {
-        let _trying = Trying(entry, &params);
+        let _context = FailureContext(entry, &params);
         check(&params);
     }
 }
 
-/// Reads, writes, trims and idle time, 250 at a time over 120 blocks, through caches of 3 to 39 blocks.
+/// Runs 250 random reads, writes, trims and idle times over 120 blocks, through caches of 3 to 39
+/// blocks.
 pub fn a_read_returns_the_last_write(entry: &Entry) {
-    each(entry, |params| {
+    for_each_variant(entry, |params| {
         for seed in 0..24 {
             let mut rng = Rng(seed);
             let (slots, batch) = (3 + rng.below(37) as u32, 1 + rng.below(8));
@@ -34,8 +35,8 @@ pub fn a_read_returns_the_last_write(entry: &Entry) {
     });
 }
 
-/// One step of a history: `kind` (0 to 11) says what is done with `block` (below 120). For property tests,
-/// which find the shortest history that fails.
+/// Executes one step of a history: `kind` (0 to 11) chooses the operation on `block` (below 120).
+/// For property tests, which find the shortest history that fails.
 pub fn step(run: &mut AtOnce, kind: u64, block: u64) {
     match kind {
         0..5 => _ = run.access(Block(block), Op::Write),
@@ -46,11 +47,12 @@ pub fn step(run: &mut AtOnce, kind: u64, block: u64) {
     run.check();
 }
 
-/// All sequences of five accesses over three blocks in two zones, reads and writes, through caches of one
-/// and three slots, and of six through one of two: 46,656. With the defaults only.
+/// Runs all sequences of five accesses over three blocks in two zones, reads and writes, through
+/// caches of one and three slots, and of six accesses through one of two slots: 46,656. Only with
+/// the default parameters.
 pub fn every_short_sequence_is_current(entry: &Entry) {
     let params = &variants(entry)[0];
-    let _trying = Trying(entry, params);
+    let _context = FailureContext(entry, params);
     for (slots, accesses) in [(1, 5), (2, 6), (3, 5)] {
         for code in 0..6u32.pow(accesses) {
             let mut run = AtOnce::new(entry, params, slots, 1);
@@ -65,11 +67,11 @@ pub fn every_short_sequence_is_current(entry: &Entry) {
     }
 }
 
-/// Uniform accesses over 400 blocks through a cache of 40: no policy without foresight can hit more than a
-/// tenth of them. Returns the fewest hits of a variant, in 20,000 accesses.
+/// Runs uniform accesses over 400 blocks through a cache of 40: no policy without foresight can hit
+/// more than a tenth of them. Returns the fewest hits of a variant, in 20,000 accesses.
 pub fn a_hit_ratio_is_no_better_than_the_cache_is_large(entry: &Entry) -> u32 {
     let mut fewest = u32::MAX;
-    each(entry, |params| {
+    for_each_variant(entry, |params| {
         let mut run = AtOnce::new(entry, params, 40, 1);
         let (mut rng, mut hits) = (Rng(7), 0u32);
         for _ in 0..20_000 {
@@ -82,11 +84,11 @@ pub fn a_hit_ratio_is_no_better_than_the_cache_is_large(entry: &Entry) -> u32 {
     fewest
 }
 
-/// After some work, a disk that is idle long enough has everything: within as many calls as there are
-/// dirty blocks, however small the calls. Nothing is lost by it, and the cache goes on as before. A policy
-/// that says it names nothing in idle time ([`Idle::Never`]) names nothing.
+/// Checks idle time after some work: it destages every dirty block, in at most as many calls as
+/// there are dirty blocks, for any number of blocks per call. Nothing is lost, and the cache
+/// continues to work. A policy that names nothing in idle time ([`Idle::Never`]) must name nothing.
 pub fn idle_time_leaves_nothing_dirty(entry: &Entry) {
-    each(entry, |params| {
+    for_each_variant(entry, |params| {
         for (seed, slots, want) in [(1, 3, 1), (2, 40, 1), (3, 40, 8), (4, 130, 64)] {
             let mut run = AtOnce::new(entry, params, slots, 1);
             let mut rng = Rng(seed);
@@ -112,10 +114,11 @@ pub fn idle_time_leaves_nothing_dirty(entry: &Entry) {
     });
 }
 
-/// The same accesses, served twice: the same ones hit, and the disk gets the same. (Of a policy that asks the time, draws
-/// lots without a seed, or walks a hash map, no result could be had again.)
+/// Serves the same accesses twice: the hits and the writes to the disk must be the same. (Results
+/// of a policy that reads a clock, uses an unseeded generator or iterates over a hash map would not
+/// be reproducible.)
 pub fn the_same_accesses_give_the_same_run(entry: &Entry) {
-    each(entry, |params| {
+    for_each_variant(entry, |params| {
         for (seed, slots, batch) in [(1, 5, 1), (2, 40, 1), (3, 40, 8)] {
             let run = || {
                 let mut run = AtOnce::new(entry, params, slots, batch);
@@ -136,10 +139,11 @@ pub fn the_same_accesses_give_the_same_run(entry: &Entry) {
     });
 }
 
-/// With 32 requests in flight, destages that fail, trims and idle time; and equal seeds give equal runs.
+/// Runs 32 requests in flight, with failing destages, trims and idle time. Equal seeds must give
+/// equal runs.
 pub fn every_read_is_current_with_32_requests_in_flight(entry: &Entry) {
-    each(entry, |params| {
-        // A cache barely larger than what is in flight is where most mistakes show.
+    for_each_variant(entry, |params| {
+        // Most bugs show in a cache that is barely larger than the requests in flight.
         for (seed, slots, batch) in [(1, 3, 1), (2, 5, 2), (3, 33, 1), (4, 64, 8), (5, 130, 64)] {
             let run = |seed| {
                 let mut run = InFlight::new(make_with(entry, params, slots, batch), seed);
@@ -152,7 +156,7 @@ pub fn every_read_is_current_with_32_requests_in_flight(entry: &Entry) {
                 run.digest
             };
             let digest = run(seed);
-            // (Of a cache that is neither all in use nor hardly used.)
+            // (For a cache that is neither always full nor hardly used.)
             if slots == 33 {
                 assert_eq!(digest, run(seed), "equal seeds, equal runs");
             }
@@ -160,12 +164,12 @@ pub fn every_read_is_current_with_32_requests_in_flight(entry: &Entry) {
     });
 }
 
-/// What a store found on its SSD is as good as what was written since: the cache is consistent, and each
-/// block leaves again, once, clean ones by name. Returns the order in which the 20 blocks of the last
-/// variant left. (Not for a policy that never caches.)
+/// Restores a cache as a store does when it opens its SSD: the cache must be consistent, and each
+/// block must leave exactly once, clean ones by name. Returns the order in which the 20 blocks of
+/// the last variant left. (Not for a policy that never caches.)
 pub fn a_restored_cache_goes_on(entry: &Entry) -> Vec<Block> {
     let mut left = Vec::new();
-    each(entry, |params| {
+    for_each_variant(entry, |params| {
         let mut cache = make_with(entry, params, 20, 1);
         let mut plan = Plan::naming_dropped();
         for n in 0..20_u64 {
@@ -196,9 +200,9 @@ pub fn a_restored_cache_goes_on(entry: &Entry) -> Vec<Block> {
     left
 }
 
-/// An executor that destages of its own accord ends where the policy's own destages end.
+/// Lets the executor destage without being asked by the policy: the block must stay, and be clean.
 pub fn an_executor_destages_what_it_wants(entry: &Entry) {
-    each(entry, |params| {
+    for_each_variant(entry, |params| {
         let mut cache = make_with(entry, params, 20, 1);
         let dirty = cache.restore(Block(3), true).expect("there is room");
         let clean = cache.restore(Block(5), false).expect("there is room");

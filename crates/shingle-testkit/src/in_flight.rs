@@ -1,5 +1,5 @@
-//! An executor as a store is one: it keeps 32 requests in flight over real bytes, completes I/O out of
-//! order and fails some destages. Every read must return the last write that was acknowledged.
+//! An executor that works like a store: it keeps 32 requests in flight over real bytes, completes
+//! I/O out of order and fails some destages. Every read must return the last acknowledged write.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,40 +14,40 @@ const IN_FLIGHT: usize = 32;
 const BYTES: usize = 16;
 type Data = [u8; BYTES];
 
-/// One block of a request, as the executor carries it.
+/// One block of a request.
 #[derive(Clone, Copy, Debug)]
 struct HostOp {
     access: Access,
-    /// What a write writes; of a partial write only the first half counts.
+    /// The data of a write; a partial write uses only the first half.
     data: Data,
 }
 
-/// I/O that has been submitted.
+/// Submitted I/O.
 #[derive(Debug)]
 enum Io {
     /// The SSD reads or writes a slot for the host.
     Ssd(HostOp, Slot),
-    /// The disk reads a block into a slot; then the host's operation goes on there.
+    /// The disk reads a block into a slot. Then the host's operation continues there.
     Fill(HostOp, Slot),
     /// The disk serves the host.
     Disk(HostOp),
-    /// The disk writes what a slot held when this was submitted.
+    /// The disk writes the content that a slot had at submission.
     Destage { slot: Slot, block: Block, data: Data, fails: bool },
 }
 
-/// A cache, its SSD and its disk, and what is under way between them.
+/// A cache with its SSD and its disk, and the I/O in flight.
 pub(crate) struct InFlight {
     cache: Box<dyn CacheCore>,
     plan: Plan,
     ssd: Vec<Data>,
     disk: BTreeMap<Block, Data>,
-    /// What each block must read as; `None` after a trim, when anything goes.
+    /// What each block must read as; `None` after a trim, when any content is allowed.
     expected: BTreeMap<Block, Option<Data>>,
     in_flight: Vec<Io>,
-    /// Operations on a block wait for the one under way, in order.
+    /// For each block with an operation in flight: the operations that wait for it, in order.
     locked: BTreeMap<Block, VecDeque<HostOp>>,
     no_room: VecDeque<HostOp>,
-    open_ops: usize,
+    pending_ops: usize,
     rng: Rng,
     pub(crate) digest: u64,
     pub(crate) reads_checked: u64,
@@ -66,7 +66,7 @@ impl InFlight {
             in_flight: Vec::new(),
             locked: BTreeMap::new(),
             no_room: VecDeque::new(),
-            open_ops: 0,
+            pending_ops: 0,
             rng: Rng(seed),
             digest: 0,
             reads_checked: 0,
@@ -74,11 +74,11 @@ impl InFlight {
         }
     }
 
-    /// Serves that many requests, waits for the last, and looks at every block.
+    /// Serves `requests` requests, waits for the last one, and checks every block.
     pub(crate) fn run(&mut self, requests: u64) {
         for number in 0..requests {
             self.request(number);
-            while self.open_ops >= IN_FLIGHT {
+            while self.pending_ops >= IN_FLIGHT {
                 self.complete_one();
             }
             match self.rng.below(40) {
@@ -91,16 +91,16 @@ impl InFlight {
                 3 => self.cache.check(),
                 _ => {}
             }
-            self.carry_out();
+            self.execute_plan();
         }
-        while !self.in_flight.is_empty() || self.open_ops > 0 {
+        while !self.in_flight.is_empty() || self.pending_ops > 0 {
             self.complete_one();
         }
         self.cache.check();
         (0..DISK_BLOCKS).map(Block).for_each(|block| self.check_at_rest(block));
     }
 
-    /// One to four neighbouring blocks, skewed towards a few hot zones.
+    /// Starts a request of one to four adjacent blocks, skewed towards a few hot zones.
     fn request(&mut self, number: u64) {
         let range = if self.rng.chance(60) { 48 } else { DISK_BLOCKS - 4 };
         let first = self.rng.below(range);
@@ -111,7 +111,7 @@ impl InFlight {
             access.partial = self.rng.chance(25);
             let data = self.rng.bits().to_le_bytes();
             let data = core::array::from_fn(|i| data[i % 8] ^ i as u8);
-            self.open_ops += 1;
+            self.pending_ops += 1;
             self.start(HostOp { access, data });
         }
     }
@@ -128,7 +128,7 @@ impl InFlight {
     }
 
     fn submit(&mut self, op: HostOp, outcome: Outcome) {
-        self.carry_out();
+        self.execute_plan();
         let merges = op.access.op == Op::Read || op.access.partial;
         match outcome {
             Outcome::Hit(slot) | Outcome::Miss(slot) => {
@@ -141,8 +141,8 @@ impl InFlight {
         }
     }
 
-    /// Submits the destages of the plan; the disk gets what the slots hold now.
-    fn carry_out(&mut self) {
+    /// Submits the destages of the plan, with the current content of the slots.
+    fn execute_plan(&mut self) {
         for destage in self.plan.destages() {
             let (slot, block) = (destage.slot, destage.block);
             assert_eq!(self.cache.lookup(block), Some(slot), "a leaving block must be findable");
@@ -153,7 +153,7 @@ impl InFlight {
     }
 
     fn complete_one(&mut self) {
-        assert!(!self.in_flight.is_empty(), "{} operations wait for nothing", self.open_ops);
+        assert!(!self.in_flight.is_empty(), "{} operations wait for nothing", self.pending_ops);
         let at = self.rng.below(self.in_flight.len() as u64) as usize;
         match self.in_flight.swap_remove(at) {
             Io::Fill(op, slot) => {
@@ -199,10 +199,10 @@ impl InFlight {
         }
     }
 
-    /// The host's operation is acknowledged; the next one on the block may begin.
+    /// Acknowledges the host's operation, and starts the next one on the block.
     fn finish(&mut self, op: &HostOp) {
         let block = op.access.block;
-        self.open_ops -= 1;
+        self.pending_ops -= 1;
         self.digest = self.digest.rotate_left(7) ^ block.0 ^ u64::from(op.data[0]) << 32;
         if op.access.op == Op::Write {
             let mut data = self.expected.get(&block).copied().flatten().unwrap_or_default();

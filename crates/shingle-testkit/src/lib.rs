@@ -1,13 +1,13 @@
 //! Checks that a policy keeps its contract ([`shingle_core::policy::Policy`]), as the built-in policies do.
-//! A policy outside the project runs the checks with one line in its tests:
+//! A policy outside the project runs all checks with one line in its tests:
 //!
 //! ```no_run
 //! # type MyPolicy = shingle_core::policies::most::Most;
 //! shingle_testkit::conformance!(MyPolicy);
 //! ```
 //!
-//! That makes one test of each of [`checks`], which tries every variant that the parameters of the policy allow.
-//! [`AtOnce`] is an executor for tests of your own:
+//! The macro makes one test for each of [`checks`]. A test tries every variant of the policy's
+//! parameters. [`AtOnce`] is an executor for further tests:
 //!
 //! ```
 //! use shingle_core::policies::most::Most;
@@ -23,9 +23,9 @@
 //! assert!(run.has(Block(0)) && !run.has(Block(8)));
 //! ```
 //!
-//! Whether a policy is good, `shingle compare` shows; nothing here measures that.
+//! The checks do not measure how good a policy is: `shingle compare` shows that.
 
-// Casts lose nothing: caches and disks here are small.
+// No cast loses a value: caches and disks here are small.
 
 mod at_once;
 pub mod checks;
@@ -38,8 +38,8 @@ pub use setup::{DISK_BLOCKS, Rng, make, make_with, variants};
 #[doc(hidden)]
 pub use shingle_core::registry::Entry;
 
-/// Makes one test of each of [`checks`] for a [`shingle_core::policy::Policy`]. For a second policy in the
-/// same file, put it into a module of its own.
+/// Makes one test for each of [`checks`], for a [`shingle_core::policy::Policy`]. A second policy
+/// in the same file needs its own module.
 #[macro_export]
 macro_rules! conformance {
     ($policy:ty) => {

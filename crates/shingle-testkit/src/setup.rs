@@ -1,4 +1,4 @@
-//! The caches that policies are tried in: small, so that everything happens often.
+//! The caches in which policies are tested: small, so that every case happens often.
 
 use shingle_core::cache::CacheCore;
 use shingle_core::drive_view::{Costs, InOrder};
@@ -9,7 +9,7 @@ use shingle_core::registry::{CACHE_PARAMS, Entry, Setup};
 use shingle_core::units::Nanos;
 use shingle_core::zones::ZoneMap;
 
-/// SplitMix64: small, seeded, the same everywhere.
+/// The SplitMix64 generator: small, seeded, and the same on every machine.
 #[derive(Clone, Debug)]
 pub struct Rng(pub u64);
 
@@ -33,7 +33,8 @@ impl Rng {
 /// Blocks of the disk: 50 zones of 8 blocks.
 pub const DISK_BLOCKS: u64 = 400;
 
-/// An empty cache under the policy's defaults, with zones of 8 blocks if it has a parameter `zone`.
+/// Makes an empty cache with the policy's defaults, and zones of 8 blocks if it has a parameter
+/// `zone`.
 ///
 /// # Panics
 /// If the policy refuses its defaults.
@@ -42,8 +43,8 @@ pub fn make(entry: &Entry, cache_blocks: u32, batch: u64) -> Box<dyn CacheCore> 
     make_with(entry, &variants(entry)[0], cache_blocks, batch)
 }
 
-/// An empty cache of `cache_blocks` blocks that evicts `batch` blocks at a time, before a disk with bands
-/// of 8 and of 12 blocks and a persistent buffer of 20.
+/// Makes an empty cache of `cache_blocks` blocks that evicts `batch` blocks at a time, over a disk
+/// with bands of 8 and of 12 blocks and a persistent buffer of 20.
 ///
 /// # Panics
 /// If the policy refuses the parameters.
@@ -67,7 +68,8 @@ fn try_make(
     let bands = ZoneMap::runs(&[(8, 20), (12, 20)], DISK_BLOCKS);
     let mut cache = Params::new(CACHE_PARAMS);
     set(&mut cache, "batch", &batch.to_string());
-    // A policy that takes either gets zones that show, unless it is told what zones to take.
+    // A policy that takes either kind of zones gets exposed ones, unless its parameters name
+    // others.
     let either = entry.zoning(&Params::new(entry.params)) == Zoning::ExposedOrFixed;
     let fixed = either && params.iter().any(|(name, zone)| name == "zone" && zone != "8b");
     let setup = Setup {
@@ -84,8 +86,8 @@ fn try_make(
     entry.make(params, &setup).map_err(|error| error.to_string())
 }
 
-/// The defaults of a policy, and one set more for each other value of each switch and choice, and for
-/// some values of the other parameters.
+/// The defaults of a policy; a variant for each other value of each switch and choice; and some for
+/// other values of the other parameters.
 #[must_use]
 pub fn variants(entry: &Entry) -> Vec<Params> {
     let mut defaults = Params::new(entry.params);
@@ -97,7 +99,7 @@ pub fn variants(entry: &Entry) -> Vec<Params> {
         let others: &[&str] = match param.kind {
             Kind::Switch => &["on", "off"],
             Kind::Choice(words) => words,
-            // (The largest that can be said.)
+            // (The largest value that can be given.)
             Kind::Ratio => &["0", "0.5", "3", "18446744073709551"],
             Kind::Count => &["0", "1", "7", "18446744073709551615"],
             Kind::Blocks => &["1b", "3b", "400b"],
@@ -108,7 +110,7 @@ pub fn variants(entry: &Entry) -> Vec<Params> {
         };
         for other in others.iter().filter(|&&other| other != param.default) {
             let mut params = defaults.clone();
-            // Not every value suits every policy: what it refuses is no variant.
+            // A value that the policy refuses is no variant.
             let taken = params.set(param.name, other).is_ok();
             if taken && try_make(entry, &params, 3, 1).is_ok() {
                 all.push(params);
@@ -122,10 +124,10 @@ fn set(params: &mut Params, name: &str, value: &str) {
     params.set(name, value).unwrap_or_else(|error| panic!("{name}={value}: {error}"));
 }
 
-/// Says which policy and parameters were tried, if a check fails while this lives.
-pub(crate) struct Trying<'a>(pub(crate) &'a Entry, pub(crate) &'a Params);
+/// Prints the policy and its parameters if a check fails before this is dropped.
+pub(crate) struct FailureContext<'a>(pub(crate) &'a Entry, pub(crate) &'a Params);
 
-impl Drop for Trying<'_> {
+impl Drop for FailureContext<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let params: Vec<_> =

@@ -1,25 +1,25 @@
-//! How a drive's own time goes beside the clock's.
+//! The relation of a drive's time to real time.
 
 use std::time::{Duration, Instant};
 
 use shingle_core::units::Nanos;
 
-/// How the drive's time goes beside the clock's.
+/// Converts real time to a drive's time.
 #[derive(Clone, Copy, Debug)]
 pub struct DriveClock {
     begun: Instant,
-    /// Milliseconds of the drive in a second of the clock.
+    /// Milliseconds of the drive in a second of real time.
     speed_thousandths: u64,
 }
 
 impl DriveClock {
-    /// Begins now; the drive's time goes so many thousandths as fast as the clock's.
+    /// Starts a clock that runs at `speed_thousandths` thousandths of real time.
     #[must_use]
     pub fn new(speed_thousandths: u64) -> DriveClock {
         DriveClock { begun: Instant::now(), speed_thousandths }
     }
 
-    /// Now, in the drive's time.
+    /// The current time of the drive.
     #[must_use]
     pub fn now(&self) -> Nanos {
         let elapsed = self.begun.elapsed().as_nanos();
@@ -27,7 +27,7 @@ impl DriveClock {
         Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// How long until the drive's time is `at`.
+    /// The real time until the drive's time is `at`.
     #[must_use]
     pub fn until(&self, at: Nanos) -> Duration {
         let nanos = (u128::from(at.0) * 1000).div_ceil(u128::from(self.speed_thousandths));

@@ -1,5 +1,5 @@
-//! What a served model holds: a sparse file without a name, each byte at its own place. Memory does
-//! not grow with the drive, and the file takes the room of what was written.
+//! The data of a served model: a sparse, unlinked file with each byte at its own offset. Memory
+//! does not grow with the drive, and the file occupies only the space of written data.
 
 use std::fs::File;
 use std::io;
@@ -10,14 +10,14 @@ use rustix::io::Errno;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_nbd::export::{Answer, Extent, HOLE, Piece, ZERO};
 
-/// What was written, or nothing of it.
+/// The written data, or nothing if it is not kept.
 pub struct Contents(Option<File>);
 
 impl Contents {
-    /// Keeps what is written to a drive of so many bytes, in the folder for temporary files.
+    /// Keeps what is written to a drive of `bytes` bytes, in the folder for temporary files.
     ///
     /// # Errors
-    /// If that cannot hold a file of this length.
+    /// If that folder cannot hold a file of this length.
     pub fn kept(bytes: u64) -> io::Result<Contents> {
         let file = tempfile::tempfile()?;
         file.set_len(bytes)?;
@@ -30,7 +30,7 @@ impl Contents {
         Contents(None)
     }
 
-    /// Reads.
+    /// Reads a range.
     pub(super) fn read(&self, offset: u64, length: u32) -> io::Result<Answer> {
         let zeroes = || Ok(Answer::Pieces(vec![Piece::Zeroes(length)]));
         let Some(file) = &self.0 else { return zeroes() };
@@ -50,19 +50,19 @@ impl Contents {
         Ok(Answer::Pieces(pieces))
     }
 
-    /// Writes.
+    /// Writes a range.
     pub(super) fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         self.0.as_ref().map_or(Ok(()), |file| file.write_all_at(data, offset))
     }
 
-    /// Makes a range zeroes, and gives up its room.
+    /// Makes a range read as zeroes, and frees its space.
     pub(super) fn clear(&self, offset: u64, length: u32) -> io::Result<()> {
         let Some(file) = &self.0 else { return Ok(()) };
         let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         Ok(fallocate(file, hole, offset, length.into())?)
     }
 
-    /// Makes a range zeroes, and keeps room for it.
+    /// Writes zeroes to a range, and so keeps its space allocated.
     pub(super) fn write_zeroes(&self, offset: u64, length: u32) -> io::Result<()> {
         static ZEROES: [u8; 64 << 10] = [0; 64 << 10];
         let end = offset + u64::from(length);
@@ -72,7 +72,7 @@ impl Contents {
         Ok(())
     }
 
-    /// Which parts of a range hold something, in whole blocks.
+    /// Lists the allocated parts and the holes of a range, in whole blocks.
     pub(super) fn extents(&self, offset: u64, length: u32) -> io::Result<Vec<Extent>> {
         let end = offset + u64::from(length);
         let mut extents = Vec::new();

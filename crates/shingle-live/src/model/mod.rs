@@ -1,9 +1,9 @@
-//! Drive models in real time, for others to test against.
+//! Drive models in real time, as test targets for other software.
 
 mod clock;
 mod contents;
+mod drive_queue;
 mod served;
-mod turns;
 
 pub use clock::DriveClock;
 pub use contents::Contents;

@@ -1,9 +1,9 @@
-//! A drive model in real time, as an export of NBD: each request is answered when the model says that
-//! it is done.
+//! A drive model in real time, as an NBD export: each request is completed at the time that the
+//! model determines.
 //!
-//! The model's own time decides everything: requests are stamped when they arrive, and the drive
-//! serves and cleans at the moments its model names. A thread only sleeps until these have come, so a
-//! machine that is slow to wake answers later, and never earlier.
+//! Only the model's time matters. Requests are stamped when they arrive, and the drive serves and
+//! cleans at the times of its model. The thread only sleeps until these times. So on a machine that
+//! wakes up slowly, replies are late, but never early.
 
 use std::collections::VecDeque;
 use std::io;
@@ -20,9 +20,9 @@ use shingle_nbd::wire::PAYLOAD_BYTES_MAX;
 
 use super::clock::DriveClock;
 use super::contents::Contents;
-use super::turns::Turns;
+use super::drive_queue::DriveQueue;
 
-/// A model that is served.
+/// A drive model that is served over NBD.
 pub struct ServedModel {
     shared: Arc<Shared>,
     size_bytes: u64,
@@ -31,25 +31,25 @@ pub struct ServedModel {
 
 struct Shared {
     queue: Mutex<Queue>,
-    /// Something came, or it is over.
+    /// Signals a new command, or the stop.
     changed: Condvar,
     clock: DriveClock,
 }
 
 #[derive(Default)]
 struct Queue {
-    /// Each with its arrival.
+    /// Commands with their arrival times.
     commands: VecDeque<(Nanos, Command, Completion)>,
-    /// What the drive has done so far.
+    /// The drive's counters.
     counters: Counters,
-    over: bool,
+    stopped: bool,
 }
 
 impl ServedModel {
-    /// Begins to serve the first `size_bytes` of `drive`.
+    /// Starts to serve the first `size_bytes` of `drive`.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// If no thread can be created.
     pub fn start(
         drive: Box<dyn Drive>,
         contents: Contents,
@@ -58,13 +58,14 @@ impl ServedModel {
     ) -> io::Result<ServedModel> {
         let shared = Shared { queue: Mutex::default(), changed: Condvar::new(), clock };
         let shared = Arc::new(shared);
-        let worker = Worker { shared: Arc::clone(&shared), turns: Turns::new(drive), contents };
+        let worker =
+            Worker { shared: Arc::clone(&shared), drive: DriveQueue::new(drive), contents };
         let thread = std::thread::Builder::new().name("shingle-model".to_owned());
-        let thread = Some(thread.spawn(move || worker.work())?);
+        let thread = Some(thread.spawn(move || worker.run())?);
         Ok(ServedModel { shared, size_bytes, thread })
     }
 
-    /// What the drive has done so far.
+    /// The drive's counters so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.shared.lock().counters
@@ -72,9 +73,9 @@ impl ServedModel {
 }
 
 impl Drop for ServedModel {
-    /// What has not been answered is an error.
+    /// Stops the thread. Unanswered commands fail.
     fn drop(&mut self) {
-        self.shared.lock().over = true;
+        self.shared.lock().stopped = true;
         self.shared.changed.notify_all();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -89,8 +90,8 @@ impl Export for ServedModel {
 
     fn submit(&self, command: Command, done: Completion) {
         let mut queue = self.shared.lock();
-        if queue.over {
-            // (A completion that is dropped answers with an error, and must not do so within the lock.)
+        if queue.stopped {
+            // (A dropped completion replies with an error, which must not happen under the lock.)
             drop(queue);
             return;
         }
@@ -106,7 +107,7 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until something has changed, or the drive's time is `at`.
+    /// Waits until something changes, or the drive's time is `at`.
     fn wait<'a>(&self, queue: MutexGuard<'a, Queue>, at: Option<Nanos>) -> MutexGuard<'a, Queue> {
         let span = at.map_or(Duration::MAX, |at| self.clock.until(at));
         match self.changed.wait_timeout(queue, span) {
@@ -116,18 +117,18 @@ impl Shared {
     }
 }
 
-/// Has the drive at work.
+/// Runs the drive in a thread.
 struct Worker {
     shared: Arc<Shared>,
-    turns: Turns,
+    drive: DriveQueue,
     contents: Contents,
 }
 
 impl Drop for Worker {
-    /// Also after a panic: what has come, and what comes later, is an error.
+    /// Fails all pending and later commands, also after a panic.
     fn drop(&mut self) {
         let mut queue = self.shared.lock();
-        queue.over = true;
+        queue.stopped = true;
         let unanswered = std::mem::take(&mut queue.commands);
         drop(queue);
         drop(unanswered);
@@ -135,8 +136,8 @@ impl Drop for Worker {
 }
 
 impl Worker {
-    fn work(mut self) {
-        // By default the system lets a thread sleep 50 microseconds longer than it wants.
+    fn run(mut self) {
+        // By default the kernel delays a wake-up by up to 50 microseconds.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         while let Some((arrived, command, done)) = self.next() {
             let (ready, result) = self.serve(arrived, command);
@@ -147,66 +148,66 @@ impl Worker {
         }
     }
 
-    /// The next command; the drive does what it does in idle time until one comes. `None` when it is
-    /// over.
+    /// Returns the next command, and lets the drive work in idle time until it arrives. `None`
+    /// after a stop.
     fn next(&mut self) -> Option<(Nanos, Command, Completion)> {
         let shared = Arc::clone(&self.shared);
         let mut queue = shared.lock();
         loop {
-            queue.counters = *self.turns.counters();
-            if queue.over {
+            queue.counters = *self.drive.counters();
+            if queue.stopped {
                 return None;
             }
             if let Some(next) = queue.commands.pop_front() {
                 return Some(next);
             }
-            // Nothing arrives meanwhile: the queue is ours.
+            // No command can arrive meanwhile: the queue is locked.
             let now = shared.clock.now();
-            self.turns.idle_until(now);
-            queue.counters = *self.turns.counters();
-            let from = self.turns.works_from().filter(|&from| from >= now);
-            // One tick on, it is before and not at the end of the time that has passed.
+            self.drive.idle_until(now);
+            queue.counters = *self.drive.counters();
+            let from = self.drive.background_from().filter(|&from| from >= now);
+            // One tick later, so that the start lies within the elapsed time and not at its end.
             queue = shared.wait(queue, from.map(|from| from + Nanos(1)));
         }
     }
 
-    /// Waits until the drive's time is `ready`. False when it is over before.
+    /// Waits until the drive's time is `ready`. Returns false after a stop.
     fn sleep(&self, ready: Nanos) -> bool {
         let mut queue = self.shared.lock();
-        queue.counters = *self.turns.counters();
-        while !queue.over && self.shared.clock.now() < ready {
+        queue.counters = *self.drive.counters();
+        while !queue.stopped && self.shared.clock.now() < ready {
             queue = self.shared.wait(queue, Some(ready));
         }
-        !queue.over
+        !queue.stopped
     }
 
-    /// Serves a command, and says when it is done, and with which result.
+    /// Serves a command, and returns its completion time and its result.
     fn serve(&mut self, arrived: Nanos, command: Command) -> (Nanos, Result<Answer, Failure>) {
         let at_once = |result| (arrived, result);
         let durable = |fua: bool| fua.then_some(Io { op: Op::Flush, block: Block(0), count: 0 });
         match command {
             Command::Read { offset, length } => {
-                let io = ios(Op::Read, offset, length);
-                self.carry_out(arrived, io, |contents| contents.read(offset, length))
+                let io = split_io(Op::Read, offset, length);
+                self.execute(arrived, io, |contents| contents.read(offset, length))
             }
             Command::Write { offset, data, fua } => {
-                let io = ios(Op::Write, offset, data.len() as u32).chain(durable(fua));
-                self.carry_out(arrived, io, |contents| {
+                let io = split_io(Op::Write, offset, data.len() as u32).chain(durable(fua));
+                self.execute(arrived, io, |contents| {
                     contents.write(offset, &data).map(|()| Answer::Done)
                 })
             }
-            Command::Flush => self.carry_out(arrived, durable(true), |_| Ok(Answer::Done)),
+            Command::Flush => self.execute(arrived, durable(true), |_| Ok(Answer::Done)),
             Command::Trim { offset, length, fua } => {
-                let io = ios(Op::Trim, offset, length).chain(durable(fua));
-                self.carry_out(arrived, io, |contents| {
+                let io = split_io(Op::Trim, offset, length).chain(durable(fua));
+                self.execute(arrived, io, |contents| {
                     contents.clear(offset, length).map(|()| Answer::Done)
                 })
             }
             Command::WriteZeroes { fast: true, .. } => at_once(Err(Failure::no_fast_zeroes())),
             Command::WriteZeroes { offset, length, fua, no_hole, .. } => {
-                let io = ios(Op::Write, offset, length).chain(durable(fua));
+                let io = split_io(Op::Write, offset, length).chain(durable(fua));
                 let clear = if no_hole { Contents::write_zeroes } else { Contents::clear };
-                self.carry_out(arrived, io, |contents| {
+                self.execute(arrived, io, |contents| {
                     clear(contents, offset, length).map(|()| Answer::Done)
                 })
             }
@@ -215,13 +216,13 @@ impl Worker {
                 let dirty = vec![Extent { length_bytes: length.into(), flags: 0 }];
                 let status = self.contents.extents(offset, length);
                 let status = status.map(|allocation| Answer::Status { allocation, dirty });
-                at_once(status.map_err(|error| no_room(&error)))
+                at_once(status.map_err(|error| storage_failed(&error)))
             }
         }
     }
 
-    /// Serves parts one after the other, and then moves the data.
-    fn carry_out(
+    /// Serves the parts one after another, then transfers the data.
+    fn execute(
         &mut self,
         arrived: Nanos,
         parts: impl IntoIterator<Item = Io>,
@@ -229,7 +230,7 @@ impl Worker {
     ) -> (Nanos, Result<Answer, Failure>) {
         let mut done = arrived;
         for io in parts {
-            match self.turns.serve(done, &io) {
+            match self.drive.serve(done, &io) {
                 Ok(end) => done = end,
                 Err(refused) => {
                     let failure = Failure::new(ErrorCode::Io, refused.to_string());
@@ -237,12 +238,12 @@ impl Worker {
                 }
             }
         }
-        (done, data(&self.contents).map_err(|error| no_room(&error)))
+        (done, data(&self.contents).map_err(|error| storage_failed(&error)))
     }
 }
 
-/// A range as I/O of the drive, none longer than the longest payload.
-fn ios(op: Op, offset: u64, length: u32) -> impl Iterator<Item = Io> {
+/// Splits a range into I/O of the drive, none longer than the largest payload.
+fn split_io(op: Op, offset: u64, length: u32) -> impl Iterator<Item = Io> {
     const MOST: u64 = PAYLOAD_BYTES_MAX as u64 / BLOCK_BYTES;
     let (first, blocks) = (offset / BLOCK_BYTES, u64::from(length) / BLOCK_BYTES);
     (0..blocks).step_by(MOST as usize).map(move |from| {
@@ -251,7 +252,7 @@ fn ios(op: Op, offset: u64, length: u32) -> impl Iterator<Item = Io> {
     })
 }
 
-fn no_room(error: &io::Error) -> Failure {
+fn storage_failed(error: &io::Error) -> Failure {
     Failure::new(ErrorCode::Io, format!("the file that keeps what is written: {error}"))
 }
 
@@ -263,7 +264,7 @@ mod tests {
 
     use shingle_drive::{Buffer, Settings, make};
 
-    /// Longer than anything here takes, on a machine that is busy.
+    /// A timeout that is never reached, even on a busy machine.
     const PATIENCE: Duration = Duration::from_secs(60);
 
     fn live(name: &str, settings: &Settings, speed: u64) -> ServedModel {
@@ -297,7 +298,8 @@ mod tests {
         let contents = Contents::kept(size_bytes).expect("made");
         let clock = DriveClock::new(1_000);
         let shared = Arc::new(Shared { queue: Mutex::default(), changed: Condvar::new(), clock });
-        let worker = Worker { shared: Arc::clone(&shared), turns: Turns::new(drive), contents };
+        let worker =
+            Worker { shared: Arc::clone(&shared), drive: DriveQueue::new(drive), contents };
         let live = ServedModel { shared, size_bytes, thread: None };
         let before = submit(&live, write(0, 1));
         let fails = std::thread::spawn(move || {
@@ -308,7 +310,7 @@ mod tests {
         assert!(answer(&before).is_err() && answer(&submit(&live, write(1, 1))).is_err());
     }
 
-    /// Costs of the emulator do not depend on when an I/O comes, so the sum is a bound.
+    /// The costs of this emulator do not depend on the arrival times, so their sum is a bound.
     #[test]
     fn no_answer_comes_before_its_time() {
         const SPEED: u64 = 20;
@@ -411,7 +413,7 @@ mod tests {
 
     #[test]
     fn long_ranges_are_cut() {
-        let parts: Vec<Io> = ios(Op::Trim, 8192, (20_000 * BLOCK_BYTES) as u32).collect();
+        let parts: Vec<Io> = split_io(Op::Trim, 8192, (20_000 * BLOCK_BYTES) as u32).collect();
         let counts: Vec<(u64, u64)> = parts.iter().map(|io| (io.block.0, io.count)).collect();
         assert_eq!(counts, [(2, 8192), (8194, 8192), (16386, 3616)]);
     }

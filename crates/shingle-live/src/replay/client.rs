@@ -1,5 +1,5 @@
-//! The client of a replay: gives requests to a store at their times, or so many at a time, and looks at
-//! what it reads.
+//! The client of a replay: submits requests to a store, at their times or at a fixed depth, and
+//! checks the data it reads.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -14,12 +14,12 @@ use shingle_store::backend::Handle;
 use super::ReplayError;
 use super::stamps::{Expected, StampError, Stamps};
 
-/// When requests come.
+/// When requests are submitted.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Pace {
-    /// So many under way at a time.
+    /// Closed loop: at most this number in flight.
     Closed(usize),
-    /// At their times, so many thousandths as fast.
+    /// Open loop: at the times of the trace, at this many thousandths of its speed.
     Open(u64),
 }
 
@@ -29,37 +29,38 @@ struct Answer {
     at: Instant,
 }
 
-/// A request that the store has. It is answered once: with an error, if the store fails and drops it.
-struct Asked {
+/// A submitted request. It is answered exactly once: with an error, if the store fails and drops
+/// it.
+struct Submitted {
     number: u64,
     result: Option<Result<Vec<u8>, Errno>>,
     to: Sender<Answer>,
 }
 
-impl Asked {
+impl Submitted {
     fn take(mut self, result: Result<Vec<u8>, Errno>) {
         self.result = Some(result);
     }
 }
 
-impl Drop for Asked {
+impl Drop for Submitted {
     fn drop(&mut self) {
         let (number, at) = (self.number, Instant::now());
         let result = self.result.take().unwrap_or(Err(Errno::SHUT_DOWN));
-        // (If the client has gone there is nobody to tell.)
+        // (The client may be gone.)
         let _ = self.to.send(Answer { number, result, at });
     }
 }
 
-/// A client.
+/// A client of a store.
 pub(super) struct Client<'a> {
     handle: &'a Handle,
     pub(super) times: ResponseTimes,
-    /// What data is checked against, if it is.
+    /// The expected data, if reads are checked.
     pub(super) stamps: Option<Stamps>,
     answers: (Sender<Answer>, Receiver<Answer>),
-    /// When requests under way came, and what they read.
-    under_way: HashMap<u64, (Instant, Request, Expected)>,
+    /// For each request in flight: its submission time, the request and the expected data.
+    in_flight: HashMap<u64, (Instant, Request, Expected)>,
 }
 
 impl<'a> Client<'a> {
@@ -69,12 +70,12 @@ impl<'a> Client<'a> {
             times: ResponseTimes::default(),
             stamps: verify.then(Stamps::default),
             answers: channel(),
-            under_way: HashMap::new(),
+            in_flight: HashMap::new(),
         }
     }
 
-    /// Has `requests` served, and returns how long that took. `part_ends` is told, at the end of each part, how many
-    /// were submitted and how long that took.
+    /// Submits `requests`, waits for all replies, and returns the duration. `part_ends` is called
+    /// at the end of each part with the number of submitted requests and the time so far.
     pub(super) fn serve(
         &mut self,
         requests: &[Request],
@@ -91,35 +92,35 @@ impl<'a> Client<'a> {
             }
             let alone = goes_alone(request);
             if alone {
-                self.wait_for(0)?;
+                self.wait_for_depth(0)?;
             }
             let at = match pace {
                 Pace::Closed(depth) => {
-                    self.wait_for(depth - 1)?;
+                    self.wait_for_depth(depth - 1)?;
                     Instant::now()
                 }
                 Pace::Open(speed_thousandths) => {
-                    let at = start + paced(request.at, speed_thousandths);
+                    let at = start + submission_time(request.at, speed_thousandths);
                     self.wait_until(at)?;
                     at
                 }
             };
             self.submit(number, request, at);
             if alone {
-                self.wait_for(0)?;
+                self.wait_for_depth(0)?;
             }
             let submitted = number as usize + 1;
             if parts.ends(submitted) {
                 part_ends(submitted, start.elapsed());
             }
         }
-        self.wait_for(0)?;
+        self.wait_for_depth(0)?;
         Ok(start.elapsed())
     }
 
     fn submit(&mut self, number: u64, request: &Request, at: Instant) {
         let expected = match &mut self.stamps {
-            Some(stamps) => stamps.asked(number, request),
+            Some(stamps) => stamps.submitted(number, request),
             None => Expected::default(),
         };
         let Request { offset, bytes, .. } = *request;
@@ -127,18 +128,18 @@ impl<'a> Client<'a> {
             Op::Write => Stamps::data(number, request),
             Op::Read | Op::Trim | Op::Flush => Vec::new(),
         };
-        self.under_way.insert(number, (at, *request, expected));
-        let asked = Asked { number, result: None, to: self.answers.0.clone() };
-        let answer = move |result| asked.take(result);
+        self.in_flight.insert(number, (at, *request, expected));
+        let submitted = Submitted { number, result: None, to: self.answers.0.clone() };
+        let answer = move |result| submitted.take(result);
         let command = Command { data, ..Command::new(0, request.op.into(), offset, bytes) };
         self.handle.submit(command, answer);
     }
 
-    /// Waits until not more than so many requests are under way.
-    fn wait_for(&mut self, most: usize) -> Result<(), StampError> {
-        while self.under_way.len() > most {
+    /// Waits until at most this number of requests are in flight.
+    fn wait_for_depth(&mut self, most: usize) -> Result<(), StampError> {
+        while self.in_flight.len() > most {
             let answer = self.answers.1.recv().expect("a sender is kept here");
-            self.answered(answer)?;
+            self.complete(answer)?;
         }
         Ok(())
     }
@@ -147,15 +148,15 @@ impl<'a> Client<'a> {
         loop {
             let left = at.saturating_duration_since(Instant::now());
             match self.answers.1.recv_timeout(left) {
-                Ok(answer) => self.answered(answer)?,
+                Ok(answer) => self.complete(answer)?,
                 Err(_) if left.is_zero() => return Ok(()),
                 Err(_) => {}
             }
         }
     }
 
-    fn answered(&mut self, answer: Answer) -> Result<(), StampError> {
-        let Some((at, request, expected)) = self.under_way.remove(&answer.number) else {
+    fn complete(&mut self, answer: Answer) -> Result<(), StampError> {
+        let Some((at, request, expected)) = self.in_flight.remove(&answer.number) else {
             return Ok(());
         };
         let took = answer.at.saturating_duration_since(at);
@@ -172,12 +173,12 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Reads every block whose data is known.
-pub(super) fn read_all(handle: &Handle, stamps: &mut Stamps) -> Result<(), ReplayError> {
+/// Reads and checks every block whose data is known.
+pub(super) fn check_all(handle: &Handle, stamps: &mut Stamps) -> Result<(), ReplayError> {
     for block in stamps.blocks() {
         let (at, offset, bytes) = (Nanos::ZERO, block * BLOCK_BYTES, BLOCK_BYTES);
         let request = Request { at, offset, bytes, op: Op::Read };
-        let expected = stamps.asked(0, &request);
+        let expected = stamps.submitted(0, &request);
         let read = handle.call(Command::new(0, CommandOp::Read, offset, bytes));
         let read = read.map_err(|errno| ReplayError::Unread { block, errno })?;
         stamps.check(&request, &expected, &read)?;
@@ -185,8 +186,8 @@ pub(super) fn read_all(handle: &Handle, stamps: &mut Stamps) -> Result<(), Repla
     Ok(())
 }
 
-/// When a request comes, from the start of the replay on.
-fn paced(at: Nanos, speed_thousandths: u64) -> Duration {
+/// The submission time of a request, relative to the start of the replay.
+fn submission_time(at: Nanos, speed_thousandths: u64) -> Duration {
     let scaled = u128::from(at.0) * 1000 / u128::from(speed_thousandths.max(1));
     Duration::from_nanos(u64::try_from(scaled).unwrap_or(u64::MAX))
 }
@@ -203,7 +204,7 @@ mod tests {
 
     use super::*;
 
-    /// A disk whose thread does not survive its first I/O.
+    /// A disk whose thread panics at its first I/O.
     struct Broken;
 
     impl Medium for Broken {
@@ -216,7 +217,7 @@ mod tests {
         }
     }
 
-    /// What it has taken and not answered never will be.
+    /// The store accepts requests that it never answers.
     #[test]
     fn nobody_waits_for_a_store_that_has_failed() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! A trace through a store at work, on real files or devices, and what that came to.
+//! Replays a trace through a running store, on real files or devices, and measures it.
 
 mod client;
 mod stamps;
@@ -27,90 +27,92 @@ use client::{Client, Pace};
 pub use stamps::StampError;
 use stamps::Stamps;
 
-/// Why a replay has no result.
+/// The reason why a replay has no result.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// The store.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A file or device.
+    /// A file or device cannot be used.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// What the cache is set to.
+    /// The settings of the cache are invalid.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The recording.
+    /// The recording cannot be written.
     #[error(transparent)]
     Recording(#[from] TraceError),
-    /// What was read is not what was written.
+    /// A read returned wrong data.
     #[error(transparent)]
     Stamp(#[from] StampError),
-    /// Likewise, on the disk itself.
+    /// The disk itself holds wrong data.
     #[error("{}: {error}", path.display())]
     OnDisk {
-        /// The disk.
+        /// Path of the disk.
         path: PathBuf,
-        /// What is wrong.
+        /// The wrong block.
         error: StampError,
     },
-    /// A block whose data is known gives an error.
+    /// A block whose data is known cannot be read.
     #[error("block {block} cannot be read: error {}", errno.0)]
     Unread {
         /// The block.
         block: u64,
-        /// What the store said.
+        /// The error of the store.
         errno: Errno,
     },
-    /// The system, or the store at its end.
+    /// The system failed, or the store did at its end.
     #[error(transparent)]
     System(#[from] io::Error),
 }
 
-/// A replay that is about to begin.
+/// The configuration of a replay.
 pub struct Replay<'a> {
-    /// Holds a cache, which is served.
+    /// Device or file of a cache, which is served during the replay.
     pub ssd: &'a Path,
     /// Its disk.
     pub disk: &'a Path,
-    /// What the cache is set to.
+    /// Settings of the cache.
     pub settings: &'a Settings,
-    /// Policies.
+    /// The available policies.
     pub registry: &'a Registry,
-    /// What the result is called.
+    /// Labels of the result.
     pub labels: &'a Labels,
     /// A drive that is emulated on the disk.
     pub emulation: Option<Emulation>,
-    /// Requests under way at a time, in closed loop.
+    /// Requests in flight, in closed loop.
     pub depth: usize,
-    /// Open loop: requests come at their times, so many thousandths as fast.
+    /// Open loop at the times of the trace, at this many thousandths of its speed; `None` for
+    /// closed loop.
     pub speed_thousandths: Option<u64>,
-    /// The data of every read is checked, and at the end all that was written.
+    /// Checks the data of every read, and at the end all written data.
     pub verify: bool,
-    /// Everything is destaged at the end, and counted.
+    /// Destages everything at the end, and counts that.
     pub drain: bool,
-    /// Where what is asked and decided is recorded.
+    /// Path of a recording of requests and decisions.
     pub record: Option<&'a str>,
-    /// Parts of which the course of the run is made; 0 for none.
+    /// Number of parts in the course of the run; 0 for none.
     pub parts: u32,
-    /// Gets lines about I/O that failed.
+    /// Receives lines about failed I/O.
     pub tell: Option<Tell>,
 }
 
-/// A replay that is done.
+/// The outcome of a replay.
 #[derive(Debug)]
 pub struct Replayed {
-    /// What it came to.
+    /// The result of the run.
     pub result: RunResult,
     /// Remarks on the recording.
     pub notes: Vec<String>,
 }
 
 impl Replay<'_> {
-    /// Has the store serve `requests`. `progress` is told of so many more that were.
+    /// Serves `requests` with the store. `progress` gets the number of requests since its last
+    /// call.
     ///
     /// # Errors
-    /// If the store or a device fails, or what is read is not what was written.
+    /// If the store or a device fails, or a read returns wrong data.
     pub fn run(
         mut self,
         requests: &[Request],
@@ -153,7 +155,7 @@ impl Replay<'_> {
         let dirty = || handle.status().map_or(0, |status| status.dirty_blocks);
         let buffered = || *state.buffer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut part_ends = |requests: usize, at: Duration| {
-            // (The store is asked before the meter is locked, as it needs that to answer.)
+            // (The store answers only while the meter is not locked.)
             let (dirty_blocks, buffer) = (dirty(), buffered());
             let mut meter = meter.lock().unwrap_or_else(PoisonError::into_inner);
             meter.end_part(requests, at.into(), dirty_blocks, &buffer);
@@ -180,39 +182,39 @@ impl Replay<'_> {
             };
             meter.lock().unwrap_or_else(PoisonError::into_inner).result(&run)
         };
-        // The end of the store counts only if all that is left was to be written.
+        // The end of the store counts only if everything is destaged.
         let mut counted = result(&client, None);
         store.shut_down()?;
         if emulates && self.disk.metadata().is_ok_and(|found| found.is_file()) {
-            // What of the emulated drive lay behind the disk.
+            // Cut off the scratch area and the buffer of the emulated drive.
             let file = std::fs::OpenOptions::new().write(true).open(self.disk)?;
             file.set_len(disk_blocks * BLOCK_BYTES)?;
         }
         let notes = recording.map(Recording::finish).transpose()?.unwrap_or_default();
         if self.drain {
             counted = result(&client, Some(begun.elapsed().as_secs_f64()));
-            self.look_at_disk(&mut client)?;
+            self.check_disk(&mut client)?;
         } else if let Some(stamps) = &mut client.stamps {
-            self.read_all(stamps)?;
+            self.check_all(stamps)?;
         }
         counted.checked_reads = client.stamps.map(|stamps| stamps.checked);
         Ok(Replayed { result: counted, notes })
     }
 
-    /// Everything that is known must be there after a restart, which nobody counts or records.
-    fn read_all(&self, stamps: &mut Stamps) -> Result<(), ReplayError> {
+    /// Restarts the store without a meter, and checks that all known data is there.
+    fn check_all(&self, stamps: &mut Stamps) -> Result<(), ReplayError> {
         let ready = Ready::open(self.ssd, self.disk)?;
         let slots = ready.superblock().layout.slots;
         let cache = self.settings.cache(self.registry, slots as u32, ready.disk().blocks())?;
         let config = Config::in_mode(self.settings.mode, slots);
         let store = ready.start(cache, config)?;
-        let outcome = client::read_all(store.handle(), stamps);
+        let outcome = client::check_all(store.handle(), stamps);
         store.shut_down()?;
         outcome
     }
 
-    /// Everything that is known must be on the disk.
-    fn look_at_disk(&self, client: &mut Client<'_>) -> Result<(), ReplayError> {
+    /// Checks that all known data is on the disk.
+    fn check_disk(&self, client: &mut Client<'_>) -> Result<(), ReplayError> {
         let Some(stamps) = &mut client.stamps else { return Ok(()) };
         let disk = Device::open(self.disk)?;
         let mut page = [0; BLOCK_BYTES as usize];

@@ -1,12 +1,12 @@
-//! What a replay writes: each block says its number and who wrote it, over and over, so that a read of
-//! any part of it shows whether it is what was written last.
+//! The data that a replay writes: each block repeats its address and the number of the request, so
+//! that a read of any part shows whether it is the last written version.
 
 use std::collections::BTreeMap;
 
 use shingle_core::units::{BLOCK_BYTES, Op, Request};
 use thiserror::Error;
 
-/// What was read is not what was written last.
+/// A read returned something other than the last written version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error(
     "block {block} is not as request {by} wrote it: this is a bug in shingle, or a device that does not keep what is \
@@ -14,12 +14,13 @@ use thiserror::Error;
 )]
 pub struct StampError {
     /// The block.
+    /// Address of the block.
     pub block: u64,
-    /// The number of the request, from 0.
+    /// Number of the request that wrote it, from 0.
     pub by: u64,
 }
 
-/// Who wrote each block last. Blocks written in part, and blocks never written, are not known.
+/// The last writer of each block. Partly written and never written blocks are unknown.
 #[derive(Default)]
 pub(super) struct Stamps {
     written_by: BTreeMap<u64, u64>,
@@ -27,12 +28,12 @@ pub(super) struct Stamps {
     pub(super) checked: u64,
 }
 
-/// Blocks of a read, from 0, and who wrote them last when it was given to the store. (It serves
-/// requests for one block in the order in which they come.)
+/// The last writers of the blocks of a read, when it was submitted; blocks count from 0. (The store
+/// serves requests for one block in the order of submission.)
 #[derive(Default)]
 pub(super) struct Expected(Vec<(u64, u64)>);
 
-/// Bytes of a stamp: block and number of the request, 8 each.
+/// Size of a stamp: block and number of the request, 8 bytes each.
 const STAMP_BYTES: usize = 16;
 
 fn stamp(block: u64, number: u64) -> [u8; STAMP_BYTES] {
@@ -42,8 +43,8 @@ fn stamp(block: u64, number: u64) -> [u8; STAMP_BYTES] {
     stamp
 }
 
-/// The part of `request` that is in its block number `place`: the first byte within that block, and
-/// places in the data of the request.
+/// The part of `request` within its block number `place`: the offset of its first byte in that
+/// block, and its range in the data of the request.
 fn part(request: &Request, place: u64) -> (usize, std::ops::Range<usize>) {
     let block = (request.first().0 + place) * BLOCK_BYTES;
     let from = request.offset.max(block);
@@ -53,7 +54,7 @@ fn part(request: &Request, place: u64) -> (usize, std::ops::Range<usize>) {
 }
 
 impl Stamps {
-    /// What a write brings.
+    /// Makes the data of a write.
     pub(super) fn data(number: u64, request: &Request) -> Vec<u8> {
         let mut data = vec![0; request.bytes as usize];
         for place in 0..request.blocks() {
@@ -66,8 +67,8 @@ impl Stamps {
         data
     }
 
-    /// A request is given to the store.
-    pub(super) fn asked(&mut self, number: u64, request: &Request) -> Expected {
+    /// Updates the known data for a request that is submitted, and returns what it has to read.
+    pub(super) fn submitted(&mut self, number: u64, request: &Request) -> Expected {
         let blocks = request.first().0..request.first().0 + request.blocks();
         match request.op {
             Op::Read => {
@@ -85,27 +86,27 @@ impl Stamps {
                 Expected::default()
             }
             Op::Trim => {
-                self.forget(request);
+                self.invalidate(request);
                 Expected::default()
             }
             Op::Flush => Expected::default(),
         }
     }
 
-    /// A request was answered with an error: nobody knows what is there.
+    /// Notes that a request failed: after a failed write the data is unknown.
     pub(super) fn failed(&mut self, request: &Request) {
         if request.op == Op::Write {
-            self.forget(request);
+            self.invalidate(request);
         }
     }
 
-    fn forget(&mut self, request: &Request) {
+    fn invalidate(&mut self, request: &Request) {
         let end = request.first().0 + request.blocks();
         let mut rest = self.written_by.split_off(&request.first().0);
         self.written_by.append(&mut rest.split_off(&end));
     }
 
-    /// Compares what was read.
+    /// Checks the data of a read.
     pub(super) fn check(
         &mut self,
         request: &Request,
@@ -135,7 +136,7 @@ impl Stamps {
         Ok(())
     }
 
-    /// Compares a block of the disk itself, if it is known what it has to be.
+    /// Checks a block of the disk itself, if its data is known.
     pub(super) fn check_block(&mut self, block: u64, data: &[u8]) -> Result<(), StampError> {
         match self.written_by.get(&block) {
             Some(&by) => self.compare(block, by, 0, data),
@@ -143,7 +144,7 @@ impl Stamps {
         }
     }
 
-    /// Blocks that are known.
+    /// The blocks whose data is known.
     pub(super) fn blocks(&self) -> Vec<u64> {
         self.written_by.keys().copied().collect()
     }
@@ -162,23 +163,23 @@ mod tests {
     fn another_version_and_another_place_are_noticed() {
         let mut stamps = Stamps::default();
         let write = request(Op::Write, 4096, 8192);
-        stamps.asked(7, &write);
+        stamps.submitted(7, &write);
         let data = Stamps::data(7, &write);
         let read = request(Op::Read, 5000, 6000);
-        let expected = stamps.asked(8, &read);
+        let expected = stamps.submitted(8, &read);
         stamps.check(&read, &expected, &data[904..6904]).expect("as written");
         assert_eq!(stamps.checked, 2);
         assert!(stamps.check(&read, &expected, &data[905..6905]).is_err(), "another place");
         let other = Stamps::data(6, &write);
         assert!(stamps.check(&read, &expected, &other[904..6904]).is_err(), "an older version");
-        // A write that comes later is not what this read has to see.
-        stamps.asked(9, &write);
+        // A later write does not affect an earlier read.
+        stamps.submitted(9, &write);
         stamps.check(&read, &expected, &data[904..6904]).expect("as it was then");
         assert!(stamps.check_block(1, &data[..4096]).is_err());
-        // What is written in part is not known.
-        stamps.asked(10, &request(Op::Write, 4096, 512));
+        // A partly written block is unknown.
+        stamps.submitted(10, &request(Op::Write, 4096, 512));
         assert_eq!(stamps.blocks(), [2]);
-        stamps.asked(11, &request(Op::Trim, 0, 1 << 20));
+        stamps.submitted(11, &request(Op::Trim, 0, 1 << 20));
         assert!(stamps.blocks().is_empty());
     }
 }

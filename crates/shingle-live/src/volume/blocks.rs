@@ -1,4 +1,4 @@
-//! Bytes of a volume that has blocks.
+//! Byte access to a volume of blocks.
 
 use std::io;
 use std::ops::Range;
@@ -8,11 +8,11 @@ use shingle_device::Volume;
 use shingle_engine::IO_PAGES_MAX;
 use shingle_engine::buffer::{Buffer, zeroed};
 
-/// Blocks that are read or written at a time: whoever else wants the disk waits for no more.
+/// Blocks that are read or written at once: other users of the disk wait for no more than this.
 const BLOCKS_AT_ONCE: u64 = IO_PAGES_MAX as u64;
 
-/// Parts of a range of bytes, each within blocks that go at a time: the first block of each, and which bytes of these
-/// blocks it is.
+/// Splits a range of bytes into parts of at most [`BLOCKS_AT_ONCE`] blocks: the first block of
+/// each, and its range of bytes within these blocks.
 fn parts(offset: u64, bytes: u64) -> impl Iterator<Item = (u64, Range<usize>)> {
     let end = offset + bytes;
     let first = offset / BLOCK_BYTES;
@@ -30,7 +30,7 @@ fn buffers(bytes: &Range<usize>) -> Vec<Buffer> {
     (0..bytes.end.div_ceil(BYTES)).map(|_| zeroed()).collect()
 }
 
-/// The part of each buffer that is in a range of bytes of all of them.
+/// The part of each buffer that lies in a range of bytes over all of them.
 fn within(buffers: &mut [Buffer], bytes: Range<usize>) -> impl Iterator<Item = &mut [u8]> {
     buffers.iter_mut().zip((0..).step_by(BYTES)).map(move |(buffer, start)| {
         let from = bytes.start.max(start) - start;
@@ -39,7 +39,7 @@ fn within(buffers: &mut [Buffer], bytes: Range<usize>) -> impl Iterator<Item = &
     })
 }
 
-/// Reads bytes.
+/// Reads a range of bytes.
 pub(super) fn read(volume: &dyn Volume, offset: u64, length: u32) -> io::Result<Vec<u8>> {
     let mut data = Vec::with_capacity(length as usize);
     for (block, bytes) in parts(offset, length.into()) {
@@ -50,11 +50,11 @@ pub(super) fn read(volume: &dyn Volume, offset: u64, length: u32) -> io::Result<
     Ok(data)
 }
 
-/// Writes bytes.
+/// Writes a range of bytes.
 pub(super) fn write(volume: &dyn Volume, offset: u64, data: &[u8]) -> io::Result<()> {
     let mut rest = data;
     for (block, bytes) in parts(offset, data.len() as u64) {
-        let mut buffers = merging(volume, block, &bytes)?;
+        let mut buffers = read_partial_ends(volume, block, &bytes)?;
         for part in within(&mut buffers, bytes) {
             let (this, later) = rest.split_at(part.len());
             part.copy_from_slice(this);
@@ -65,19 +65,23 @@ pub(super) fn write(volume: &dyn Volume, offset: u64, data: &[u8]) -> io::Result
     Ok(())
 }
 
-/// Writes zeros.
+/// Writes zeroes to a range of bytes.
 pub(super) fn zero(volume: &dyn Volume, offset: u64, length: u32) -> io::Result<()> {
     for (block, bytes) in parts(offset, length.into()) {
-        let mut buffers = merging(volume, block, &bytes)?;
+        let mut buffers = read_partial_ends(volume, block, &bytes)?;
         within(&mut buffers, bytes).for_each(|part| part.fill(0));
         volume.write(Block(block), &buffers)?;
     }
     Ok(())
 }
 
-/// Memory for a range of bytes from a block on, with what the disk has of blocks at its ends that are in it only
-/// in part.
-fn merging(volume: &dyn Volume, block: u64, bytes: &Range<usize>) -> io::Result<Vec<Buffer>> {
+/// Allocates buffers for a range of bytes from a block on. Blocks that it covers only in part, at
+/// either end, are read from the disk.
+fn read_partial_ends(
+    volume: &dyn Volume,
+    block: u64,
+    bytes: &Range<usize>,
+) -> io::Result<Vec<Buffer>> {
     let mut buffers = buffers(bytes);
     let last = buffers.len() - 1;
     let is_partial = [!bytes.start.is_multiple_of(BYTES), !bytes.end.is_multiple_of(BYTES)];
@@ -90,8 +94,8 @@ fn merging(volume: &dyn Volume, block: u64, bytes: &Range<usize>) -> io::Result<
     Ok(buffers)
 }
 
-/// The blocks that lie wholly within a range of bytes.
-pub(super) fn whole(offset: u64, bytes: u64) -> Range<u64> {
+/// The blocks that lie completely within a range of bytes.
+pub(super) fn whole_blocks(offset: u64, bytes: u64) -> Range<u64> {
     let first = offset.div_ceil(BLOCK_BYTES);
     first..((offset + bytes) / BLOCK_BYTES).max(first)
 }

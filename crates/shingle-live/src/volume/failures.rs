@@ -1,4 +1,4 @@
-//! What failed, for whoever looks on: a line now and then.
+//! Reports of failures, as lines at a limited rate.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use shingle_device::{Alike, Told};
 
-/// Gets a line about something that failed.
+/// Receives lines about failures.
 pub type Tell = Box<dyn Fn(String) + Send + Sync>;
 
-/// Tells of failures.
+/// Reports failures.
 pub(super) struct Failures {
     tell: Tell,
-    /// Those that are alike say the same but for numbers, as of zones.
+    /// Groups failures whose messages differ only in numbers, such as zones.
     alike: Mutex<Alike<String, String>>,
 }
 
@@ -21,8 +21,8 @@ impl Failures {
         Failures { tell, alike: Mutex::default() }
     }
 
-    /// Tells of it if it is a failure, and gives it back.
-    pub(super) fn seen<T>(&self, outcome: io::Result<T>) -> io::Result<T> {
+    /// Reports the outcome if it is a failure, and returns it.
+    pub(super) fn report<T>(&self, outcome: io::Result<T>) -> io::Result<T> {
         if let Err(error) = &outcome {
             self.add(error, Instant::now());
         }
@@ -35,12 +35,12 @@ impl Failures {
         self.tell(|alike| alike.add(of, what, now).into_iter().chain(alike.tick(now)).collect());
     }
 
-    /// Time has passed without failures.
+    /// Reports what is due after a time without failures.
     pub(super) fn tick(&self, now: Instant) {
         self.tell(|alike| alike.tick(now));
     }
 
-    /// No more come.
+    /// Reports what is left at the end.
     pub(super) fn end(&self, now: Instant) {
         self.tell(|alike| alike.end(now));
     }

@@ -1,8 +1,8 @@
-//! A volume served as a block device: an export of NBD over blocks that something keeps elsewhere.
+//! A volume served as an NBD export.
 //!
-//! What changes it is carried out one after the other, reads beside that. What covers a block in part is merged
-//! here. A long trim is carried out piece by piece, and what comes meanwhile goes between. What has to be durable waits for
-//! what came with it, and one flush is for all of them.
+//! Commands that change it are executed one after another, and reads run in parallel. Partly
+//! covered blocks are merged here. A long trim is executed in pieces, and other commands run in
+//! between. Commands that must be durable are collected, and one flush completes them all.
 
 mod blocks;
 mod failures;
@@ -18,51 +18,55 @@ use shingle_device::{Lanes, MainLane, READERS, ReadLane, Volume};
 use shingle_nbd::export::{Answer, Command, Completion, Export, Extent, Failure};
 use shingle_nbd::replies::ErrorCode;
 
-use self::blocks::{read, whole, write, zero};
+use self::blocks::{read, whole_blocks, write, zero};
 use self::failures::Failures;
 pub use self::failures::Tell;
 
-/// Blocks of a trim that are given up at a time: while that lasts a write has to wait.
+/// Blocks of a piece of a trim: writes wait while a piece is trimmed.
 const TRIM_BLOCKS: u64 = 64 << 20 >> 12;
 
-/// Jobs between one that has to be durable and the flush for it, at most.
+/// The most jobs between a command that must be durable and its flush.
 const JOBS_BEFORE_FLUSH: usize = 64;
 
-/// A volume that is served.
+/// A volume that is served over NBD.
 pub struct ServedVolume {
     volume: Arc<dyn Volume>,
-    /// None after the end.
+    /// `None` after the end.
     lanes: Mutex<Option<Lanes<Job>>>,
     losses: Arc<Mutex<Losses>>,
 }
 
-/// Flushes that failed: what was written before may be lost, whoever wrote it, and the next FLUSH on each connection says so.
+/// Failed flushes: data written before may be lost, whoever wrote it, so the next FLUSH on each
+/// connection fails.
 #[derive(Default)]
 struct Losses {
+    /// Number of failed flushes.
     count: u64,
-    /// Somebody was told of losses up to this one.
-    known: u64,
-    /// Of so many each open connection was told, or they came before it.
-    told: HashMap<u64, u64>,
+    /// Number of losses that were reported on some connection.
+    reported: u64,
+    /// For each open connection: the number of losses that were reported on it, or happened before
+    /// it.
+    reported_to: HashMap<u64, u64>,
 }
 
 impl Losses {
-    /// A loss that nobody was told of is told to whoever comes next.
+    /// Registers a connection. If the last loss was reported to no connection, it is reported on
+    /// this one.
     fn opened(&mut self, connection: u64) {
-        let first = if self.known < self.count { self.count - 1 } else { self.count };
-        self.told.insert(connection, first);
+        let first = if self.reported < self.count { self.count - 1 } else { self.count };
+        self.reported_to.insert(connection, first);
     }
 
-    /// What a FLUSH is answered, which went well by itself or not.
+    /// Makes the answer to a FLUSH, whether it succeeded itself or not.
     fn answer(&mut self, connection: u64, flushed: Result<(), Failure>) -> Result<Answer, Failure> {
-        // (One that was cut off hears nothing: somebody else has to be told.)
-        let Some(told) = self.told.get_mut(&connection) else {
+        // (A closed connection gets no reply: the loss has to be reported on another one.)
+        let Some(reported) = self.reported_to.get_mut(&connection) else {
             return flushed.map(|()| Answer::Done);
         };
-        let knew = std::mem::replace(told, self.count);
-        self.known = self.count;
+        let before = std::mem::replace(reported, self.count);
+        self.reported = self.count;
         flushed?;
-        if knew < self.count {
+        if before < self.count {
             let what = "a flush failed before: what was written until then may be lost";
             return Err(Failure::new(ErrorCode::Io, what));
         }
@@ -73,19 +77,19 @@ impl Losses {
 type Job = (Command, Completion);
 
 impl ServedVolume {
-    /// Begins, with threads of its own, which also use idle time. `tell` gets a line about what failed; of failures that
-    /// are alike one a second at most.
+    /// Starts the threads, which also use idle time. `tell` receives lines about failures, at most
+    /// one a second for similar ones.
     ///
     /// # Errors
-    /// If the system gives no threads.
+    /// If no threads can be created.
     pub fn start(volume: Arc<dyn Volume>, tell: Tell) -> io::Result<ServedVolume> {
         let failures = Arc::new(Failures::new(tell));
         let reader = |_| {
             let (volume, failures) = (volume.clone(), failures.clone());
             let read = move |(command, done): Job| {
-                // (No other comes here.)
+                // (Only reads are sent to this lane.)
                 let Command::Read { offset, length } = command else { return };
-                let read = failures.seen(read(&*volume, offset, length));
+                let read = failures.report(read(&*volume, offset, length));
                 done.done(read.map(Answer::Data).map_err(|error| failure(&error)));
             };
             Box::new(read) as ReadLane<Job>
@@ -95,8 +99,8 @@ impl ServedVolume {
         let main = Main {
             volume: volume.clone(),
             trims: VecDeque::new(),
-            to_flush: Vec::new(),
-            since: 0,
+            awaiting_flush: Vec::new(),
+            jobs_since: 0,
             failures,
             losses: losses.clone(),
         };
@@ -104,10 +108,10 @@ impl ServedVolume {
         Ok(ServedVolume { volume, lanes: Mutex::new(Some(lanes)), losses })
     }
 
-    /// Waits until all that was asked for is done, and makes it durable. What is asked for later is an error.
+    /// Completes all submitted commands, and flushes the volume. Later commands fail.
     ///
     /// # Errors
-    /// If it cannot be made durable.
+    /// If the flush fails.
     pub fn end(&self) -> io::Result<()> {
         let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner).take();
         lanes.map_or(Ok(()), Lanes::end)
@@ -129,7 +133,7 @@ impl Export for ServedVolume {
             Command::WriteZeroes { fast: true, .. } => {
                 done.done(Err(Failure::no_fast_zeroes()));
             }
-            // It tells nothing of holes: all of it counts as allocated.
+            // A volume reports no holes: everything counts as allocated.
             Command::BlockStatus { length, .. } => {
                 let all = || vec![Extent { length_bytes: length.into(), flags: 0 }];
                 done.done(Ok(Answer::Status { allocation: all(), dirty: all() }));
@@ -143,19 +147,19 @@ impl Export for ServedVolume {
     }
 
     fn opened(&self, connection: u64) {
-        locked(&self.losses).opened(connection);
+        lock(&self.losses).opened(connection);
     }
 
     fn closed(&self, connection: u64) {
-        locked(&self.losses).told.remove(&connection);
+        lock(&self.losses).reported_to.remove(&connection);
     }
 }
 
-fn locked(losses: &Mutex<Losses>) -> MutexGuard<'_, Losses> {
+fn lock(losses: &Mutex<Losses>) -> MutexGuard<'_, Losses> {
     losses.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A trim of which something is left.
+/// A trim that is not finished.
 struct Trim {
     left: Range<u64>,
     fua: bool,
@@ -165,45 +169,45 @@ struct Trim {
 struct Main {
     volume: Arc<dyn Volume>,
     trims: VecDeque<Trim>,
-    /// What is answered after the next flush, and what of it is a FLUSH.
-    to_flush: Vec<(Completion, bool)>,
-    /// Jobs since the first of them came.
-    since: usize,
+    /// Completions after the next flush, and whether each is of a FLUSH.
+    awaiting_flush: Vec<(Completion, bool)>,
+    /// Jobs since the first of these.
+    jobs_since: usize,
     failures: Arc<Failures>,
     losses: Arc<Mutex<Losses>>,
 }
 
 impl Main {
-    /// A flush, for all that wait for one.
+    /// Flushes the volume, and completes all commands that wait for it.
     fn flush(&mut self) {
-        self.since = 0;
-        if self.to_flush.is_empty() {
+        self.jobs_since = 0;
+        if self.awaiting_flush.is_empty() {
             return;
         }
-        let flushed = self.failures.seen(self.volume.flush());
-        locked(&self.losses).count += u64::from(flushed.is_err());
-        for (done, is_flush) in self.to_flush.drain(..) {
+        let flushed = self.failures.report(self.volume.flush());
+        lock(&self.losses).count += u64::from(flushed.is_err());
+        for (done, is_flush) in self.awaiting_flush.drain(..) {
             let flushed = flushed.as_ref().map(drop).map_err(failure);
-            // (Of a write with FUA it is only that one.)
+            // (For a write with FUA only this write counts.)
             let answer = match is_flush {
-                true => locked(&self.losses).answer(done.connection(), flushed),
+                true => lock(&self.losses).answer(done.connection(), flushed),
                 false => flushed.map(|()| Answer::Done),
             };
             done.done(answer);
         }
     }
 
-    /// It is done, and is answered: at once, or when it is durable.
-    fn end(&mut self, outcome: io::Result<()>, durable: bool, done: Completion) {
-        match self.failures.seen(outcome) {
-            Ok(()) if durable => self.to_flush.push((done, false)),
+    /// Completes a command: at once, or after the next flush if it must be durable.
+    fn complete(&mut self, outcome: io::Result<()>, durable: bool, done: Completion) {
+        match self.failures.report(outcome) {
+            Ok(()) if durable => self.awaiting_flush.push((done, false)),
             Ok(()) => done.done(Ok(Answer::Done)),
             Err(error) => done.done(Err(failure(&error))),
         }
     }
 
-    /// A piece of the first trim.
-    fn trim(&mut self) {
+    /// Trims the next piece of the first trim.
+    fn trim_piece(&mut self) {
         let Some(trim) = self.trims.front_mut() else { return };
         let next = trim.left.start..trim.left.end.min(trim.left.start + TRIM_BLOCKS);
         trim.left.start = next.end;
@@ -215,7 +219,7 @@ impl Main {
             return;
         }
         if let Some(Trim { fua, done, .. }) = self.trims.pop_front() {
-            self.end(outcome, fua, done);
+            self.complete(outcome, fua, done);
         }
     }
 }
@@ -223,45 +227,45 @@ impl Main {
 impl MainLane<Job> for Main {
     fn carry_out(&mut self, (command, done): Job) {
         if let Command::Trim { offset, length, fua } = command {
-            let left = whole(offset, length.into());
+            let left = whole_blocks(offset, length.into());
             return self.trims.push_back(Trim { left, fua, done });
         }
-        // A write that is answered stays, though an earlier trim of the same blocks is not.
+        // A pending trim must not destroy a later write that is already answered.
         while self.trims.iter().any(|trim| overlaps(&trim.left, &command)) {
-            self.trim();
+            self.trim_piece();
         }
         let volume = &*self.volume;
         match command {
             Command::Write { offset, ref data, fua } => {
                 let outcome = write(volume, offset, data);
-                self.end(outcome, fua, done);
+                self.complete(outcome, fua, done);
             }
             Command::WriteZeroes { offset, length, fua, .. } => {
                 let outcome = zero(volume, offset, length);
-                self.end(outcome, fua, done);
+                self.complete(outcome, fua, done);
             }
-            _ => self.to_flush.push((done, true)),
+            _ => self.awaiting_flush.push((done, true)),
         }
-        // However much comes, a trim comes to its end, and so does what waits for a flush.
-        self.trim();
-        self.since += usize::from(!self.to_flush.is_empty());
-        if self.since > JOBS_BEFORE_FLUSH {
+        // Trims and flushes must progress under any load.
+        self.trim_piece();
+        self.jobs_since += usize::from(!self.awaiting_flush.is_empty());
+        if self.jobs_since > JOBS_BEFORE_FLUSH {
             self.flush();
         }
     }
 
     fn is_busy(&self) -> bool {
-        !self.trims.is_empty() || !self.to_flush.is_empty()
+        !self.trims.is_empty() || !self.awaiting_flush.is_empty()
     }
 
     fn go_on(&mut self) {
         self.flush();
-        self.trim();
+        self.trim_piece();
     }
 
     fn idle(&mut self) -> bool {
         self.failures.tick(Instant::now());
-        self.failures.seen(self.volume.idle()).unwrap_or(false)
+        self.failures.report(self.volume.idle()).unwrap_or(false)
     }
 
     fn end(&mut self) -> io::Result<()> {

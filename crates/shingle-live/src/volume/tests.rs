@@ -7,16 +7,16 @@ use shingle_engine::buffer::Buffer;
 
 use super::*;
 
-/// Longer than anything here takes, on a machine that is busy.
+/// A timeout that is never reached, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 const BLOCKS: u64 = 300;
 
-/// Blocks in memory, and what was asked of them.
+/// Blocks in memory, with a log of calls.
 struct InMemory {
     blocks: u64,
     bytes: Mutex<Vec<u8>>,
     asked: Mutex<Vec<String>>,
-    /// Each write waits for one of these, if there is such an end.
+    /// If set, each write waits for a message.
     gate: Mutex<Option<Receiver<()>>>,
     fails: bool,
     flush_fails: AtomicBool,
@@ -25,7 +25,7 @@ struct InMemory {
 
 impl InMemory {
     fn new(blocks: u64) -> InMemory {
-        // (Of the large ones nothing is read.)
+        // (Nothing is read from large volumes.)
         let bytes = vec![0; (blocks.min(BLOCKS) * BLOCK_BYTES) as usize];
         InMemory {
             blocks,
@@ -116,12 +116,12 @@ fn start(volume: InMemory) -> (Arc<InMemory>, ServedVolume) {
     (volume, served)
 }
 
-/// A volume whose writes are stuck until the other end is told, or dropped.
+/// A volume whose writes block until the sender sends, or is dropped.
 fn gated(blocks: u64) -> (Arc<InMemory>, ServedVolume, Sender<()>) {
-    let (let_go, gate) = channel();
+    let (release, gate) = channel();
     let (volume, served) =
         start(InMemory { gate: Mutex::new(Some(gate)), ..InMemory::new(blocks) });
-    (volume, served, let_go)
+    (volume, served, release)
 }
 
 fn write_of(offset: u64, bytes: usize, byte: u8, fua: bool) -> Command {
@@ -131,7 +131,7 @@ fn write_of(offset: u64, bytes: usize, byte: u8, fua: bool) -> Command {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever the bytes of requests, against an array of bytes.
+    /// Requests of any byte range, compared with an array of bytes.
     #[test]
     fn a_read_returns_the_last_write(
         steps in prop::collection::vec(
@@ -185,7 +185,7 @@ fn what_is_long_goes_in_pieces_and_fua_is_a_flush_behind_it() {
 
 #[test]
 fn one_flush_is_for_all_that_came_together() {
-    let (volume, served, let_go) = gated(BLOCKS);
+    let (volume, served, release) = gated(BLOCKS);
     let trim = Command::Trim { offset: 0, length: 4096, fua: true };
     let all = [
         write_of(4096, 4096, 1, true),
@@ -196,19 +196,19 @@ fn one_flush_is_for_all_that_came_together() {
         Command::Flush,
     ];
     let answers = all.map(|command| submit(&served, command));
-    drop(let_go);
+    drop(release);
     for answered in answers {
         answered.recv_timeout(PATIENCE).expect("an answer").expect("done");
     }
     let asked = volume.asked();
     let flushes = asked.iter().filter(|line| *line == "flush").count();
     assert!(flushes <= 2 && asked.last().is_some_and(|line| line == "flush"), "{asked:?}");
-    // However much comes, each is answered at last: one flush is for no more than so many.
-    let (volume, served, let_go) = gated(BLOCKS);
+    // Under any load each command is answered: a flush completes a limited number.
+    let (volume, served, release) = gated(BLOCKS);
     let many = 3 * JOBS_BEFORE_FLUSH as u64;
     let answers: Vec<_> =
         (0..many).map(|n| submit(&served, write_of(n << 12, 4096, 1, true))).collect();
-    drop(let_go);
+    drop(release);
     for answered in answers {
         answered.recv_timeout(PATIENCE).expect("an answer").expect("done");
     }
@@ -218,23 +218,23 @@ fn one_flush_is_for_all_that_came_together() {
 
 #[test]
 fn reads_pass_a_write_that_is_stuck() {
-    let (_, served, let_go) = gated(BLOCKS);
+    let (_, served, release) = gated(BLOCKS);
     let written = submit(&served, write_of(0, 4096, 1, false));
     call(&served, Command::Read { offset: 4096, length: 4096 }).expect("read meanwhile");
-    drop(let_go);
+    drop(release);
     written.recv_timeout(PATIENCE).expect("an answer").expect("written");
 }
 
-/// A write waits for a piece of a trim, and not for all of it.
+/// A write waits for one piece of a trim only.
 #[test]
 fn what_comes_during_a_long_trim_goes_between() {
-    let (volume, served, let_go) = gated(1 << 24);
-    // Stuck, so that all that follows is there before it is looked at.
+    let (volume, served, release) = gated(1 << 24);
+    // The first write blocks, so that all others are queued behind it.
     let first = submit(&served, write_of(0, 4096, 1, false));
     let trim = Command::Trim { offset: 1 << 20, length: 5 << 26, fua: false };
     let trimmed = submit(&served, trim);
     let second = submit(&served, write_of(8192, 4096, 1, false));
-    drop(let_go);
+    drop(release);
     for answered in [first, second, trimmed] {
         answered.recv_timeout(PATIENCE).expect("an answer").expect("done");
     }
@@ -245,15 +245,15 @@ fn what_comes_during_a_long_trim_goes_between() {
     assert_eq!(trims.count(), 5, "{asked:?}");
 }
 
-/// Else the trim would undo what was answered.
+/// Otherwise the trim would destroy data that was already acknowledged.
 #[test]
 fn a_write_within_a_trim_comes_after_it() {
-    let (volume, served, let_go) = gated(BLOCKS);
+    let (volume, served, release) = gated(BLOCKS);
     let first = submit(&served, write_of(0, 4096, 1, false));
     let trim = Command::Trim { offset: 0, length: 100 * 4096, fua: false };
     let trimmed = submit(&served, trim);
     let second = submit(&served, write_of(99 * 4096, 4096, 1, false));
-    drop(let_go);
+    drop(release);
     for answered in [first, second, trimmed] {
         answered.recv_timeout(PATIENCE).expect("an answer").expect("done");
     }
@@ -280,7 +280,7 @@ fn idle_time_is_used() {
     }
 }
 
-/// What others wrote may be lost as well: each connection is told, once, and one that comes later is not.
+/// Other connections may have lost data too: each gets one error, but a later connection gets none.
 #[test]
 fn a_flush_that_fails_is_told_on_each_connection() {
     let (volume, served) = start(InMemory::new(BLOCKS));
@@ -297,12 +297,13 @@ fn a_flush_that_fails_is_told_on_each_connection() {
     volume.flush_fails.store(false, Ordering::Relaxed);
     served.opened(3);
     assert_eq!([1, 2, 3, 2].map(flush), [true, false, true, true]);
-    // Who was cut off hears nothing, and is not remembered; so the next one is told, and nobody after that.
+    // A closed connection gets no reply, and is forgotten. So the next connection gets the error,
+    // and no further one.
     served.closed(2);
     volume.flush_fails.store(true, Ordering::Relaxed);
     assert!(!flush(2));
     volume.flush_fails.store(false, Ordering::Relaxed);
-    assert_eq!(locked(&served.losses).told.len(), 2);
+    assert_eq!(lock(&served.losses).reported_to.len(), 2);
     [4, 5].into_iter().for_each(|connection| served.opened(connection));
     assert!(!flush(4));
     served.opened(6);

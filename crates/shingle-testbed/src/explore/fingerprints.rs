@@ -1,8 +1,8 @@
-//! Fingerprints of states, and which are known.
+//! Fingerprints of states, and a set of them.
 
 use std::hash::Hasher;
 
-/// 64 bits of what is written to it: a folded multiplication for each word.
+/// A 64-bit hash: one folded multiplication for each word.
 #[derive(Clone, Copy, Debug)]
 pub struct Digest(u64);
 
@@ -17,7 +17,7 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Hashes things that are in no order, each as `each` does.
+    /// Hashes items independent of their order, each with `each`.
     pub fn unordered<T>(
         &mut self,
         things: impl IntoIterator<Item = T>,
@@ -41,7 +41,7 @@ fn folded(one: u64, other: u64) -> u64 {
 impl Hasher for Digest {
     #[inline]
     fn finish(&self) -> u64 {
-        // Never 0, which is no fingerprint.
+        // Never 0, which marks an empty entry.
         folded(self.0 ^ OTHER, FACTOR).max(1)
     }
 
@@ -82,29 +82,29 @@ impl Hasher for Digest {
     }
 }
 
-/// A set of fingerprints, each with a byte: nine bytes a place and nothing else, as there are millions.
+/// A set of fingerprints, each with a byte. An entry takes only nine bytes, as there are millions.
 #[derive(Default)]
 pub struct Fingerprints {
-    /// 0 where there is none.
+    /// An open-addressing table; 0 marks an empty entry.
     places: Vec<u64>,
     bytes: Vec<u8>,
     count: u64,
 }
 
 impl Fingerprints {
-    /// How many.
+    /// The number of fingerprints.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.count
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// What it takes of memory, in bytes.
+    /// The memory of the table, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         (self.places.capacity() * size_of::<u64>() + self.bytes.capacity()) as u64
@@ -119,7 +119,7 @@ impl Fingerprints {
         at
     }
 
-    /// Puts one in; returns whether it is new. One that is known keeps its byte.
+    /// Inserts a fingerprint and returns whether it is new. A known one keeps its byte.
     pub fn insert(&mut self, fingerprint: u64, byte: u8) -> bool {
         if self.count as usize * 4 >= self.places.len() * 3 {
             self.grow();
@@ -133,7 +133,7 @@ impl Fingerprints {
         new
     }
 
-    /// The byte of one.
+    /// The byte of a fingerprint.
     #[must_use]
     pub fn get(&self, fingerprint: u64) -> Option<u8> {
         if self.places.is_empty() {
@@ -143,7 +143,7 @@ impl Fingerprints {
         (self.places[at] != 0).then(|| self.bytes[at])
     }
 
-    /// Another byte for one that is known.
+    /// Replaces the byte of a known fingerprint.
     pub fn set(&mut self, fingerprint: u64, byte: u8) {
         let at = self.place(fingerprint);
         debug_assert_eq!(self.places[at], fingerprint, "it is known");

@@ -1,16 +1,17 @@
-//! Ways through a world: played again, made shorter, printed as a test.
+//! Histories of steps: replayed, shrunk, and printed as tests.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::{Broken, Model, STUCK, told};
+use super::{Broken, Model, STUCK, panic_message};
 
-/// Steps, one after the other.
+/// A sequence of steps.
 pub type History<S> = Vec<S>;
 
-/// Plays a way. Steps that cannot be done where they come are left out. Returns the world at the end.
+/// Replays a history, without the steps that are not enabled at their position. Returns the final
+/// state.
 ///
 /// # Errors
-/// If a promise is broken: which, and the way to it. One is, too, if somebody waits at the end and no calm step leads on.
+/// If a promise is broken: which one, with its history. A stuck final state is a violation, too.
 pub fn replay<M: Model>(begin: M, steps: &[M::Step]) -> Result<M, Broken<M::Step>> {
     let mut world = begin;
     let mut gone = Vec::new();
@@ -25,7 +26,7 @@ pub fn replay<M: Model>(begin: M, steps: &[M::Step]) -> Result<M, Broken<M::Step
         gone.push(step.clone());
         world = match catch_unwind(AssertUnwindSafe(|| world.after(step))) {
             Ok(world) => world,
-            Err(panic) => return Err(Broken { what: told(&*panic), steps: gone }),
+            Err(panic) => return Err(Broken { what: panic_message(&*panic), steps: gone }),
         };
     }
     match is_stuck(&world) {
@@ -40,16 +41,16 @@ fn is_stuck<M: Model>(world: &M) -> bool {
     }
     let (mut open, before) = (Vec::new(), world.fingerprint());
     world.steps(&mut open);
-    let leads_on = |step: &M::Step| {
-        // (One that breaks a promise leads on, too.)
+    let progresses = |step: &M::Step| {
+        // (A step that breaks a promise counts as progress, too.)
         let next = catch_unwind(AssertUnwindSafe(|| world.after(step).fingerprint()));
         next.map_or(true, |after| after != before)
     };
-    !open.iter().any(|step| M::is_calm(step) && leads_on(step))
+    !open.iter().any(|step| M::is_calm(step) && progresses(step))
 }
 
-/// Leaves out of a way all that it does not take to break a promise: runs of steps, ever shorter ones, until not a
-/// single step can be spared.
+/// Removes steps from a history that are not needed for the violation: runs of decreasing length,
+/// until no single step can be removed.
 pub fn shrink<M: Model>(begin: impl Fn() -> M, found: Broken<M::Step>) -> Broken<M::Step> {
     let mut least = found;
     let mut length = (least.steps.len() / 2).max(1);
@@ -72,8 +73,8 @@ pub fn shrink<M: Model>(begin: impl Fn() -> M, found: Broken<M::Step>) -> Broken
     }
 }
 
-/// A way as a test that can be pasted: what happens is told in comments. `begin` is the code that makes the
-/// world, and the `Step`s have to be in scope.
+/// Formats a history as a test that can be pasted, with a comment for each step. `begin` is the
+/// code that makes the initial state, and the `Step`s have to be in scope.
 pub fn pasted<M: Model>(begin: M, code: &str, found: &Broken<M::Step>) -> String {
     let mut text = format!(
         "    /// {}\n    #[test]\n    fn found_by_search() {{\n        use Step::*;\n        let steps = [\n",

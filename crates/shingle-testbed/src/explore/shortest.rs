@@ -1,14 +1,15 @@
-//! The shortest way to a broken promise.
+//! The search for the shortest history to a broken promise.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::{Broken, Fingerprints, Model, told};
+use super::{Broken, Fingerprints, Model, panic_message};
 
-/// Tries all ways of one step, then of two, and so on up to `depth_max`; each time a state is gone on from only if it
-/// was not reached by a shorter way. Returns the first way to a broken promise, which none is shorter than; or,
-/// if there is none, the states seen, and `None` for the way. Stops when more than `states_max` were seen in one round.
+/// Tries all histories of one step, then of two, and so on up to `depth_max`. In each round a state
+/// is expanded only if it was not reached by a shorter history. Returns the number of states seen,
+/// and a shortest history to a violation if there is one. Stops when one round has seen more than
+/// `states_max` states.
 ///
-/// (That somebody waits for ever is not looked for: [`super::explore`] does that.)
+/// (Endless waits are not detected: [`super::explore`] does that.)
 pub fn shortest<M: Model + Clone>(
     begin: &M,
     depth_max: u8,
@@ -19,7 +20,7 @@ pub fn shortest<M: Model + Clone>(
         let mut search = Search {
             known: Fingerprints::default(),
             branches: Fingerprints::default(),
-            way: Vec::new(),
+            path: Vec::new(),
             states_max,
             cut_off: false,
         };
@@ -27,7 +28,7 @@ pub fn shortest<M: Model + Clone>(
         let found = search.descend(begin, depth);
         states = search.known.len();
         if let Some(what) = found {
-            return (states, Some(Broken { what, steps: search.way }));
+            return (states, Some(Broken { what, steps: search.path }));
         }
         if !search.cut_off || states >= states_max {
             break;
@@ -37,12 +38,12 @@ pub fn shortest<M: Model + Clone>(
 }
 
 struct Search<M: Model> {
-    /// With how many steps were left when it was reached.
+    /// For each known state: the steps that were left when it was reached.
     known: Fingerprints,
     branches: Fingerprints,
-    way: Vec<M::Step>,
+    path: Vec<M::Step>,
     states_max: u64,
-    /// There are longer ways.
+    /// There are longer histories.
     cut_off: bool,
 }
 
@@ -54,10 +55,10 @@ impl<M: Model> Search<M> {
             world.branches(&mut steps);
         }
         for step in steps {
-            self.way.push(step.clone());
+            self.path.push(step.clone());
             let next = match catch_unwind(AssertUnwindSafe(|| world.after(&step))) {
                 Ok(next) => next,
-                Err(panic) => return Some(told(&*panic)),
+                Err(panic) => return Some(panic_message(&*panic)),
             };
             if is_better(&mut self.known, next.fingerprint(), left - 1) {
                 if left == 1 {
@@ -69,13 +70,13 @@ impl<M: Model> Search<M> {
                     return None;
                 }
             }
-            self.way.pop();
+            self.path.pop();
         }
         None
     }
 }
 
-/// Whether more steps are left than when it was met before.
+/// Whether more steps are left than at the last visit.
 fn is_better(known: &mut Fingerprints, fingerprint: u64, left: u8) -> bool {
     if known.insert(fingerprint, left) {
         return true;
