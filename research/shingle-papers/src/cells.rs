@@ -7,12 +7,12 @@ use shingle_result::RunResult;
 use crate::grid::{Grid, Metric};
 use crate::measured::Measured;
 
-/// What one seed came to.
+/// The results of a figure for one seed.
 #[derive(Debug, Default)]
 pub struct Cells {
     runs: BTreeMap<(&'static str, &'static str, &'static str), RunResult>,
     pub(crate) measured: Measured,
-    /// What there is to say of its traces.
+    /// Remarks on its traces.
     pub(crate) notes: BTreeSet<String>,
 }
 
@@ -37,13 +37,13 @@ impl Cells {
         found.unwrap_or_else(|| panic!("no run of {system} over {trace} at `{point}`")).1
     }
 
-    /// A figure of that run.
+    /// The metric of that run.
     #[must_use]
     pub fn at(&self, metric: Metric, trace: &str, system: &str, point: &str) -> f64 {
         (metric.of)(self.run(trace, system, point))
     }
 
-    /// A figure of the only trace and point there are.
+    /// The metric of `system` in a figure with a single trace and point.
     #[must_use]
     pub fn of(&self, metric: Metric, system: &str) -> f64 {
         let mut runs = self.runs.iter().filter(|((_, s, _), _)| *s == system);
@@ -59,7 +59,7 @@ impl Cells {
         sum / traces.len() as f64
     }
 
-    /// A number that is no run's.
+    /// A measured number that belongs to no run.
     ///
     /// # Panics
     /// If there is none of that name.
@@ -69,7 +69,7 @@ impl Cells {
         *numbers.get(name).unwrap_or_else(|| panic!("nothing measured is called `{name}`"))
     }
 
-    /// A chain of a metric over systems at a trace and point.
+    /// Makes a chain of a metric over systems, at a trace and point.
     #[must_use]
     pub fn chain(&self, metric: Metric, trace: &str, point: &str, systems: &[&str]) -> Chain {
         let place = [trace, point].into_iter().filter(|text| !text.is_empty());
@@ -80,7 +80,7 @@ impl Cells {
         }
     }
 
-    /// A chain of a metric over points at a trace and system.
+    /// Makes a chain of a metric over points, for a trace and system.
     #[must_use]
     pub fn points_chain(
         &self,
@@ -93,7 +93,7 @@ impl Cells {
         Chain { place: trace.to_owned(), links: points.iter().map(value).collect() }
     }
 
-    /// Such a chain for each trace and point of a grid.
+    /// Makes such a chain for each trace and point of a grid.
     #[must_use]
     pub fn chains(&self, metric: Metric, grid: &Grid, systems: &[&str]) -> Vec<Chain> {
         let points = || grid.points.iter().map(|point| point.label);
@@ -103,23 +103,23 @@ impl Cells {
     }
 }
 
-/// Figures with their names, which should rise.
+/// Named values that are expected to rise.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Chain {
-    /// Where: a trace, a point; may be empty.
+    /// The place: a trace, a point; may be empty.
     pub place: String,
-    /// What is compared.
+    /// The compared names and their values.
     pub links: Vec<(String, f64)>,
 }
 
 impl Chain {
-    /// Whether each figure is above the one before it. Nothing rises from or to what is no number.
+    /// Whether each value is above the previous one. A NaN never rises.
     #[must_use]
     pub fn rises(&self) -> bool {
         self.links.windows(2).all(|pair| pair[0].1 < pair[1].1)
     }
 
-    /// Whether no figure is below the one before it.
+    /// Whether no value is below the previous one.
     #[must_use]
     pub fn never_falls(&self) -> bool {
         self.links.windows(2).all(|pair| pair[0].1 <= pair[1].1)

@@ -1,4 +1,4 @@
-//! Experiments as data: what a paper ran, what it published, and how the two are compared. The
+//! Experiments as data: what a paper ran, what it published, and how to compare the two. The
 //! experiments themselves are in [`crate::papers`].
 
 use crate::cells::{Cells, Chain};
@@ -12,57 +12,57 @@ pub struct Paper {
     pub name: &'static str,
     /// Authors, title, venue.
     pub citation: &'static str,
-    /// What holds for all its experiments here, in a few sentences.
+    /// Notes on all its experiments here, in a few sentences.
     pub about: &'static [&'static str],
-    /// Figures left out where free parameters are varied, for their length.
+    /// Figures that are too long to be run while free parameters are varied.
     pub not_varied: &'static [&'static str],
     /// Tables and figures in the order of the paper.
     pub figures: &'static [Figure],
-    /// Its main comparison, which any trace can be put through.
+    /// Its main comparison, which can be run over any trace.
     pub comparison: Comparison,
 }
 
-/// What a paper says of its systems whatever the trace.
+/// What a paper claims about its systems for any trace.
 #[derive(Debug)]
 pub struct Comparison {
-    /// The systems, over what, and how requests come. Its traces do not count.
+    /// The systems, their drive and the pacing. The traces of this grid are ignored.
     pub grid: Grid,
-    /// What is said.
+    /// The claims.
     pub claims: &'static [Claim],
 }
 
-/// An order that a paper says its systems have.
+/// An order of systems that a paper claims.
 #[derive(Debug)]
 pub struct Claim {
     /// Section and figure.
     pub at: &'static str,
-    /// Its words.
+    /// The paper's words.
     pub says: &'static str,
-    /// What is compared.
+    /// The compared metric.
     pub metric: Metric,
-    /// Chains of systems, in each of which the figure rises strictly.
+    /// Chains of systems; the metric must rise strictly in each.
     pub chains: &'static [&'static [&'static str]],
 }
 
 /// A table or figure.
 #[derive(Debug)]
 pub struct Figure {
-    /// As on the command line: `14`, `table-5`.
+    /// Identifier on the command line: `14`, `table-5`.
     pub id: &'static str,
     /// What it shows.
     pub title: &'static str,
-    /// How it is run here, and where that departs from the paper.
+    /// How it is run here, and how that differs from the paper.
     pub how: &'static str,
-    /// Where its numbers come from.
+    /// The source of its numbers.
     pub source: Source,
-    /// Its pictures.
+    /// Its charts.
     pub charts: &'static [Chart],
-    /// What the paper says about it.
+    /// The paper's statements about it.
     pub rows: &'static [Row],
 }
 
 impl Figure {
-    /// Its runs; none of a figure that is measured otherwise.
+    /// The grids of its runs; empty for a figure of other measurements.
     #[must_use]
     pub fn grids(&self) -> &'static [Grid] {
         match self.source {
@@ -72,25 +72,25 @@ impl Figure {
     }
 }
 
-/// Where the numbers of a figure come from.
+/// The source of the numbers of a figure.
 #[derive(Debug)]
 pub enum Source {
     /// Runs of caches over drives.
     Runs(&'static [Grid]),
-    /// Something else: bare drives, trace analysis.
+    /// Other measurements: bare drives, trace analysis.
     Measured(fn(&Bench) -> Result<Measured, MeasureError>),
 }
 
-/// Pictures.
+/// Charts of a figure.
 #[derive(Debug)]
 pub enum Chart {
-    /// One of each metric. Groups of bars: a group a trace, a bar a system.
+    /// A bar chart for each metric, with a group for each trace and a bar for each system.
     ByTrace(&'static [Metric]),
-    /// One of each metric. Lines: a line a system, over the points.
+    /// A line chart for each metric, with a line for each system over the points.
     ByPoint(&'static [Metric]),
-    /// Parts of a whole, stacked: a bar a system.
+    /// Stacked parts of a whole, with a bar for each system.
     Stacked(&'static str, &'static [Metric]),
-    /// A picture that a [`Measured`] brings, by name.
+    /// A picture of a [`Measured`], by name.
     Own(&'static str),
 }
 
@@ -99,31 +99,31 @@ pub enum Chart {
 pub struct Row {
     /// Section and table or figure.
     pub at: &'static str,
-    /// Its words or figures.
+    /// The paper's words or figures.
     pub says: &'static str,
     /// How it is checked.
     pub check: Check,
-    /// Why ours disagrees, if it does; empty if that is not known or not the case.
+    /// The reason why our result disagrees; empty if it agrees, or if the reason is unknown.
     pub reason: &'static str,
 }
 
-/// How a statement is checked. Figures are worked out for each seed.
+/// How a statement is checked, for each seed.
 #[derive(Debug)]
 pub enum Check {
-    /// Chains of figures, each of which must rise strictly.
+    /// Chains of values, each of which must rise strictly.
     Order(fn(&Cells) -> Vec<Chain>),
-    /// A quotient, time or count: in size if ours ÷ published is within 1/1.5 to 1.5.
+    /// A ratio, time or count: agrees in size if ours ÷ published is within 1/1.5 to 1.5.
     Factor {
-        /// What the paper has.
+        /// The published value.
         published: f64,
-        /// What came out here.
+        /// Calculates our value.
         ours: fn(&Cells) -> f64,
     },
-    /// A percentage: in size if within five points.
+    /// A percentage: agrees in size if within five points.
     Percent {
-        /// What the paper has.
+        /// The published value.
         published: f64,
-        /// What came out here.
+        /// Calculates our value.
         ours: fn(&Cells) -> f64,
     },
 }

@@ -1,48 +1,50 @@
-//! Grids of runs: which systems over which traces, what is varied, and what is measured of a run.
+//! Grids of runs: systems, traces, varied parameters, and the metrics of a run.
 
 use shingle_drive::Timing;
 use shingle_result::{Pacing, RunResult};
 use shingle_trace::Mode;
 
-/// Runs: each system over each trace at each point.
+/// A grid of runs: each system over each trace at each point.
 #[derive(Clone, Copy, Debug)]
 pub struct Grid {
-    /// Volumes, or `long` or `mix`.
+    /// Names of volumes, or `long` or `mix`.
     pub traces: &'static [&'static str],
-    /// Free parameters of made traces that differ in this grid, by name.
+    /// Free parameters of made traces that this grid sets, by name.
     pub free: Sets,
-    /// The requests that count.
+    /// The kinds of requests that are served.
     pub mode: Mode,
     /// Closed: block accesses one after another, as the prototypes of SAC and PORE replay them. Open:
     /// requests of single volumes at their times.
     pub pacing: Pacing,
-    /// The first so many accesses (in open loop: requests) of each trace, at the paper's scale; `None`: all.
+    /// The number of accesses (in open loop: requests) at the start of each trace, at the paper's
+    /// scale; `None` for all.
     pub accesses: Option<u64>,
-    /// Copies of which the trace is made, at the paper's scale; 1 for single volumes.
+    /// The number of copies of which a trace is made, at the paper's scale; 1 for single volumes.
     pub copies: u32,
-    /// By how much an unscaled run is scaled by default: a part of copies and accesses.
+    /// The default scale of copies and accesses, relative to the paper.
     pub default_scale: f64,
-    /// The drive, unless a system has its own.
+    /// The drive, unless a system names its own.
     pub drive: &'static str,
-    /// How the drive is timed; `None`: as it prefers.
+    /// The timing of the drive; `None` for its default.
     pub timing: Option<Timing>,
     /// The SSD that caches are on.
     pub ssd: &'static str,
-    /// The drive's buffer.
+    /// The size of the drive's buffer.
     pub buffer: Size,
-    /// The cache, unless a point has its own: on the SSD, or where the policy is `none` the flash inside
-    /// the drive.
+    /// The size of the cache, unless a point names its own: on the SSD, or for the policy `none`
+    /// the flash inside the drive.
     pub cache: Size,
     /// Settings of all runs.
     pub sets: Sets,
-    /// What is compared.
+    /// The compared systems.
     pub systems: &'static [System],
-    /// What is varied; a single point without a label for nothing.
+    /// The varied values; a single point without a label if nothing is varied.
     pub points: &'static [Point],
 }
 
 impl Grid {
-    /// What most papers have: volumes as they are, at the times of their requests. Traces, drive and systems are to be named.
+    /// The defaults of most papers: single volumes, at the times of their requests. Traces, drive
+    /// and systems must be added.
     pub(crate) const PLAIN: Grid = Grid {
         traces: &[],
         free: &[],
@@ -65,78 +67,76 @@ impl Grid {
 /// `OWNER.NAME` and value, as for `--set`.
 pub type Sets = &'static [(&'static str, &'static str)];
 
-/// A size that may depend on the trace. Ranges are those of the 5,000-block zones touched.
+/// A size that may depend on the trace. Ranges are those of the touched 5,000-block zones.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Size {
-    /// So many blocks, whatever the trace.
+    /// A number of blocks.
     Blocks(u64),
-    /// So many bytes at the paper's number of copies; in proportion with fewer.
+    /// A number of bytes at the paper's number of copies; in proportion for fewer.
     Bytes(u64),
-    /// A part of the written range, in thousandths.
+    /// Thousandths of the written range.
     Written(u64),
-    /// A part of the accessed range, in thousandths.
+    /// Thousandths of the accessed range.
     Accessed(u64),
-    /// A part of the different blocks that are written, in thousandths. They are counted in open loop
-    /// alone.
+    /// Thousandths of the number of distinct written blocks. That is only counted in open loop.
     Different(u64),
-    /// A part of the 256 MiB zones that are written, in thousandths. They are counted in open loop
-    /// alone.
+    /// Thousandths of the written 256 MiB zones. They are only counted in open loop.
     WrittenLarge(u64),
-    /// What the drive has.
+    /// The drive's own size.
     Real,
 }
 
 /// One of the compared systems.
 #[derive(Clone, Copy, Debug)]
 pub struct System {
-    /// As in the paper.
+    /// Name in the paper.
     pub label: &'static str,
     /// The policy here; `none` for a bare drive.
     pub policy: &'static str,
-    /// Its drive, if it is not the grid's.
+    /// Its drive, if it differs from the grid's.
     pub drive: Option<&'static str>,
-    /// The translation over the drive, if there is one.
+    /// The translation over the drive, if any.
     pub translation: Option<&'static str>,
     /// Its settings.
     pub sets: Sets,
 }
 
 impl System {
-    /// A policy over the grid's drive.
+    /// Makes a system of a policy over the grid's drive.
     pub(crate) const fn new(label: &'static str, policy: &'static str, sets: Sets) -> System {
         System { label, policy, drive: None, translation: None, sets }
     }
 }
 
-/// A value of what is varied.
+/// One of the varied values.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
-    /// As in the paper.
+    /// Label in the paper.
     pub label: &'static str,
-    /// The cache, if that is varied.
+    /// The size of the cache, if that is varied.
     pub cache: Option<Size>,
     /// Settings.
     pub sets: Sets,
 }
 
-/// One that is set.
+/// Makes a point of settings.
 pub(crate) const fn point(label: &'static str, sets: Sets) -> Point {
     Point { label, cache: None, sets }
 }
 
-/// Nothing is varied.
+/// The points of a grid that varies nothing.
 pub(crate) const ONE: &[Point] = &[point("", &[])];
 
-/// A figure of a run.
+/// A metric of a run.
 #[derive(Clone, Copy)]
 pub struct Metric {
-    /// With its unit.
+    /// Its name, with the unit.
     pub name: &'static str,
-    /// From the result. Not a number if there is nothing to divide by.
+    /// Calculates it from the result. NaN if there is nothing to divide by.
     pub of: fn(&RunResult) -> f64,
 }
 
-/// One of this name.
+/// Makes a metric.
 pub(crate) const fn metric(name: &'static str, of: fn(&RunResult) -> f64) -> Metric {
     Metric { name, of }
 }

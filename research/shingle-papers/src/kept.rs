@@ -1,7 +1,8 @@
-//! Runs that are done, kept in the folder of a reproduction: what was broken off goes on where it ended.
+//! Finished runs, kept in the folder of a reproduction, so that an interrupted one resumes where it
+//! ended.
 //!
-//! A run is known by all that decides its result: the program, the trace by the hash of its requests, and what the run says
-//! of itself. After another build of the program nothing is known.
+//! The key of a run contains everything that decides its result: the program, the hash of the
+//! trace's requests, and the labels of the run. Another build of the program reuses nothing.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,7 +16,7 @@ use shingle_trace::hash::Hasher;
 
 use crate::traces::Held;
 
-/// Finished runs of a folder.
+/// The finished runs of a folder.
 #[derive(Debug)]
 pub struct Kept {
     build: String,
@@ -37,11 +38,11 @@ struct Name<'a> {
 }
 
 impl Kept {
-    /// Opens the journal at `path`, for runs of the program that `build` tells from others. What other builds did is
-    /// thrown away.
+    /// Opens the journal at `path`, for runs of the program that `build` identifies. Runs of other
+    /// builds are discarded.
     ///
     /// # Errors
-    /// If it cannot be read or written, or is something else.
+    /// If it cannot be read or written, or is no journal.
     pub fn open(path: &Path, build: String) -> Result<Kept, SweepError> {
         let (mut journal, mut done) = Journal::open::<String>(path)?;
         let begin = name_begins(&build);
@@ -53,28 +54,28 @@ impl Kept {
         Ok(Kept { build, runs: Mutex::new(Runs { done, journal }) })
     }
 
-    /// How many runs are done.
+    /// The number of finished runs.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.locked().done.len()
     }
 
-    /// What a run over the first `accesses` of a trace is called here.
+    /// The key of a run over the first `accesses` accesses of a trace.
     pub(crate) fn name(&self, trace: &str, accesses: usize, labels: &Labels) -> String {
         let name = Name { build: &self.build, trace, accesses, labels };
         serde_json::to_string(&name).expect("labels are JSON")
     }
 
-    /// Its result, if it was done before.
+    /// Finds the result of a run that is done.
     pub(crate) fn find(&self, name: &str) -> Option<RunResult> {
         self.locked().done.get(name).cloned()
     }
 
-    /// It is done.
+    /// Records a run that is done.
     pub(crate) fn keep(&self, name: &str, result: &RunResult) -> Result<(), SweepError> {
         let mut runs = self.locked();
         runs.journal.append(&name, result).map_err(SweepError::Journal)?;
-        // Where workloads do not depend on a parameter that is varied, the same run comes again.
+        // A run repeats if its workload does not depend on the varied parameter.
         runs.done.insert(name.to_owned(), result.clone());
         Ok(())
     }
@@ -84,12 +85,12 @@ impl Kept {
     }
 }
 
-/// What the name of each run of a build begins with.
+/// The common prefix of the keys of a build.
 fn name_begins(build: &str) -> String {
     format!("{{\"build\":{},", serde_json::Value::from(build))
 }
 
-/// What tells a trace from others, and its beginning.
+/// The hash of a trace's requests.
 pub(crate) fn hash(held: &Held) -> String {
     let (mut hasher, mut scratch) = (Hasher::default(), Vec::new());
     let all = held.first(held.len());

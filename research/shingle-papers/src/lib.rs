@@ -1,11 +1,11 @@
-//! The experiments of the papers that shingle implements: each table and figure as data, run here,
-//! and held against what was published.
+//! The experiments of the papers that shingle implements: each table and figure as data, with a
+//! runner and a comparison with the published results.
 //!
-//! A [`experiment::Paper`] lists its figures; [`runner::reproduce`] runs them, [`verdict`] judges
-//! each published statement, and [`page`] makes one HTML page of it that works offline.
+//! A [`experiment::Paper`] lists its figures. [`runner::reproduce`] runs them, [`verdict`] judges
+//! each published statement, and [`page`] makes one self-contained HTML page of the results.
 
 #![allow(
-    // Figures for people: counts below 2^53, pixels within a picture.
+    // Figures for display: counts below 2^53, pixels within a picture.
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss

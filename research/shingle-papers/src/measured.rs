@@ -1,4 +1,4 @@
-//! Numbers and pictures that no cache had a part in.
+//! Measurements without a cache: numbers and pictures.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::traces::Traces;
 use shingle_report::chart::{Kind, Picture};
 
-/// What a measurement came to.
+/// The results of a measurement.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     /// Numbers by name.
@@ -31,23 +31,23 @@ impl Measured {
     }
 }
 
-/// What a measurement gets.
+/// The context of a measurement.
 #[allow(missing_debug_implementations)]
 pub struct Bench<'a> {
-    /// Seed of everything random.
+    /// Seed of all random decisions.
     pub seed: u64,
-    /// The drive to measure, where a figure is about one drive.
+    /// The drive to measure, if a figure is about a single drive.
     pub drive: Option<&'a str>,
     /// The volumes.
     pub papers: &'a Papers,
-    /// Where they come from, for those with other free parameters.
+    /// The source of the volumes, for other free parameters.
     pub traces: &'a Traces,
-    /// Told of work done, in accesses.
+    /// Receives progress, in accesses.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
 
 impl Bench<'_> {
-    /// Each request of a volume, in order.
+    /// Calls `seen` with each request of a volume, in order.
     pub(crate) fn each_request(
         &self,
         name: &str,
@@ -62,7 +62,7 @@ impl Bench<'_> {
     }
 }
 
-/// Why nothing could be measured. Displays as one line.
+/// The reason why a measurement failed. Displays as one line.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MeasureError {

@@ -1,4 +1,5 @@
-//! One HTML page that works offline: verdicts, figures, pictures, and how all of it was made.
+//! The report of a reproduction, as one self-contained HTML page: verdicts, figures, pictures, and
+//! how it was made.
 
 use std::fmt::Write;
 
@@ -10,7 +11,7 @@ use crate::result::{FigureResult, Reproduction, RowResult};
 use crate::sensitivity::Sensitivity;
 use crate::verdict::Verdict;
 
-/// The page.
+/// Makes the page.
 #[must_use]
 pub fn page(result: &Reproduction, sensitivity: Option<&Sensitivity>, making: &Making) -> String {
     let name = result.paper.to_uppercase();
@@ -27,7 +28,7 @@ pub fn page(result: &Reproduction, sensitivity: Option<&Sensitivity>, making: &M
     html
 }
 
-/// What a reason is to be taken with.
+/// The caveat on reasons.
 pub const REASONS: &str = "Reasons, and figures in them, are of runs at the default scale over the made volumes; at another scale, or over other \
                            traces, they may be others.";
 
@@ -52,7 +53,7 @@ fn head(html: &mut String, result: &Reproduction) {
     let _ = write!(html, "<p>{REASONS}</p>");
 }
 
-/// How many statements agree, figure by figure.
+/// Adds a table of the statements that agree, with a row for each figure.
 fn verdicts(html: &mut String, result: &Reproduction) {
     html.push_str(
         "<h2>Verdicts</h2><div class=\"wide\"><table><thead><tr><th>Figure</th><th>What it shows</th>\
@@ -74,7 +75,7 @@ fn verdicts(html: &mut String, result: &Reproduction) {
     html.push_str("</tbody></table></div>");
 }
 
-/// `14` is a figure; `table-5` says itself what it is.
+/// Formats the identifier of a figure: `14` is a figure, `table-5` a table.
 #[must_use]
 pub fn label(id: &str) -> String {
     match id.strip_prefix("table-") {
@@ -132,7 +133,7 @@ fn rows(html: &mut String, rows: &[RowResult]) {
     html.push_str("</tbody></table></div>");
 }
 
-/// All numbers of a figure, folded away.
+/// Adds all numbers of a figure, in a collapsed element.
 fn numbers(html: &mut String, of: &FigureResult) {
     let Some(first) = of.numbers.first() else { return };
     html.push_str("<details><summary>All numbers</summary><div class=\"wide\"><table>");
@@ -162,7 +163,7 @@ fn numbers(html: &mut String, of: &FigureResult) {
     html.push_str("</table></div></details>");
 }
 
-/// How each verdict moves with each free parameter.
+/// Adds a table of verdicts by statement and free parameter.
 fn matrix(html: &mut String, sensitivity: &Sensitivity) {
     let _ = write!(
         html,

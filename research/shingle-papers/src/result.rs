@@ -1,11 +1,11 @@
-//! What a reproduction comes to.
+//! The result of a reproduction.
 
 use serde::Serialize;
 
 use crate::verdict::{Verdict, in_unit};
 use shingle_report::numbers::figure;
 
-/// What came out.
+/// The result of a reproduction.
 #[derive(Clone, Debug, Serialize)]
 pub struct Reproduction {
     /// Name and version of this format.
@@ -14,72 +14,72 @@ pub struct Reproduction {
     pub paper: &'static str,
     /// Authors, title, venue.
     pub citation: &'static str,
-    /// What holds for all of it.
+    /// Notes on the paper's experiments.
     pub about: Vec<&'static str>,
-    /// Where the traces came from.
+    /// The source of the traces.
     pub traces: String,
     /// Seeds.
     pub seeds: Vec<u64>,
-    /// The figures asked for.
+    /// The results of the requested figures.
     pub figures: Vec<FigureResult>,
 }
 
-/// Of a figure.
+/// The result of a figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct FigureResult {
-    /// As on the command line.
+    /// Identifier on the command line.
     pub id: &'static str,
     /// What it shows.
     pub title: &'static str,
     /// How it was run.
     pub how: &'static str,
-    /// How much of it was run.
+    /// The scale at which it was run.
     pub scale: Vec<String>,
     /// Statements and verdicts.
     pub rows: Vec<RowResult>,
-    /// Its numbers: a line for each trace, point and system, and those measured otherwise.
+    /// Its numbers: one element for each trace, point and system, and one for other measurements.
     pub numbers: Vec<Numbers>,
     /// Pictures: name and SVG.
     #[serde(skip)]
     pub pictures: Vec<(String, String)>,
 }
 
-/// Figures of one system.
+/// The values of one system.
 #[derive(Clone, Debug, Serialize)]
 pub struct Numbers {
     /// The trace.
     pub trace: String,
-    /// What was varied.
+    /// The varied value.
     pub point: String,
     /// The system.
     pub system: String,
-    /// Name, and a value a seed.
+    /// Name of each metric, with a value for each seed.
     pub values: Vec<(String, Vec<f64>)>,
 }
 
-/// Of a statement.
+/// The result of a statement.
 #[derive(Clone, Debug, Serialize)]
 pub struct RowResult {
     /// Section and table or figure.
     pub at: &'static str,
     /// The paper's words or figures.
     pub says: &'static str,
-    /// The published figure, if it is one.
+    /// The published value; `None` for an order.
     pub published: Option<f64>,
-    /// Of it, and of ours: `%`, or nothing.
+    /// The unit of both values: `%`, or empty.
     pub unit: &'static str,
-    /// Ours, for each seed.
+    /// Our value, for each seed.
     pub ours: Vec<f64>,
-    /// Ours in words.
+    /// Our result in words.
     pub shown: String,
     /// The verdict.
     pub verdict: Verdict,
-    /// Why it disagrees; empty if it does not.
+    /// The reason for a disagreement; empty if there is none.
     pub reason: &'static str,
 }
 
 impl RowResult {
-    /// The published figure in words; nothing if it is none.
+    /// Formats the published value; empty for an order.
     #[must_use]
     pub fn theirs(&self) -> String {
         self.published.map_or_else(String::new, |value| in_unit(figure(value), self.unit))

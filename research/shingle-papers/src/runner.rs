@@ -1,5 +1,5 @@
-//! Runs the experiments of a paper: plans all runs of all figures, makes each trace once, runs each
-//! configuration once however many figures want it, and judges.
+//! Runs the experiments of a paper: plans the runs of all figures, makes each trace once, runs each
+//! configuration once even if several figures need it, and judges the results.
 
 use std::collections::BTreeMap;
 
@@ -29,35 +29,35 @@ use crate::show::judge;
 use crate::traces::{Held, Traces, Wanted, hold, length};
 use shingle_report::chart::DrawError;
 
-/// What is to be reproduced.
+/// The parameters of a reproduction.
 #[derive(Debug)]
 pub struct Order<'a> {
     /// The paper.
     pub paper: &'static Paper,
-    /// The figures wanted of it.
+    /// The figures to be reproduced.
     pub figures: Vec<&'static Figure>,
     /// Seeds, at least one.
     pub seeds: Vec<u64>,
-    /// For all figures; `None`: each at its default.
+    /// Scale of all figures; `None` for the default of each.
     pub scale: Option<Scale>,
-    /// Where traces come from.
+    /// The source of traces.
     pub traces: Traces,
-    /// The drive to measure in place of the paper's, for figures about one drive.
+    /// The drive to measure instead of the paper's, for figures about a single drive.
     pub drive: Option<String>,
-    /// Policies.
+    /// The available policies.
     pub registry: &'a Registry,
-    /// Runs that are done, and where the others are to be kept.
+    /// Finished runs, to which others are added.
     pub kept: Option<&'a Kept>,
 }
 
-/// Why a paper cannot be reproduced. Displays as one line.
+/// The reason why a paper cannot be reproduced. Displays as one line.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PaperError {
     /// A trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// A run cannot be made or failed.
+    /// A run cannot be planned, or failed.
     #[error(transparent)]
     Experiment(#[from] ExperimentError),
     /// A measurement failed.
@@ -66,7 +66,7 @@ pub enum PaperError {
     /// A picture cannot be drawn.
     #[error(transparent)]
     Draw(#[from] DrawError),
-    /// A run that is done cannot be kept.
+    /// A finished run cannot be recorded.
     #[error(transparent)]
     Kept(#[from] SweepError),
     /// The scale is too small.
@@ -75,7 +75,7 @@ pub enum PaperError {
 }
 
 impl PaperError {
-    /// Whether a wrong option or name is to blame, as opposed to bad data.
+    /// Whether the cause is a wrong option or name, as opposed to bad data.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         match self {
@@ -87,7 +87,7 @@ impl PaperError {
     }
 }
 
-/// A run that some figure wants: what makes it different from any other.
+/// Identifies a run: runs with equal keys over a trace are the same.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Key {
     policy: &'static str,
@@ -97,17 +97,17 @@ pub(crate) struct Key {
     timing: Option<Timing>,
     pub(crate) buffer_blocks: Option<u64>,
     pub(crate) cache_blocks: u64,
-    /// Of the flash inside the drive, if it has some and it is not as the sheet says.
+    /// The size of the flash inside the drive; `None` if it has none, or for the size in its sheet.
     pub(crate) flash_blocks: Option<u64>,
     accesses: usize,
     sets: Vec<(&'static str, &'static str)>,
 }
 
-/// Runs the experiments and judges them. `progress` is told of accesses served; `total` beforehand
-/// how many there will be about.
+/// Runs the experiments and judges them. `total` gets the approximate number of accesses in
+/// advance, `progress` the number since its last call.
 ///
 /// # Errors
-/// The first that is met.
+/// The first error.
 pub fn reproduce(
     order: &Order,
     total: &dyn Fn(u64),
@@ -126,10 +126,10 @@ pub fn reproduce(
     })
 }
 
-/// Runs the experiments: the results of each figure, for each seed.
+/// Runs the experiments. Returns the results of each figure, for each seed.
 ///
 /// # Errors
-/// The first that is met.
+/// The first error.
 pub(crate) fn run(
     order: &Order,
     total: &dyn Fn(u64),
@@ -158,7 +158,7 @@ fn wanted(grid: &Grid, scaled: &Scaled, trace: &'static str) -> Wanted {
     }
 }
 
-/// Requests are cut to the beginning of their trace and not otherwise.
+/// Refuses `every_zone` in open loop, where only the beginning of a trace can be taken.
 fn check_scale(order: &Order) -> Result<(), PaperError> {
     let open = |grid: &Grid| grid.pacing == Pacing::Open;
     let every_zone = order.scale.map_or(1, |scale| scale.every_zone);
@@ -172,7 +172,7 @@ fn check_scale(order: &Order) -> Result<(), PaperError> {
     Ok(())
 }
 
-/// Packs a trace that reaches beyond its disk. True if that was needed.
+/// Packs a trace that reaches beyond its disk. Returns whether that was needed.
 pub(crate) fn fit(held: &mut Held, disk: &str) -> Result<bool, PaperError> {
     let disk = drives::make(disk, &Settings::default()).map_err(MeasureError::from)?;
     let description = disk.description();
@@ -180,7 +180,7 @@ pub(crate) fn fit(held: &mut Held, disk: &str) -> Result<bool, PaperError> {
     Ok(held.fit(description.disk_blocks * BLOCK_BYTES, zone_bytes))
 }
 
-/// Accesses that all runs together will serve, about.
+/// The approximate number of accesses of all runs.
 fn work(order: &Order) -> Result<u64, TraceError> {
     let papers = order.traces.of_seed(order.seeds[0])?;
     let mut lengths: BTreeMap<(&str, Pacing), u64> = BTreeMap::new();
@@ -205,7 +205,7 @@ fn work(order: &Order) -> Result<u64, TraceError> {
     Ok(sum * order.seeds.len() as u64)
 }
 
-/// One place in one figure that a run fills.
+/// A place in a figure that is filled by a run.
 struct Place {
     figure: usize,
     trace: &'static str,
@@ -213,13 +213,13 @@ struct Place {
     point: &'static str,
 }
 
-/// The runs over a trace, and what there is to say of it.
+/// The runs over a trace, with a remark on it.
 struct Filled {
     runs: Vec<(Place, RunResult)>,
     note: Option<String>,
 }
 
-/// The results of each figure for a seed.
+/// Runs all figures for a seed.
 fn run_seed(
     order: &Order,
     seed: u64,
@@ -264,7 +264,7 @@ fn run_seed(
     Ok(cells)
 }
 
-/// The runs over one trace that any figure wants, each made once.
+/// Runs all configurations that any figure needs over one trace, each once.
 fn run_trace(
     papers: &Papers,
     wanted: &Wanted,
@@ -348,7 +348,7 @@ pub(crate) fn key(
         drive,
         translation: system.translation,
         ssd: grid.ssd,
-        // What the grid says of its drive does not concern a system with a drive of its own.
+        // The grid's timing is that of its drive, and does not apply to a system's own drive.
         timing: grid.timing.filter(|_| system.drive.is_none()),
         buffer_blocks,
         cache_blocks: if bare { 0 } else { cache.unwrap_or(0) },
@@ -358,8 +358,8 @@ pub(crate) fn key(
     }
 }
 
-/// The least flash inside a drive, whatever the trace: 64 erase blocks of 256 pages, so that each region
-/// of MCM has some.
+/// The least size of flash inside a drive, for any trace: 64 erase blocks of 256 pages, so that
+/// each region of MCM has some.
 const FLASH_BLOCKS_MIN: u64 = 64 * 256;
 
 const FLASH: &str = "flash_bytes";
@@ -411,7 +411,8 @@ pub(crate) fn job(
         sets,
         mode,
         pacing,
-        // The prototypes of SAC and PORE take every block by itself. No paper knows partial ones.
+        // The prototypes of SAC and PORE process each block separately. No paper has partial
+        // writes.
         split: pacing == Pacing::Closed,
         fill_partial: false,
         timing: key.timing,

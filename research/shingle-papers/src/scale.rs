@@ -1,10 +1,10 @@
-//! Less work than the papers did, without changing what is measured.
+//! Scaling: less work than in the papers, with the same meaning of the results.
 //!
-//! First fewer copies and accesses: a trace made of copies keeps its parts, and a cache given in
-//! bytes shrinks with the copies; zones, bands, blocks and the drive's buffer stay. Beyond that, a
-//! geometric scale keeps every so-manieth zone and shrinks cache, buffer and footprint, and is
-//! refused where fewer than 30 zones would fit the buffer: targets are chosen by the zone, and with
-//! so few of them one more or less decides.
+//! First, copies and accesses are reduced. A trace of copies keeps its proportions, and a cache
+//! given in bytes shrinks with the copies. Zones, bands, blocks and the drive's buffer keep their
+//! size. Beyond that, a geometric scale keeps one zone in N, and shrinks cache, buffer and
+//! footprint. It is refused if the buffer would hold fewer than 30 zones: targets are chosen by the
+//! zone, and with so few zones one more or less matters.
 
 use shingle_core::units::BLOCK_BYTES;
 use shingle_trace::Summary;
@@ -12,51 +12,51 @@ use shingle_trace::zones::ZONE_BLOCKS;
 
 use crate::grid::{Grid, Size};
 
-/// Fewest zones a buffer may hold after a geometric scale.
+/// The fewest zones of a buffer after a geometric scale.
 pub const ZONES_MIN: u64 = 30;
 
-/// How much of an experiment is run.
+/// The scale of an experiment.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Scale {
-    /// Part of the copies and accesses of traces made of copies; 1 for the paper's scale.
+    /// Factor of the copies and accesses of traces made of copies; 1 for the paper's scale.
     pub work: f64,
-    /// Part of the accesses of single volumes.
+    /// Factor of the accesses of single volumes.
     pub volumes: f64,
-    /// Keep one zone of so many; 1 for all.
+    /// Keeps one zone in this number; 1 for all.
     pub every_zone: u64,
 }
 
 impl Scale {
-    /// The same part of everything.
+    /// Makes a scale with the same factor for everything.
     #[must_use]
     pub fn of(part: f64) -> Scale {
         Scale { work: part, volumes: part, every_zone: 1 }
     }
 }
 
-/// A grid at a scale.
+/// A scaled grid.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Scaled {
-    /// Copies of which the trace is made.
+    /// Number of copies of which the trace is made.
     pub copies: u32,
-    /// The first so many accesses.
+    /// Number of accesses at the start of the trace.
     pub accesses: Option<u64>,
-    /// Part of the whole trace, where that is not given as a number of accesses.
+    /// The part of the whole trace, if no number of accesses is given.
     pub part: f64,
-    /// Of sizes in bytes, by the copies.
+    /// Factor of sizes in bytes, which follow the copies.
     pub of_bytes: f64,
-    /// Keep one zone of so many.
+    /// Keeps one zone in this number.
     pub every_zone: u64,
 }
 
 impl Scaled {
-    /// `grid` at `scale`; without one, at its default.
+    /// Scales `grid` by `scale`, or by its default.
     #[must_use]
     pub fn new(grid: &Grid, scale: Option<Scale>) -> Scaled {
         let scale = scale.unwrap_or_else(|| Scale::of(grid.default_scale));
         let copies = (f64::from(grid.copies) * scale.work).round().max(1.0);
         let by_copies = copies / f64::from(grid.copies);
-        // Accesses follow the copies; what those cannot give, accesses do alone.
+        // Accesses shrink with the copies. At a single copy only accesses shrink further.
         let part = match grid.copies {
             1 => scale.volumes,
             _ if copies > 1.0 => by_copies,
@@ -71,7 +71,7 @@ impl Scaled {
         }
     }
 
-    /// Blocks of `size` for a trace with this summary; `None` for what the drive has.
+    /// The blocks of `size` for a trace with this summary; `None` for the drive's own size.
     #[must_use]
     pub fn blocks(&self, size: Size, summary: &Summary) -> Option<u64> {
         let part = |bytes: u64, thousandths: u64| {
@@ -102,7 +102,7 @@ impl Scaled {
         self.every_zone == 1 || buffer_blocks / ZONE_BLOCKS >= ZONES_MIN
     }
 
-    /// In words.
+    /// Describes the scale in words.
     #[must_use]
     pub fn words(&self, grid: &Grid) -> String {
         let mut words = Vec::new();

@@ -1,5 +1,5 @@
-//! How verdicts move with what no paper fixes: every free parameter of the made traces halved and
-//! doubled, one at a time, on less work and with one seed.
+//! Sensitivity of verdicts to parameters that no paper fixes: every free parameter of the made
+//! traces is halved and doubled, one at a time, at a smaller scale and with one seed.
 
 use std::iter::repeat;
 
@@ -15,11 +15,11 @@ use crate::verdict::Verdict;
 /// The verdicts of each variant.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Sensitivity {
-    /// How it was made.
+    /// Describes the parameters.
     pub about: String,
     /// The statements, in the order of the findings.
     pub statements: Vec<Statement>,
-    /// The first is that with nothing changed.
+    /// The variants; the first changes nothing.
     pub variants: Vec<Variant>,
 }
 
@@ -35,9 +35,9 @@ pub struct Statement {
 /// One setting of the free parameters.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Variant {
-    /// What was changed.
+    /// The changed parameter.
     pub label: String,
-    /// Verdict and result in words, for each statement.
+    /// For each statement: the verdict and the result in words.
     pub findings: Vec<(Verdict, String)>,
 }
 
@@ -67,7 +67,7 @@ pub fn sensitivity(
             kept: order.kept,
         };
         let cells = match run(&part, total, progress) {
-            // The paper's did fit, so this is no value of its traces.
+            // The default trace did fit, so this value is not plausible for the traces.
             Err(PaperError::Experiment(ExperimentError::Data(_))) => {
                 too_large.push(label);
                 continue;
@@ -100,18 +100,18 @@ pub fn sensitivity(
     Ok(Sensitivity { about, statements, variants })
 }
 
-/// Open if times matter to any of the figures.
+/// Open loop if any of the figures uses it.
 fn pacing(figures: &[&'static Figure]) -> Pacing {
     let mut grids = figures.iter().flat_map(|figure| figure.grids());
     if grids.any(|grid| grid.pacing == Pacing::Open) { Pacing::Open } else { Pacing::Closed }
 }
 
-/// Whether a figure depends on workloads, and is not too long.
+/// Whether a figure depends on workloads, and is not too long to be varied.
 fn is_varied(paper: &Paper, figure: &Figure) -> bool {
     matches!(figure.source, Source::Runs(_)) && !paper.not_varied.contains(&figure.id)
 }
 
-/// The traces that any of the figures runs.
+/// The traces of all figures.
 fn traces(figures: &[&'static Figure]) -> Vec<&'static str> {
     let mut names = Vec::new();
     for figure in figures {

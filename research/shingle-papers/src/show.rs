@@ -1,4 +1,4 @@
-//! From the cells of a figure to what is shown of it: verdicts, numbers, pictures.
+//! Makes the presentation of a figure from its cells: verdicts, numbers, pictures.
 
 use std::collections::BTreeSet;
 
@@ -50,7 +50,7 @@ pub(crate) fn judge(
     })
 }
 
-/// Every metric that a chart of the figure shows, for the table of its numbers.
+/// All metrics in the charts of a figure, for the table of its numbers.
 fn metrics(figure: &Figure) -> Vec<Metric> {
     let mut all: Vec<Metric> = Vec::new();
     for chart in figure.charts {
@@ -102,8 +102,9 @@ fn numbers(figure: &Figure, seeds: &[Cells]) -> Vec<Numbers> {
     all
 }
 
-/// The pictures of a chart: of each metric, or of all that are stacked, one for each grid of the figure of which there is something to see. (Without reads, what reads
-/// take is no number.)
+/// Draws a chart: a picture for each metric, or one for all stacked metrics, for each grid of the
+/// figure. Pictures without a value are left out. (Without reads, for example, the time of a read
+/// is NaN.)
 fn draw(figure: &Figure, chart: &Chart, seeds: &[Cells]) -> Vec<Picture> {
     let (metrics, in_one) = match chart {
         Chart::ByTrace(metrics) | Chart::ByPoint(metrics) => (metrics, 1),

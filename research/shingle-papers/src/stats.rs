@@ -1,6 +1,6 @@
-//! The little statistics that the papers use.
+//! Statistics that the papers use.
 
-/// Pearson's correlation coefficient (SAC §3, Table 1). Not a number if one side does not vary.
+/// Pearson's correlation coefficient (SAC §3, Table 1). NaN if one side does not vary.
 #[must_use]
 pub fn pearson(points: &[(f64, f64)]) -> f64 {
     let count = points.len() as f64;

@@ -14,22 +14,22 @@ use shingle_trace::{Mode, Shape, Source, Summary, TraceError};
 
 use crate::grid::Sets;
 
-/// A trace that runs want.
+/// A trace that runs need.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Wanted {
     /// A volume, `long` or `mix`.
     pub name: &'static str,
-    /// Free parameters that differ, if it is made.
+    /// Free parameters to be set, if it is made.
     pub free: Sets,
-    /// The requests that count.
+    /// The kinds of requests that are kept.
     pub mode: Mode,
     /// Open: requests at their times; closed: accesses of blocks.
     pub pacing: Pacing,
     /// The drive that requests have to fit.
     pub disk: Option<&'static str>,
-    /// Copies of which `long` and `mix` are made.
+    /// Number of copies of which `long` and `mix` are made.
     pub copies: u32,
-    /// Keep one zone of so many.
+    /// Keeps one zone in this number.
     pub every_zone: u64,
 }
 
@@ -47,7 +47,8 @@ fn trace(name: &'static str, copies: u32) -> Trace<'static> {
     }
 }
 
-/// The volume that SAC and PORE call by its server alone; which it is their prototypes tell.
+/// Finds a volume by its server alone, as SAC and PORE name it. Their prototypes show which volume
+/// it is.
 pub(crate) fn volume(name: &'static str) -> &'static str {
     let of_server = |full: &&&str| full.split_once('_').is_some_and(|(server, _)| server == name);
     match name {
@@ -61,13 +62,13 @@ pub(crate) fn volume(name: &'static str) -> &'static str {
 pub struct Held {
     /// Its name.
     pub name: String,
-    /// All of it.
+    /// Its requests or accesses.
     pub contents: Contents,
-    /// Counts and ranges; of packed accesses, different blocks are not counted.
+    /// Counts and ranges; for packed accesses, distinct blocks are not counted.
     pub summary: Summary,
 }
 
-/// What a trace is made of.
+/// The content of a trace in memory.
 #[derive(Clone, Debug)]
 pub enum Contents {
     /// Accesses to blocks, packed, without times.
@@ -76,7 +77,7 @@ pub enum Contents {
     Requests(Vec<Request>),
 }
 
-/// The beginning of a trace.
+/// The first part of a trace.
 #[derive(Clone, Copy, Debug)]
 pub enum Beginning<'a> {
     /// Packed accesses.
@@ -86,7 +87,7 @@ pub enum Beginning<'a> {
 }
 
 impl Held {
-    /// The first `count` accesses, or requests.
+    /// The first `count` accesses or requests.
     #[must_use]
     pub fn first(&self, count: usize) -> Beginning<'_> {
         let count = count.min(self.len());
@@ -96,7 +97,7 @@ impl Held {
         }
     }
 
-    /// How many accesses, or requests, there are.
+    /// The number of accesses or requests.
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.contents {
@@ -105,16 +106,16 @@ impl Held {
         }
     }
 
-    /// Whether there are none.
+    /// Whether the trace is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// If the trace reaches beyond a disk, packs its touched zones. Block accesses are left alone:
-    /// only requests of single volumes are replayed over disks that small.
+    /// Packs the touched zones of a trace that reaches beyond a disk. Block accesses are not
+    /// changed: only requests of single volumes are replayed over such small disks.
     ///
-    /// True if that was needed.
+    /// Returns whether that was needed.
     pub fn fit(&mut self, disk_bytes: u64, zone_bytes: u64) -> bool {
         let Contents::Requests(requests) = &mut self.contents else { return false };
         if self.summary.end_bytes <= disk_bytes {
@@ -153,17 +154,17 @@ impl RequestList for Beginning<'_> {
 /// Values of free parameters by their names.
 pub type Free = Vec<(String, String)>;
 
-/// Where traces come from.
+/// The source of traces.
 #[derive(Clone, Debug, Default)]
 pub struct Traces {
-    /// A directory with the traces as SNIA ships them; without one they are made.
+    /// A directory with the traces as SNIA distributes them; `None` to make them.
     pub directory: Option<PathBuf>,
     /// Free parameters of made traces that differ from their defaults.
     pub free: Free,
 }
 
 impl Traces {
-    /// With other values of some free parameters.
+    /// Changes the values of some free parameters.
     #[must_use]
     pub fn with(&self, free: Sets) -> Traces {
         let free = free.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -171,10 +172,10 @@ impl Traces {
         Traces { directory, free: self.free.iter().cloned().chain(free).collect() }
     }
 
-    /// The volumes for a seed.
+    /// Opens the volumes for a seed.
     ///
     /// # Errors
-    /// If the directory cannot be read, or a free parameter is none.
+    /// If the directory cannot be read, or a name is no free parameter.
     pub fn of_seed(&self, seed: u64) -> Result<Papers, TraceError> {
         if let Some(directory) = &self.directory {
             return Papers::recorded(seed, directory);
@@ -184,8 +185,8 @@ impl Traces {
         Papers::generated(seed, &free)
     }
 
-    /// Settings of the free parameters of these traces: as they are, then each halved and doubled,
-    /// as far as it goes.
+    /// Makes settings of the free parameters of these traces: the defaults, then each parameter
+    /// halved and doubled, within its limits.
     ///
     /// # Errors
     /// If there is no such trace.
@@ -215,7 +216,7 @@ impl Traces {
             for factor in [0.5, 2.0] {
                 let value = (default * factor).clamp(low, high);
                 if value != default {
-                    // Where volumes have defaults of their own, each is multiplied.
+                    // If volumes have different defaults, each is multiplied.
                     let value = if same { value.to_string() } else { format!("x{factor}") };
                     let mut free = self.free.clone();
                     variants.push((format!("{} {value}", parameter.name), {
@@ -228,7 +229,7 @@ impl Traces {
         Ok(variants)
     }
 
-    /// In words.
+    /// Describes the source in words.
     #[must_use]
     pub fn words(&self) -> String {
         match &self.directory {
@@ -238,10 +239,10 @@ impl Traces {
     }
 }
 
-/// Makes or reads a trace; no more than the first `most` accesses, or requests, that count.
+/// Makes or reads a trace of at most `most` accesses or requests of the wanted kinds.
 ///
 /// # Errors
-/// If it cannot be.
+/// If it cannot be made or read.
 pub fn hold(papers: &Papers, wanted: &Wanted, most: Option<u64>) -> Result<Held, TraceError> {
     let (contents, summary) = match wanted.pacing {
         Pacing::Closed => {
@@ -260,13 +261,13 @@ pub fn hold(papers: &Papers, wanted: &Wanted, most: Option<u64>) -> Result<Held,
     Ok(Held { name: wanted.name.into(), contents, summary })
 }
 
-/// The packed accesses of a trace that count, no more than the first `most` of them.
+/// Reads the packed accesses of the wanted kinds, at most `most` of them.
 ///
 /// # Errors
 /// If it cannot be made or read.
 pub fn blocks(papers: &Papers, wanted: &Wanted, most: Option<u64>) -> Result<Vec<u64>, TraceError> {
     let every = wanted.every_zone.max(1);
-    // What is left out is not known beforehand, so more is read.
+    // The number of accesses that are dropped is not known in advance, so more are read.
     let most_read = most.map_or(u64::MAX, |most| most.saturating_mul(every));
     let mut blocks = papers.read(wanted.trace(), wanted.mode, most_read)?.blocks;
     if every > 1 {
@@ -277,7 +278,7 @@ pub fn blocks(papers: &Papers, wanted: &Wanted, most: Option<u64>) -> Result<Vec
     Ok(blocks)
 }
 
-/// Accesses, or requests, of a whole trace, without making it.
+/// The number of accesses or requests of a whole trace, without making it.
 ///
 /// # Errors
 /// If it cannot be opened.
@@ -292,7 +293,7 @@ pub fn length(papers: &Papers, wanted: &Wanted) -> Result<u64, TraceError> {
     }
 }
 
-/// Requests of a file that does not say how many it has.
+/// Counts the requests of a file that does not contain their number.
 fn count(source: &mut dyn Source) -> Result<u64, TraceError> {
     let (mut batch, mut count) = (Vec::new(), 0);
     while source.fill(&mut batch)? {
@@ -301,7 +302,7 @@ fn count(source: &mut dyn Source) -> Result<u64, TraceError> {
     Ok(count)
 }
 
-/// Keeps some zones, and packs what is kept.
+/// Keeps a sample of the zones, and packs them.
 fn keep_zones(blocks: &mut Vec<u64>, sample: ZoneSample) {
     blocks.retain(|packed| sample.keeps((packed >> 1) / ZONE_BLOCKS));
     for packed in blocks {
@@ -311,7 +312,8 @@ fn keep_zones(blocks: &mut Vec<u64>, sample: ZoneSample) {
     }
 }
 
-/// Counts and ranges of packed accesses. Zones alone: to count different blocks takes as long as making them.
+/// Counts packed accesses and touched zones. Distinct blocks are not counted, as that takes as long
+/// as making the trace.
 fn summary(blocks: &[u64]) -> Summary {
     let end = blocks.iter().map(|packed| (packed >> 1) + 1).max().unwrap_or(0);
     let zones = usize::try_from(end.div_ceil(ZONE_BLOCKS)).unwrap_or(usize::MAX);
@@ -348,7 +350,8 @@ mod tests {
     #[test]
     fn one_zone_of_two_is_half_the_range() {
         let sample = ZoneSample::new(2, 1);
-        // One access to each of the four zones, of which one of the first two stays, and one of the others.
+        // One access to each of four zones. One of the first two zones is kept, and one of the
+        // other two.
         let mut blocks: Vec<u64> =
             (0..4).map(|zone| packed(5_000 * zone + zone, zone > 1)).collect();
         keep_zones(&mut blocks, sample);

@@ -1,4 +1,5 @@
-//! Two reproductions of a paper, one before a change and one after it: which statements turned.
+//! Compares two reproductions of a paper, one before and one after a change: which verdicts
+//! changed.
 
 use std::collections::BTreeMap;
 
@@ -7,41 +8,41 @@ use serde::Deserialize;
 use crate::result::{Reproduction, SCHEMA};
 use crate::verdict::Verdict;
 
-/// A statement whose verdict is another one than before.
+/// A statement whose verdict has changed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Turned<'a> {
-    /// Table or figure.
+    /// Identifier of the table or figure.
     pub figure: &'a str,
     /// The paper's words.
     pub says: &'a str,
-    /// What came out before, in words.
+    /// The earlier result in words.
     pub before: String,
-    /// What comes out now, in words.
+    /// The new result in words.
     pub now: &'a str,
-    /// The verdict now.
+    /// The new verdict.
     pub verdict: Verdict,
 }
 
-/// What two reproductions differ in.
+/// The differences between two reproductions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Differences<'a> {
-    /// In the order of the paper.
+    /// The changed statements, in the order of the paper.
     pub turned: Vec<Turned<'a>>,
-    /// Statements in both.
+    /// Number of statements in both.
     pub both: usize,
-    /// Of these, those that agreed before.
+    /// Number of these that agreed before.
     pub agreed: usize,
-    /// What else is not the same, in words: seeds, traces, scale.
+    /// Other differences, in words: seeds, traces, scale.
     pub otherwise: Vec<String>,
 }
 
-/// What is read of `--json FILE`.
+/// The part of `--json FILE` that is read.
 #[derive(Debug, Deserialize)]
 struct File {
     result: Before,
 }
 
-/// An earlier reproduction, as far as it is compared.
+/// The compared part of an earlier reproduction.
 #[derive(Debug, Deserialize)]
 pub struct Before {
     schema: String,
@@ -66,10 +67,10 @@ struct Row {
 }
 
 impl Before {
-    /// What `--json` wrote, of `paper`.
+    /// Reads the output of `--json`, for `paper`.
     ///
     /// # Errors
-    /// In a sentence, if it is something else.
+    /// A sentence, if it is something else.
     pub fn read(text: &str, paper: &str) -> Result<Before, String> {
         let File { result } = serde_json::from_str(text)
             .map_err(|error| format!("holds no result of `reproduce --json` ({error})"))?;
@@ -82,7 +83,7 @@ impl Before {
         Ok(result)
     }
 
-    /// What is different in `now`.
+    /// Compares the earlier reproduction with `now`.
     #[must_use]
     pub fn differences<'a>(&self, now: &'a Reproduction) -> Differences<'a> {
         let mut otherwise = Vec::new();

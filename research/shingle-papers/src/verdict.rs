@@ -1,4 +1,4 @@
-//! Whether what came out agrees with what was published.
+//! Judges whether results agree with the published ones.
 //!
 //! *In order*: every published strict order holds, for all seeds. *In size*: ours ÷ published lies
 //! within 1/1.5 to 1.5 for factors, or within 5 points for percentages, for all seeds. Everything
@@ -12,9 +12,9 @@ use crate::cells::{Cells, Chain};
 use crate::experiment::Check;
 use shingle_report::numbers::{figure, spread};
 
-/// Factors agree up to this, either way.
+/// The greatest ratio, in either direction, at which factors agree.
 const FACTOR: f64 = 1.5;
-/// Percentages agree up to so many points.
+/// The greatest difference in points at which percentages agree.
 const POINTS: f64 = 5.0;
 
 /// The verdict on a statement.
@@ -23,14 +23,14 @@ const POINTS: f64 = 5.0;
 pub enum Verdict {
     /// The published order holds.
     AgreesInOrder,
-    /// The size is about that published.
+    /// The size is close to the published one.
     AgreesInSize,
-    /// Neither.
+    /// Neither the order nor the size agrees.
     Disagrees,
 }
 
 impl Verdict {
-    /// In words.
+    /// Describes the verdict in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -47,23 +47,23 @@ impl Verdict {
     }
 }
 
-/// What a check came to.
+/// The result of a check.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Finding {
     /// The verdict over all seeds.
     pub verdict: Verdict,
-    /// What was published, as far as it is a figure.
+    /// The published value; `None` for an order.
     pub published: Option<f64>,
-    /// Of it, and of ours: `%`, or nothing.
+    /// The unit of both values: `%`, or empty.
     pub unit: &'static str,
-    /// Ours, for each seed; empty for an order.
+    /// Our value for each seed; empty for an order.
     pub ours: Vec<f64>,
-    /// What came out, in words.
+    /// Our result in words.
     pub shown: String,
 }
 
 impl Check {
-    /// Holds the statement against the results of each seed.
+    /// Checks the statement against the results of each seed.
     #[must_use]
     pub fn judge(&self, seeds: &[Cells]) -> Finding {
         match self {
@@ -92,14 +92,14 @@ fn in_size(
     unit: &'static str,
 ) -> Finding {
     let all = !ours.is_empty() && ours.iter().all(|&value| near(value));
-    // 0/0 has no unit.
+    // A NaN has no unit.
     let any = ours.iter().any(|value| value.is_finite());
     let shown = in_unit(spread(&ours), if any { unit } else { "" });
     let verdict = if all { Verdict::AgreesInSize } else { Verdict::Disagrees };
     Finding { verdict, published: Some(published), unit, ours, shown }
 }
 
-/// A figure in words, with its unit.
+/// Formats a value with its unit.
 pub(crate) fn in_unit(figure: String, unit: &str) -> String {
     if unit.is_empty() { figure } else { format!("{figure} {unit}") }
 }
@@ -107,7 +107,7 @@ pub(crate) fn in_unit(figure: String, unit: &str) -> String {
 fn judge_order(seeds: Vec<Vec<Chain>>) -> Finding {
     let total: usize = seeds.iter().map(Vec::len).sum();
     let broken: Vec<&Chain> = seeds.iter().flatten().filter(|chain| !chain.rises()).collect();
-    // Where figures are equal and none falls, what was published does not show, and is not contradicted.
+    // If values are equal and none falls, the published order is neither shown nor contradicted.
     let how = if broken.iter().all(|chain| chain.never_falls()) { "equal" } else { "broken" };
     let shown = match (broken.first(), seeds.first().and_then(|chains| chains.first())) {
         (None, Some(first)) if total == 1 => words(first),
@@ -122,7 +122,7 @@ fn judge_order(seeds: Vec<Vec<Chain>>) -> Finding {
     Finding { verdict, published: None, unit: "", ours: Vec::new(), shown }
 }
 
-/// A chain in words.
+/// Formats a chain.
 fn words(chain: &Chain) -> String {
     let mut text = if chain.place.is_empty() { String::new() } else { chain.place.clone() + ": " };
     for (at, (name, value)) in chain.links.iter().enumerate() {

@@ -1,9 +1,10 @@
-//! A paper's main comparison over any trace, and which of its orders hold there.
+//! Runs a paper's main comparison over any trace, and checks which of the claimed orders hold.
 //!
-//! Sizes are the paper's, but so small that they are used up: a cache of no more than a quarter of the different blocks, a
-//! buffer of no more than an eighth of those written. What is compared is what happens when both are full; a
-//! cache that holds all there is decides nothing. Zones and bands stay as large as they are: over a small trace the buffer
-//! holds a few of them only, which is said, as one more or less decides then.
+//! Sizes are the paper's, but small enough to be used up: a cache of at most a quarter of the
+//! distinct blocks, and a buffer of at most an eighth of the written ones. The comparison needs
+//! both to be full, as a cache that holds everything decides nothing. Zones and bands keep their
+//! size. So over a small trace the buffer holds only a few of them, and one more or less matters; a
+//! note says so.
 
 pub mod page;
 
@@ -37,37 +38,38 @@ pub struct OnTraces {
     pub paper: &'static str,
     /// Authors, title, venue.
     pub citation: &'static str,
-    /// The seed of what draws.
+    /// Seed of all random decisions.
     pub seed: u64,
-    /// Its systems.
+    /// Labels of the systems.
     pub systems: Vec<&'static str>,
-    /// What it says of them, and where that holds.
+    /// The paper's claims, and whether they hold.
     pub claims: Vec<OnClaim>,
-    /// What was run.
+    /// The traces.
     pub traces: Vec<OnTrace>,
 }
 
-/// A claim over the traces.
+/// A claim, checked on all traces.
 #[derive(Clone, Debug, Serialize)]
 pub struct OnClaim {
     /// Section and figure.
     pub at: &'static str,
     /// The paper's words.
     pub says: &'static str,
-    /// The figure that is compared.
+    /// The compared metric.
     pub metric: &'static str,
-    /// Chains of systems, in each of which the figure should rise strictly.
+    /// Chains of systems; the metric should rise strictly in each.
     pub chains: Vec<Vec<&'static str>>,
-    /// On each trace.
+    /// The finding for each trace.
     pub found: Vec<Found>,
 }
 
-/// A claim on a trace.
+/// A claim, checked on one trace.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Found {
     /// Whether it holds.
     pub outcome: Outcome,
-    /// The figure of each system, in the order of [`OnTraces::systems`]; none where there is none.
+    /// The metric of each system, in the order of [`OnTraces::systems`]; `None` if it is not
+    /// finite.
     pub figures: Vec<Option<f64>>,
 }
 
@@ -75,16 +77,16 @@ pub struct Found {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It does.
+    /// It holds.
     Holds,
-    /// It does not.
+    /// It does not hold.
     DoesNotHold,
-    /// All figures that are compared are the same, or there are none.
+    /// All compared figures are equal, or there are none.
     NothingToCompare,
 }
 
 impl Outcome {
-    /// In words.
+    /// Describes the outcome in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -100,17 +102,17 @@ impl Outcome {
 pub struct OnTrace {
     /// Its name.
     pub name: String,
-    /// Requests that count.
+    /// Requests that are served.
     pub requests: u64,
-    /// Different blocks of 4 KiB.
+    /// Distinct blocks of 4 KiB.
     pub distinct_blocks: u64,
-    /// Of these, how many are written.
+    /// Distinct blocks that are written.
     pub distinct_written_blocks: u64,
-    /// The cache, where systems have one: on the SSD, or the flash inside the drive.
+    /// The size of the cache, for systems with a cache: on the SSD, or the flash inside the drive.
     pub cache_blocks: Option<u64>,
-    /// The drive's buffer.
+    /// The size of the drive's buffer.
     pub buffer_blocks: Option<u64>,
-    /// What there is to say of it: what never filled, what was packed.
+    /// Remarks: what never filled, or whether the trace was packed.
     pub notes: Vec<String>,
 }
 
@@ -121,7 +123,8 @@ pub struct Done {
     found: Vec<Found>,
 }
 
-/// Runs a paper's systems over a trace. `progress` is told of accesses served, of `work` in all.
+/// Runs a paper's systems over a trace. `progress` gets the number of accesses since its last call;
+/// [`work`] is their total.
 ///
 /// # Errors
 /// If a run cannot be made or fails.
@@ -138,7 +141,7 @@ pub fn run(
     let mut held = Held { name: name.to_owned(), contents: Contents::Requests(requests), summary };
     let mut notes = Vec::new();
     for drive in grid.systems.iter().map(|system| system.drive.unwrap_or(grid.drive)) {
-        // (Once it fits the smallest it fits the others.)
+        // (After it fits the smallest drive it fits the others.)
         if runner::fit(&mut held, drive)? {
             notes.push(format!("it reaches beyond {drive}: the zones it touches are packed"));
             if runner::fit(&mut held, drive)? {
@@ -172,13 +175,13 @@ pub fn run(
     Ok(Done { trace, found })
 }
 
-/// Accesses that the runs over a trace of so many requests serve, about.
+/// The approximate number of accesses that the runs over a trace of `requests` requests serve.
 #[must_use]
 pub fn work(paper: &Paper, requests: u64) -> u64 {
     requests * paper.comparison.grid.systems.len() as u64
 }
 
-/// All of it.
+/// Combines the results of all traces.
 #[must_use]
 pub fn together(paper: &'static Paper, seed: u64, done: Vec<Done>) -> OnTraces {
     let Comparison { grid, claims } = &paper.comparison;
@@ -200,7 +203,7 @@ pub fn together(paper: &'static Paper, seed: u64, done: Vec<Done>) -> OnTraces {
     }
 }
 
-/// A run of the paper's sizes, or of smaller ones that are used up.
+/// Makes the key of a run with the paper's sizes, or with smaller ones that are used up.
 fn key(grid: &Grid, system: &System, held: &Held) -> Result<Key, PaperError> {
     let scaled = Scaled::new(grid, Some(Scale::of(1.0)));
     let mut key = runner::key(grid, &scaled, system, &grid.points[0], held, held.len());
@@ -219,7 +222,7 @@ fn key(grid: &Grid, system: &System, held: &Held) -> Result<Key, PaperError> {
     Ok(key)
 }
 
-/// Whether a buffer holds so few zones of the papers that one more or less decides.
+/// A remark if the buffer holds so few zones that one more or less matters.
 fn few_zones(keys: &[Key]) -> Option<String> {
     let blocks = keys.iter().filter_map(|key| key.buffer_blocks).max()?;
     let zones = blocks as f64 / ZONE_BLOCKS as f64;
@@ -227,7 +230,7 @@ fn few_zones(keys: &[Key]) -> Option<String> {
         .then(|| format!("the buffer holds {} zones of 5,000 blocks", figure(zones)))
 }
 
-/// What was not used up, so that nothing is decided there.
+/// Remarks on what was never full or never cleaned, so that the comparison shows nothing.
 fn never_full(grid: &Grid, runs: &[RunResult]) -> Vec<String> {
     let mut notes = Vec::new();
     let cached = || grid.systems.iter().zip(runs).filter(|(system, _)| system.policy != "none");
@@ -258,7 +261,7 @@ impl Claim {
     }
 }
 
-/// Whether all chains rise.
+/// The outcome of a claim: whether all chains rise.
 fn outcome(chains: &[Vec<f64>]) -> Outcome {
     let mut figures = chains.iter().flatten();
     let first = figures.next().copied().unwrap_or(f64::NAN);

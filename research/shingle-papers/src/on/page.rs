@@ -1,4 +1,4 @@
-//! One HTML page that works offline: on which traces a paper's orders hold.
+//! The report on a paper's orders over several traces, as one self-contained HTML page.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use shingle_report::page::{self, Making};
 
 use super::{OnClaim, OnTrace, OnTraces, Outcome};
 
-/// The page.
+/// Makes the page.
 ///
 /// # Errors
 /// If a picture cannot be drawn.
@@ -33,7 +33,7 @@ pub fn page(result: &OnTraces, making: &Making) -> Result<String, DrawError> {
     Ok(html)
 }
 
-/// Traces down, claims across.
+/// Adds a table with a row for each trace and a column for each claim.
 fn overview(html: &mut String, result: &OnTraces) {
     html.push_str(
         "<h2>Where they hold</h2><div class=\"wide\"><table><thead><tr><th>Trace</th><th>Requests</th>\
@@ -103,7 +103,8 @@ fn section(html: &mut String, result: &OnTraces, claim: &OnClaim) -> Result<(), 
     Ok(())
 }
 
-/// Bars: a group a trace, a bar a system, each as a part of the largest of its trace.
+/// A bar chart with a group for each trace and a bar for each system, relative to the largest of
+/// the trace.
 fn picture(result: &OnTraces, claim: &OnClaim) -> Picture {
     let largest: Vec<f64> = claim
         .found

@@ -1,21 +1,21 @@
-//! What each part of the policy is good for.
+//! Ablation: what each part of the policy contributes.
 
 use super::page::spread;
 use super::{Cell, DISKS, Kind, Own, SYSTEMS, System};
 
-/// The policy without a part, on a disk.
+/// The policy without one of its parts, on a disk.
 #[derive(Clone, Debug)]
 pub struct Without {
     /// [`System::label`].
     pub part: &'static str,
     /// [`super::Disk::name`].
     pub disk: &'static str,
-    /// How many times as long it takes as the whole policy, in each place and with each seed.
+    /// Its time relative to that of the whole policy, for each cell and seed.
     pub times: Vec<f64>,
 }
 
 impl Without {
-    /// Part, disk and figures, for a table.
+    /// Formats part, disk and figures for a table.
     #[must_use]
     pub fn row(&self) -> [String; 3] {
         [self.part.to_owned(), self.disk.to_owned(), spread(&self.times, 2)]
@@ -23,7 +23,7 @@ impl Without {
 }
 
 impl Own {
-    /// What each part of the policy is good for.
+    /// Evaluates all systems that lack a part of the policy.
     #[must_use]
     pub fn without(&self) -> Vec<Without> {
         let parts = SYSTEMS.iter().filter(|system| system.kind == Kind::Part);
@@ -42,7 +42,7 @@ impl Own {
 }
 
 impl Cell {
-    /// How many times as long a system takes as the policy, for each seed.
+    /// The time of a system relative to the policy, for each seed.
     fn times_of(&self, label: &str) -> Vec<f64> {
         let (Some(own), Some(other)) = (self.system("disk-time"), self.system(label)) else {
             return Vec::new();

@@ -1,10 +1,11 @@
-//! The policy of this project against the published ones: every policy over every workload, disk, cache and mode,
-//! by done + left. Against the best published of each cell, each with the better of two batches and with joined
-//! writes; beside them the published ones with whole bands (`cache.bands=whole`), which nobody has published, and the
+//! Compares the policy of this project with the published ones: every policy over every workload,
+//! disk, cache and mode, by done + left. The reference is the best published policy of each cell.
+//! Each policy runs with joined writes and the better of two batches. Two more groups are shown:
+//! published policies with whole bands (`cache.bands=whole`), which nobody has published, and the
 //! policy without one of its parts.
 //!
-//! Some workloads were in view while constants of the policy were chosen. The others were named before they were run,
-//! in `docs/disk-time.md`. Verdicts are of the latter.
+//! Some workloads were used while constants of the policy were tuned. The others were named in
+//! `docs/disk-time.md` before they were run. Only the latter count for verdicts.
 
 mod ablation;
 pub mod page;
@@ -20,20 +21,20 @@ pub use run::{Order, run, work};
 pub use sensitivity::{CONDITIONS, Condition, Varied};
 pub use verdict::{Goal, goals};
 
-/// Whether constants of the policy were chosen with a workload in view.
+/// How a workload was used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// They were.
+    /// Constants of the policy were tuned on it.
     Tuned,
     /// It was named before it was run.
     Named,
-    /// The user has named it.
+    /// The user has added it.
     Given,
 }
 
 impl Role {
-    /// In words.
+    /// Describes the role in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -47,9 +48,9 @@ impl Role {
 /// A workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
-    /// As `synth:NAME`, with what sets its shape.
+    /// Specification: `synth:NAME` with its parameters.
     pub spec: &'static str,
-    /// Whether it may speak for the policy.
+    /// How it was used.
     pub role: Role,
 }
 
@@ -61,7 +62,7 @@ const fn named(spec: &'static str) -> Workload {
     Workload { spec, role: Role::Named }
 }
 
-/// Those of `docs/disk-time.md` that are made.
+/// The made workloads of `docs/disk-time.md`.
 pub const WORKLOADS: &[Workload] = &[
     tuned("synth:mixed"),
     tuned("synth:uniform"),
@@ -75,7 +76,8 @@ pub const WORKLOADS: &[Workload] = &[
     named("synth:msr-proj_0"),
 ];
 
-/// Those that are recorded, by a part of a file's name. Nobody has them here: they are named on the command line.
+/// Recorded workloads, by a part of the file name. They are not in the repository: the user names
+/// them on the command line.
 const RECORDED: &[Workload] = &[
     tuned("cloudphysics"),
     named("rsrch_1"),
@@ -87,7 +89,7 @@ const RECORDED: &[Workload] = &[
     named("emmc"),
 ];
 
-/// What a workload or file is that is named on the command line.
+/// The role of a workload or file that is named on the command line.
 fn role(spec: &str) -> Role {
     let shape = spec.split('?').next().unwrap_or(spec);
     let file = spec.rsplit('/').next().unwrap_or(spec).to_lowercase();
@@ -96,21 +98,22 @@ fn role(spec: &str) -> Role {
     made.or_else(recorded).map_or(Role::Given, |workload| workload.role)
 }
 
-/// A disk, and what policies are told of it.
+/// A disk, and what policies know of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Disk {
-    /// Its name here.
+    /// Name in this study.
     pub name: &'static str,
-    /// What is in it that matters.
+    /// Its relevant properties.
     pub about: &'static str,
     /// The model.
     pub drive: &'static str,
-    /// The buffer's map is what fills first: it has room for 40 blocks for each of its entries.
+    /// The map of the buffer fills first: the log has 40 blocks for each map entry.
     pub extents: bool,
-    /// Zones of all policies are the disk's bands.
+    /// All policies use the disk's bands as zones.
     pub bands: bool,
-    /// Hosts may write bands whole past its buffer.
+    /// Hosts may write whole bands past the buffer.
     pub whole: bool,
+    /// Its zones have write pointers that hosts see.
     /// Its zones have write pointers, which hosts see.
     pub write_pointers: bool,
 }
@@ -160,17 +163,17 @@ pub const DISKS: &[Disk] = &[
     },
 ];
 
-/// What a system is in the comparison.
+/// The role of a system in the comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// The policy of this project.
     Own,
-    /// A published one.
+    /// A published policy.
     Published,
-    /// A published one that writes bands whole, which is not published.
+    /// A published policy with whole-band writes, which are not published.
     Widened,
-    /// The policy without a part.
+    /// The policy of this project without one of its parts.
     Part,
 }
 
@@ -181,7 +184,7 @@ pub struct System {
     pub label: &'static str,
     /// The policy.
     pub policy: &'static str,
-    /// What it is.
+    /// Its role.
     pub kind: Kind,
     /// Settings, as `OWNER.NAME` and value.
     pub sets: &'static [(&'static str, &'static str)],
@@ -207,7 +210,8 @@ const fn without(label: &'static str, sets: &'static [(&'static str, &'static st
     System { label, policy: "disk-time", kind: Kind::Part, sets, batches: &["1"] }
 }
 
-/// All systems. Those with whole bands run where the disk takes them, `roco` where it has write pointers.
+/// All systems. Whole-band ones run only on disks that accept whole bands, `roco` only on disks
+/// with write pointers.
 pub const SYSTEMS: &[System] = &[
     System { label: "disk-time", policy: "disk-time", kind: Kind::Own, sets: &[], batches: &["1"] },
     published("most"),
@@ -235,26 +239,27 @@ pub const SYSTEMS: &[System] = &[
     without("batches of 64", &[("cache.batch", "64")]),
 ];
 
-/// A system in a cell: a value for each seed.
+/// The results of a system in a cell, with a value for each seed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {
     /// [`System::label`].
     pub system: &'static str,
-    /// What it is.
+    /// Its role.
     pub kind: Kind,
-    /// The batch that was the better one, for the first seed.
+    /// The better batch, for the first seed.
     pub batch: &'static str,
     /// Done + left.
     pub seconds: Vec<f64>,
-    /// The same by what devices do.
+    /// Done + left by cause.
     pub by_cause: Vec<ByCause>,
-    /// Bands rewritten by the disk, and by the host, those left to do included.
+    /// Bands rewritten by the disk, including those left.
     pub disk_rewrites: Vec<u64>,
-    /// See there.
+    /// Bands rewritten by the host, including those left.
     pub host_rewrites: Vec<u64>,
-    /// Response times of reads in closed loop, and of writes where there are no reads.
+    /// The 99th percentile of response times in closed loop: of reads, or of writes if there are no
+    /// reads.
     pub p99_us: Vec<f64>,
-    /// The same.
+    /// The same, 99.9th percentile.
     pub p999_us: Vec<f64>,
 }
 
@@ -269,37 +274,38 @@ pub struct Cell {
     pub disk: &'static str,
     /// `rw` or `w`.
     pub mode: &'static str,
-    /// As on the command line.
+    /// Specification of the cache, as on the command line.
     pub cache: &'static str,
-    /// Of the first seed.
+    /// Its size for the first seed.
     pub cache_blocks: u64,
-    /// Of the first seed.
+    /// The size of the buffer for the first seed.
     pub buffer_blocks: u64,
-    /// What never filled or hardly cleaned, in words; such a cell says little, and does not count.
+    /// Next to nothing was filled or cleaned, so this cell does not count.
     pub too_little: bool,
-    /// No policy takes less, if rewrites and reads take it what they took the best published one. 0 where nothing is
-    /// rewritten.
+    /// A lower bound of done + left for any policy, at the prices of the best published one; 0 if
+    /// nothing is rewritten.
     pub least_seconds: Vec<f64>,
+    /// The results of every system.
     /// Every system.
     pub systems: Vec<Measured>,
 }
 
-/// All of it.
+/// The results of the comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct Own {
     /// Name and version of this format.
     pub schema: &'static str,
     /// Seeds.
     pub seeds: Vec<u64>,
-    /// Requests of each made workload, at most.
+    /// The limit of requests of each made workload.
     pub requests: u64,
-    /// Every cell.
+    /// All cells.
     pub cells: Vec<Cell>,
-    /// What has no cells, and why.
+    /// Workloads without cells, with the reason.
     pub left_out: Vec<String>,
-    /// What was aimed at, and what came out.
+    /// The goals, and whether they are reached.
     pub goals: Vec<Goal>,
-    /// How far ahead the policy is where something differs, if that was asked for.
+    /// The advantage of the policy under other conditions, if requested.
     pub sensitivity: Vec<Varied>,
 }
 
@@ -307,24 +313,25 @@ pub struct Own {
 pub const SCHEMA: &str = "shingle.own/1";
 
 impl Cell {
-    /// The system called so.
+    /// Finds a system by its label.
     fn system(&self, label: &str) -> Option<&Measured> {
         self.systems.iter().find(|system| system.system == label)
     }
 
-    /// The best of a kind with some seed: the place among its seeds.
+    /// The best system of a kind, for the seed at index `seed`.
     fn best(&self, kind: Kind, seed: usize) -> Option<&Measured> {
         let of_kind = self.systems.iter().filter(|system| system.kind == kind);
         of_kind.min_by(|a, b| a.seconds[seed].total_cmp(&b.seconds[seed]))
     }
 
-    /// How many times less time the policy takes than the best of a kind, for each seed.
+    /// The time of the best system of a kind ÷ the time of the policy, for each seed.
     #[must_use]
     pub fn ahead_of(&self, kind: Kind) -> Vec<f64> {
         self.less_than(kind, |measured| &measured.seconds)
     }
 
-    /// How many times less of some figure it has than the one of a kind that takes the least time, for each seed.
+    /// The value of the fastest system of a kind ÷ that of the policy, for some figure and each
+    /// seed.
     #[must_use]
     pub fn less_than(&self, kind: Kind, figure: fn(&Measured) -> &[f64]) -> Vec<f64> {
         let Some(own) = self.system("disk-time") else { return Vec::new() };
@@ -332,8 +339,8 @@ impl Cell {
         seeds.filter_map(|(seed, own)| Some(figure(self.best(kind, seed)?)[seed] / own)).collect()
     }
 
-    /// How many times less time than the best published policy any policy can take at most, for each seed. None where there
-    /// is no bound.
+    /// The time of the best published policy ÷ the lower bound, for each seed. Empty if there is no
+    /// bound.
     #[must_use]
     pub fn possible(&self) -> Vec<f64> {
         let seeds = self.least_seconds.iter().enumerate().filter(|(_, least)| **least > 0.0);
@@ -341,7 +348,7 @@ impl Cell {
         seeds.filter_map(|(seed, least)| Some(best(seed)? / least)).collect()
     }
 
-    /// The best of a kind with the first seed.
+    /// Label of the best system of a kind, for the first seed.
     #[must_use]
     pub fn best_name(&self, kind: Kind) -> &'static str {
         self.best(kind, 0).map_or("", |best| best.system)

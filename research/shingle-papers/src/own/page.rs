@@ -1,4 +1,5 @@
-//! One page: what was aimed at, every cell, every system in it.
+//! The report on this project's policy, as one HTML page: goals, and a table of all cells and
+//! systems.
 
 use std::fmt::Write;
 
@@ -7,7 +8,7 @@ use shingle_report::page::{self, Making};
 
 use super::{Cell, DISKS, Kind, Own, Varied, Without};
 
-/// The page.
+/// Makes the page.
 #[must_use]
 pub fn page(own: &Own, making: &Making) -> String {
     let mut html = page::head("disk-time and the published policies", "");
@@ -85,10 +86,11 @@ fn figures(
     html.push_str("</tbody></table>");
 }
 
-/// A name, and a figure for each disk.
+/// Columns of a table: a name, and a figure for each disk.
 pub const COLUMNS: usize = 1 + DISKS.len();
 
-/// What is of a disk each, as name, disk and figure, with a row for each name and a column for each of [`DISKS`].
+/// Makes rows of triples of name, disk and figure: a row for each name, with a column for each of
+/// [`DISKS`].
 #[must_use]
 pub fn by_disk(all: impl Iterator<Item = [String; 3]>) -> Vec<[String; COLUMNS]> {
     let mut rows: Vec<[String; COLUMNS]> = Vec::new();
@@ -139,7 +141,7 @@ fn table(html: &mut String, cells: &[&Cell]) {
     html.push_str("</tbody></table></div>");
 }
 
-/// The median of some figures, and least and most where there are several.
+/// Formats the median of some values, with the least and greatest if there are several.
 #[must_use]
 pub fn spread(values: &[f64], digits: usize) -> String {
     let mut sorted = values.to_vec();

@@ -1,4 +1,5 @@
-//! Runs every cell: each workload is made once a mode, and all systems run over it side by side.
+//! Runs all cells: each workload is made once for each mode, and all systems run over it in
+//! parallel.
 
 use std::borrow::Cow;
 
@@ -17,30 +18,31 @@ use super::{
 };
 use crate::runner::PaperError;
 
-/// Caches, of the different blocks accessed.
+/// Sizes of the cache, relative to the distinct blocks accessed.
 const CACHES: [&str; 2] = ["1%", "5%"];
-/// Requests that are run of a made workload at scale 1, and of a recorded one, in parts, below that.
+/// Requests of a made workload at scale 1; below scale 1 recorded workloads are cut in the same
+/// way.
 const REQUESTS: u64 = 500_000;
-/// The buffer's map: thousandths of the touched zones, as single blocks (PORE §V-A.3).
+/// Entries of the buffer's map, in thousandths of the blocks of the touched zones (PORE §V-A.3).
 const BUFFER_THOUSANDTHS: u64 = 4;
 
-/// What is to be run.
+/// The parameters of a comparison.
 pub struct Order<'a> {
     /// Seeds of made workloads.
     pub seeds: Vec<u64>,
-    /// Part of the requests: below 1 recorded workloads are cut off where made ones are.
+    /// Scale of the number of requests; below 1 recorded workloads are cut as well.
     pub scale: f64,
-    /// Workloads and files beside those of the study; alone, with `alone`.
+    /// Workloads and files in addition to those of the study; with `alone` only these.
     pub on: Vec<String>,
-    /// Only those.
+    /// Leaves out the workloads of the study.
     pub alone: bool,
-    /// Disks by name; empty: all.
+    /// Names of the disks; empty for all.
     pub disks: Vec<String>,
-    /// Format of all files, where it is not recognised.
+    /// Format of all files; `None` to detect it.
     pub format: Option<String>,
-    /// Which volumes of files are read.
+    /// Volumes to be read from files.
     pub volume: Choice,
-    /// Whether everything is repeated under [`CONDITIONS`].
+    /// Repeats everything under [`CONDITIONS`].
     pub sensitivity: bool,
     /// Policies.
     pub registry: &'a Registry,
@@ -63,14 +65,14 @@ impl Order<'_> {
             .filter(|disk| self.disks.is_empty() || self.disks.iter().any(|name| name == disk.name))
     }
 
-    /// What is varied, on each disk.
+    /// The conditions to be run, on each disk.
     fn varied(&self) -> Vec<(&'static Condition, &'static Disk)> {
         let conditions = CONDITIONS.iter().filter(|_| self.sensitivity);
         let on_disks = conditions.flat_map(|one| self.disks().map(move |disk| (one, disk)));
         on_disks.filter(|(condition, disk)| condition.fits(disk)).collect()
     }
 
-    /// `None` if only writes are wanted and there are none.
+    /// Reads a workload. `None` if only writes are wanted and there are none.
     fn trace(&self, spec: &str, seed: u64, mode: Mode) -> Result<Option<Trace>, PaperError> {
         let made = is_made(spec);
         let (format, volume) = match made {
@@ -93,7 +95,7 @@ impl Order<'_> {
     }
 }
 
-/// The trace as a disk takes it: packed if it does not fit otherwise. `None` if it does not fit at all.
+/// Fits the trace to a disk, packed if needed. `None` if it does not fit at all.
 fn fitted<'a>(trace: &'a Trace, disk: &Disk) -> Result<Option<Cow<'a, Trace>>, PaperError> {
     let drive = shingle_drive::make(disk.drive, &Settings::default())
         .map_err(|error| ExperimentError::Usage(error.to_string()))?;
@@ -114,17 +116,17 @@ fn is_made(spec: &str) -> bool {
 
 const MODES: [Mode; 2] = [Mode::ReadWrite, Mode::Write];
 
-/// Cells that [`run`] will go through, and places that are varied.
+/// The number of cells and varied places that [`run`] will process.
 #[must_use]
 pub fn work(order: &Order) -> u64 {
     let cells = order.disks().count() * CACHES.len();
     (order.workloads().len() * MODES.len() * (cells + order.varied().len())) as u64
 }
 
-/// Runs it. `done` is told of each cell.
+/// Runs the comparison. `done` gets the number of cells since its last call.
 ///
 /// # Errors
-/// The first that is met.
+/// The first error.
 pub fn run(order: &Order, done: &dyn Fn(u64)) -> Result<Own, PaperError> {
     let (mut cells, mut left_out) = (Vec::new(), Vec::new());
     let not_yet = |(condition, disk): (&'static Condition, &'static Disk)| Varied {
@@ -180,7 +182,7 @@ pub fn run(order: &Order, done: &dyn Fn(u64)) -> Result<Own, PaperError> {
     Ok(Own { schema: SCHEMA, seeds, requests, cells, left_out, goals, sensitivity: varied })
 }
 
-/// Where all systems run.
+/// A workload, disk, cache, mode and seed, where all systems run.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     trace: &'a Trace,
@@ -188,12 +190,12 @@ struct Place<'a> {
     disk: &'static Disk,
     cache: &'static str,
     seed: u64,
-    /// What differs from the study.
+    /// The condition that differs from the study.
     not: Condition,
 }
 
 impl Place<'_> {
-    /// Runs systems, all side by side: the jobs, and what came of each.
+    /// Runs systems in parallel. Returns the jobs and the results.
     fn runs<'s>(
         &self,
         systems: impl Iterator<Item = &'s System>,
@@ -246,7 +248,8 @@ impl Place<'_> {
         })
     }
 
-    /// How many times less time the policy takes than the best published. None where next to nothing happens.
+    /// The time of the best published policy ÷ that of the policy. `None` if next to nothing
+    /// happens.
     fn ahead(&self, registry: &Registry) -> Result<Option<f64>, PaperError> {
         let held = [Kind::Own, Kind::Published];
         let on_it = |system: &&System| runs_on(system, self.disk);
@@ -265,10 +268,10 @@ impl Place<'_> {
         let quarters = self.not.buffer_quarters;
         let share = touched * BUFFER_THOUSANDTHS / 1000;
         let set = |key: &str, value: &str| Assignment::new(key, value).expect("of the study");
-        // (A system may set its batch.)
+        // (A system may override the batch.)
         let mut sets = vec![set("cache.batch", batch)];
         sets.extend(system.sets.iter().map(|(key, value)| set(key, value)));
-        // LRU has no zones, and LRU-band and ROCO take the bands anyway.
+        // LRU has no zones, and LRU-band and ROCO use the bands in any case.
         let zoned = !["lru", "lru-band", "roco"].contains(&system.policy);
         let zone = if self.disk.bands { Some("bands") } else { self.not.zone };
         if let Some(zone) = zone.filter(|_| zoned) {
@@ -294,15 +297,15 @@ impl Place<'_> {
     }
 }
 
-/// A system with a batch, and what came of it.
+/// The result of a system with a batch.
 struct Ran<'a> {
     system: &'a System,
     batch: &'static str,
     run: RunResult,
 }
 
-/// The bound on done + left, with rewrites and reads that take what they took the fastest of `runs`; 0 if nothing
-/// was rewritten, and where hosts may rewrite zones without a rewrite by the disk.
+/// The lower bound of done + left, at the prices of rewrites and reads of the fastest of `runs`. 0
+/// if nothing was rewritten, and for disks that expose zones, which hosts may rewrite instead.
 fn least_seconds<'a>(
     job: &Job,
     trace: &Trace,
@@ -320,14 +323,15 @@ fn least_seconds<'a>(
     Ok(Accesses::new(&trace.requests, bands, room.run_max).bound(&room, &prices).cost)
 }
 
-/// Whether a system does something on a disk that others do not do: write bands whole, or go by write pointers.
+/// Whether a system applies to a disk: not if it needs whole bands or write pointers that the disk
+/// lacks.
 fn runs_on(system: &System, disk: &Disk) -> bool {
     let sets = |name: &str| system.sets.iter().any(|(set, _)| *set == name);
     let whole = sets("cache.bands") || sets("disk-time.whole_bands");
     (disk.whole || !whole) && (disk.write_pointers || system.policy != "roco")
 }
 
-/// Cells with fewer rewrites than this under each policy say little.
+/// The least number of rewrites of some policy for a cell to count.
 const REWRITES_MIN: u64 = 30;
 
 fn too_little(ran: &[Ran]) -> bool {
@@ -367,7 +371,7 @@ impl Measured {
 }
 
 impl Cell {
-    /// The same with another seed.
+    /// Adds the results of another seed.
     fn add(&mut self, other: Cell) {
         self.too_little |= other.too_little;
         self.least_seconds.extend(other.least_seconds);

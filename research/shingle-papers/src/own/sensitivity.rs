@@ -1,31 +1,32 @@
-//! How far ahead the policy is where something differs from the study: the disk's buffer, the cache, zones that fit the
-//! bands worse or better, costs, batches. One thing at a time, over all workloads and modes of the order.
+//! Sensitivity: the advantage of the policy if one condition differs from the study, such as the
+//! buffer, the cache, the size of zones, costs, or batches. One condition at a time, over all
+//! workloads and modes of the order.
 
 use serde::Serialize;
 
 use super::Disk;
 use super::page::spread;
 
-/// What differs from the study.
+/// A condition that differs from the study.
 #[derive(Clone, Copy, Debug)]
 pub struct Condition {
-    /// Of what: `buffer`.
+    /// What differs: `buffer`.
     pub of: &'static str,
-    /// In words: `x 1/2`.
+    /// How, in words: `x 1/2`.
     pub is: &'static str,
-    /// The buffer, in quarters of that of the study.
+    /// Size of the buffer, in quarters of the study's.
     pub(super) buffer_quarters: u64,
-    /// The cache in place of those of the study.
+    /// Size of the cache, in place of the study's.
     pub(super) cache: Option<&'static str>,
-    /// Blocks of a zone, where zones are not the bands.
+    /// Size of zones, if they are not the bands.
     pub(super) zone: Option<&'static str>,
-    /// A cost, as a sheet calls it without its `cost_` or `measured_`, times so much.
+    /// A cost and its factor. The name is that of the sheet without its `cost_` or `measured_`.
     pub(super) cost: Option<(&'static str, f64)>,
-    /// The batch of all policies in place of the better of two.
+    /// The batch of all policies, in place of the better of two.
     pub(super) batch: Option<&'static str>,
 }
 
-/// The study itself.
+/// The condition of the study itself.
 pub(super) const AS_IT_IS: Condition = Condition {
     of: "as it is",
     is: "",
@@ -56,7 +57,7 @@ const fn batch(batch: &'static str) -> Condition {
     Condition { of: "batch", is: batch, batch: Some(batch), ..AS_IT_IS }
 }
 
-/// All of them, the study first.
+/// All conditions, that of the study first.
 pub const CONDITIONS: &[Condition] = &[
     AS_IT_IS,
     buffer("x 1/4", 1),
@@ -81,14 +82,14 @@ pub const CONDITIONS: &[Condition] = &[
 ];
 
 impl Condition {
-    /// Whether it can be on a disk: zones that are the bands have no other size.
+    /// Whether the condition applies to a disk: zones that are the bands have a fixed size.
     #[must_use]
     pub fn fits(&self, disk: &Disk) -> bool {
         self.zone.is_none() || !disk.bands
     }
 
-    /// The cost as a setting of a disk. Disks timed by mechanics have costs only for hosts to plan with; of others they are
-    /// what I/O takes, too.
+    /// Converts the cost to a setting of a disk. On disks timed by mechanics, costs only guide
+    /// hosts. On others they also determine the time of I/O.
     pub(super) fn cost_of(&self, disk: &Disk) -> Option<(String, String)> {
         let (name, times) = self.cost?;
         let parameters = shingle_drive::entry(disk.drive).expect("of the study").parameters();
@@ -101,7 +102,7 @@ impl Condition {
     }
 }
 
-/// A condition on a disk, over all workloads, modes, caches and seeds.
+/// The results of a condition on a disk, over all workloads, modes, caches and seeds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Varied {
     /// [`Condition::of`].
@@ -110,13 +111,13 @@ pub struct Varied {
     pub is: &'static str,
     /// [`Disk::name`].
     pub disk: &'static str,
-    /// How many times less time the policy takes than the best published, in each place where more than next to nothing
-    /// happens.
+    /// The time of the best published policy ÷ that of the policy, for each place where more than
+    /// next to nothing happens.
     pub ahead: Vec<f64>,
 }
 
 impl Varied {
-    /// What differs, disk and figures, for a table.
+    /// Formats condition, disk and figures for a table.
     #[must_use]
     pub fn row(&self) -> [String; 3] {
         [format!("{} {}", self.of, self.is), self.disk.to_owned(), spread(&self.ahead, 2)]
@@ -149,7 +150,7 @@ mod tests {
         assert_eq!(fits("plain"), CONDITIONS.len());
     }
 
-    /// Else the setting would be another one, or none.
+    /// Otherwise the condition would set another parameter, or none.
     #[test]
     fn every_cost_is_one_of_every_disk() {
         for condition in CONDITIONS.iter().filter(|condition| condition.cost.is_some()) {

@@ -1,25 +1,26 @@
-//! What was aimed at, and whether it was reached, over the workloads that were named before they were run.
+//! The goals of the policy, evaluated over the workloads that were named before they were run.
 
 use serde::Serialize;
 
 use super::{Cell, Kind, Measured, Role};
 
-/// An aim and what came out.
+/// A goal and its evaluation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Goal {
-    /// In words.
+    /// Description.
     pub aim: &'static str,
-    /// Cells that count.
+    /// Number of cells that count.
     pub cells: usize,
-    /// Of these, those that reach it with every seed.
+    /// Number of cells that reach the goal with every seed.
     pub reached: usize,
-    /// Part of them that has to.
+    /// The part of the cells that must reach it.
     pub wanted: f64,
-    /// Whether so many do; no if no cell counts.
+    /// Whether that part does; false if no cell counts.
     pub met: bool,
 }
 
-/// An aim: of which disk and mode, against whom, in which figure, by how much on what part of the cells.
+/// A goal: disk, mode, the systems to compare with, the figure, the factor, and the part of the
+/// cells.
 struct Aim {
     says: &'static str,
     disk: Option<&'static str>,
@@ -33,10 +34,10 @@ struct Aim {
 const TWO_THIRDS: f64 = 2.0 / 3.0;
 const RW: Option<&str> = Some("rw");
 const W: Option<&str> = Some("w");
-/// Response times are known to two digits.
+/// The tolerance for response times, which are known to two digits.
 const SAME: f64 = 0.99;
 
-/// With every seed no more time than the best published one, wherever nothing else is said.
+/// The default goal: with every seed at most the time of the best published policy.
 const AIM: Aim = Aim {
     says: "",
     disk: None,
@@ -47,7 +48,7 @@ const AIM: Aim = Aim {
     on: 1.0,
 };
 
-/// An aim by what it says, and what it has beyond that the best published one is never beaten by it.
+/// Makes goals of a description and the fields that differ from [`AIM`].
 macro_rules! aims {
     ($($says:literal: $($field:ident: $value:expr),*;)*) => {
         &[$(Aim { says: $says, $($field: $value,)* ..AIM }),*]
@@ -81,7 +82,8 @@ const AIMS: &[Aim] = aims! {
         mode: RW, figure: |measured| &measured.p999_us, times: SAME;
 };
 
-/// All aims, over the cells that count: not those that were tuned on, and not those where next to nothing happens.
+/// Evaluates all goals. Cells that were tuned on do not count, nor cells where next to nothing
+/// happens.
 #[must_use]
 pub fn goals(cells: &[Cell]) -> Vec<Goal> {
     AIMS.iter().map(|aim| goal(aim, cells)).collect()
@@ -123,7 +125,7 @@ pub(super) mod tests {
         }
     }
 
-    /// On the emulator.
+    /// Makes a cell on the emulator.
     pub(in crate::own) fn cell(role: Role, own: &[f64], published: &[f64]) -> Cell {
         Cell {
             workload: "synth:zipf".into(),
@@ -143,7 +145,7 @@ pub(super) mod tests {
         }
     }
 
-    /// The worst seed decides, and what was tuned on does not count.
+    /// The worst seed decides, and cells that were tuned on do not count.
     #[test]
     fn an_aim_is_reached_with_every_seed_or_not_at_all() {
         let cells = [

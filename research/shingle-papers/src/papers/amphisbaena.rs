@@ -1,10 +1,11 @@
 //! Amphisbaena (Zhang et al., Applied Sciences 14(2), 2024).
 //!
-//! Where the text is unclear: "the latest strategies" that its averages are against are Fluid_loop, the
-//! only one whose least and most are printed; averages are means over the traces. Synthetic data counts
-//! in every write-back, as what is published exceeds the zones that the traces touch. Whose Figures
-//! 2 (a), 2 (b), 3 (a) and 3 (b) are the text does not say: each statement holds if one trace is so. When
-//! chunks return, how a chunk is read and what ends a collection are readings: docs/papers.md.
+//! Interpretations of unclear text: "The latest strategies", the reference of its averages, are
+//! Fluid_loop, the only one whose least and greatest values are printed. Averages are means over
+//! the traces. Synthetic data counts in every write-back, as the published amount exceeds the zones
+//! that the traces touch. The text does not name the traces of Figures 2 (a), 2 (b), 3 (a) and 3
+//! (b): a statement holds if it is true of one trace. docs/papers.md has the interpretations of
+//! when chunks return, how a chunk is read and what ends a collection.
 
 mod bare;
 mod compare;
@@ -75,11 +76,11 @@ pub(super) static PAPER: Paper = Paper {
     },
 };
 
-/// Amphisbaena is below each of its rivals.
+/// Amphisbaena has a lower value than each of its rivals.
 const LOWEST: &[&[&str]] =
     &[&["Amphisbaena", "Fluid"], &["Amphisbaena", "Fluid_loop"], &["Amphisbaena", "Skylight"]];
 
-/// Rows of Table 3, five a line.
+/// Makes the rows of Table 3, five for each line.
 macro_rules! table_3 {
     ($($trace:literal $requests:literal $writes:literal $updates:literal $zones:literal
        $sectors:literal;)*) => {

@@ -1,4 +1,4 @@
-//! Figures that no cache had a part in: bare drives, and the traces themselves.
+//! Measurements without a cache: bare drives, and the traces themselves.
 
 use rayon::prelude::*;
 use shingle_core::units::{Block, Op};
@@ -23,7 +23,7 @@ const SMR_5TB: &str = "st5000as0011";
 const CMR_5TB: &str = "cmr5900";
 const CMR_500GB: &str = "cmr7200";
 
-/// SAC Figure 1: bandwidth of 4 KB random writes over 1 TB, second by second.
+/// SAC Figure 1: bandwidth of 4 KB random writes over 1 TB, for each second.
 pub(super) fn sac_1(bench: &Bench) -> Result<Measured, MeasureError> {
     const SECONDS: usize = 1000;
     let mut measured = Measured::default();
@@ -44,7 +44,7 @@ pub(super) fn sac_1(bench: &Bench) -> Result<Measured, MeasureError> {
     Ok(measured)
 }
 
-/// Each second's KB/s, at most 500 of them.
+/// KB/s of the first 500 seconds.
 fn by_second(series: &Series) -> Vec<(f64, f64)> {
     let shown = series.bytes.iter().take(500).enumerate();
     shown.map(|(second, &bytes)| (second as f64, bytes as f64 / 1e3)).collect()
@@ -64,7 +64,7 @@ pub(super) fn sac_table_2(bench: &Bench) -> Result<Measured, MeasureError> {
     Ok(measured)
 }
 
-/// SAC Table 3: how much random writing the empty buffer takes.
+/// SAC Table 3: the amount of random writes that the empty buffer accepts.
 pub(super) fn sac_table_3(bench: &Bench) -> Result<Measured, MeasureError> {
     let mut measured = Measured::default();
     for (label, kilobytes) in [("4KB", 4), ("8KB", 8), ("256KB", 256)] {
@@ -77,7 +77,7 @@ pub(super) fn sac_table_3(bench: &Bench) -> Result<Measured, MeasureError> {
     Ok(measured)
 }
 
-/// SAC Figure 10: the cost of a zone by the blocks written of it.
+/// SAC Figure 10: the cost of a zone by the number of blocks written in it.
 pub(super) fn sac_10(bench: &Bench) -> Result<Measured, MeasureError> {
     let mut measured = Measured::default();
     let plan = Plan { seed: bench.seed, ..Plan::default() };
@@ -115,7 +115,7 @@ pub(super) fn pore_3(bench: &Bench) -> Result<Measured, MeasureError> {
     for gigabytes in RANGES_GB {
         let range = gigabytes * 1_000_000_000;
         let shingled = pore::figure_3_shingled(SMR_5TB, range, bench.seed)?.first_hour / 1e6;
-        // The conventional disk of the paper holds 500 GB; beyond that its whole is the range.
+        // The paper's conventional disk holds 500 GB: larger ranges are limited to the whole disk.
         let conventional =
             pore::figure_3_conventional(CMR_500GB, range.min(500_000_000_000), bench.seed)? / 1e6;
         measured.number(format!("SMR at {gigabytes} GB (MB/s)"), shingled);
@@ -129,12 +129,12 @@ pub(super) fn pore_3(bench: &Bench) -> Result<Measured, MeasureError> {
     Ok(measured)
 }
 
-/// What a trace wants, whole.
+/// Requests a whole trace.
 fn whole(name: &'static str, mode: Mode) -> Wanted {
     Wanted { name, free: &[], mode, pacing: Pacing::Closed, disk: None, copies: 1, every_zone: 1 }
 }
 
-/// Table 4 of SAC, Table I of PORE: what the traces are.
+/// Table 4 of SAC, Table I of PORE: properties of the traces.
 pub(super) fn traces(bench: &Bench, names: &[&'static str]) -> Result<Measured, MeasureError> {
     const GIB: f64 = (1u64 << 30) as f64;
     let mut measured = Measured::default();
@@ -152,7 +152,7 @@ pub(super) fn traces(bench: &Bench, names: &[&'static str]) -> Result<Measured, 
     Ok(measured)
 }
 
-/// ROCO Table 1: what the traces write.
+/// ROCO Table 1: properties of the writes.
 pub(super) fn roco_table_1(
     bench: &Bench,
     names: &[&'static str],
@@ -175,15 +175,15 @@ pub(super) fn roco_table_1(
     Ok(measured)
 }
 
-/// PORE Figure 6: the write amplification that the traces promise, by the paper's batch rule.
+/// PORE Figure 6: the expected write amplification of the traces, by the paper's batch rule.
 pub(super) fn pore_6(bench: &Bench, names: &[&'static str]) -> Result<Measured, MeasureError> {
     let mut measured = Measured::default();
     promised(bench, bench.papers, names, "", &mut measured)?;
     Ok(measured)
 }
 
-/// The same with other settings of the free parameters, and how many of the published figures of reuse each
-/// volume misses then.
+/// Figure 6 with other settings of the free parameters, and how many of the published reuse figures
+/// each volume misses with them.
 pub(super) fn pore_zones(
     bench: &Bench,
     names: &[&'static str],
@@ -207,7 +207,7 @@ pub(super) fn pore_zones(
     Ok(measured)
 }
 
-/// By Figure 6, of each volume and over all.
+/// Measures Figure 6 for each volume and over all.
 fn promised(
     bench: &Bench,
     papers: &Papers,
@@ -237,7 +237,7 @@ fn promised(
     Ok(())
 }
 
-/// How many figures of a volume's reuse are published, and how many of them its requests miss.
+/// The number of published reuse figures of a volume, and how many of them its requests miss.
 fn missed(papers: &Papers, name: &'static str) -> Result<(usize, usize), MeasureError> {
     let published = volumes::named(volume(name)).expect("papers' volumes are described");
     let (mut source, mut batch) = (papers.requests(published.name)?, Vec::new());

@@ -1,15 +1,15 @@
-//! What papers say of their systems' figures, as chains and quotients over traces.
+//! Comparisons for the statements of papers: chains and ratios over traces.
 
 use crate::cells::{Cells, Chain};
 use crate::grid::Metric;
 
-/// A chain of two.
+/// Makes a chain of two values.
 pub(super) fn two(place: &str, less: (&str, f64), more: (&str, f64)) -> Chain {
     let link = |(name, value): (&str, f64)| (name.to_owned(), value);
     Chain { place: place.into(), links: vec![link(less), link(more)] }
 }
 
-/// A figure of one trace is above that of each other.
+/// The figure of one trace is above that of each other trace.
 pub(super) fn above_others(
     traces: &[&str],
     trace: &str,
@@ -19,13 +19,13 @@ pub(super) fn above_others(
     traces.iter().filter(|other| **other != trace).map(pair).collect()
 }
 
-/// What was below is above.
+/// Reverses the chains.
 pub(super) fn reversed(mut chains: Vec<Chain>) -> Vec<Chain> {
     chains.iter_mut().for_each(|chain| chain.links.reverse());
     chains
 }
 
-/// A chain of systems on each trace.
+/// Makes a chain of systems for each trace.
 pub(super) fn on_each(
     cells: &Cells,
     metric: Metric,
@@ -35,7 +35,7 @@ pub(super) fn on_each(
     traces.iter().map(|trace| cells.chain(metric, trace, "", systems)).collect()
 }
 
-/// One system is below each other, on each trace.
+/// The metric of one system is below that of each other system, on each trace.
 pub(super) fn below_each(
     cells: &Cells,
     metric: Metric,
@@ -51,12 +51,12 @@ pub(super) fn below_each(
     traces.iter().flat_map(of).collect()
 }
 
-/// By how many per cent a metric of a trace is less under one system than under another.
+/// The percentage by which a metric of a trace is lower under system `of` than under `from`.
 pub(super) fn saved_on(cells: &Cells, metric: Metric, of: &str, from: &str, trace: &str) -> f64 {
     100.0 * (1.0 - times_on(cells, metric, of, from, trace))
 }
 
-/// How many times as much it is.
+/// The ratio of a metric under system `of` to that under `than`.
 pub(super) fn times_on(cells: &Cells, metric: Metric, of: &str, than: &str, trace: &str) -> f64 {
     cells.at(metric, trace, of, "") / cells.at(metric, trace, than, "")
 }

@@ -1,10 +1,11 @@
 //! MCM (Chen et al.).
 //!
-//! Where the text is unclear: the valid page copies are those that it takes for erasures once more
-//! (§IV-B.c: "regarding the number of valid page copies, our scheme reduces the NAND flash erasures by
-//! about 40.7 %"). Averages are means over the traces of the reductions, as no values are printed.
-//! Write amplification is that of the disk; what flash programs is beside it. What counts towards a hot
-//! band, and whether hot pages return, are readings: docs/papers.md and figure `counted`.
+//! Interpretations of unclear text: the valid page copies are those that it calls erasures in one
+//! place (§IV-B.c: "regarding the number of valid page copies, our scheme reduces the NAND flash
+//! erasures by about 40.7 %"). Averages are means over the traces of the reductions, as no values
+//! are printed. Write amplification is that of the disk; the figures of the flash are separate.
+//! docs/papers.md and figure `counted` have the interpretations of what counts towards a hot band,
+//! and whether hot pages return.
 
 mod bare;
 mod compare;
@@ -209,7 +210,7 @@ const FIGURES: &[Figure] = &[
     own::WEAR,
 ];
 
-/// Rows of Table I, four a line.
+/// Makes the rows of Table I, four for each line.
 macro_rules! table_1 {
     ($($trace:literal $requests:literal $writes:literal $sequential:literal $updates:literal
        $reason:expr;)*) => {

@@ -1,4 +1,4 @@
-//! The papers, one module each, and one line each in [`ALL`].
+//! The papers: one module, and one line in [`ALL`], for each.
 
 mod amphisbaena;
 mod bare;
@@ -15,14 +15,14 @@ use shingle_core::params::nearest;
 
 use crate::experiment::{Figure, Paper};
 
-/// Every paper that can be reproduced.
+/// All papers that can be reproduced.
 pub const ALL: &[&Paper] =
     &[&sac::PAPER, &pore::PAPER, &roco::PAPER, &amphisbaena::PAPER, &mcm::PAPER];
 
-/// The paper called `name`.
+/// Finds the paper called `name`.
 ///
 /// # Errors
-/// If there is none; the message lists those there are.
+/// If there is none. The message lists all papers.
 pub fn named(name: &str) -> Result<&'static Paper, String> {
     ALL.iter().copied().find(|paper| paper.name == name).ok_or_else(|| {
         let names = nearest(name, ALL.iter().map(|paper| paper.name)).join(", ");
@@ -33,10 +33,10 @@ pub fn named(name: &str) -> Result<&'static Paper, String> {
 }
 
 impl Paper {
-    /// The figure with this id; `fig14`, `Figure 14` and `table5` are understood too.
+    /// Finds the figure with this identifier; also accepts `fig14`, `Figure 14` and `table5`.
     ///
     /// # Errors
-    /// If there is none; the message lists those there are.
+    /// If there is none. The message lists all figures.
     pub fn figure(&self, id: &str) -> Result<&'static Figure, String> {
         let plain = |text: &str| {
             let text = text.to_lowercase().replace([' ', '-', '.'], "");

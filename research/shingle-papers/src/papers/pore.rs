@@ -1,9 +1,10 @@
 //! PORE (Wang et al., MSST 2017).
 //!
-//! Where the text is unclear: buffers are 1/250 of the written range (§V-A.3 gives 20 GB of 5 TB as
-//! 1/256, but 20/5000 is 1/250, and that is what the prototype's sizes come to); ratios between
-//! systems are quotients of averages, as the paper's own write amplification is (45.6 / 7.76 =
-//! 5.88). Which accesses make a zone popular is a reading: see figure `history` and docs/papers.md.
+//! Interpretations of unclear text: buffers are 1/250 of the written range (§V-A.3 calls 20 GB of 5
+//! TB 1/256, but 20/5000 is 1/250, and the sizes of the prototype agree with that). Ratios between
+//! systems are ratios of averages, as the paper's own write amplification is (45.6 / 7.76 = 5.88).
+//! Figure `history` and docs/papers.md have the interpretations of which accesses make a zone
+//! popular.
 
 use shingle_drive::Timing;
 use shingle_result::Pacing;
@@ -89,7 +90,7 @@ const READ_WRITE_TIMED: Grid = grid(Mode::ReadWrite, FOUR, TIMED);
 const WRITE_ONLY: Grid = grid(Mode::Write, NINE, OVERALL);
 const WRITE_ONLY_TIMED: Grid = grid(Mode::Write, FOUR, TIMED);
 
-/// How many times longer `other` takes than PORE over `traces`, or amplifies more.
+/// The ratio of a metric of `other` to that of PORE, as means over `traces`.
 fn over_pore(cells: &Cells, metric: Metric, traces: &[&str], other: &str, point: &str) -> f64 {
     cells.mean(metric, traces, other, point) / cells.mean(metric, traces, "PORE", point)
 }
@@ -98,17 +99,17 @@ fn times_over(cells: &Cells, other: &str) -> f64 {
     over_pore(cells, TOTAL, FOUR, other, "")
 }
 
-/// By how many per cent the mean of `system` lies below that of LRU.
+/// The percentage by which the mean of PORE is below that of LRU.
 fn below_lru(cells: &Cells, metric: Metric) -> f64 {
     100.0 * (1.0 - cells.mean(metric, NINE, "PORE", "") / cells.mean(metric, NINE, "LRU", ""))
 }
 
-/// A chain of two systems on each of some traces.
+/// Makes a chain of two systems for each of some traces.
 fn pairs(cells: &Cells, metric: Metric, traces: &[&str], less: &str, more: &str) -> Vec<Chain> {
     pairs_at(cells, metric, traces, less, more, "")
 }
 
-/// The same at a point.
+/// Makes such chains at a point.
 fn pairs_at(
     cells: &Cells,
     metric: Metric,
@@ -120,7 +121,7 @@ fn pairs_at(
     traces.iter().map(|trace| cells.chain(metric, trace, point, &[less, more])).collect()
 }
 
-/// On how many traces `less` is below `more`.
+/// The number of traces on which `less` is below `more`.
 fn count_below(cells: &Cells, metric: Metric, less: &str, more: &str) -> f64 {
     pairs(cells, metric, NINE, less, more).iter().filter(|chain| chain.rises()).count() as f64
 }
@@ -153,7 +154,7 @@ const CACHE_SIZES: Grid =
 
 const SCHEMES: &[System] = &[LRU, CF, PF, BL];
 
-/// Hours that 50 million writes take, at the rate once the cache was full.
+/// The hours that 50 million writes take, at the rate after the cache was full.
 const HOURS: Metric = metric("hours for 50 million writes", |run| {
     let counts = if run.warm_from.is_some() { &run.warm } else { &run.all };
     counts.seconds.total / counts.requests.write as f64 * 50e6 / 3600.0
@@ -530,7 +531,7 @@ const FIGURES: &[Figure] = &[
     own::HISTORY,
 ];
 
-/// By how many per cent a drive's throughput falls from 56 GB to 1 TB.
+/// The percentage by which a drive's throughput falls from 56 GB to 1 TB.
 fn decline(cells: &Cells, drive: &str) -> f64 {
     let at = |gb: u32| cells.number(&format!("{drive} at {gb} GB (MB/s)"));
     100.0 * (1.0 - at(1000) / at(56))
@@ -542,7 +543,7 @@ fn write_over_cmr(cells: &Cells, system: &str) -> Vec<f64> {
     FOUR.iter().map(|trace| at(trace, system) / at(trace, "CMR-only")).collect()
 }
 
-/// Most less least of BL's over `points`.
+/// Greatest less least value of BL over `points`.
 fn spread_of(cells: &Cells, metric: Metric, points: &[Point]) -> f64 {
     let values: Vec<f64> =
         points.iter().map(|point| cells.at(metric, "wdev", "BL", point.label)).collect();
@@ -550,13 +551,13 @@ fn spread_of(cells: &Cells, metric: Metric, points: &[Point]) -> f64 {
         - values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// A chain of one system over points.
+/// Makes a chain of one system over points.
 fn between(cells: &Cells, metric: Metric, system: &str, points: &[&str]) -> Chain {
     let value = |point: &&str| ((*point).to_owned(), cells.at(metric, "wdev", system, point));
     Chain { place: format!("wdev, {system}"), links: points.iter().map(value).collect() }
 }
 
-/// How many times as much `other` has as PORE, at a cache size.
+/// The ratio of a metric of `other` to that of PORE, at a cache size.
 fn at_cache(cells: &Cells, metric: Metric, other: &str, point: &str) -> f64 {
     cells.at(metric, "wdev", other, point) / cells.at(metric, "wdev", "PORE", point)
 }

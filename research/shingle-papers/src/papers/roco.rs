@@ -1,10 +1,11 @@
 //! ROCO (Liu et al., JCST 34(1), 2019).
 //!
-//! Where the text is unclear: the response time of Figure 11 is that of the drive, as its caption
-//! says, waiting for the drive included; that of requests, which a cache answers, is shown beside it.
-//! "52.89 times worse" is a quotient of 52.89. What the paper calls GB and KB are powers of 1024, as
-//! its table agrees with others then. Heat is "the access frequency of a zone" (§3.2) and, by equation 1, a
-//! count: ROCO is run both ways, see figure `heat` and docs/papers.md.
+//! Interpretations of unclear text: the response time of Figure 11 is that of the drive, as its
+//! caption says, including the wait for the drive. The response time of requests, which a cache
+//! answers, is shown in addition. "52.89 times worse" is a ratio of 52.89. The paper's GB and KB
+//! are powers of 1024, as its table then agrees with others. Heat is "the access frequency of a
+//! zone" (§3.2) and, by equation 1, a count: ROCO is run both ways, see figure `heat` and
+//! docs/papers.md.
 
 mod own;
 mod reasons;
@@ -58,7 +59,7 @@ pub(super) static PAPER: Paper = Paper {
     },
 };
 
-/// ROCO is below each other system.
+/// ROCO has a lower value than each other system.
 const LEAST: &[&[&str]] = &[
     &["ROCO", "HA"],
     &["ROCO", "Cache-LRU"],
@@ -69,12 +70,12 @@ const LEAST: &[&[&str]] = &[
 const FIVE: &[&str] = &["proj_0", "prn_0", "src2_2", "stg_0", "src1_2"];
 
 const HA: System = System::new("HA", "none", &[]);
-/// Its cache is for writes, as that of the others.
+/// Its cache takes writes only, like that of the others.
 const LRU: System = System::new("Cache-LRU", "lru", &[("cache.reads", "bypass")]);
 const ZFIFO: System = System::new("Cache-ZFIFO", "zfifo", &[]);
 const REORDER: System = System::new("Reorder-CZFIFO", "reorder-zfifo", &[]);
 const ROCO: System = System::new("ROCO", "roco", &[]);
-/// Equation 1 to the letter.
+/// ROCO by the literal equation 1.
 const COUNTS: System = System::new("ROCO, counts", "roco", &[("policy.heat", "count")]);
 
 const fn grid(systems: &'static [System], sets: Sets) -> Grid {
@@ -92,22 +93,22 @@ const fn grid(systems: &'static [System], sets: Sets) -> Grid {
 const REORDERING: Grid = grid(&[ZFIFO, REORDER], &[]);
 const ALL: Grid = grid(&[HA, LRU, ZFIFO, REORDER, ROCO, COUNTS], &[]);
 
-/// A chain of systems on each trace.
+/// Makes a chain of systems for each trace.
 fn chains(cells: &Cells, metric: Metric, systems: &[&str]) -> Vec<Chain> {
     on_each(cells, metric, FIVE, systems)
 }
 
-/// By how many points a metric falls from a system to another.
+/// The points by which a metric falls from one system to another.
 fn falls(cells: &Cells, metric: Metric, trace: &str, from: &str, to: &str) -> f64 {
     cells.at(metric, trace, from, "") - cells.at(metric, trace, to, "")
 }
 
-/// How many times longer something takes than under ROCO.
+/// The ratio of a metric of `system` to that of ROCO.
 fn over_roco(cells: &Cells, metric: Metric, trace: &str, system: &str) -> f64 {
     cells.at(metric, trace, system, "") / cells.at(metric, trace, "ROCO", "")
 }
 
-/// Such quotients as published, a line a system.
+/// Makes rows of the published ratios, a line for each system.
 macro_rules! slower {
     ($at:literal $metric:ident: $($system:literal
        [$proj:literal $prn:literal $src2:literal $stg:literal $src1:literal] $reason:expr;)*
@@ -310,7 +311,7 @@ const FIGURES: &[Figure] = &[
     own::ONCE,
 ];
 
-/// Statements on the volumes as they are, and as `once` has them.
+/// Statements that are checked on the default volumes and on those of figure `once`.
 const LEAST_NON_SEQUENTIAL: Row = rows!(one "§4.2.2, Figure 9 (a)"
     order: "ROCO performs the best: its non-sequential data is the least",
         |c| least(c, NON_SEQUENTIAL, "ROCO"));
@@ -321,23 +322,23 @@ const FEW_HOST_RMWS: Row = rows!(one "§4.2.2, Figure 9 (c)"
             FIVE.iter().map(|trace| two(trace, ("read", read(trace)), ("1 %", 1.0))).collect()
         }, HOST_RMWS);
 
-/// Less and less non-sequential data, on each trace.
+/// The systems have more non-sequential data in this order, on each trace.
 fn ranks(cells: &Cells, roco: &str) -> Vec<Chain> {
     let order = [roco, "Reorder-CZFIFO", "Cache-ZFIFO", "Cache-LRU", "HA"];
     chains(cells, NON_SEQUENTIAL, &order)
 }
 
-/// One system is below each other, on each trace.
+/// One system is below each other system, on each trace.
 fn below(cells: &Cells, metric: Metric, system: &str, others: &[&str]) -> Vec<Chain> {
     others.iter().flat_map(|other| chains(cells, metric, &[system, other])).collect()
 }
 
-/// ROCO's is below that of each other system, on each trace.
+/// ROCO is below each other system, on each trace.
 fn least(cells: &Cells, metric: Metric, roco: &str) -> Vec<Chain> {
     below(cells, metric, roco, &["HA", "Cache-LRU", "Cache-ZFIFO", "Reorder-CZFIFO"])
 }
 
-/// Rows of Table 1, three a line.
+/// Makes the rows of Table 1, three for each line.
 macro_rules! table_1 {
     ($($trace:literal $written:literal $mean:literal $share:literal $reason:expr;)*) => {
         rows! { "§4.1, Table 1" { $(
@@ -351,7 +352,7 @@ macro_rules! table_1 {
     };
 }
 
-/// Of the two volumes of which PORE and SAC publish counts of blocks.
+/// For the two volumes whose counts of blocks PORE and SAC publish.
 const BY_BLOCKS: &str = "the published ratio is that of blocks as PORE counts them (68.2 and 83.2 %), \
                          and cannot be that of requests with the block counts and mean writes of both \
                          papers; see the numbers for the share of bytes";

@@ -1,10 +1,10 @@
-//! Statements of papers as tables: below its place in the paper a statement each.
+//! Macros for the statements of papers. Each group has its place in the paper, then its statements:
 //!
 //! - `order: says, chains;` is an order.
-//! - `factor PUBLISHED: says, ours;` is a quotient, time or count, and `percent` a percentage.
+//! - `factor PUBLISHED: says, ours;` is a ratio, time or count, and `percent` a percentage.
 //!
-//! A reason comes last if ours disagrees and it is known why. A [`Row`](crate::experiment::Row) that several figures
-//! have stands between the places by its name.
+//! The last element is the reason, if our result disagrees and the reason is known. A named
+//! [`Row`](crate::experiment::Row), for use in several figures, stands between the groups.
 
 macro_rules! rows {
     (one $at:literal order: $says:expr, $chains:expr $(, $reason:expr)?) => {
@@ -24,7 +24,7 @@ macro_rules! rows {
     (row $at:expr, $says:expr, $check:expr, $reason:expr) => {
         $crate::experiment::Row { at: $at, says: $says, check: $check, reason: $reason }
     };
-    // Behind some rows, more.
+    // Appends more rows to the ones already made.
     (after [$($row:expr,)*]) => {
         &[$($row),*]
     };
@@ -44,14 +44,14 @@ macro_rules! rows {
     };
 }
 
-/// Orders that a paper says its systems have: its place, what is compared, its words, and chains of systems.
+/// Makes claims: place in the paper, metric, words, and chains of systems.
 macro_rules! claims {
     ($($at:literal $metric:ident: $says:literal, $chains:expr;)*) => {
         &[$($crate::experiment::Claim { at: $at, says: $says, metric: $metric, chains: $chains }),*]
     };
 }
 
-/// The table of volumes that both papers have: four statements a line.
+/// Makes the table of volumes of PORE and SAC: four statements for each line.
 macro_rules! volumes_table {
     ($at:literal: $($trace:literal $requests:literal $writes:literal $written:literal
      $accessed:literal;)*) => {
@@ -68,8 +68,8 @@ macro_rules! volumes_table {
     };
 }
 
-/// Statements on each of ROCO's volumes, which the paper lists in this order: percentages of what the
-/// host writes, a line a system, with a reason for each volume; then others.
+/// Makes statements on ROCO's volumes, in the paper's order: percentages of the blocks that the
+/// host writes, with a line for each system and a reason for each volume; then other statements.
 macro_rules! by_volume {
     ($($at:literal $metric:ident $what:literal $system:literal
        [$proj:literal $prn:literal $src2:literal $stg:literal $src1:literal] $reason:expr;)*

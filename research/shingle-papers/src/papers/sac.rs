@@ -1,16 +1,17 @@
 //! SAC (Sun and Chai, ASPLOS 2020).
 //!
-//! Where the text is unclear: the traces of Table 1, Figure 3 and Figure 5 are run whole (the paper
-//! says 125 million requests of each, but the longest has 17.6), with a cache of 2 % of the accessed
-//! range and a buffer of 1/250 of the written one, as the authors' earlier paper (PORE) does: the buffer
-//! is not given, and the emulator's own would hold a sixth of such a trace; of the cache §6.1 has 5 % of
-//! the accessed bands, with which rsrch would be cached whole and nothing of it written back (figure
-//! `caches`). Table 1 names no algorithm: it is taken to be LRU. Hit ratios count from when the cache is
-//! full, as the prototype's do.
+//! Interpretations of unclear text: the traces of Table 1, Figure 3 and Figure 5 are run whole (the
+//! paper says 125 million requests of each, but the longest has 17.6). The cache is 2 % of the
+//! accessed range and the buffer 1/250 of the written one, as in the authors' earlier paper (PORE).
+//! The paper does not give the buffer, and the emulator's own would hold a sixth of such a trace.
+//! §6.1 gives a cache of 5 % of the accessed bands, but then rsrch would be cached whole and none
+//! of it written back (figure `caches`). Table 1 names no algorithm: LRU is assumed. Hit ratios
+//! count from when the cache is full, as in the prototype.
 //!
-//! Of the large trace: Figure 14 alone has sizes of the cache; the 32 GB of all others are the prototype's,
-//! as are the 150,000 blocks of the emulator's buffer. Figures 15 to 17 do not say whether they read, nor 15
-//! and 17 how many requests they have: writes alone and 100 million, as Figure 14.
+//! The large trace: only Figure 14 gives sizes of the cache. The 32 GB of all other figures are the
+//! prototype's, as are the 150,000 blocks of the emulator's buffer. Figures 15 to 17 do not say
+//! whether they read, and 15 and 17 not how many requests they have: writes alone and 100 million
+//! are assumed, as in Figure 14.
 
 mod disks;
 mod own;
@@ -77,7 +78,7 @@ const LRU: System = System::new("LRU", "lru", &[]);
 const MOST: System = System::new("MOST", "most", &[]);
 const MOST_CDC: System = System::new("MOST+CDC", "most+cdc", PAPER_COST);
 const SAC: System = System::new("SAC", "sac", PAPER_COST);
-/// Rule 1 to the letter: target zones are no larger than the buffer, however long a cycle is.
+/// The literal rule 1: target zones are no larger than the buffer, whatever the cycle.
 const BY_BUFFER: System = System::new(
     "SAC, targets by buffer",
     "sac",
@@ -95,10 +96,10 @@ const ARC_CDC: System =
 const SIEVE_CDC: System =
     System::new("SIEVE+CDC", "cdc", &[("policy.cost", "paper"), ("policy.dirty", "sieve")]);
 
-/// As the prototype evicts.
+/// The batch of the prototype.
 const BATCH: Sets = &[("cache.batch", "64")];
 
-/// The ten volumes.
+/// Makes a grid of the ten volumes.
 const fn volumes(systems: &'static [System]) -> Grid {
     Grid {
         traces: TEN,
@@ -112,7 +113,7 @@ const fn volumes(systems: &'static [System]) -> Grid {
     }
 }
 
-/// The large trace over the emulator.
+/// Makes a grid of the large trace over the emulator.
 const fn long(
     millions: u64,
     default_scale: f64,
@@ -136,7 +137,7 @@ const fn long(
     }
 }
 
-/// The large trace over the real disk.
+/// Makes a grid of the large trace over the real disk.
 const fn real(mode: Mode, systems: &'static [System]) -> Grid {
     Grid { mode, drive: "st8000as0002", buffer: Size::Real, ..long(100, 1.0, systems, ONE) }
 }
@@ -173,20 +174,21 @@ const FIGURE_15: Grid = long(100, 1.0 / 9.0, &[ARS, PD, AD], ONE);
 const FIGURE_16: Grid = long(250, 1.0 / 18.0, &[SAC, BY_BUFFER], CYCLES);
 const FIGURE_17: Grid = long(100, 1.0 / 18.0, &[SAC], ZONES);
 
-/// The comparator with MOST, LRU and two more orders, of which the paper says no figures.
+/// The comparator with MOST, LRU and two more orders that the paper does not evaluate.
 const COMPARATOR: Grid = Grid {
     default_scale: 1.0 / 18.0,
     ..real(Mode::ReadWrite, &[MOST, MOST_CDC, LRU, LRU_CDC, ARC, ARC_CDC, SIEVE, SIEVE_CDC])
 };
 
-/// `metric` of each volume under LRU against the time on the disk.
+/// The correlation over the volumes of `metric` under LRU and the disk time.
 fn correlation(cells: &Cells, metric: Metric) -> f64 {
     let point =
         |trace: &&str| (cells.at(metric, trace, "LRU", ""), cells.at(DISK, trace, "LRU", ""));
     pearson(&TEN.iter().map(point).collect::<Vec<_>>())
 }
 
-/// Over some volumes, with a function of least and greatest; of those that are numbers.
+/// Combines the metric of some volumes by `of`, the least or the greatest. A NaN is ignored if
+/// there is another value.
 fn over(
     cells: &Cells,
     metric: Metric,
@@ -199,7 +201,7 @@ fn over(
     values.reduce(of).unwrap_or(f64::NAN)
 }
 
-/// Over the ten volumes.
+/// The same over the ten volumes.
 fn over_ten(cells: &Cells, metric: Metric, system: &str, of: fn(f64, f64) -> f64) -> f64 {
     over(cells, metric, TEN, system, "", of)
 }
@@ -208,7 +210,7 @@ fn pairs(cells: &Cells, metric: Metric, less: &str, more: &str) -> Vec<Chain> {
     TEN.iter().map(|trace| cells.chain(metric, trace, "", &[less, more])).collect()
 }
 
-/// `metric` of `other` ÷ that of `system`, where there is one trace and point.
+/// The ratio of `metric` of `other` to that of `system`, for a single trace and point.
 fn times(cells: &Cells, metric: Metric, other: &str, system: &str) -> f64 {
     cells.of(metric, other) / cells.of(metric, system)
 }
@@ -217,25 +219,25 @@ fn one_chain(cells: &Cells, metric: Metric, systems: &[&str]) -> Vec<Chain> {
     one_chain_at(cells, metric, "", systems)
 }
 
-/// The same at a point.
+/// Makes such a chain at a point.
 fn one_chain_at(cells: &Cells, metric: Metric, point: &str, systems: &[&str]) -> Vec<Chain> {
     vec![cells.chain(metric, "long", point, systems)]
 }
 
-/// A system at points of what is varied.
+/// Makes a chain of a system over points.
 fn along(cells: &Cells, metric: Metric, system: &str, points: &[&str]) -> Chain {
     let value = |point: &&str| ((*point).to_owned(), cells.at(metric, "long", system, point));
     Chain { place: metric.name.into(), links: points.iter().map(value).collect() }
 }
 
-/// Greatest ÷ least of SAC over some points.
+/// Greatest ÷ least value of SAC over some points.
 fn unevenness(cells: &Cells, metric: Metric, points: &[&str]) -> f64 {
     let values = points.iter().map(|point| cells.at(metric, "long", "SAC", point));
     let (least, most) = values.fold((f64::INFINITY, 0.0f64), |(a, b), v| (a.min(v), b.max(v)));
     most / least
 }
 
-/// A line of Table 1 becomes four statements.
+/// Makes the rows of Table 1, four for each line.
 macro_rules! table_1 {
     ($($trace:literal $seconds:literal $miss:literal $wa:literal $rmws:literal;)*) => {
         rows! { "§3, Table 1" {
@@ -260,7 +262,7 @@ macro_rules! table_1 {
     };
 }
 
-/// A line of Table 5 becomes nine statements.
+/// Makes the rows of Table 5, nine for each line.
 macro_rules! table_5 {
     ($($system:literal: $total:literal $read:literal $write:literal,
        $clean:literal $dirty:literal, $all:literal $ssd:literal $reads:literal $writes:literal,

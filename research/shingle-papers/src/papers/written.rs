@@ -1,18 +1,18 @@
-//! Which blocks of a trace were written.
+//! The written blocks of a trace.
 
 use shingle_trace::zones::LARGE_ZONE_BLOCKS;
 
-/// Counts blocks written, and written again.
+/// Counts written blocks, and those that are written again.
 #[derive(Default)]
 pub(super) struct Written {
-    /// Whether a block was.
+    /// For each block: whether it was written.
     is: Vec<bool>,
     pub(super) blocks: u64,
     pub(super) again: u64,
 }
 
 impl Written {
-    /// A write. Returns how many of its blocks were written before.
+    /// Adds a write. Returns the number of its blocks that were written before.
     pub(super) fn add(&mut self, first: u64, blocks: u64) -> u64 {
         let end = (first + blocks) as usize;
         if self.is.len() < end {
@@ -27,7 +27,7 @@ impl Written {
         again
     }
 
-    /// 256 MiB zones in which some block was.
+    /// The number of 256 MiB zones with a written block.
     pub(super) fn large_zones(&self) -> usize {
         let zones = self.is.chunks(LARGE_ZONE_BLOCKS as usize);
         zones.filter(|zone| zone.contains(&true)).count()

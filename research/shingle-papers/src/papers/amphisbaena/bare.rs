@@ -1,4 +1,4 @@
-//! What Amphisbaena shows of its traces: Table 3, and Figures 2 and 3.
+//! Measurements of the traces: Amphisbaena's Table 3, and Figures 2 and 3.
 
 use shingle_core::units::{BLOCK_BYTES, Op};
 use shingle_trace::analysis::POINTS;
@@ -15,7 +15,7 @@ use shingle_report::chart::Kind;
 /// Sectors of a block.
 const BLOCK_SECTORS: u64 = BLOCK_BYTES / 512;
 
-/// Traces that are drawn: two, as in the paper, one even and one with large writes.
+/// The traces in the pictures: two, as in the paper, one with even and one with large writes.
 const DRAWN: [&str; 2] = ["hm_0", "src2_2"];
 
 /// Table 3: requests, write ratio, update ratio, write range, average write.
@@ -41,8 +41,9 @@ pub(super) fn table_3(bench: &Bench, names: &[&'static str]) -> Result<Measured,
     Ok(measured)
 }
 
-/// Figure 2: how many other blocks are written between two writes of a block, on average, and how many
-/// writes each block gets. Short is what is less than the paper's buffer, 1 % of the zones written.
+/// Figure 2: the number of other blocks written between two writes of a block, on average, and the
+/// number of writes of each block. A period is short if it is below the size of the paper's buffer,
+/// 1 % of the written zones.
 pub(super) fn figure_2(bench: &Bench, names: &[&'static str]) -> Result<Measured, MeasureError> {
     let mut measured = Measured::default();
     let mut series = Vec::new();
@@ -87,7 +88,7 @@ pub(super) const LONG_OFTEN: &str = "of those with long periods, updated more th
 /// Name of the number of Figure 3.
 pub(super) const SPAN: &str = "zones written in a tenth of the time (%)";
 
-/// Figure 3: which blocks are written in the course of the trace.
+/// Figure 3: which blocks are written over the course of the trace.
 pub(super) fn figure_3(bench: &Bench, names: &[&'static str]) -> Result<Measured, MeasureError> {
     let mut measured = Measured::default();
     let mut series = Vec::new();
@@ -96,7 +97,7 @@ pub(super) fn figure_3(bench: &Bench, names: &[&'static str]) -> Result<Measured
         bench.each_request(name, |request| {
             blocks.extend((request.op == Op::Write).then_some(request.first().0));
         })?;
-        // The tenths are known once all writes are.
+        // The tenths are known only after all writes.
         let mut range = WriteRange::new(blocks.len(), POINTS);
         blocks.into_iter().for_each(|block| range.add(block));
         let zones = range.part_zones().unwrap_or(f64::NAN);

@@ -1,4 +1,4 @@
-//! How figures are compared.
+//! Comparisons of metrics for Amphisbaena's statements.
 
 use super::systems::EIGHT;
 use crate::cells::{Cells, Chain};
@@ -7,17 +7,17 @@ use crate::papers::compare::{self, reversed, two};
 
 const OURS: &str = "Amphisbaena";
 
-/// By how many per cent Amphisbaena's is less than another's on a trace.
+/// The percentage by which Amphisbaena's value is below a rival's, on a trace.
 pub(super) fn saved_on(cells: &Cells, metric: Metric, rival: &str, trace: &str) -> f64 {
     compare::saved_on(cells, metric, OURS, rival, trace)
 }
 
-/// The mean of that over the traces.
+/// The mean of [`saved_on`] over the traces.
 pub(super) fn average_saved(cells: &Cells, metric: Metric, rival: &str) -> f64 {
     compare::mean(EIGHT, |trace| saved_on(cells, metric, rival, trace))
 }
 
-/// What is saved on a trace is more than on each other.
+/// More is saved on `trace` than on any other.
 pub(super) fn most_saved_on(
     cells: &Cells,
     metric: Metric,
@@ -27,7 +27,7 @@ pub(super) fn most_saved_on(
     compare::above_others(EIGHT, trace, |name| saved_on(cells, metric, rival, name))
 }
 
-/// It is less than on each other.
+/// Less is saved on `trace` than on any other.
 pub(super) fn least_saved_on(
     cells: &Cells,
     metric: Metric,
@@ -37,17 +37,17 @@ pub(super) fn least_saved_on(
     reversed(most_saved_on(cells, metric, rival, trace))
 }
 
-/// A figure of one trace at a point is above that of each other.
+/// The metric of one trace at a point is above that of each other trace.
 pub(super) fn most(cells: &Cells, metric: Metric, trace: &'static str, point: &str) -> Vec<Chain> {
     compare::above_others(EIGHT, trace, |name| cells.at(metric, name, OURS, point))
 }
 
-/// It is below that of each other.
+/// The metric of one trace at a point is below that of each other trace.
 pub(super) fn least(cells: &Cells, metric: Metric, trace: &'static str, point: &str) -> Vec<Chain> {
     reversed(most(cells, metric, trace, point))
 }
 
-/// The figures of two traces are below those of all others.
+/// The metrics of two traces are below those of all others.
 pub(super) fn least_of_two(
     cells: &Cells,
     metric: Metric,
@@ -59,27 +59,27 @@ pub(super) fn least_of_two(
     traces.into_iter().flat_map(of_one).filter(other).collect()
 }
 
-/// Amphisbaena's is below each rival's on each trace.
+/// Amphisbaena's value is below each rival's on each trace.
 pub(super) fn lowest(cells: &Cells, metric: Metric, rivals: &[&str]) -> Vec<Chain> {
     with(cells, OURS, metric, rivals)
 }
 
-/// That of another variant is.
+/// The value of the variant `ours` is below each rival's on each trace.
 pub(super) fn with(cells: &Cells, ours: &str, metric: Metric, rivals: &[&str]) -> Vec<Chain> {
     compare::below_each(cells, metric, EIGHT, ours, rivals)
 }
 
-/// It is above.
+/// Amphisbaena's value is above each rival's on each trace.
 pub(super) fn highest(cells: &Cells, metric: Metric, rivals: &[&str]) -> Vec<Chain> {
     reversed(lowest(cells, metric, rivals))
 }
 
-/// Chains that are not of these traces.
+/// Removes the chains of these traces.
 pub(super) fn but(chains: Vec<Chain>, traces: &[&str]) -> Vec<Chain> {
     chains.into_iter().filter(|chain| !traces.contains(&chain.place.as_str())).collect()
 }
 
-/// Means over the traces of systems rise.
+/// The mean over the traces is lower for the first system of each pair than for the second.
 pub(super) fn rises(cells: &Cells, metric: Metric, pairs: &[&[&str; 2]]) -> Vec<Chain> {
     let mean = |system: &str| compare::mean(EIGHT, |trace| cells.at(metric, trace, system, ""));
     pairs.iter().map(|[less, more]| two("", (less, mean(less)), (more, mean(more)))).collect()
@@ -90,25 +90,25 @@ pub(super) fn grows(cells: &Cells, metric: Metric, points: &[&str]) -> Vec<Chain
     EIGHT.iter().map(|trace| cells.points_chain(metric, trace, OURS, points)).collect()
 }
 
-/// How far above Amphisbaena's the highest of the rivals' is.
+/// The difference between the highest value of the rivals and Amphisbaena's.
 pub(super) fn below(cells: &Cells, metric: Metric, trace: &str, rivals: &[&str]) -> f64 {
     let of = |rival: &&str| cells.at(metric, trace, rival, "");
     let highest = rivals.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
     highest - cells.at(metric, trace, OURS, "")
 }
 
-/// A metric at a point, the mean over the traces.
+/// The mean of a metric at a point, over the traces.
 pub(super) fn mean(cells: &Cells, metric: Metric, point: &str) -> f64 {
     compare::mean(EIGHT, |trace| cells.at(metric, trace, OURS, point))
 }
 
-/// Between least and most over points: the mean over the traces.
+/// Greatest less least value over points: the mean over the traces.
 pub(super) fn unlike(cells: &Cells, metric: Metric, points: &[Point]) -> f64 {
     let unlike = |(least, most): (f64, f64)| most - least;
     compare::mean(EIGHT, |trace| unlike(bounds(cells, metric, trace, points)))
 }
 
-/// Most ÷ least over points: the mean over the traces.
+/// Greatest ÷ least value over points: the mean over the traces.
 pub(super) fn spread(cells: &Cells, metric: Metric, points: &[Point]) -> f64 {
     let spread = |(least, most): (f64, f64)| most / least;
     compare::mean(EIGHT, |trace| spread(bounds(cells, metric, trace, points)))
@@ -121,7 +121,8 @@ fn bounds(cells: &Cells, metric: Metric, trace: &str, points: &[Point]) -> (f64,
     })
 }
 
-/// Of the trace of which number `by` is the least or the most (`pick`): that number, and another one.
+/// Two numbers of the trace for which the number `by` is the least or greatest (`pick`): `by` and
+/// `other`.
 pub(super) fn with_others(
     cells: &Cells,
     by: &str,
@@ -135,7 +136,7 @@ pub(super) fn with_others(
     (best, trace.map_or(f64::NAN, |trace| of(trace, other)))
 }
 
-/// The least or the most (`pick`) of a number over the traces.
+/// The least or greatest (`pick`) value of a number over the traces.
 pub(super) fn of_traces(cells: &Cells, what: &str, pick: fn(f64, f64) -> f64) -> f64 {
     let of = |trace: &&str| cells.number(&format!("{trace}: {what}"));
     EIGHT.iter().map(of).reduce(pick).unwrap_or(f64::NAN)

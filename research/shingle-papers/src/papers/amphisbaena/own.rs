@@ -1,4 +1,4 @@
-//! Figures that the paper has not: they test why its own come out as they do here.
+//! Figures that are not in the paper: they test why results differ from the published ones.
 
 use super::reasons::{HARDLY_COLLECTED, LARGER_BUFFER, NONE_RETURNS, NOTHING_COLLECTED};
 use super::systems::{

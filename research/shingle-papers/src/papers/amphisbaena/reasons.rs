@@ -1,4 +1,4 @@
-//! Why what is published does not come out.
+//! Reasons why results disagree with the published ones.
 
 pub(super) const SHAPED: &str = "see `shingle trace targets`";
 

@@ -1,4 +1,4 @@
-//! What is compared: translations over the paper's disk, and grids of their runs.
+//! The compared systems: translations over the paper's disk, and grids of their runs.
 
 use crate::grid::{Grid, ONE, Point, Sets, Size, System, point};
 
@@ -10,14 +10,14 @@ const FLUID: System = translation("Fluid", "fluid", &[]);
 const FLUID_LOOP: System = translation("Fluid_loop", "fluid-loop", &[]);
 const SKYLIGHT: System = translation("Skylight", "skylight-sa", &[]);
 
-/// The same, whose collections no waiting write ends.
+/// Amphisbaena without aborts: a waiting write does not end a collection.
 pub(super) const NEVER_ABORTS: System =
     translation("never aborts", "amphisbaena", &[("amphisbaena.abort", "off")]);
 
-/// Those that the paper compares, its own without aborts beside it.
+/// The systems that the paper compares, and Amphisbaena without aborts.
 const ALL: &[System] = &[FLUID, FLUID_LOOP, SKYLIGHT, AMPHISBAENA, NEVER_ABORTS];
 
-/// Labels of its rivals.
+/// Labels of the rivals.
 pub(super) const RIVALS: &[&str] = &["Fluid", "Fluid_loop", "Skylight"];
 
 const fn translation(label: &'static str, name: &'static str, sets: Sets) -> System {
@@ -51,15 +51,15 @@ pub(super) const LAMBDAS: &[Point] = &[
     point("0.5", &[("amphisbaena.lambda", "0.5")]),
 ];
 
-/// A sweep: by default over the first tenth of each trace.
+/// Makes a sweep, by default over the first tenth of each trace.
 const fn sweep(systems: &'static [System], points: &'static [Point]) -> Grid {
     Grid { default_scale: 0.1, ..grid(systems, points) }
 }
 
-/// By the size of its chunks.
+/// Varies the chunk size.
 pub(super) const BY_CHUNK: Grid = sweep(&[AMPHISBAENA], CHUNKS);
 
-/// By smaller chunks than the paper has.
+/// Chunks smaller than the paper's.
 pub(super) const BY_SMALL_CHUNK: Grid = sweep(
     &[AMPHISBAENA, FLUID_LOOP],
     &[
@@ -70,10 +70,10 @@ pub(super) const BY_SMALL_CHUNK: Grid = sweep(
     ],
 );
 
-/// By the part of its filter list.
+/// Varies the size of the filter list.
 pub(super) const BY_LAMBDA: Grid = sweep(&[AMPHISBAENA], LAMBDAS);
 
-/// The decisions that the text leaves open, each the other way.
+/// Alternatives to the decisions that the text leaves open, one at a time.
 pub(super) const OTHERWISE: Grid = sweep(
     &[
         AMPHISBAENA,
@@ -91,7 +91,7 @@ pub(super) const OTHERWISE: Grid = sweep(
     ONE,
 );
 
-/// How much history is kept.
+/// The bound on remembered ghosts and shadows.
 pub(super) const HISTORIES: &[Point] = &[
     point("1x", &[("amphisbaena.history", "1")]),
     point("2x", &[("amphisbaena.history", "2")]),
@@ -100,9 +100,9 @@ pub(super) const HISTORIES: &[Point] = &[
 
 pub(super) const BY_HISTORY: Grid = sweep(&[AMPHISBAENA], HISTORIES);
 
-/// Translations that the paper names and does not run.
+/// Translations that the paper mentions and does not run.
 pub(super) const OTHERS: Grid = Grid {
-    // dm-zoned works with whole zones, of which 1 % are less than one.
+    // dm-zoned works with whole zones, and 1 % would be less than one zone.
     buffer: Size::WrittenLarge(100),
     ..sweep(
         &[

@@ -1,4 +1,4 @@
-//! What MCM shows of its traces and of the bare disk: Table I and the left of Figure 3.
+//! Measurements of the traces and of the bare disk: MCM's Table I and the left of Figure 3.
 
 use shingle_core::units::{Block, Nanos, Op, Zone};
 use shingle_core::zones::ZoneMap;
@@ -9,7 +9,7 @@ use crate::measured::{Bench, MeasureError, Measured};
 use crate::papers::written::Written;
 use shingle_report::chart::Kind;
 
-/// MCM's disk, and how it simulates it: writes are done when they are on the disk.
+/// MCM's disk. In its simulation a write completes only when it is on the disk.
 const DISK: &str = "st5000as0011";
 
 fn settings() -> Settings {
@@ -46,13 +46,13 @@ pub(super) fn table_1(bench: &Bench, names: &[&'static str]) -> Result<Measured,
     Ok(measured)
 }
 
-/// Counts writes.
+/// Counts the writes of a trace.
 struct Writes<'a> {
     bands: &'a ZoneMap,
     band: Option<Zone>,
     run: u64,
     written: Written,
-    /// In runs of three or more in a band (§III-B.a) that have ended.
+    /// Writes in finished runs of three or more in a band (§III-B.a).
     sequential: u64,
     /// Writes of which some block was written before.
     updates: u64,
@@ -79,7 +79,7 @@ impl Writes<'_> {
     }
 }
 
-/// How many points a line of Figure 3 has: each the slowest of as many requests.
+/// Points of a line of Figure 3, each the slowest of the same number of requests.
 const POINTS: usize = 500;
 
 /// Figure 3, left: the latency of I/Os at the bare disk.
@@ -110,7 +110,7 @@ pub(super) fn figure_3(bench: &Bench, names: &[&'static str]) -> Result<Measured
     Ok(measured)
 }
 
-/// From the arrival of each request to its end. Requests wait for each other.
+/// The time from the arrival of each request to its end, with the wait for earlier requests.
 fn latencies(bench: &Bench, name: &str) -> Result<Vec<Nanos>, MeasureError> {
     let mut disk = drives::make(DISK, &settings())?;
     let (mut latencies, mut free) = (Vec::new(), Nanos::ZERO);
@@ -136,7 +136,7 @@ mod tests {
         }
         writes.end();
         assert_eq!((writes.sequential, writes.updates, writes.written.blocks), (3, 0, 7));
-        // Half of it is new; a write again of one block; a new one.
+        // Half of the blocks are new; one block is written again; all blocks are new.
         for (first, blocks) in [(203, 2), (203, 1), (500, 3)] {
             writes.add(first, blocks);
         }

@@ -1,4 +1,4 @@
-//! How the systems' figures are compared.
+//! Comparisons of metrics for MCM's statements.
 
 use super::systems::{FC_A, FC_B, FIVE, TWO};
 use crate::cells::{Cells, Chain};
@@ -8,12 +8,14 @@ use crate::papers::metrics::RESPONSE;
 
 const OURS: &str = "MCM";
 
-/// By how many per cent a metric is less under MCM than under another system: the mean over traces.
+/// The percentage by which a metric is lower under MCM than under another system: the mean over
+/// traces.
 pub(super) fn saved(cells: &Cells, metric: Metric, from: &str) -> f64 {
     saved_by(cells, metric, OURS, from)
 }
 
-/// By how many per cent a metric is less under one system than under another: the mean over traces.
+/// The percentage by which a metric is lower under system `of` than under `from`: the mean over
+/// traces.
 pub(super) fn saved_by(cells: &Cells, metric: Metric, of: &str, from: &str) -> f64 {
     compare::mean(FIVE, |trace| compare::saved_on(cells, metric, of, from, trace))
 }
@@ -22,17 +24,17 @@ pub(super) fn saved_on(cells: &Cells, metric: Metric, from: &str, trace: &str) -
     compare::saved_on(cells, metric, OURS, from, trace)
 }
 
-/// The most over traces.
+/// The greatest saving of all traces.
 pub(super) fn saved_at_most(cells: &Cells, metric: Metric, from: &str) -> f64 {
     FIVE.iter().map(|trace| saved_on(cells, metric, from, trace)).fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// MCM's is below each other's, on each trace.
+/// The metric of MCM is below that of each other system, on each trace.
 pub(super) fn least(cells: &Cells, metric: Metric, others: &[&str]) -> Vec<Chain> {
     compare::below_each(cells, metric, FIVE, OURS, others)
 }
 
-/// What is saved on one trace is more than on each other.
+/// More is saved on `trace` than on any other.
 pub(super) fn most_on(cells: &Cells, metric: Metric, from: &str, trace: &str) -> Vec<Chain> {
     compare::above_others(FIVE, trace, |name| saved_on(cells, metric, from, name))
 }
@@ -47,12 +49,12 @@ pub(super) fn outperforms(cells: &Cells, points: &'static [Point]) -> Vec<Chain>
     points.iter().flat_map(of).collect()
 }
 
-/// How many times as much as under another system: the mean over traces.
+/// The ratio of a metric to that under another system: the mean over traces.
 pub(super) fn times(cells: &Cells, metric: Metric, system: &str, than: &str) -> f64 {
     compare::mean(FIVE, |trace| compare::times_on(cells, metric, system, than, trace))
 }
 
-/// Whether something printed of a trace is above a bound.
+/// Each of `figures` is above a bound.
 pub(super) fn above(
     bound: f64,
     what: &str,
@@ -61,7 +63,7 @@ pub(super) fn above(
     figures.map(|(place, figure)| compare::two(place, (what, bound), (place, figure))).collect()
 }
 
-/// A chain of two systems on each trace.
+/// Makes a chain of two systems for each trace.
 pub(super) fn pairs(cells: &Cells, metric: Metric, less: &str, more: &str) -> Vec<Chain> {
     compare::on_each(cells, metric, FIVE, &[less, more])
 }

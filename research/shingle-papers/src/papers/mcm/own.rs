@@ -1,4 +1,4 @@
-//! Figures that the paper has not: they test why its own come out as they do here.
+//! Figures that are not in the paper: they test why results differ from the published ones.
 
 use super::compare::{least, outperforms, pairs, saved, saved_by, times};
 use super::reasons::{
@@ -15,7 +15,7 @@ use crate::papers::metrics::{
 };
 use crate::papers::rows::rows;
 
-/// The averages that the paper publishes, over runs of all systems.
+/// Makes rows of the published averages, over runs of all systems.
 macro_rules! averages {
     ($response:expr, $rmw:expr, $waf:expr, $erases:expr, $copies:expr
      $(; $($others:tt)*)?) => {
@@ -49,11 +49,11 @@ macro_rules! averages {
     };
 }
 
-/// What explains the others.
+/// The charts that explain the results.
 const EXPLAINING: &[Chart] =
     &[Chart::ByTrace(&[RESPONSE, RMW, WAF, ERASES, VALID_COPIES, WRITTEN_BACK, PAST_FLASH])];
 
-/// What each reading saves against FC, copying: three statements a line.
+/// Makes rows of what each interpretation saves against FC, copying: three for each line.
 macro_rules! readings {
     ($($system:literal $slower:expr;)*) => {
         rows! { $(

@@ -1,4 +1,4 @@
-//! Why what is published does not come out.
+//! Reasons why results disagree with the published ones.
 
 pub(super) const SLOW: &str = "configuration not published: how requests bunch in the week. Those of the made workloads come too far \
                                apart; where nine tenths of the time are pauses (--free idle=0.9) it holds, with 6.7 and 7.9 s";

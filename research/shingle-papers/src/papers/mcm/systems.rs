@@ -1,15 +1,15 @@
-//! What is compared: systems, the disk beneath them, and grids of their runs.
+//! The compared systems, the disk beneath them, and grids of their runs.
 
 use crate::grid::{Grid, Point, Sets, Size, System, point};
 
 pub(super) const FIVE: &[&str] = &["rsrch_0", "mds_0", "src2_0", "hm_0", "usr_0"];
-/// Those of Figure 3.
+/// The traces of Figure 3.
 pub(super) const TWO: &[&str] = &["rsrch_0", "src2_0"];
 
-/// Every run: the disk as the paper's simulator has it.
+/// Settings of all runs: the disk as in the paper's simulator.
 pub(super) const DISK: Sets = &[("drive.write_cache", "off"), ("drive.idle_cleaning", "off")];
 
-/// The same, but that bands are cleaned in idle time too.
+/// The same disk, with cleaning in idle time.
 pub(super) const CLEANS_IDLE: Sets = &[("drive.write_cache", "off"), ("drive.idle_cleaning", "on")];
 
 pub(super) const fn system(label: &'static str, drive: &'static str, sets: Sets) -> System {
@@ -31,7 +31,7 @@ pub(super) const MCM: System = system("MCM", MCM_DRIVE, &[]);
 
 pub(super) const ALL: &[System] = &[SKYLIGHT, FC_COPIES, FC_WRITES_BACK, RMW_F, MCM];
 
-/// Free blocks are gained by the write that finds none.
+/// Variants in which a write that finds no free block collects one itself.
 pub(super) const FOREGROUND: &[System] = &[
     SKYLIGHT,
     system(FC_A, FC_DRIVE, &[("drive.flash_background", "off")]),
@@ -40,7 +40,7 @@ pub(super) const FOREGROUND: &[System] = &[
     system("MCM", MCM_DRIVE, &[("drive.flash_background", "off")]),
 ];
 
-/// MCM whose flash is full at first.
+/// Label of MCM with flash that is full at the start.
 pub(super) const FILLED: &str = "MCM, filled";
 
 pub(super) const PREFILL: (&str, &str) = ("drive.flash_prefill_percent", "100");
@@ -55,7 +55,7 @@ pub(super) const UNSCALED: &[System] = &[
     system(FILLED, MCM_DRIVE, &[PREFILL]),
 ];
 
-/// What counts towards a hot band, and what returns.
+/// Variants of what counts towards a hot band, and of what returns.
 pub(super) const COUNTS: &[System] = &[
     FC_COPIES,
     FC_WRITES_BACK,
@@ -112,7 +112,7 @@ pub(super) const OTHERWISE: &[System] = &[
     system("MCM, reads in 75 us", MCM_DRIVE, &[("drive.flash_read_us", "75")]),
 ];
 
-/// Those with flash.
+/// The main grid without the bare disk.
 pub(super) const MAIN_FLASH: Grid = grid(FIVE, &[FC_COPIES, FC_WRITES_BACK, RMW_F, MCM]);
 
 pub(super) const WEAR: &[System] = &[

@@ -1,4 +1,4 @@
-//! Figures that the paper has not: they test why its own come out as they do here.
+//! Figures that are not in the paper: they test why results differ from the published ones.
 
 use shingle_trace::Mode;
 
@@ -14,8 +14,9 @@ use crate::papers::bare;
 use crate::papers::metrics::{DISK_WRITE, HIT, READ_HIT, TOTAL, WA, WRITE_HIT};
 use crate::papers::rows::rows;
 
-/// Settings of free parameters with which volumes are worked on in as many zones at a time as the paper's Figure 6 says, and
-/// reuse as far back as is published; and more of them.
+/// Makes settings of free parameters with which volumes work on as many zones at a time as the
+/// paper's Figure 6 says, and reuse blocks at the published distances, with further settings
+/// appended.
 macro_rules! broad {
     ($($more:expr)?) => {
         &[
@@ -31,13 +32,13 @@ macro_rules! broad {
 
 const BROAD: Sets = broad!();
 
-/// Of the written zones four in five are written once.
+/// Four in five of the written zones are written once.
 const ONCE: Sets = broad!(("once", "0.8"));
 
-/// Where it is not published how many of the written blocks are new, as of wdev, they are as many as of prn_0.
+/// Volumes whose number of new blocks is not published, such as wdev, have as many as prn_0.
 const FULLER: Sets = broad!(("new", "0.263"));
 
-/// How many zones a volume works on at a time.
+/// Varies how many zones a volume works on at a time.
 pub(super) const ZONES: Figure = Figure {
     id: "zones",
     title: "Volumes that meet Figure 6",
@@ -66,7 +67,7 @@ pub(super) const ZONES: Figure = Figure {
 const BROAD_ONLY: &[Point] = &[point("broad", &[])];
 const WITH_ONCE: &[Point] = &[point("once", &[])];
 
-/// How many zones are written once.
+/// Varies how many zones are written once.
 pub(super) const WRITTEN_ONCE: Figure = Figure {
     id: "once",
     title: "Zones that are written once",
@@ -123,7 +124,7 @@ pub(super) const WRITTEN_ONCE: Figure = Figure {
     },
 };
 
-/// How many different blocks are written.
+/// Varies how many distinct blocks are written.
 pub(super) const DIFFERENT: Figure = Figure {
     id: "different",
     title: "More different blocks of wdev",
@@ -172,7 +173,7 @@ pub(super) const DIFFERENT: Figure = Figure {
 
 const AND_READS: &[Point] = &[point("with reads", &[])];
 
-/// Where reads go.
+/// Varies where reads go.
 pub(super) const READS_ELSEWHERE: Figure = Figure {
     id: "reads",
     title: "Reads where writes go, and elsewhere",
@@ -200,13 +201,13 @@ const NO_OVERLAP: &[Point] = &[point("none", &[])];
 const SOME_OVERLAP: &[Point] = &[point("as it is", &[])];
 const MUCH_OVERLAP: &[Point] = &[point("four in five", &[])];
 
-/// PORE takes the least time of all, at a point.
+/// PORE takes the least time of all systems, at a point.
 fn best(cells: &Cells, point: &str) -> Vec<Chain> {
     let others = ["SMR-only", "CMR-only", "LRU", "LRU-band"];
     others.iter().flat_map(|other| pairs_at(cells, TOTAL, FOUR, "PORE", other, point)).collect()
 }
 
-/// What makes a zone popular, by other readings.
+/// Alternative interpretations of what makes a zone popular.
 const HISTORIES: &[System] = &[
     LRU,
     LRU_BAND,
@@ -215,7 +216,7 @@ const HISTORIES: &[System] = &[
     System::new("prototype", "pore", &[("policy.history", "forever")]),
 ];
 
-/// Which accesses make a zone popular.
+/// Varies which accesses make a zone popular.
 pub(super) const HISTORY: Figure = Figure {
     id: "history",
     title: "Which accesses make a zone popular",
@@ -241,7 +242,7 @@ pub(super) const HISTORY: Figure = Figure {
     },
 };
 
-/// Its write amplification is below that of LRU and of LRU-band.
+/// The write amplification of `system` is below that of LRU and of LRU-band.
 fn below_both(cells: &Cells, system: &str) -> Vec<Chain> {
     let others = ["LRU", "LRU-band"];
     others.iter().flat_map(|other| pairs(cells, WA, FOUR, system, other)).collect()

@@ -1,4 +1,4 @@
-//! Why what is published does not come out.
+//! Reasons why results disagree with the published ones.
 
 pub(super) const CMR: &str = "the conventional disk does too well: its write cache sorts and joins blocks that the \
                    made workloads write to four zones at a time, so that one takes 0.4 ms; the paper's \

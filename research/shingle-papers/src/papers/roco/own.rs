@@ -1,4 +1,4 @@
-//! Figures that the paper has not: they test why its own come out as they do here.
+//! Figures that are not in the paper: they test why results differ from the published ones.
 
 use super::reasons::{BLOCKWISE, BUNCHED, COUNTED, FAR_ONCE, OVER_ZFIFO, PER_IO, RECENCY};
 use super::{
@@ -13,7 +13,7 @@ use crate::papers::metrics::{
 };
 use crate::papers::rows::{by_volume, rows};
 
-/// What explains the others: shares, cleaning, response times.
+/// The charts that explain the results: shares, cleaning, response times.
 const EXPLAINING: &[Chart] = &[Chart::ByTrace(&[
     NON_SEQUENTIAL,
     SEQUENTIAL,
@@ -29,7 +29,7 @@ const EXPLAINING: &[Chart] = &[Chart::ByTrace(&[
 
 const NEVER_IDLE: Grid = grid(&[HA, LRU, ZFIFO, REORDER, ROCO], &[("drive.idle_cleaning", "off")]);
 
-/// No cleaning in idle time.
+/// Figure 11 without cleaning in idle time.
 pub(super) const IDLE: Figure = Figure {
     id: "idle",
     title: "Figure 11 again, cleaning only when the disk cache is full",
@@ -45,7 +45,7 @@ pub(super) const IDLE: Figure = Figure {
     },
 };
 
-/// Equation 1 to the letter.
+/// ROCO by the literal equation 1.
 pub(super) const HEAT: Figure = Figure {
     id: "heat",
     title: "Figures 9 to 11 again, with heat as a count",
@@ -78,12 +78,12 @@ pub(super) const HEAT: Figure = Figure {
     },
 };
 
-/// Of requests, not of what they come to at the drive.
+/// Compares the response times of requests, not of their I/Os at the drive.
 const FASTEST: Row = rows!(one "§4.2.2, Figure 11"
     order: "ROCO improves the performance of the HA-SMR drive the most among the four solutions",
         |c| below(c, RESPONSE, "ROCO", &["HA", "Cache-LRU", "Cache-ZFIFO"]));
 
-/// Of requests.
+/// Figure 11 with the response times of requests.
 pub(super) const TIMES: Figure = Figure {
     id: "times",
     title: "Figure 11 again, of requests",
@@ -100,7 +100,7 @@ pub(super) const TIMES: Figure = Figure {
     },
 };
 
-/// Of four zones in five nothing is written again, and long writes come again as soon as short ones.
+/// Four in five of the zones are written once, and long writes are repeated as soon as short ones.
 const WRITTEN_ONCE: Sets = &[
     ("active", "8"),
     ("cluster", "64"),
@@ -111,7 +111,7 @@ const WRITTEN_ONCE: Sets = &[
     ("long-far", "-0.6"),
 ];
 
-/// What of a volume is written again.
+/// Varies what is written again.
 pub(super) const ONCE: Figure = Figure {
     id: "once",
     title: "Zones that are written once",

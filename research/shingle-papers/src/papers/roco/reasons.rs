@@ -1,4 +1,4 @@
-//! Why what is published does not come out.
+//! Reasons why results disagree with the published ones.
 
 pub(super) const FEWER: &str = "contradicts itself: by Figures 7 and 9 ROCO sends 11.40 % of proj_0 to the drive and \
                      Cache-ZFIFO 5.79, of src2_2 87.66 and 82.04, of stg_0 14.24 and 8.85, of src1_2 21.78 and \
@@ -18,13 +18,13 @@ pub(super) const RECENCY: &str = "Cache-LRU absorbs 0.4 to 2.5 points more of ea
                        94.2 % of proj_0 and Cache-LRU 86.9 % at most. Between the others the order is as published, but \
                        where Reorder-CZFIFO is above Cache-LRU for the same reason";
 
-/// What a cache lets through, in the order of the volumes.
+/// What a cache passes on to the drive, for each volume.
 pub(super) const LEFT: [&str; 5] = [FAR, AGAIN, STARTS, AGAIN, AGAIN];
-/// The same where blocks are put in order.
+/// The same for caches that reorder blocks.
 pub(super) const REORDERED: [&str; 5] = [FAR, SPLIT, STARTS, AGAIN, SPLIT];
-/// What Reorder-CZFIFO writes in sequence.
+/// What Reorder-CZFIFO writes sequentially.
 pub(super) const IN_SEQUENCE: [&str; 5] = [STARTS, STARTS, SRC2_IN_SEQUENCE, STARTS, STARTS];
-/// What ROCO writes in sequence.
+/// What ROCO writes sequentially.
 pub(super) const ROCO_IN_SEQUENCE: [&str; 5] =
     [STARTS, STARTS, SRC2_IN_SEQUENCE, STARTS, SRC1_IN_SEQUENCE];
 

@@ -83,7 +83,8 @@ pub(super) const FIGURE_10: Figure = Figure {
     },
 };
 
-/// A line of Table 3 becomes four statements: a size of writes, the buffer, I/Os a second before and after, seconds.
+/// Makes the rows of Table 3, four for each line: size of writes, buffer, I/Os per second before
+/// and after, seconds.
 macro_rules! table_3 {
     ($($size:literal $buffer:literal $megabytes:literal, $before:literal $after:literal, $time:literal $seconds:literal,
        $falls_from:literal $falls_to:literal;)*) => {

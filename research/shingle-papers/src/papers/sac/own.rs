@@ -1,4 +1,4 @@
-//! Figures that the paper has not: they test why its own come out as they do here.
+//! Figures that are not in the paper: they test why results differ from the published ones.
 
 use shingle_trace::Mode;
 
@@ -18,7 +18,8 @@ use crate::papers::rows::rows;
 const MIXED: &[Point] = &[point("reads and writes", &[])];
 const WRITES: &[Point] = &[point("writes only", &[])];
 
-/// A copy of the large trace over the real disk, and more of each volume than Figure 13 and Table 5 have.
+/// One copy of the large trace over the real disk, with a larger part of each volume than in Figure
+/// 13 and Table 5.
 const LONGER: Grid = Grid {
     accesses: None,
     copies: 1,
@@ -28,7 +29,7 @@ const LONGER: Grid = Grid {
     ..real(Mode::ReadWrite, &[SAC, LRU, MOST, MOST_CDC])
 };
 
-/// A buffer of twelve zones, an eighth of the cache: the real one would hold two fifths of it.
+/// A buffer of twelve zones, an eighth of the cache: the real one would be two fifths of the cache.
 const TWELVE_ZONES: Size = Size::Blocks(60_000);
 
 const LONGER_WRITES: Grid = Grid {
@@ -48,12 +49,12 @@ fn writes(c: &Cells, metric: Metric, system: &str) -> f64 {
     c.at(metric, "long", system, "writes only")
 }
 
-/// By how many per cent a system takes less time than another.
+/// The percentage by which a system takes less time than another.
 fn saved(c: &Cells, system: &str, from: &str) -> f64 {
     100.0 - 100.0 * mixed(c, TOTAL, system) / mixed(c, TOTAL, from)
 }
 
-/// What Table 5 has of hits, three statements a line.
+/// Makes rows of the hits of Table 5, three for each line.
 macro_rules! hits {
     ($($system:literal $all:literal $read:literal $write:literal $of_reads:expr;)*
      and: $($others:tt)*) => {
@@ -71,7 +72,7 @@ macro_rules! hits {
     };
 }
 
-/// More of each volume.
+/// Runs a larger part of each volume.
 pub(super) const FURTHER: Figure = Figure {
     id: "further",
     title: "Table 5 and Figures 13 to 15 again, over a third of each volume",
@@ -139,16 +140,16 @@ const LARGE: &[Point] = &[cached("5 %", 50)];
 const LARGE_ONCE: &[Point] = &[cached("written once", 50)];
 const ONCE: Sets = &[("once", "0.8")];
 
-/// Miss ratios that Table 1 has of them.
+/// Published miss ratios of these volumes (Table 1).
 const TABLE_1: [f64; 5] = [43.6, 36.1, 47.7, 51.7, 45.1];
 
-/// How many of them LRU meets within five points.
+/// The number of these that LRU meets within five points.
 fn met(c: &Cells, point: &str) -> f64 {
     let missed = FIVE.iter().map(|trace| c.at(MISS, trace, "LRU", point)).zip(TABLE_1);
     missed.filter(|(ours, theirs)| (ours - theirs).abs() <= 5.0).count() as f64
 }
 
-/// What the volumes' cache may have been.
+/// Varies the size of the cache.
 pub(super) const CACHES: Figure = Figure {
     id: "caches",
     title: "Table 1 and Figure 3 again, with other caches and with zones that are written once",

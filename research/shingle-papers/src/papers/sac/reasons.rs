@@ -1,4 +1,4 @@
-//! Why what is published does not come out.
+//! Reasons why results disagree with the published ones.
 
 // Figure 1 and Tables 2 and 3: bare disks.
 
@@ -31,7 +31,8 @@ pub(super) const TABLE_1_MISSES: &str = "configuration not published, if the cac
 pub(super) const TABLE_1_RMWS: &str = "configuration not published: the buffer, and whether the cache is that of §6.1 (see miss ratio). \
                                        With 5 % of the accessed range there are fewer on each of five volumes than with 2 %, on rsrch \
                                        none (caches)";
-/// `run synth:msr-src1_2 -p lru -d sac-emulator -c 2%zones --split 4k --partial ignore --set cache.batch=64 --set drive.pb=real`.
+/// From `run synth:msr-src1_2 -p lru -d sac-emulator -c 2%zones --split 4k --partial ignore --set
+/// cache.batch=64 --set drive.pb=real`.
 pub(super) const TABLE_1_WA: &str = "configuration not published: the buffer, on which it depends, and what it is a quotient of. By blocks \
                                      destaged, as in the prototype, it contradicts itself: of src's 14 million accesses 86.1 % miss, \
                                      9.7 million of them writes at least, and 1,784 bands of 20 MB are 0.9 times as much, not 4.4. By \
@@ -74,7 +75,8 @@ pub(super) const FURTHER: &str = "for two reasons: MOST's reads take 9.3 ms (see
                                   than LRU, SAC 31 % less than MOST, and MOST+CDC 31 % (further)";
 pub(super) const CDC_FIRST: &str = "the comparator gains what reads hit, 72 % in the first fifteenth of the volumes and 30 in the paper, where \
                                     MOST bypasses them; over a third of each it saves 31 % (further)";
-/// `compare synth:msr-stg_0 --copies 4 --requests 3000000 -p sac,most+cdc -d st8000as0002 -c 2%zones --split 4k --partial ignore
+/// From `compare synth:msr-stg_0 --copies 4 --requests 3000000 -p sac,most+cdc -d st8000as0002 -c
+/// 2%zones --split 4k --partial ignore
 /// --set cache.batch=64 --set policy.cost=paper`, with `--set drive.pb=20000b` and `150000b`.
 pub(super) const ALIKE: &str = "they differ by 0.1 %. The buffer holds two fifths of the cache here; over four copies of stg MOST+CDC \
                                 takes 2 % longer than SAC with one about as large as the cache, and 15 % with one of an eighth \
