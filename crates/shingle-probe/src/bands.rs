@@ -193,7 +193,8 @@ pub(crate) fn survey(
     scratch.run_each(filler.singles(), |us| {
         held += 1;
         stalls += usize::from(estimate.stalled(us, held));
-        // Two stalls are enough for one site, as guards absorb the cleaning of further bands.
+        // One stall per site is enough for a drive that cleans one band at a time; others clean
+        // guards too.
         if stalls < sites.len().max(2) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
 
@@ -328,8 +329,8 @@ fn clean(strip: &Strip) -> Option<Vec<bool>> {
     Some(strip.us.iter().map(|&us| real(us) < threshold).collect())
 }
 
-/// Least and greatest first block of a band that begins after step `dirty`, the last slow one, or
-/// within it: a step that contains the border may be slow or fast. Without a slow step the band
+/// Least and greatest first block of a band that begins within step `dirty`, the last slow one, or
+/// the next: a step that contains the border may be slow or fast. Without a slow step the band
 /// begins with the disk.
 fn first_block(strip: &Strip, dirty: Option<usize>) -> Option<(u64, u64)> {
     let start = |step: usize| strip.first + step as u64 * strip.step_blocks;
@@ -339,8 +340,8 @@ fn first_block(strip: &Strip, dirty: Option<usize>) -> Option<(u64, u64)> {
     }
 }
 
-/// Least and greatest end of a band that ends before step `dirty`, the first slow one, or within
-/// it. Without a slow step the band ends with the disk.
+/// Least and greatest end of a band that ends within step `dirty`, the first slow one, or the
+/// previous. Without a slow step the band ends with the disk.
 fn end_block(strip: &Strip, dirty: Option<usize>, disk_blocks: u64) -> Option<(u64, u64)> {
     let start = |step: usize| strip.first + step as u64 * strip.step_blocks;
     match dirty {

@@ -210,8 +210,8 @@ mod tests {
         // A drive that has the previous block in memory: the spread gives the rotation within 3 %.
         let mut held = seen(8400);
         held.before_us.fill(200);
-        let told = held.facts(20.0).expect("measured").rotation_us;
-        assert!((told / 8400.0 - 1.0).abs() < 0.03, "{told}");
+        let rotation_us = held.facts(20.0).expect("measured").rotation_us;
+        assert!((rotation_us / 8400.0 - 1.0).abs() < 0.03, "{rotation_us}");
     }
 
     #[test]

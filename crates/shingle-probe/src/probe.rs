@@ -292,8 +292,7 @@ impl Probe<'_, '_> {
     }
 
     /// Makes the region end at the end of a band, before `end`: so far before that what the sweep
-    /// to
-    /// `end` left in the buffer is of another band.
+    /// to `end` left in the buffer is of another band.
     fn align_region(&mut self, estimate: &BufferEstimate, end: u64) -> Result<(), ProbeError> {
         let half = self.options.half_blocks();
         let site = Site::around(

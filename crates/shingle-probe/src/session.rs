@@ -211,11 +211,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("record");
         drop(Session::resume(&path, &Subject::new("disk", "S1", 100, "")).expect("new"));
-        let told = |result: Result<Session, ProbeError>| result.expect_err("refused").to_string();
-        let other = told(Session::resume(&path, &Subject::new("disk", "S2", 100, "")));
+        let message =
+            |result: Result<Session, ProbeError>| result.expect_err("refused").to_string();
+        let other = message(Session::resume(&path, &Subject::new("disk", "S2", 100, "")));
         assert!(other.contains("another"), "{other}");
         std::fs::write(&path, "a,b,c\n1,2,3\n").expect("written");
-        let bad = told(Session::resume(&path, &Subject::new("disk", "S1", 100, "")));
+        let bad = message(Session::resume(&path, &Subject::new("disk", "S1", 100, "")));
         assert!(bad.contains("line 1"), "{bad}");
         assert_eq!(std::fs::read(&path).expect("there"), b"a,b,c\n1,2,3\n");
     }
@@ -246,8 +247,8 @@ mod tests {
         let path = folder.path().join("record");
         let subject = Subject::new("disk", "S1", 100, "");
         let mut session = Session::resume(&path, &subject).expect("new");
-        let told = Session::resume(&path, &subject).expect_err("refused").to_string();
-        assert!(told.contains("another probe"), "{told}");
+        let message = Session::resume(&path, &subject).expect_err("refused").to_string();
+        assert!(message.contains("another probe"), "{message}");
         session.measure("one", || Ok(1u64)).expect("made");
         drop(session);
         assert!(Session::resume(&path, &subject).expect("it has ended").has("one"));

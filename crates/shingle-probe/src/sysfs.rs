@@ -146,12 +146,12 @@ pub(crate) fn serial(folder: &Path) -> String {
         let text = String::from_utf8_lossy(page.get(4..)?).trim().to_owned();
         (!text.is_empty()).then_some(text)
     };
-    let told = |file| line(&disk.join(file));
-    let serial = told("device/serial")
-        .or_else(|| told("serial"))
+    let attribute = |file| line(&disk.join(file));
+    let serial = attribute("device/serial")
+        .or_else(|| attribute("serial"))
         .or_else(page)
-        .or_else(|| told("device/wwid"))
-        .or_else(|| told("wwid"))
+        .or_else(|| attribute("device/wwid"))
+        .or_else(|| attribute("wwid"))
         .unwrap_or_else(|| name(disk));
     let serial = serial.split_whitespace().collect::<Vec<_>>().join("_");
     match line(&folder.join("partition")) {

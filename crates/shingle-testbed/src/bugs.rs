@@ -26,8 +26,8 @@ pub fn each_is_found<B: Copy + Debug + Send + Sync>(
     found: impl Fn(B) -> Option<String> + Sync,
 ) {
     let only = std::env::var("SHINGLE_BUG").ok();
-    let asked = |bug: &&B| only.as_ref().is_none_or(|only| *only == format!("{bug:?}"));
-    let bugs: Vec<&B> = all.iter().filter(asked).collect();
+    let selected = |bug: &&B| only.as_ref().is_none_or(|only| *only == format!("{bug:?}"));
+    let bugs: Vec<&B> = all.iter().filter(selected).collect();
     assert!(!bugs.is_empty(), "SHINGLE_BUG names none of {all:?}");
     // Some bugs take thousands of runs: each core takes the next bug from the list.
     let next = AtomicUsize::new(0);

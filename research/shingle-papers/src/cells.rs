@@ -17,7 +17,7 @@ pub struct Cells {
 }
 
 impl Cells {
-    pub(crate) fn put(
+    pub(crate) fn insert(
         &mut self,
         trace: &'static str,
         system: &'static str,

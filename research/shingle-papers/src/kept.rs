@@ -30,7 +30,7 @@ struct Runs {
 }
 
 #[derive(Serialize)]
-struct Name<'a> {
+struct RunKey<'a> {
     build: &'a str,
     trace: &'a str,
     accesses: usize,
@@ -45,8 +45,8 @@ impl Kept {
     /// If it cannot be read or written, or is no journal.
     pub fn open(path: &Path, build: String) -> Result<Kept, SweepError> {
         let (mut journal, mut done) = Journal::open::<String>(path)?;
-        let begin = name_begins(&build);
-        if !done.is_empty() && !done.keys().all(|name| name.starts_with(&begin)) {
+        let begin = key_prefix(&build);
+        if !done.is_empty() && !done.keys().all(|key| key.starts_with(&begin)) {
             let removed = std::fs::remove_file(path);
             removed.map_err(|error| SweepError::Data(format!("{}: {error}", path.display())))?;
             (journal, done) = Journal::open(path)?;
@@ -57,36 +57,36 @@ impl Kept {
     /// The number of finished runs.
     #[must_use]
     pub fn runs(&self) -> usize {
-        self.locked().done.len()
+        self.lock().done.len()
     }
 
     /// The key of a run over the first `accesses` accesses of a trace.
-    pub(crate) fn name(&self, trace: &str, accesses: usize, labels: &Labels) -> String {
-        let name = Name { build: &self.build, trace, accesses, labels };
-        serde_json::to_string(&name).expect("labels are JSON")
+    pub(crate) fn key(&self, trace: &str, accesses: usize, labels: &Labels) -> String {
+        let key = RunKey { build: &self.build, trace, accesses, labels };
+        serde_json::to_string(&key).expect("labels are JSON")
     }
 
     /// Finds the result of a run that is done.
-    pub(crate) fn find(&self, name: &str) -> Option<RunResult> {
-        self.locked().done.get(name).cloned()
+    pub(crate) fn find(&self, key: &str) -> Option<RunResult> {
+        self.lock().done.get(key).cloned()
     }
 
     /// Records a run that is done.
-    pub(crate) fn keep(&self, name: &str, result: &RunResult) -> Result<(), SweepError> {
-        let mut runs = self.locked();
-        runs.journal.append(&name, result).map_err(SweepError::Journal)?;
+    pub(crate) fn keep(&self, key: &str, result: &RunResult) -> Result<(), SweepError> {
+        let mut runs = self.lock();
+        runs.journal.append(&key, result).map_err(SweepError::Journal)?;
         // A run repeats if its workload does not depend on the varied parameter.
-        runs.done.insert(name.to_owned(), result.clone());
+        runs.done.insert(key.to_owned(), result.clone());
         Ok(())
     }
 
-    fn locked(&self) -> MutexGuard<'_, Runs> {
+    fn lock(&self) -> MutexGuard<'_, Runs> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The common prefix of the keys of a build.
-fn name_begins(build: &str) -> String {
+fn key_prefix(build: &str) -> String {
     format!("{{\"build\":{},", serde_json::Value::from(build))
 }
 
@@ -94,14 +94,14 @@ fn name_begins(build: &str) -> String {
 pub(crate) fn hash(held: &Held) -> String {
     let (mut hasher, mut scratch) = (Hasher::default(), Vec::new());
     let all = held.first(held.len());
-    for from in (0..held.len()).step_by(AT_A_TIME) {
-        let count = AT_A_TIME.min(held.len() - from);
+    for from in (0..held.len()).step_by(BATCH_REQUESTS) {
+        let count = BATCH_REQUESTS.min(held.len() - from);
         hasher.add(all.part(from, count, &mut scratch));
     }
     hasher.text()
 }
 
-const AT_A_TIME: usize = 1024;
+const BATCH_REQUESTS: usize = 1024;
 
 #[cfg(test)]
 mod tests {
@@ -115,12 +115,12 @@ mod tests {
         let result = RunResult::uncounted(&labels, shingle_core::policy::Memory::default());
         let done = |build: &str, accesses: usize, labels: &Labels| {
             let kept = Kept::open(&path, build.into()).expect("a journal");
-            let name = kept.name("xxh3:1", accesses, labels);
-            if let Some(found) = kept.find(&name) {
+            let key = kept.key("xxh3:1", accesses, labels);
+            if let Some(found) = kept.find(&key) {
                 assert_eq!(found.labels, result.labels);
                 return false;
             }
-            kept.keep(&name, &result).expect("kept");
+            kept.keep(&key, &result).expect("kept");
             true
         };
         assert!(done("one", 10, &labels));

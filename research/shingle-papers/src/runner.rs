@@ -136,7 +136,7 @@ pub(crate) fn run(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Vec<Vec<Cells>>, PaperError> {
     check_scale(order)?;
-    total(work(order)?);
+    total(total_accesses(order)?);
     let mut cells: Vec<Vec<Cells>> = order.figures.iter().map(|_| Vec::new()).collect();
     for &seed in &order.seeds {
         for (seeds, of_seed) in cells.iter_mut().zip(run_seed(order, seed, progress)?) {
@@ -173,7 +173,7 @@ fn check_scale(order: &Order) -> Result<(), PaperError> {
 }
 
 /// Packs a trace that reaches beyond its disk. Returns whether that was needed.
-pub(crate) fn fit(held: &mut Held, disk: &str) -> Result<bool, PaperError> {
+pub(crate) fn pack_to_fit(held: &mut Held, disk: &str) -> Result<bool, PaperError> {
     let disk = drives::make(disk, &Settings::default()).map_err(MeasureError::from)?;
     let description = disk.description();
     let zone_bytes = description.bands.as_ref().map_or(ZONE_BLOCKS, ZoneMap::largest) * BLOCK_BYTES;
@@ -181,7 +181,7 @@ pub(crate) fn fit(held: &mut Held, disk: &str) -> Result<bool, PaperError> {
 }
 
 /// The approximate number of accesses of all runs.
-fn work(order: &Order) -> Result<u64, TraceError> {
+fn total_accesses(order: &Order) -> Result<u64, TraceError> {
     let papers = order.traces.of_seed(order.seeds[0])?;
     let mut lengths: BTreeMap<(&str, Pacing), u64> = BTreeMap::new();
     let mut sum = 0;
@@ -214,7 +214,7 @@ struct Place {
 }
 
 /// The runs over a trace, with a remark on it.
-struct Filled {
+struct TraceRuns {
     runs: Vec<(Place, RunResult)>,
     note: Option<String>,
 }
@@ -235,7 +235,7 @@ fn run_seed(
             }
         }
     }
-    let filled: Vec<Filled> = by_trace
+    let filled: Vec<TraceRuns> = by_trace
         .into_par_iter()
         .map(|(wanted, users)| {
             let own = match wanted.free {
@@ -247,10 +247,10 @@ fn run_seed(
         })
         .collect::<Result<_, _>>()?;
     let mut cells: Vec<Cells> = order.figures.iter().map(|_| Cells::default()).collect();
-    for Filled { runs, note } in filled {
+    for TraceRuns { runs, note } in filled {
         for (place, result) in runs {
             let cells = &mut cells[place.figure];
-            cells.put(place.trace, place.system, place.point, result);
+            cells.insert(place.trace, place.system, place.point, result);
             cells.notes.extend(note.clone());
         }
     }
@@ -272,13 +272,13 @@ fn run_trace(
     order: &Order,
     seed: u64,
     progress: &(dyn Fn(u64) + Sync),
-) -> Result<Filled, PaperError> {
+) -> Result<TraceRuns, PaperError> {
     let scaled = |grid: &Grid| Scaled::new(grid, order.scale);
     let most = users.iter().map(|(_, grid)| scaled(grid).accesses).max_by_key(|accesses| {
         accesses.unwrap_or(u64::MAX) // no limit is the largest
     });
     let mut held = hold(papers, wanted, most.flatten())?;
-    let packed = wanted.disk.map_or(Ok(false), |disk| fit(&mut held, disk))?;
+    let packed = wanted.disk.map_or(Ok(false), |disk| pack_to_fit(&mut held, disk))?;
     let note = packed.then(|| {
         format!("{} reaches beyond the drive: the zones it touches are packed", held.name)
     });
@@ -312,13 +312,13 @@ fn run_trace(
             let run = || job.run(&held.first(key.accesses), progress);
             let result = match (order.kept, &hash) {
                 (Some(kept), Some(hash)) => {
-                    let name = kept.name(hash, key.accesses, job.labels());
-                    if let Some(result) = kept.find(&name) {
+                    let run_key = kept.key(hash, key.accesses, job.labels());
+                    if let Some(result) = kept.find(&run_key) {
                         progress(key.accesses as u64);
                         result
                     } else {
                         let result = run()?;
-                        kept.keep(&name, &result)?;
+                        kept.keep(&run_key, &result)?;
                         result
                     }
                 }
@@ -327,7 +327,7 @@ fn run_trace(
             Ok(places.into_iter().map(|place| (place, result.clone())).collect())
         })
         .collect::<Result<_, PaperError>>()?;
-    Ok(Filled { runs: results.into_iter().flatten().collect(), note })
+    Ok(TraceRuns { runs: results.into_iter().flatten().collect(), note })
 }
 
 pub(crate) fn key(

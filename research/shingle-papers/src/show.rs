@@ -106,7 +106,7 @@ fn numbers(figure: &Figure, seeds: &[Cells]) -> Vec<Numbers> {
 /// figure. Pictures without a value are left out. (Without reads, for example, the time of a read
 /// is NaN.)
 fn draw(figure: &Figure, chart: &Chart, seeds: &[Cells]) -> Vec<Picture> {
-    let (metrics, in_one) = match chart {
+    let (metrics, per_picture) = match chart {
         Chart::ByTrace(metrics) | Chart::ByPoint(metrics) => (metrics, 1),
         Chart::Stacked(_, parts) => (parts, parts.len()),
         Chart::Own(name) => {
@@ -114,13 +114,13 @@ fn draw(figure: &Figure, chart: &Chart, seeds: &[Cells]) -> Vec<Picture> {
             return own.cloned().into_iter().collect();
         }
     };
-    let pictures = metrics.chunks(in_one).flat_map(|metrics| {
+    let pictures = metrics.chunks(per_picture).flat_map(|metrics| {
         figure.grids().iter().filter_map(|grid| draw_grid(grid, chart, metrics, seeds))
     });
-    pictures.filter(shows_something).collect()
+    pictures.filter(has_values).collect()
 }
 
-fn shows_something(picture: &Picture) -> bool {
+fn has_values(picture: &Picture) -> bool {
     match &picture.kind {
         Kind::Bars { series, .. } | Kind::Steps { series, .. } => {
             series.iter().flat_map(|(_, values)| values).any(|value| value.mean > 0.0)
@@ -198,7 +198,7 @@ mod tests {
                 stacked: false,
             },
         };
-        assert!(!shows_something(&bars(&[f64::NAN, 0.0])));
-        assert!(shows_something(&bars(&[f64::NAN, 0.5])));
+        assert!(!has_values(&bars(&[f64::NAN, 0.0])));
+        assert!(has_values(&bars(&[f64::NAN, 0.5])));
     }
 }

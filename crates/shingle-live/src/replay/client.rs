@@ -38,7 +38,7 @@ struct Submitted {
 }
 
 impl Submitted {
-    fn take(mut self, result: Result<Vec<u8>, Errno>) {
+    fn complete(mut self, result: Result<Vec<u8>, Errno>) {
         self.result = Some(result);
     }
 }
@@ -130,7 +130,7 @@ impl<'a> Client<'a> {
         };
         self.in_flight.insert(number, (at, *request, expected));
         let submitted = Submitted { number, result: None, to: self.answers.0.clone() };
-        let answer = move |result| submitted.take(result);
+        let answer = move |result| submitted.complete(result);
         let command = Command { data, ..Command::new(0, request.op.into(), offset, bytes) };
         self.handle.submit(command, answer);
     }

@@ -188,7 +188,7 @@ impl Main {
         lock(&self.losses).count += u64::from(flushed.is_err());
         for (done, is_flush) in self.awaiting_flush.drain(..) {
             let flushed = flushed.as_ref().map(drop).map_err(failure);
-            // (For a write with FUA only this write counts.)
+            // (A write with FUA reports only its own loss.)
             let answer = match is_flush {
                 true => lock(&self.losses).answer(done.connection(), flushed),
                 false => flushed.map(|()| Answer::Done),

@@ -15,7 +15,7 @@ const BLOCKS: u64 = 300;
 struct InMemory {
     blocks: u64,
     bytes: Mutex<Vec<u8>>,
-    asked: Mutex<Vec<String>>,
+    calls: Mutex<Vec<String>>,
     /// If set, each write waits for a message.
     gate: Mutex<Option<Receiver<()>>>,
     fails: bool,
@@ -30,7 +30,7 @@ impl InMemory {
         InMemory {
             blocks,
             bytes: Mutex::new(bytes),
-            asked: Mutex::default(),
+            calls: Mutex::default(),
             gate: Mutex::default(),
             fails: false,
             flush_fails: AtomicBool::new(false),
@@ -38,12 +38,12 @@ impl InMemory {
         }
     }
 
-    fn ask(&self, what: String) {
-        self.asked.lock().expect("no panic").push(what);
+    fn log_call(&self, what: String) {
+        self.calls.lock().expect("no panic").push(what);
     }
 
-    fn asked(&self) -> Vec<String> {
-        std::mem::take(&mut self.asked.lock().expect("no panic"))
+    fn take_calls(&self) -> Vec<String> {
+        std::mem::take(&mut self.calls.lock().expect("no panic"))
     }
 }
 
@@ -71,7 +71,7 @@ impl Volume for InMemory {
         if self.fails {
             return Err(io::Error::new(io::ErrorKind::StorageFull, "zone 7 is full"));
         }
-        self.ask(format!("write {} +{}", block.0, buffers.len()));
+        self.log_call(format!("write {} +{}", block.0, buffers.len()));
         let mut bytes = self.bytes.lock().expect("no panic");
         let found = bytes[range(block, buffers.len())].as_chunks_mut().0;
         found.iter_mut().zip(buffers).for_each(|(page, buffer)| *page = buffer.0);
@@ -79,12 +79,12 @@ impl Volume for InMemory {
     }
 
     fn trim(&self, block: Block, count: u64) -> io::Result<()> {
-        self.ask(format!("trim {} +{count}", block.0));
+        self.log_call(format!("trim {} +{count}", block.0));
         Ok(())
     }
 
     fn flush(&self) -> io::Result<()> {
-        self.ask("flush".to_owned());
+        self.log_call("flush".to_owned());
         match self.flush_fails.load(Ordering::Relaxed) {
             true => Err(io::Error::other("it is gone")),
             false => Ok(()),
@@ -168,17 +168,17 @@ proptest! {
 fn what_is_long_goes_in_pieces_and_fua_is_a_flush_behind_it() {
     let (volume, served) = start(InMemory::new(BLOCKS));
     call(&served, write_of(4096, 200 * 4096, 1, true)).expect("written");
-    assert_eq!(volume.asked(), ["write 1 +128", "write 129 +72", "flush"]);
+    assert_eq!(volume.take_calls(), ["write 1 +128", "write 129 +72", "flush"]);
     call(&served, write_of(100, 10, 1, false)).expect("written");
     call(&served, Command::Flush).expect("flushed");
-    assert_eq!(volume.asked(), ["write 0 +1", "flush"]);
+    assert_eq!(volume.take_calls(), ["write 0 +1", "flush"]);
     let trim = Command::Trim { offset: 100, length: 3 * 4096, fua: true };
     call(&served, trim).expect("trimmed");
-    assert_eq!(volume.asked(), ["trim 1 +2", "flush"], "whole blocks only");
+    assert_eq!(volume.take_calls(), ["trim 1 +2", "flush"], "whole blocks only");
     call(&served, Command::Trim { offset: 100, length: 4096, fua: false }).expect("none is whole");
-    assert!(volume.asked().is_empty());
+    assert!(volume.take_calls().is_empty());
     served.end().expect("in order");
-    assert_eq!(volume.asked(), ["flush"]);
+    assert_eq!(volume.take_calls(), ["flush"]);
     let late = call(&served, Command::Flush).expect_err("it is over");
     assert_eq!(late.code, ErrorCode::Shutdown);
 }
@@ -200,9 +200,9 @@ fn one_flush_is_for_all_that_came_together() {
     for answered in answers {
         answered.recv_timeout(PATIENCE).expect("an answer").expect("done");
     }
-    let asked = volume.asked();
-    let flushes = asked.iter().filter(|line| *line == "flush").count();
-    assert!(flushes <= 2 && asked.last().is_some_and(|line| line == "flush"), "{asked:?}");
+    let calls = volume.take_calls();
+    let flushes = calls.iter().filter(|line| *line == "flush").count();
+    assert!(flushes <= 2 && calls.last().is_some_and(|line| line == "flush"), "{calls:?}");
     // Under any load each command is answered: a flush completes a limited number.
     let (volume, served, release) = gated(BLOCKS);
     let many = 3 * JOBS_BEFORE_FLUSH as u64;
@@ -212,7 +212,7 @@ fn one_flush_is_for_all_that_came_together() {
     for answered in answers {
         answered.recv_timeout(PATIENCE).expect("an answer").expect("done");
     }
-    let flushes = volume.asked().iter().filter(|line| *line == "flush").count();
+    let flushes = volume.take_calls().iter().filter(|line| *line == "flush").count();
     assert!((2..40).contains(&flushes), "{flushes} flushes");
 }
 
@@ -238,11 +238,11 @@ fn what_comes_during_a_long_trim_goes_between() {
     for answered in [first, second, trimmed] {
         answered.recv_timeout(PATIENCE).expect("an answer").expect("done");
     }
-    let asked = volume.asked();
-    let place = |what: &str| asked.iter().position(|line| line == what).expect("asked for");
-    assert!(place("write 2 +1") < place("trim 65792 +16384"), "{asked:?}");
-    let trims = asked.iter().filter(|line| line.starts_with("trim"));
-    assert_eq!(trims.count(), 5, "{asked:?}");
+    let calls = volume.take_calls();
+    let place = |what: &str| calls.iter().position(|line| line == what).expect("asked for");
+    assert!(place("write 2 +1") < place("trim 65792 +16384"), "{calls:?}");
+    let trims = calls.iter().filter(|line| line.starts_with("trim"));
+    assert_eq!(trims.count(), 5, "{calls:?}");
 }
 
 /// Otherwise the trim would destroy data that was already acknowledged.
@@ -257,7 +257,7 @@ fn a_write_within_a_trim_comes_after_it() {
     for answered in [first, second, trimmed] {
         answered.recv_timeout(PATIENCE).expect("an answer").expect("done");
     }
-    assert_eq!(volume.asked(), ["write 0 +1", "trim 0 +100", "write 99 +1"]);
+    assert_eq!(volume.take_calls(), ["write 0 +1", "trim 0 +100", "write 99 +1"]);
 }
 
 #[test]

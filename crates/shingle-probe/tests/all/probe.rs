@@ -63,8 +63,8 @@ fn what_is_no_drive_managed_disk_is_not_given_a_buffer() {
         assert_eq!(profile.zones.is_some(), name == "ha-roco" || name == "exos-x18z", "{name}");
         // Such a disk does not read the medium where nothing was written.
         assert_eq!(profile.plan().read_us.is_none(), profile.zones.is_some(), "{name}");
-        let told = found.notes.iter().any(|note| note.contains("only if its zones are full"));
-        assert_eq!(told, profile.zones.is_some(), "{name}: {:?}", found.notes);
+        let notes = found.notes.iter().any(|note| note.contains("only if its zones are full"));
+        assert_eq!(notes, profile.zones.is_some(), "{name}: {:?}", found.notes);
         parse(&profile.to_text()).expect(name);
     }
 }
@@ -102,9 +102,9 @@ fn a_probe_goes_on_where_it_was_and_a_record_is_analysed_again() {
     let folder = shingle_testbed::folder();
     let path = folder.path().join("record");
     let mut disk = model("st8000as0002", &small());
-    let asked = serde_json::to_string(&options()).expect("written");
+    let options_text = serde_json::to_string(&options()).expect("written");
     let facts = disk.facts().clone();
-    let subject = Subject::new(&facts.name, &facts.serial, facts.blocks, &asked);
+    let subject = Subject::new(&facts.name, &facts.serial, facts.blocks, &options_text);
     let mut session = Session::resume(&path, &subject).expect("new");
     let whole = of(&mut disk, &mut session);
     let profile = whole.profile(5000);
@@ -185,8 +185,8 @@ fn no_bands_are_told_where_the_buffer_is_too_small_to_show_them() {
     assert_eq!(found.kind, Kind::DriveManaged);
     assert!(found.bands.is_empty(), "{:?}", found.bands);
     let why = "bands were not looked for: at each place 5120 blocks";
-    let told = found.notes.iter().filter(|note| note.starts_with(why));
-    assert_eq!(told.count(), 1, "{:?}", found.notes);
+    let notes = found.notes.iter().filter(|note| note.starts_with(why));
+    assert_eq!(notes.count(), 1, "{:?}", found.notes);
 }
 
 /// A nearly full map is cleaned in any pause, so such a pause is not the delay of idle cleaning.
@@ -212,8 +212,8 @@ fn a_shingled_disk_without_a_write_cache_is_not_taken_for_a_conventional_one() {
     settings.overrides.set("packets_trigger", "22986");
     let found = of(&mut model("st8000as0002", &settings), &mut Session::in_memory());
     assert_eq!(found.kind, Kind::Hidden, "{found:?}");
-    let [told] = &found.notes[..] else { panic!("{:?}", found.notes) };
-    assert!(told.contains("without a write cache"), "{told}");
+    let [note] = &found.notes[..] else { panic!("{:?}", found.notes) };
+    assert!(note.contains("without a write cache"), "{note}");
 }
 
 /// If a band is as large as the written region, one write in 16,000 waits for minutes, as on no
@@ -224,8 +224,8 @@ fn bands_larger_than_what_is_written_are_not_taken_for_a_conventional_disk() {
     settings.overrides.set("tracks_per_band", "5000");
     let found = of(&mut model("st8000as0002", &settings), &mut Session::in_memory());
     assert_eq!(found.kind, Kind::Hidden, "{found:?}");
-    let told = found.notes.iter().filter(|note| note.starts_with("a write waited for "));
-    assert_eq!(told.count(), 1, "{:?}", found.notes);
+    let notes = found.notes.iter().filter(|note| note.starts_with("a write waited for "));
+    assert_eq!(notes.count(), 1, "{:?}", found.notes);
 }
 
 /// SAC's Table 3 on the disk that it measured: capacities within 10 %, rates before the cliff
@@ -252,13 +252,13 @@ fn table_3_of_sac() {
     let found = found.expect("probed");
     // One coverage gives no line: a note says so, as no model can be made of the profile.
     assert!(found.profile(5000).rmw.is_none());
-    let told = found.notes.iter().filter(|note| note.starts_with("R(x) was not found out, so"));
-    assert_eq!(told.count(), 1, "{:?}", found.notes);
+    let notes = found.notes.iter().filter(|note| note.starts_with("R(x) was not found out, so"));
+    assert_eq!(notes.count(), 1, "{:?}", found.notes);
     for (row, (_, _, rate, bytes)) in found.capacities.iter().zip(rows) {
-        let told = row.facts().expect("a cliff");
-        let off = |told: f64, published: f64| (told / published - 1.0).abs();
-        assert!(off(told.bytes as f64, bytes) < 0.10, "{told:?}");
-        assert!(off(told.iops_before, rate) < 0.11, "{told:?}");
-        assert!(told.iops_after < told.iops_before / 10.0, "{told:?}");
+        let measured = row.facts().expect("a cliff");
+        let off = |measured: f64, published: f64| (measured / published - 1.0).abs();
+        assert!(off(measured.bytes as f64, bytes) < 0.10, "{measured:?}");
+        assert!(off(measured.iops_before, rate) < 0.11, "{measured:?}");
+        assert!(measured.iops_after < measured.iops_before / 10.0, "{measured:?}");
     }
 }

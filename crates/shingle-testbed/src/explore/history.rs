@@ -14,7 +14,7 @@ pub type History<S> = Vec<S>;
 /// If a promise is broken: which one, with its history. A stuck final state is a violation, too.
 pub fn replay<M: Model>(begin: M, steps: &[M::Step]) -> Result<M, Broken<M::Step>> {
     let mut world = begin;
-    let mut gone = Vec::new();
+    let mut taken = Vec::new();
     let mut open = Vec::new();
     for step in steps {
         open.clear();
@@ -23,14 +23,14 @@ pub fn replay<M: Model>(begin: M, steps: &[M::Step]) -> Result<M, Broken<M::Step
         if !open.contains(step) {
             continue;
         }
-        gone.push(step.clone());
+        taken.push(step.clone());
         world = match catch_unwind(AssertUnwindSafe(|| world.after(step))) {
             Ok(world) => world,
-            Err(panic) => return Err(Broken { what: panic_message(&*panic), steps: gone }),
+            Err(panic) => return Err(Broken { what: panic_message(&*panic), steps: taken }),
         };
     }
     match is_stuck(&world) {
-        true => Err(Broken { what: STUCK.to_owned(), steps: gone }),
+        true => Err(Broken { what: STUCK.to_owned(), steps: taken }),
         false => Ok(world),
     }
 }
@@ -52,22 +52,22 @@ fn is_stuck<M: Model>(world: &M) -> bool {
 /// Removes steps from a history that are not needed for the violation: runs of decreasing length,
 /// until no single step can be removed.
 pub fn shrink<M: Model>(begin: impl Fn() -> M, found: Broken<M::Step>) -> Broken<M::Step> {
-    let mut least = found;
-    let mut length = (least.steps.len() / 2).max(1);
+    let mut shortest = found;
+    let mut length = (shortest.steps.len() / 2).max(1);
     loop {
         let (mut from, mut shorter) = (0, false);
-        while from < least.steps.len() {
-            let to = (from + length).min(least.steps.len());
-            let some = [&least.steps[..from], &least.steps[to..]].concat();
+        while from < shortest.steps.len() {
+            let to = (from + length).min(shortest.steps.len());
+            let some = [&shortest.steps[..from], &shortest.steps[to..]].concat();
             match replay(begin(), &some) {
-                Err(broken) if broken.steps.len() < least.steps.len() => {
-                    (least, shorter) = (broken, true);
+                Err(broken) if broken.steps.len() < shortest.steps.len() => {
+                    (shortest, shorter) = (broken, true);
                 }
                 _ => from = to,
             }
         }
         if length == 1 && !shorter {
-            return least;
+            return shortest;
         }
         length = (length / 2).max(1);
     }
@@ -82,8 +82,8 @@ pub fn pasted<M: Model>(begin: M, code: &str, found: &Broken<M::Step>) -> String
     );
     let mut world = Some(begin);
     for step in &found.steps {
-        let told = world.as_ref().map(|world| world.says(step)).unwrap_or_default();
-        text += &format!("            {step:?}, // {told}\n");
+        let description = world.as_ref().map(|world| world.says(step)).unwrap_or_default();
+        text += &format!("            {step:?}, // {description}\n");
         let next = |world: M| catch_unwind(AssertUnwindSafe(|| world.after(step))).ok();
         world = world.take().and_then(next);
     }

@@ -142,9 +142,9 @@ pub fn run(
     let mut notes = Vec::new();
     for drive in grid.systems.iter().map(|system| system.drive.unwrap_or(grid.drive)) {
         // (After it fits the smallest drive it fits the others.)
-        if runner::fit(&mut held, drive)? {
+        if runner::pack_to_fit(&mut held, drive)? {
             notes.push(format!("it reaches beyond {drive}: the zones it touches are packed"));
-            if runner::fit(&mut held, drive)? {
+            if runner::pack_to_fit(&mut held, drive)? {
                 let why = format!("{name}: it touches more zones than {drive} has");
                 return Err(PaperError::Scale(why));
             }

@@ -74,7 +74,7 @@ impl Order<'_> {
 
     /// Reads a workload. `None` if only writes are wanted and there are none.
     fn trace(&self, spec: &str, seed: u64, mode: Mode) -> Result<Option<Trace>, PaperError> {
-        let made = is_made(spec);
+        let made = is_synthetic(spec);
         let (format, volume) = match made {
             true => (None, Choice::default()),
             false => (self.format.clone(), self.volume.clone()),
@@ -96,7 +96,7 @@ impl Order<'_> {
 }
 
 /// Fits the trace to a disk, packed if needed. `None` if it does not fit at all.
-fn fitted<'a>(trace: &'a Trace, disk: &Disk) -> Result<Option<Cow<'a, Trace>>, PaperError> {
+fn fit_trace<'a>(trace: &'a Trace, disk: &Disk) -> Result<Option<Cow<'a, Trace>>, PaperError> {
     let drive = shingle_drive::make(disk.drive, &Settings::default())
         .map_err(|error| ExperimentError::Usage(error.to_string()))?;
     let disk_bytes = drive.description().disk_blocks * BLOCK_BYTES;
@@ -110,7 +110,7 @@ fn fitted<'a>(trace: &'a Trace, disk: &Disk) -> Result<Option<Cow<'a, Trace>>, P
     Ok(fits.then_some(Cow::Owned(Trace { name, format, requests, summary })))
 }
 
-fn is_made(spec: &str) -> bool {
+fn is_synthetic(spec: &str) -> bool {
     spec.starts_with("synth:")
 }
 
@@ -129,16 +129,17 @@ pub fn work(order: &Order) -> u64 {
 /// The first error.
 pub fn run(order: &Order, done: &dyn Fn(u64)) -> Result<Own, PaperError> {
     let (mut cells, mut left_out) = (Vec::new(), Vec::new());
-    let not_yet = |(condition, disk): (&'static Condition, &'static Disk)| Varied {
+    let without_results = |(condition, disk): (&'static Condition, &'static Disk)| Varied {
         of: condition.of,
         is: condition.is,
         disk: disk.name,
         ahead: Vec::new(),
     };
-    let mut varied: Vec<Varied> = order.varied().into_iter().map(not_yet).collect();
+    let mut varied: Vec<Varied> = order.varied().into_iter().map(without_results).collect();
     for (spec, role) in order.workloads() {
         for mode in MODES {
-            let seeds = if is_made(&spec) { order.seeds.as_slice() } else { &order.seeds[..1] };
+            let seeds =
+                if is_synthetic(&spec) { order.seeds.as_slice() } else { &order.seeds[..1] };
             let mut of_workload: Vec<Cell> = Vec::new();
             for &seed in seeds {
                 let Some(trace) = order.trace(&spec, seed, mode)? else {
@@ -147,13 +148,14 @@ pub fn run(order: &Order, done: &dyn Fn(u64)) -> Result<Own, PaperError> {
                 };
                 let count = |cells| done(if seed == seeds[0] { cells } else { 0 });
                 for disk in order.disks() {
-                    let Some(trace) = fitted(&trace, disk)? else {
+                    let Some(trace) = fit_trace(&trace, disk)? else {
                         left_out.push(format!("{spec} does not fit the disk {}", disk.name));
                         count(CACHES.len() as u64);
                         continue;
                     };
                     for cache in CACHES {
-                        let place = Place { trace: &trace, mode, disk, cache, seed, not: AS_IT_IS };
+                        let place =
+                            Place { trace: &trace, mode, disk, cache, seed, condition: AS_IT_IS };
                         let cell = place.cell(role, order.registry)?;
                         count(1);
                         let same = |old: &&mut Cell| (old.disk, old.cache) == (disk.name, cache);
@@ -164,11 +166,11 @@ pub fn run(order: &Order, done: &dyn Fn(u64)) -> Result<Own, PaperError> {
                     }
                 }
                 for ((condition, disk), varied) in order.varied().into_iter().zip(&mut varied) {
-                    let Some(trace) = fitted(&trace, disk)? else { continue };
+                    let Some(trace) = fit_trace(&trace, disk)? else { continue };
                     let caches = condition.cache.map_or(CACHES.to_vec(), |cache| vec![cache]);
                     for cache in caches {
                         let place =
-                            Place { trace: &trace, mode, disk, cache, seed, not: *condition };
+                            Place { trace: &trace, mode, disk, cache, seed, condition: *condition };
                         varied.ahead.extend(place.ahead(order.registry)?);
                     }
                     count(1);
@@ -191,7 +193,7 @@ struct Place<'a> {
     cache: &'static str,
     seed: u64,
     /// The condition that differs from the study.
-    not: Condition,
+    condition: Condition,
 }
 
 impl Place<'_> {
@@ -200,10 +202,10 @@ impl Place<'_> {
         &self,
         systems: impl Iterator<Item = &'s System>,
         registry: &Registry,
-    ) -> Result<(Vec<Job>, Vec<Ran<'s>>), PaperError> {
+    ) -> Result<(Vec<Job>, Vec<SystemRun<'s>>), PaperError> {
         let (mut asked, mut jobs) = (Vec::new(), Vec::new());
         for system in systems {
-            let fixed = self.not.batch.as_ref().map(std::slice::from_ref);
+            let fixed = self.condition.batch.as_ref().map(std::slice::from_ref);
             for &batch in fixed.unwrap_or(system.batches) {
                 let (mut planned, _) =
                     experiment::plan(&self.options(system, batch), registry, self.trace)?;
@@ -212,8 +214,11 @@ impl Place<'_> {
             }
         }
         let runs = experiment::run_all(&jobs, self.trace, &|_| ())?;
-        let ran =
-            asked.into_iter().zip(runs).map(|((system, batch), run)| Ran { system, batch, run });
+        let ran = asked.into_iter().zip(runs).map(|((system, batch), run)| SystemRun {
+            system,
+            batch,
+            run,
+        });
         Ok((jobs, ran.collect()))
     }
 
@@ -265,7 +270,7 @@ impl Place<'_> {
 
     fn options(&self, system: &System, batch: &str) -> Options {
         let touched = self.trace.summary.accessed_zone_bytes() / BLOCK_BYTES;
-        let quarters = self.not.buffer_quarters;
+        let quarters = self.condition.buffer_quarters;
         let share = touched * BUFFER_THOUSANDTHS / 1000;
         let set = |key: &str, value: &str| Assignment::new(key, value).expect("of the study");
         // (A system may override the batch.)
@@ -273,7 +278,7 @@ impl Place<'_> {
         sets.extend(system.sets.iter().map(|(key, value)| set(key, value)));
         // LRU has no zones, and LRU-band and ROCO use the bands in any case.
         let zoned = !["lru", "lru-band", "roco"].contains(&system.policy);
-        let zone = if self.disk.bands { Some("bands") } else { self.not.zone };
+        let zone = if self.disk.bands { Some("bands") } else { self.condition.zone };
         if let Some(zone) = zone.filter(|_| zoned) {
             sets.push(set(&format!("{}.zone", system.policy), zone));
         }
@@ -284,7 +289,7 @@ impl Place<'_> {
         } else if quarters != AS_IT_IS.buffer_quarters {
             sets.push(set("drive.pb", &format!("{}b", (share * quarters / 4).max(1))));
         }
-        sets.extend(self.not.cost_of(self.disk).map(|(key, value)| set(&key, &value)));
+        sets.extend(self.condition.cost_of(self.disk).map(|(key, value)| set(&key, &value)));
         Options {
             seed: self.seed,
             policies: vec![system.policy.to_owned()],
@@ -298,7 +303,7 @@ impl Place<'_> {
 }
 
 /// The result of a system with a batch.
-struct Ran<'a> {
+struct SystemRun<'a> {
     system: &'a System,
     batch: &'static str,
     run: RunResult,
@@ -331,10 +336,10 @@ fn runs_on(system: &System, disk: &Disk) -> bool {
     (disk.whole || !whole) && (disk.write_pointers || system.policy != "roco")
 }
 
-/// The least number of rewrites of some policy for a cell to count.
+/// A cell counts only if some policy has at least this many rewrites.
 const REWRITES_MIN: u64 = 30;
 
-fn too_little(ran: &[Ran]) -> bool {
+fn too_little(ran: &[SystemRun]) -> bool {
     let runs: Vec<&RunResult> = ran.iter().map(|ran| &ran.run).collect();
     runs.iter().all(|run| verdict::rewrites(run).iter().sum::<u64>() < REWRITES_MIN)
         || verdict::none_filled(&runs)

@@ -15,8 +15,8 @@ mod systems;
 
 use self::bare::{LONG_OFTEN, SHORT, SHORT_ONCE, SPAN};
 use self::compare::{
-    average_saved, below, but, grows, highest, least_saved_on, lowest, most_saved_on, rises,
-    saved_on, unlike, with, with_others,
+    average_saved, except, grows, highest, largest_margin, least_saved_on, lowest, lowest_of,
+    mean_range, most_saved_on, numbers_of_extreme, rises, saved_on,
 };
 use self::reasons::{
     AMPLIFIES, BY_SHARE, CHUNKS as FEW_BLOCKS, FEW_AGAIN, FILLED_IN_TURN, LARGEST, NEVER_FULL,
@@ -130,15 +130,15 @@ const FIGURES: &[Figure] = &[
         rows: rows! {
             "§2.3, Figure 2 (a)" {
                 percent 83.7: "blocks with short update periods, of the trace that has most (%)",
-                    |c| with_others(c, SHORT, SHORT, f64::max).0, PERIODS;
+                    |c| numbers_of_extreme(c, SHORT, SHORT, f64::max).0, PERIODS;
                 percent 6.76: "of these, updated once (%)",
-                    |c| with_others(c, SHORT, SHORT_ONCE, f64::max).1, PERIODS;
+                    |c| numbers_of_extreme(c, SHORT, SHORT_ONCE, f64::max).1, PERIODS;
             }
             "§2.3, Figure 2 (b)" {
                 percent 85.0: "blocks with long update periods, of the trace that has most (%)",
-                    |c| 100.0 - with_others(c, SHORT, SHORT, f64::min).0, PERIODS;
+                    |c| 100.0 - numbers_of_extreme(c, SHORT, SHORT, f64::min).0, PERIODS;
                 percent 70.0: "of these, updated more than twice (%)",
-                    |c| with_others(c, SHORT, LONG_OFTEN, f64::min).1, PERIODS;
+                    |c| numbers_of_extreme(c, SHORT, LONG_OFTEN, f64::min).1, PERIODS;
             }
         },
     },
@@ -153,14 +153,14 @@ const FIGURES: &[Figure] = &[
                 order: "the write requests cover the entire LBA address space almost evenly: some trace writes nine \
                         tenths of its zones within a tenth of the time",
                     |c| {
-                        let most = compare::of_traces(c, SPAN, f64::max);
+                        let most = compare::extreme(c, SPAN, f64::max);
                         vec![two("", ("nine tenths", 90.0), ("the most", most))]
                     };
             }
             "§2.3, Figure 3 (b)" {
                 order: "are concentrated in a limited LBA address space: another one less than half of them",
                     |c| {
-                        let least = compare::of_traces(c, SPAN, f64::min);
+                        let least = compare::extreme(c, SPAN, f64::min);
                         vec![two("", ("the least", least), ("half", 50.0))]
                     }, SPANS;
             }
@@ -187,7 +187,7 @@ const FIGURES: &[Figure] = &[
                 order: "reduces the response latency compared to Fluid_loop, on each trace",
                     |c| lowest(c, RESPONSE, &["Fluid_loop"]), SCATTERED;
                 order: "the same, where no write ends a collection",
-                    |c| with(c, "never aborts", RESPONSE, &["Fluid_loop"]), SCATTERED;
+                    |c| lowest_of(c, "never aborts", RESPONSE, &["Fluid_loop"]), SCATTERED;
             }
             "§6.2" {
                 order: "most on src2_2",
@@ -247,7 +247,7 @@ const FIGURES: &[Figure] = &[
                 order: "the total number of write-backs is lower than the other competitors'",
                     |c| lowest(c, WRITE_BACKS, RIVALS), FEW_BLOCKS;
                 order: "the lowest number of RMW operations, where no write ends a collection",
-                    |c| with(c, "never aborts", RMW, RIVALS), FEW_BLOCKS;
+                    |c| lowest_of(c, "never aborts", RMW, RIVALS), FEW_BLOCKS;
             }
             "abstract, §6.2" {
                 percent 37.0: "RMWs saved against Fluid_loop on average (%)",
@@ -270,9 +270,9 @@ const FIGURES: &[Figure] = &[
             }
             "§6.2" {
                 factor 552.0: "reduces synthetic data under src2_2 by up to (GB)",
-                    |c| below(c, PADDED, "src2_2", RIVALS), PADDING;
+                    |c| largest_margin(c, PADDED, "src2_2", RIVALS), PADDING;
                 factor 191.0: "and under prxy_0 (GB)",
-                    |c| below(c, PADDED, "prxy_0", RIVALS), PADDING;
+                    |c| largest_margin(c, PADDED, "prxy_0", RIVALS), PADDING;
             }
         },
     },
@@ -285,9 +285,9 @@ const FIGURES: &[Figure] = &[
         rows: rows! {
             "§6.2, Figure 17" {
                 order: "except for ts_0 and src2_0, the size of the victim zone in Amphisbaena is the largest",
-                    |c| but(highest(c, VICTIM, RIVALS), &["ts_0", "src2_0"]), FEW_BLOCKS;
+                    |c| except(highest(c, VICTIM, RIVALS), &["ts_0", "src2_0"]), FEW_BLOCKS;
                 order: "the same, where no write ends a collection",
-                    |c| but(reversed(with(c, "never aborts", VICTIM, RIVALS)), &["ts_0", "src2_0"]), FEW_BLOCKS;
+                    |c| except(reversed(lowest_of(c, "never aborts", VICTIM, RIVALS)), &["ts_0", "src2_0"]), FEW_BLOCKS;
             }
         },
     },
@@ -300,7 +300,7 @@ const FIGURES: &[Figure] = &[
         rows: rows! {
             "§6.3, Figure 18" {
                 order: "increases with the chunk size for most traces: from 64 to 1024 KB, but under src2_2",
-                    |c| but(grows(c, RESPONSE, &["64 KB", "1024 KB"]), &["src2_2"]), NEVER_FULL;
+                    |c| except(grows(c, RESPONSE, &["64 KB", "1024 KB"]), &["src2_2"]), NEVER_FULL;
                 order: "under src2_2 decreases up to 256 KB and increases from there",
                     |c| vec![
                         c.points_chain(
@@ -329,7 +329,7 @@ const FIGURES: &[Figure] = &[
             "§6.3, Figure 19" {
                 percent 0.0: "the write hit rate is not sensitive to the chunk size: points between least and most, on \
                               average",
-                    |c| unlike(c, BUFFER_HITS, CHUNKS);
+                    |c| mean_range(c, BUFFER_HITS, CHUNKS);
                 order: "write hits are mainly contributed by the HFB",
                     |c| {
                         let pair = |trace: &&'static str| {
@@ -353,7 +353,7 @@ const FIGURES: &[Figure] = &[
         rows: rows! {
             "§6.3, Figure 20" {
                 order: "increases with the chunk size, except for src2_2: from 64 to 1024 KB",
-                    |c| but(grows(c, WAF, &["64 KB", "1024 KB"]), &["src2_2"]), NEVER_FULL;
+                    |c| except(grows(c, WAF, &["64 KB", "1024 KB"]), &["src2_2"]), NEVER_FULL;
             }
         },
     },
@@ -367,7 +367,7 @@ const FIGURES: &[Figure] = &[
             "§6.3, Figure 21" {
                 order: "the larger the chunk size, the higher the number of RMWs, but under src2_2: from 64 to \
                         1024 KB",
-                    |c| but(grows(c, RMW, &["64 KB", "1024 KB"]), &["src2_2"]), NEVER_FULL;
+                    |c| except(grows(c, RMW, &["64 KB", "1024 KB"]), &["src2_2"]), NEVER_FULL;
                 order: "on src2_2 it decreases as the chunk size increases",
                     |c| vec![c.points_chain(RMW, "src2_2", "Amphisbaena", &["1024 KB", "64 KB"])], SMALLER_VICTIMS;
             }
@@ -382,7 +382,7 @@ const FIGURES: &[Figure] = &[
         rows: rows! {
             "§6.3, Figure 22" {
                 order: "grows with the chunk size for workloads other than src2_2: from 64 to 1024 KB",
-                    |c| but(grows(c, PADDED, &["64 KB", "1024 KB"]), &["src2_2"]), NEVER_FULL;
+                    |c| except(grows(c, PADDED, &["64 KB", "1024 KB"]), &["src2_2"]), NEVER_FULL;
                 order: "hm_0 introduces the most synthetic data",
                     |c| compare::most(c, PADDED, "hm_0", "64 KB"), NORMALISED;
                 order: "src2_2 introduces the least",
@@ -400,7 +400,7 @@ const FIGURES: &[Figure] = &[
             "§6.3, Figure 23" {
                 order: "the average victim zone decreases as the chunk size increases: from 64 to 1024 KB, but \
                         under src2_2",
-                    |c| but(grows(c, VICTIM, &["1024 KB", "64 KB"]), &["src2_2"]), NEVER_FULL_VICTIMS;
+                    |c| except(grows(c, VICTIM, &["1024 KB", "64 KB"]), &["src2_2"]), NEVER_FULL_VICTIMS;
                 order: "for src2_2 it is largest at 128 KB",
                     |c| ["64 KB", "256 KB", "512 KB", "1024 KB"]
                     .map(|other| c.points_chain(
@@ -442,7 +442,7 @@ const FIGURES: &[Figure] = &[
         rows: rows! {
             "§6.4, Figure 25" {
                 percent 0.0: "the write hit rate is not sensitive to λ: points between least and most, on average",
-                    |c| unlike(c, BUFFER_HITS, LAMBDAS);
+                    |c| mean_range(c, BUFFER_HITS, LAMBDAS);
                 factor 1.0: "the response latency is not: most ÷ least, on average",
                     |c| compare::spread(c, RESPONSE, LAMBDAS);
             }

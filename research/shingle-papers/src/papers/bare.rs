@@ -130,7 +130,7 @@ pub(super) fn pore_3(bench: &Bench) -> Result<Measured, MeasureError> {
 }
 
 /// Requests a whole trace.
-fn whole(name: &'static str, mode: Mode) -> Wanted {
+fn whole_trace(name: &'static str, mode: Mode) -> Wanted {
     Wanted { name, free: &[], mode, pacing: Pacing::Closed, disk: None, copies: 1, every_zone: 1 }
 }
 
@@ -139,7 +139,7 @@ pub(super) fn traces(bench: &Bench, names: &[&'static str]) -> Result<Measured, 
     const GIB: f64 = (1u64 << 30) as f64;
     let mut measured = Measured::default();
     for &name in names {
-        let held = hold(bench.papers, &whole(name, Mode::ReadWrite), None)?;
+        let held = hold(bench.papers, &whole_trace(name, Mode::ReadWrite), None)?;
         (bench.progress)(held.len() as u64);
         let summary = &held.summary;
         let (reads, writes) = (summary.read_blocks as f64, summary.write_blocks as f64);
@@ -178,7 +178,7 @@ pub(super) fn roco_table_1(
 /// PORE Figure 6: the expected write amplification of the traces, by the paper's batch rule.
 pub(super) fn pore_6(bench: &Bench, names: &[&'static str]) -> Result<Measured, MeasureError> {
     let mut measured = Measured::default();
-    promised(bench, bench.papers, names, "", &mut measured)?;
+    expected_amplification(bench, bench.papers, names, "", &mut measured)?;
     Ok(measured)
 }
 
@@ -193,9 +193,9 @@ pub(super) fn pore_zones(
     for &(label, free) in settings {
         let papers = bench.traces.with(free).of_seed(bench.seed)?;
         let label = format!("{label}: ");
-        promised(bench, &papers, names, &label, &mut measured)?;
+        expected_amplification(bench, &papers, names, &label, &mut measured)?;
         let reuse: Result<Vec<(usize, usize)>, MeasureError> =
-            names.par_iter().map(|name| missed(&papers, name)).collect();
+            names.par_iter().map(|name| missed_reuse(&papers, name)).collect();
         let (mut all, mut all_missed) = (0, 0);
         for (name, (published, missed)) in names.iter().zip(reuse?) {
             measured.number(format!("{label}{name}: figures of reuse missed"), missed as f64);
@@ -208,7 +208,7 @@ pub(super) fn pore_zones(
 }
 
 /// Measures Figure 6 for each volume and over all.
-fn promised(
+fn expected_amplification(
     bench: &Bench,
     papers: &Papers,
     names: &[&'static str],
@@ -216,7 +216,7 @@ fn promised(
     measured: &mut Measured,
 ) -> Result<(), MeasureError> {
     let of = |name: &&'static str| -> Result<f64, MeasureError> {
-        let blocks = blocks(papers, &whole(name, Mode::Write), None)?;
+        let blocks = blocks(papers, &whole_trace(name, Mode::Write), None)?;
         (bench.progress)(blocks.len() as u64);
         let end = blocks.iter().map(|packed| (packed >> 1) + 1).max().unwrap_or(0);
         let bands = pore::uniform_bands(end, bench.seed);
@@ -238,7 +238,7 @@ fn promised(
 }
 
 /// The number of published reuse figures of a volume, and how many of them its requests miss.
-fn missed(papers: &Papers, name: &'static str) -> Result<(usize, usize), MeasureError> {
+fn missed_reuse(papers: &Papers, name: &'static str) -> Result<(usize, usize), MeasureError> {
     let published = volumes::named(volume(name)).expect("papers' volumes are described");
     let (mut source, mut batch) = (papers.requests(published.name)?, Vec::new());
     let mut starts = Starts::default();

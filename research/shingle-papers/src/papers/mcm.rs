@@ -13,7 +13,7 @@ mod own;
 mod reasons;
 mod systems;
 
-use self::compare::{above, least, most_on, saved, saved_at_most, saved_on, times};
+use self::compare::{all_above, least, ratio, saved, saved_at_most, saved_on, saves_most_on};
 use self::reasons::{
     COUNTED, FC_BANDS, FC_BETWEEN, FC_DIRECT, PEAK, SEQUENCE, SLOW, THROUGH, UPDATES,
 };
@@ -84,7 +84,7 @@ const FIGURES: &[Figure] = &[
                             "rsrch_0" => (*trace, c.number("rsrch_0: slowest (s)")),
                             _ => (*trace, c.number("src2_0: slowest (s)")),
                         };
-                        above(5.0, "5 s", TWO.iter().map(slowest))
+                        all_above(5.0, "5 s", TWO.iter().map(slowest))
                     }, SLOW;
             }
         },
@@ -101,7 +101,7 @@ const FIGURES: &[Figure] = &[
                     |c| {
                         let erases =
                             |system| TWO.iter().map(move |trace| (*trace, c.at(ERASES, trace, system, "")));
-                        above(0.0, "none", erases(FC_A).chain(erases(FC_B)))
+                        all_above(0.0, "none", erases(FC_A).chain(erases(FC_B)))
                     };
             }
         },
@@ -125,7 +125,7 @@ const FIGURES: &[Figure] = &[
                 percent 17.2: "saved against FC, writing back, on average (%)",
                     |c| saved(c, RESPONSE, FC_B), FC_BETWEEN;
                 order: "in src2_0 … a maximum reduction compared to Skylight",
-                    |c| most_on(c, RESPONSE, "Skylight", "src2_0"), PEAK;
+                    |c| saves_most_on(c, RESPONSE, "Skylight", "src2_0"), PEAK;
             }
             "§IV-B.a, Figure 8" {
                 order: "we outperform Skylight", |c| least(c, RESPONSE, &["Skylight"]), THROUGH;
@@ -143,7 +143,7 @@ const FIGURES: &[Figure] = &[
         rows: rows! {
             "§IV-B.b" {
                 factor 25.2: "that of Skylight ÷ that of MCM, on average",
-                    |c| times(c, WAF, "Skylight", "MCM"), THROUGH;
+                    |c| ratio(c, WAF, "Skylight", "MCM"), THROUGH;
                 percent 18.8: "less than that of FC, copying, on average (%)",
                     |c| saved(c, WAF, FC_A), FC_BANDS;
                 percent 18.8: "less than that of FC, writing back, on average (%)",

@@ -6,7 +6,7 @@ use shingle_trace::zones::LARGE_ZONE_BLOCKS;
 #[derive(Default)]
 pub(super) struct Written {
     /// For each block: whether it was written.
-    is: Vec<bool>,
+    written: Vec<bool>,
     pub(super) blocks: u64,
     pub(super) again: u64,
 }
@@ -15,12 +15,12 @@ impl Written {
     /// Adds a write. Returns the number of its blocks that were written before.
     pub(super) fn add(&mut self, first: u64, blocks: u64) -> u64 {
         let end = (first + blocks) as usize;
-        if self.is.len() < end {
-            self.is.resize(end, false);
+        if self.written.len() < end {
+            self.written.resize(end, false);
         }
         let mut again = 0;
-        for written in &mut self.is[first as usize..end] {
-            again += u64::from(std::mem::replace(written, true));
+        for is_written in &mut self.written[first as usize..end] {
+            again += u64::from(std::mem::replace(is_written, true));
         }
         self.blocks += blocks;
         self.again += again;
@@ -29,7 +29,7 @@ impl Written {
 
     /// The number of 256 MiB zones with a written block.
     pub(super) fn large_zones(&self) -> usize {
-        let zones = self.is.chunks(LARGE_ZONE_BLOCKS as usize);
+        let zones = self.written.chunks(LARGE_ZONE_BLOCKS as usize);
         zones.filter(|zone| zone.contains(&true)).count()
     }
 }

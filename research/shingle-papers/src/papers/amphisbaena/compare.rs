@@ -61,11 +61,11 @@ pub(super) fn least_of_two(
 
 /// Amphisbaena's value is below each rival's on each trace.
 pub(super) fn lowest(cells: &Cells, metric: Metric, rivals: &[&str]) -> Vec<Chain> {
-    with(cells, OURS, metric, rivals)
+    lowest_of(cells, OURS, metric, rivals)
 }
 
 /// The value of the variant `ours` is below each rival's on each trace.
-pub(super) fn with(cells: &Cells, ours: &str, metric: Metric, rivals: &[&str]) -> Vec<Chain> {
+pub(super) fn lowest_of(cells: &Cells, ours: &str, metric: Metric, rivals: &[&str]) -> Vec<Chain> {
     compare::below_each(cells, metric, EIGHT, ours, rivals)
 }
 
@@ -75,7 +75,7 @@ pub(super) fn highest(cells: &Cells, metric: Metric, rivals: &[&str]) -> Vec<Cha
 }
 
 /// Removes the chains of these traces.
-pub(super) fn but(chains: Vec<Chain>, traces: &[&str]) -> Vec<Chain> {
+pub(super) fn except(chains: Vec<Chain>, traces: &[&str]) -> Vec<Chain> {
     chains.into_iter().filter(|chain| !traces.contains(&chain.place.as_str())).collect()
 }
 
@@ -91,7 +91,7 @@ pub(super) fn grows(cells: &Cells, metric: Metric, points: &[&str]) -> Vec<Chain
 }
 
 /// The difference between the highest value of the rivals and Amphisbaena's.
-pub(super) fn below(cells: &Cells, metric: Metric, trace: &str, rivals: &[&str]) -> f64 {
+pub(super) fn largest_margin(cells: &Cells, metric: Metric, trace: &str, rivals: &[&str]) -> f64 {
     let of = |rival: &&str| cells.at(metric, trace, rival, "");
     let highest = rivals.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
     highest - cells.at(metric, trace, OURS, "")
@@ -103,7 +103,7 @@ pub(super) fn mean(cells: &Cells, metric: Metric, point: &str) -> f64 {
 }
 
 /// Greatest less least value over points: the mean over the traces.
-pub(super) fn unlike(cells: &Cells, metric: Metric, points: &[Point]) -> f64 {
+pub(super) fn mean_range(cells: &Cells, metric: Metric, points: &[Point]) -> f64 {
     let unlike = |(least, most): (f64, f64)| most - least;
     compare::mean(EIGHT, |trace| unlike(bounds(cells, metric, trace, points)))
 }
@@ -123,7 +123,7 @@ fn bounds(cells: &Cells, metric: Metric, trace: &str, points: &[Point]) -> (f64,
 
 /// Two numbers of the trace for which the number `by` is the least or greatest (`pick`): `by` and
 /// `other`.
-pub(super) fn with_others(
+pub(super) fn numbers_of_extreme(
     cells: &Cells,
     by: &str,
     other: &str,
@@ -137,7 +137,7 @@ pub(super) fn with_others(
 }
 
 /// The least or greatest (`pick`) value of a number over the traces.
-pub(super) fn of_traces(cells: &Cells, what: &str, pick: fn(f64, f64) -> f64) -> f64 {
+pub(super) fn extreme(cells: &Cells, what: &str, pick: fn(f64, f64) -> f64) -> f64 {
     let of = |trace: &&str| cells.number(&format!("{trace}: {what}"));
     EIGHT.iter().map(of).reduce(pick).unwrap_or(f64::NAN)
 }

@@ -5,7 +5,7 @@ use super::systems::{
     BY_HISTORY, BY_SMALL_CHUNK, HISTORIES, OTHERS as OTHER_TRANSLATIONS, OTHERWISE,
 };
 use crate::experiment::{Chart, Figure, Source};
-use crate::papers::amphisbaena::compare::{grows, lowest, unlike, with};
+use crate::papers::amphisbaena::compare::{grows, lowest, lowest_of, mean_range};
 use crate::papers::amphisbaena::systems::EIGHT;
 use crate::papers::compare::two;
 use crate::papers::metrics::{
@@ -52,7 +52,7 @@ pub(super) const DECISIONS: Figure = Figure {
         "§6.3" {
             order: "lower space utilization in the LFB … the increased number of LFB cleanups: fewer RMWs if it is full \
                     of blocks",
-                |c| with(c, "LFB of blocks", RMW, &["Amphisbaena"]), NOTHING_COLLECTED;
+                |c| lowest_of(c, "LFB of blocks", RMW, &["Amphisbaena"]), NOTHING_COLLECTED;
             order: "collecting a chunk does not involve multiple read operations: shorter response times than with \
                     a read for each run",
                 |c| lowest(c, RESPONSE, &["a read a run"]), HARDLY_COLLECTED;
@@ -60,7 +60,7 @@ pub(super) const DECISIONS: Figure = Figure {
         "§5.2.2" {
             order: "a shadow that is written again enters the HFB: longer response times than if only writes labelled \
                     hot bring it in",
-                |c| with(c, "shadows need hot", RESPONSE, &["Amphisbaena"]);
+                |c| lowest_of(c, "shadows need hot", RESPONSE, &["Amphisbaena"]);
         }
         "§5.3" {
             order: "stopping for queued writes shortens response times",
@@ -94,7 +94,7 @@ pub(super) const HISTORY: Figure = Figure {
     rows: rows! {
         "§5.1.2" {
             percent 0.0: "ghosts and shadows beyond the bound matter: points of write hits between least and most, on average",
-                |c| unlike(c, BUFFER_HITS, HISTORIES);
+                |c| mean_range(c, BUFFER_HITS, HISTORIES);
         }
     },
 };

@@ -35,7 +35,7 @@ pub(super) fn least(cells: &Cells, metric: Metric, others: &[&str]) -> Vec<Chain
 }
 
 /// More is saved on `trace` than on any other.
-pub(super) fn most_on(cells: &Cells, metric: Metric, from: &str, trace: &str) -> Vec<Chain> {
+pub(super) fn saves_most_on(cells: &Cells, metric: Metric, from: &str, trace: &str) -> Vec<Chain> {
     compare::above_others(FIVE, trace, |name| saved_on(cells, metric, from, name))
 }
 
@@ -50,12 +50,12 @@ pub(super) fn outperforms(cells: &Cells, points: &'static [Point]) -> Vec<Chain>
 }
 
 /// The ratio of a metric to that under another system: the mean over traces.
-pub(super) fn times(cells: &Cells, metric: Metric, system: &str, than: &str) -> f64 {
+pub(super) fn ratio(cells: &Cells, metric: Metric, system: &str, than: &str) -> f64 {
     compare::mean(FIVE, |trace| compare::times_on(cells, metric, system, than, trace))
 }
 
 /// Each of `figures` is above a bound.
-pub(super) fn above(
+pub(super) fn all_above(
     bound: f64,
     what: &str,
     figures: impl Iterator<Item = (&'static str, f64)>,

@@ -1,6 +1,6 @@
 //! Figures that are not in the paper: they test why results differ from the published ones.
 
-use super::compare::{least, outperforms, pairs, saved, saved_by, times};
+use super::compare::{least, outperforms, pairs, ratio, saved, saved_by};
 use super::reasons::{
     COLD, COUNTED, EMPTY, FC_BETWEEN, FILLED as AS_FILLED, FULL, IDLE_RMWS, IDLE_TIMES, OTHER_DISK,
     OTHER_SIZE, PAST, REVERSED, THROUGH, WAITS,
@@ -33,7 +33,7 @@ macro_rules! averages {
             }
             "§IV-B.b, Figure 9" {
                 factor 25.2: "write amplification of Skylight ÷ that of MCM",
-                    |c| times(c, WAF, "Skylight", "MCM"), $waf;
+                    |c| ratio(c, WAF, "Skylight", "MCM"), $waf;
             }
             "§IV-B.c, Figure 10" {
                 percent 33.32: "erases saved against FC, copying (%)", |c| saved(c, ERASES, FC_A), $erases;
@@ -143,9 +143,9 @@ pub(super) const UNSCALED: Figure = Figure {
         }
         "§IV-B.b, Figure 9" {
             factor 25.2: "write amplification of Skylight ÷ that of MCM",
-                |c| times(c, WAF, "Skylight", "MCM"), EMPTY;
+                |c| ratio(c, WAF, "Skylight", "MCM"), EMPTY;
             factor 25.2: "write amplification of Skylight ÷ that of MCM, filled",
-                |c| times(c, WAF, "Skylight", FILLED), AS_FILLED;
+                |c| ratio(c, WAF, "Skylight", FILLED), AS_FILLED;
         }
         "§IV-B.c, Figure 10" {
             percent 33.32: "erases saved against FC, copying, both filled (%)",
