@@ -1,8 +1,8 @@
 //! The commands as functions, for front ends that are no command line; the Python package is one.
 //!
-//! Options have the names, the values and the defaults that they have in a file of `--config`, and what comes
-//! back is what `--json` writes: each function runs what its command runs. Errors are those that the command
-//! would end with, and [`is_usage`] tells which of them are wrong options.
+//! Options have the same names, values and defaults as in a `--config` file, and results are what
+//! `--json` writes: each function runs what its command runs. Errors are those with which the
+//! command would end; [`is_usage`] tells which of them are wrong options.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -29,28 +29,28 @@ pub use crate::listener::{Bar, Listener};
 use crate::output;
 pub use shingle_sim::experiment::Options as Experiment;
 
-/// Options by their names in a file of `--config`.
+/// Options by their names in a `--config` file.
 pub struct Options(Config, Settings);
 
-/// Options that a file does not have.
+/// Options that a `--config` file does not have.
 #[derive(Default, serde::Deserialize)]
 struct Settings {
-    /// Record the course of each run, as for `--html`.
+    /// Record the time series of each run, as for `--html`.
     #[serde(default)]
     course: bool,
-    /// Of `compare`: `--target`.
+    /// `--target` of `compare`.
     #[serde(default)]
     targets: Vec<String>,
-    /// Of `sweep`: `--vary`.
+    /// `--vary` of `sweep`.
     #[serde(default)]
     vary: Vec<String>,
 }
 
-/// What [`Options`] has beside those of a file.
+/// Names of the options in [`Settings`].
 const BESIDE: [&str; 3] = ["course", "targets", "vary"];
 
 impl Options {
-    /// Of names and values.
+    /// Creates options from names and values.
     ///
     /// # Errors
     /// If there is no such option, or a value is not of its kind: a line that names it.
@@ -63,7 +63,7 @@ impl Options {
         Ok(Options(Config::of(of_file.into_iter().collect())?, settings))
     }
 
-    /// The names of all options.
+    /// Returns the names of all options.
     #[must_use]
     pub fn names() -> Vec<String> {
         Config::names().into_iter().chain(BESIDE.map(str::to_owned)).collect()
@@ -80,13 +80,13 @@ impl Options {
     }
 }
 
-/// Who asks.
+/// The context of a call.
 pub struct Asked<'a> {
-    /// The policies there are.
+    /// The registered policies.
     pub registry: &'a Registry,
-    /// Who hears of the work, and may end it ([`shingle_sim::cancel`]).
+    /// Receives remarks and progress, and may cancel the work ([`shingle_sim::cancel`]).
     pub listener: &'a dyn Listener,
-    /// Whom results name as their maker.
+    /// The program named in results.
     pub program: Program,
 }
 
@@ -101,7 +101,7 @@ fn traces(held: Option<&Trace>) -> Traces<'_> {
     held.map_or(Traces::Named, Traces::Held)
 }
 
-/// `shingle compare`, over the trace that is `held`, or else that the options name.
+/// Runs `shingle compare` over the trace `held`, or else the one that the options name.
 ///
 /// # Errors
 /// Those of the command.
@@ -112,7 +112,7 @@ pub fn compare(options: &Options, held: Option<&Trace>, asked: &Asked) -> anyhow
     Ok(comparison.run(traces(held), asked.inner())?.report)
 }
 
-/// `shingle run`, over the trace that is `held`, or else that the options name.
+/// Runs `shingle run` over the trace `held`, or else the one that the options name.
 ///
 /// # Errors
 /// Those of the command.
@@ -122,8 +122,8 @@ pub fn run(options: &Options, held: Option<&Trace>, asked: &Asked) -> anyhow::Re
     one.run(traces(held), asked.inner(), |_, _| Ok(None))
 }
 
-/// What `shingle sweep` would compute, over traces that `held` has by name and seed, or else over those that are
-/// read by their names.
+/// Plans what `shingle sweep` would compute, over traces that `held` returns by name and seed, or
+/// else traces that are read by name.
 ///
 /// # Errors
 /// Those of the command.
@@ -151,7 +151,7 @@ pub fn read(options: &Options, listener: &dyn Listener) -> anyhow::Result<Trace>
     traces::read_trace(&options.trace(), listener)
 }
 
-/// A trace that is held, filtered and shaped by the options.
+/// Filters and shapes a trace in memory by the options.
 ///
 /// # Errors
 /// If nothing is left, or it does not fit a disk.
@@ -163,7 +163,7 @@ pub fn shaped<'a>(
     Traces::Held(held).get(&options.trace(), listener)
 }
 
-/// Reads the bytes of a trace that is called `name`, as the options say, and shapes it.
+/// Reads a trace called `name` from its bytes, as the options say, and shapes it.
 ///
 /// # Errors
 /// Those of every command that reads a trace.
@@ -180,21 +180,22 @@ pub fn read_bytes(
     Ok(Trace { name: opened.name, format: Some(opened.recognised), requests, summary })
 }
 
-/// A factor above zero in thousandths, as `--time-scale` takes it.
+/// Parses a factor above zero, in thousandths, as `--time-scale` does.
 ///
 /// # Errors
-/// If it is none.
+/// If it is not such a number.
 pub fn factor(text: &str) -> anyhow::Result<u64> {
     Ok(crate::cli::factor(text).map_err(crate::Usage)?)
 }
 
-/// `shingle trace info --json -`.
+/// Returns the output of `shingle trace info --json -`.
 #[must_use]
 pub fn describe(trace: &Trace, listener: &dyn Listener) -> Value {
     info::value(trace, listener)
 }
 
-/// `shingle list WHAT --json`: `policies`, `drives`, `translations`, `ssds`, `formats` or `workloads`.
+/// Returns the output of `shingle list WHAT --json`: `policies`, `drives`, `translations`, `ssds`,
+/// `formats` or `workloads`.
 ///
 /// # Errors
 /// If there is no such list.
@@ -203,14 +204,14 @@ pub fn list(what: &str, registry: &Registry) -> anyhow::Result<Vec<Value>> {
     list::all(what, registry)
 }
 
-/// The pictures of the page about `report`, with the names that their files have.
+/// Returns the pictures of the page about `report`, with the names of their files.
 #[cfg(feature = "pictures")]
 #[must_use]
 pub fn pictures(report: &Report) -> Vec<(&'static str, shingle_report::chart::Picture)> {
     crate::report::pictures(report)
 }
 
-/// The page that `--html` writes about `report`.
+/// Returns the page that `--html` writes about `report`.
 ///
 /// # Errors
 /// If a picture cannot be drawn.
@@ -219,10 +220,11 @@ pub fn page(report: &Report) -> anyhow::Result<String> {
     crate::report::page(report)
 }
 
-/// Writes `report` into a file, as `--json`, `--csv`, `--parquet` or `--html` do: which, its name says.
+/// Writes `report` to a file, as `--json`, `--csv`, `--parquet` or `--html` do. The extension of
+/// the name decides.
 ///
 /// # Errors
-/// If the name says nothing that is known, or the file cannot be written.
+/// If the extension is unknown, or the file cannot be written.
 pub fn save(report: &Report, path: &Path) -> anyhow::Result<()> {
     match path.extension().and_then(OsStr::to_str) {
         Some("json") => output::json(report, path),
@@ -239,8 +241,8 @@ pub fn save(report: &Report, path: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// Whether an error is about a wrong option, name or value, as opposed to bad data or a failure: whether the
-/// command would end with 2.
+/// Returns whether an error is about a wrong option, name or value (exit code 2), as opposed to bad
+/// data or a failure.
 #[must_use]
 pub fn is_usage(error: &anyhow::Error) -> bool {
     crate::exit_code(error) == 2

@@ -1,4 +1,4 @@
-//! The command with all its commands: `--help` is made from here.
+//! The command line with all its commands: the source of `--help`.
 
 #[cfg(feature = "manual")]
 use clap::CommandFactory;
@@ -38,13 +38,15 @@ pub(crate) enum Command {
     /// Policies side by side: which serves this trace on this disk best, and why.
     #[command(after_help = "Example: shingle compare trace.csv.gz -p lru,most,sac -c 1%,5%")]
     Compare(Box<Compare>),
-    /// The rewrites of bands that any policy needs at least on a trace, and how far from that some are.
+    /// The least band rewrites that any policy needs on a trace, and how close some policies come
+    /// to that.
     #[command(after_help = "Example: shingle bound trace.csv.gz -d sac-emulator -c 5% -p most,sac")]
     Bound(Box<Bound>),
-    /// What larger caches bring: hits, rewrites and I/O time over sizes, from a sample of the bands.
+    /// The effect of larger caches: hits, rewrites and I/O time over cache sizes, from a sample of
+    /// the bands.
     #[command(after_help = "Example: shingle curve trace.csv.gz -p lru,sac -c 1%..64%")]
     Curve(Box<Curve>),
-    /// One configuration: all counters, response times, the course over time.
+    /// One configuration in detail: all counters, response times, time series.
     #[command(after_help = "Example: shingle run synth:zipf -p sac --set sac.rule4=exact")]
     Run(Box<Run>),
     /// A grid over any parameters: resumed after a kill, spread over machines, merged.
@@ -53,19 +55,19 @@ pub(crate) enum Command {
     )]
     Sweep(Box<Sweep>),
     #[cfg(feature = "papers")]
-    /// A paper's tables and figures: what it published beside what comes out here, with a verdict on
-    /// each statement.
+    /// A paper's tables and figures: published values beside computed ones, with a verdict on each
+    /// statement.
     #[command(after_help = "Example: shingle reproduce sac --figure 14 --scale 0.1")]
     Reproduce(Box<Reproduce>),
-    /// What there is: policies, drives, translations, SSDs, trace formats, workloads; how the drive models hold
-    /// against measurements.
+    /// Lists policies, drives, translations, SSDs, trace formats and workloads; compares the drive
+    /// models with measurements.
     #[command(after_help = "Example: shingle list drives st8000as0002")]
     List(List),
     /// Look at traces, and make new ones from them.
     #[command(subcommand)]
     Trace(Trace),
     #[cfg(feature = "store")]
-    /// A trace through a real cache, on files or devices: what `run` counts, measured.
+    /// Run a trace through a real cache, on files or devices: what `run` counts, measured.
     #[command(
         after_help = "Example: shingle replay trace.csv.gz --cache ssd.img --disk hdd.img -p sac --record live.shingle"
     )]
@@ -83,7 +85,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Model(Model),
     #[cfg(feature = "store")]
-    /// What a disk hides: its buffer, its bands, the cost of cleaning. Destroys what is on it.
+    /// Measure what a disk hides: its buffer, its bands, the cost of cleaning. Destroys the data on
+    /// it.
     #[command(after_help = "Example: shingle probe --model st8000as0002 --dry-run")]
     Probe(Box<Probe>),
     #[cfg(feature = "store")]
@@ -91,7 +94,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Zoned(Zoned),
     #[cfg(feature = "manual")]
-    /// Completions of this command for a shell, on stdout.
+    /// Print completions of this command for a shell.
     #[command(after_help = "Example: shingle completions bash")]
     Completions(Completions),
     #[cfg(feature = "manual")]
@@ -100,7 +103,7 @@ pub(crate) enum Command {
     Man(Man),
 }
 
-/// Carries out what `arguments` ask for.
+/// Executes the command in `arguments`.
 pub(crate) fn execute(arguments: &Arguments, registry: &Registry) -> anyhow::Result<()> {
     let global = &arguments.global;
     match &arguments.command {

@@ -1,4 +1,4 @@
-//! Options that several commands have.
+//! Options shared by several commands.
 
 use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use clap::{Args, ValueEnum};
 use crate::parquet::ParquetArgs;
 use crate::report::PictureArgs;
 
-/// In `--help`, behind the options of a command. (Those that clap adds are at 999.)
+/// Position in `--help` after the options of a command. (Those that clap adds are at 999.)
 const LAST: usize = 998;
 
-/// What every command has.
+/// Options of every command.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Global {
     /// Print results only: no notes, no progress.
@@ -23,7 +23,7 @@ pub(crate) struct Global {
     pub(crate) color: Color,
 }
 
-/// What `compare` and `run` share. Options that are not given come from `--config`, or else have
+/// Options of `compare` and `run`. Options that are not given come from `--config`, or else have
 /// the defaults shown.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SetupArgs {
@@ -55,12 +55,12 @@ pub(crate) struct SetupArgs {
     /// With --pacing trace: how many times faster than the trace. [default: 1]
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
     pub(crate) speed: Option<u64>,
-    /// What serves the requests: the executor of the papers, one request after the other, without journal,
-    /// room ahead or idle time; or the store as it is served with `shingle store serve`, over models.
-    /// [default: papers]
+    /// How requests are served: by the executor of the papers, one request after the other, without
+    /// journal, room ahead or idle time; or by the store, as `shingle store serve` runs it, over
+    /// models. [default: papers]
     #[arg(long = "as", value_enum)]
     pub(crate) executor: Option<Executor>,
-    /// With --as store and --pacing closed: requests under way at a time. [default: 32]
+    /// With --as store and --pacing closed: requests in flight at a time. [default: 32]
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) depth: Option<usize>,
     /// With --as store: seconds between flushes of the client, besides those of the trace. [default: never]
@@ -74,16 +74,16 @@ pub(crate) struct SetupArgs {
     /// whole. [default: fill]
     #[arg(long, value_enum)]
     pub(crate) partial: Option<Partial>,
-    /// How drives are timed. [default: as each drive prefers]
+    /// Timing of drives. [default: as each drive prefers]
     #[arg(long, value_enum)]
     pub(crate) drive_timing: Option<DriveTiming>,
-    /// Destage and clean everything at the end, and count that in.
+    /// Destage and clean everything at the end, and include that in the results.
     #[arg(long)]
     pub(crate) drain: bool,
     /// Give every write a stamp and check every read against it.
     #[arg(long)]
     pub(crate) check: bool,
-    /// Configurations run side by side. [default: one a core]
+    /// Configurations run in parallel. [default: one a core]
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) threads: Option<usize>,
     /// Write the results as JSON; `-` for stdout, in place of the table.
@@ -97,10 +97,11 @@ pub(crate) struct SetupArgs {
     pub(crate) parquet: ParquetArgs,
     #[command(flatten)]
     pub(crate) pictures: PictureArgs,
-    /// Record what pictures are drawn of, also without drawing any.
+    /// Record the data of pictures, also without drawing any.
     #[arg(skip)]
     pub(crate) course: bool,
-    /// A native trace that takes more in memory stays in its file, and each run reads it again. [default: 1G]
+    /// Memory limit for a native trace: a larger one stays in its file, and each run reads it
+    /// again. [default: 1G]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) memory: Option<u64>,
     /// Options from a TOML file; those on the command line override them.
@@ -143,7 +144,7 @@ pub(crate) struct TraceArgs {
     /// Pack the zones that the trace touches together.
     #[arg(long)]
     pub(crate) remap: bool,
-    /// Seed of all that is random. [default: 1]
+    /// Seed of everything random. [default: 1]
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub(crate) seed: Option<u64>,
 }
@@ -234,13 +235,13 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     shingle_core::size::parse_bytes(text)
 }
 
-/// A number of requests: `5000`, `2M`.
+/// Parses a number of requests: `5000`, `2M`.
 pub(crate) fn number(text: &str) -> Result<u64, String> {
     let number = shingle_core::size::parse_count(text).filter(|&n| n > 0);
     number.ok_or_else(|| "give a whole number from 1 to 2^64 - 1, such as 5000 or 2M".to_owned())
 }
 
-/// A whole number; whether it is too small is told later, wherever it comes from.
+/// Parses a whole number. Its range is checked later, for all sources alike.
 pub(crate) fn whole<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: ParseIntError| match error.kind() {
         IntErrorKind::PosOverflow => {
@@ -250,17 +251,17 @@ pub(crate) fn whole<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, St
     })
 }
 
-/// A number of copies; none of them is refused later, wherever the number comes from.
+/// Parses a number of copies. Zero is refused later, for all sources alike.
 pub(crate) fn copies(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| format!("give a whole number from 1 to {}", u32::MAX))
 }
 
-/// Seconds; none are refused later, wherever they come from.
+/// Parses seconds. Zero is refused later, for all sources alike.
 pub(crate) fn seconds(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "give whole seconds, at least 1".to_owned())
 }
 
-/// A factor above zero, in thousandths.
+/// Parses a factor above zero, in thousandths.
 pub(crate) fn factor(text: &str) -> Result<u64, String> {
     let value: f64 = text.parse().map_err(|_| format!("`{text}` is no factor such as 2 or 0.5"))?;
     if !(0.001..=1_000_000.0).contains(&value) {

@@ -16,7 +16,7 @@ pub(crate) fn execute(
     disksim: Option<&Path>,
     global: &Global,
 ) -> anyhow::Result<()> {
-    // First, as a wrong folder should not be told after the rest.
+    // First, so that a wrong folder is reported at once.
     let disks = disksim.map(|folder| replays(folder, global)).transpose()?;
     let rows = anchors(&mut |next| note(&format!("running: {next}"), global.quiet));
     if as_json {
@@ -44,7 +44,7 @@ const ABOUT_DISKS: &str = "  demerit: root of the mean square of the distance be
     files: layout, seeks, head switch, settling,\n  rotation, bus, cache segments, read-ahead, and the mean of eight times \
     of a command. Ours: skews, the write cache. Nothing\n  was adjusted to the traces.\n\n";
 
-/// What the traces of a folder find, by disk.
+/// Replays the traces of a folder, by disk.
 fn replays(folder: &Path, global: &Global) -> anyhow::Result<Vec<(String, Replay)>> {
     let replay = |name: String| {
         note(&format!("running: {name}"), global.quiet);
@@ -64,7 +64,7 @@ fn replays(folder: &Path, global: &Global) -> anyhow::Result<Vec<(String, Replay
     Disk::names(folder)?.into_iter().map(replay).collect()
 }
 
-/// All requests, reads and writes, as far as there are some.
+/// Returns the times of all requests, of reads and of writes, as far as there are any.
 fn parts(replay: &Replay) -> impl Iterator<Item = (&'static str, Times)> {
     let parts = [("", Some(replay.all)), ("reads", replay.reads), ("writes", replay.writes)];
     parts.into_iter().filter_map(|(what, times)| times.map(|times| (what, times)))
@@ -113,7 +113,7 @@ fn disk_values(name: &str, replay: &Replay) -> Vec<Value> {
     parts(replay).map(row).collect()
 }
 
-/// The rows of one source on one drive, and the remarks on them.
+/// Formats the rows of one source on one drive, with its remarks.
 fn one_group(rows: &[Row], global: &Global) -> String {
     let cells: Vec<[String; 6]> = rows.iter().map(cells).collect();
     let header = ["", "published", "model", "deviation", "aim", "role"];
@@ -161,7 +161,7 @@ fn cells(row: &Row) -> [String; 6] {
     ]
 }
 
-/// Three digits or so.
+/// Formats a figure with about three digits.
 fn figure(value: f64) -> String {
     match value {
         value if value >= 100.0 => format!("{value:.0}"),

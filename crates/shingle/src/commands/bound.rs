@@ -1,4 +1,5 @@
-//! `shingle bound`: how few band rewrites, and how little time, any policy can do with, and how far from that some are.
+//! `shingle bound`: lower bounds on band rewrites and time for any policy, and the distance of some
+//! policies from them.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ use crate::table;
 pub(crate) struct Bound {
     #[command(flatten)]
     trace: TraceArgs,
-    /// Policies to hold against the bound. [default: most,sac,disk-time]
+    /// Policies to compare with the bound. [default: most,sac,disk-time]
     #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
     policies: Vec<String>,
     /// Shingled drives. [default: st8000as0002]
@@ -36,7 +37,7 @@ pub(crate) struct Bound {
     /// Set a parameter, as in `compare`: drive.pb=1G, most.zone=bands.
     #[arg(long, value_name = "OWNER.NAME=VALUE", value_parser = cli::assignment)]
     set: Vec<(String, String)>,
-    /// Write all of it as JSON; `-` for stdout, in place of the table.
+    /// Write the results as JSON; `-` for stdout, in place of the table.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -47,19 +48,20 @@ struct Held {
     policy: String,
     /// Bands rewritten by the disk and by the host, or written in order past the buffer; those left to do included.
     rewrites: u64,
-    /// `None` where the bound is none.
+    /// Rewrites ÷ bound; `None` if the bound is 0.
     times_the_bound: Option<f64>,
     /// Done + left.
     seconds: f64,
-    /// `None` where there is no bound of time.
+    /// Seconds ÷ least time; `None` without a bound of time.
     times_the_least_time: Option<f64>,
 }
 
-/// No policy takes less time, if reads and rewrites take it what they took the fastest of those run.
+/// The least time of any policy, if reads and rewrites take as long as in the fastest run.
 #[derive(Serialize)]
 struct LeastTime {
     seconds: f64,
-    /// Of that, rewriting each written band once, and reading each block once that is read first.
+    /// Part of it for rewriting each written band once, and reading each block once whose first
+    /// access is a read.
     once_each_seconds: f64,
     rewrite_ms: f64,
     read_block_ms: f64,
@@ -73,9 +75,9 @@ struct Found {
     /// Blocks of log in the disk's buffer, and entries of its map if these are fewer.
     buffer_blocks: u64,
     buffer_entries: u64,
-    /// No policy can do with fewer.
+    /// The least rewrites of any policy.
     rewrites: f64,
-    /// Bands that are written at all.
+    /// Bands that are written.
     bands: u64,
     written_blocks: u64,
     /// `None` if the fastest rewrote nothing.
@@ -83,7 +85,7 @@ struct Found {
     policies: Vec<Held>,
 }
 
-/// All of it.
+/// The whole result.
 #[derive(Serialize)]
 struct All {
     schema: &'static str,
@@ -138,7 +140,7 @@ fn same_place((_, a): &Ran, (_, b): &Ran) -> bool {
     (&a.labels.drive, a.labels.cache_blocks) == (&b.labels.drive, b.labels.cache_blocks)
 }
 
-/// The bound for a drive and a cache, and the policies that were run there.
+/// Computes the bound for a drive and a cache, and compares the policies that were run there.
 fn found(place: &[Ran], trace: &Trace, all: &[&RunResult]) -> anyhow::Result<Found> {
     let (job, run) = place[0];
     let disk = job.disk()?;

@@ -54,7 +54,7 @@ pub(crate) fn execute(args: &Compare, global: &Global, registry: &Registry) -> a
     })
 }
 
-/// What is to be compared, with defaults in place.
+/// A comparison to run, with defaults filled in.
 pub(crate) struct Comparison {
     setup: SetupArgs,
     policies: Vec<String>,
@@ -63,17 +63,17 @@ pub(crate) struct Comparison {
     targets: Vec<Target>,
 }
 
-/// A comparison that was made.
+/// The result of a comparison.
 pub(crate) struct Compared {
     pub(crate) report: Report,
-    /// Which runs of the first seed ran along for comparison only.
+    /// Which runs of the first seed are baselines only.
     baselines: Vec<bool>,
-    /// Runs of each seed.
+    /// Number of runs per seed.
     runs_each: usize,
 }
 
 impl Comparison {
-    /// Of options, and of `config` what they leave open.
+    /// Creates it from options, and from `config` where these are not given.
     pub(crate) fn new(args: &Compare, config: Option<&Config>) -> anyhow::Result<Comparison> {
         let mut setup = args.setup.clone();
         let mut policies = args.policies.clone();
@@ -87,7 +87,7 @@ impl Comparison {
             baseline = baseline.or_else(|| config.baseline.clone());
             seeds = seeds.or(config.seeds);
         }
-        // Translations alone are compared with each other.
+        // Translations alone are compared with each other, without a baseline.
         let alone = policies == ["none"] && setup.translations.len() > 1;
         let baseline = baseline.unwrap_or_else(|| if alone { "none" } else { "lru" }.into());
         let baseline = Some(baseline).filter(|name| name != "none");
@@ -96,7 +96,7 @@ impl Comparison {
         Ok(Comparison { setup, policies, baseline, seeds, targets })
     }
 
-    /// Runs it all.
+    /// Runs the comparison.
     pub(crate) fn run(&self, traces: Traces, asked: Asked) -> anyhow::Result<Compared> {
         let Asked { registry, listener, program } = asked;
         check_store(&self.setup)?;
@@ -131,7 +131,7 @@ impl Comparison {
                 baselines.extend(jobs.iter().map(Job::is_baseline));
             }
             let done = run_jobs(&jobs, &trace, &setup, listener)?;
-            // Each seed has a trace of its own, and so sizes of its own.
+            // Each seed has its own trace, and so its own sizes.
             notes.0.into_iter().for_each(|told| {
                 all_notes.add(told.text, told.jobs.iter().map(|job| runs.len() + job));
             });
@@ -153,7 +153,7 @@ impl Comparison {
     }
 }
 
-/// What response times are without queueing.
+/// A remark on response times without queueing.
 const SERVICE_TIMES: &str = "--target: in closed loop nothing queues, so these are times of service; \
                              --pacing trace has response times";
 
@@ -164,7 +164,7 @@ fn targets(args: &Compare) -> anyhow::Result<Vec<Target>> {
     args.targets.iter().map(parse).collect()
 }
 
-/// Several seeds make sense for a trace that is made from one.
+/// Checks that several seeds are requested only for a synthetic trace.
 fn check_seeds(seeds: Option<u64>, setup: &SetupArgs) -> anyhow::Result<u64> {
     let seeds = seeds.unwrap_or(1);
     let trace = setup.trace.trace.as_deref().unwrap_or(DEFAULT_TRACE);

@@ -1,4 +1,4 @@
-//! `shingle completions`: what a shell needs to complete the command.
+//! `shingle completions`: completions of the command for a shell.
 
 use clap::{Args, Command};
 use clap_complete::Shell;

@@ -1,4 +1,4 @@
-//! `shingle curve`: what larger caches bring, from a sample of the bands.
+//! `shingle curve`: the effect of larger caches, from a sample of the bands.
 
 use std::path::{Path, PathBuf};
 
@@ -37,8 +37,8 @@ pub(crate) struct Curve {
     /// [default: 1%..64%]
     #[arg(short, long, value_delimiter = ',', value_name = "SIZE,…", allow_hyphen_values = true)]
     cache: Vec<String>,
-    /// The part of the bands that is sampled, in percent; 100 runs all. --seed says which. [default: as many as
-    /// tell enough; all of a trace that has too few]
+    /// Sampled part of the bands, in percent; 100 runs all. --seed chooses the bands. [default: as
+    /// much as is needed; all if the trace has too few bands]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     sample: Option<u64>,
     /// SSD the cache is on. [default: pcie-ssd]
@@ -53,10 +53,10 @@ pub(crate) struct Curve {
     /// Blocks that are written only in part, as in `compare`. [default: fill]
     #[arg(long, value_enum)]
     partial: Option<cli::Partial>,
-    /// How drives are timed. [default: as each drive prefers]
+    /// Timing of drives. [default: as each drive prefers]
     #[arg(long, value_enum)]
     drive_timing: Option<cli::DriveTiming>,
-    /// Runs side by side. [default: one a core]
+    /// Runs in parallel. [default: one a core]
     #[arg(long, value_name = "N", value_parser = cli::whole::<usize>)]
     threads: Option<usize>,
     /// Write the curves as JSON; `-` for stdout, in place of the table.
@@ -103,7 +103,7 @@ pub(crate) fn execute(args: &Curve, global: &Global, registry: &Registry) -> any
     deliver(args, &all, global)
 }
 
-/// A part of the bands, in millionths.
+/// Parses a part of the bands, in millionths.
 fn percent(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is no part of the bands; give percent, above 0 and up to 100");
     let percent: f64 = text.trim_end_matches('%').parse().map_err(|_| wrong())?;
@@ -149,7 +149,7 @@ fn of_drive(
     let progress = Progress::new("running", total, global.quiet);
     let mut points = sampled.points(jobs, trace, &|done| progress.add(done))?;
     drop(progress);
-    // Curve by curve; jobs go size by size.
+    // Points are sorted curve by curve; jobs are size by size.
     let first =
         |point: &CurvePoint| jobs.iter().position(|job| job.labels().policy == point.policy);
     points.sort_by_key(first);
@@ -171,7 +171,7 @@ fn told(about: &About, trace: &Trace) -> CurveSample {
     }
 }
 
-/// Prints the table and writes the files: what cannot be written takes nothing else with it.
+/// Prints the table and writes the files. A failure of one does not prevent the others.
 fn deliver(args: &Curve, all: &Curves, global: &Global) -> anyhow::Result<()> {
     let mut tried = Tried::default();
     if ![&args.json, &args.csv].into_iter().flatten().any(|path| path == Path::new("-")) {
@@ -187,7 +187,7 @@ fn deliver(args: &Curve, all: &Curves, global: &Global) -> anyhow::Result<()> {
     tried.end()
 }
 
-/// A line for each point.
+/// Formats a line for each point.
 fn csv(all: &Curves) -> anyhow::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut header: Vec<String> = ["trace", "seed", "drive", "policy", "cache_blocks"]

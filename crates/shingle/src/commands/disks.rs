@@ -41,7 +41,7 @@ fn cells(disk: &Disk) -> [String; 6] {
     ]
 }
 
-/// Who says it, each once, with the disks it is said of where these are few.
+/// Formats the sources, each once, with the disks they are about if these are few.
 fn sources(found: &[&Disk]) -> String {
     let mut text = String::new();
     let mut said: Vec<&str> = Vec::new();

@@ -1,4 +1,4 @@
-//! `shingle follow`: the decisions of a recorded store, made once more.
+//! `shingle follow`: repeats the decisions of a recorded store.
 
 use anyhow::{Context, anyhow};
 use clap::Args;

@@ -1,4 +1,4 @@
-//! `shingle list`: what there is, from the registries themselves.
+//! `shingle list`: the contents of the registries.
 
 use std::path::PathBuf;
 
@@ -23,12 +23,13 @@ pub(crate) struct List {
     /// What to list; without it, what can be listed.
     #[arg(value_enum)]
     pub(crate) what: Option<Listed>,
-    /// One of them, with its parameters. A drive may be `sheet:FILE`; of disks, what their numbers begin with.
+    /// Show one of them, with its parameters. A drive may be `sheet:FILE`; for disks, a prefix of
+    /// their numbers.
     pub(crate) name: Option<String>,
-    /// As JSON on stdout.
+    /// Print JSON to stdout.
     #[arg(long)]
     pub(crate) json: bool,
-    /// The sheet of a drive on stdout, to make your own from it for `-d sheet:FILE`.
+    /// Print the sheet of a drive to stdout, as a start for your own (`-d sheet:FILE`).
     #[arg(long, conflicts_with = "json")]
     pub(crate) toml: bool,
     /// For `anchors`: a folder with the validation set of `DiskSim`, measured disks whose traces are replayed.
@@ -56,7 +57,7 @@ pub(crate) enum Listed {
     Anchors,
 }
 
-/// A thing that can be listed.
+/// An item of a list.
 struct Item {
     name: String,
     about: String,
@@ -87,7 +88,7 @@ pub(crate) fn execute(args: &List, global: &Global, registry: &Registry) -> anyh
         return print(sheet(what, args.name.as_deref())?.trim_end());
     }
     let items = match what {
-        // Of drives that a file describes there is no list.
+        // Drives described by a file are in no list.
         Listed::Drives | Listed::Ssds if args.name.as_deref().is_some_and(is_file) => {
             let name = args.name.as_deref().unwrap_or_default();
             vec![drive(&entry(name).map_err(|error| Usage(error.to_string()))?)]
@@ -134,13 +135,13 @@ pub(crate) fn execute(args: &List, global: &Global, registry: &Registry) -> anyh
     print(&format!("{}: {}\n{idle}{parameters}", item.name, item.about))
 }
 
-/// All of what can be listed by the name `what`, as JSON has them.
+/// Returns all items of the list `what`, as in JSON.
 pub(crate) fn all(what: Listed, registry: &Registry) -> anyhow::Result<Vec<Value>> {
     let items = items(what, registry)?;
     Ok(items.iter().flatten().map(as_json).collect())
 }
 
-/// What the registries hold; of what is no registry nothing.
+/// Returns the items of a registry; `None` for a list without one.
 fn items(what: Listed, registry: &Registry) -> anyhow::Result<Option<Vec<Item>>> {
     Ok(Some(match what {
         Listed::Policies => policies(registry),
@@ -153,12 +154,12 @@ fn items(what: Listed, registry: &Registry) -> anyhow::Result<Option<Vec<Item>>>
     }))
 }
 
-/// The names of what can be listed.
+/// Returns the names of the lists.
 fn kinds() -> Vec<String> {
     all_kinds().into_iter().map(|(name, _)| name).collect()
 }
 
-/// What can be listed, as `--help` tells it.
+/// Returns the lists with their descriptions from `--help`.
 fn all_kinds() -> Vec<(String, String)> {
     let values = Listed::value_variants().iter().filter_map(ValueEnum::to_possible_value);
     let about = |value: &PossibleValue| value.get_help().map(ToString::to_string);
@@ -178,7 +179,7 @@ fn as_json(item: &Item) -> Value {
     all
 }
 
-/// As their owner declares them.
+/// Returns parameters as their owner declares them.
 fn declared(params: &[Param]) -> Vec<Parameter> {
     let shown = |p: &Param| Parameter {
         name: p.name.into(),
@@ -220,12 +221,12 @@ fn translations() -> Vec<Item> {
     ALL.iter().map(item).collect()
 }
 
-/// Whether a drive of this name is in a file.
+/// Returns whether a drive of this name is described by a file.
 fn is_file(name: &str) -> bool {
     name.starts_with(SHEET) || name.starts_with(PROFILE)
 }
 
-/// The sheet of a drive or SSD, to make one's own of it.
+/// Returns the sheet of a drive or SSD, as a start for a user's own.
 fn sheet(what: Listed, name: Option<&str>) -> Result<String, Usage> {
     let all = match what {
         Listed::Drives => drives(),

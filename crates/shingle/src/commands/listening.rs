@@ -1,4 +1,4 @@
-//! Where a command that serves listens, and who may connect there.
+//! The addresses of commands that serve, and the rights of clients to connect.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -23,24 +23,24 @@ pub(crate) struct Listening {
     /// several times.
     #[arg(long, value_name = "ADDRESS", required = true)]
     nbd: Vec<String>,
-    /// Who may connect over TCP, besides you and root: names or numbers of users, with commas between
-    /// them, or `any` for every user of this machine.
+    /// Users who may connect over TCP, besides you and root: names or numbers of users, with commas
+    /// between them, or `any` for every user of this machine.
     #[arg(long, value_name = "USER,…|any", conflicts_with = "tls")]
     allow_users: Option<String>,
     #[command(flatten)]
     encryption: Encrypting,
 }
 
-/// What connections are encrypted with, and whom certificates let in.
+/// Encryption of connections, and the clients whose certificates are accepted.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Encrypting {
-    /// Encrypt what goes over TCP, and let in only clients whose certificate is good. The folder has
-    /// server-cert.pem, server-key.pem, and ca-cert.pem, which signs the certificates of clients. On sockets
-    /// in the file system clients may encrypt.
+    /// Encrypt TCP connections, and accept only clients with a valid certificate. The folder has
+    /// server-cert.pem, server-key.pem, and ca-cert.pem, which signs the certificates of clients.
+    /// On sockets in the file system clients may encrypt.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) tls: Option<PathBuf>,
-    /// Only these clients: DNS names or addresses in their certificates, or sha256:DIGITS of one. With EXPORT=
-    /// for one export only. May be given several times.
+    /// Accept only these clients: DNS names or addresses in their certificates, or sha256:DIGITS of
+    /// one. With EXPORT= for one export only. May be given several times.
     #[arg(long, value_name = "[EXPORT=]NAME,…", requires = "tls")]
     tls_allow: Vec<String>,
 }
@@ -52,7 +52,8 @@ impl Encrypting {
     }
 }
 
-/// What connections are encrypted with, of a folder and of names with some of `exports` before them.
+/// Reads the TLS files of a folder, and the accepted clients; names may have one of `exports` as a
+/// prefix.
 pub(crate) fn tls(folder: &Path, allow: &[String], exports: &[&str]) -> anyhow::Result<Arc<Tls>> {
     let mut rights = Rights::default();
     for text in allow {
@@ -65,7 +66,7 @@ pub(crate) fn tls(folder: &Path, allow: &[String], exports: &[&str]) -> anyhow::
             names.push(name.map_err(|error| Usage(format!("--tls-allow: {error}")))?);
         }
     }
-    // (An export of another name would be open to all.)
+    // A misspelt export would leave the real one open to all.
     if let Some(unknown) = rights.of.keys().find(|name| !exports.contains(&name.as_str())) {
         let there = match exports {
             [""] => "the only one has no name: leave out what stands before =".to_owned(),
@@ -76,7 +77,7 @@ pub(crate) fn tls(folder: &Path, allow: &[String], exports: &[&str]) -> anyhow::
     Ok(Arc::new(Tls::new(folder, rights)?))
 }
 
-/// Warns before the certificate of the server expires and afterwards, at once and then once a day.
+/// Warns before the certificate of the server expires and afterwards: at once and then once a day.
 pub(crate) fn look_after(
     tls: Arc<Tls>,
     warn: impl Fn(&str) + Send + 'static,
@@ -93,17 +94,19 @@ pub(crate) fn look_after(
     .map(drop)
 }
 
-/// Which of `exports` whoever has a good certificate may open, though others are for some only.
+/// Returns which of `exports` every client with a valid certificate may open, although others are
+/// restricted.
 pub(crate) fn open_to_all<'a>(tls: &Tls, exports: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let rights = tls.rights();
     let none = rights.of.is_empty() || !rights.all.is_empty();
     exports.filter(|&name| !none && !rights.of.contains_key(name)).collect()
 }
 
-/// What a block device asks of its clients' requests.
+/// The block size that clients must respect.
 #[derive(Debug, Args)]
 pub(crate) struct MinimumBlock {
-    /// Bytes that offsets and lengths of requests have to be multiples of: a power of two up to 4096.
+    /// Minimum block size in bytes: offsets and lengths of requests must be multiples of it. A
+    /// power of two up to 4096.
     #[arg(long, value_name = "BYTES", value_parser = whole::<u32>, default_value_t = 1)]
     minimum_block: u32,
 }
@@ -115,27 +118,28 @@ impl MinimumBlock {
     }
 }
 
-/// What a minimum block may be.
+/// Checks a minimum block size.
 pub(crate) fn minimum_block(bytes: u32) -> Result<u32, &'static str> {
     let fits = bytes.is_power_of_two() && bytes <= 4096;
     fits.then_some(bytes).ok_or("a power of two up to 4096")
 }
 
-/// Where clients connect: without `tls` in the file system and on the loopback.
+/// Parses the addresses for clients: without `tls` in the file system and on the loopback only.
 pub(crate) fn addresses(texts: &[String], tls: bool) -> Result<Vec<Address>, Usage> {
     let addresses = texts.iter().map(|text| address(text, tls));
     addresses.collect::<Result<_, _>>().map_err(|error| Usage(error.to_string()))
 }
 
-/// One of them.
+/// Parses one address.
 pub(crate) fn address(text: &str, tls: bool) -> Result<Address, ListenError> {
     let address: Address = text.parse()?;
     allowed(&address, tls).map(|()| address)
 }
 
-/// Each address is for one thing: a second listener there would take the first for another server.
+/// Checks that all addresses are distinct: a second listener would take the first for another
+/// server.
 pub(crate) fn check_distinct<'a>(all: impl IntoIterator<Item = &'a Address>) -> Result<(), String> {
-    // (A socket may be there or not, and its folder may have several names.)
+    // A socket may not exist yet, and its folder may have several names.
     let real = |address: &Address| match address {
         Address::Unix(path) => {
             let folder = path.parent().filter(|folder| *folder != Path::new(""));
@@ -148,7 +152,7 @@ pub(crate) fn check_distinct<'a>(all: impl IntoIterator<Item = &'a Address>) -> 
     let mut seen = Vec::new();
     for address in all {
         match address {
-            // Any port that is free.
+            // Port 0: any free port.
             Address::Tcp(ip) if ip.port() == 0 => {}
             _ if seen.contains(&real(address)) => {
                 return Err(format!(
@@ -161,7 +165,7 @@ pub(crate) fn check_distinct<'a>(all: impl IntoIterator<Item = &'a Address>) -> 
     Ok(())
 }
 
-/// Where metrics are told: never with TLS.
+/// Parses the address for metrics, which never uses TLS.
 pub(crate) fn metrics_address(text: &str) -> Result<Address, String> {
     address(text, false).map_err(|error| match error {
         ListenError::NotLoopback(ip) => format!(
@@ -172,7 +176,7 @@ pub(crate) fn metrics_address(text: &str) -> Result<Address, String> {
     })
 }
 
-/// Whether a server may listen there.
+/// Checks that a server may listen there.
 pub(crate) fn allowed(address: &Address, tls: bool) -> Result<(), ListenError> {
     match address {
         Address::Tcp(ip) if address.needs_tls() && !tls => Err(ListenError::NotLoopback(*ip)),
@@ -180,7 +184,7 @@ pub(crate) fn allowed(address: &Address, tls: bool) -> Result<(), ListenError> {
     }
 }
 
-/// Who may connect over TCP, of a list of names and numbers.
+/// Parses the users who may connect over TCP: a list of names and numbers.
 pub(crate) fn users(text: Option<&str>) -> Result<Users, String> {
     match text {
         None => Ok(Users::default()),
@@ -194,17 +198,17 @@ impl Listening {
         addresses(&self.nbd, self.encryption.tls.is_some())
     }
 
-    /// What connections are encrypted with, to the only export there is.
+    /// Opens the encryption of connections to the only export.
     pub(crate) fn tls(&self, export: &str) -> anyhow::Result<Option<Arc<Tls>>> {
         self.encryption.open(&[export])
     }
 
-    /// Who may connect over TCP.
+    /// Returns the users who may connect over TCP.
     pub(crate) fn users(&self) -> Result<Users, Usage> {
         users(self.allow_users.as_deref()).map_err(|why| Usage(format!("--allow-users: {why}")))
     }
 
-    /// Listens everywhere.
+    /// Listens on all addresses.
     pub(crate) fn bind(
         addresses: &[Address],
         users: &Users,
@@ -217,7 +221,7 @@ impl Listening {
         bound.collect()
     }
 
-    /// Says who may read and write at addresses that every user of the machine reaches.
+    /// Warns about addresses that every user of the machine can reach.
     pub(crate) fn warn(addresses: &[Address], users: &Users, tls: bool, quiet: bool) {
         for remark in remarks(addresses, users, tls) {
             note(&remark.to_string(), quiet);
@@ -225,11 +229,12 @@ impl Listening {
     }
 }
 
-/// Who may read and write at an address that every user of the machine reaches.
+/// A remark about the users who may read and write at an address that every user of the machine can
+/// reach.
 pub(crate) enum Remark {
-    /// All of them.
+    /// All users may.
     Warning(String),
-    /// A few.
+    /// Some users may.
     Note(String),
 }
 
@@ -242,7 +247,7 @@ impl fmt::Display for Remark {
     }
 }
 
-/// Says it of each.
+/// Returns the remarks for all addresses.
 pub(crate) fn remarks(addresses: &[Address], users: &Users, tls: bool) -> Vec<Remark> {
     let of = |address: &Address| match (address, users) {
         (Address::Unix(_), _) => None,
@@ -260,12 +265,12 @@ pub(crate) fn remarks(addresses: &[Address], users: &Users, tls: bool) -> Vec<Re
     addresses.iter().filter_map(of).collect()
 }
 
-/// The number of a user, of a name or a number.
+/// Returns the number of a user, from a name or a number.
 pub(crate) fn number(name: &str) -> Result<u32, String> {
     if let Ok(number) = name.parse() {
         return Ok(number);
     }
-    // It asks the C library, which also knows users of a directory service; /etc/passwd does not.
+    // `id` asks the C library, which also knows users of a directory service; /etc/passwd does not.
     let output = Command::new("id").args(["-u", "--", name]).stderr(Stdio::null()).output();
     let output = output.map_err(|error| format!("cannot run `id`: {error}"))?;
     let number = String::from_utf8_lossy(&output.stdout);

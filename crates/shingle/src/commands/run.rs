@@ -32,7 +32,7 @@ pub(crate) struct Run {
     /// Policy. [default: sac]
     #[arg(short, long, value_name = "NAME")]
     pub(crate) policy: Option<String>,
-    /// Write the commands that the disk got as a trace in CSV, each with its cause.
+    /// Write the commands of the disk as a trace in CSV, each with its cause.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace_out: Option<PathBuf>,
 }
@@ -59,14 +59,14 @@ pub(crate) fn execute(args: &Run, global: &Global, registry: &Registry) -> anyho
     tried.end()
 }
 
-/// One configuration, with defaults in place.
+/// A run, with defaults filled in.
 pub(crate) struct One {
     setup: SetupArgs,
     policy: String,
 }
 
 impl One {
-    /// Of options, and of `config` what they leave open.
+    /// Creates it from options, and from `config` where these are not given.
     pub(crate) fn new(args: &Run, config: Option<&Config>) -> anyhow::Result<One> {
         let mut setup = args.setup.clone();
         let mut policy = args.policy.clone();
@@ -87,7 +87,7 @@ impl One {
         Ok(One { setup, policy: policy.unwrap_or_else(|| "sac".into()) })
     }
 
-    /// Runs it; `otherwise` may, in the place of the usual way.
+    /// Runs it; `otherwise` may replace the usual way.
     pub(crate) fn run(
         &self,
         traces: Traces,

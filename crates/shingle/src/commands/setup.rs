@@ -1,4 +1,4 @@
-//! From options to an experiment: what `compare` and `run` do first.
+//! From options to an experiment: the first steps of `compare` and `run`.
 
 use std::path::Path;
 
@@ -17,17 +17,17 @@ use crate::lines;
 use crate::listener::Listener;
 use crate::output::{self, Tried, note};
 
-/// Who asks for results.
+/// The context of a command.
 pub(crate) struct Asked<'a> {
-    /// The policies there are.
+    /// The registered policies.
     pub(crate) registry: &'a Registry,
-    /// Who hears of the work.
+    /// Receives remarks and progress.
     pub(crate) listener: &'a dyn Listener,
-    /// Whom results name as their maker.
+    /// The program named in results.
     pub(crate) program: Program,
 }
 
-/// The experiment that `args` describe, with defaults in place.
+/// Returns the experiment that `args` describe, with defaults filled in.
 pub(crate) fn options(
     args: &SetupArgs,
     policies: Vec<String>,
@@ -63,7 +63,7 @@ pub(crate) fn options(
     })
 }
 
-/// What `--set` and a configuration set, taken apart.
+/// Parses the settings of `--set` and of a configuration.
 ///
 /// # Errors
 /// If the owner of a parameter is not named.
@@ -72,10 +72,10 @@ pub(crate) fn assigned(sets: &[(String, String)]) -> Result<Assignments, Usage> 
     sets.iter().map(assigned).collect()
 }
 
-/// `--as store`, and what is said of it.
+/// Checks `--as store` and the options that need it.
 ///
 /// # Errors
-/// If something is said of it that does not run.
+/// If an option of it is given without it.
 pub(crate) fn check_store(args: &SetupArgs) -> anyhow::Result<()> {
     let said = [("--depth", args.depth.is_some()), ("--flush-every", args.flush_every.is_some())];
     let said = said.into_iter().find(|(_, is_said)| *is_said);
@@ -87,16 +87,16 @@ pub(crate) fn check_store(args: &SetupArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was set and changes nothing in `jobs`.
+/// Returns notes on settings that have no effect in `jobs`.
 pub(crate) fn unheard(sets: &[(String, String)], jobs: &[Job]) -> Vec<String> {
     let keys = sets.iter().map(|(key, _)| key);
     keys.filter_map(|key| experiment::unheard("--set", key, jobs.iter())).collect()
 }
 
-/// What is said of one pacing only, where every run has this pacing.
+/// Checks options of one pacing, where every run has this pacing.
 ///
 /// # Errors
-/// If it would do nothing.
+/// If an option would have no effect.
 pub(crate) fn check_pacing(
     pacing: Option<cli::Pacing>,
     speed: Option<u64>,
@@ -125,13 +125,13 @@ fn store(args: &SetupArgs) -> Option<StoreOptions> {
     })
 }
 
-/// Points of the course of each run, when pictures are drawn of it.
+/// Points of the time series of each run, if pictures are drawn of it.
 const PICTURE_POINTS: u32 = 100;
 
 /// Rows of a heat map.
 const HEAT_ROWS: u16 = 64;
 
-/// Runs `jobs` side by side and reports what they come to.
+/// Runs `jobs` in parallel and returns their results.
 pub(crate) fn run_jobs<R: RequestList>(
     jobs: &[Job],
     trace: &Trace<R>,
@@ -146,22 +146,22 @@ pub(crate) fn run_jobs<R: RequestList>(
 
 const THREADS_MAX: usize = 1024;
 
-/// The threads that runs are spread over.
+/// Creates the threads that runs are spread over.
 pub(crate) fn pool(threads: Option<usize>) -> anyhow::Result<rayon::ThreadPool> {
     if threads == Some(0) {
         return Err(Usage("--threads 0: give at least 1".into()).into());
     }
-    // (More take long to start, and do nothing faster.)
+    // More threads take long to start and make nothing faster.
     let threads = threads.unwrap_or(0).min(THREADS_MAX);
     Ok(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?)
 }
 
-/// What results say of a trace.
+/// Returns the description of a trace in results.
 pub(crate) fn info(trace: &Trace<Requests>) -> TraceInfo {
     TraceInfo::with_hash(&trace.name, trace.format.as_ref(), trace.requests.hash(), &trace.summary)
 }
 
-/// The results of a comparison or run by `program`, with what `notes` tell of its runs.
+/// Returns the report of a comparison or run by `program`, with the notes on its runs.
 pub(crate) fn report(
     program: Program,
     trace: TraceInfo,
@@ -183,7 +183,7 @@ pub(crate) fn report(
     }
 }
 
-/// Fails now, not after the work is done, if the results cannot be written.
+/// Checks that the results can be written, now, not after the work is done.
 pub(crate) fn check_files(args: &SetupArgs) -> anyhow::Result<()> {
     check_store(args)?;
     let files = [args.json.as_deref(), args.csv.as_deref()];
@@ -206,8 +206,8 @@ pub(crate) fn check_files(args: &SetupArgs) -> anyhow::Result<()> {
     args.pictures.check()
 }
 
-/// Fails if one of the files that options name to be `written` is the trace, or one of the other files that are `read`, or is written
-/// twice.
+/// Fails if one of the files to be `written` is the trace, or one of the other files that are
+/// `read`, or is written twice.
 pub(crate) fn check_written(
     written: &[(&str, Option<&Path>)],
     trace: &TraceArgs,
@@ -216,13 +216,13 @@ pub(crate) fn check_written(
     let named = trace.trace.as_deref().map(Path::new);
     let mut used: Vec<&Path> = read.iter().copied().chain(named).collect();
     for (option, path) in written.iter().filter_map(|(option, path)| Some((option, (*path)?))) {
-        // (Nothing takes the place of stdout or a device.)
+        // stdout and devices are not replaced.
         if path == Path::new("-") || path.metadata().is_ok_and(|there| !there.is_file()) {
             continue;
         }
         output::check_apart(path, &used)?;
         used.push(path);
-        // As in `--csv trace.csv`, which means to read that file.
+        // As in `--csv trace.csv`, probably meant to read that file.
         if named.is_none() && path.is_file() && !output::are_results(path) {
             let path = path.display();
             let message = format!(
@@ -235,8 +235,8 @@ pub(crate) fn check_written(
     Ok(())
 }
 
-/// Prints the table, and then writes the files that were asked for: what cannot be written takes
-/// nothing else with it. Where one of the files is stdout, that has no room for a table.
+/// Prints the table, and then writes the requested files; a failure of one does not prevent the
+/// others. If one of the files is stdout, no table is printed.
 pub(crate) fn deliver(
     report: &Report,
     args: &SetupArgs,
@@ -245,7 +245,7 @@ pub(crate) fn deliver(
 ) -> anyhow::Result<()> {
     let mut tried = Tried::default();
     if [&args.json, &args.csv].into_iter().flatten().any(|path| path == Path::new("-")) {
-        // A program reads stdout; whoever started it should know what to take with care.
+        // A program reads stdout; warnings go to stderr for the user.
         let warnings = report.said.iter().filter(|said| said.kind == SaidKind::Warning);
         warnings.for_each(|said| note(&said.text, quiet));
     } else {

@@ -1,11 +1,11 @@
-//! How what runs until it is ended is ended in order.
+//! Orderly ending, by signals, of commands that run until they are stopped.
 
 use std::fmt;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// From when it is made, signals that end a process only wake whoever waits here.
+/// Catches signals that would end the process: from its creation they only wake [`Ending::wait`].
 pub(crate) struct Ending(Signals);
 
 impl Ending {
@@ -15,13 +15,13 @@ impl Ending {
         Ok(ending)
     }
 
-    /// Only SIGHUP waits: whoever takes long to start can be ended meanwhile, and not by being told to read again what he has
-    /// just read.
+    /// Catches only SIGHUP: a process that starts slowly can be ended meanwhile, but not by a
+    /// request to reload what it has just read.
     pub(crate) fn of_reloads() -> std::io::Result<Ending> {
         Signals::new([SIGHUP]).map(Ending)
     }
 
-    /// From now on the others wait, too.
+    /// Catches the other signals, too, from now on.
     pub(crate) fn begin(&self) -> std::io::Result<()> {
         [SIGINT, SIGTERM].into_iter().try_for_each(|signal| self.0.add_signal(signal))
     }
@@ -39,11 +39,11 @@ impl Ending {
 /// A signal that ends a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Signal {
-    /// A terminal has ended, by which a service manager says that options are to be read again.
+    /// SIGHUP: the terminal was closed, or a service manager requests a reload of the options.
     HangUp,
-    /// As `kill` and service managers send.
+    /// SIGTERM: from `kill` and service managers.
     Terminate,
-    /// As Ctrl-C sends.
+    /// SIGINT: from Ctrl-C.
     Interrupt,
 }
 

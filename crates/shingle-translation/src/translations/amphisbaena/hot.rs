@@ -1,7 +1,7 @@
 //! The high-frequency buffer (HFB, Amphisbaena §5.2.1): slots of a block each, in chunks that it was
 //! given. Any block may be in any slot.
 //!
-//! A chunk that came from the LFB by reallocation returns "if any block in [it] is not updated again
+//! A chunk that came from the LFB by reallocation returns "if any block in \[it\] is not updated again
 //! within a sample period" (§5.2.3). To the letter one such block is enough ([`Returns::Any`]). If *any …
 //! not* is to mean *none* ([`Returns::None`]), a chunk of which a single block is updated stays.
 

@@ -1,4 +1,4 @@
-//! A drive model as options ask for it.
+//! Creation of a drive model from options.
 
 use shingle_drive::{self as drives, Buffer, Drive, Settings};
 
@@ -7,8 +7,8 @@ use crate::cli::DriveTiming;
 
 const IDLE: &str = "idle_cleaning";
 
-/// The drive or SSD called `name`, with parameters set. With `idle` it cleans in idle time unless it is
-/// set not to, if it can.
+/// Creates the drive or SSD called `name`, with parameters set. With `idle` it cleans in idle time,
+/// if it can and the parameters do not forbid it.
 pub(crate) fn drive(
     name: &str,
     set: &[(String, String)],

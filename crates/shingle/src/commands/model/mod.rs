@@ -1,4 +1,4 @@
-//! `shingle model`: drive models for others to test against.
+//! `shingle model`: drive models as block devices, for testing other programs.
 
 mod made;
 
@@ -30,8 +30,8 @@ pub(crate) enum Model {
     Serve(Box<Serve>),
 }
 
-/// A model takes one I/O at a time, in the order they come, and cleans while none is there, as far as
-/// the model does that. Its URL is printed when clients may come.
+/// A model serves one I/O at a time, in order of arrival, and cleans in idle time, if the model
+/// does. Its URL is printed when clients may connect.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     /// The model: a drive or SSD of `shingle list`.
@@ -39,22 +39,21 @@ pub(crate) struct Serve {
     model: String,
     #[command(flatten)]
     listening: Listening,
-    /// How many times faster than the drive. The time that this machine itself takes, some tens of
-    /// microseconds a request, then counts as many times in the drive's time.
+    /// Speed relative to the drive. The overhead of this machine, some tens of microseconds a
+    /// request, is multiplied, too, in the drive's time.
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = cli::factor)]
     speed: u64,
     /// Set a parameter of the drive, as in drive.pb=64MiB or drive.idle_cleaning=off.
     #[arg(long, value_name = "drive.NAME=VALUE", value_parser = cli::assignment)]
     set: Vec<(String, String)>,
-    /// How the drive is timed. [default: as it prefers]
+    /// Timing of the drive. [default: as it prefers]
     #[arg(long, value_enum)]
     drive_timing: Option<DriveTiming>,
-    /// Serve only the beginning of the drive.
+    /// Serve only this much from the start of the drive.
     #[arg(long, value_name = "SIZE", value_parser = cli::bytes)]
     size: Option<u64>,
-    /// Keep nothing of what is written: all of it reads as zeroes. Otherwise it is kept in a file
-    /// without a name in the folder for temporary files (TMPDIR), which takes as much room as was
-    /// written.
+    /// Do not keep written data: everything reads as zeroes. Otherwise it is kept in an unnamed
+    /// file in the folder for temporary files (TMPDIR), which takes as much room as was written.
     #[arg(long)]
     forget: bool,
 }
@@ -67,7 +66,7 @@ pub(crate) fn execute(command: &Model, global: &Global) -> anyhow::Result<()> {
 
 fn serve(args: &Serve, global: &Global) -> anyhow::Result<()> {
     let (addresses, users) = (args.listening.addresses()?, args.listening.users()?);
-    // By the sheet's own word, disks do not clean in idle time: here there is such time.
+    // By default, disks do not clean in idle time; here there is real idle time.
     let drive = drive(&args.model, &args.set, args.drive_timing, true)?;
     let size = size(args, drive.description().disk_blocks * BLOCK_BYTES)?;
     let contents = if args.forget { Contents::forgotten() } else { kept(size)? };
@@ -89,14 +88,14 @@ fn serve(args: &Serve, global: &Global) -> anyhow::Result<()> {
     }
     Listening::warn(&server.addresses(), &users, tls.is_some(), quiet);
     ending.wait();
-    // What takes longer than this is of no interest to whoever ends a model.
+    // Requests that take longer are cut off: the user wants the model to end.
     const GRACE: Duration = Duration::from_secs(1);
     server.stop(GRACE);
     note(&told(&model.counters()), quiet);
     Ok(())
 }
 
-/// A file for what is written to a drive of so many bytes.
+/// Creates the file for the data of a drive of this size.
 fn kept(bytes: u64) -> anyhow::Result<Contents> {
     Contents::kept(bytes).with_context(|| {
         let folder = std::env::temp_dir();
@@ -108,7 +107,7 @@ fn kept(bytes: u64) -> anyhow::Result<Contents> {
     })
 }
 
-/// What is served of a drive of so many bytes.
+/// Returns the served size of a drive.
 fn size(args: &Serve, drive_bytes: u64) -> Result<u64, Usage> {
     let asked = args.size.unwrap_or(drive_bytes);
     if !(BLOCK_BYTES..=drive_bytes).contains(&asked) {

@@ -23,11 +23,11 @@ use crate::cli::{self, Global};
 use crate::output::{self, note, print};
 use crate::progress::Progress;
 
-/// I/O times of model and profile may differ by this part of the model's.
+/// Largest accepted difference of the I/O times of model and profile, as a part of the model's.
 const IO_TIME_OFF: f64 = 0.25;
-/// Policies whose times differ by less share a place.
+/// Policies whose times differ by less than this part count as equal.
 const LEVEL: f64 = 0.005;
-/// A trace that real requests come from, if it is at hand.
+/// A trace of real requests, used if available.
 const REAL: &str = "cloudphysics_sample.vscsi.zst";
 
 /// Runs the same experiments on a drive model and on the profile that probing it gave. Fails if an I/O
@@ -121,7 +121,7 @@ pub(crate) fn execute(args: &Agree, global: &Global, registry: &Registry) -> any
 }
 
 impl Agree {
-    /// Probes the model. The profile is a file in `folder`.
+    /// Probes the model and writes the profile to `folder`.
     fn probe(&self, folder: &Path, global: &Global) -> anyhow::Result<PathBuf> {
         let options = shingle_probe::options::Options::default();
         let drive = super::super::model::drive(&self.model, &self.set, None, true)?;
@@ -161,7 +161,7 @@ fn read(spec: &str, requests: Option<u64>) -> anyhow::Result<Trace> {
     Ok(Trace { name, format: Some(opened.recognised), requests, summary })
 }
 
-/// All policies on one drive.
+/// Runs all policies on one drive.
 fn runs(
     args: &Agree,
     registry: &Registry,
@@ -184,7 +184,8 @@ fn runs(
     Ok(experiment::run_all(&jobs, trace, &|done| progress.add(done))?)
 }
 
-/// The policies that win on the one and on the other, if they differ by more than a rounding.
+/// Returns the winning policies on the model and on the profile, if they differ by more than a
+/// rounding.
 fn flip<'a>(truth: &'a [RunResult], probed: &'a [RunResult]) -> Option<(&'a str, &'a str)> {
     let first = |runs: &[RunResult]| ranking(&runs.iter().collect::<Vec<_>>())[0];
     let (model, profile) = (first(truth), first(probed));
@@ -199,7 +200,7 @@ fn pacing_name(pacing: Pacing) -> &'static str {
     }
 }
 
-/// A run on the model beside the same on the profile.
+/// A run on the model and the same run on the profile.
 struct Row<'a> {
     trace: &'a str,
     pacing: Pacing,
@@ -212,7 +213,7 @@ impl<'a> Row<'a> {
         Row { trace, pacing, truth, probed }
     }
 
-    /// By which part of the model's the profile's I/O time is off.
+    /// Returns the difference of the I/O times, as a part of the model's.
     fn off(&self) -> f64 {
         (self.ratio() - 1.0).abs()
     }

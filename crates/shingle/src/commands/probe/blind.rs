@@ -1,4 +1,4 @@
-//! `shingle probe blind`: drives drawn by a seed, probed, and the answers beside the truth.
+//! `shingle probe blind`: probes drives drawn by a seed, and shows the answers beside the truth.
 
 use clap::Args;
 use rayon::prelude::*;
@@ -14,7 +14,7 @@ pub(crate) struct Blind {
     /// Seed of the first drive; the next has the next.
     #[arg(long, value_name = "N", value_parser = whole::<u64>, default_value_t = 1)]
     seed: u64,
-    /// How many.
+    /// Number of drives.
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..))]
     drives: u64,
 }
@@ -34,7 +34,8 @@ pub(crate) fn execute(args: &Blind, global: &Global) -> anyhow::Result<()> {
     print(&table(&trials?))
 }
 
-/// A row a drive: what it is, by how much each answer is off, and whether that is within the limit.
+/// Formats a row per drive: what it is, the error of each answer, and whether that is within the
+/// limit.
 fn table(trials: &[Trial]) -> String {
     let head = [
         "seed",

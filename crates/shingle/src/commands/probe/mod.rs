@@ -1,4 +1,4 @@
-//! `shingle probe`: what a disk hides, found out by writing all over it.
+//! `shingle probe`: measures what a disk hides, by writing to it.
 
 mod agree;
 mod blind;
@@ -46,7 +46,7 @@ pub(crate) struct Probe {
 
 #[derive(Debug, Subcommand)]
 enum Other {
-    /// Empty a disk's persistent buffer, so that another experiment finds it so.
+    /// Empty a disk's persistent buffer, as a start for another experiment.
     #[command(after_help = "Example: shingle probe force-clean --model st8000as0002")]
     ForceClean(ForceClean),
     /// Probe drives that are drawn by a seed, and show the answers beside the truth.
@@ -57,7 +57,7 @@ enum Other {
     Agree(Agree),
 }
 
-/// Which disk, and whether it may be destroyed.
+/// The disk to probe, and the permission to destroy its data.
 #[derive(Debug, Args)]
 struct Which {
     /// A file, a block device, or the URL of an NBD export. All that is on it is lost.
@@ -76,7 +76,7 @@ struct Which {
     /// places where it looks for bands.
     #[arg(long, value_name = "SIZE", value_parser = cli::bytes, default_value = "40GiB")]
     buffer_max: u64,
-    /// Order of everything, and what is written.
+    /// Seed of the order of all I/O, and of the data written.
     #[arg(long, value_name = "N", value_parser = cli::whole::<u64>, default_value_t = 1)]
     seed: u64,
 }
@@ -87,30 +87,30 @@ struct ForceClean {
     which: Which,
 }
 
-/// Finds out what a disk is; of a drive-managed shingled one, how much its persistent buffer holds, where
-/// bands lie, what cleaning them costs, and whether it cleans in idle time. Writes a drive profile.
-/// Takes hours on a disk.
+/// Determines the kind of a disk; for a drive-managed shingled one, also how much its persistent
+/// buffer holds, where bands lie, what cleaning them costs, and whether it cleans in idle time.
+/// Writes a drive profile. Takes hours on a disk.
 #[derive(Debug, Args)]
 struct ProbeArgs {
     #[command(flatten)]
     which: Which,
-    /// Writes whose capacity is wanted, as size:depth.
+    /// Writes for which the capacity is measured, as size:depth.
     #[arg(long, value_name = "SIZE:DEPTH,…", value_delimiter = ',', value_parser = writes,
         default_values = ["4KiB:1", "8KiB:1", "4KiB:32", "8KiB:32", "256KiB:1"])]
     writes: Vec<Writes>,
-    /// Places where bands are looked for, from the start of the disk to its end.
+    /// Number of places where bands are looked for, from the start of the disk to its end.
     #[arg(long, value_name = "N", value_parser = cli::whole::<u64>, default_value_t = 24)]
     sites: u64,
     /// The largest band that is looked for.
     #[arg(long, value_name = "SIZE", value_parser = cli::bytes, default_value = "64MiB")]
     band_max: u64,
-    /// How much is read at a time where a border is looked for; 64 KiB when it is looked at closely.
+    /// Read size of the search for a band border; 64 KiB for the precise search.
     #[arg(long, value_name = "SIZE", value_parser = cli::bytes, default_value = "256KiB")]
     step: u64,
     /// Blocks of 4 KiB in the zones that R(x) is measured for.
     #[arg(long, value_name = "BLOCKS", value_parser = cli::whole::<u64>, default_value_t = 5000)]
     zone: u64,
-    /// How many blocks of a zone are written, a measurement each; three different ones at least.
+    /// Numbers of blocks written of a zone, a measurement each; at least three different ones.
     #[arg(long, value_name = "BLOCKS,…", value_delimiter = ',', value_parser = cli::whole::<u64>,
         default_values_t = [500, 1000, 1500, 2000, 2500])]
     coverages: Vec<u64>,
@@ -123,7 +123,7 @@ struct ProbeArgs {
     /// Noise of a model's clock: standard deviation of a latency in percent.
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, requires = "model", value_parser = percent)]
     noise: f64,
-    /// Keep measurements in this file, and go on from what is there. [default: SERIAL.probe; none for
+    /// Keep measurements in this file, and continue from there. [default: SERIAL.probe; none for
     /// models]
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -141,7 +141,7 @@ struct ProbeArgs {
     html: Option<PathBuf>,
 }
 
-/// A kind of writes: `4KiB:1`.
+/// Parses a kind of writes: `4KiB:1`.
 fn writes(text: &str) -> Result<Writes, String> {
     let (size, depth) = text.split_once(':').unwrap_or((text, "1"));
     let bytes = cli::bytes(size)?;
@@ -178,7 +178,7 @@ impl ProbeArgs {
 }
 
 impl Which {
-    /// The disk, if it may be destroyed.
+    /// Opens the disk, if its data may be destroyed.
     fn open(&self, noise: f64) -> anyhow::Result<Box<dyn Target>> {
         if let Some(name) = &self.model {
             let drive = super::model::drive(name, &self.set, None, true)?;
@@ -213,14 +213,15 @@ pub(crate) fn execute(args: &Probe, global: &Global, registry: &Registry) -> any
     }
 }
 
-/// Set by a signal that would end the process. Models do not ask: it ends them at once.
+/// Returns a flag that a signal sets which would end the process. Models do not check it: the
+/// signal ends them at once.
 fn interrupted() -> anyhow::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     let (mut ending, set) = (Ending::new()?, Arc::clone(&flag));
     std::thread::Builder::new().name("shingle-signals".to_owned()).spawn(move || {
         ending.wait();
         set.store(true, Ordering::Relaxed);
-        // Whoever asks twice does not want to wait.
+        // A second signal ends the process at once.
         ending.wait();
         std::process::exit(1);
     })?;
@@ -288,7 +289,7 @@ fn run(args: &ProbeArgs, global: &Global) -> anyhow::Result<()> {
     save(&findings, &options, args)
 }
 
-/// Prints what was found, and writes the files that were asked for.
+/// Prints the findings and writes the requested files.
 fn save(findings: &Findings, options: &Options, args: &ProbeArgs) -> anyhow::Result<()> {
     let profile = findings.profile(options.zone_blocks);
     if let Some(path) = &args.profile {
@@ -304,10 +305,10 @@ fn save(findings: &Findings, options: &Options, args: &ProbeArgs) -> anyhow::Res
     print(&render::findings(findings, &profile))
 }
 
-/// Without a terminal that shows a bar, a line comes as often.
+/// Interval of progress lines without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// How far the probe is, by the time that its steps are expected to take.
+/// Progress of the probe, by the expected times of its steps.
 struct Watch<'a> {
     steps: &'a [Step],
     seen: Vec<u64>,
@@ -324,7 +325,7 @@ impl Watch<'_> {
         Watch { steps, seen: vec![0; steps.len()], progress, lines, told: Instant::now() }
     }
 
-    /// The measurement `name` begins.
+    /// Notes the start of measurement `name`.
     fn at(&mut self, name: &str) {
         let open = |(at, step): &(usize, &Step)| {
             name.starts_with(&step.prefix) && self.seen[*at] < step.count

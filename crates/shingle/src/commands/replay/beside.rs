@@ -1,4 +1,4 @@
-//! Real runs and what was foretold of them, side by side.
+//! Real runs and their predictions, side by side.
 
 use shingle_core::duration::show_micros;
 use shingle_result::RunResult;
@@ -11,11 +11,11 @@ use crate::table::figure_rows;
 #[derive(Clone, Copy)]
 pub(super) struct Row<'a> {
     pub(super) measured: &'a RunResult,
-    /// The same in virtual time, if that was asked for.
+    /// The same run in virtual time, if requested.
     pub(super) simulated: Option<&'a RunResult>,
 }
 
-/// Of `runs`, the first `real` are real ones, and the rest are simulated.
+/// Pairs `runs`: the first `real` are real ones, the rest simulated.
 pub(super) fn rows(runs: &[RunResult], real: usize) -> Vec<Row<'_>> {
     let (real, simulated) = runs.split_at(real);
     let same = |measured: &RunResult| {
@@ -24,7 +24,7 @@ pub(super) fn rows(runs: &[RunResult], real: usize) -> Vec<Row<'_>> {
     real.iter().map(|measured| Row { measured, simulated: same(measured) }).collect()
 }
 
-/// A figure that both have.
+/// A figure of both kinds of runs.
 type Figure = (&'static str, fn(&RunResult) -> String);
 
 const FIGURES: [Figure; 6] = [
@@ -39,7 +39,7 @@ const FIGURES: [Figure; 6] = [
 /// A line of the table: policy, whether it was measured or simulated, figures.
 pub(super) type Line = [String; 2 + FIGURES.len()];
 
-/// Of a real disk nobody sees them.
+/// Rewrites are unknown for a real disk.
 fn rmws(run: &RunResult) -> String {
     match &run.measured {
         Some(measured) if !measured.emulated => "-".into(),

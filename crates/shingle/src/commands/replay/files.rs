@@ -1,4 +1,4 @@
-//! The files or devices of a replay: made if they are not there, and never taken silently.
+//! The files or devices of a replay: created if missing, and never overwritten silently.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
@@ -12,7 +12,7 @@ use shingle_engine::format::layout::Layout;
 
 use crate::Usage;
 
-/// How long a file or device is; `None` if it is not there or empty.
+/// Returns the length of a file or device; `None` if it does not exist or is empty.
 fn length(path: &Path) -> anyhow::Result<Option<u64>> {
     match open_to_look(path) {
         Ok(mut file) => {
@@ -24,10 +24,11 @@ fn length(path: &Path) -> anyhow::Result<Option<u64>> {
     }
 }
 
-/// A file that was made or is longer now. It becomes what it was unless it is kept: it would be in the way of the next try.
+/// A file that was created or extended. On drop it is restored unless kept: otherwise it would be
+/// in the way of the next attempt.
 pub(super) struct Made<'a> {
     path: &'a Path,
-    /// How long it was, if it was there.
+    /// Its old length, if it existed.
     before: Option<u64>,
     kept: bool,
 }
@@ -43,7 +44,7 @@ impl Drop for Made<'_> {
         if self.kept {
             return;
         }
-        // (Why it is of no use is told already.)
+        // The error that led here is reported already.
         let _ = match self.before {
             None => std::fs::remove_file(self.path),
             Some(bytes) => open(self.path).and_then(|file| file.set_len(bytes)),
@@ -63,34 +64,34 @@ fn set_length(path: &Path, bytes: u64) -> io::Result<Made<'_>> {
     Ok(made)
 }
 
-/// A file or device as it has to be.
+/// A file or device with its required length.
 pub(super) struct Wanted<'a> {
     path: &'a Path,
-    /// How long it is.
+    /// Its current length.
     before: u64,
-    /// It has to be made as long as this.
+    /// The length it has to be extended to.
     bytes: Option<u64>,
 }
 
 impl<'a> Wanted<'a> {
-    /// Nothing comes back of one that is as it has to be.
+    /// Extends it. Returns `None` if it is long enough.
     pub(super) fn make(&self) -> anyhow::Result<Option<Made<'a>>> {
         let made = self.bytes.map(|bytes| set_length(self.path, bytes)).transpose();
         made.with_context(|| self.path.display().to_string())
     }
 
-    /// Blocks that a cache on it holds.
+    /// Returns the slots of a cache on it.
     pub(super) fn slots(&self) -> u64 {
         Layout::for_ssd(self.bytes.unwrap_or(self.before)).map_or(0, |layout| layout.slots)
     }
 
-    /// Whether it is there.
+    /// Returns whether it exists.
     pub(super) fn is_there(&self) -> bool {
         self.before > 0
     }
 }
 
-/// The disk must hold `bytes`.
+/// Checks the disk, which must hold `bytes`.
 pub(super) fn disk(path: &Path, bytes: u64, overwrite: bool) -> anyhow::Result<Wanted<'_>> {
     let there = length(path)?;
     if let Some(there) = there {
@@ -117,14 +118,14 @@ pub(super) fn disk(path: &Path, bytes: u64, overwrite: bool) -> anyhow::Result<W
     Ok(Wanted { path, before: there.unwrap_or(0), bytes: Some(bytes) })
 }
 
-/// Whether it has to stay as long as it is: a device, or a file that is a zoned disk, which is none at another length. One that
-/// somebody uses is an error.
+/// Returns whether its length is fixed: a device, or a file that is a zoned disk, which is invalid
+/// at another length. Fails if it is in use.
 fn may_not_grow(path: &Path) -> anyhow::Result<bool> {
     let is_device = !path.metadata()?.is_file();
     Ok(is_device || signature(&Device::open(path)?)? == Some(ZONED_FILE))
 }
 
-/// The SSD must hold a cache of so many blocks, if any number was asked for.
+/// Checks the SSD, which must hold a cache of `slots`, if a number was requested.
 pub(super) fn ssd(
     path: &Path,
     slots: Option<u64>,
@@ -150,7 +151,7 @@ pub(super) fn ssd(
     }
 }
 
-/// The smallest SSD with so many slots.
+/// Returns the size of the smallest SSD with this number of slots.
 fn bytes_for(slots: u64) -> u64 {
     let (mut least, mut most) = (16 << 20, (slots * 2 * BLOCK_BYTES).max(16 << 20));
     while least < most {

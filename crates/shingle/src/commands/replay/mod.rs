@@ -1,5 +1,5 @@
-//! `shingle replay`: a trace through the store itself, on real files or devices, and what a simulation of it
-//! foretells.
+//! `shingle replay`: runs a trace through the store, on real files or devices, and optionally the
+//! prediction of a simulation.
 
 mod beside;
 mod files;
@@ -38,10 +38,10 @@ use crate::{Usage, table};
 pub(crate) struct Replay {
     #[command(flatten)]
     trace: TraceArgs,
-    /// The SSD: a file or block device. A file that is not there is made.
+    /// The SSD: a file or block device. A missing file is created.
     #[arg(long, value_name = "FILE|DEV")]
     cache: PathBuf,
-    /// The disk, which is written: a file or block device. A file that is not there is made.
+    /// The disk, which is written: a file or block device. A missing file is created.
     #[arg(long, value_name = "FILE|DEV")]
     disk: PathBuf,
     /// Policies, one after the other, each with a cache of its own.
@@ -56,22 +56,24 @@ pub(crate) struct Replay {
     /// drive.NAME=VALUE is what the store plans with, as in `store create`.
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// When requests come: so many at a time, or at their timestamps.
+    /// When requests arrive: a number at a time, or at their timestamps.
     #[arg(long, value_enum, default_value_t = cli::Pacing::Closed)]
     pacing: cli::Pacing,
     /// With --pacing trace: how many times faster than the trace. [default: 1]
     #[arg(long, value_name = "FACTOR", value_parser = cli::factor)]
     speed: Option<u64>,
-    /// With --pacing closed: requests under way at a time. [default: 1]
+    /// With --pacing closed: requests in flight at a time. [default: 1]
     #[arg(long, value_name = "N", value_parser = cli::whole::<usize>)]
     depth: Option<usize>,
-    /// Emulate a shingled drive on the disk: what its model does is done there as real I/O.
+    /// Emulate a shingled drive on the disk: the internal I/O of its model is done there as real
+    /// I/O.
     #[arg(long, value_name = "DRIVE")]
     emulate: Option<String>,
     /// Check the data of every read, and at the end all that was written.
     #[arg(long)]
     verify: bool,
-    /// Destage everything at the end (and empty the buffer of an emulated drive), and count that in.
+    /// Destage everything at the end (and empty the buffer of an emulated drive), and include that
+    /// in the results.
     #[arg(long)]
     drain: bool,
     /// Write over a disk that is not empty, and an SSD with a file system.
@@ -84,7 +86,8 @@ pub(crate) struct Replay {
     /// Record the replay, as `store serve --record` does.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Run the same in virtual time too, as `run --as store` does, over a model of this drive, and show both.
+    /// Also run it in virtual time, as `run --as store` does, over a model of this drive, and show
+    /// both.
     #[arg(long, value_name = "DRIVE")]
     predict: Option<String>,
     /// With --predict: the model of the SSD. [default: pcie-ssd]
@@ -98,7 +101,7 @@ pub(crate) struct Replay {
     html: Option<PathBuf>,
 }
 
-/// Points of the course of each run; more of them when they are drawn.
+/// Points of the time series of each run; more if they are drawn.
 const POINTS: u32 = 20;
 const PICTURE_POINTS: u32 = 200;
 
@@ -107,7 +110,7 @@ impl Replay {
         self.depth.unwrap_or(1)
     }
 
-    /// In thousandths.
+    /// Returns the speed in thousandths.
     fn speed(&self) -> u64 {
         self.speed.unwrap_or(1_000)
     }
@@ -125,7 +128,7 @@ pub(crate) fn execute(args: &Replay, global: &Global, registry: &Registry) -> an
     let wanted = args.cache_size.as_deref().map(slots).transpose()?;
     let default = if wanted.is_none() { slots(DEFAULT_CACHE)? } else { 0 };
 
-    // Whatever is wrong is found before anything is changed.
+    // All checks come before any change.
     let known = known(args, &trace)?;
     let real: Vec<Real> = args
         .policies
@@ -143,7 +146,7 @@ pub(crate) fn execute(args: &Replay, global: &Global, registry: &Registry) -> an
     let mut made = [disk.make()?, ssd.make()?];
     let mut runs = Vec::new();
     for (nth, real) in real.into_iter().enumerate() {
-        // (What is in the way of any but the first is what the one before it has left.)
+        // Leftovers of the previous run may be overwritten.
         real.create(args, registry, args.overwrite || nth > 0)?;
         made.iter_mut().flatten().for_each(Made::keep);
         runs.push(real.run(args, global, registry, &trace)?);
@@ -152,7 +155,7 @@ pub(crate) fn execute(args: &Replay, global: &Global, registry: &Registry) -> an
     deliver(args, global, &trace, runs, predicted)
 }
 
-/// What can be said of the options by themselves.
+/// Checks the options by themselves.
 fn check(args: &Replay) -> anyhow::Result<()> {
     if args.depth == Some(0) {
         bail!(Usage("--depth 0: give at least 1".into()));
@@ -174,7 +177,7 @@ fn check(args: &Replay) -> anyhow::Result<()> {
     args.json.iter().chain(&args.html).try_for_each(|path| output::check_writable(path))
 }
 
-/// What can be said of names and values before the trace is read, which may take long.
+/// Checks names and values before the trace is read, which may take long.
 fn check_names(args: &Replay, registry: &Registry) -> anyhow::Result<()> {
     for policy in &args.policies {
         settings(args, policy, &Known::new())?
@@ -193,7 +196,7 @@ fn check_names(args: &Replay, registry: &Registry) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints and writes what came of it.
+/// Prints and writes the results.
 fn deliver(
     args: &Replay,
     global: &Global,
@@ -237,7 +240,7 @@ struct Real {
     settings: Settings,
     labels: Labels,
     emulation: Option<Emulation>,
-    /// What it needs of the disk.
+    /// Required size of the disk.
     disk_bytes: u64,
 }
 
@@ -259,7 +262,7 @@ impl Real {
         Ok(Real { settings, labels, emulation: emulated.map(|(it, _)| it), disk_bytes })
     }
 
-    /// Makes the cache.
+    /// Creates the cache.
     fn create(&self, args: &Replay, registry: &Registry, overwrite: bool) -> anyhow::Result<()> {
         let (ssd, disk) = Device::pair(&args.cache, &args.disk)?;
         let consent = Consent { destroy: &args.destroy, overwrite };
@@ -267,7 +270,7 @@ impl Real {
         Ok(())
     }
 
-    /// Runs the trace through it and ends it.
+    /// Runs the trace through the cache and destroys it.
     fn run(
         self,
         args: &Replay,
@@ -277,15 +280,15 @@ impl Real {
     ) -> anyhow::Result<RunResult> {
         let Real { settings, labels, emulation, .. } = self;
         let done = replayed(args, global, registry, &settings, trace, &labels, emulation);
-        // Its data is of no use to anybody.
+        // Its data is no longer needed.
         let (ssd, disk) = Device::pair(&args.cache, &args.disk)?;
         destroy(&ssd, &disk, Uuid::from_bytes(read_superblock(&ssd)?.0.uuid))?;
         done
     }
 }
 
-/// What the store is told: of the drive what it is to plan with; parameters of a model of the drive are not its affair, nor
-/// are those of other policies that run.
+/// Returns the settings of the store: what it plans with for the drive, without parameters of a
+/// drive model or of other policies.
 fn settings(args: &Replay, policy: &str, known: &Known) -> anyhow::Result<Settings> {
     let mut settings = Settings::new(policy);
     for (name, value) in known {
@@ -305,13 +308,13 @@ fn settings(args: &Replay, policy: &str, known: &Known) -> anyhow::Result<Settin
     Ok(settings)
 }
 
-/// What is said of bands takes so much room at most.
+/// Most bytes of the description of bands in the settings.
 const BANDS_BYTES_MAX: usize = 3_000;
 
-/// What is known of a drive, as `drive.NAME` and its value.
+/// Known values of a drive, as `drive.NAME` and value.
 type Known = Vec<(&'static str, String)>;
 
-/// What the store is to plan with: what the model says of the drive that is emulated or foretold.
+/// Returns what the store plans with, from the model of the emulated or predicted drive.
 fn known(args: &Replay, trace: &Trace) -> anyhow::Result<Known> {
     let Some(name) = args.emulate.as_ref().or(args.predict.as_ref()) else {
         return Ok(Vec::new());
@@ -320,13 +323,13 @@ fn known(args: &Replay, trace: &Trace) -> anyhow::Result<Known> {
     let description = disk.drive().description();
     let plan = description.plan();
     let mut known: Known = plan.known().map(|(name, value)| (name, value.to_string())).collect();
-    // (As the simulation beside it: zones that a drive shows are no bands to be written whole.)
+    // As in the simulation: exposed zones are not bands that can be written whole.
     if let Some(bands) = description.bands.as_ref().filter(|_| description.exposed.is_none()) {
         let runs = bands.pairs();
         if runs.iter().all(|&(blocks, _)| blocks <= BAND_BLOCKS_MAX) {
             let runs = runs.iter().map(|(blocks, count)| format!("{blocks}bx{count}"));
             let text = runs.collect::<Vec<_>>().join(",");
-            // (Settings have to fit into a page. Bands drawn one by one do not.)
+            // Settings have to fit into a page, which the bands do not if each was drawn by itself.
             if text.len() <= BANDS_BYTES_MAX {
                 let pass = description.in_order.band_pass;
                 known.push(("bands", text));
@@ -337,7 +340,7 @@ fn known(args: &Replay, trace: &Trace) -> anyhow::Result<Known> {
     Ok(known)
 }
 
-/// The drive that is emulated, and what was set on it.
+/// Returns the emulated drive with its settings.
 fn emulated(
     args: &Replay,
     name: &str,
@@ -351,7 +354,7 @@ fn emulated(
     Ok((emulation, job.labels().drive_parameters.clone()))
 }
 
-/// A run over a drive with what was set on it.
+/// Returns a run over a drive with its settings.
 fn job_over(args: &Replay, name: &str, trace: &Trace) -> anyhow::Result<Job> {
     let (mut jobs, _) = experiment::plan(&drive_alone(args, name)?, &Registry::default(), trace)?;
     Ok(jobs.remove(0))
@@ -390,7 +393,7 @@ fn labels(
         ssd: args.cache.display().to_string(),
         translation: None,
         translation_parameters: None,
-        cache_blocks: 0, // until the cache is there
+        cache_blocks: 0, // until the cache exists
         mode: mode(&args.trace).name().into(),
         pacing: Pacing::from(args.pacing).name().into(),
         knows_bands: registry
@@ -399,7 +402,7 @@ fn labels(
     })
 }
 
-/// No cache is in the way, unless it may be destroyed.
+/// Checks that no cache is in the way, unless it may be destroyed.
 fn is_free(args: &Replay) -> anyhow::Result<()> {
     match occupant(&Device::open(&args.cache)?)? {
         Some(found) if !args.destroy.contains(&found.uuid) => {
@@ -410,7 +413,7 @@ fn is_free(args: &Replay) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs it. All files are ready.
+/// Runs the replay. All files are ready.
 fn replayed(
     args: &Replay,
     global: &Global,
@@ -424,7 +427,7 @@ fn replayed(
         path.to_str().context("--record: the name is not UTF-8; give another").map(str::to_owned)
     };
     let record = args.record.as_deref().map(utf8).transpose()?;
-    // (Whoever wants no remarks wants to know of these.)
+    // Shown with --quiet, too.
     let tell: Tell = Box::new(|failed| note(&failed.to_string(), false));
     let replay = shingle_live::Replay {
         ssd: &args.cache,
@@ -448,7 +451,7 @@ fn replayed(
     let done = replay.run(&trace.requests, &|done| progress.add(done));
     drop(progress);
     let done = done.map_err(|error| match error {
-        // (Which tells a wrong option from a failure.)
+        // The cause distinguishes a wrong option from a failure.
         ReplayError::Recording(error) => anyhow!(error),
         other => anyhow!(other),
     })?;

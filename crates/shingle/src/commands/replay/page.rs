@@ -1,4 +1,4 @@
-//! The page of a replay: a chart for each policy, with the real run and what was foretold of it.
+//! The page of a replay: a chart for each policy, with the real run and its prediction.
 
 use std::fmt::Write;
 
@@ -41,7 +41,7 @@ fn table(rows: &[Row<'_>]) -> String {
     format!("<div class=\"wide\"><table><tr>{names}</tr>{lines}</table></div>")
 }
 
-/// Over time where requests come at their times, over requests where each comes when there is room for it.
+/// Draws the dirty blocks: over time in open loop, over requests in closed loop.
 fn dirty(row: &Row<'_>) -> Picture {
     let timed = row.measured.labels.pacing == Pacing::Open.name();
     let line = |run: &RunResult, name: &str| {

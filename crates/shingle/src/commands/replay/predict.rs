@@ -1,4 +1,4 @@
-//! What a simulation of the store foretells of a replay.
+//! The prediction of a replay by a simulation of the store.
 
 use anyhow::bail;
 use shingle_core::registry::Registry;
@@ -11,11 +11,11 @@ use crate::Usage;
 use crate::commands::traces::{mode, seed};
 use crate::progress::Progress;
 
-/// A run of the store over models for each policy of the replay, whose cache has so many `slots` and is in one of
-/// `modes`. None without `--predict`.
+/// Returns a run of the store over models for each policy of the replay, whose cache has `slots`
+/// slots and one of `modes`. None without `--predict`.
 ///
 /// # Errors
-/// If something that the replay is set to cannot be simulated.
+/// If a setting of the replay cannot be simulated.
 pub(super) fn jobs(
     args: &Replay,
     registry: &Registry,
@@ -34,10 +34,10 @@ pub(super) fn jobs(
     Ok(experiment::plan(&options, registry, trace)?.0)
 }
 
-/// The runs over a model of `drive`, with a cache of `size`.
+/// Returns the options of runs over a model of `drive`, with a cache of `size`.
 ///
 /// # Errors
-/// If an assignment is none.
+/// If an assignment is malformed.
 pub(super) fn options(args: &Replay, drive: &str, size: &str) -> anyhow::Result<Options> {
     let own = args.set.iter().filter(|text| text.contains('.'));
     let sets = own.map(|text| Assignment::parse(text).map_err(Usage));

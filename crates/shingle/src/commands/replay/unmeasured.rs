@@ -1,9 +1,9 @@
-//! What nobody can measure of a real run is null in the JSON, not zero.
+//! Figures that cannot be measured in a real run: they are null in the JSON, not zero.
 
 use serde_json::Value;
 use shingle_result::Report;
 
-/// What only a model knows, or nobody: by its place in a run.
+/// Fields of a run that only a model knows, or that do not exist.
 const UNMEASURED: &[&str] = &[
     "drive_io.rmw",
     "drive_io.rmw_free",
@@ -31,13 +31,14 @@ const UNMEASURED: &[&str] = &[
     "seconds.by_cause.idle_clean",
 ];
 
-/// Likewise, of the SSD.
+/// The same for the SSD.
 const UNMEASURED_SSD: &[&str] = &["ssd.programmed_blocks", "ssd.copied_blocks", "ssd.erases"];
 
-/// Likewise, of a part of the run.
+/// The same for a part of the run.
 const UNMEASURED_OF_PART: &[&str] = &["clean_seconds", "rmw", "buffer_blocks", "buffer_bands"];
 
-/// The report, with null where nothing was measured. `drained`: what was left was done at the end.
+/// Returns the report, with null where nothing was measured. `drained`: the work left was done at
+/// the end.
 pub(super) fn left_out(report: &Report, drained: bool) -> anyhow::Result<Value> {
     let mut value = serde_json::to_value(report)?;
     for (nth, run) in report.runs.iter().enumerate() {
@@ -66,14 +67,14 @@ fn of_run(run: &mut Value, emulated: bool, drained: bool) {
         let names = of_disk.iter().chain(UNMEASURED_SSD);
         names.for_each(|name| forget(format!("{part}.{name}")));
     }
-    // What is in a real disk's buffer nobody can tell, nor which bands it cleans.
+    // The contents of a real disk's buffer, and the bands it cleans, are unknown.
     let in_buffer = ["left.buffer_blocks", "left.buffer_bands"];
     let of_drain =
         ["drained.buffer_blocks", "drained.buffer_bands", "drained.rmw", "drained.rmw_free"];
     if !emulated {
         in_buffer.into_iter().chain(of_drain).for_each(|name| forget(name.into()));
     }
-    // What work takes only who has done it can tell; its parts are done side by side.
+    // The time of work left is known only if it was done; its parts run in parallel.
     match drained {
         true => forget("drained.by_cause".into()),
         false => ["seconds", "by_cause", "rmw", "rmw_free", "read_blocks", "written_blocks"]

@@ -1,4 +1,4 @@
-//! `shingle reproduce`: a paper's tables and figures, ours beside theirs.
+//! `shingle reproduce`: a paper's tables and figures, computed values beside published ones.
 
 mod on;
 mod own;
@@ -30,18 +30,19 @@ use crate::{Usage, table};
 
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// The paper: sac, pore, roco, amphisbaena or mcm; or own, for the policy of this project against all
-    /// published ones.
+    /// The paper: sac, pore, roco, amphisbaena or mcm; or own, for this project's policy against
+    /// all published ones.
     paper: String,
     /// Only these figures and tables: 14, table-5. [default: all]
     #[arg(long = "figure", value_delimiter = ',', value_name = "ID,…")]
     figures: Vec<String>,
-    /// Directory with the MSR Cambridge traces as SNIA ships them (prn_0.csv.gz …). Without it,
-    /// workloads are made that are shaped by the published figures of each volume.
+    /// Directory with the MSR Cambridge traces as SNIA distributes them (prn_0.csv.gz …). Without
+    /// it, synthetic workloads with the published figures of each volume are used.
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
-    /// The paper's main comparison over these traces in place of its figures: files of any format, or workloads as
-    /// synth:zipf. Caches and buffers are those of the paper, or so small that they are used up.
+    /// Run the paper's main comparison over these traces instead of its figures: files of any
+    /// format, or workloads such as synth:zipf. Caches and buffers are those of the paper, or
+    /// smaller so that they are used up.
     #[arg(long, value_delimiter = ',', value_name = "TRACE,…", conflicts_with_all = [
         "traces", "free", "full", "every_zone", "drive", "write", "fresh", "before",
     ])]
@@ -52,44 +53,46 @@ pub(crate) struct Reproduce {
     /// With --on: the format of the traces, where it is not recognised.
     #[arg(long, value_name = "NAME", requires = "on")]
     format: Option<String>,
-    /// Set a free parameter of the made workloads, as in cold=0.1, or cold=x2 for twice its default; `shingle list workloads msr-NAME`
-    /// lists them.
+    /// Set a free parameter of the synthetic workloads, as in cold=0.1, or cold=x2 for twice its
+    /// default; `shingle list workloads msr-NAME` lists them.
     #[arg(long, value_name = "NAME=VALUE", value_parser = cli::assignment)]
     free: Vec<(String, String)>,
     /// Part of the paper's work, above 0 up to 1: fewer copies and requests. [default: each figure
     /// has its own]
     #[arg(long, value_name = "PART")]
     scale: Option<f64>,
-    /// All of the paper's work.
+    /// Do all of the paper's work.
     #[arg(long, conflicts_with = "scale")]
     full: bool,
-    /// Keep one zone of so many, and shrink cache and buffer to match. Refused where fewer than 30
-    /// zones would fit the buffer. [default: 1]
+    /// Keep one zone in N, and shrink cache and buffer to match. Refused where fewer than 30 zones
+    /// would fit the buffer. [default: 1]
     #[arg(long, value_name = "N", value_parser = cli::whole::<u64>)]
     every_zone: Option<u64>,
-    /// Seeds to do everything with; a statement agrees if it does so with each. [default: 1]
+    /// Number of seeds to repeat everything with; a statement agrees if it does with each.
+    /// [default: 1]
     #[arg(long, value_name = "N", value_parser = cli::whole::<u64>)]
     seeds: Option<u64>,
-    /// The first of them. [default: 1]
+    /// The first seed. [default: 1]
     #[arg(long, value_name = "N", value_parser = cli::whole::<u64>)]
     seed: Option<u64>,
     /// With --figure 10 of sac: the drive whose R(x) is measured. [default: st8000as0002]
     #[arg(short, long, value_name = "NAME")]
     drive: Option<String>,
-    /// With --figure 10 of sac: write what was measured into the drive's sheet,
+    /// With --figure 10 of sac: write the measurement into the drive's sheet,
     /// crates/shingle-drive/data/NAME.toml of the checkout this is run in.
     #[arg(long)]
     write: bool,
-    /// Repeat everything with each free parameter of the made workloads halved and doubled, on less work, and show how
-    /// the verdicts move. Of own: with other buffers, caches, zones, costs and batches, on as much work.
+    /// Repeat everything with each free parameter of the synthetic workloads halved and doubled, on
+    /// less work, and show how the verdicts change. For own: with other buffers, caches, zones,
+    /// costs and batches, on as much work.
     #[arg(long, conflicts_with = "traces")]
     sensitivity: bool,
-    /// What --json wrote earlier, of this paper: say which statements agree now and did not then, and the other way
-    /// round.
+    /// An earlier --json result of this paper: show which statements agree now and did not then,
+    /// and the other way round.
     #[arg(long, value_name = "FILE")]
     before: Option<PathBuf>,
-    /// Do all runs again. Otherwise those are taken that the same program has done in the folder before: what was broken
-    /// off goes on where it ended.
+    /// Do all runs again. Otherwise runs that the same program has completed in the folder before
+    /// are reused, so that an interrupted reproduction continues.
     #[arg(long)]
     fresh: bool,
     /// Folder for the page and its pictures. [default: reproduce-PAPER]
@@ -98,7 +101,7 @@ pub(crate) struct Reproduce {
     /// Write verdicts and numbers as JSON; `-` for stdout, in place of the table.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Runs side by side. [default: one a core]
+    /// Runs in parallel. [default: one a core]
     #[arg(long, value_name = "N", value_parser = cli::whole::<usize>)]
     threads: Option<usize>,
 }
@@ -122,7 +125,7 @@ pub(crate) fn execute(
         (false, false) => on::run(args, &folder, global, registry),
     };
     if done.is_err() {
-        // What is empty is of no use.
+        // An empty file is useless.
         let runs = folder.join(RUNS);
         if runs.metadata().is_ok_and(|runs| runs.len() == 0) {
             let _ = std::fs::remove_file(runs);
@@ -171,7 +174,7 @@ fn run(
         pool.install(|| reproduce(&order, &total, &add))?
     };
     let making = crate::report::making();
-    // What is there is safe, whatever becomes of the rest.
+    // The results so far are saved, even if the rest fails.
     let save_page =
         |varied| output::text(&page::page(&result, varied, &making), &folder.join("index.html"));
     save_pictures(folder, &result)?;
@@ -210,14 +213,14 @@ fn run(
     Ok(())
 }
 
-/// An earlier reproduction. What is wrong with it is told now, not after half an hour.
+/// Reads an earlier reproduction. Errors are reported now, not after half an hour.
 fn before(file: &Path, order: &Order) -> anyhow::Result<Before> {
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("{}: cannot be read", file.display()))?;
     Before::read(&text, order.paper.name).map_err(|wrong| anyhow!("{}: {wrong}", file.display()))
 }
 
-/// What cannot be written is told now, not after half an hour.
+/// Checks that all files can be written, now, not after half an hour.
 fn prepare(args: &Reproduce, folder: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)
         .with_context(|| format!("{}: cannot make the folder for the page", folder.display()))?;
@@ -227,14 +230,14 @@ fn prepare(args: &Reproduce, folder: &Path) -> anyhow::Result<()> {
 /// Finished runs in the folder of a reproduction.
 const RUNS: &str = "runs.jsonl";
 
-/// The runs that this very program has done before for this folder.
+/// Returns the runs that this same program has completed for this folder.
 fn kept(folder: &Path, fresh: bool) -> anyhow::Result<Kept> {
     let path = folder.join(RUNS);
     if fresh && path.exists() {
         std::fs::remove_file(&path)
             .with_context(|| format!("{}: cannot remove it", path.display()))?;
     }
-    // The version does not change with each build while one works on a policy.
+    // The version alone is not enough: it does not change with each build during work on a policy.
     let program = std::env::current_exe().and_then(std::fs::metadata);
     let program = program.context("cannot find this program itself")?;
     let changed = program.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
@@ -246,7 +249,7 @@ fn kept(folder: &Path, fresh: bool) -> anyhow::Result<Kept> {
 /// The drive that Figure 10 of SAC measures.
 const MEASURED_DRIVE: &str = "st8000as0002";
 
-/// Whether a drive may be named: only that figure is about one.
+/// Checks that a drive is given only with the figure that is about one.
 fn check_drive(args: &Reproduce) -> anyhow::Result<()> {
     let only = args.paper == "sac" && args.figures == ["10"];
     if (args.write || args.drive.is_some()) && !only {
@@ -258,7 +261,7 @@ fn check_drive(args: &Reproduce) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Puts what is measured into the sheet of a checkout, or into that which the drive is of.
+/// Writes the measurement into the sheet of a checkout.
 fn write_sheet(drive: &str, quiet: bool) -> anyhow::Result<()> {
     let sheet = match drive.strip_prefix(shingle_drive::SHEET) {
         Some(file) => PathBuf::from(file),
@@ -307,7 +310,7 @@ fn scale(args: &Reproduce) -> anyhow::Result<Option<Scale>> {
     Ok(work.map(|work| Scale { every_zone, ..Scale::of(work) }))
 }
 
-/// Each picture by itself, as SVG and as PNG.
+/// Saves each picture as SVG and as PNG.
 fn save_pictures(folder: &Path, result: &Reproduction) -> anyhow::Result<()> {
     for figure in &result.figures {
         for (nth, (_, svg)) in figure.pictures.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! `shingle reproduce PAPER --on TRACE,…`: its main comparison over any traces.
+//! `shingle reproduce PAPER --on TRACE,…`: the paper's main comparison over any traces.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ pub(super) fn run(
     for trace in &args.on {
         match pool.install(|| over(paper, trace, seed, args, global, registry)) {
             Ok(over) => done.push(over),
-            // The others may do.
+            // The other traces may succeed.
             Err(error) if args.on.len() > 1 => failed.push(format!("{error:#}")),
             Err(error) => return Err(error),
         }

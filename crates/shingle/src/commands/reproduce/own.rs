@@ -13,7 +13,7 @@ use crate::output::{self, note, print};
 use crate::progress::Progress;
 use crate::{Usage, table};
 
-/// In the place of a paper.
+/// The name given instead of a paper.
 pub(super) const NAME: &str = "own";
 
 pub(super) fn run(
