@@ -83,7 +83,7 @@ impl Translated {
     ) -> Translated {
         let beneath = drive.description();
         let zones = beneath.exposed.expect("a drive that exposes zones");
-        let description = Translated::describe(beneath, &layout, translation.blocks());
+        let description = Translated::describe(beneath, &layout, &*translation);
         let mut made = Translated {
             media: Media::new(drive, zones.conventional_zones, layout.zone_blocks),
             idle_after,
@@ -108,13 +108,17 @@ impl Translated {
         Translated { media: self.media.buffered_on(cache), ..self }
     }
 
-    /// Returns what a host may know of a translation with `disk_blocks` blocks over a drive with
-    /// this description.
+    /// Returns what a host may know of `translation` over a drive with this description.
     #[must_use]
-    pub fn describe(beneath: &Description, layout: &Layout, disk_blocks: u64) -> Description {
+    pub fn describe(
+        beneath: &Description,
+        layout: &Layout,
+        translation: &dyn Translation,
+    ) -> Description {
+        let (disk_blocks, held) = (translation.blocks(), translation.held());
         Description {
             bands: Some(ZoneMap::fixed(layout.zone_blocks, disk_blocks)),
-            buffer_blocks: layout.buffer_blocks,
+            buffer_blocks: held.used + held.free,
             queued_command: beneath.queued_command,
             ..Description::new(disk_blocks, beneath.costs)
         }
@@ -339,8 +343,9 @@ impl Drive for Translated {
             Op::Write => {
                 let cleanings = self.translation().counters().cleanings;
                 self.work(&mut served, Work::Write { block, count }, data);
-                self.was_full |= self.translation().counters().cleanings > cleanings
-                    || self.translation().held().free == 0;
+                let filled =
+                    self.description.buffer_blocks > 0 && self.translation().held().free == 0;
+                self.was_full |= filled || self.translation().counters().cleanings > cleanings;
             }
             Op::Trim => self.work(&mut served, Work::Trim { block, count }, data),
             Op::Flush => {
@@ -418,7 +423,7 @@ impl Drive for Translated {
     fn check(&self) {
         self.media.drive().check();
         let held = self.translation().held();
-        assert_eq!(held.used + held.free, self.layout.buffer_blocks, "the buffer adds up");
+        assert_eq!(held.used + held.free, self.description.buffer_blocks, "the buffer adds up");
         if self.executor.works() {
             return; // in the middle of a work
         }

@@ -179,6 +179,32 @@ fn of_a_translation_without_a_buffer_none_is_told() {
     assert!(!out.contains("drive.filled"), "it begins with empty zones: {out}");
     let (_, err) = done(&[&log[..], &["hm-tiny", "--set", "drive.pb=1M"]].concat());
     assert!(err.contains("log has no buffer: drive.pb changes nothing there"), "{err}");
+    let zones = [&log[..], &["hm-tiny", "--set", "translation.cache_zones=8"]].concat();
+    let (_, err) = done(&zones);
+    assert!(
+        err.contains("log has no buffer: translation.cache_zones changes nothing there"),
+        "{err}"
+    );
+}
+
+/// Nor is any told to a policy: these plan with the buffer of a disk.
+#[test]
+fn of_a_translation_without_a_buffer_policies_know_none() {
+    let args =
+        ["compare", SMALL, "-d", "hm-tiny", "-t", "log", "-p", "none,sac,most,pore,disk-time"];
+    let run = |pb: &str| {
+        let set = ["-c", "1MiB", "--set", pb];
+        let mut report = Folder::new().results(&[&args[..], &set].concat());
+        let runs = report["runs"].as_array_mut().expect("runs");
+        runs.iter_mut().for_each(|run| run["wall"] = Value::Null);
+        runs.clone()
+    };
+    let runs = run("drive.pb=64k");
+    for run in &runs {
+        assert_eq!(run["pb_blocks"], Value::Null);
+        assert_eq!(run["drive_parameters"].get("pb"), None);
+    }
+    assert_eq!(runs, run("drive.pb=4M"));
 }
 
 #[test]

@@ -70,8 +70,10 @@ pub fn cleanings(run: &RunResult) -> u64 {
 /// Whether a run cleaned too little to say much about shingling.
 #[must_use]
 pub fn hardly_cleaned(run: &RunResult) -> bool {
-    // Only shingled drives have the size of a buffer among what was set.
-    run.labels.drive_parameters.contains_key("pb") && cleanings(run) < CLEANINGS_MIN
+    let labels = &run.labels;
+    // Shingled disks that no translation is over have the size of a buffer among what was set.
+    let cleans = labels.translation.is_some() || labels.drive_parameters.contains_key("pb");
+    cleans && cleanings(run) < CLEANINGS_MIN
 }
 
 /// Reads of blocks that were never written matter if they are more than this part of what is read.

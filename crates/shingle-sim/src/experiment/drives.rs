@@ -150,7 +150,7 @@ pub(super) fn drive_choice<R: RequestList>(
     let mut translator = None;
     if let Some(over) = translation {
         let made = Translator::new(over, (name, &description), ssd, options, trace, notes)?;
-        shown.insert("pb".into(), made.buffer());
+        shown.extend(made.buffer().map(|blocks| ("pb".into(), blocks)));
         description = made.description(&description)?;
         translator = Some(made);
     } else if description.buffer_blocks > 0 {

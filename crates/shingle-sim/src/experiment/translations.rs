@@ -142,15 +142,23 @@ impl Translator {
         if options.sets.last("drive", "extents").is_some() {
             return Err(usage("drive.extents: the buffer of a translation has no such limit"));
         }
-        if !over.entry.has_buffer && options.sets.last("drive", "pb").is_some() {
-            let name = over.entry.name;
-            notes.push(format!("{name} has no buffer: drive.pb changes nothing there"));
-        }
         let whole = layout(beneath, None).map_err(wrong)?;
         let written = written_zone_bytes(trace, whole.zone_blocks);
         let touched = trace.summary.accessed_zone_bytes();
-        let cache_blocks = over.shared.count(CACHE_ZONES).saturating_mul(whole.zone_blocks);
-        let buffer_bytes = match options.sets.last("drive", "pb") {
+        let (pb, cache_zones) = (options.sets.last("drive", "pb"), over.shared.count(CACHE_ZONES));
+        if !over.entry.has_buffer {
+            let set = [(pb.is_some(), "drive.pb"), (cache_zones > 0, "translation.cache_zones")];
+            let name = over.entry.name;
+            notes.extend(
+                set.iter()
+                    .filter(|(is_set, _)| *is_set)
+                    .map(|(_, what)| format!("{name} has no buffer: {what} changes nothing there")),
+            );
+        }
+        let cache_zones = if over.entry.has_buffer { cache_zones } else { 0 };
+        let cache_blocks = cache_zones.saturating_mul(whole.zone_blocks);
+        let buffer_bytes = match pb {
+            _ if !over.entry.has_buffer => None,
             Some(_) if cache_blocks > 0 => {
                 return Err(usage(
                     "drive.pb: with translation.cache_zones these are the buffer; drop one of the two",
@@ -160,15 +168,13 @@ impl Translator {
             Some(text) => pb_bytes(text, written)?,
             None if touched < beneath.disk_blocks * BLOCK_BYTES / TOUCHED_PART => {
                 let bytes = (written / SCALED_BUFFER_PART).max(BLOCK_BYTES);
-                if over.entry.has_buffer {
-                    notes.push(format!(
-                        "{drive}: the trace writes to zones of {} in all, so the buffer of translations \
-                         is scaled to 1% of that, {} (--set drive.pb=real for all conventional zones)",
-                        size::show_bytes(written),
-                        size::show_bytes(bytes),
-                    ));
-                    notes.extend(holds_all(drive, bytes, &trace.summary));
-                }
+                notes.push(format!(
+                    "{drive}: the trace writes to zones of {} in all, so the buffer of translations \
+                     is scaled to 1% of that, {} (--set drive.pb=real for all conventional zones)",
+                    size::show_bytes(written),
+                    size::show_bytes(bytes),
+                ));
+                notes.extend(holds_all(drive, bytes, &trace.summary));
                 Some(bytes)
             }
             None => None,
@@ -179,7 +185,7 @@ impl Translator {
                     "translation.cache_zones: {} has {}, and {} zones of {} do not fit",
                     ssd.name,
                     size::show_blocks(ssd.description.disk_blocks),
-                    over.shared.count(CACHE_ZONES),
+                    cache_zones,
                     size::show_blocks(whole.zone_blocks),
                 )));
             }
@@ -198,9 +204,9 @@ impl Translator {
         self.over.entry.name
     }
 
-    /// Returns the size of the buffer, as a user would write it.
-    pub(super) fn buffer(&self) -> String {
-        shown_pb(self.buffer_bytes)
+    /// Returns the size of the buffer, as a user would write it, if the translation has one.
+    pub(super) fn buffer(&self) -> Option<String> {
+        self.over.entry.has_buffer.then(|| shown_pb(self.buffer_bytes))
     }
 
     /// Returns its parameters, as shown in results.
@@ -231,7 +237,7 @@ impl Translator {
     ) -> Result<Description, ExperimentError> {
         let made = self.over.entry.make(&self.over.params, self.layout);
         let made = made.map_err(|error| usage(format!("-t {}: {error}", self.over.entry.name)))?;
-        Ok(Translated::describe(beneath, &self.layout, made.blocks()))
+        Ok(Translated::describe(beneath, &self.layout, &*made))
     }
 }
 

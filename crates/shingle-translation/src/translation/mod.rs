@@ -117,7 +117,8 @@ pub struct Held {
     pub blocks: u64,
     /// Zones that own them.
     pub zones: u64,
-    /// Blocks of the buffer in use, live or not: with `free` it adds up to the layout's.
+    /// Blocks of the buffer in use, live or not: with `free` it adds up to the layout's, or to 0 for a
+    /// translation without a buffer.
     pub used: u64,
     /// Blocks of the buffer not in use.
     pub free: u64,

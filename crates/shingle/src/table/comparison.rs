@@ -5,7 +5,6 @@ use shingle_core::duration::{show_duration as seconds, show_micros as micros};
 use shingle_core::size::show_blocks;
 use shingle_result::verdict::{self, Group, count};
 use shingle_result::{Report, RunResult};
-use shingle_translation::translations;
 
 use super::fit::{Figures, wrapped};
 use super::words::{heading, ratio, said, title};
@@ -24,12 +23,6 @@ pub(crate) fn comparison(report: &Report, baselines: &[bool], color: Color) -> S
 const DISPENSABLE: &[&str] =
     &["written", "blocks read", "wa_host", "disk busy", "cleaning", "hits", "RMWs"];
 
-/// Whether its disk, or the translation over it, has a buffer that writes go to, if either is said to.
-fn has_buffer(run: &&RunResult) -> bool {
-    let of = |name| translations::get(name).is_ok_and(|entry| entry.has_buffer);
-    run.labels.translation.as_deref().is_none_or(of)
-}
-
 fn one_group(report: &Report, group: &Group, baselines: &[bool], color: Color) -> String {
     let runs: Vec<&RunResult> = group.runs.iter().map(|&i| &report.runs[i]).collect();
     let first = runs[0];
@@ -37,7 +30,7 @@ fn one_group(report: &Report, group: &Group, baselines: &[bool], color: Color) -
     let translations = runs.iter().any(|run| run.labels.translation != first.labels.translation);
     let over = if translations { first.labels.drive.clone() } else { title(first) };
     let mut text = format!("\n{over}, cache {}", show_blocks(group.cache_blocks));
-    let pb = first.labels.drive_parameters.get("pb").filter(|_| runs.iter().any(has_buffer));
+    let pb = runs.iter().find_map(|run| run.labels.drive_parameters.get("pb"));
     match pb.map(String::as_str) {
         Some("real") => text += ", buffer as built",
         Some(blocks) => {

@@ -50,7 +50,6 @@ pub(crate) struct Log {
     grouping: Grouping,
     victim: Victim,
     limits: Limits,
-    buffer_blocks: u64,
     /// Blocks that the host has written.
     now: u64,
     work: Work,
@@ -312,7 +311,7 @@ impl Translation for Log {
     }
 
     fn held(&self) -> Held {
-        Held { free: self.buffer_blocks, ..Held::default() }
+        Held::default()
     }
 
     fn write_pointer(&self, zone: Zone) -> u64 {

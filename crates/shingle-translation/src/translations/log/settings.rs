@@ -63,7 +63,7 @@ impl Make for Log {
 impl Log {
     fn made(params: &Params, layout: Layout) -> Result<Log, String> {
         countable(Self::NAME, layout)?;
-        let Layout { zone_blocks, buffer_blocks, zones } = layout;
+        let Layout { zone_blocks, zones, .. } = layout;
         if u64::from(zones).saturating_mul(zone_blocks) >= NONE {
             return Err(format!("{} counts to {NONE} blocks: fewer zones, please", Self::NAME));
         }
@@ -102,7 +102,6 @@ impl Log {
                 idle: params.thousandths("idle"),
                 reserve: reserve as u32,
             },
-            buffer_blocks,
             now: 0,
             work: Work::Idle,
             written: 0,
