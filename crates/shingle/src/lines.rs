@@ -116,7 +116,8 @@ fn settings(runs: &[Value], path: &[String]) -> Vec<Column> {
     let mut columns = Vec::new();
     for (name, values) in named {
         let name = format!("{}.{name}", path.join("."));
-        let blocks: Vec<Value> = values.iter().map(|value| blocks(value).into()).collect();
+        let blocks: Vec<Value> =
+            values.iter().map(|value| value.as_str().and_then(blocks_of).into()).collect();
         columns.push(Column { name: name.clone(), holds: Holds::Text, values });
         if blocks.iter().any(|value| !value.is_null()) {
             let name = format!("{name}_blocks");
@@ -127,8 +128,8 @@ fn settings(runs: &[Value], path: &[String]) -> Vec<Column> {
 }
 
 /// The number of a size in blocks, such as `5000b`.
-fn blocks(value: &Value) -> Option<u64> {
-    value.as_str()?.strip_suffix('b')?.parse().ok()
+pub(crate) fn blocks_of(value: &str) -> Option<u64> {
+    value.strip_suffix('b')?.parse().ok()
 }
 
 /// A value as it stands in a table.

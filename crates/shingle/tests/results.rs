@@ -291,6 +291,28 @@ fn every_figure_of_a_run_has_its_column() {
     }
 }
 
+/// Sizes that results have in blocks, as `2048b`.
+#[test]
+fn sizes_have_units_on_a_page() {
+    let folder = Folder::new();
+    let words = format!("compare {TRACE} -p lru,most --set drive.pb=1000b --html one.html");
+    folder.done(&words);
+    folder.done(&format!("sweep {TRACE} -p lru --vary drive.pb=1M,8M,5000b --html out.html"));
+    let [one, page] = ["one.html", "out.html"]
+        .map(|name| std::fs::read_to_string(folder.path(name)).expect("there is a page"));
+    for cell in ["<td>3.9 MiB (1,000 blocks)</td>", "<td>19.5 MiB (5,000 blocks)</td>"] {
+        assert!(one.contains(cell), "buffer or zones: no {cell}");
+    }
+    for cell in [
+        "<td data-v=\"256\">1 MiB</td>",
+        "<td data-v=\"2048\">8 MiB</td>",
+        "<td data-v=\"5000\">19.5 MiB (5,000 blocks)</td>",
+        "lru drive.pb=8 MiB</th>",
+    ] {
+        assert!(page.contains(cell), "no {cell}");
+    }
+}
+
 #[test]
 fn every_file_names_program_command_and_trace() {
     let folder = Folder::new();

@@ -1,7 +1,10 @@
 //! What runs have in common, and what each is called: by what tells it from the others.
 
-use shingle_core::size::show_blocks;
+use shingle_core::size::{parse_blocks, show_blocks};
 use shingle_result::RunResult;
+use shingle_result::verdict::count;
+
+use crate::lines::blocks_of;
 
 /// A name and a value, as one would write them.
 type Setting = (String, String);
@@ -78,10 +81,21 @@ impl Names {
             .zip(&self.values[run])
             .filter(|(column, value)| !value.is_empty() && !without.contains(&column.as_str()));
         let words = named.map(|(column, value)| match column.as_str() {
-            "policy" | "drive" | "translation" | "ssd" | CACHE => value.clone(),
-            column => format!("{column}={value}"),
+            "policy" | "drive" | "translation" | "ssd" | CACHE => shown(column, value),
+            _ => format!("{column}={}", shown(column, value)),
         });
         words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A value of `column` for people: sizes that are written in blocks with a unit, and those of parameters so that none
+/// looks like another.
+pub(super) fn shown(column: &str, value: &str) -> String {
+    let Some(blocks) = blocks_of(value) else { return value.to_owned() };
+    let size = show_blocks(blocks);
+    match column == CACHE || parse_blocks(&size) == Ok(blocks) {
+        true => size,
+        false => format!("{size} ({} blocks)", count(blocks)),
     }
 }
 
@@ -103,7 +117,7 @@ fn settings(run: &RunResult) -> Vec<Setting> {
     all.push(("drive".into(), run.labels.drive.clone()));
     let cache = match run.labels.cache_blocks {
         0 => String::new(),
-        blocks => show_blocks(blocks),
+        blocks => format!("{blocks}b"),
     };
     all.push((CACHE.into(), cache));
     all.push(("ssd".into(), run.labels.ssd.clone()));

@@ -12,10 +12,10 @@ use shingle_result::verdict::{self, count};
 use shingle_result::{Program, Report, RunResult};
 
 use super::Drawn;
-use super::names::Names;
+use super::names::{Names, SEED, shown};
 use super::pictures::HEAT;
 use super::said;
-use crate::lines;
+use crate::lines::{self, blocks_of};
 
 /// With more runs than this, their figures are left to `--csv`.
 const ALL_FIGURES: usize = 12;
@@ -128,13 +128,11 @@ fn table(html: &mut String, runs: &[&RunResult], names: &Names) {
         html.push_str("<tr>");
         for (column, value) in names.columns.iter().zip(&names.values[at]) {
             // Sizes sort by what they are, not by how they are written.
-            let sorted = match column.as_str() {
-                super::names::CACHE => format!(" data-v=\"{}\"", run.labels.cache_blocks),
-                _ => String::new(),
-            };
+            let sorted = blocks_of(value).map(|blocks| format!(" data-v=\"{blocks}\""));
+            let sorted = sorted.unwrap_or_default();
             let mark = if column == "policy" && run.labels.knows_bands { " †" } else { "" };
-            let value = if value.is_empty() { "–" } else { value };
-            let _ = write!(html, "<td{sorted}>{}{mark}</td>", escaped(value));
+            let value = if value.is_empty() { "–".to_owned() } else { shown(column, value) };
+            let _ = write!(html, "<td{sorted}>{}{mark}</td>", escaped(&value));
         }
         for (_, of, show) in FIGURES {
             let _ = match of(run) {
@@ -177,7 +175,8 @@ fn configuration(html: &mut String, report: &Report, names: &Names, making: &Mak
         ("zones written".to_owned(), show_bytes(trace.written_zone_bytes)),
     ];
     // Seeds of runs are the seed above, or a column of the table.
-    rows.extend(names.common.iter().filter(|(name, _)| name != super::names::SEED).cloned());
+    let common = names.common.iter().filter(|(name, _)| name != SEED);
+    rows.extend(common.map(|(name, value)| (name.clone(), shown(name, value))));
     html.push_str("<section><h2>Configuration</h2><div class=\"wide\"><table><tbody>");
     for (name, value) in rows {
         let _ = write!(html, "<tr><th>{}</th><td>{}</td></tr>", escaped(&name), escaped(&value));

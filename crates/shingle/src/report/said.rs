@@ -5,7 +5,7 @@ use std::fmt::Write;
 use shingle_report::chart::escaped;
 use shingle_result::{Report, Said, SaidKind};
 
-use super::names::Names;
+use super::names::{Names, shown};
 
 /// Groups of runs whose verdicts are seen at once; those of the others are folded away.
 const OPEN_GROUPS: usize = 6;
@@ -86,7 +86,8 @@ fn title(compared: &[usize], names: &Names) -> String {
         named.all(|value| value == first).then_some(first)
     };
     let columns = names.columns.iter().enumerate().filter(|(_, column)| *column != "policy");
-    let common: Vec<String> =
-        columns.filter_map(|(at, column)| Some(format!("{column} {}", of_all(at)?))).collect();
+    let common: Vec<String> = columns
+        .filter_map(|(at, column)| Some(format!("{column} {}", shown(column, of_all(at)?))))
+        .collect();
     if common.is_empty() { "All runs".into() } else { common.join(", ") }
 }
