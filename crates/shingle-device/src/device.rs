@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{ioctl_blksszget, major, minor};
 use shingle_core::units::{BLOCK_BYTES, Block};
@@ -107,11 +108,11 @@ pub enum DeviceError {
 ///
 /// All I/O goes through one open file, which also holds the lock (and, of a block device, the
 /// exclusive claim). The system keeps both until the last I/O is done, even if the process is
-/// killed.
-#[derive(Debug)]
+/// killed. Clones share the open file.
+#[derive(Clone, Debug)]
 pub struct Device {
     /// Without the page cache, if the file system supports that.
-    direct: Direct,
+    direct: Arc<Direct>,
     path: PathBuf,
     bytes: u64,
     regular: bool,
@@ -200,7 +201,7 @@ impl Device {
             takes_blocks(path, sector_bytes.map_err(system("measure"))?)?;
         }
         let bytes = file.seek(SeekFrom::End(0)).map_err(system("measure"))?;
-        Ok(Device { direct: Direct(file), path: path.to_owned(), bytes, regular })
+        Ok(Device { direct: Arc::new(Direct(file)), path: path.to_owned(), bytes, regular })
     }
 
     /// Whether it is a block device that can be opened for writing, but refuses writes.
@@ -244,16 +245,6 @@ impl Device {
     pub fn measure(&self) -> Result<u64, DeviceError> {
         let mut file: &File = self.direct();
         file.seek(SeekFrom::End(0)).map_err(self.system("measure"))
-    }
-
-    /// Opens the same file or device again, with its current size.
-    ///
-    /// # Errors
-    /// If the process may open no more files, or the size is not known.
-    pub fn share(&self) -> Result<Device, DeviceError> {
-        let (path, regular) = (self.path.clone(), self.regular);
-        let direct = self.again().map_err(self.system("open"))?;
-        Ok(Device { direct, path, bytes: self.measure()?, regular })
     }
 
     /// The path by which it was opened.

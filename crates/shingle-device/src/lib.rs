@@ -65,7 +65,7 @@ pub use lanes::{IDLE_AFTER, Lanes, MainLane, READERS, ReadLane};
 pub use lock::{is_held, open_to_look};
 pub use mark::Mark;
 pub use medium::{Medium, MediumThreads, Reader};
-pub use ring::{Done, Ring};
+pub use ring::{Done, Ring, RingFile};
 pub use same::is_same;
 pub use signature::{SIGNATURE_PAGES, ZONED_FILE, signature, signature_in};
 pub use volume::{Volume, VolumeMedium};

@@ -59,7 +59,7 @@ pub struct Done {
 }
 
 /// A file, and how its I/O is done.
-struct RingFile {
+pub struct RingFile {
     file: File,
     /// The file is in memory: the ring would pass each I/O to a thread of the kernel, which takes
     /// longer than doing it here.
@@ -70,7 +70,11 @@ struct RingFile {
 }
 
 impl RingFile {
-    fn new(file: File) -> io::Result<RingFile> {
+    /// Finds out on which kind of file system the file is. This blocks on a file system that hangs.
+    ///
+    /// # Errors
+    /// If the system does not describe the file.
+    pub fn new(Direct(file): Direct) -> io::Result<RingFile> {
         const TMPFS: rustix::fs::FsWord = 0x0102_1994;
         const FUSE: rustix::fs::FsWord = 0x6573_5546;
         // Of a block device this would be the file system of its name: /dev is in memory.
@@ -142,8 +146,8 @@ impl Ring {
             under_way: Slab::new(),
             waiting: VecDeque::new(),
             finished: Vec::new(),
-            ssd: RingFile::new(ssd.0)?,
-            disk: disk.map(|disk| RingFile::new(disk.0)).transpose()?,
+            ssd: RingFile::new(ssd)?,
+            disk: disk.map(RingFile::new).transpose()?,
             doorbell,
             rings: Box::new([0; 8]),
             listening: false,
@@ -152,17 +156,12 @@ impl Ring {
 
     /// Replaces the SSD.
     ///
-    /// # Errors
-    /// If the system does not describe the new file.
-    ///
     /// # Panics
     /// If I/O of the old one waits to be submitted.
-    pub fn set_ssd(&mut self, ssd: Direct) -> io::Result<()> {
-        let ssd = RingFile::new(ssd.0)?;
+    pub fn set_ssd(&mut self, ssd: RingFile) {
         let of_ssd = |io: &UnderWay| io.operation.device == shingle_engine::Device::Ssd;
         assert!(!self.under_way.iter().any(|(_, io)| of_ssd(io)), "the SSD is in use");
         self.ssd = ssd;
-        Ok(())
     }
 
     /// Submits an I/O of the engine.
@@ -347,11 +346,11 @@ mod tests {
     fn a_file_in_memory_is_served_at_once_and_a_device_is_not() {
         let shm = std::path::Path::new("/dev/shm");
         if let Ok(file) = tempfile::tempfile_in(shm) {
-            assert!(RingFile::new(file).expect("looked at").at_once);
+            assert!(RingFile::new(Direct(file)).expect("looked at").at_once);
         }
         // In place of a block device, which a test does not have.
         let device = File::open("/dev/null").expect("there");
-        assert!(!RingFile::new(device).expect("looked at").at_once);
+        assert!(!RingFile::new(Direct(device)).expect("looked at").at_once);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! test wants. Or that file is the disk, and `nbdfuse` is stopped.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -28,6 +28,8 @@ const HANG: Duration = Duration::from_secs(6);
 /// A read that waits for what hangs takes longer. What the SSD itself takes is printed, and decides nothing:
 /// a machine may be busy, or its files slow.
 const READ_MAX: Duration = Duration::from_secs(3);
+/// What the kernel knows of a file of FUSE is old after that.
+const KNOWN: Duration = Duration::from_millis(1500);
 /// Longer than anything here takes, on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -318,6 +320,29 @@ fn nor_does_a_file_system_that_hangs_from_the_start() {
     assert!(flush.wait().expect("ended").success(), "it is destaged in the end");
 }
 
+/// What operators want to know of such a file the thread of the store does not ask.
+#[test]
+fn nor_does_an_operator_who_asks_for_its_size() {
+    if !can_hang() {
+        return;
+    }
+    let bed = Bed::new(false);
+    let mut client = bed.client();
+    write(&mut client);
+    std::thread::sleep(KNOWN);
+    bed.signal_fuse("-STOP");
+    let mut grow = bed.store("grow").stderr(Stdio::piped()).spawn().expect("started");
+    let begun = Instant::now();
+    let (longest, _) = read(&mut client, || begun.elapsed() > HANG);
+    assert!(longest <= READ_MAX, "a read of a cached block waited for the disk: {longest:?}");
+    assert!(bed.store("status").status().expect("started").code().is_some_and(|code| code < 2));
+    let mut told = String::new();
+    grow.stderr.take().expect("piped").read_to_string(&mut told).expect("text");
+    assert_eq!(grow.wait().expect("ended").code(), Some(1));
+    assert!(told.contains("how large they are: one of them hangs"), "{told}");
+    bed.signal_fuse("-CONT");
+}
+
 /// The kernel asks the file system for the size of the file before it reads, if what it knows of that is old.
 #[test]
 fn nor_does_a_read_that_a_file_system_does_not_answer() {
@@ -327,7 +352,7 @@ fn nor_does_a_read_that_a_file_system_does_not_answer() {
     let bed = Bed::new(false);
     let mut client = bed.client();
     write(&mut client);
-    std::thread::sleep(Duration::from_millis(1500));
+    std::thread::sleep(KNOWN);
     bed.signal_fuse("-STOP");
     let mut other = bed.client();
     let begun = Instant::now();

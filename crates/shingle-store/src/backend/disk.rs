@@ -145,6 +145,9 @@ pub trait Disk: Debug + Send {
     /// Sets the number of bytes that are used from now on.
     fn grow(&mut self, _bytes: u64) {}
 
+    /// The same disk, for another thread: calls on a disk that hangs block.
+    fn share(&self) -> Box<dyn Disk>;
+
     /// Checks that it has at least `needed` bytes, and exactly as many if it cannot grow.
     ///
     /// # Errors
@@ -194,6 +197,10 @@ impl Disk for Device {
 
     fn grow(&mut self, bytes: u64) {
         self.use_bytes(bytes);
+    }
+
+    fn share(&self) -> Box<dyn Disk> {
+        Box::new(self.clone())
     }
 
     fn must_have(&mut self, needed: u64) -> Result<(), DeviceError> {

@@ -10,10 +10,11 @@ use std::time::Duration;
 use shingle_core::cache::CacheCore;
 use shingle_core::service::{Limits, Mode};
 use shingle_core::units::{BLOCK_BYTES, Block};
-use shingle_device::{Device, DeviceError, Mark};
+use shingle_device::{Device, Mark, RingFile};
 use shingle_engine::{Command, Connection, Errno, NewSsd, Status};
 use shingle_nbd::export::Wake;
 
+use super::disk::Disk;
 use super::errors::{LastError, LastErrors};
 use super::store_error::StoreError;
 use super::tap::Batch;
@@ -35,7 +36,7 @@ pub(super) enum ClientRequest {
     Dirty(Block, u64, Runs),
 }
 
-/// Messages of operators.
+/// Messages of operators. None of them waits for a device: what would wait is asked of [`Handle::devices`].
 pub(super) enum AdminCommand {
     SetMode(Mode),
     SetCache(Box<dyn CacheCore>),
@@ -49,28 +50,11 @@ pub(super) enum AdminCommand {
     TakeSsdOut { forgets_lost: bool },
     KeepSsdIn(SyncSender<bool>),
     AbandonSsd,
-    PutSsdIn(Box<(Device, NewSsd)>, SyncSender<Result<Device, StoreError>>),
-    LeaveMark(Mark, SyncSender<Result<(), StoreError>>),
-    Share(SyncSender<Result<Shared, StoreError>>),
+    PutSsdIn(Box<(Device, RingFile, NewSsd)>, SyncSender<Result<Device, StoreError>>),
+    Share(SyncSender<(Device, Box<dyn Disk>)>),
     Watch(SyncSender<Batch>),
     ShutDown,
     ShutDownForGood,
-}
-
-/// The devices of a running store.
-pub(crate) struct Shared {
-    /// The SSD at its current size; an error if the process may open no more files.
-    pub(crate) ssd: Result<Device, DeviceError>,
-    /// The SSD is a deleted file.
-    pub(crate) ssd_is_deleted: bool,
-    /// The bytes of the SSD that are used.
-    pub(crate) ssd_used_bytes: u64,
-    /// The current size of the disk.
-    pub(crate) disk_bytes: u64,
-    /// The disk is a deleted file.
-    pub(crate) disk_is_deleted: bool,
-    /// The number of dirty blocks.
-    pub(crate) dirty_blocks: u64,
 }
 
 /// The highest number of requests that wait. A client that sends more is blocked.
@@ -263,10 +247,12 @@ impl Handle {
 
     /// Puts another SSD in; returns the old one.
     pub(crate) fn put_ssd_in(&self, ssd: Device, new: NewSsd) -> Result<Device, StoreError> {
-        self.call_admin(|to| AdminCommand::PutSsdIn(Box::new((ssd, new)), to)).unwrap_or_else(ended)
+        let file = ssd.again().and_then(RingFile::new).map_err(StoreError::Start)?;
+        self.call_admin(|to| AdminCommand::PutSsdIn(Box::new((ssd, file, new)), to))
+            .unwrap_or_else(ended)
     }
 
-    /// Grows the disk to this number of blocks.
+    /// Grows the disk to this number of blocks, which it has, also after a power cut.
     pub(crate) fn grow_disk(
         &self,
         blocks: u64,
@@ -277,7 +263,7 @@ impl Handle {
 
     /// Writes a mark to the disk.
     pub(crate) fn leave_mark(&self, mark: Mark) -> Result<(), StoreError> {
-        self.call_admin(|to| AdminCommand::LeaveMark(mark, to)).unwrap_or_else(ended)
+        Ok(self.devices()?.1.leave_mark(&mark).map(drop)?)
     }
 
     /// Sends the requests of clients to `to` from now on. A slow receiver misses some, and is told
@@ -286,14 +272,9 @@ impl Handle {
         self.send_admin(AdminCommand::Watch(to));
     }
 
-    /// The devices in their current state.
-    pub(crate) fn devices(&self) -> Result<Shared, StoreError> {
-        self.call_admin(AdminCommand::Share).unwrap_or_else(ended)
-    }
-
-    /// The same, if the store answers within `patience`.
-    pub(crate) fn devices_within(&self, patience: Duration) -> Option<Shared> {
-        self.begin_admin(AdminCommand::Share).recv_timeout(patience).ok()?.ok()
+    /// SSD and disk, which are in use. They stay locked as long as these are held.
+    pub(crate) fn devices(&self) -> Result<(Device, Box<dyn Disk>), StoreError> {
+        self.call_admin(AdminCommand::Share).ok_or(StoreError::Ended)
     }
 
     /// `None` if the store has ended.

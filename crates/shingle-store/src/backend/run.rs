@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use shingle_core::cache::CacheCore;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
-use shingle_device::{Device, DeviceError, Done, MediumThreads, Operation, Ring, Worker, panicked};
+use shingle_device::{Device, Done, MediumThreads, Operation, Ring, RingFile, Worker, panicked};
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::{Effects, Engine, Failed, Kind, NewSsd, OpenError, SsdState};
 
 use super::clock::{self, Clock};
 use super::disk::Disk;
 use super::errors::Errors;
-use super::handle::{AdminCommand, ClientRequest, Handle, Inbox, Shared};
+use super::handle::{AdminCommand, ClientRequest, Handle, Inbox};
 use super::replies::Replies;
 use super::store_error::StoreError;
 use super::tap::Tap;
@@ -342,18 +342,17 @@ impl Run {
             AdminCommand::KeepSsdIn(sender) => drop(sender.send(self.engine.keep_ssd_in())),
             AdminCommand::AbandonSsd => self.engine.abandon_ssd(),
             AdminCommand::PutSsdIn(pair, sender) => {
-                let (ssd, new) = *pair;
-                drop(sender.send(self.put_ssd_in(ssd, new)));
+                let (ssd, file, new) = *pair;
+                drop(sender.send(self.put_ssd_in(ssd, file, new)));
             }
             AdminCommand::GrowDisk(blocks, cache, sender) => {
                 drop(sender.send(self.grow_disk(blocks, cache)));
             }
-            AdminCommand::LeaveMark(mark, sender) => {
-                let left = self.devices.1.leave_mark(&mark);
-                drop(sender.send(left.map(drop).map_err(StoreError::from)));
-            }
             AdminCommand::Watch(to) => self.taps.push(Tap::new(to)),
-            AdminCommand::Share(sender) => drop(sender.send(self.share())),
+            AdminCommand::Share(sender) => {
+                let (ssd, disk) = &self.devices;
+                drop(sender.send((ssd.clone(), disk.share())));
+            }
             AdminCommand::ShutDown => {
                 self.ended = true;
                 self.engine.shut_down();
@@ -367,42 +366,24 @@ impl Run {
 
     /// None of the old SSD's I/O is in flight, and none is submitted before the ring has the new
     /// one.
-    fn put_ssd_in(&mut self, ssd: Device, new: NewSsd) -> Result<Device, StoreError> {
+    fn put_ssd_in(
+        &mut self,
+        ssd: Device,
+        file: RingFile,
+        new: NewSsd,
+    ) -> Result<Device, StoreError> {
         if self.engine.ssd_state() != SsdState::Out {
             return Err(OpenError::NotOut.into());
         }
-        let file = ssd.again().map_err(StoreError::Start)?;
-        self.ring.set_ssd(file).map_err(StoreError::Start)?;
+        self.ring.set_ssd(file);
         self.engine.put_ssd_in(new)?;
         Ok(std::mem::replace(&mut self.devices.0, ssd))
     }
 
     fn grow_disk(&mut self, blocks: u64, cache: Box<dyn CacheCore>) -> Result<(), StoreError> {
-        let disk = &mut self.devices.1;
-        let has = disk.measure()?;
-        let wants = blocks * BLOCK_BYTES;
-        if has < wants {
-            let path = disk.path().to_owned();
-            return Err(DeviceError::Size { path, found: has, needed: wants }.into());
-        }
-        // A power cut may undo the growth of a file, and a cache is refused if its disk is smaller
-        // than recorded.
-        disk.device().map_or(Ok(()), Device::flush)?;
         self.engine.grow_disk(blocks, cache)?;
-        disk.grow(wants);
+        self.devices.1.grow(blocks * BLOCK_BYTES);
         Ok(())
-    }
-
-    fn share(&self) -> Result<Shared, StoreError> {
-        let (ssd, disk) = &self.devices;
-        Ok(Shared {
-            ssd: ssd.share(),
-            ssd_is_deleted: ssd.is_deleted(),
-            ssd_used_bytes: ssd.bytes(),
-            disk_bytes: disk.measure()?,
-            disk_is_deleted: disk.is_deleted(),
-            dirty_blocks: self.engine.status().dirty_blocks,
-        })
     }
 
     fn carry_out(&mut self) {

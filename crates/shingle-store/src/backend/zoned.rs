@@ -81,7 +81,7 @@ pub(crate) fn zoned_cache(device: &Device) -> Option<Uuid> {
 }
 
 /// A zoned disk of which only the map is read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct LookedAt {
     /// Locked by this process.
     device: Device,
@@ -141,8 +141,13 @@ impl Disk for LookedAt {
     fn medium(&self) -> Option<Box<dyn Medium>> {
         None
     }
+
+    fn share(&self) -> Box<dyn Disk> {
+        Box::new(self.clone())
+    }
 }
 
+#[derive(Clone)]
 struct TranslatedDisk {
     live: Arc<LiveDisk>,
     path: PathBuf,
@@ -215,6 +220,10 @@ impl Disk for TranslatedDisk {
 
     fn medium(&self) -> Option<Box<dyn Medium>> {
         Some(Box::new(VolumeMedium(self.live.clone())))
+    }
+
+    fn share(&self) -> Box<dyn Disk> {
+        Box::new(self.clone())
     }
 
     fn is_deleted(&self) -> bool {

@@ -155,6 +155,7 @@ impl Cache {
             uuid,
             devices: Mutex::new(Devices {
                 ssd: options.ssd.display().to_string(),
+                ssd_place: control::place(&options.ssd).display().to_string(),
                 // The start has written a superblock.
                 edition: superblock.edition + 1,
                 slots,

@@ -22,11 +22,12 @@ use shingle_engine::{NewSsd, SsdState, Status};
 use thiserror::Error;
 use uuid::Uuid;
 
+use super::cache::LATE;
 use super::create::{Consent, CreateError, check_free};
 use super::drain::{Tell, Waiting};
 use super::format::{NewCache, format_for, read_superblock};
 use super::moved::Moved;
-use super::shared::Shared;
+use super::shared::{Shared, within};
 use crate::backend::{StoreError, write_over_superblocks};
 
 /// Why nothing was changed, or not everything.
@@ -64,6 +65,9 @@ pub(super) enum ChangeError {
         /// The reason.
         error: RecoverError<io::Error>,
     },
+    /// A device hangs.
+    #[error("SSD and disk did not say within {} s how large they are: one of them hangs; see `shingle store status` and dmesg", LATE.as_secs())]
+    Silent,
     /// No device has grown.
     #[error("neither SSD nor disk is larger than what is used: enlarge the file or device first")]
     NotLarger,
@@ -196,18 +200,20 @@ impl Shared {
     /// Uses the whole of devices that have grown.
     pub(super) fn grow(&self, tell: Tell<'_>) -> Result<Option<String>, ChangeError> {
         let _one_at_a_time = self.change()?;
-        let devices = self.handle.devices()?;
-        let blocks = devices.disk_bytes / BLOCK_BYTES;
-        let (path, has, used) = (self.disk(), devices.disk_bytes, self.handle.disk_bytes());
+        let (mut ssd, disk) = self.handle.devices()?;
+        let (one, other) = (ssd.clone(), disk.share());
+        let measured = within(LATE, move || (one.measure(), other.measure()));
+        let (ssd_bytes, disk_bytes) = measured.ok_or(ChangeError::Silent)?;
+        let (path, has, used) = (self.disk(), disk_bytes?, self.handle.disk_bytes());
+        let blocks = has / BLOCK_BYTES;
         if has < used {
             return Err(ChangeError::Shrunk { path, has, used });
         }
-        let ssd = devices.ssd?;
-        let (path, has) = (ssd.path().display().to_string(), ssd.bytes());
-        let used = devices.ssd_used_bytes;
+        let (path, has, used) = (ssd.path().display().to_string(), ssd_bytes?, ssd.bytes());
         if has < used {
             return Err(ChangeError::Shrunk { path, has, used });
         }
+        ssd.use_bytes(has);
         let disk_grows = blocks > self.handle.disk_bytes() / BLOCK_BYTES;
         let layout = Layout::for_ssd(ssd.bytes());
         let slots = layout.map_or(0, |layout| layout.slots);
@@ -216,6 +222,8 @@ impl Shared {
         }
         let mut said = Vec::new();
         if disk_grows {
+            // (A power cut may take back the new size of a file, and a cache whose disk is smaller than it says is refused.)
+            disk.device().map_or(Ok(()), Device::flush)?;
             self.grow_disk(blocks)?;
             said.push(format!(
                 "the disk has {} now; clients see that when they connect anew",
@@ -403,7 +411,7 @@ impl Shared {
     /// The edition of the superblock on the old SSD, or a higher one if it cannot be read.
     fn edition_of_old(&self) -> Result<u64, ChangeError> {
         const FAR: u64 = 1 << 32;
-        let ssd = self.handle.devices()?.ssd?;
+        let (ssd, _) = self.handle.devices()?;
         let started = self.status().map_or(0, |status| status.edition);
         Ok(match read_superblock(&ssd) {
             Ok((found, _)) if Uuid::from_bytes(found.uuid) == self.uuid => {

@@ -123,7 +123,7 @@ pub fn check(
     if let Some(disk) = disk {
         // Only the beginning of a disk that has grown is used, until the cache is told to grow.
         let grown = disk.device().filter(|disk| disk.bytes() > superblock.disk_bytes);
-        let mut beginning = grown.map(Device::share).transpose()?;
+        let mut beginning = grown.cloned();
         if let Some(beginning) = &mut beginning {
             beginning.use_bytes(superblock.disk_bytes);
         }

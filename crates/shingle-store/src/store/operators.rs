@@ -21,7 +21,7 @@ use super::errors::ServeError;
 use super::notice::{Notice, Outcome};
 use super::options::Options;
 use super::reload::Changes;
-use super::shared::{PATIENCE, Shared};
+use super::shared::{PATIENCE, Shared, within};
 
 /// A command to the main thread of a serving process.
 #[derive(Debug)]
@@ -129,16 +129,20 @@ impl Shared {
 
     /// What is lost at the end because a file in use was deleted. A store that hangs may be ended.
     fn lost_at_end(&self, detach: bool) -> Option<String> {
-        let devices = self.handle.devices_within(PATIENCE)?;
-        if devices.disk_is_deleted {
+        let handle = self.handle.clone();
+        let look = move || {
+            let (ssd, disk) = handle.devices().ok()?;
+            Some((ssd.is_deleted(), disk.is_deleted(), handle.status()?.dirty_blocks))
+        };
+        let (ssd_is_deleted, disk_is_deleted, dirty) = within(PATIENCE, look)??;
+        if disk_is_deleted {
             return Some(deleted(
                 self.disk(),
                 "all that it holds goes with the end of the server; copy what is served first, as with nbdcopy, and end the \
                  server with a signal",
             ));
         }
-        let dirty = devices.dirty_blocks;
-        (!detach && dirty > 0 && devices.ssd_is_deleted).then(|| {
+        (!detach && dirty > 0 && ssd_is_deleted).then(|| {
             let what = format!(
                 "what is dirty on it goes with the end of the server (blocks: {dirty}); `shingle store flush` writes them to \
                  the disk, `shingle store replace` takes another SSD"

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use shingle_core::registry::Registry;
 use shingle_core::service::Mode;
-use shingle_device::Fingerprint;
+use shingle_device::{Fingerprint, start_thread};
 use shingle_engine as engine;
 use shingle_engine::settings::Settings;
 use shingle_nbd::server::Server;
@@ -63,6 +63,8 @@ pub(super) struct Shared {
 #[derive(Clone, Debug)]
 pub(super) struct Devices {
     pub(super) ssd: String,
+    /// Where that is from the root: found out at once, as a folder may hang later.
+    pub(super) ssd_place: String,
     pub(super) edition: u64,
     pub(super) slots: u64,
     pub(super) disk_blocks: u64,
@@ -126,8 +128,9 @@ impl Shared {
 
     /// Notes that another SSD is in use.
     pub(super) fn exchanged(&self, ssd: &Path, slots: u64, edition: u64) {
+        let ssd_place = control::place(ssd).display().to_string();
         let mut devices = self.devices();
-        devices.ssd = ssd.display().to_string();
+        (devices.ssd, devices.ssd_place) = (ssd.display().to_string(), ssd_place);
         (devices.slots, devices.edition) = (slots, edition);
     }
 
@@ -156,13 +159,12 @@ impl Shared {
         let said = answer.recv_timeout(left).ok();
         let zoned = self.watch.as_ref().and_then(Watch::status);
         let Status { export, uuid, disk, .. } = self.fixed_status().clone();
-        let Devices { ssd, slots, .. } = self.devices().clone();
+        let Devices { ssd, ssd_place, slots, .. } = self.devices().clone();
         let Settings { policy, mode, .. } = self.settings();
         let connections = self.server.connections_of(&export) as u64;
         let up = said.is_some();
         let (totals, now) = self.counters.report(said.as_ref(), zoned.as_ref(), slots);
         let (now, mode) = (Now { connections, ..now }, mode.name().to_owned());
-        let ssd_place = control::place(Path::new(&ssd)).display().to_string();
         Measures { export, uuid, ssd, disk, ssd_place, policy, mode, up, totals, now, zoned }
     }
 
@@ -223,6 +225,18 @@ impl Shared {
         status.put_devices(devices.now);
         Ok(status)
     }
+}
+
+/// Runs `ask`, which asks devices something, in a thread. `None` if that takes longer than `patience`: with a device that hangs the
+/// thread stays.
+pub(super) fn within<T: Send + 'static>(
+    patience: Duration,
+    ask: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let (to, answer) = sync_channel(1);
+    // (The receiver may have given up.)
+    start_thread("shingle-asking", move || drop(to.send(ask()))).ok()?;
+    answer.recv_timeout(patience).ok()
 }
 
 /// The report on a device that does not answer.

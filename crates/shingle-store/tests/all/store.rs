@@ -160,6 +160,10 @@ impl Disk for Marked<'_> {
     fn medium(&self) -> Option<Box<dyn Medium>> {
         None
     }
+
+    fn share(&self) -> Box<dyn Disk> {
+        Box::new(self.0.clone())
+    }
 }
 
 #[test]

@@ -56,6 +56,7 @@ impl Volume for InMemory {
     }
 }
 
+#[derive(Clone)]
 struct Named {
     volume: Arc<InMemory>,
     has_bad: bool,
@@ -113,6 +114,10 @@ impl Disk for Named {
 
     fn medium(&self) -> Option<Box<dyn Medium>> {
         Some(Box::new(VolumeMedium(self.volume.clone())))
+    }
+
+    fn share(&self) -> Box<dyn Disk> {
+        Box::new(self.clone())
     }
 }
 
