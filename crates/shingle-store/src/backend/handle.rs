@@ -2,9 +2,9 @@
 //! commands of operators are taken at once.
 
 use std::fs::File;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use shingle_core::cache::CacheCore;
@@ -69,6 +69,7 @@ pub struct Handle {
     /// The disk may grow.
     disk_blocks: Arc<AtomicU64>,
     last_errors: LastErrors,
+    marks: Arc<Mutex<()>>,
 }
 
 /// The receiving end of a [`Handle`], for the store's thread.
@@ -99,7 +100,8 @@ impl Handle {
             waker: waker.clone(),
             disk_blocks: disk_blocks.clone(),
         };
-        (Handle { requests, admin, waker, disk_blocks, last_errors }, inbox)
+        let marks = Arc::default();
+        (Handle { requests, admin, waker, disk_blocks, last_errors, marks }, inbox)
     }
 
     /// The size of the disk in bytes.
@@ -246,8 +248,12 @@ impl Handle {
     }
 
     /// Puts another SSD in; returns the old one.
-    pub(crate) fn put_ssd_in(&self, ssd: Device, new: NewSsd) -> Result<Device, StoreError> {
-        let file = ssd.again().and_then(RingFile::new).map_err(StoreError::Start)?;
+    pub(crate) fn put_ssd_in(
+        &self,
+        ssd: Device,
+        file: RingFile,
+        new: NewSsd,
+    ) -> Result<Device, StoreError> {
         self.call_admin(|to| AdminCommand::PutSsdIn(Box::new((ssd, file, new)), to))
             .unwrap_or_else(ended)
     }
@@ -263,6 +269,7 @@ impl Handle {
 
     /// Writes a mark to the disk.
     pub(crate) fn leave_mark(&self, mark: Mark) -> Result<(), StoreError> {
+        let _the_end_waits = self.hold_marks();
         Ok(self.devices()?.1.leave_mark(&mark).map(drop)?)
     }
 
@@ -270,6 +277,11 @@ impl Handle {
     /// how many; the store does not wait for it. Ends when the receiver is dropped.
     pub(crate) fn watch(&self, to: SyncSender<Batch>) {
         self.send_admin(AdminCommand::Watch(to));
+    }
+
+    /// While this is held no mark is written to the disk; nor is one after the end of the store.
+    pub(super) fn hold_marks(&self) -> MutexGuard<'_, ()> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// SSD and disk, which are in use. They stay locked as long as these are held.

@@ -91,7 +91,10 @@ impl Store {
     fn end(&mut self, how: AdminCommand) -> Option<io::Result<ShutDown>> {
         let worker = self.worker.take()?;
         self.handle.send_admin(how);
-        Some(worker.end())
+        let outcome = worker.end();
+        // (A mark that is being written must not come after one that the caller writes next.)
+        drop(self.handle.hold_marks());
+        Some(outcome)
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use shingle_core::service::Rules;
 use shingle_core::size::show_bytes;
 use shingle_core::units::{BLOCK_BYTES, Block};
-use shingle_device::{Device, DeviceError, Mark, is_same};
+use shingle_device::{Device, DeviceError, Mark, RingFile, is_same};
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::layout::Layout;
 use shingle_engine::format::superblock::SUCCESSOR_AHEAD;
@@ -289,15 +289,16 @@ impl Shared {
         self.hold_settings().cache(&self.registry, layout.slots as u32, self.disk_blocks())?;
         new.reserve()?;
         check_writable(&new)?;
+        let file = new.again().and_then(RingFile::new).map_err(StoreError::Start)?;
         self.take_out(accept_lost, tell)?;
-        self.put_in(new, layout).map_err(|error| match error {
+        self.put_in(new, file, layout).map_err(|error| match error {
             ended @ (ChangeError::Store(StoreError::Ended) | ChangeError::EndedWith(_)) => ended,
             error => ChangeError::Out(Box::new(error)),
         })
     }
 
     /// Puts `new` in, in place of an SSD that is out. Returns the old one.
-    fn put_in(&self, new: Device, layout: Layout) -> Result<Device, ChangeError> {
+    fn put_in(&self, new: Device, file: RingFile, layout: Layout) -> Result<Device, ChangeError> {
         let path = new.path().to_owned();
         let (found, edition) =
             self.prepare(&new).map_err(|error| self.undo_new_cache(&new, error))?;
@@ -306,7 +307,7 @@ impl Shared {
         let cache = held.cache(&self.registry, layout.slots as u32, self.disk_blocks());
         let cache = cache.map_err(|error| self.undo_new_cache(&new, error.into()))?;
         let room_slots = Rules::for_slots(layout.slots).room_slots;
-        let old = self.handle.put_ssd_in(new, NewSsd { found, cache, room_slots });
+        let old = self.handle.put_ssd_in(new, file, NewSsd { found, cache, room_slots });
         let old = old.map_err(|error| ended_with(&path, error))?;
         self.handle.set_settings(held.to_text()?);
         self.exchanged(&path, layout.slots, edition);
