@@ -21,10 +21,13 @@ use super::errors::ServeError;
 use super::notice::{Notice, Outcome};
 use super::options::Options;
 use super::reload::Changes;
+use super::serve::Prepared;
 use super::shared::{PATIENCE, Shared, within};
 
+/// Where the outcome of a reload is sent.
+pub(super) type ReloadAnswer = Sender<Result<Changes, ServeError>>;
+
 /// A command to the main thread of a serving process.
-#[derive(Debug)]
 pub(super) enum ServeCommand {
     /// End all caches, and the process.
     All,
@@ -35,7 +38,9 @@ pub(super) enum ServeCommand {
     /// The store of this cache has failed.
     Failed(Uuid, String),
     /// Serve this instead, and send back the outcome.
-    Reload(Options, Sender<Result<Changes, ServeError>>),
+    Reload(Options, ReloadAnswer),
+    /// What a reload needs is open: carry it out.
+    Prepared(Box<Prepared>, ReloadAnswer),
 }
 
 impl Shared {

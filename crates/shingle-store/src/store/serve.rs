@@ -20,6 +20,7 @@ use shingle_nbd::tls::Tls;
 use shingle_nbd::users::Users;
 use uuid::Uuid;
 
+pub(super) use self::reloading::Prepared;
 pub use super::cache::Record;
 use super::cache::{Cache, Common, Opened};
 use super::control::{self, Answer};
@@ -257,9 +258,14 @@ impl Serving {
             // This process holds a sender, so the channel never closes.
             match self.commands.recv().unwrap_or(ServeCommand::All) {
                 ServeCommand::All => return before.and(self.end_all(last)),
-                ServeCommand::Reload(options, to) => {
+                ServeCommand::Reload(wanted, to) => self.prepare(wanted, to),
+                // (The caches have changed meanwhile, so the preparation is out of date.)
+                ServeCommand::Prepared(prepared, to) if !prepared.is_for(&self.exports()) => {
+                    self.prepare(prepared.into_wanted(), to);
+                }
+                ServeCommand::Prepared(prepared, to) => {
                     // The sender may be gone.
-                    let _ = to.send(self.reload(options));
+                    let _ = to.send(self.reload(*prepared));
                 }
                 ServeCommand::Failed(uuid, why) => {
                     let Some(cache) = self.take(uuid, Duration::ZERO) else { continue };

@@ -13,7 +13,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, memfd_create};
+use rustix::fs::{FallocateFlags, FlockOperation, MemfdFlags, SealFlags};
+use rustix::fs::{fallocate, fcntl_add_seals, flock, memfd_create};
 use shingle_core::observer::{Event, Observer, Shared};
 use shingle_core::registry::Registry;
 use shingle_core::units::Block;
@@ -1135,6 +1136,25 @@ mod several {
         drop(holds);
         assert_eq!(stop.join().expect("no panic").expect("answered"), Answer::Done(()));
         let _ = flush.join();
+        beds.end().expect("in order");
+    }
+
+    /// It waits for a device, of which somebody holds the lock.
+    #[test]
+    fn a_reload_that_waits_holds_up_nothing_else() {
+        let beds = Beds::new(3);
+        let held = File::open(beds.beds[2].path("ssd")).expect("there");
+        flock(&held, FlockOperation::LockShared).expect("nobody has it");
+        let wanted = [cache(&beds.beds[0], "one"), cache(&beds.beds[2], "three")];
+        std::thread::scope(|scope| {
+            let reload = scope.spawn(|| beds.reload(&wanted));
+            // (Most often it has begun by then. If not, this tries less.)
+            std::thread::sleep(Duration::from_millis(100));
+            assert_eq!(beds.beds[1].ask(&Request::Stop), Answer::Done(()));
+            flock(&held, FlockOperation::Unlock).expect("it was ours");
+            let changes = reload.join().expect("no panic").expect("it is done");
+            assert_eq!((changes.begun, changes.ended), (vec!["three".to_owned()], vec![]));
+        });
         beds.end().expect("in order");
     }
 

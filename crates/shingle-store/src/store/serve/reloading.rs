@@ -1,41 +1,98 @@
 //! Reloads the options of a serving process.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use shingle_core::registry::Registry;
 use shingle_device::is_same;
 use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::tls::{Rights, Tls};
+use uuid::Uuid;
 
 use super::super::cache::{Cache, LATE, Opened};
 use super::super::errors::ServeError;
+use super::super::operators::{ReloadAnswer, ServeCommand};
 use super::super::options::{CacheOptions, Options};
 use super::super::reload::{self, Changes, Plan, ReloadError};
-use super::{GRACE, Serving, bind, in_parallel, with_export_name};
+use super::{GRACE, Serving, bind, in_parallel, on_own_thread, with_export_name};
 
-impl Serving {
-    /// Does everything that can fail first, so that nothing has to be undone later.
-    pub(super) fn reload(&mut self, wanted: Options) -> Result<Changes, ServeError> {
-        let served: Vec<CacheOptions> =
-            self.caches.iter().map(|cache| as_named(cache, &wanted)).collect();
-        let Plan { end, change, begin } =
-            reload::plan(&served.iter().collect::<Vec<_>>(), &wanted.caches)?;
+/// The state of a serving process when a reload begins.
+struct Before {
+    /// The exports, with their current SSDs.
+    served: Vec<(CacheOptions, PathBuf)>,
+    names: Vec<(String, Uuid)>,
+    addresses: Vec<Address>,
+    tls: Option<Arc<Tls>>,
+    registry: Registry,
+}
+
+/// What a reload needs, opened. Nothing is changed yet.
+pub(in super::super) struct Prepared {
+    wanted: Options,
+    names: Vec<(String, Uuid)>,
+    plan: Plan,
+    opened: Vec<Opened>,
+    bound: Vec<(Address, Listener)>,
+}
+
+impl Prepared {
+    /// Does everything that can fail or that a device may delay.
+    fn open(wanted: Options, before: Before) -> Result<Prepared, ServeError> {
+        let Before { served, names, addresses, tls, registry } = before;
+        let served: Vec<_> =
+            served.iter().map(|(options, ssd)| as_named(options, ssd, &wanted)).collect();
+        let plan = reload::plan(&served.iter().collect::<Vec<_>>(), &wanted.caches)?;
         let folder = |tls: &Option<Arc<Tls>>| tls.as_ref().map(|tls| tls.folder().to_owned());
-        if folder(&self.tls) != folder(&wanted.tls) {
+        if folder(&tls) != folder(&wanted.tls) {
             return Err(ReloadError::Tls.into());
         }
-        let registry = &self.common.registry;
         let open = |&at: &usize| {
             let cache = &wanted.caches[at];
-            Opened::open(cache, registry).map_err(with_export_name(cache, &wanted))
+            Opened::open(cache, &registry).map_err(with_export_name(cache, &wanted))
         };
-        let opened = in_parallel(&begin, open);
+        let opened = in_parallel(&plan.begin, open);
         let opened = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let new = wanted.addresses.iter();
-        let new = new.filter(|new| !self.addresses.iter().any(|(asked, _)| asked == *new));
-        let bound = new.map(|new| Ok((new.clone(), bind(new, &self.tls)?)));
+        let new = wanted.addresses.iter().filter(|new| !addresses.contains(new));
+        let bound = new.map(|new| Ok((new.clone(), bind(new, &tls)?)));
         let bound = bound.collect::<Result<Vec<_>, ServeError>>()?;
+        Ok(Prepared { wanted, names, plan, opened, bound })
+    }
+
+    /// Whether the process still serves the exports of the preparation.
+    pub(super) fn is_for(&self, exports: &[(String, Uuid)]) -> bool {
+        self.names == exports
+    }
+
+    /// Closes everything that was opened, and returns the options.
+    pub(super) fn into_wanted(self) -> Options {
+        self.wanted
+    }
+}
+
+impl Serving {
+    /// Opens what `wanted` needs, on a thread of its own: a device that hangs delays this reload only.
+    pub(super) fn prepare(&self, wanted: Options, to: ReloadAnswer) {
+        let now = |cache: &Cache| (cache.options.clone(), cache.shared.ssd());
+        let before = Before {
+            served: self.caches.iter().map(now).collect(),
+            names: self.exports(),
+            addresses: self.addresses.iter().map(|(asked, _)| asked.clone()).collect(),
+            tls: self.tls.clone(),
+            registry: self.common.registry.clone(),
+        };
+        let commands = self.common.commands.clone();
+        // (The operator may be gone, and the process may be ending.)
+        on_own_thread("shingle-prepare", move || match Prepared::open(wanted, before) {
+            Ok(prepared) => drop(commands.send(ServeCommand::Prepared(Box::new(prepared), to))),
+            Err(error) => drop(to.send(Err(error))),
+        });
+    }
+
+    /// Carries out a reload. Steps that can fail come first, so that nothing has to be undone later.
+    pub(super) fn reload(&mut self, prepared: Prepared) -> Result<Changes, ServeError> {
+        let Prepared { wanted, plan: Plan { end, change, .. }, opened, bound, .. } = prepared;
         let begun = self.begin(opened, None)?;
 
         let mut changes = Changes::default();
@@ -127,12 +184,10 @@ impl Serving {
     }
 }
 
-/// The options that a served cache was started with. An exchanged SSD may be named by its old or
-/// its new path.
-fn as_named(Cache { options, shared, .. }: &Cache, wanted: &Options) -> CacheOptions {
-    let now = shared.ssd();
+/// The options that a served cache was started with. An exchanged SSD, which is at `ssd` now, may be named by its old or its new path.
+fn as_named(options: &CacheOptions, ssd: &Path, wanted: &Options) -> CacheOptions {
     let mut all = wanted.caches.iter();
-    let named = all.find(|new| is_same(&new.disk, &options.disk) && is_same(&new.ssd, &now));
+    let named = all.find(|new| is_same(&new.disk, &options.disk) && is_same(&new.ssd, ssd));
     let ssd = named.unwrap_or(options).ssd.clone();
     CacheOptions { ssd, ..options.clone() }
 }

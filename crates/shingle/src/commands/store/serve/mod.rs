@@ -22,6 +22,7 @@ mod tell;
 use std::cell::RefCell;
 use std::io;
 use std::path::PathBuf;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::bail;
@@ -192,6 +193,7 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     let reload = args.config.clone();
     let reload = reload.map(|path| Reload { path, handed_over, levels, kept, quieter });
     let stopper = serving.stopper();
+    let reload = reload.map(|reload| reload.begin(stopper.clone())).transpose()?;
     start_thread("shingle-signals", move || answer_signals(ending, &stopper, reload))?;
     for (export, uuid) in serving.exports() {
         for address in serving.addresses() {
@@ -288,11 +290,12 @@ impl Kept {
     }
 }
 
-/// Ends in order, or reads options again.
-fn answer_signals(mut ending: Ending, stopper: &Stopper, reload: Option<Reload>) {
+/// Ends in order, or has options read again.
+fn answer_signals(mut ending: Ending, stopper: &Stopper, reload: Option<Sender<()>>) {
     loop {
         match (ending.wait(), &reload) {
-            (Signal::HangUp, Some(reload)) => reload.again(stopper),
+            // (It reads as long as this thread is there.)
+            (Signal::HangUp, Some(reload)) => drop(reload.send(())),
             (signal, _) => {
                 info!("stopping: {signal}");
                 service::stopping();
@@ -303,6 +306,16 @@ fn answer_signals(mut ending: Ending, stopper: &Stopper, reload: Option<Reload>)
 }
 
 impl Reload {
+    /// Reads them whenever it is told to, one time after the other, on a thread of its own: that may wait for a device, and
+    /// a signal that ends the process must not.
+    fn begin(self, stopper: Stopper) -> io::Result<Sender<()>> {
+        let (to, told) = channel();
+        start_thread("shingle-reload", move || {
+            told.into_iter().for_each(|()| self.again(&stopper))
+        })?;
+        Ok(to)
+    }
+
     /// A file that is wrong changes nothing.
     fn again(&self, stopper: &Stopper) {
         service::reloading();
