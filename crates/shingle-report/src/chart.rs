@@ -136,7 +136,7 @@ impl Value {
 #[error("cannot draw `{0}`: {1}")]
 pub struct DrawError(String, String);
 
-/// Width of every picture, and least height of most, in pixels.
+/// Width of every picture, and height of most with one line of legend, in pixels.
 const SIZE: (u32, u32) = (620, 330);
 
 /// Placeholder for the text colour of the page, which SVG can name but the drawing library cannot.
@@ -167,7 +167,7 @@ const PART_COLOURS: [RGBColor; 6] = [
 ];
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Drawn = Result<(), Box<dyn std::error::Error>>;
+type DrawResult = Result<(), Box<dyn std::error::Error>>;
 
 impl Picture {
     /// Draws the picture as SVG.
@@ -202,7 +202,7 @@ impl Picture {
     }
 
     /// Draws on `area`, and appends to `more` the SVG that the drawing library cannot draw.
-    fn draw(&self, area: &Area, more: &mut String) -> Drawn {
+    fn draw(&self, area: &Area, more: &mut String) -> DrawResult {
         let title = self.title.as_str();
         match &self.kind {
             Kind::Bars { groups, series, stacked: false } => {

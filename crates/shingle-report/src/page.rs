@@ -22,7 +22,7 @@ pub fn head(title: &str, style: &str) -> String {
     format!(
         "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{ASKS_NOBODY}\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{CONTENT_POLICY}\">\
          <link rel=\"icon\" href=\"data:,\">\
          <title>{title}</title><style>{STYLE}{style}</style></head><body><main>\
          <h1>{title}</h1>"
@@ -40,7 +40,7 @@ pub fn foot(html: &mut String, making: &Making) {
 }
 
 /// The content security policy: a page may load nothing that is not in it.
-const ASKS_NOBODY: &str =
+const CONTENT_POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 /// The style of every page.

@@ -5,8 +5,8 @@ use shingle_core::units::{Nanos, Op, Request};
 
 use crate::error::{Kind, Place, Problem, TraceError};
 use crate::reorder::Reorder;
-use crate::source::{BATCH_REQUESTS, DISK_BYTES_MAX, Raw, Source, TRACE_NANOS_MAX, ready};
-use crate::volume::{Volumes, several};
+use crate::source::{BATCH_REQUESTS, DISK_BYTES_MAX, Raw, Source, TRACE_NANOS_MAX, prepare_batch};
+use crate::volume::{Volumes, several_message};
 use crate::zones::{ZONE_BYTES, side_by_side};
 
 /// Records in the order of a file, each checked by a [`crate::source::Gate`].
@@ -43,7 +43,7 @@ pub(crate) trait Records: Send {
     }
 
     /// Returns why the trace has no request.
-    fn nothing(&self) -> Problem {
+    fn empty_error(&self) -> Problem {
         Problem::new(Kind::Empty, "holds no request")
     }
 }
@@ -74,7 +74,7 @@ enum Layout {
     /// There is one volume.
     One,
     /// Not known before all is read.
-    Open,
+    Unknown,
     /// First bytes by number of the volume.
     Known(Vec<u64>),
 }
@@ -87,20 +87,20 @@ pub(crate) struct Arranged {
     /// Requests read and not yet dropped. Those before `emitted` were passed on; those from there
     /// up to `sorted` are in the order of their times.
     waiting: Vec<Raw>,
-    gone: usize,
+    emitted: usize,
     sorted: usize,
     newest_ns: u64,
     /// Requests before this index may be passed on.
-    due: usize,
-    read_all: bool,
+    releasable: usize,
+    at_end: bool,
     batch: Vec<Raw>,
     first_ns: Option<u64>,
     last: Nanos,
-    passed: u64,
+    emitted_total: u64,
     moved: u64,
-    moved_by_ns: u64,
+    moved_max_ns: u64,
     /// The error that every further call returns.
-    refused: Option<TraceError>,
+    volumes_error: Option<TraceError>,
 }
 
 impl Arranged {
@@ -108,40 +108,42 @@ impl Arranged {
         Arranged {
             records,
             reorder,
-            layout: if several { Layout::Open } else { Layout::One },
+            layout: if several { Layout::Unknown } else { Layout::One },
             waiting: Vec::with_capacity(SORTED_MIN),
-            gone: 0,
+            emitted: 0,
             sorted: 0,
             newest_ns: 0,
-            due: 0,
-            read_all: false,
+            releasable: 0,
+            at_end: false,
             batch: Vec::with_capacity(BATCH_REQUESTS),
             first_ns: None,
             last: Nanos::ZERO,
-            passed: 0,
+            emitted_total: 0,
             moved: 0,
-            moved_by_ns: 0,
-            refused: None,
+            moved_max_ns: 0,
+            volumes_error: None,
         }
     }
 
     /// Reads until a request may be passed on, or to the end.
     fn read(&mut self) -> Result<(), TraceError> {
-        while self.due == self.gone && !self.read_all {
-            self.close_gap();
+        while self.releasable == self.emitted && !self.at_end {
+            self.compact();
             self.batch.clear();
             let filled = match self.records.fill(&mut self.batch) {
-                Err(error) if error.kind == Kind::Volume => return Err(self.mixed(error)),
+                Err(error) if error.kind == Kind::Volume => {
+                    return Err(self.several_volumes_error(error));
+                }
                 filled => filled?,
             };
             if !filled {
-                self.read_all = true;
-                self.all_came()?;
-                if matches!(self.layout, Layout::Open) {
-                    self.layout = Layout::Known(self.side_by_side()?);
+                self.at_end = true;
+                self.check_complete()?;
+                if matches!(self.layout, Layout::Unknown) {
+                    self.layout = Layout::Known(self.layout_volumes()?);
                 }
             }
-            self.take_in();
+            self.append_batch();
             self.release();
         }
         Ok(())
@@ -150,9 +152,9 @@ impl Arranged {
     /// Handles a second volume where only one is allowed: reads on, up to a limit, to report the
     /// size of each volume.
     #[cold]
-    fn mixed(&mut self, error: TraceError) -> TraceError {
+    fn several_volumes_error(&mut self, error: TraceError) -> TraceError {
         const COUNTED_MAX: u64 = 1 << 20;
-        let before = self.passed + (self.waiting.len() - self.gone) as u64;
+        let before = self.emitted_total + (self.waiting.len() - self.emitted) as u64;
         // The request of the second volume is lost with the error.
         let mut requests = vec![before, 1];
         let mut all = before + 1;
@@ -176,17 +178,17 @@ impl Arranged {
         let names = self.names();
         requests.resize(names.len(), 0);
         let within = if to_the_end { String::new() } else { format!("in {all} requests, ") };
-        let message = format!("holds {within}{}", several(names, &requests));
+        let message = format!("holds {within}{}", several_message(names, &requests));
         let error = TraceError { place: Place::Whole, message, ..error };
-        self.refused = Some(error.clone());
+        self.volumes_error = Some(error.clone());
         error
     }
 
     /// Checks at the end that there was a request, and one of each volume that was chosen.
-    fn all_came(&self) -> Result<(), TraceError> {
+    fn check_complete(&self) -> Result<(), TraceError> {
         let missing = self.records.volumes().and_then(Volumes::missing);
-        let empty = self.passed == 0 && self.waiting.is_empty();
-        match missing.or_else(|| empty.then(|| self.records.nothing())) {
+        let empty = self.emitted_total == 0 && self.waiting.is_empty();
+        match missing.or_else(|| empty.then(|| self.records.empty_error())) {
             Some(problem) => Err(problem.at(self.records.name(), Place::Whole)),
             None => Ok(()),
         }
@@ -194,21 +196,21 @@ impl Arranged {
 
     /// Drops requests that were passed on once they outnumber the waiting ones, so that each
     /// request moves once on average.
-    fn close_gap(&mut self) {
-        if self.gone > self.waiting.len() - self.gone {
-            self.waiting.drain(..self.gone);
-            self.sorted -= self.gone;
-            (self.gone, self.due) = (0, 0);
+    fn compact(&mut self) {
+        if self.emitted > self.waiting.len() - self.emitted {
+            self.waiting.drain(..self.emitted);
+            self.sorted -= self.emitted;
+            (self.emitted, self.releasable) = (0, 0);
         }
     }
 
     /// Appends the batch to the waiting requests. Sorted input costs one comparison a request.
-    fn take_in(&mut self) {
+    fn append_batch(&mut self) {
         let moved_before = self.moved;
         for raw in &self.batch {
             if raw.ns < self.newest_ns {
                 self.moved += 1;
-                self.moved_by_ns = self.moved_by_ns.max(self.newest_ns - raw.ns);
+                self.moved_max_ns = self.moved_max_ns.max(self.newest_ns - raw.ns);
             } else {
                 self.newest_ns = raw.ns;
             }
@@ -221,21 +223,21 @@ impl Arranged {
 
     /// Decides how many requests may be passed on.
     fn release(&mut self) {
-        if matches!(self.layout, Layout::Open) {
+        if matches!(self.layout, Layout::Unknown) {
             return;
         }
         let all = self.waiting.len();
         let Reorder::Within(window) = self.reorder else {
-            (self.sorted, self.due) = (all, all);
+            (self.sorted, self.releasable) = (all, all);
             return;
         };
-        let waiting = &mut self.waiting[self.gone..];
+        let waiting = &mut self.waiting[self.emitted..];
         let full = waiting.len() >= WAITING_MAX;
         if self.sorted < all {
             // A sort has at least as many new requests as old ones, which bounds its cost for each
             // request.
-            let enough = SORTED_MIN.max(2 * (self.sorted - self.gone));
-            if !self.read_all && !full && waiting.len() < enough {
+            let enough = SORTED_MIN.max(2 * (self.sorted - self.emitted));
+            if !self.at_end && !full && waiting.len() < enough {
                 return;
             }
             // A stable sort, which is fast on nearly sorted input.
@@ -243,17 +245,17 @@ impl Arranged {
             self.sorted = all;
         }
         let settled = self.newest_ns.saturating_sub(window.0);
-        self.due = if self.read_all {
+        self.releasable = if self.at_end {
             all
         } else if full {
-            self.gone + waiting.len() / 2
+            self.emitted + waiting.len() / 2
         } else {
-            self.gone + waiting.partition_point(|raw| raw.ns <= settled)
+            self.emitted + waiting.partition_point(|raw| raw.ns <= settled)
         };
     }
 
     /// Returns the first byte of each volume: the zone border behind the volume before.
-    fn side_by_side(&self) -> Result<Vec<u64>, TraceError> {
+    fn layout_volumes(&self) -> Result<Vec<u64>, TraceError> {
         let mut ends = vec![0_u64; self.names().len().max(1)];
         for raw in &self.waiting {
             let end = &mut ends[raw.volume as usize];
@@ -275,15 +277,15 @@ impl Arranged {
     }
 
     #[inline]
-    fn pass(&mut self, raw: Raw) -> Result<Request, TraceError> {
+    fn emit(&mut self, raw: Raw) -> Result<Request, TraceError> {
         let first = *self.first_ns.get_or_insert(raw.ns);
         let at = Nanos(raw.ns.saturating_sub(first));
         if at < self.last && self.reorder != Reorder::Keep {
-            return Err(self.too_many());
+            return Err(self.window_full_error());
         }
         debug_assert!(at.0 < TRACE_NANOS_MAX, "the gate leaves room for what is sorted in front");
         self.last = self.last.max(at);
-        self.passed += 1;
+        self.emitted_total += 1;
         let shift = match &self.layout {
             Layout::Known(begins) if raw.op != Op::Flush => begins[raw.volume as usize],
             _ => 0,
@@ -292,19 +294,24 @@ impl Arranged {
     }
 
     #[cold]
-    fn too_many(&self) -> TraceError {
+    fn window_full_error(&self) -> TraceError {
         let message = format!(
             "belongs in front of requests that were passed on already: no more than {WAITING_MAX} \
              wait to be sorted; give a smaller window, as in --reorder 100ms, or --reorder keep"
         );
-        TraceError::new(Kind::Order, self.records.name(), Place::Record(self.passed + 1), message)
+        TraceError::new(
+            Kind::Order,
+            self.records.name(),
+            Place::Record(self.emitted_total + 1),
+            message,
+        )
     }
 
-    fn told_order(&self) -> Option<String> {
+    fn order_warning(&self) -> Option<String> {
         if self.moved == 0 {
             return None;
         }
-        let by = Nanos(self.moved_by_ns).as_secs_f64();
+        let by = Nanos(self.moved_max_ns).as_secs_f64();
         Some(match self.reorder {
             Reorder::Within(window) => format!(
                 "{} requests came after later ones, by up to {by} s, and were sorted (--reorder \
@@ -320,7 +327,7 @@ impl Arranged {
         })
     }
 
-    fn told_layout(&self) -> Option<String> {
+    fn layout_warning(&self) -> Option<String> {
         const NAMED_MAX: usize = 8;
         let Layout::Known(begins) = &self.layout else { return None };
         if begins.len() < 2 {
@@ -339,23 +346,23 @@ impl Arranged {
 
 impl Source for Arranged {
     fn fill(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
-        ready(out);
-        if let Some(refused) = &self.refused {
-            return Err(refused.clone());
+        prepare_batch(out);
+        if let Some(volumes_error) = &self.volumes_error {
+            return Err(volumes_error.clone());
         }
         while out.len() < out.capacity() {
-            if self.due == self.gone {
+            if self.releasable == self.emitted {
                 self.read()?;
-                if self.due == self.gone {
+                if self.releasable == self.emitted {
                     break;
                 }
             }
-            let end = self.due.min(self.gone + out.capacity() - out.len());
-            for index in self.gone..end {
-                let request = self.pass(self.waiting[index])?;
+            let end = self.releasable.min(self.emitted + out.capacity() - out.len());
+            for index in self.emitted..end {
+                let request = self.emit(self.waiting[index])?;
                 out.push(request);
             }
-            self.gone = end;
+            self.emitted = end;
         }
         Ok(!out.is_empty())
     }
@@ -369,10 +376,10 @@ impl Source for Arranged {
     }
 
     fn warnings(&self) -> Vec<String> {
-        let mut told = self.records.warnings();
-        told.extend(self.told_order());
-        told.extend(self.told_layout());
-        told
+        let mut warnings = self.records.warnings();
+        warnings.extend(self.order_warning());
+        warnings.extend(self.layout_warning());
+        warnings
     }
 }
 
@@ -420,7 +427,7 @@ mod tests {
         let records: Vec<Raw> = list.iter().map(raw).collect();
         let mut all = Volumes::new(&Choice::All);
         for number in 0..volumes {
-            all.takes(format!("v{number}").as_bytes()).expect("few");
+            all.select(format!("v{number}").as_bytes()).expect("few");
         }
         let volumes_met = (volumes > 0).then_some(all);
         let listed =

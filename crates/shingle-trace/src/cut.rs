@@ -12,7 +12,7 @@ use shingle_core::units::{Nanos, Op, Request};
 use crate::error::{Kind, Place, TraceError};
 use crate::sample::ZoneSample;
 use crate::shape::Mode;
-use crate::source::{BATCH_REQUESTS, Source, ready};
+use crate::source::{BATCH_REQUESTS, Source, prepare_batch};
 use crate::zones::ZONE_BYTES;
 
 /// The part that is kept. The default keeps all.
@@ -46,9 +46,9 @@ pub struct Cut {
     /// Pieces of one request that are not passed on yet.
     pieces: VecDeque<Request>,
     first: Option<Nanos>,
-    left: u64,
+    selected: u64,
     cut: u64,
-    seen_to: Nanos,
+    last_seen: Nanos,
     ended: bool,
 }
 
@@ -63,9 +63,9 @@ impl Cut {
             at: 0,
             pieces: VecDeque::new(),
             first: None,
-            left: 0,
+            selected: 0,
             cut: 0,
-            seen_to: Nanos::ZERO,
+            last_seen: Nanos::ZERO,
             ended: false,
         }
     }
@@ -77,9 +77,11 @@ impl Cut {
     }
 
     /// Returns the next request of the source if one may still be kept.
-    fn next(&mut self) -> Result<Option<Request>, TraceError> {
-        let enough =
-            self.part.requests.is_some_and(|most| self.left >= self.part.skip.saturating_add(most));
+    fn next_request(&mut self) -> Result<Option<Request>, TraceError> {
+        let enough = self
+            .part
+            .requests
+            .is_some_and(|most| self.selected >= self.part.skip.saturating_add(most));
         if self.ended || enough {
             return Ok(None);
         }
@@ -91,7 +93,7 @@ impl Cut {
         }
         let request = self.batch[self.at];
         self.at += 1;
-        self.seen_to = request.at;
+        self.last_seen = request.at;
         // Times never go back.
         if self.part.to.is_some_and(|to| request.at >= to) {
             return Ok(None);
@@ -100,7 +102,7 @@ impl Cut {
     }
 
     /// Puts the kept pieces of `request` into `pieces`.
-    fn take(&mut self, request: Request) {
+    fn select(&mut self, request: Request) {
         if !self.part.mode.keeps(request.op) || self.part.from.is_some_and(|from| request.at < from)
         {
             return;
@@ -109,8 +111,8 @@ impl Cut {
         if self.pieces.is_empty() {
             return;
         }
-        self.left += 1;
-        if self.left <= self.part.skip {
+        self.selected += 1;
+        if self.selected <= self.part.skip {
             self.pieces.clear();
             return;
         }
@@ -146,11 +148,11 @@ impl Cut {
         self.pieces.front() == Some(&request)
     }
 
-    fn nothing(&self) -> TraceError {
+    fn empty_error(&self) -> TraceError {
         let message = format!(
             "the cut leaves no request of the {:.1} s that were read; take a longer time, a wider range, \
              more zones, or skip fewer",
-            self.seen_to.as_secs_f64()
+            self.last_seen.as_secs_f64()
         );
         TraceError::new(Kind::Empty, "", Place::Whole, message)
     }
@@ -158,20 +160,20 @@ impl Cut {
 
 impl Source for Cut {
     fn fill(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
-        ready(out);
+        prepare_batch(out);
         while out.len() < out.capacity() {
             if let Some(piece) = self.pieces.pop_front() {
                 out.push(piece);
                 continue;
             }
-            let Some(request) = self.next()? else {
+            let Some(request) = self.next_request()? else {
                 self.ended = true;
                 break;
             };
-            self.take(request);
+            self.select(request);
         }
         if self.ended && self.first.is_none() {
-            return Err(self.nothing());
+            return Err(self.empty_error());
         }
         Ok(!out.is_empty())
     }
@@ -203,7 +205,7 @@ mod tests {
 
     impl Source for Held {
         fn fill(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
-            ready(out);
+            prepare_batch(out);
             let count = self.0.len().min(out.capacity()).min(7);
             out.extend(self.0.drain(..count));
             Ok(!out.is_empty())

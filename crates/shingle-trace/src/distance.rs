@@ -112,7 +112,7 @@ pub struct Stack {
     /// The position of the next use.
     next: usize,
     /// Last position of the block whose use would continue the previous order.
-    follower: Option<u32>,
+    successor: Option<u32>,
 }
 
 /// The least number of positions.
@@ -145,7 +145,7 @@ impl Stack {
         }
         let last = self.last[at];
         let distance = (last != NEVER).then(|| {
-            let distance = u64::from(self.len()) - u64::from(self.marks.up_to(last as usize));
+            let distance = u64::from(self.len()) - u64::from(self.marks.count_up_to(last as usize));
             self.marks.clear(last as usize);
             distance
         });
@@ -160,10 +160,10 @@ impl Stack {
     /// the order.
     pub fn touch_in_order(&mut self, number: u32) -> (Option<u64>, bool) {
         let last = self.last.get(number as usize).copied().filter(|&last| last != NEVER);
-        let in_order = last.is_some() && last == self.follower;
+        let in_order = last.is_some() && last == self.successor;
         if let Some(last) = last {
-            let before = self.marks.up_to(last as usize);
-            self.follower = (before < self.len()).then(|| self.marks.nth(before) as u32);
+            let before = self.marks.count_up_to(last as usize);
+            self.successor = (before < self.len()).then(|| self.marks.nth(before) as u32);
         }
         (self.touch(number), in_order)
     }
@@ -171,11 +171,11 @@ impl Stack {
     /// Renumbers the last positions from 0 in their order, and makes room for three times as many.
     fn renumber(&mut self) {
         let last = self.last.iter_mut().filter(|last| **last != NEVER);
-        for last in last.chain(&mut self.follower) {
-            *last = self.marks.up_to(*last as usize) - 1;
+        for last in last.chain(&mut self.successor) {
+            *last = self.marks.count_up_to(*last as usize) - 1;
         }
         self.next = self.len() as usize;
-        self.marks = Marks::first(self.next, (4 * self.next).clamp(ROOM_MIN, ROOM_MAX));
+        self.marks = Marks::with_first(self.next, (4 * self.next).clamp(ROOM_MIN, ROOM_MAX));
     }
 }
 
@@ -235,12 +235,12 @@ mod tests {
         #[test]
         fn the_old_order_is_that_of_a_list(uses in proptest::collection::vec(0u32..600, 0..6_000)) {
             let mut stack = Stack::default();
-            let (mut list, mut follower): (Vec<u32>, Option<u32>) = (Vec::new(), None);
+            let (mut list, mut successor): (Vec<u32>, Option<u32>) = (Vec::new(), None);
             for number in uses {
                 let at = list.iter().position(|&other| other == number);
-                prop_assert_eq!(stack.touch_in_order(number).1, at.is_some() && follower == Some(number));
+                prop_assert_eq!(stack.touch_in_order(number).1, at.is_some() && successor == Some(number));
                 if let Some(at) = at {
-                    follower = list.get(at + 1).copied();
+                    successor = list.get(at + 1).copied();
                     list.remove(at);
                 }
                 list.push(number);

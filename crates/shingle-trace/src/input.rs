@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Kind, Place, TraceError};
-use compression::{Compression, decompressed, unreadable};
+use compression::{Compression, decompressed, unsupported};
 
 /// Decompressed bytes held at a time.
 const WINDOW_BYTES: usize = 256 << 10;
@@ -64,7 +64,7 @@ impl Input {
                 Kind::Io,
                 path,
                 Place::Whole,
-                format!("cannot be opened: {}{hint}", plain(error)),
+                format!("cannot be opened: {}{hint}", error_text(error)),
             )
         };
         let metadata = std::fs::metadata(Path::new(path)).map_err(|error| failed(&error))?;
@@ -99,11 +99,11 @@ impl Input {
         (&mut stored)
             .take(HEAD_BYTES)
             .read_to_end(&mut head)
-            .map_err(|error| fail(Kind::Io, format!("cannot be read: {}", plain(&error))))?;
+            .map_err(|error| fail(Kind::Io, format!("cannot be read: {}", error_text(&error))))?;
         if head.is_empty() {
             return Err(fail(Kind::Empty, "is empty: there is no request in it".to_owned()));
         }
-        if let Some(what) = unreadable(&head) {
+        if let Some(what) = unsupported(&head) {
             return Err(fail(Kind::Format, format!("is {what}")));
         }
         let compression = Compression::of(&head);
@@ -129,7 +129,7 @@ impl Input {
         if head.is_empty() {
             return Err(fail(Kind::Empty, "is empty once decompressed".to_owned()));
         }
-        if let Some(what) = unreadable(head) {
+        if let Some(what) = unsupported(head) {
             return Err(fail(Kind::Format, format!("holds {what}")));
         }
         Ok(input)
@@ -156,7 +156,7 @@ impl Input {
     }
 
     /// Opens the file again for reads at any place. `None` if it is no file, or is compressed.
-    pub(crate) fn reopened(&self) -> Option<io::Result<File>> {
+    pub(crate) fn reopen(&self) -> Option<io::Result<File>> {
         let plain = self.is_file && self.compression == Compression::None;
         plain.then(|| File::open(Path::new(&self.name)))
     }
@@ -166,7 +166,7 @@ impl Input {
     /// # Errors
     /// If the file cannot be read or decompressed.
     pub fn peek(&mut self, count: usize) -> Result<&[u8], TraceError> {
-        self.look(count.min(PEEK_BYTES_MAX))
+        self.fill_window(count.min(PEEK_BYTES_MAX))
     }
 
     /// Returns samples of a text, of whole lines: from all over a file that can be read at any
@@ -176,7 +176,7 @@ impl Input {
     /// If the file cannot be read or decompressed.
     pub(crate) fn pieces(&mut self) -> Result<Vec<Vec<u8>>, TraceError> {
         if let Some(total) = self.content_bytes().filter(|&total| total > PIECES * PIECE_BYTES)
-            && let Some(Ok(mut file)) = self.reopened()
+            && let Some(Ok(mut file)) = self.reopen()
         {
             let begins = (1..PIECES).map(|nth| nth * (total / PIECES));
             let further =
@@ -189,14 +189,14 @@ impl Input {
                 return Ok(pieces);
             }
         }
-        let mut head = self.look((PIECES * PIECE_BYTES) as usize)?.to_vec();
+        let mut head = self.fill_window((PIECES * PIECE_BYTES) as usize)?.to_vec();
         if !self.ended {
             head.truncate(memchr::memrchr(b'\n', &head).map_or(0, |end| end + 1));
         }
         Ok(vec![head])
     }
 
-    fn look(&mut self, count: usize) -> Result<&[u8], TraceError> {
+    fn fill_window(&mut self, count: usize) -> Result<&[u8], TraceError> {
         if self.window.len() < count {
             self.window.resize(count, 0);
         }
@@ -227,7 +227,7 @@ impl Input {
             };
             if bytes > LINE_BYTES_MAX {
                 let error = self.line_too_long();
-                return Err(self.cause(error));
+                return Err(self.root_cause(error));
             }
             let last = found.is_none() && self.ended;
             if found.is_some() || (last && bytes > 0) {
@@ -251,9 +251,9 @@ impl Input {
     /// none.
     pub(crate) fn next_record(&mut self, count: usize) -> Result<&[u8], TraceError> {
         if self.end - self.start < count {
-            let there = self.look(count)?.len();
-            if there < count {
-                return self.look(count);
+            let available = self.fill_window(count)?.len();
+            if available < count {
+                return self.fill_window(count);
             }
         }
         let from = self.start;
@@ -278,7 +278,7 @@ impl Input {
                     return Ok(());
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.unread(&error)),
+                Err(error) => return Err(self.read_error(&error)),
             }
         }
     }
@@ -286,7 +286,7 @@ impl Input {
     /// Returns `error`, or the damage of a compressed file that caused it. Its checksum is at the
     /// end, so the rest of the file is read.
     #[cold]
-    pub(crate) fn cause(&mut self, error: TraceError) -> TraceError {
+    pub(crate) fn root_cause(&mut self, error: TraceError) -> TraceError {
         // The most bytes that are read for it: a wrong format must not wait for all of a large
         // file, or for a pipe.
         const CHECKED_BYTES: u64 = 1 << 30;
@@ -316,12 +316,12 @@ impl Input {
     }
 
     #[cold]
-    fn unread(&self, error: &io::Error) -> TraceError {
+    fn read_error(&self, error: &io::Error) -> TraceError {
         let used = self.used.load(Ordering::Relaxed);
         let decoded = self.consumed + (self.end - self.start) as u64;
         let how = self.compression.name();
         if self.compression == Compression::None {
-            let message = format!("cannot be read on: {}", plain(error));
+            let message = format!("cannot be read on: {}", error_text(error));
             return TraceError::new(Kind::Io, &self.name, Place::StoredByte(used), message);
         }
         let (kind, message) = if error.kind() == ErrorKind::UnexpectedEof {
@@ -346,7 +346,7 @@ impl Input {
                 format!(
                     "the {how} data is damaged ({}), after {decoded} bytes of content; copy the \
                      file again",
-                    plain(error)
+                    error_text(error)
                 ),
             )
         };
@@ -365,7 +365,7 @@ fn piece(file: &mut File, begin: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Returns the text of an I/O error without the number of the system.
-pub(crate) fn plain(error: &io::Error) -> String {
+pub(crate) fn error_text(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }

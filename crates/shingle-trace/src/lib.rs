@@ -109,7 +109,7 @@ pub fn open(spec: &str, options: &OpenOptions) -> Result<Opened, TraceError> {
         return open_synthetic(spec, options);
     }
     let spec = &*format::blktrace::first_file(spec);
-    let input = Input::open(spec).map_err(|error| hinted(spec, error))?;
+    let input = Input::open(spec).map_err(|error| with_hint(spec, error))?;
     let (recognised, source) = format::open(input, options)?;
     Ok(Opened { name: name_of(spec), recognised, source })
 }
@@ -147,7 +147,7 @@ fn open_synthetic(spec: &str, options: &OpenOptions) -> Result<Opened, TraceErro
 }
 
 /// Adds a hint to the error if a missing file has the name of a workload.
-fn hinted(spec: &str, mut error: TraceError) -> TraceError {
+fn with_hint(spec: &str, mut error: TraceError) -> TraceError {
     if synth::WORKLOADS.iter().any(|workload| workload.name == spec) {
         error.message = format!("is no file; the built-in workload is synth:{spec}");
     }

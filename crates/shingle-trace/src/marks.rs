@@ -18,7 +18,7 @@ pub(crate) struct Marks {
 
 impl Marks {
     /// Creates a set with at least `room` positions, of which the first `count` are marked.
-    pub(crate) fn first(count: usize, room: usize) -> Marks {
+    pub(crate) fn with_first(count: usize, room: usize) -> Marks {
         assert!(count <= room, "marks lie within the room");
         let groups = room.div_ceil(GROUP);
         let mut marks = Marks {
@@ -33,12 +33,12 @@ impl Marks {
         if rest > 0 {
             marks.groups[full / WORDS][full % WORDS] = (1 << rest) - 1;
         }
-        for at in 1..=groups {
-            marks.tree[at] +=
-                marks.groups[at - 1].iter().map(|word| word.count_ones()).sum::<u32>();
-            let above = at + (at & at.wrapping_neg());
+        for node in 1..=groups {
+            marks.tree[node] +=
+                marks.groups[node - 1].iter().map(|word| word.count_ones()).sum::<u32>();
+            let above = node + (node & node.wrapping_neg());
             if above <= groups {
-                marks.tree[above] += marks.tree[at];
+                marks.tree[above] += marks.tree[node];
             }
         }
         marks
@@ -61,35 +61,35 @@ impl Marks {
     /// Marks a position that is not marked.
     pub(crate) fn set(&mut self, position: usize) {
         self.count += 1;
-        self.turn(position, 1);
+        self.flip(position, 1);
     }
 
     /// Removes the mark of a marked position.
     pub(crate) fn clear(&mut self, position: usize) {
         self.count -= 1;
-        self.turn(position, u32::MAX); // -1 modulo 2³²
+        self.flip(position, u32::MAX); // -1 modulo 2³²
     }
 
     /// Flips a mark, and adds `change` to the counts, modulo 2³².
-    fn turn(&mut self, position: usize, one: u32) {
+    fn flip(&mut self, position: usize, change: u32) {
         self.groups[position / GROUP][position / 64 % WORDS] ^= 1 << (position % 64);
-        let mut at = position / GROUP + 1;
-        while at < self.tree.len() {
-            self.tree[at] = self.tree[at].wrapping_add(one);
-            at += at & at.wrapping_neg();
+        let mut node = position / GROUP + 1;
+        while node < self.tree.len() {
+            self.tree[node] = self.tree[node].wrapping_add(change);
+            node += node & node.wrapping_neg();
         }
     }
 
     /// Counts the marks up to and including a position.
-    pub(crate) fn up_to(&self, position: usize) -> u32 {
+    pub(crate) fn count_up_to(&self, position: usize) -> u32 {
         let group = &self.groups[position / GROUP];
         let word = position / 64 % WORDS;
         let below: u32 = group[..word].iter().map(|word| word.count_ones()).sum();
         let within = (group[word] & (u64::MAX >> (63 - position % 64))).count_ones();
-        let (mut at, mut count) = (position / GROUP, below + within);
-        while at > 0 {
-            count += self.tree[at];
-            at -= at & at.wrapping_neg();
+        let (mut node, mut count) = (position / GROUP, below + within);
+        while node > 0 {
+            count += self.tree[node];
+            node -= node & node.wrapping_neg();
         }
         count
     }
@@ -131,7 +131,7 @@ mod tests {
             first in 0..3_000_usize,
             turned in proptest::collection::vec(0..3_000_usize, 0..600),
         ) {
-            let mut marks = Marks::first(first, 3_000);
+            let mut marks = Marks::with_first(first, 3_000);
             let mut set: BTreeSet<usize> = (0..first).collect();
             for position in turned {
                 if set.remove(&position) {
@@ -141,7 +141,7 @@ mod tests {
                     marks.set(position);
                 }
                 prop_assert_eq!(marks.is_set(position), set.contains(&position));
-                prop_assert_eq!(marks.up_to(position) as usize, set.range(..=position).count());
+                prop_assert_eq!(marks.count_up_to(position) as usize, set.range(..=position).count());
             }
             prop_assert_eq!(marks.count() as usize, set.len());
             for (before, &position) in set.iter().enumerate().step_by(17) {

@@ -13,7 +13,7 @@ use shingle_core::units::{Nanos, Op, Request};
 use crate::error::{Kind, Place, TraceError};
 use crate::shape::end_of;
 use crate::shuffle::Shuffle;
-use crate::source::{DISK_BYTES_MAX, Source, TRACE_NANOS_MAX, ready};
+use crate::source::{DISK_BYTES_MAX, Source, TRACE_NANOS_MAX, prepare_batch};
 use crate::synth::rng::Seed;
 use crate::zones::{ZONE_BYTES, side_by_side};
 
@@ -39,7 +39,7 @@ pub enum Order {
 pub struct Mixing {
     /// Number of copies of all traces, at least one.
     pub copies: u32,
-    /// Bytes from the begin of each trace or copy to the next; `None` lays them side by side.
+    /// Bytes from the start of each trace or copy to the next; `None` lays them side by side.
     pub shift_bytes: Option<u64>,
     /// The order of requests.
     pub order: Order,
@@ -59,7 +59,7 @@ pub struct Mixed {
     times: ByTime,
     shuffled: Option<(Shuffle, Vec<usize>)>,
     time_thousandths: u64,
-    left: u64,
+    remaining: u64,
 }
 
 struct Part {
@@ -139,9 +139,9 @@ impl Mixing {
                 Some((Shuffle::new(lengths, rng), vec![0; parts.len()]))
             }
         };
-        let left = parts.iter().map(|part| part.requests.len() as u64).sum();
+        let remaining = parts.iter().map(|part| part.requests.len() as u64).sum();
         let times = ByTime::new(&parts);
-        Ok(Mixed { parts, times, shuffled, time_thousandths: self.time_thousandths, left })
+        Ok(Mixed { parts, times, shuffled, time_thousandths: self.time_thousandths, remaining })
     }
 
     /// Returns the first byte of each part, or `None` if one ends past the largest disk.
@@ -198,17 +198,17 @@ impl Mixed {
 
 impl Source for Mixed {
     fn fill(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
-        ready(out);
-        for _ in 0..self.left.min(out.capacity() as u64) {
+        prepare_batch(out);
+        for _ in 0..self.remaining.min(out.capacity() as u64) {
             let request = self.next();
             out.push(request);
         }
-        self.left -= out.len() as u64;
+        self.remaining -= out.len() as u64;
         Ok(!out.is_empty())
     }
 
     fn length_hint(&self) -> Option<u64> {
-        Some(self.left)
+        Some(self.remaining)
     }
 }
 

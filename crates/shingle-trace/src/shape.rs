@@ -96,7 +96,7 @@ impl Shape {
 
     /// Applies what needs only one request at a time: drops other operations, counts time from
     /// `first`, and shifts.
-    pub(crate) fn shape_each(&self, first: Nanos, requests: &mut Vec<Request>) {
+    pub(crate) fn apply_each(&self, first: Nanos, requests: &mut Vec<Request>) {
         requests.retain(|request| self.mode.keeps(request.op));
         for request in requests {
             request.at = request.at.since(first);
@@ -154,7 +154,7 @@ impl Shape {
             requests.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         }
         let Some(first) = requests.first().map(|request| request.at) else {
-            return Err(self.nothing());
+            return Err(self.empty_error());
         };
         // Time starts with the first request that is kept.
         for request in &mut requests {
@@ -169,18 +169,18 @@ impl Shape {
 
     fn shifted(&self, mut requests: Vec<Request>) -> Result<Vec<Request>, TraceError> {
         if self.offset > 0 {
-            self.shape_each(Nanos::ZERO, &mut requests);
+            self.apply_each(Nanos::ZERO, &mut requests);
             self.check_fits(&requests)?;
         }
         Ok(requests)
     }
 
     /// Returns the error for a trace of which no request is left.
-    pub(crate) fn nothing(&self) -> TraceError {
-        TraceError::new(Kind::Empty, "", Place::Whole, self.why_nothing())
+    pub(crate) fn empty_error(&self) -> TraceError {
+        TraceError::new(Kind::Empty, "", Place::Whole, self.empty_message())
     }
 
-    fn why_nothing(&self) -> String {
+    fn empty_message(&self) -> String {
         match (self.requests, self.mode) {
             (Some(0), _) => "--requests 0 leaves no request; give at least 1".to_owned(),
             (_, Mode::ReadWrite) => "the trace holds no request".to_owned(),
@@ -248,33 +248,33 @@ struct Run {
 /// Packs the touched zones of this size together, in the order of their addresses. Neighbours stay
 /// neighbours, so requests across zone borders stay whole.
 pub fn pack_zones(requests: &mut [Request], zone_bytes: u64) {
-    let runs = touched(requests.iter().copied(), zone_bytes);
+    let runs = touched_runs(requests.iter().copied(), zone_bytes);
     // The first zone of each run once packed.
     let mut zones = 0;
-    let places: Vec<u64> = runs
+    let starts: Vec<u64> = runs
         .iter()
         .map(|run| {
-            let place = zones;
+            let start = zones;
             zones += run.last - run.first + 1;
-            place
+            start
         })
         .collect();
     for request in requests.iter_mut().filter(|request| request.op != Op::Flush) {
         let zone = request.offset / zone_bytes;
         let index = runs.partition_point(|run| run.first <= zone) - 1;
-        let moved = places[index] + (zone - runs[index].first);
+        let moved = starts[index] + (zone - runs[index].first);
         request.offset = moved * zone_bytes + request.offset % zone_bytes;
     }
 }
 
 /// Returns the space that [`pack_zones`] needs: the bytes of all touched zones, trimmed ones too.
 pub fn packed_bytes(requests: impl Iterator<Item = Request>, zone_bytes: u64) -> u64 {
-    touched(requests, zone_bytes).iter().map(|run| run.last - run.first + 1).sum::<u64>()
+    touched_runs(requests, zone_bytes).iter().map(|run| run.last - run.first + 1).sum::<u64>()
         * zone_bytes
 }
 
 /// Returns the runs of zones that requests touch, in order, none overlapping or adjacent.
-fn touched(requests: impl Iterator<Item = Request>, zone_bytes: u64) -> Vec<Run> {
+fn touched_runs(requests: impl Iterator<Item = Request>, zone_bytes: u64) -> Vec<Run> {
     // Runs are joined whenever this many were added since the last time, so memory is bounded by
     // the number of joined runs.
     const LOOSE_RUNS_MAX: usize = 1 << 20;
@@ -288,23 +288,23 @@ fn touched(requests: impl Iterator<Item = Request>, zone_bytes: u64) -> Vec<Run>
         }
         runs.push(Run { first, last });
         if runs.len() - joined >= LOOSE_RUNS_MAX.max(joined) {
-            join(&mut runs);
+            join_runs(&mut runs);
             joined = runs.len();
         }
     }
-    join(&mut runs);
+    join_runs(&mut runs);
     runs
 }
 
 /// Sorts runs, and joins those that overlap or are adjacent.
-fn join(runs: &mut Vec<Run>) {
+fn join_runs(runs: &mut Vec<Run>) {
     runs.sort_unstable();
     runs.dedup_by(|later, run| {
-        let joins = later.first <= run.last + 1;
-        if joins {
+        let adjoins = later.first <= run.last + 1;
+        if adjoins {
             run.last = run.last.max(later.last);
         }
-        joins
+        adjoins
     });
 }
 
@@ -390,9 +390,9 @@ mod tests {
         /// Packing changes neither which requests overlap nor where in a zone they are.
         #[test]
         fn packing_keeps_neighbours(
-            places in prop::collection::vec((0..50_u64, 0..ZONE, 1..3 * ZONE), 1..40)
+            starts in prop::collection::vec((0..50_u64, 0..ZONE, 1..3 * ZONE), 1..40)
         ) {
-            let before: Vec<Request> = places
+            let before: Vec<Request> = starts
                 .iter()
                 .map(|&(zone, within, bytes)| request(0, zone * ZONE + within, bytes, Op::Write))
                 .collect();

@@ -13,7 +13,7 @@ pub struct Shaped<'a> {
     /// Arrival of the first request that is kept, once it has come.
     first: Option<Nanos>,
     /// Number of requests still to pass on.
-    left: u64,
+    remaining: u64,
 }
 
 impl<'a> Shaped<'a> {
@@ -24,29 +24,29 @@ impl<'a> Shaped<'a> {
     #[must_use]
     pub fn new(source: &'a mut dyn Source, shape: Shape) -> Shaped<'a> {
         assert!(shape.is_of_single_requests(), "a shape of single requests");
-        let left = shape.requests.unwrap_or(u64::MAX);
-        Shaped { source, shape, first: None, left }
+        let remaining = shape.requests.unwrap_or(u64::MAX);
+        Shaped { source, shape, first: None, remaining }
     }
 }
 
 impl Source for Shaped<'_> {
     fn fill(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
-        while self.left > 0 && self.source.fill(out)? {
+        while self.remaining > 0 && self.source.fill(out)? {
             let mode = self.shape.mode;
             let first = out.iter().find(|request| mode.keeps(request.op)).map(|first| first.at);
             self.first = self.first.or(first);
             let Some(first) = self.first else { continue };
-            self.shape.shape_each(first, out);
-            out.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
+            self.shape.apply_each(first, out);
+            out.truncate(usize::try_from(self.remaining).unwrap_or(usize::MAX));
             self.shape.check_fits(out)?;
             if !out.is_empty() {
-                self.left -= out.len() as u64;
+                self.remaining -= out.len() as u64;
                 return Ok(true);
             }
         }
         out.clear();
         // A trace without a request is a mistake.
-        self.first.map(|_| false).ok_or_else(|| self.shape.nothing())
+        self.first.map(|_| false).ok_or_else(|| self.shape.empty_error())
     }
 
     fn progress(&self) -> Option<(u64, u64)> {

@@ -54,7 +54,7 @@ pub trait Source: Send {
 }
 
 /// Clears `out`, and reserves a batch if it has no capacity.
-pub(crate) fn ready(out: &mut Vec<Request>) {
+pub(crate) fn prepare_batch(out: &mut Vec<Request>) {
     out.clear();
     if out.capacity() == 0 {
         out.reserve_exact(BATCH_REQUESTS);
@@ -108,20 +108,20 @@ impl Gate {
 
     #[inline]
     pub(crate) fn admit(&mut self, raw: Raw) -> Result<Raw, Problem> {
-        self.in_time(raw.ns)?;
+        self.check_time(raw.ns)?;
         if raw.op == Op::Flush {
             return Ok(Raw { offset: 0, bytes: 0, ..raw });
         }
         let bytes_max = if raw.op == Op::Trim { TRIM_BYTES_MAX } else { REQUEST_BYTES_MAX };
         let end = raw.offset.checked_add(raw.bytes);
         if raw.bytes == 0 || raw.bytes > bytes_max || end.is_none_or(|end| end > DISK_BYTES_MAX) {
-            return Err(refused(raw, bytes_max));
+            return Err(out_of_range(raw, bytes_max));
         }
         Ok(raw)
     }
 
     #[inline]
-    fn in_time(&mut self, ns: u64) -> Result<(), Problem> {
+    fn check_time(&mut self, ns: u64) -> Result<(), Problem> {
         let first = *self.first_ns.get_or_insert(ns);
         if ns >= self.newest_ns {
             self.newest_ns = ns;
@@ -163,7 +163,7 @@ fn out_of_order(back_ns: u64, window: Nanos) -> Problem {
 }
 
 #[cold]
-fn refused(raw: Raw, bytes_max: u64) -> Problem {
+fn out_of_range(raw: Raw, bytes_max: u64) -> Problem {
     let Raw { offset, bytes, .. } = raw;
     if bytes == 0 {
         return Problem::range(

@@ -88,7 +88,7 @@ pub struct Summary {
     pub last: Nanos,
     /// The longest time without an arrival.
     pub longest_idle: Nanos,
-    /// Reads and writes whose begin or end is not on a block boundary.
+    /// Reads and writes whose start or end is not on a block boundary.
     pub unaligned_requests: u64,
     /// Lengths of reads and writes.
     pub sizes: Sizes,

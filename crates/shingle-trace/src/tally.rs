@@ -68,14 +68,14 @@ pub fn count(
     options: &OpenOptions,
     on_progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Counted, TraceError> {
-    let mut told = |progress: Option<(u64, u64)>| {
+    let mut report = |progress: Option<(u64, u64)>| {
         if let Some((done, total)) = progress {
             on_progress(done, total);
         }
     };
     if spec.starts_with(synth::PREFIX) {
         let opened = crate::open(spec, options)?;
-        let volumes = vec![only(opened.source, &mut told)?];
+        let volumes = vec![count_source(opened.source, &mut report)?];
         return Ok(Counted { name: opened.name, recognised: opened.recognised, volumes });
     }
     // The counts do not depend on the order of requests.
@@ -83,16 +83,16 @@ pub fn count(
     let first = format::blktrace::first_file(spec);
     let (recognised, decoded) = format::decoded(Input::open(&first)?, &options)?;
     let mut volumes = match decoded {
-        Decoded::Records(records) => each(records, &mut told)?,
-        Decoded::Source(source) => vec![only(source, &mut told)?],
+        Decoded::Records(records) => count_records(records, &mut report)?,
+        Decoded::Source(source) => vec![count_source(source, &mut report)?],
     };
     volumes.sort_by_key(|volume| core::cmp::Reverse(volume.requests()));
     Ok(Counted { name: name_of(&first), recognised, volumes })
 }
 
-fn each(
+fn count_records(
     mut records: Box<dyn Records>,
-    told: &mut dyn FnMut(Option<(u64, u64)>),
+    report: &mut dyn FnMut(Option<(u64, u64)>),
 ) -> Result<Vec<Tally>, TraceError> {
     let mut volumes: Vec<Tally> = Vec::new();
     let mut batch: Vec<Raw> = Vec::with_capacity(BATCH_REQUESTS);
@@ -104,7 +104,7 @@ fn each(
             }
             volumes[at].add(raw.op, raw.offset, raw.bytes);
         }
-        told(records.progress());
+        report(records.progress());
     }
     let names = records.volumes().map_or(&[][..], Volumes::names);
     for (volume, name) in volumes.iter_mut().zip(names) {
@@ -114,16 +114,16 @@ fn each(
 }
 
 /// Counts a trace of one volume.
-fn only(
+fn count_source(
     mut source: Box<dyn Source>,
-    told: &mut dyn FnMut(Option<(u64, u64)>),
+    report: &mut dyn FnMut(Option<(u64, u64)>),
 ) -> Result<Tally, TraceError> {
     let (mut tally, mut batch) = (Tally::default(), Vec::new());
     while source.fill(&mut batch)? {
         for request in &batch {
             tally.add(request.op, request.offset, request.bytes);
         }
-        told(source.progress());
+        report(source.progress());
     }
     Ok(tally)
 }

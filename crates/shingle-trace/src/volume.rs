@@ -49,14 +49,14 @@ impl core::fmt::Display for Choice {
 pub(crate) struct Volumes {
     choice: Choice,
     /// Names of the selected volumes seen so far, by number.
-    taken: Vec<Vec<u8>>,
+    selected: Vec<Vec<u8>>,
     /// Number of the volume seen last: most requests are of the same volume as the one before.
     last: u32,
     /// Numbers by name; never iterated.
     numbers: hashbrown::HashMap<Vec<u8>, u32>,
     /// Names of the first few volumes that were not selected, for the error if a chosen one is
     /// missing.
-    others: Vec<Vec<u8>>,
+    skipped: Vec<Vec<u8>>,
 }
 
 impl Volumes {
@@ -65,23 +65,23 @@ impl Volumes {
     pub(crate) fn new(choice: &Choice) -> Self {
         Volumes {
             choice: choice.clone(),
-            taken: Vec::new(),
+            selected: Vec::new(),
             last: 0,
             numbers: hashbrown::HashMap::new(),
-            others: Vec::new(),
+            skipped: Vec::new(),
         }
     }
 
     /// Returns the number of `volume`, or `None` if it is not selected.
     #[inline]
-    pub(crate) fn takes(&mut self, volume: &[u8]) -> Result<Option<u32>, Problem> {
-        if self.taken.get(self.last as usize).is_some_and(|last| last == volume) {
+    pub(crate) fn select(&mut self, volume: &[u8]) -> Result<Option<u32>, Problem> {
+        if self.selected.get(self.last as usize).is_some_and(|last| last == volume) {
             return Ok(Some(self.last));
         }
-        self.decides(volume)
+        self.select_new(volume)
     }
 
-    fn decides(&mut self, volume: &[u8]) -> Result<Option<u32>, Problem> {
+    fn select_new(&mut self, volume: &[u8]) -> Result<Option<u32>, Problem> {
         if let Some(&number) = self.numbers.get(volume) {
             self.last = number;
             return Ok(Some(number));
@@ -90,29 +90,31 @@ impl Volumes {
             Choice::All => {}
             Choice::Named(names) if names.iter().any(|name| name.as_bytes() == volume) => {}
             Choice::Named(_) => {
-                if self.others.len() < Self::NAMED_MAX && !self.others.iter().any(|o| o == volume) {
-                    self.others.push(volume.to_vec());
+                if self.skipped.len() < Self::NAMED_MAX
+                    && !self.skipped.iter().any(|other| other == volume)
+                {
+                    self.skipped.push(volume.to_vec());
                 }
                 return Ok(None);
             }
             Choice::Only => {
-                if let Some(taken) = self.taken.first() {
-                    let problem = second(taken, volume);
+                if let Some(selected) = self.selected.first() {
+                    let problem = second_volume_error(selected, volume);
                     // A caller that reads on after the error does so to count the volumes.
                     self.choice = Choice::All;
-                    self.take(volume)?;
+                    self.add(volume)?;
                     return Err(problem);
                 }
             }
         }
-        self.take(volume).map(Some)
+        self.add(volume).map(Some)
     }
 
-    fn take(&mut self, volume: &[u8]) -> Result<u32, Problem> {
-        let number = u32::try_from(self.taken.len()).map_err(|_| {
+    fn add(&mut self, volume: &[u8]) -> Result<u32, Problem> {
+        let number = u32::try_from(self.selected.len()).map_err(|_| {
             Problem::new(Kind::Volume, "more than 2³² volumes; choose with --volume")
         })?;
-        self.taken.push(volume.to_vec());
+        self.selected.push(volume.to_vec());
         self.numbers.insert(volume.to_vec(), number);
         self.last = number;
         Ok(number)
@@ -120,24 +122,24 @@ impl Volumes {
 
     /// Returns the names of the selected volumes, by number.
     pub(crate) fn names(&self) -> &[Vec<u8>] {
-        &self.taken
+        &self.selected
     }
 
     /// Returns a problem if a chosen volume never appeared.
     pub(crate) fn missing(&self) -> Option<Problem> {
         let Choice::Named(names) = &self.choice else { return None };
         let wanted = names.iter().find(|name| !self.numbers.contains_key(name.as_bytes()))?;
-        let there = if self.taken.is_empty() { &self.others } else { &self.taken };
-        let mut there: Vec<String> =
-            there.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
-        if there.len() >= Self::NAMED_MAX {
-            there.truncate(Self::NAMED_MAX);
-            there.push("…".to_owned());
+        let seen = if self.selected.is_empty() { &self.skipped } else { &self.selected };
+        let mut seen: Vec<String> =
+            seen.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        if seen.len() >= Self::NAMED_MAX {
+            seen.truncate(Self::NAMED_MAX);
+            seen.push("…".to_owned());
         }
         Some(Problem::usage(format!(
             "no request of volume {}; there are: {}",
             shown(wanted.as_bytes()),
-            there.join(", ")
+            seen.join(", ")
         )))
     }
 }
@@ -171,11 +173,11 @@ impl Pairs {
 
     /// Selects as [`Volumes::select`] does.
     #[inline]
-    pub(crate) fn takes(&mut self, first: &[u8], second: &[u8]) -> Result<Option<u32>, Problem> {
+    pub(crate) fn select(&mut self, first: &[u8], second: &[u8]) -> Result<Option<u32>, Problem> {
         if self.is_last(first, second) {
             return Ok(self.number);
         }
-        self.decides(first, second)
+        self.select_new(first, second)
     }
 
     #[inline]
@@ -184,12 +186,12 @@ impl Pairs {
         before == first && behind.split_first() == Some((&self.separator, second))
     }
 
-    fn decides(&mut self, first: &[u8], second: &[u8]) -> Result<Option<u32>, Problem> {
+    fn select_new(&mut self, first: &[u8], second: &[u8]) -> Result<Option<u32>, Problem> {
         self.name.clear();
         self.name.extend_from_slice(first);
         self.name.push(self.separator);
         self.name.extend_from_slice(second);
-        let number = self.volumes.takes(&self.name);
+        let number = self.volumes.select(&self.name);
         match &number {
             Ok(number) => self.number = *number,
             Err(_) => self.name.clear(),
@@ -199,16 +201,16 @@ impl Pairs {
 }
 
 /// Writes why a trace of several volumes is refused, and names the largest, by `requests` of each.
-pub(crate) fn several(names: &[Vec<u8>], requests: &[u64]) -> String {
+pub(crate) fn several_message(names: &[Vec<u8>], requests: &[u64]) -> String {
     const NAMED_MAX: usize = 5;
     let mut largest: Vec<usize> = (0..names.len()).collect();
     largest.sort_by_key(|&at| core::cmp::Reverse(requests[at]));
     let name = |at: usize| String::from_utf8_lossy(&names[at]);
     let named = largest.iter().take(NAMED_MAX);
-    let mut told: Vec<String> =
+    let mut listed: Vec<String> =
         named.map(|&at| format!("{} ({})", name(at), requests[at])).collect();
     if names.len() > NAMED_MAX {
-        told.push("…".to_owned());
+        listed.push("…".to_owned());
     }
     let first = largest.first().map_or_else(String::new, |&at| name(at).into_owned());
     format!(
@@ -216,18 +218,18 @@ pub(crate) fn several(names: &[Vec<u8>], requests: &[u64]) -> String {
          --volume {first}, or lay all side by side with --volume '*'; `shingle trace volumes` \
          lists them",
         names.len(),
-        told.join(", ")
+        listed.join(", ")
     )
 }
 
 #[cold]
-fn second(taken: &[u8], volume: &[u8]) -> Problem {
-    let (taken, volume) = (String::from_utf8_lossy(taken), shown(volume));
+fn second_volume_error(selected: &[u8], volume: &[u8]) -> Problem {
+    let (selected, volume) = (String::from_utf8_lossy(selected), shown(volume));
     Problem::new(
         Kind::Volume,
         format!(
-            "a second volume, {volume}, after '{taken}': addresses of different disks cannot be \
-             mixed; choose one, e.g. --volume {taken}, or lay all side by side with --volume '*'"
+            "a second volume, {volume}, after '{selected}': addresses of different disks cannot be \
+             mixed; choose one, e.g. --volume {selected}, or lay all side by side with --volume '*'"
         ),
     )
 }
@@ -239,13 +241,13 @@ mod tests {
     #[test]
     fn one_volume_is_taken_and_a_second_refused() {
         let mut any = Volumes::new(&Choice::Only);
-        assert_eq!(any.takes(b"hm.0").expect("first"), Some(0));
-        assert_eq!(any.takes(b"hm.0").expect("again"), Some(0));
-        assert!(any.takes(b"hm.1").expect_err("second").message.contains("--volume hm.0"));
+        assert_eq!(any.select(b"hm.0").expect("first"), Some(0));
+        assert_eq!(any.select(b"hm.0").expect("again"), Some(0));
+        assert!(any.select(b"hm.1").expect_err("second").message.contains("--volume hm.0"));
         let mut one = Volumes::new(&Choice::parse("hm.1"));
-        assert_eq!(one.takes(b"hm.0").expect("passed over"), None);
+        assert_eq!(one.select(b"hm.0").expect("passed over"), None);
         assert!(one.missing().expect("not met").message.contains("there are: hm.0"));
-        assert_eq!(one.takes(b"hm.1").expect("wanted"), Some(0));
+        assert_eq!(one.select(b"hm.1").expect("wanted"), Some(0));
         assert!(one.missing().is_none());
     }
 
@@ -253,7 +255,7 @@ mod tests {
     fn names_of_two_parts_are_put_together() {
         let mut pairs = Pairs::new(&Choice::parse("8:0,8:16"), b':');
         let numbers = [("8", "16"), ("8", "0"), ("8", "0"), ("81", "6"), ("8", "16")]
-            .map(|(major, minor)| pairs.takes(major.as_bytes(), minor.as_bytes()).expect("valid"));
+            .map(|(major, minor)| pairs.select(major.as_bytes(), minor.as_bytes()).expect("valid"));
         assert_eq!(numbers, [Some(0), Some(1), Some(1), None, Some(0)]);
         assert_eq!(pairs.as_ref().names(), [&b"8:16"[..], b"8:0"]);
     }
@@ -261,10 +263,10 @@ mod tests {
     #[test]
     fn volumes_are_numbered_as_they_come() {
         let mut all = Volumes::new(&Choice::parse("*"));
-        let numbers = [&b"b"[..], b"a", b"b", b"c", b"a"].map(|v| all.takes(v).expect("taken"));
+        let numbers = [&b"b"[..], b"a", b"b", b"c", b"a"].map(|v| all.select(v).expect("taken"));
         assert_eq!(numbers, [0, 1, 0, 2, 1].map(Some));
         let mut two = Volumes::new(&Choice::parse("c,a"));
-        let numbers = [&b"b"[..], b"a", b"c", b"a"].map(|v| two.takes(v).expect("taken"));
+        let numbers = [&b"b"[..], b"a", b"c", b"a"].map(|v| two.select(v).expect("taken"));
         assert_eq!(numbers, [None, Some(0), Some(1), Some(0)]);
         assert_eq!(two.names(), [b"a", b"c"]);
     }

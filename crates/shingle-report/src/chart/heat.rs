@@ -8,7 +8,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 
 use super::plane::{heading, style};
 use super::scale::Scale;
-use super::{Area, COLOURS, Drawn, INK, SIZE, colour};
+use super::{Area, COLOURS, DrawResult, INK, SIZE, colour};
 use crate::numbers::grouped;
 
 /// The data of a map.
@@ -27,11 +27,11 @@ const TOP: i32 = 54;
 /// The most names of rows that are shown.
 const NAMES: usize = 6;
 
-pub(super) fn draw(area: &Area, title: &str, map: &Map, cells: &mut String) -> Drawn {
+pub(super) fn draw(area: &Area, title: &str, map: &Map, cells: &mut String) -> DrawResult {
     let (right, bottom) = (SIZE.0 as i32 - 12, SIZE.1 as i32 - 48);
     heading::<()>(area, title, &[], colour)?;
     let most = map.columns.iter().flatten().copied().max().unwrap_or(0);
-    let says = match most {
+    let caption = match most {
         0 => "nothing".to_owned(),
         most => {
             let darkest = grouped(map.darkest.unwrap_or(most) as f64);
@@ -39,7 +39,7 @@ pub(super) fn draw(area: &Area, title: &str, map: &Map, cells: &mut String) -> D
         }
     };
     let most = map.darkest.unwrap_or(most);
-    area.draw(&Text::new(says, (8, 36), style(12, HPos::Left, VPos::Center)))?;
+    area.draw(&Text::new(caption, (8, 36), style(12, HPos::Left, VPos::Center)))?;
     let high = f64::from(bottom - TOP) / map.rows.len().max(1) as f64;
     let wide = f64::from(right - LEFT) / map.columns.len().max(1) as f64;
     let step = map.rows.len().div_ceil(NAMES).max(1);
@@ -48,11 +48,11 @@ pub(super) fn draw(area: &Area, title: &str, map: &Map, cells: &mut String) -> D
         area.draw(&PathElement::new([(LEFT - 4, y), (LEFT, y)], INK))?;
         area.draw(&Text::new(name.as_str(), (LEFT - 7, y), style(11, HPos::Right, VPos::Center)))?;
     }
-    let along = Scale::to(map.x_end);
-    for tick in along.ticks() {
-        let x = LEFT + (tick / along.top() * f64::from(right - LEFT)) as i32;
+    let x_scale = Scale::to(map.x_end);
+    for tick in x_scale.ticks() {
+        let x = LEFT + (tick / x_scale.top() * f64::from(right - LEFT)) as i32;
         area.draw(&Text::new(
-            along.label(tick),
+            x_scale.label(tick),
             (x, bottom + 6),
             style(11, HPos::Center, VPos::Top),
         ))?;
@@ -68,8 +68,8 @@ pub(super) fn draw(area: &Area, title: &str, map: &Map, cells: &mut String) -> D
         for (at, column) in map.columns.iter().enumerate() {
             let mut row = 0;
             while row < column.len() {
-                let alike = |value: &&u64| shade_of(**value, most) == shade;
-                let count = column[row..].iter().take_while(alike).count();
+                let same_shade = |value: &&u64| shade_of(**value, most) == shade;
+                let count = column[row..].iter().take_while(same_shade).count();
                 if count > 0 {
                     let (x, y) = (f64::from(LEFT) + at as f64 * wide, f64::from(bottom));
                     let (y, h) = (y - (row + count) as f64 * high, count as f64 * high);

@@ -5,23 +5,23 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, IntoFont, RGBColor, TextStyle};
 
 use super::scale::Scale;
-use super::{Area, Drawn, INK, SIZE, colour};
+use super::{Area, DrawResult, INK, SIZE, colour};
 
 /// The x axis.
-pub(super) enum Across<'a> {
+pub(super) enum XAxis<'a> {
     /// Names at equal distances: the first covers 0 to 1.
-    Places(&'a [String]),
+    Names(&'a [String]),
     /// Numbers, and the name of the axis.
-    Along(Scale, &'a str),
+    Numbers(Scale, &'a str),
 }
 
-impl Across<'_> {
+impl XAxis<'_> {
     /// Returns the position of `x` on the axis, from 0 to 1.
-    fn share(&self, x: f64) -> f64 {
+    fn fraction(&self, x: f64) -> f64 {
         match self {
-            Across::Places(names) => x / names.len().max(1) as f64,
-            Across::Along(scale, _) => {
-                (scale.up(x) - scale.bottom()) / (scale.top() - scale.bottom())
+            XAxis::Names(names) => x / names.len().max(1) as f64,
+            XAxis::Numbers(scale, _) => {
+                (scale.position(x) - scale.bottom()) / (scale.top() - scale.bottom())
             }
         }
     }
@@ -46,9 +46,9 @@ pub(super) fn width(text: &str) -> i32 {
 
 /// Returns the position of the name of each series in the legend: x in pixels, and line. Series
 /// without a name take no space.
-fn places<T>(series: &[(String, T)]) -> Vec<(i32, i32)> {
+fn legend_positions<T>(series: &[(String, T)]) -> Vec<(i32, i32)> {
     let (mut at, mut line) = (8, 0);
-    let places = series.iter().map(|(name, _)| {
+    let positions = series.iter().map(|(name, _)| {
         if name.is_empty() {
             return (at, line);
         }
@@ -56,21 +56,21 @@ fn places<T>(series: &[(String, T)]) -> Vec<(i32, i32)> {
         if at > 8 && at + wide > SIZE.0 as i32 {
             (at, line) = (8, line + 1);
         }
-        let place = (at, line);
+        let position = (at, line);
         at += wide;
-        place
+        position
     });
-    places.collect()
+    positions.collect()
 }
 
 /// Returns the height of the lines of a legend after the first, in pixels.
-pub(super) fn more_lines<T>(series: &[(String, T)]) -> i32 {
-    places(series).last().map_or(0, |&(_, line)| line * LEGEND_LINE)
+pub(super) fn legend_growth<T>(series: &[(String, T)]) -> i32 {
+    legend_positions(series).last().map_or(0, |&(_, line)| line * LEGEND_LINE)
 }
 
 /// Returns the height of a picture of `series`, in pixels.
 pub(super) fn height<T>(series: &[(String, T)]) -> u32 {
-    SIZE.1 + more_lines(series) as u32
+    SIZE.1 + legend_growth(series) as u32
 }
 
 /// Draws the title and the legend, in which `of` gives the colour of each series.
@@ -79,9 +79,9 @@ pub(super) fn heading<T>(
     title: &str,
     series: &[(String, T)],
     of: fn(usize) -> RGBColor,
-) -> Drawn {
+) -> DrawResult {
     area.draw(&Text::new(title, (8, 6), style(15, HPos::Left, VPos::Top)))?;
-    for (nth, ((name, _), (at, line))) in series.iter().zip(places(series)).enumerate() {
+    for (nth, ((name, _), (at, line))) in series.iter().zip(legend_positions(series)).enumerate() {
         if name.is_empty() {
             continue;
         }
@@ -94,43 +94,43 @@ pub(super) fn heading<T>(
 }
 
 /// Draws the name of the y axis above it, at the position of a legend.
-pub(super) fn upward(area: &Area, label: &str) -> Drawn {
+pub(super) fn y_axis_label(area: &Area, label: &str) -> DrawResult {
     area.draw(&Text::new(format!("↑ {label}"), (8, LEGEND_TOP), style(12, HPos::Left, VPos::Top)))?;
     Ok(())
 }
 
 /// Draws heading and axes; `inside` draws the rest, with a function from values to pixels.
-pub(super) fn plane<T>(
+pub(super) fn axes<T>(
     area: &Area,
     title: &str,
     series: &[(String, T)],
-    across: &Across,
+    x_axis: &XAxis,
     scale: &Scale,
-    inside: impl FnOnce(&dyn Fn(f64, f64) -> (i32, i32)) -> Drawn,
-) -> Drawn {
+    inside: impl FnOnce(&dyn Fn(f64, f64) -> (i32, i32)) -> DrawResult,
+) -> DrawResult {
     heading(area, title, series, colour)?;
-    let more = more_lines(series);
-    let (wide, high) = (SIZE.0 as i32, SIZE.1 as i32 + more);
-    let (left, right, top, bottom) = (70, wide - 12, 62 + more, high - 48);
+    let growth = legend_growth(series);
+    let (wide, high) = (SIZE.0 as i32, SIZE.1 as i32 + growth);
+    let (left, right, top, bottom) = (70, wide - 12, 62 + growth, high - 48);
     let to_pixel = |x: f64, y: f64| {
-        let right_of = (across.share(x) * f64::from(right - left)).round() as i32;
+        let right_of = (x_axis.fraction(x) * f64::from(right - left)).round() as i32;
         let share = (y - scale.bottom()) / (scale.top() - scale.bottom());
         (left + right_of, bottom - (share * f64::from(bottom - top)).round() as i32)
     };
     for tick in scale.ticks() {
-        let y = to_pixel(0.0, scale.up(tick)).1;
+        let y = to_pixel(0.0, scale.position(tick)).1;
         area.draw(&PathElement::new([(left, y), (right, y)], INK.mix(0.15)))?;
         let style = style(11, HPos::Right, VPos::Center);
         area.draw(&Text::new(scale.label(tick), (left - 6, y), style))?;
     }
     inside(&to_pixel)?;
     area.draw(&PathElement::new([(left, top), (left, bottom), (right, bottom)], INK))?;
-    let names: Vec<(f64, String)> = match across {
-        Across::Places(names) => {
+    let names: Vec<(f64, String)> = match x_axis {
+        XAxis::Names(names) => {
             let named = names.iter().enumerate();
             named.map(|(at, name)| (at as f64 + 0.5, name.clone())).collect()
         }
-        Across::Along(scale, _) => {
+        XAxis::Numbers(scale, _) => {
             scale.ticks().into_iter().map(|tick| (tick, scale.label(tick))).collect()
         }
     };
@@ -142,7 +142,7 @@ pub(super) fn plane<T>(
         let style = style(11, HPos::Center, VPos::Top);
         area.draw(&Text::new(name.as_str(), (x, bottom + 6), style))?;
     }
-    if let Across::Along(_, label) = across {
+    if let XAxis::Numbers(_, label) = x_axis {
         let style = style(12, HPos::Center, VPos::Top);
         area.draw(&Text::new(*label, (i32::midpoint(left, right), bottom + 24), style))?;
     }

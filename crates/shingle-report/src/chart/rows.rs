@@ -4,9 +4,9 @@ use plotters::element::{PathElement, Rectangle, Text};
 use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::plane::{heading, more_lines, style, width};
+use super::plane::{heading, legend_growth, style, width};
 use super::scale::Scale;
-use super::{Area, Drawn, INK, SIZE, part_colour};
+use super::{Area, DrawResult, INK, SIZE, part_colour};
 
 /// Distance of two bars, in pixels.
 const BAR: i32 = 20;
@@ -14,7 +14,7 @@ const ABOVE: i32 = 56;
 const BELOW: i32 = 46;
 
 pub(super) fn height<T>(names: usize, series: &[(String, T)]) -> u32 {
-    (ABOVE + more_lines(series) + BAR * names as i32 + BELOW) as u32
+    (ABOVE + legend_growth(series) + BAR * names as i32 + BELOW) as u32
 }
 
 pub(super) fn draw(
@@ -23,7 +23,7 @@ pub(super) fn draw(
     names: &[String],
     x_label: &str,
     series: &[(String, Vec<f64>)],
-) -> Drawn {
+) -> DrawResult {
     heading(area, title, series, part_colour)?;
     // Unknown values take no space.
     let part = |values: &[f64], row: usize| {
@@ -33,7 +33,7 @@ pub(super) fn draw(
     let scale = Scale::linear((0..names.len()).map(total).fold(0.0, f64::max));
     let widest = names.iter().map(|name| width(name)).max().unwrap_or(0);
     let left = (widest + 14).min(SIZE.0 as i32 / 2);
-    let (right, top) = (SIZE.0 as i32 - 24, ABOVE + more_lines(series));
+    let (right, top) = (SIZE.0 as i32 - 24, ABOVE + legend_growth(series));
     let bottom = top + BAR * names.len() as i32;
     let to_x = |value: f64| left + (value / scale.top() * f64::from(right - left)).round() as i32;
     for tick in scale.ticks() {

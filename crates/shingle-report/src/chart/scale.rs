@@ -52,16 +52,16 @@ impl Scale {
     }
 
     /// Returns the position of `value`, between [`Scale::bottom`] and [`Scale::top`].
-    pub(super) fn up(&self, value: f64) -> f64 {
+    pub(super) fn position(&self, value: f64) -> f64 {
         if self.logarithmic { value.max(self.low).log10() } else { value }
     }
 
     pub(super) fn bottom(&self) -> f64 {
-        self.up(self.low)
+        self.position(self.low)
     }
 
     pub(super) fn top(&self) -> f64 {
-        self.up(self.high)
+        self.position(self.high)
     }
 
     /// Returns the label of a tick, with as few digits as distinguish it from its neighbours.

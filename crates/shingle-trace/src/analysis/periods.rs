@@ -61,8 +61,8 @@ impl Periods {
     /// equal intervals from the updated ones.
     #[must_use]
     pub fn points(&self, most: usize) -> Vec<(f64, f64)> {
-        let each = self.updated().count().div_ceil(most.max(1)).max(1);
-        let points = self.updated().step_by(each);
+        let interval = self.updated().count().div_ceil(most.max(1)).max(1);
+        let points = self.updated().step_by(interval);
         points.map(|(period, updates)| (period, f64::from(updates) + 1.0)).collect()
     }
 }

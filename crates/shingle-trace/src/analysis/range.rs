@@ -14,13 +14,13 @@ pub struct WriteRange {
     /// Writes in a part: a tenth of all.
     part_writes: usize,
     /// Interval of the writes that get a dot.
-    each: usize,
+    interval: usize,
     writes: usize,
     /// 256 MiB zones written in this part; `all` has those of the trace. Never iterated.
     part: HashSet<u64>,
     all: HashSet<u64>,
     /// Sum of the zones of the completed parts, and number of these parts.
-    ended: (u64, u64),
+    completed: (u64, u64),
     last_zone: u64,
     points: Vec<(f64, f64)>,
 }
@@ -31,11 +31,11 @@ impl WriteRange {
     pub fn new(writes: usize, most_points: usize) -> WriteRange {
         WriteRange {
             part_writes: writes.div_ceil(PARTS).max(1),
-            each: writes.div_ceil(most_points.max(1)).max(1),
+            interval: writes.div_ceil(most_points.max(1)).max(1),
             writes: 0,
             part: HashSet::new(),
             all: HashSet::new(),
-            ended: (0, 0),
+            completed: (0, 0),
             last_zone: u64::MAX,
             points: Vec::new(),
         }
@@ -44,11 +44,11 @@ impl WriteRange {
     /// Adds a write that begins at this block.
     #[inline]
     pub fn add(&mut self, first_block: u64) {
-        if self.writes.is_multiple_of(self.each) {
+        if self.writes.is_multiple_of(self.interval) {
             self.points.push((self.writes as f64, first_block as f64));
         }
         if self.writes > 0 && self.writes.is_multiple_of(self.part_writes) {
-            self.ended = (self.ended.0 + self.part.len() as u64, self.ended.1 + 1);
+            self.completed = (self.completed.0 + self.part.len() as u64, self.completed.1 + 1);
             self.part.clear();
             self.last_zone = u64::MAX;
         }
@@ -66,7 +66,7 @@ impl WriteRange {
     /// the number for the whole trace. `None` without writes.
     #[must_use]
     pub fn part_zones(&self) -> Option<f64> {
-        let (zones, parts) = (self.ended.0 + self.part.len() as u64, self.ended.1 + 1);
+        let (zones, parts) = (self.completed.0 + self.part.len() as u64, self.completed.1 + 1);
         (self.writes > 0).then(|| zones as f64 / parts as f64 / self.all.len() as f64)
     }
 

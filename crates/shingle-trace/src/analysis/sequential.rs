@@ -36,7 +36,7 @@ pub struct Runs {
 struct Stream {
     end: u64,
     bytes: u64,
-    used: u64,
+    last_used: u64,
 }
 
 impl Sequential {
@@ -67,33 +67,33 @@ impl Runs {
     fn add(&mut self, offset: u64, bytes: u64) {
         self.clock += 1;
         let end = offset + bytes;
-        let ended_here = self.streams.iter_mut().filter(|stream| stream.end == offset);
+        let continued = self.streams.iter_mut().filter(|stream| stream.end == offset);
         // Of several streams the newest is continued: a range read twice at the same time is two
         // streams.
-        if let Some(stream) = ended_here.max_by_key(|stream| stream.used) {
-            *stream = Stream { end, bytes: stream.bytes + bytes, used: self.clock };
+        if let Some(stream) = continued.max_by_key(|stream| stream.last_used) {
+            *stream = Stream { end, bytes: stream.bytes + bytes, last_used: self.clock };
             self.requests += 1;
             self.bytes += bytes;
             return;
         }
-        let stream = Stream { end, bytes, used: self.clock };
+        let stream = Stream { end, bytes, last_used: self.clock };
         if self.streams.len() < STREAMS {
             self.streams.push(stream);
             return;
         }
-        let oldest = (0..STREAMS).min_by_key(|&at| self.streams[at].used).unwrap_or(0);
-        let over = std::mem::replace(&mut self.streams[oldest], stream);
-        self.over(over.bytes);
+        let oldest = (0..STREAMS).min_by_key(|&at| self.streams[at].last_used).unwrap_or(0);
+        let replaced = std::mem::replace(&mut self.streams[oldest], stream);
+        self.complete(replaced.bytes);
     }
 
-    fn over(&mut self, bytes: u64) {
+    fn complete(&mut self, bytes: u64) {
         self.lengths.add(bytes);
         self.longest_bytes = self.longest_bytes.max(bytes);
     }
 
     fn end(&mut self) {
         for stream in std::mem::take(&mut self.streams) {
-            self.over(stream.bytes);
+            self.complete(stream.bytes);
         }
     }
 }

@@ -11,11 +11,11 @@ pub struct Sizes {
     pub read: Histogram,
     /// Bytes of writes.
     pub write: Histogram,
-    /// Reads and writes that are not aligned to 512 bytes at begin or end.
+    /// Reads and writes that are not aligned to 512 bytes at their start or end.
     pub off_sectors: u64,
-    /// Reads and writes that are not aligned to 4 KiB at begin or end.
+    /// Reads and writes that are not aligned to 4 KiB at their start or end.
     pub off_blocks: u64,
-    /// Writes that are not aligned to 4 KiB at begin or end.
+    /// Writes that are not aligned to 4 KiB at their start or end.
     pub writes_off_blocks: u64,
     /// Accesses of writes that cover only a part of their block: if the block is not cached, a
     /// cache has to read the rest.

@@ -28,7 +28,7 @@ const TIME_DIGITS: usize = 16;
 const NS_PER_US: u64 = 1_000;
 
 fn sniff(head: &[u8]) -> Option<Match> {
-    let good = text::most(text::lines(head), |line| {
+    let good = text::mostly(text::lines(head), |line| {
         fields::commas(line).is_some_and(|[device, op, offset, length, time]| {
             time.len() == TIME_DIGITS
                 && text::op_of(op).is_some()
@@ -48,7 +48,7 @@ fn request(volumes: &mut Volumes, line: &[u8]) -> Result<Option<Raw>, Problem> {
     let Some([device, op, offset, length, time]) = fields::commas(line) else {
         return Err(text::too_few(line, "device,R|W,offset,length,microseconds"));
     };
-    let Some(volume) = volumes.takes(text::bare(device))? else { return Ok(None) };
+    let Some(volume) = volumes.select(text::unquoted(device))? else { return Ok(None) };
     let op = text::op_of(op).ok_or_else(|| text::unknown_op(op, "here it is R or W"))?;
     Ok(Some(Raw {
         ns: text::time(time, NS_PER_US, "time (column 5)")?,

@@ -44,7 +44,7 @@ impl<D: Decode> Fixed<D> {
                 Ok(request) => Ok(Some(request)),
                 Err(problem) => {
                     let error = problem.at(self.input.name(), Place::Byte(byte));
-                    Err(self.input.cause(error))
+                    Err(self.input.root_cause(error))
                 }
             };
         }
@@ -76,8 +76,8 @@ impl<D: Decode> Records for Fixed<D> {
         self.decoder.volumes()
     }
 
-    fn nothing(&self) -> Problem {
-        self.decoder.nothing()
+    fn empty_error(&self) -> Problem {
+        self.decoder.empty_error()
     }
 }
 

@@ -10,7 +10,7 @@
 //! them, `:D` as they are issued to the driver, `:C` as they complete. The default is the first of
 //! these that occurs near the beginning of the text.
 //!
-//! An `F` at the begin of RWBS is a flush before the request. It becomes a request of its own and
+//! An `F` at the start of RWBS is a flush before the request. It becomes a request of its own and
 //! may have no data with it (`FN`). Then `R` reads, `W` writes, `D` discards, `N` does neither. The
 //! letters after that (`F` for forced unit access, `A` read-ahead, `S` synchronous, `M` metadata,
 //! `E` secure) are ignored. Lines of other steps, messages, the summary and commands without data
@@ -38,7 +38,7 @@ pub(super) const FORMAT: Format = Format {
 const ACTIONS: [&str; 3] = ["Q", "D", "C"];
 
 fn sniff(head: &[u8]) -> Option<Match> {
-    Match::lines(Match::SURE, text::most(text::lines(head), |line| event(line).is_some()))
+    Match::lines(Match::SURE, text::mostly(text::lines(head), |line| event(line).is_some()))
 }
 
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
@@ -58,7 +58,7 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
     };
     let chosen = options.map.is_some();
     let volumes = Pairs::new(options.volume, b':');
-    let decoder = Blkparse { action, chosen, volumes, owed: None };
+    let decoder = Blkparse { action, chosen, volumes, pending: None };
     Decoded::records(TextSource::new(input, decoder, options.reorder))
 }
 
@@ -105,7 +105,7 @@ struct Blkparse {
     chosen: bool,
     volumes: Pairs,
     /// The data that follows the flush returned last.
-    owed: Option<Raw>,
+    pending: Option<Raw>,
 }
 
 impl Decode for Blkparse {
@@ -115,26 +115,26 @@ impl Decode for Blkparse {
         if event.action != self.action.as_bytes() {
             return Ok(None);
         }
-        let Some(volume) = self.volumes.takes(event.major, event.minor)? else { return Ok(None) };
+        let Some(volume) = self.volumes.select(event.major, event.minor)? else { return Ok(None) };
         let ns = text::time(event.time, NS_PER_S, "time (column 4)")?;
         let data = data(&event)?.map(|(op, offset, bytes)| Raw { ns, offset, bytes, op, volume });
         if event.rwbs.starts_with(b"F") {
-            self.owed = data;
+            self.pending = data;
             return Ok(Some(Raw { ns, offset: 0, bytes: 0, op: Op::Flush, volume }));
         }
         Ok(data)
     }
 
     #[inline]
-    fn owed(&mut self) -> Option<Raw> {
-        self.owed.take()
+    fn pending(&mut self) -> Option<Raw> {
+        self.pending.take()
     }
 
     fn volumes(&self) -> Option<&Volumes> {
         Some(self.volumes.as_ref())
     }
 
-    fn nothing(&self) -> Problem {
+    fn empty_error(&self) -> Problem {
         let others: Vec<String> = ACTIONS
             .into_iter()
             .filter(|&action| action != self.action)

@@ -12,7 +12,7 @@ pub(super) trait Decode: Send {
 
     /// Returns a further request of the line decoded last; called until `None`. A record has only
     /// one.
-    fn owed(&mut self) -> Option<Raw> {
+    fn pending(&mut self) -> Option<Raw> {
         None
     }
 
@@ -22,7 +22,7 @@ pub(super) trait Decode: Send {
     }
 
     /// Returns why the trace has no request. The default is for texts.
-    fn nothing(&self) -> Problem {
+    fn empty_error(&self) -> Problem {
         Problem::new(Kind::Empty, "holds no request: only blank lines, comments or a header")
     }
 

@@ -31,7 +31,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &[u8]) -> Option<Match> {
-    let good = text::most(text::lines(head), |line| {
+    let good = text::mostly(text::lines(head), |line| {
         let Some((columns, rest)) = fields::words_and_rest::<8>(line) else { return false };
         let (numbers, times) = columns.split_at(4);
         rest.trim_ascii().is_empty()

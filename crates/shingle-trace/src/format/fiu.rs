@@ -27,7 +27,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &[u8]) -> Option<Match> {
-    let good = text::most(text::lines(head), |line| {
+    let good = text::mostly(text::lines(head), |line| {
         columns(line).is_some_and(|c| number::scaled(c.time, 1).is_some())
     });
     Match::lines(Match::SURE, good)
@@ -82,7 +82,7 @@ fn request(volumes: &mut Pairs, line: &[u8]) -> Result<Option<Raw>, Problem> {
         )));
     };
     let Columns { time, sector, sectors, op, major, minor } = columns;
-    let Some(volume) = volumes.takes(major, minor)? else { return Ok(None) };
+    let Some(volume) = volumes.select(major, minor)? else { return Ok(None) };
     let ns = match number::whole(time) {
         Some(ns) => ns,
         None => text::time(time, NS_PER_S, "time (column 1)")?,

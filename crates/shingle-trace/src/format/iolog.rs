@@ -119,7 +119,7 @@ impl Decode for Iolog {
             }
         };
         let ns = if self.timed { Self::micros(time, "time")? } else { self.now_ns };
-        let Some(volume) = self.volumes.takes(file)? else { return Ok(None) };
+        let Some(volume) = self.volumes.select(file)? else { return Ok(None) };
         if op == Op::Flush {
             return Ok(Some(Raw { ns, offset: 0, bytes: 0, op, volume }));
         }
@@ -131,7 +131,7 @@ impl Decode for Iolog {
         Some(&self.volumes)
     }
 
-    fn nothing(&self) -> Problem {
+    fn empty_error(&self) -> Problem {
         Problem::new(Kind::Empty, "holds no request: no line reads, writes, trims or syncs")
     }
 

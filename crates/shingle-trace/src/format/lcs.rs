@@ -138,7 +138,7 @@ impl Decode for Lcs {
         let mut volume = 0;
         if let Some(volumes) = &mut self.volumes {
             let mut digits = itoa::Buffer::new();
-            match volumes.takes(digits.format(tags >> 8).as_bytes())? {
+            match volumes.select(digits.format(tags >> 8).as_bytes())? {
                 Some(number) => volume = number,
                 None => return Ok(None),
             }
@@ -151,7 +151,7 @@ impl Decode for Lcs {
         self.volumes.as_ref()
     }
 
-    fn nothing(&self) -> Problem {
+    fn empty_error(&self) -> Problem {
         Problem::new(Kind::Empty, "holds no request")
     }
 

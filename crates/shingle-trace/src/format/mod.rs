@@ -165,7 +165,7 @@ pub(crate) fn decoded(
     if input.peek(BYTE_ORDER_MARK.len())? == BYTE_ORDER_MARK {
         input.next_record(BYTE_ORDER_MARK.len())?;
     }
-    if let Some(problem) = text::lone_returns(input.peek(PEEK_BYTES_MAX)?) {
+    if let Some(problem) = text::lone_returns_error(input.peek(PEEK_BYTES_MAX)?) {
         return Err(problem.at(input.name(), Place::Whole));
     }
     let forced = options.format.as_deref();

@@ -29,7 +29,7 @@ const TICK_NS: u64 = 100;
 fn sniff(head: &[u8]) -> Option<Match> {
     let with_header = text::lines(head).next().is_some_and(is_header);
     let lines = text::lines(head).filter(|line| !is_header(line));
-    let good = text::most(lines, |line| {
+    let good = text::mostly(lines, |line| {
         fields::commas(line).is_some_and(|[time, _, _, op, offset, size]| {
             time.len() == TICK_DIGITS
                 && [time, offset, size].iter().all(|field| number::whole(field).is_some())
@@ -47,7 +47,7 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
     options.without_map(FORMAT.name, &input)?;
     let head = input.peek(PEEK_BYTES_MAX)?;
     if text::lines(head).next().is_some_and(is_header) {
-        text::consume_first(&mut input)?;
+        text::consume_first_line(&mut input)?;
     }
     text::by_line(input, options, Pairs::new(options.volume, b'.'), request)
 }
@@ -65,8 +65,8 @@ fn request(volumes: &mut Pairs, line: &[u8]) -> Result<Option<Raw>, Problem> {
              response; for others use --format csv:time=1/us,op=2,…",
         ));
     };
-    let (host, disk) = (text::bare(host), text::bare(disk));
-    let Some(volume) = volumes.takes(host, disk)? else { return Ok(None) };
+    let (host, disk) = (text::unquoted(host), text::unquoted(disk));
+    let Some(volume) = volumes.select(host, disk)? else { return Ok(None) };
     let ticks = text::whole(time, "time (column 1)")?;
     let op = text::op_of(op).ok_or_else(|| text::unknown_op(op, "here it is Read or Write"))?;
     let offset = text::whole(offset, "offset (column 5)")?;

@@ -9,7 +9,7 @@ use crate::input::Input;
 use crate::native::block::{self, Decoder};
 use crate::native::header::{self, Layout, Recorded, cut_short};
 use crate::native::{BLOCK_REQUESTS, MAGIC};
-use crate::source::{Source, ready};
+use crate::source::{Source, prepare_batch};
 use crate::summary::PerOp;
 
 pub(super) const FORMAT: Format = Format {
@@ -36,8 +36,8 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
         decoder: Decoder::default(),
         blocks: 0,
         last: Nanos::ZERO,
-        seen: PerOp::default(),
-        waiting: Vec::new(),
+        counted: PerOp::default(),
+        block_rest: Vec::new(),
         passed: 0,
     })))
 }
@@ -51,19 +51,19 @@ struct Native {
     decoder: Decoder,
     blocks: u64,
     last: Nanos,
-    seen: PerOp,
+    counted: PerOp,
     /// Requests of a block that is larger than a batch, and how many of them were returned.
-    waiting: Vec<Request>,
+    block_rest: Vec<Request>,
     passed: usize,
 }
 
 impl Native {
     /// Appends the next block to `out`; returns false at the end.
-    fn block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
+    fn decode_block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
         let byte = self.input.byte();
         if self.blocks == self.layout.blocks {
             crate::record::skip(&mut self.input, self.layout.events_bytes)?;
-            return self.end(self.input.byte()).map(|()| false);
+            return self.check_end(self.input.byte()).map(|()| false);
         }
         let from = out.len();
         match self.decode(out) {
@@ -80,7 +80,7 @@ impl Native {
         }
         self.blocks += 1;
         for request in &out[from..] {
-            self.seen.add(request.op, 1);
+            self.counted.add(request.op, 1);
         }
         Ok(true)
     }
@@ -99,9 +99,9 @@ impl Native {
     }
 
     /// Checks that everything in the header has come, and nothing more.
-    fn end(&mut self, byte: u64) -> Result<(), TraceError> {
+    fn check_end(&mut self, byte: u64) -> Result<(), TraceError> {
         let more = !self.input.peek(1)?.is_empty();
-        let same = self.seen == self.recorded.requests
+        let same = self.counted == self.recorded.requests
             && byte == self.layout.file_bytes
             && self.last.0.checked_add(self.base_ns) == Some(self.recorded.last_ns);
         if same && !more {
@@ -137,30 +137,30 @@ impl From<Problem> for Fault {
 
 impl Source for Native {
     fn fill(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
-        ready(out);
+        prepare_batch(out);
         // Whole blocks are decoded directly into `out`.
-        while self.waiting.is_empty() && out.capacity() - out.len() >= BLOCK_REQUESTS {
-            if !self.block(out)? {
+        while self.block_rest.is_empty() && out.capacity() - out.len() >= BLOCK_REQUESTS {
+            if !self.decode_block(out)? {
                 return Ok(!out.is_empty());
             }
         }
         while out.len() < out.capacity() {
-            if self.passed == self.waiting.len() {
-                let mut waiting = core::mem::take(&mut self.waiting);
-                waiting.clear();
+            if self.passed == self.block_rest.len() {
+                let mut block_rest = core::mem::take(&mut self.block_rest);
+                block_rest.clear();
                 self.passed = 0;
                 // The batch holds blocks already, and the next block would not fit the rest of it.
                 if !out.is_empty() && out.capacity() >= BLOCK_REQUESTS {
                     break;
                 }
-                let more = self.block(&mut waiting)?;
-                self.waiting = waiting;
+                let more = self.decode_block(&mut block_rest)?;
+                self.block_rest = block_rest;
                 if !more {
                     break;
                 }
             }
-            let count = (self.waiting.len() - self.passed).min(out.capacity() - out.len());
-            out.extend_from_slice(&self.waiting[self.passed..self.passed + count]);
+            let count = (self.block_rest.len() - self.passed).min(out.capacity() - out.len());
+            out.extend_from_slice(&self.block_rest[self.passed..self.passed + count]);
             self.passed += count;
         }
         Ok(!out.is_empty())

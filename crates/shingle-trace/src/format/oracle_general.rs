@@ -126,7 +126,7 @@ impl Decode for OracleGeneral {
         request(seconds, id, u64::from(bytes), self.op, self.unit).map(Some)
     }
 
-    fn nothing(&self) -> Problem {
+    fn empty_error(&self) -> Problem {
         Problem::new(Kind::Empty, "holds no request")
     }
 

@@ -83,7 +83,7 @@ fn ambiguous(several: &[(&Format, Match)], odd: Option<(&str, &str)>) -> Problem
 }
 
 fn unrecognised(head: &[u8]) -> Problem {
-    if let Some(problem) = text::utf16(head) {
+    if let Some(problem) = text::utf16_error(head) {
         return problem;
     }
     if text::is_binary(head) {
@@ -97,7 +97,7 @@ fn unrecognised(head: &[u8]) -> Problem {
         let why = "begins with empty lines and comments alone, and no request; name its format (--format)";
         return Problem::new(Kind::Format, why);
     };
-    if let Some(problem) = csv::unclear(line) {
+    if let Some(problem) = csv::unclear_header(line) {
         return problem;
     }
     let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
@@ -106,7 +106,7 @@ fn unrecognised(head: &[u8]) -> Problem {
         format!(
             "no format recognises the text, which begins {}; {}, or --format NAME for one of {}",
             shown(line),
-            csv::SAY,
+            csv::COLUMNS_ADVICE,
             names.join(", ")
         ),
     )

@@ -24,7 +24,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &[u8]) -> Option<Match> {
-    let good = text::most(text::lines(head), |line| {
+    let good = text::mostly(text::lines(head), |line| {
         fields(line).is_some_and(|[op, ignored, block]| {
             text::op_of_digit(op).is_some()
                 && number::whole(ignored).is_some()

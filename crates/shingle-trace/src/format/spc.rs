@@ -27,11 +27,11 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &[u8]) -> Option<Match> {
-    let good = text::most(text::lines(head), |line| {
+    let good = text::mostly(text::lines(head), |line| {
         fields::commas(line).is_some_and(|[asu, sector, bytes, op, time]| {
-            [asu, sector, bytes].iter().all(|field| number::whole(text::bare(field)).is_some())
+            [asu, sector, bytes].iter().all(|field| number::whole(text::unquoted(field)).is_some())
                 && text::op_of(op).is_some()
-                && number::scaled(text::bare(time), 1).is_some()
+                && number::scaled(text::unquoted(time), 1).is_some()
         })
     });
     Match::lines(Match::LIKELY, good)
@@ -43,7 +43,7 @@ fn weigh(sample: &Sample) -> Weight {
     let mut seen = Columns::default();
     for line in sample.pieces().flatten() {
         let Some([_, sector, bytes, _, time]) = fields::commas(line) else { continue };
-        seen.add(text::bare(time), text::bare(sector), text::bare(bytes));
+        seen.add(text::unquoted(time), text::unquoted(sector), text::unquoted(bytes));
     }
     if seen.are_whole_times() {
         return Weight::Odd {
@@ -79,7 +79,7 @@ fn request(volumes: &mut Volumes, line: &[u8]) -> Result<Option<Raw>, Problem> {
     let Some([asu, sector, bytes, op, time]) = fields::commas(line) else {
         return Err(text::too_few(line, "ASU,sector,bytes,r|w,seconds"));
     };
-    let Some(volume) = volumes.takes(text::bare(asu))? else { return Ok(None) };
+    let Some(volume) = volumes.select(text::unquoted(asu))? else { return Ok(None) };
     let op = text::op_of(op).ok_or_else(|| text::unknown_op(op, "here it is r or w"))?;
     Ok(Some(Raw {
         ns: text::time(time, NS_PER_S, "time (column 5)")?,

@@ -53,8 +53,9 @@ const DOUBTED: u16 = 4;
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     let wrong =
         |name: &str, place, message: &str| TraceError::new(Kind::Format, name, place, message);
-    let otherwise = options.map.map(sector_size).transpose();
-    let otherwise = otherwise.map_err(|problem| problem.at(input.name(), Place::Whole))?;
+    let default_sector_bytes = options.map.map(sector_size).transpose();
+    let default_sector_bytes =
+        default_sector_bytes.map_err(|problem| problem.at(input.name(), Place::Whole))?;
     let head = input.peek(PEEK_BYTES_MAX)?;
     if !head.starts_with(MAGIC) {
         let message = "does not begin as an srt trace does ($$TR_IOREC-); leave out --format to have it recognised";
@@ -65,12 +66,12 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
             "the header does not end (no form feed in its first 64 KiB): the file is damaged";
         return Err(wrong(input.name(), Place::Byte(0), message));
     };
-    let sectors = sector_bytes(&head[..end]);
+    let sector_bytes_by_disk = sector_bytes(&head[..end]);
     input.next_record(end + 1)?;
     Decoded::records(Srt {
         input,
-        sectors,
-        otherwise,
+        sector_bytes_by_disk,
+        default_sector_bytes,
         gate: Gate::new(options.reorder),
         volumes: Volumes::new(options.volume),
         doubted: 0,
@@ -78,12 +79,12 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
 }
 
 /// Valid sizes of a sector, in bytes.
-const SECTORS: core::ops::RangeInclusive<u64> = 1..=65_536;
+const SECTOR_BYTES_RANGE: core::ops::RangeInclusive<u64> = 1..=65_536;
 
 /// Parses the text after the colon behind the name of the format: the sector size of disks for
 /// which the header has none.
 fn sector_size(unit: &str) -> Result<u64, Problem> {
-    number(unit.as_bytes()).filter(|bytes| SECTORS.contains(bytes)).ok_or_else(|| {
+    number(unit.as_bytes()).filter(|bytes| SECTOR_BYTES_RANGE.contains(bytes)).ok_or_else(|| {
         Problem::usage(format!(
             "--format srt:{} is no size of a sector; for disks of which the header tells none it is given as in \
              --format srt:512",
@@ -115,7 +116,7 @@ fn sector_bytes(header: &[u8]) -> BTreeMap<u8, u64> {
             value => {
                 if let (2, true, b"sectorsize", Some(disk)) = (depth, in_disks, key, disk)
                     && let (Ok(disk), Some(bytes)) = (u8::try_from(disk), number(value))
-                    && SECTORS.contains(&bytes)
+                    && SECTOR_BYTES_RANGE.contains(&bytes)
                 {
                     sizes.entry(disk).or_insert(bytes);
                 }
@@ -153,9 +154,9 @@ fn tokens(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 struct Srt {
     input: Input,
-    sectors: BTreeMap<u8, u64>,
+    sector_bytes_by_disk: BTreeMap<u8, u64>,
     /// Sector size in bytes of disks for which the header has none.
-    otherwise: Option<u64>,
+    default_sector_bytes: Option<u64>,
     gate: Gate,
     volumes: Volumes,
     doubted: u64,
@@ -170,10 +171,12 @@ impl Srt {
                 [] => return Ok(None),
                 head => head.first_chunk().map(|size| u32::from_be_bytes(*size) as usize),
             };
-            let wanted = size.filter(|size| SIZES.contains(size));
-            let record = self.input.next_record(wanted.unwrap_or(4))?;
-            let request = match (wanted, size) {
-                (Some(wanted), _) if record.len() < wanted => Err(cut_short(record.len(), wanted)),
+            let record_bytes = size.filter(|size| SIZES.contains(size));
+            let record = self.input.next_record(record_bytes.unwrap_or(4))?;
+            let request = match (record_bytes, size) {
+                (Some(record_bytes), _) if record.len() < record_bytes => {
+                    Err(cut_short(record.len(), record_bytes))
+                }
                 (Some(_), _) => record_of(record),
                 (None, Some(size)) => Err(Problem::new(
                     Kind::Corrupt,
@@ -196,10 +199,11 @@ impl Srt {
             self.doubted += 1;
             return Ok(None);
         }
-        let Some(volume) = self.volumes.takes(record.disk.to_string().as_bytes())? else {
+        let Some(volume) = self.volumes.select(record.disk.to_string().as_bytes())? else {
             return Ok(None);
         };
-        let size = self.sectors.get(&record.disk).copied().or(self.otherwise);
+        let size =
+            self.sector_bytes_by_disk.get(&record.disk).copied().or(self.default_sector_bytes);
         let size = size.ok_or_else(|| {
             let disk = record.disk;
             Problem::new(
@@ -287,15 +291,15 @@ impl Records for Srt {
     }
 
     fn warnings(&self) -> Vec<String> {
-        let told = format!("{} requests that the tracer doubts were passed over", self.doubted);
-        (self.doubted > 0).then_some(told).into_iter().collect()
+        let message = format!("{} requests that the tracer doubts were passed over", self.doubted);
+        (self.doubted > 0).then_some(message).into_iter().collect()
     }
 
     fn volumes(&self) -> Option<&Volumes> {
         Some(&self.volumes)
     }
 
-    fn nothing(&self) -> Problem {
+    fn empty_error(&self) -> Problem {
         Problem::new(Kind::Empty, "holds no request: no record behind the header is one")
     }
 }

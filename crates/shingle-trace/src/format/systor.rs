@@ -39,7 +39,9 @@ fn sniff(head: &[u8]) -> Option<Match> {
     }
     let good = |line: &[u8]| {
         fields::commas(line).is_some_and(|[time, _, _, _, offset, size]| {
-            [time, offset, size].iter().all(|field| number::scaled(text::bare(field), 1).is_some())
+            [time, offset, size]
+                .iter()
+                .all(|field| number::scaled(text::unquoted(field), 1).is_some())
         })
     };
     // The header alone is enough: an error below it is reported with its line.
@@ -51,7 +53,7 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
     options.without_map(FORMAT.name, &input)?;
     // Parts of a day that were concatenated without their headers are read, too.
     if text::lines(input.peek(PEEK_BYTES_MAX)?).next().is_some_and(is_header) {
-        text::consume_first(&mut input)?;
+        text::consume_first_line(&mut input)?;
     }
     let decoder = Systor { volumes: Volumes::new(options.volume), unknown: 0 };
     Decoded::records(TextSource::new(input, decoder, options.reorder))
@@ -69,11 +71,11 @@ impl Decode for Systor {
         let Some([time, _, op, lun, offset, size]) = fields::commas(line) else {
             return Err(text::too_few(line, "Timestamp,Response,IOType,LUN,Offset,Size"));
         };
-        let Some(volume) = self.volumes.takes(text::bare(lun))? else { return Ok(None) };
+        let Some(volume) = self.volumes.select(text::unquoted(lun))? else { return Ok(None) };
         let op = match op {
             b"R" => Op::Read,
             b"W" => Op::Write,
-            _ if text::bare(op).is_empty() => {
+            _ if text::unquoted(op).is_empty() => {
                 self.unknown += 1;
                 return Ok(None);
             }

@@ -31,10 +31,10 @@ pub(super) const FORMAT: Format = Format {
 const TIME_DIGITS: usize = 10;
 
 fn sniff(head: &[u8]) -> Option<Match> {
-    let good = text::most(text::lines(head), |line| {
+    let good = text::mostly(text::lines(head), |line| {
         fields::commas(line).is_some_and(|[time, offset, size, op, volume]| {
             time.len() == TIME_DIGITS
-                && text::op_of_digit(text::bare(op)).is_some()
+                && text::op_of_digit(text::unquoted(op)).is_some()
                 && [time, offset, size, volume].iter().all(|f| number::whole(f).is_some())
         })
     });
@@ -46,7 +46,7 @@ fn weigh(sample: &Sample) -> Weight {
     let mut seen = Columns::default();
     for line in sample.pieces().flatten() {
         let Some([time, offset, size, _, _]) = fields::commas(line) else { continue };
-        seen.add(text::bare(time), text::bare(offset), text::bare(size));
+        seen.add(text::unquoted(time), text::unquoted(offset), text::unquoted(size));
     }
     if seen.are_offsets_in_bytes() && seen.are_sizes_in_bytes() {
         return Weight::Odd {
@@ -68,8 +68,8 @@ fn request(volumes: &mut Volumes, line: &[u8]) -> Result<Option<Raw>, Problem> {
     let Some([time, offset, size, op, volume]) = fields::commas(line) else {
         return Err(text::too_few(line, "seconds,offset,size,0|1,volume"));
     };
-    let Some(volume) = volumes.takes(text::bare(volume))? else { return Ok(None) };
-    let op = text::op_of_digit(text::bare(op))
+    let Some(volume) = volumes.select(text::unquoted(volume))? else { return Ok(None) };
+    let op = text::op_of_digit(text::unquoted(op))
         .ok_or_else(|| text::unknown_op(op, "here it is 0, a read, or 1, a write"))?;
     Ok(Some(Raw {
         ns: text::time(time, NS_PER_S, "time (column 1)")?,

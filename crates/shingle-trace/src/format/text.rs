@@ -28,7 +28,7 @@ impl<D: Decode> Records for TextSource<D> {
     fn fill(&mut self, out: &mut Vec<Raw>) -> Result<bool, TraceError> {
         let before = out.len();
         while out.len() < out.capacity() {
-            let request = if let Some(raw) = self.decoder.owed() {
+            let request = if let Some(raw) = self.decoder.pending() {
                 self.gate.admit(raw)
             } else {
                 let Some(line) = self.input.next_line()? else { break };
@@ -38,14 +38,14 @@ impl<D: Decode> Records for TextSource<D> {
                 match self.decoder.decode(line) {
                     Ok(Some(raw)) => self.gate.admit(raw),
                     Ok(None) => continue,
-                    Err(problem) => Err(in_binary(problem, line)),
+                    Err(problem) => Err(prefer_binary_error(problem, line)),
                 }
             };
             match request {
                 Ok(request) => out.push(request),
                 Err(problem) => {
                     let error = problem.at(self.input.name(), Place::Line(self.input.line()));
-                    return Err(self.input.cause(error));
+                    return Err(self.input.root_cause(error));
                 }
             }
         }
@@ -68,8 +68,8 @@ impl<D: Decode> Records for TextSource<D> {
         self.decoder.volumes()
     }
 
-    fn nothing(&self) -> Problem {
-        self.decoder.nothing()
+    fn empty_error(&self) -> Problem {
+        self.decoder.empty_error()
     }
 }
 
@@ -120,14 +120,14 @@ pub(super) fn is_skipped(line: &[u8]) -> bool {
 
 /// Replaces the error if the line is binary, because then the whole file is.
 #[cold]
-fn in_binary(problem: Problem, line: &[u8]) -> Problem {
-    if is_binary(line) { binary(line) } else { problem }
+fn prefer_binary_error(problem: Problem, line: &[u8]) -> Problem {
+    if is_binary(line) { binary_error(line) } else { problem }
 }
 
 /// Returns the error for bytes that are no text.
 #[cold]
-pub(super) fn binary(bytes: &[u8]) -> Problem {
-    if let Some(problem) = utf16(bytes) {
+pub(super) fn binary_error(bytes: &[u8]) -> Problem {
+    if let Some(problem) = utf16_error(bytes) {
         return problem;
     }
     let byte = bytes.iter().copied().find(|&byte| is_control(byte)).unwrap_or(0);
@@ -142,7 +142,7 @@ pub(super) fn binary(bytes: &[u8]) -> Problem {
 
 /// Returns the error for text of two bytes a character, as spreadsheets and PowerShell write it.
 #[cold]
-pub(super) fn utf16(bytes: &[u8]) -> Option<Problem> {
+pub(super) fn utf16_error(bytes: &[u8]) -> Option<Problem> {
     // Digits and commas have a zero byte beside them; a byte order mark may come first.
     const LOOKED_AT_BYTES: usize = 64;
     let looked = &bytes[..bytes.len().min(LOOKED_AT_BYTES)];
@@ -165,7 +165,7 @@ pub(super) fn utf16(bytes: &[u8]) -> Option<Problem> {
 
 /// Returns the error for text whose lines end with a carriage return alone, as on a Mac before
 /// 2001.
-pub(super) fn lone_returns(head: &[u8]) -> Option<Problem> {
+pub(super) fn lone_returns_error(head: &[u8]) -> Option<Problem> {
     let body = head.strip_suffix(b"\r").unwrap_or(head);
     let is = memchr::memchr(b'\r', body).is_some()
         && memchr::memchr(b'\n', body).is_none()
@@ -201,7 +201,7 @@ pub(super) fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Consumes the first line that is neither blank nor a comment, and the lines above it.
-pub(super) fn consume_first(input: &mut Input) -> Result<Option<Vec<u8>>, TraceError> {
+pub(super) fn consume_first_line(input: &mut Input) -> Result<Option<Vec<u8>>, TraceError> {
     while let Some(line) = input.next_line()? {
         if !is_skipped(line) {
             return Ok(Some(line.to_vec()));
@@ -212,7 +212,7 @@ pub(super) fn consume_first(input: &mut Input) -> Result<Option<Vec<u8>>, TraceE
 
 /// Returns how many lines are `good`, and of how many, if most of the first ones are. Not all need
 /// be: a single bad line is better reported by its format, with its line, than as "not recognised".
-pub(super) fn most<'a>(
+pub(super) fn mostly<'a>(
     lines: impl Iterator<Item = &'a [u8]>,
     good: impl Fn(&[u8]) -> bool,
 ) -> Option<(usize, usize)> {
@@ -230,15 +230,15 @@ pub(super) fn most<'a>(
 
 /// Removes blanks and quotes around a field.
 #[inline]
-pub(super) fn bare(field: &[u8]) -> &[u8] {
+pub(super) fn unquoted(field: &[u8]) -> &[u8] {
     match (field.first(), field.last()) {
         (Some(b'!'..=b'~'), Some(b'!'..=b'~')) if field[0] != b'"' => field,
-        _ => stripped(field),
+        _ => strip_quotes(field),
     }
 }
 
 #[cold]
-fn stripped(field: &[u8]) -> &[u8] {
+fn strip_quotes(field: &[u8]) -> &[u8] {
     let field = field.trim_ascii();
     match field {
         [b'"', inner @ .., b'"'] => inner.trim_ascii(),
@@ -249,14 +249,14 @@ fn stripped(field: &[u8]) -> &[u8] {
 /// Parses a whole number; the error names the column.
 #[inline]
 pub(super) fn whole(field: &[u8], what: &str) -> Result<u64, Problem> {
-    number::whole(bare(field)).ok_or_else(|| not_a_number(field, what))
+    number::whole(unquoted(field)).ok_or_else(|| not_a_number(field, what))
 }
 
 /// Parses a time in units of `unit_ns` nanoseconds; the error names the column.
 #[inline]
 pub(super) fn time(field: &[u8], unit_ns: u64, what: &str) -> Result<u64, Problem> {
-    number::scaled(bare(field), unit_ns).ok_or_else(|| {
-        let digits = bare(field).iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
+    number::scaled(unquoted(field), unit_ns).ok_or_else(|| {
+        let digits = unquoted(field).iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
         if digits && !field.is_empty() { too_large(field, what) } else { not_a_number(field, what) }
     })
 }
@@ -281,7 +281,7 @@ pub(super) fn op_of(field: &[u8]) -> Option<Op> {
     match field {
         b"Write" | b"W" | b"w" => Some(Op::Write),
         b"Read" | b"R" | b"r" => Some(Op::Read),
-        _ => op_of_any_case(bare(field)),
+        _ => op_of_any_case(unquoted(field)),
     }
 }
 

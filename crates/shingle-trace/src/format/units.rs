@@ -8,7 +8,7 @@ use super::number;
 pub(super) const LINES_MIN: u64 = 16;
 
 /// Adds a value to a short list of distinct ones.
-pub(super) fn remember<T: PartialEq>(list: &mut Vec<T>, value: T) {
+pub(super) fn add_distinct<T: PartialEq>(list: &mut Vec<T>, value: T) {
     const REMEMBERED_MAX: usize = 8;
     if list.len() < REMEMBERED_MAX && !list.contains(&value) {
         list.push(value);
@@ -48,7 +48,7 @@ impl Columns {
     /// Adds a request whose time has no information.
     pub(super) fn add_numbers(&mut self, offset: u64, size: u64) {
         self.lines += 1;
-        remember(&mut self.different_offsets, offset);
+        add_distinct(&mut self.different_offsets, offset);
         self.offsets_gcd = gcd(self.offsets_gcd, offset);
         self.sizes_gcd = gcd(self.sizes_gcd, size);
         self.sizes_sum += u128::from(size);
@@ -57,7 +57,7 @@ impl Columns {
     }
 
     /// Returns whether there are enough requests.
-    pub(super) fn are_many(&self) -> bool {
+    pub(super) fn is_enough(&self) -> bool {
         const LINES_MAX: u64 = 1 << 16;
         self.lines >= LINES_MAX
     }

@@ -80,30 +80,30 @@ impl Record {
 
 /// The meaning of a SCSI operation code.
 enum Command {
-    Moves(Op),
+    Request(Op),
     /// A command without data, which is no request.
-    Nothing,
+    NoData,
     /// A deallocation or fill whose extents are not in the record.
-    Lost,
+    NoExtents,
     Unknown,
 }
 
 fn command(cmd: u16) -> Command {
     match cmd {
         // READ (6), (10), (12), (16).
-        0x08 | 0x28 | 0xa8 | 0x88 => Command::Moves(Op::Read),
+        0x08 | 0x28 | 0xa8 | 0x88 => Command::Request(Op::Read),
         // WRITE, WRITE AND VERIFY, COMPARE AND WRITE.
-        0x0a | 0x2a | 0xaa | 0x8a | 0x2e | 0xae | 0x8e | 0x89 => Command::Moves(Op::Write),
+        0x0a | 0x2a | 0xaa | 0x8a | 0x2e | 0xae | 0x8e | 0x89 => Command::Request(Op::Write),
         // SYNCHRONIZE CACHE (10), (16).
-        0x35 | 0x91 => Command::Moves(Op::Flush),
+        0x35 | 0x91 => Command::Request(Op::Flush),
         // UNMAP; WRITE SAME (10), (16).
-        0x42 | 0x41 | 0x93 => Command::Lost,
+        0x42 | 0x41 | 0x93 => Command::NoExtents,
         // TEST UNIT READY, REQUEST SENSE, INQUIRY, MODE SELECT and SENSE, RESERVE, RELEASE,
         // START STOP, PREVENT REMOVAL, READ CAPACITY, VERIFY, PRE-FETCH, LOG, PERSISTENT RESERVE,
         // SERVICE ACTION IN, REPORT LUNS, MAINTENANCE.
         0x00 | 0x03 | 0x12 | 0x15 | 0x16 | 0x17 | 0x1a | 0x1b | 0x1e | 0x25 | 0x2f | 0x34
         | 0x4c | 0x4d | 0x55 | 0x56 | 0x57 | 0x5a | 0x5e | 0x5f | 0x8f | 0x90 | 0x9e | 0xa0
-        | 0xa3 | 0xa4 | 0xaf => Command::Nothing,
+        | 0xa3 | 0xa4 | 0xaf => Command::NoData,
         _ => Command::Unknown,
     }
 }
@@ -150,13 +150,13 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
         };
         return Err(TraceError::new(Kind::Format, input.name(), Place::Byte(0), message));
     };
-    let decoder = Vscsi { version, lost: 0 };
+    let decoder = Vscsi { version, without_extents: 0 };
     Decoded::records(Fixed::new(input, version.record_bytes(), decoder, options.reorder))
 }
 
 struct Vscsi {
     version: Version,
-    lost: u64,
+    without_extents: u64,
 }
 
 impl Decode for Vscsi {
@@ -171,10 +171,10 @@ impl Decode for Vscsi {
             ));
         }
         let op = match command(record.cmd) {
-            Command::Moves(op) => op,
-            Command::Nothing => return Ok(None),
-            Command::Lost => {
-                self.lost += 1;
+            Command::Request(op) => op,
+            Command::NoData => return Ok(None),
+            Command::NoExtents => {
+                self.without_extents += 1;
                 return Ok(None);
             }
             Command::Unknown => return Err(unknown(record.cmd)),
@@ -190,16 +190,16 @@ impl Decode for Vscsi {
         Ok(Some(Raw { ns, offset, bytes: u64::from(record.bytes), op, volume: 0 }))
     }
 
-    fn nothing(&self) -> Problem {
+    fn empty_error(&self) -> Problem {
         Problem::new(Kind::Empty, "holds no request: no record reads, writes or flushes")
     }
 
     fn warning(&self) -> Option<String> {
-        (self.lost > 0).then(|| {
+        (self.without_extents > 0).then(|| {
             format!(
                 "{} UNMAP or WRITE SAME commands were passed over: the records do not say what \
                  they cover",
-                self.lost
+                self.without_extents
             )
         })
     }

@@ -30,7 +30,7 @@ impl Compression {
     }
 
     /// Returns whether its decompressor is a C library.
-    fn is_c(self) -> bool {
+    fn needs_c_library(self) -> bool {
         !matches!(self, Compression::None | Compression::Gzip)
     }
 
@@ -47,7 +47,7 @@ impl Compression {
 }
 
 /// Returns what is wrong with containers that are recognised only to tell the user what to do.
-pub(super) fn unreadable(head: &[u8]) -> Option<&'static str> {
+pub(super) fn unsupported(head: &[u8]) -> Option<&'static str> {
     match head {
         [b'P', b'K', 3, 4, ..] => Some("a zip archive; unpack it: unzip -p FILE | shingle … -"),
         [b'7', b'z', 0xbc, 0xaf, ..] => {
@@ -59,7 +59,7 @@ pub(super) fn unreadable(head: &[u8]) -> Option<&'static str> {
         [b'P', b'A', b'R', b'1', ..] if cfg!(not(feature = "parquet")) => Some(
             "a Parquet file, which this build does not read: its feature `parquet` was left out",
         ),
-        _ if cfg!(not(feature = "compression")) && Compression::of(head).is_c() => Some(
+        _ if cfg!(not(feature = "compression")) && Compression::of(head).needs_c_library() => Some(
             "packed with zstd, bzip2 or xz, which this build does not unpack: its feature `compression` \
              was left out; unpack it: zstd -dc FILE | shingle … -",
         ),

@@ -2,8 +2,8 @@
 
 use shingle_core::units::Op;
 
-use super::ground::Stamp;
 use super::tables::Tables;
+use super::zone_state::Stamp;
 use crate::zones::ZONE_BLOCKS;
 
 /// The most slices: a byte holds the slice and the operation ([`Stamp`]).
@@ -13,7 +13,7 @@ pub(super) const SLICES_MAX: usize = 126;
 pub(super) const PARTS: u8 = 32;
 
 /// The fractions of a cell that are done at its [`Cell::times`], in tenths.
-pub(super) const DONE: [u64; 5] = [0, 1, 5, 9, 10];
+pub(super) const DONE_TENTHS: [u64; 5] = [0, 1, 5, 9, 10];
 
 /// A description that can be shared in place of a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,8 +37,8 @@ pub(super) struct Slice {
 pub(super) struct Cell {
     pub(super) zone: u32,
     pub(super) op: Op,
-    /// Parts of the slice, from 0, in which the fractions [`DONE`] of its blocks were reached.
-    pub(super) times: [u8; DONE.len()],
+    /// Parts of the slice, from 0, in which the fractions [`DONE_TENTHS`] of its blocks were reached.
+    pub(super) times: [u8; DONE_TENTHS.len()],
     /// The first part of the zone that it touches; `high` is the last.
     pub(super) low: u8,
     pub(super) high: u8,

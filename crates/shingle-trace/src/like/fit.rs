@@ -7,10 +7,12 @@ use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request, SECTOR_BYTES};
 
 use super::Description;
 use super::buckets::class;
-use super::description::{Cell, DONE, PARTS, SLICES_MAX, Slice};
-use super::ground::{Ground, Stamp};
+use super::description::{Cell, DONE_TENTHS, PARTS, SLICES_MAX, Slice};
 use super::survey::Survey;
-use super::tables::{EXACT_SECTORS, Of, Tables, by_blocks, pause, side, signed_class};
+use super::tables::{
+    EXACT_SECTORS, TableKind, Tables, by_blocks, op_index, signed_class, wait_situation,
+};
+use super::zone_state::{Stamp, ZoneState};
 use crate::zones::{ZONE_BLOCKS, ZONE_BYTES};
 
 /// The most requests between two requests of a stream.
@@ -22,9 +24,9 @@ pub struct Fit {
     accesses: u64,
     requests: u64,
     left_out: u64,
-    grounds: HashMap<u64, Ground>,
+    zone_states: HashMap<u64, ZoneState>,
     slices: Vec<Slice>,
-    begun: Nanos,
+    slice_start: Nanos,
     /// Cells of the current slice, by zone and operation.
     cells: BTreeMap<(u64, usize), Cell>,
     /// Blocks of each cell by part of the slice.
@@ -61,9 +63,9 @@ impl Fit {
             accesses: 0,
             requests: 0,
             left_out: 0,
-            grounds: HashMap::new(),
+            zone_states: HashMap::new(),
             slices: Vec::new(),
-            begun: Nanos(0),
+            slice_start: Nanos(0),
             cells: BTreeMap::new(),
             parts: BTreeMap::new(),
             runs: Vec::new(),
@@ -90,7 +92,7 @@ impl Fit {
         }
         if self.accesses / self.slice_accesses > self.slices.len() as u64 {
             self.end_slice();
-            self.begun = self.last.unwrap_or(request.at);
+            self.slice_start = self.last.unwrap_or(request.at);
         }
         if let Some(last) = self.last {
             let wait_ns = request.at.0 - last.0;
@@ -99,30 +101,30 @@ impl Fit {
         self.last = Some(request.at);
         let (mut at, end) = (request.offset, request.offset + request.bytes);
         while at < end {
-            let here = end.min((at / ZONE_BYTES + 1) * ZONE_BYTES);
-            self.part(at, here, request.op);
-            at = here;
+            let border = end.min((at / ZONE_BYTES + 1) * ZONE_BYTES);
+            self.add_part(at, border, request.op);
+            at = border;
         }
         self.accesses += request.blocks();
         self.requests += 1;
     }
 
     /// Counts the part of a request in one zone.
-    fn part(&mut self, at: u64, end: u64, op: Op) {
+    fn add_part(&mut self, at: u64, end: u64, op: Op) {
         let (zone, slice) = (at / ZONE_BYTES, self.slices.len());
-        let key = (zone, side(op));
+        let key = (zone, op_index(op));
         let part =
             (self.accesses % self.slice_accesses * u64::from(PARTS) / self.slice_accesses) as u8;
         let cell = self.cells.entry(key).or_insert_with(|| Cell {
             zone: 0,
             op,
-            times: [0; DONE.len()],
+            times: [0; DONE_TENTHS.len()],
             low: PARTS,
             high: 0,
             runs: 0,
             sources: Vec::new(),
         });
-        let run = self.ends.remove(&(at, side(op)));
+        let run = self.ends.remove(&(at, op_index(op)));
         let run = run.filter(|&run| {
             self.runs[run].cell == key && self.requests - self.runs[run].last <= STREAM_REQUESTS
         });
@@ -141,30 +143,30 @@ impl Fit {
             parts.push((part, 0));
         }
         parts.last_mut().expect("it was just put there").1 += (end - 1) / BLOCK_BYTES + 1 - first;
-        let ground = self.grounds.entry(zone).or_insert_with(Ground::new);
+        let zone_state = self.zone_states.entry(zone).or_insert_with(ZoneState::new);
         for block in first..=(end - 1) / BLOCK_BYTES {
             let within = (block % ZONE_BLOCKS) as usize;
-            let stamp = ground.at(within);
+            let stamp = zone_state.at(within);
             if stamp == Stamp::FRESH
                 && self.runs[run].begin == at
                 && block == first
-                && let Some(end) = ground.last_end()
+                && let Some(end) = zone_state.last_end()
             {
                 let gap = signed_class(within as i64 - end as i64);
-                self.tables.count(Of::Gaps, side(op), gap);
+                self.tables.count(TableKind::Gaps, op_index(op), gap);
             }
             match cell.sources.iter_mut().find(|(source, _)| *source == stamp) {
                 Some((_, count)) => *count += 1,
                 None => cell.sources.push((stamp, 1)),
             }
-            ground.touch(within, Stamp::of(slice, op));
+            zone_state.touch(within, Stamp::of(slice, op));
         }
-        ground.ended(((end - 1) / BLOCK_BYTES % ZONE_BLOCKS) as usize + 1);
+        zone_state.set_last_end(((end - 1) / BLOCK_BYTES % ZONE_BLOCKS) as usize + 1);
         let sectors = u32::try_from((end - at).div_ceil(SECTOR_BYTES)).unwrap_or(u32::MAX);
         let entry = &mut self.runs[run];
         (entry.end, entry.last) = (end, self.requests);
         entry.sizes.push(sectors);
-        self.ends.insert((end, side(op)), run);
+        self.ends.insert((end, op_index(op)), run);
     }
 
     fn end_slice(&mut self) {
@@ -176,26 +178,26 @@ impl Fit {
             let (first, last) = (run.begin / BLOCK_BYTES, (run.end - 1) / BLOCK_BYTES);
             let blocks = last - first + 1;
             let situation = by_blocks(op, blocks);
-            self.tables.count(Of::Lengths, by_blocks(op, mean), class(blocks));
+            self.tables.count(TableKind::Lengths, by_blocks(op, mean), class(blocks));
             let skipped = run.begin % BLOCK_BYTES / SECTOR_BYTES;
-            let had = (run.end - 1) % BLOCK_BYTES / SECTOR_BYTES;
-            self.tables.count(Of::Edges, situation, (8 * skipped + had) as u32);
+            let last_sector = (run.end - 1) % BLOCK_BYTES / SECTOR_BYTES;
+            self.tables.count(TableKind::Edges, situation, (8 * skipped + last_sector) as u32);
             for pair in run.sizes.windows(2) {
-                self.tables.count(Of::Same, situation, u32::from(pair[0] == pair[1]));
+                self.tables.count(TableKind::Same, situation, u32::from(pair[0] == pair[1]));
             }
-            let differ = |&at: &usize| at == 0 || run.sizes[at] != run.sizes[at - 1];
-            for at in (0..run.sizes.len()).filter(differ) {
+            let differs = |&at: &usize| at == 0 || run.sizes[at] != run.sizes[at - 1];
+            for at in (0..run.sizes.len()).filter(differs) {
                 let sectors = run.sizes[at];
                 let exact = sectors < EXACT_SECTORS;
                 let size = if exact { sectors } else { EXACT_SECTORS + class(sectors.into()) };
-                self.tables.count(Of::Sizes, situation, size);
+                self.tables.count(TableKind::Sizes, situation, size);
             }
             if let Some(before) = before.insert(run.cell, run.begin) {
-                self.tables.count(Of::Rises, side(op), u32::from(run.begin > before));
+                self.tables.count(TableKind::Rises, op_index(op), u32::from(run.begin > before));
             }
         }
         self.ends.clear();
-        let nanos = self.last.map_or(0, |last| last.0 - self.begun.0);
+        let nanos = self.last.map_or(0, |last| last.0 - self.slice_start.0);
         let mut cells = Vec::new();
         let parts = std::mem::take(&mut self.parts).into_values();
         for (((zone, _), mut cell), parts) in std::mem::take(&mut self.cells).into_iter().zip(parts)
@@ -208,8 +210,8 @@ impl Fit {
         let requests = self.requests - self.slices.iter().map(|slice| slice.requests).sum::<u64>();
         let slice = Slice { requests, nanos, cells };
         for wait_ns in self.waits.drain(..) {
-            let situation = pause(self.wait_ns, slice.mean_wait_ns());
-            self.tables.count(Of::Waits, situation, class(wait_ns));
+            let situation = wait_situation(self.wait_ns, slice.mean_wait_ns());
+            self.tables.count(TableKind::Waits, situation, class(wait_ns));
             self.wait_ns = wait_ns;
         }
         self.slices.push(slice);
@@ -233,10 +235,10 @@ impl Fit {
     }
 }
 
-/// Returns the parts in which the fractions [`DONE`] of the blocks are reached.
-fn times(parts: &[(u8, u64)]) -> [u8; DONE.len()] {
+/// Returns the parts in which the fractions [`DONE_TENTHS`] of the blocks are reached.
+fn times(parts: &[(u8, u64)]) -> [u8; DONE_TENTHS.len()] {
     let all: u64 = parts.iter().map(|(_, blocks)| blocks).sum();
-    DONE.map(|tenths| {
+    DONE_TENTHS.map(|tenths| {
         let mut done = 0;
         let part = parts.iter().find(|(_, blocks)| {
             done += blocks;

@@ -14,15 +14,15 @@ use shingle_core::units::{Op, SECTOR_BYTES};
 use self::progress::{BLOCK_SECTORS, Progress, Run};
 use super::Description;
 use super::buckets::within;
-use super::ground::{Ground, Stamp};
-use super::tables::{EXACT_SECTORS, Of, by_blocks, pause};
+use super::tables::{EXACT_SECTORS, TableKind, by_blocks, wait_situation};
+use super::zone_state::{Stamp, ZoneState};
 use crate::source::DISK_BYTES_MAX;
 use crate::synth::rng::{Rng, Seed};
 use crate::synth::workload::{Access, Pattern};
 use crate::zones::ZONE_BYTES;
 
 /// One more length is drawn for each so many requests too many or too few, up to a limit.
-const AHEAD_REQUESTS: u64 = 32;
+const SURPLUS_REQUESTS: u64 = 32;
 const DRAWS_MAX: u64 = 8;
 
 pub(crate) struct Like {
@@ -32,7 +32,7 @@ pub(crate) struct Like {
     times: Rng,
     wait_ns: u64,
     /// First byte of each zone, and its state once it is touched.
-    zones: Vec<(u64, Option<Ground>)>,
+    zones: Vec<(u64, Option<ZoneState>)>,
     slice: usize,
     /// Progress of each cell of the slice.
     cells: Vec<Progress>,
@@ -42,8 +42,8 @@ pub(crate) struct Like {
     blocks: u64,
     done: u64,
     /// Requests generated in this slice; `ahead` is the surplus of all slices before.
-    made: u64,
-    ahead: i64,
+    generated: u64,
+    surplus: i64,
 }
 
 impl Like {
@@ -66,8 +66,8 @@ impl Like {
             due: BinaryHeap::new(),
             blocks: 0,
             done: 0,
-            made: 0,
-            ahead: 0,
+            generated: 0,
+            surplus: 0,
         };
         like.begin_slice();
         like
@@ -75,7 +75,7 @@ impl Like {
 
     fn begin_slice(&mut self) {
         let Description { slices, tables, .. } = &*self.description;
-        (self.blocks, self.done, self.made) = (0, 0, 0);
+        (self.blocks, self.done, self.generated) = (0, 0, 0);
         self.cells.clear();
         for (number, cell) in slices[self.slice].cells.iter().enumerate() {
             let progress = Progress::new(cell, tables, &mut self.rng);
@@ -87,11 +87,14 @@ impl Like {
 
     fn next_slice(&mut self) {
         let slices = &self.description.slices;
-        self.ahead += self.made.cast_signed() - slices[self.slice].requests.cast_signed();
+        self.surplus += self.generated.cast_signed() - slices[self.slice].requests.cast_signed();
         self.slice += 1;
         if self.slice == slices.len() {
             self.slice = 0;
-            self.zones.iter_mut().filter_map(|(_, ground)| ground.as_mut()).for_each(Ground::again);
+            self.zones
+                .iter_mut()
+                .filter_map(|(_, zone_state)| zone_state.as_mut())
+                .for_each(ZoneState::start_repeat);
         }
         self.begin_slice();
     }
@@ -100,12 +103,12 @@ impl Like {
     fn request(&mut self, number: u32) -> Access {
         let description = Arc::clone(&self.description);
         let cell = &description.slices[self.slice].cells[number as usize];
-        let (start, ground) = &mut self.zones[cell.zone as usize];
+        let (start, zone_state) = &mut self.zones[cell.zone as usize];
         let (start, progress) = (*start, &mut self.cells[number as usize]);
         let mut run = progress.run.take().unwrap_or_else(|| {
             let now = (Stamp::of(self.slice, Op::Read), Stamp::of(self.slice, cell.op));
-            let ground = ground.get_or_insert_with(Ground::new);
-            progress.begin(cell, now, ground, &description.tables, &mut self.rng)
+            let zone_state = zone_state.get_or_insert_with(ZoneState::new);
+            progress.begin(cell, now, zone_state, &description.tables, &mut self.rng)
         });
         let rest = run.rest();
         let sectors = self.sectors(cell.op, &run);
@@ -118,7 +121,7 @@ impl Like {
         let offset = start + run.at * SECTOR_BYTES;
         let bytes = (end - run.at) * SECTOR_BYTES;
         (run.at, run.sectors) = (end, sectors);
-        self.made += 1;
+        self.generated += 1;
         self.done += rest - run.rest().min(rest);
         let progress = &mut self.cells[number as usize];
         progress.run = (run.at < run.end).then_some(run);
@@ -134,21 +137,23 @@ impl Like {
     fn sectors(&mut self, op: Op, run: &Run) -> u64 {
         let Description { tables, slices, .. } = &*self.description;
         let situation = by_blocks(op, run.blocks);
-        if run.sectors > 0 && tables.table(Of::Same).draw(situation, &mut self.rng) == Some(1) {
+        if run.sectors > 0
+            && tables.table(TableKind::Same).draw(situation, &mut self.rng) == Some(1)
+        {
             return run.sectors;
         }
         let should = u128::from(slices[self.slice].requests) * u128::from(self.done);
         let should = (should / u128::from(self.blocks)) as i64;
-        let ahead = self.ahead + self.made.cast_signed() - should;
-        let sizes = tables.table(Of::Sizes);
+        let surplus = self.surplus + self.generated.cast_signed() - should;
+        let sizes = tables.table(TableKind::Sizes);
         let mut draw = || match sizes.draw(situation, &mut self.rng) {
             Some(exact) if exact < EXACT_SECTORS => u64::from(exact.max(1)),
             Some(class) => within(class - EXACT_SECTORS, &mut self.rng).clamp(1, 1 << 21),
             None => BLOCK_SECTORS,
         };
         let mut sectors = draw();
-        for _ in 1..(2 + ahead.unsigned_abs() / AHEAD_REQUESTS).min(DRAWS_MAX) {
-            sectors = if ahead > 0 { sectors.max(draw()) } else { sectors.min(draw()) };
+        for _ in 1..(2 + surplus.unsigned_abs() / SURPLUS_REQUESTS).min(DRAWS_MAX) {
+            sectors = if surplus > 0 { sectors.max(draw()) } else { sectors.min(draw()) };
         }
         sectors
     }
@@ -170,8 +175,8 @@ impl Pattern for Like {
 
     fn wait_ns(&mut self) -> u64 {
         let Description { tables, slices, .. } = &*self.description;
-        let situation = pause(self.wait_ns, slices[self.slice].mean_wait_ns());
-        let class = tables.table(Of::Waits).draw(situation, &mut self.times);
+        let situation = wait_situation(self.wait_ns, slices[self.slice].mean_wait_ns());
+        let class = tables.table(TableKind::Waits).draw(situation, &mut self.times);
         self.wait_ns = class.map_or(0, |class| within(class, &mut self.times));
         self.wait_ns
     }

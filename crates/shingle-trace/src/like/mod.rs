@@ -17,12 +17,12 @@ mod buckets;
 mod description;
 mod fit;
 mod generate;
-mod ground;
 mod survey;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod text;
+mod zone_state;
 
 pub use description::Description;
 pub use fit::Fit;

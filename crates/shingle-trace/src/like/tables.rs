@@ -6,10 +6,10 @@ use super::buckets::{Table, class};
 
 /// The kind of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Of {
+pub(super) enum TableKind {
     /// Blocks of a run, by the mean blocks of a run of its cell.
     Lengths,
-    /// Sectors skipped in a run's first block, and sectors touched in its last; by its blocks.
+    /// Sectors skipped in a run's first block, and last sector used in its last; by its blocks.
     Edges,
     /// Sectors of a request, by blocks of its run.
     Sizes,
@@ -33,17 +33,17 @@ const CLASSES_62: u32 = 8 + 4 * 59;
 /// Lengths below 1 MiB are counted exactly, in sectors.
 pub(super) const EXACT_SECTORS: u32 = 2048;
 
-impl Of {
+impl TableKind {
     /// All tables: name in a description, number of situations, and the exclusive limit of the
     /// values.
-    pub(super) const ALL: [(Of, &str, usize, u32); 7] = [
-        (Of::Lengths, "lengths", 2 * BLOCK_CLASSES, BLOCK_CLASSES as u32),
-        (Of::Edges, "edges", 2 * BLOCK_CLASSES, 64),
-        (Of::Sizes, "sizes", 2 * BLOCK_CLASSES, EXACT_SECTORS + CLASSES_62),
-        (Of::Same, "same", 2 * BLOCK_CLASSES, 2),
-        (Of::Gaps, "gaps", 2, 2 * BLOCK_CLASSES as u32),
-        (Of::Rises, "rises", 2, 2),
-        (Of::Waits, "waits", 3 * LOADS, CLASSES_62),
+    pub(super) const ALL: [(TableKind, &str, usize, u32); 7] = [
+        (TableKind::Lengths, "lengths", 2 * BLOCK_CLASSES, BLOCK_CLASSES as u32),
+        (TableKind::Edges, "edges", 2 * BLOCK_CLASSES, 64),
+        (TableKind::Sizes, "sizes", 2 * BLOCK_CLASSES, EXACT_SECTORS + CLASSES_62),
+        (TableKind::Same, "same", 2 * BLOCK_CLASSES, 2),
+        (TableKind::Gaps, "gaps", 2, 2 * BLOCK_CLASSES as u32),
+        (TableKind::Rises, "rises", 2, 2),
+        (TableKind::Waits, "waits", 3 * LOADS, CLASSES_62),
     ];
 }
 
@@ -53,32 +53,32 @@ pub(super) struct Tables(Vec<Table>);
 
 impl Tables {
     pub(super) fn new() -> Tables {
-        Tables(Of::ALL.iter().map(|&(_, _, situations, _)| Table::new(situations)).collect())
+        Tables(TableKind::ALL.iter().map(|&(_, _, situations, _)| Table::new(situations)).collect())
     }
 
-    pub(super) fn table(&self, of: Of) -> &Table {
+    pub(super) fn table(&self, of: TableKind) -> &Table {
         &self.0[of as usize]
     }
 
-    pub(super) fn count(&mut self, of: Of, situation: usize, value: u32) {
+    pub(super) fn count(&mut self, of: TableKind, situation: usize, value: u32) {
         self.add(of, situation, value, 1);
     }
 
-    pub(super) fn add(&mut self, of: Of, situation: usize, value: u32, count: u64) {
+    pub(super) fn add(&mut self, of: TableKind, situation: usize, value: u32, count: u64) {
         self.0[of as usize].add(situation, value, count);
     }
 }
 
 /// Returns the situation of the tables by operation and blocks.
 pub(super) fn by_blocks(op: Op, blocks: u64) -> usize {
-    side(op) * BLOCK_CLASSES + (class(blocks) as usize).min(BLOCK_CLASSES - 1)
+    op_index(op) * BLOCK_CLASSES + (class(blocks) as usize).min(BLOCK_CLASSES - 1)
 }
 
 /// Number of load classes: by the mean wait of a slice, each four times as long.
 const LOADS: usize = 20;
 
-/// Returns the situation of [`Of::Waits`]: immediate, soon or later, in a slice of this mean wait.
-pub(super) fn pause(wait_ns: u64, mean_ns: u64) -> usize {
+/// Returns the situation of [`TableKind::Waits`]: immediate, soon or later, in a slice of this mean wait.
+pub(super) fn wait_situation(wait_ns: u64, mean_ns: u64) -> usize {
     let pause = match wait_ns {
         0..100_000 => 0,
         100_000..10_000_000 => 1,
@@ -93,6 +93,6 @@ pub(super) fn signed_class(number: i64) -> u32 {
 }
 
 /// Returns 0 for reads, 1 for writes.
-pub(super) fn side(op: Op) -> usize {
+pub(super) fn op_index(op: Op) -> usize {
     usize::from(op == Op::Write)
 }

@@ -1,7 +1,7 @@
 //! A description as text: `shingle.workload/2`, which `docs/workloads.md` describes.
 //!
-//! Everything is rows of whole numbers. What is read is held against all limits, so that whatever a
-//! file says, requests can be made of it.
+//! All data are rows of whole numbers. A file is checked against all limits when it is read, so that
+//! any accepted description can generate requests.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,17 +12,17 @@ use shingle_core::units::Op;
 
 use super::buckets::Counts;
 use super::description::{Cell, Description, PARTS, SLICES_MAX, Slice};
-use super::ground::Stamp;
-use super::tables::{Of, Tables, side};
+use super::tables::{TableKind, Tables, op_index};
+use super::zone_state::Stamp;
 use crate::error::{Kind, Place, Problem, TraceError};
 use crate::source::TRACE_NANOS_MAX;
 
 const SCHEMA: &str = "shingle.workload/2";
-/// A longer file is none of ours.
+/// The largest size of a file.
 const FILE_BYTES_MAX: u64 = 16 << 20;
-/// Zones take up to 5 KB each when requests are made.
+/// The most zones: each takes up to 5 KB when requests are generated.
 const ZONES_MAX: usize = 1 << 18;
-/// Zones lie no further apart: their distances are told in classes.
+/// Exclusive limit of the classes of distances between zones.
 const GAPS_END: u32 = 8 + 4 * 30;
 const COUNT_MAX: u64 = 1 << 40;
 const SLICE_BLOCKS_MAX: u64 = 1 << 62;
@@ -47,10 +47,10 @@ struct FileSlice {
 }
 
 impl Description {
-    /// Reads a description.
+    /// Reads the description in a file.
     ///
     /// # Errors
-    /// If there is no such file, or it is no description.
+    /// If the file cannot be read, or is not a description.
     pub fn open(path: &str) -> Result<Description, TraceError> {
         let unread = |error: &std::io::Error| {
             let message = format!("cannot be read: {error}");
@@ -63,10 +63,10 @@ impl Description {
         Description::parse(&text).map_err(|problem| problem.at(path, Place::Whole))
     }
 
-    /// Reads the text of a description.
+    /// Parses the text of a description.
     ///
     /// # Errors
-    /// If it is none; the error names `name`.
+    /// If it is not a description; the error names `name`.
     pub fn from_text(name: &str, text: &str) -> Result<Description, TraceError> {
         Description::parse(text).map_err(|problem| problem.at(name, Place::Whole))
     }
@@ -104,13 +104,13 @@ impl Description {
         Ok(Description { zones: file.zones, tables, slices })
     }
 
-    /// The text of the description.
+    /// Returns the text of the description.
     #[must_use]
     pub fn to_text(&self) -> String {
         let Description { zones, tables, slices } = self;
         let mut text = format!("schema = \"{SCHEMA}\"\nzones = {zones:?}\n");
         text.push_str("\n[tables]\n");
-        for (of, name, _, _) in Of::ALL {
+        for (of, name, _, _) in TableKind::ALL {
             let row = |(situation, counts): (usize, &Counts)| {
                 let pairs = counts.pairs().flat_map(|(value, count)| [u64::from(value), count]);
                 std::iter::once(situation as u64).chain(pairs).collect()
@@ -125,10 +125,10 @@ impl Description {
     }
 }
 
-/// A cell as a row.
+/// Returns a cell as a row.
 fn numbers(cell: &Cell) -> Vec<u64> {
     let Cell { zone, op, times, low, high, runs, sources } = cell;
-    let mut row = vec![u64::from(*zone), side(*op) as u64, *runs];
+    let mut row = vec![u64::from(*zone), op_index(*op) as u64, *runs];
     row.extend([*low, *high].map(u64::from));
     row.extend(times.map(u64::from));
     row.extend(sources.iter().flat_map(|&(stamp, blocks)| [u64::from(stamp.0), blocks]));
@@ -196,7 +196,7 @@ fn cell(slice: usize, row: &[u64], zones: usize) -> Result<Cell, Problem> {
 fn tables(from: &BTreeMap<String, Rows>) -> Result<Tables, Problem> {
     let mut tables = Tables::new();
     for (name, rows) in from {
-        let found = Of::ALL.iter().find(|(_, other, _, _)| other == name);
+        let found = TableKind::ALL.iter().find(|(_, other, _, _)| other == name);
         let &(of, name, situations, end) =
             found.ok_or_else(|| wrong("it has a table of no known name"))?;
         for row in rows {

@@ -7,7 +7,7 @@
 //! 12  zero      u32
 //! 16  first     u64   arrival of the first request, ns
 //! 24  four columns: time since the request before (0 for the first), operation (0 read, 1 write,
-//!     2 trim, 3 flush), offset, size. What stands for offset and size of a flush means nothing.
+//!     2 trim, 3 flush), offset, size. Offset and size of a flush have no meaning.
 //! ```
 
 use shingle_core::units::{Nanos, Op, Request};
@@ -48,12 +48,12 @@ impl Encoder {
         self.column(out, requests, |request| request.op as u64);
         // A flush must not widen the columns, so it takes the offset and size of another request.
         let stand_in = requests.iter().find(|request| request.op != Op::Flush);
-        let placed = |request: &Request| match stand_in {
+        let or_stand_in = |request: &Request| match stand_in {
             Some(other) if request.op == Op::Flush => *other,
             _ => *request,
         };
-        self.column(out, requests, |request| placed(request).offset);
-        self.column(out, requests, |request| placed(request).bytes);
+        self.column(out, requests, |request| or_stand_in(request).offset);
+        self.column(out, requests, |request| or_stand_in(request).bytes);
         let bytes = (out.len() - from) as u32;
         out[from + 4..from + 8].copy_from_slice(&bytes.to_le_bytes());
         let checksum = crc32fast::hash(&out[from + 4..]);
@@ -147,8 +147,8 @@ impl Decoder {
             at = at.wrapping_add(gap);
             times |= at | gap;
             let code = (op & 3) as usize;
-            let kept = u64::from(code == Op::Flush as usize).wrapping_sub(1);
-            let (offset, bytes) = (offset & kept, bytes & kept);
+            let mask = u64::from(code == Op::Flush as usize).wrapping_sub(1);
+            let (offset, bytes) = (offset & mask, bytes & mask);
             wrong |= op > 3;
             wrong |= bytes.wrapping_sub(BYTES_LEAST[code]) > BYTES_MOST[code] - BYTES_LEAST[code];
             wrong |= offset > DISK_BYTES_MAX || offset.wrapping_add(bytes) > DISK_BYTES_MAX;

@@ -48,8 +48,8 @@ pub(super) fn encode(values: &[u64], scratch: &mut Vec<u64>, out: &mut Vec<u8>) 
     scratch.clear();
     scratch.extend(values.iter().map(|value| (value - base) / unit));
     let width = cheapest(scratch);
-    let fits = mask(width);
-    let exceptions = scratch.iter().filter(|&&number| number > fits).count();
+    let packed_max = mask(width);
+    let exceptions = scratch.iter().filter(|&&number| number > packed_max).count();
     out.extend_from_slice(&base.to_le_bytes());
     out.extend_from_slice(&unit.to_le_bytes());
     out.extend_from_slice(&[width as u8, 0]);
@@ -59,13 +59,13 @@ pub(super) fn encode(values: &[u64], scratch: &mut Vec<u64>, out: &mut Vec<u8>) 
     out.resize(from + packed_bytes(values.len(), width), 0);
     for (index, &number) in scratch.iter().enumerate() {
         let (at, bit) = (from + index * width / 8, index * width % 8);
-        let word = u64_at(out, at) | ((number & fits) << bit);
+        let word = u64_at(out, at) | ((number & packed_max) << bit);
         out[at..at + 8].copy_from_slice(&word.to_le_bytes());
     }
-    for &number in scratch.iter().filter(|&&number| number > fits) {
+    for &number in scratch.iter().filter(|&&number| number > packed_max) {
         out.extend_from_slice(&number.to_le_bytes());
     }
-    for (place, _) in scratch.iter().enumerate().filter(|(_, number)| **number > fits) {
+    for (place, _) in scratch.iter().enumerate().filter(|(_, number)| **number > packed_max) {
         out.extend_from_slice(&(place as u16).to_le_bytes());
     }
     pad(out);
@@ -73,19 +73,19 @@ pub(super) fn encode(values: &[u64], scratch: &mut Vec<u64>, out: &mut Vec<u8>) 
 
 /// Returns the width that needs the fewest bytes for numbers and exceptions.
 fn cheapest(numbers: &[u64]) -> usize {
-    let mut of_bits = [0_usize; 65];
+    let mut counts_by_bits = [0_usize; 65];
     for &number in numbers {
-        of_bits[bits(number)] += 1;
+        counts_by_bits[bits(number)] += 1;
     }
     let (mut best, mut fewest) = (64, packed_bytes(numbers.len(), 64));
-    let mut above = of_bits[WIDTH_MAX + 1..].iter().sum::<usize>();
+    let mut exceptions_count = counts_by_bits[WIDTH_MAX + 1..].iter().sum::<usize>();
     for width in (0..=WIDTH_MAX).rev() {
-        let bytes =
-            packed_bytes(numbers.len(), width) + (above * EXCEPTION_BYTES).next_multiple_of(8);
+        let bytes = packed_bytes(numbers.len(), width)
+            + (exceptions_count * EXCEPTION_BYTES).next_multiple_of(8);
         if bytes < fewest {
             (best, fewest) = (width, bytes);
         }
-        above += of_bits[width];
+        exceptions_count += counts_by_bits[width];
     }
     best
 }
@@ -107,8 +107,8 @@ pub(super) fn decode<'a>(bytes: &'a [u8], values: &mut [u64]) -> Option<&'a [u8]
     let (base, unit) = (u64_at(head, 0), u64_at(head, 8));
     let width = usize::from(head[16]);
     let exceptions = usize::from(u16::from_le_bytes([head[18], head[19]]));
-    let sound = unit > 0 && (width <= WIDTH_MAX || width == 64) && exceptions <= values.len();
-    if !sound || head[17] != 0 || u32_at(head, 20) != 0 {
+    let valid = unit > 0 && (width <= WIDTH_MAX || width == 64) && exceptions <= values.len();
+    if !valid || head[17] != 0 || u32_at(head, 20) != 0 {
         return None;
     }
     let (packed, rest) = rest.split_at_checked(packed_bytes(values.len(), width))?;

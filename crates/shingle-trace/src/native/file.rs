@@ -9,7 +9,7 @@ use super::block::{self as blocks, Decoder};
 use super::header::{self, Recorded};
 use super::u64_at;
 use crate::error::{Kind, Place, Problem, TraceError};
-use crate::input::{Input, plain};
+use crate::input::{Input, error_text};
 
 /// A native trace that is not compressed, with its index in memory. Several threads may read it at
 /// once.
@@ -42,7 +42,7 @@ impl Indexed {
         let (recorded, layout) =
             header::read(&mut input, |first_ns, place| index.push((first_ns, place)))?;
         let fail = |problem: Problem| problem.at(path, Place::Whole);
-        let file = input.reopened().ok_or_else(|| {
+        let file = input.reopen().ok_or_else(|| {
             let message = "blocks of what is packed or comes from a pipe cannot be sought";
             fail(Problem::new(Kind::Io, message))
         })?;
@@ -120,5 +120,5 @@ fn io_problem(error: &std::io::Error) -> Problem {
     if error.kind() == std::io::ErrorKind::UnexpectedEof {
         return Problem::new(Kind::Truncated, "the file is cut short; copy it again");
     }
-    Problem::new(Kind::Io, format!("cannot be read: {}", plain(error)))
+    Problem::new(Kind::Io, format!("cannot be read: {}", error_text(error)))
 }

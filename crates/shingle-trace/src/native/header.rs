@@ -121,8 +121,8 @@ pub(crate) fn read(
         }
         // A hostile index must not have more entries than blocks fit between its offsets.
         let least = if number == 0 { 0 } else { block::HEAD_BYTES as u64 };
-        let apart = place.checked_sub(last_place).is_some_and(|gap| gap >= least);
-        if begin_ns < last_ns || begin_ns - first_ns >= TRACE_NANOS_MAX || !apart {
+        let far_enough = place.checked_sub(last_place).is_some_and(|gap| gap >= least);
+        if begin_ns < last_ns || begin_ns - first_ns >= TRACE_NANOS_MAX || !far_enough {
             let problem = damaged("has an index that is not in order");
             return Err(problem.at(&name, Place::Byte(from)));
         }
@@ -141,7 +141,7 @@ pub(crate) fn cut_short(place: &str) -> Problem {
     Problem::new(Kind::Truncated, message)
 }
 
-/// Encodes the begin of a file, up to its first block. `index` has the first arrival of each block
+/// Encodes the start of a file, up to its first block. `index` has the first arrival of each block
 /// and its offset from the first block. Without events the file has version 1.
 pub(crate) fn encode(
     recorded: &Recorded,
@@ -149,8 +149,8 @@ pub(crate) fn encode(
     blocks_bytes: u64,
     events_bytes: u64,
 ) -> Vec<u8> {
-    let source = cut(&recorded.source);
-    let tool = cut(&recorded.tool);
+    let source = truncate_name(&recorded.source);
+    let tool = truncate_name(&recorded.tool);
     let names_bytes = (source.len() + tool.len()).next_multiple_of(8);
     let header_bytes = (FIXED_BYTES + names_bytes + index.len() * ENTRY_BYTES) as u64;
     let requests = &recorded.requests;
@@ -189,7 +189,7 @@ pub(crate) fn encode(
 }
 
 /// Cuts a name to the longest that fits.
-fn cut(name: &str) -> &str {
+fn truncate_name(name: &str) -> &str {
     let mut end = name.len().min(NAME_BYTES_MAX);
     while !name.is_char_boundary(end) {
         end -= 1;
@@ -235,14 +235,14 @@ pub(crate) fn decode(fixed: &[u8]) -> Result<(Recorded, Layout), Problem> {
     if requests == Some(0) {
         return Err(Problem::new(Kind::Empty, "holds no request"));
     }
-    let sound = number(2) == BLOCK_REQUESTS as u64
+    let consistent = number(2) == BLOCK_REQUESTS as u64
         && blocks > 0
         && expected == Some(blocks)
         && header == Some(header_bytes)
         && header_bytes.checked_add(events_bytes).is_some_and(|end| file_bytes > end)
         && (events_bytes > 0) == (version == VERSION_WITH_EVENTS)
         && fixed[184..].iter().all(|&byte| byte == 0);
-    if !sound {
+    if !consistent {
         return Err(damaged("has sizes that contradict each other"));
     }
     let checksum = u32_at(fixed, 12);

@@ -58,7 +58,7 @@ impl Streamed {
             {
                 this.first = first.at;
             }
-            shape.shape_each(this.first, &mut batch);
+            shape.apply_each(this.first, &mut batch);
             batch.truncate(usize::try_from(most - left).unwrap_or(usize::MAX));
             shape.check_fits(&batch)?;
             batch.iter().for_each(|request| counted.add(request));
@@ -72,7 +72,7 @@ impl Streamed {
             }
         }
         if left == 0 {
-            return Err(shape.nothing());
+            return Err(shape.empty_error());
         }
         let summary = counted.summary();
         let unshaped = Shape::default();
@@ -125,7 +125,7 @@ impl Streamed {
         let (first, end) = (self.numbers[block], self.numbers[block + 1]);
         out.clear();
         self.file.read(block, reading, out)?;
-        self.shape.shape_each(self.first, out);
+        self.shape.apply_each(self.first, out);
         let wanted = (end - first) as usize;
         // The last block may hold more requests than the shape keeps.
         if out.len() < wanted || (out.len() > wanted && block + 2 < self.numbers.len()) {

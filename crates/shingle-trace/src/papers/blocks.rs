@@ -61,7 +61,7 @@ impl Volume {
                 remaining: plan.blocks(),
                 generator: Generator::new(plan.clone()),
                 block: 0,
-                left: 0,
+                request_left: 0,
                 write: false,
             }),
             Contents::Recorded { accesses, .. } => {
@@ -76,7 +76,7 @@ struct Generated {
     remaining: u64,
     /// The rest of the request generated last.
     block: u64,
-    left: u64,
+    request_left: u64,
     write: bool,
 }
 
@@ -89,13 +89,13 @@ impl Blocks for Generated {
         let mut count = (count as u64).min(self.remaining);
         self.remaining -= count;
         while count > 0 {
-            if self.left == 0 {
-                (self.block, self.left, self.write) = self.generator.next_blocks();
+            if self.request_left == 0 {
+                (self.block, self.request_left, self.write) = self.generator.next_blocks();
             }
-            let now = self.left.min(count);
+            let now = self.request_left.min(count);
             out.extend((self.block..self.block + now).map(|block| packed(block, self.write)));
             self.block += now;
-            self.left -= now;
+            self.request_left -= now;
             count -= now;
         }
     }

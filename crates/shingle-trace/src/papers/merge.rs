@@ -7,12 +7,12 @@ use crate::synth::rng::Rng;
 
 /// Accesses fetched from a trace at a time: few enough that those of all traces stay in a near CPU
 /// cache.
-const FETCHED: usize = 64;
+const FETCH_ACCESSES: usize = 64;
 
 /// Several traces, shifted and shuffled together.
 pub struct Merge {
     inputs: Vec<Input>,
-    turns: Shuffle,
+    order: Shuffle,
 }
 
 struct Input {
@@ -29,12 +29,12 @@ impl Merge {
         let inputs: Vec<Input> = inputs
             .into_iter()
             .map(|(blocks, shift)| {
-                let fetched = Vec::with_capacity(FETCHED);
+                let fetched = Vec::with_capacity(FETCH_ACCESSES);
                 Input { blocks, shift: shift << 1, fetched, at: 0 }
             })
             .collect();
-        let turns = Shuffle::new(inputs.iter().map(|input| input.blocks.remaining()), rng);
-        Merge { inputs, turns }
+        let order = Shuffle::new(inputs.iter().map(|input| input.blocks.remaining()), rng);
+        Merge { inputs, order }
     }
 }
 
@@ -42,7 +42,7 @@ impl Input {
     fn next(&mut self) -> u64 {
         if self.at == self.fetched.len() {
             self.fetched.clear();
-            self.blocks.take(FETCHED, &mut self.fetched);
+            self.blocks.take(FETCH_ACCESSES, &mut self.fetched);
             self.at = 0;
         }
         self.at += 1;
@@ -52,12 +52,12 @@ impl Input {
 
 impl Blocks for Merge {
     fn remaining(&self) -> u64 {
-        self.turns.remaining()
+        self.order.remaining()
     }
 
     fn take(&mut self, count: usize, out: &mut Vec<u64>) {
         for _ in 0..self.remaining().min(count as u64) {
-            let access = self.inputs[self.turns.next()].next();
+            let access = self.inputs[self.order.next()].next();
             out.push(access);
         }
     }

@@ -68,11 +68,11 @@ pub enum Trace<'a> {
 #[derive(Debug)]
 pub struct Papers {
     seed: u64,
-    from: From,
+    source: VolumeSource,
 }
 
 #[derive(Debug)]
-enum From {
+enum VolumeSource {
     /// Values of free parameters by name, valid for any volume that has them.
     Figures(Vec<(String, String)>),
     Traces(Traces),
@@ -85,17 +85,17 @@ impl Papers {
     /// # Errors
     /// If a parameter does not exist or a value is not valid.
     pub fn generated(seed: u64, set: &[(&str, &str)]) -> Result<Papers, TraceError> {
-        let known = known(&VOLUMES.iter().collect::<Vec<_>>());
+        let settable_parameters = settable(&VOLUMES.iter().collect::<Vec<_>>());
         let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let set: Vec<(String, String)> = set.collect();
-        Values::of(known.iter(), "a volume", &joined(set.iter()))
+        Values::of(settable_parameters.iter(), "a volume", &joined(set.iter()))
             .map_err(|problem| problem.at("", Place::Whole))?;
-        Ok(Papers { seed, from: From::Figures(set) })
+        Ok(Papers { seed, source: VolumeSource::Figures(set) })
     }
 
     /// Generates volumes from published figures, with the values that were given to a workload.
     pub(crate) fn with(seed: u64, values: &Values) -> Papers {
-        Papers { seed, from: From::Figures(values.numbers()) }
+        Papers { seed, source: VolumeSource::Figures(values.numbers()) }
     }
 
     /// Reads volumes from the folder with Microsoft's traces. `seed` shuffles.
@@ -103,7 +103,7 @@ impl Papers {
     /// # Errors
     /// If the folder cannot be listed. A missing volume is an error only when it is requested.
     pub fn recorded(seed: u64, folder: &Path) -> Result<Papers, TraceError> {
-        Ok(Papers { seed, from: From::Traces(Traces::find(folder)?) })
+        Ok(Papers { seed, source: VolumeSource::Traces(Traces::find(folder)?) })
     }
 
     /// Returns one volume.
@@ -112,14 +112,18 @@ impl Papers {
     /// If there is no such volume, or its trace is missing or cannot be read.
     pub fn volume(&self, name: &str) -> Result<Volume, TraceError> {
         let volume = volumes::known(name)?;
-        match &self.from {
-            From::Figures(set) => {
-                let known = known(&[volume]);
-                let values = Values::of(known.iter(), volume.name, &pairs(set, &known));
+        match &self.source {
+            VolumeSource::Figures(set) => {
+                let settable_parameters = settable(&[volume]);
+                let values = Values::of(
+                    settable_parameters.iter(),
+                    volume.name,
+                    &pairs(set, &settable_parameters),
+                );
                 let free = Free::of(&values.map_err(|problem| problem.at("", Place::Whole))?);
                 Ok(Volume::generated(Plan::new(volume, &free, self.seed)))
             }
-            From::Traces(traces) => traces.volume(volume.name),
+            VolumeSource::Traces(traces) => traces.volume(volume.name),
         }
     }
 
@@ -130,12 +134,12 @@ impl Papers {
     /// As [`Papers::volume`].
     pub fn requests(&self, name: &str) -> Result<Box<dyn Source>, TraceError> {
         let volume = volumes::known(name)?;
-        match &self.from {
-            From::Figures(set) => {
-                let source = workload(volume).open(&pairs(set, &known(&[volume])), self.seed);
+        match &self.source {
+            VolumeSource::Figures(set) => {
+                let source = workload(volume).open(&pairs(set, &settable(&[volume])), self.seed);
                 source.map_err(|problem| problem.at(volume.workload, Place::Whole))
             }
-            From::Traces(traces) => traces.requests(volume.name),
+            VolumeSource::Traces(traces) => traces.requests(volume.name),
         }
     }
 
@@ -146,7 +150,7 @@ impl Papers {
     }
 
     fn volumes(&self, names: &[&str]) -> Result<Vec<Volume>, TraceError> {
-        if let From::Traces(traces) = &self.from {
+        if let VolumeSource::Traces(traces) = &self.source {
             traces.require(names)?;
         }
         names.iter().map(|name| self.volume(name)).collect()
@@ -160,10 +164,10 @@ impl Papers {
         match trace {
             Trace::Volume(name) => Ok(self.volume(name)?.replay()),
             Trace::Long { copies } => {
-                Ok(Box::new(long(&self.volumes(&LONG)?, checked(copies)?, self.seed)))
+                Ok(Box::new(long(&self.volumes(&LONG)?, check_copies(copies)?, self.seed)))
             }
             Trace::Mix { copies } => {
-                Ok(Box::new(mix(&self.volumes(MIX)?, checked(copies)?, self.seed)))
+                Ok(Box::new(mix(&self.volumes(MIX)?, check_copies(copies)?, self.seed)))
             }
         }
     }
@@ -187,8 +191,8 @@ impl Papers {
             batch.clear();
             let count = if read && write { wanted - blocks.len() } else { BATCH_REQUESTS };
             stream.take(count.min(BATCH_REQUESTS), &mut batch);
-            let counts = |access: &u64| if access & 1 == 1 { write } else { read };
-            blocks.extend(batch.iter().copied().filter(counts));
+            let is_kept = |access: &u64| if access & 1 == 1 { write } else { read };
+            blocks.extend(batch.iter().copied().filter(is_kept));
         }
         blocks.truncate(wanted);
         blocks.shrink_to_fit();
@@ -224,7 +228,7 @@ pub fn mix(volumes: &[Volume], copies: u32, seed: u64) -> Merge {
     Merge::new(inputs, seed.stream("merge of copies"))
 }
 
-fn checked(copies: u32) -> Result<u32, TraceError> {
+fn check_copies(copies: u32) -> Result<u32, TraceError> {
     /// A thousand copies of a real volume of 1 TB fit 64 PiB.
     const COPIES_MAX: u32 = 1_000;
     if (1..=COPIES_MAX).contains(&copies) {
@@ -255,13 +259,13 @@ pub fn time_parameters() -> Vec<Parameter> {
 }
 
 /// Returns all parameters of volumes that may be set.
-fn known(volumes: &[&volumes::Volume]) -> Vec<Parameter> {
+fn settable(volumes: &[&volumes::Volume]) -> Vec<Parameter> {
     parameters(volumes).into_iter().chain(time_parameters()).collect()
 }
 
 /// Returns the `known` parameters of `set`, in the syntax of a workload.
-fn pairs(set: &[(String, String)], known: &[Parameter]) -> String {
-    joined(set.iter().filter(|(name, _)| known.iter().any(|p| p.name == name)))
+fn pairs(set: &[(String, String)], settable_parameters: &[Parameter]) -> String {
+    joined(set.iter().filter(|(name, _)| settable_parameters.iter().any(|p| p.name == name)))
 }
 
 fn joined<'a>(set: impl Iterator<Item = &'a (String, String)>) -> String {

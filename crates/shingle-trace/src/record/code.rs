@@ -53,7 +53,7 @@ fn put(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-fn put_change(out: &mut Vec<u8>, last: &mut u64, now: u64) {
+fn put_delta(out: &mut Vec<u8>, last: &mut u64, now: u64) {
     let change = now.wrapping_sub(*last) as i64;
     put(out, ((change << 1) ^ (change >> 63)) as u64);
     *last = now;
@@ -65,28 +65,28 @@ pub(super) fn encode(out: &mut Vec<u8>, last: &mut Last, event: &Event, in_trace
         Event::Request(_) if in_trace => out.push(REQUEST),
         Event::Request(Request { at, offset, bytes, op }) => {
             out.push(ODD_REQUEST);
-            put_change(out, &mut last.at, at.0);
+            put_delta(out, &mut last.at, at.0);
             [op as u64, offset, bytes].into_iter().for_each(|number| put(out, number));
         }
         Event::Answered { number, at, done } => {
             out.push(if done { ANSWERED } else { FAILED });
-            put_change(out, &mut last.number, number);
-            put_change(out, &mut last.at, at.0);
+            put_delta(out, &mut last.number, number);
+            put_delta(out, &mut last.at, at.0);
         }
         Event::Io { ssd, op, first, blocks, at, took, done } => {
             out.push(IO + u8::from(ssd) + 2 * u8::from(!done) + 4 * (op as u8));
-            put_change(out, if ssd { &mut last.page } else { &mut last.block }, first.0);
+            put_delta(out, if ssd { &mut last.page } else { &mut last.block }, first.0);
             put(out, blocks);
-            put_change(out, &mut last.at, at.0);
+            put_delta(out, &mut last.at, at.0);
             put(out, took.0);
         }
         Event::Time(at) => {
             out.push(TIME);
-            put_change(out, &mut last.at, at.0);
+            put_delta(out, &mut last.at, at.0);
         }
         Event::Restored { block, dirty } => {
             out.push(if dirty { RESTORED_DIRTY } else { RESTORED_CLEAN });
-            put_change(out, &mut last.block, block.0);
+            put_delta(out, &mut last.block, block.0);
         }
         Event::Access { asked, number, block, outcome } => {
             let again = if asked == Asked::Retry { 4 } else { 0 };
@@ -97,8 +97,8 @@ pub(super) fn encode(out: &mut Vec<u8>, last: &mut Last, event: &Event, in_trace
                 Outcome::NoRoom => (3, None),
             };
             out.push(ACCESS + again + what);
-            put_change(out, &mut last.number, number);
-            put_change(out, &mut last.block, block.0);
+            put_delta(out, &mut last.number, number);
+            put_delta(out, &mut last.block, block.0);
             if let Some(slot) = slot {
                 put(out, slot.0.into());
             }
@@ -109,33 +109,37 @@ pub(super) fn encode(out: &mut Vec<u8>, last: &mut Last, event: &Event, in_trace
                 Event::Leaves(_) => LEAVES,
                 _ => STAYS,
             });
-            put_change(out, &mut last.block, block.0);
+            put_delta(out, &mut last.block, block.0);
         }
-        Event::Room(want) => put_coded(out, ROOM, want.into()),
-        Event::Idle(want) => put_coded(out, IDLE, want.into()),
+        Event::Room(want) => put_code_and_number(out, ROOM, want.into()),
+        Event::Idle(want) => put_code_and_number(out, IDLE, want.into()),
         Event::Begun(slot, may) => {
-            put_coded(out, if may { BEGUN } else { NOT_BEGUN }, slot.0.into());
+            put_code_and_number(out, if may { BEGUN } else { NOT_BEGUN }, slot.0.into());
         }
         Event::Destaged(slot, freed) => {
-            put_coded(out, if freed { DESTAGED_FREE } else { DESTAGED }, slot.0.into());
+            put_code_and_number(out, if freed { DESTAGED_FREE } else { DESTAGED }, slot.0.into());
         }
-        Event::Kept(slot) => put_coded(out, KEPT, slot.0.into()),
+        Event::Kept(slot) => put_code_and_number(out, KEPT, slot.0.into()),
         Event::Trimmed { first, count, dropped } => {
             out.push(TRIMMED);
-            put_change(out, &mut last.block, first.0);
+            put_delta(out, &mut last.block, first.0);
             put(out, count);
             put(out, dropped);
         }
-        Event::Pinned(slot) => put_coded(out, PINNED, slot.0.into()),
-        Event::Unpinned(slot) => put_coded(out, UNPINNED, slot.0.into()),
+        Event::Pinned(slot) => put_code_and_number(out, PINNED, slot.0.into()),
+        Event::Unpinned(slot) => put_code_and_number(out, UNPINNED, slot.0.into()),
         Event::Observed(Cost { op, blocks, took }) => {
-            put_coded(out, if op == Op::Read { OBSERVED_READ } else { OBSERVED_WRITE }, blocks);
+            put_code_and_number(
+                out,
+                if op == Op::Read { OBSERVED_READ } else { OBSERVED_WRITE },
+                blocks,
+            );
             put(out, took.0);
         }
     }
 }
 
-fn put_coded(out: &mut Vec<u8>, code: u8, number: u64) {
+fn put_code_and_number(out: &mut Vec<u8>, code: u8, number: u64) {
     out.push(code);
     put(out, number);
 }
@@ -173,7 +177,7 @@ impl Bytes<'_> {
         None
     }
 
-    fn change(&mut self, last: &mut u64) -> Option<u64> {
+    fn read_delta(&mut self, last: &mut u64) -> Option<u64> {
         let number = self.number()?;
         let change = (number >> 1) ^ 0_u64.wrapping_sub(number & 1);
         *last = last.wrapping_add(change);
@@ -190,31 +194,31 @@ impl Bytes<'_> {
         let event = match code {
             REQUEST => return Some(Decoded::Request),
             ODD_REQUEST => {
-                let at = Nanos(self.change(&mut last.at)?);
+                let at = Nanos(self.read_delta(&mut last.at)?);
                 let op = *OPS.get(self.number()? as usize)?;
                 let (offset, bytes) = (self.number()?, self.number()?);
                 Event::Request(Request { at, offset, bytes, op })
             }
             ANSWERED | FAILED => Event::Answered {
-                number: self.change(&mut last.number)?,
-                at: Nanos(self.change(&mut last.at)?),
+                number: self.read_delta(&mut last.number)?,
+                at: Nanos(self.read_delta(&mut last.at)?),
                 done: code == ANSWERED,
             },
-            TIME => Event::Time(Nanos(self.change(&mut last.at)?)),
+            TIME => Event::Time(Nanos(self.read_delta(&mut last.at)?)),
             RESTORED_CLEAN | RESTORED_DIRTY => Event::Restored {
-                block: Block(self.change(&mut last.block)?),
+                block: Block(self.read_delta(&mut last.block)?),
                 dirty: code == RESTORED_DIRTY,
             },
-            DROPPED => Event::Dropped(Block(self.change(&mut last.block)?)),
-            LEAVES => Event::Leaves(Block(self.change(&mut last.block)?)),
-            STAYS => Event::Stays(Block(self.change(&mut last.block)?)),
+            DROPPED => Event::Dropped(Block(self.read_delta(&mut last.block)?)),
+            LEAVES => Event::Leaves(Block(self.read_delta(&mut last.block)?)),
+            STAYS => Event::Stays(Block(self.read_delta(&mut last.block)?)),
             ROOM => Event::Room(u32::try_from(self.number()?).ok()?),
             IDLE => Event::Idle(u32::try_from(self.number()?).ok()?),
             BEGUN | NOT_BEGUN => Event::Begun(self.slot()?, code == BEGUN),
             DESTAGED | DESTAGED_FREE => Event::Destaged(self.slot()?, code == DESTAGED_FREE),
             KEPT => Event::Kept(self.slot()?),
             TRIMMED => Event::Trimmed {
-                first: Block(self.change(&mut last.block)?),
+                first: Block(self.read_delta(&mut last.block)?),
                 count: self.number()?,
                 dropped: self.number()?,
             },
@@ -226,8 +230,8 @@ impl Bytes<'_> {
                 took: Nanos(self.number()?),
             }),
             ACCESS..40 => {
-                let number = self.change(&mut last.number)?;
-                let block = Block(self.change(&mut last.block)?);
+                let number = self.read_delta(&mut last.number)?;
+                let block = Block(self.read_delta(&mut last.block)?);
                 let outcome = match code & 3 {
                     0 => Outcome::Hit(self.slot()?),
                     1 => Outcome::Miss(self.slot()?),
@@ -243,9 +247,9 @@ impl Bytes<'_> {
                 Event::Io {
                     ssd,
                     op: OPS[usize::from((code - IO) >> 2)],
-                    first: Block(self.change(place)?),
+                    first: Block(self.read_delta(place)?),
                     blocks: self.number()?,
-                    at: Nanos(self.change(&mut last.at)?),
+                    at: Nanos(self.read_delta(&mut last.at)?),
                     took: Nanos(self.number()?),
                     done: code & 2 == 0,
                 }

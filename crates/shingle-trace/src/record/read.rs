@@ -16,12 +16,12 @@ pub struct Events {
     input: Input,
     about: About,
     /// Bytes of events not read yet.
-    left: u64,
+    unread_bytes: u64,
     chunk: Vec<u8>,
     /// Bytes of the chunk that have been read.
-    read: usize,
+    consumed: usize,
     /// Events of the chunk not read yet.
-    in_chunk: u32,
+    events_left: u32,
     last: Last,
     source: Box<dyn Source>,
     requests: std::vec::IntoIter<Request>,
@@ -61,19 +61,19 @@ impl Events {
         let mut events = Events {
             input,
             about: About::default(),
-            left: layout.events_bytes,
+            unread_bytes: layout.events_bytes,
             chunk: Vec::new(),
-            read: 0,
-            in_chunk: 0,
+            consumed: 0,
+            events_left: 0,
             last: Last::default(),
             source,
             requests: Vec::new().into_iter(),
             base: base.unwrap_or(Nanos::ZERO),
         };
         events.next_chunk()?;
-        let text = std::str::from_utf8(&events.chunk).ok().filter(|_| events.in_chunk == 0);
+        let text = std::str::from_utf8(&events.chunk).ok().filter(|_| events.events_left == 0);
         events.about = text.and_then(About::of_text).ok_or_else(|| events.damaged())?;
-        events.read = events.chunk.len();
+        events.consumed = events.chunk.len();
         Ok(events)
     }
 
@@ -89,19 +89,19 @@ impl Events {
     /// If the file cannot be read, or is damaged.
     #[allow(clippy::should_implement_trait)] // it returns errors
     pub fn next(&mut self) -> Result<Option<Event>, TraceError> {
-        while self.in_chunk == 0 {
-            if self.read < self.chunk.len() {
+        while self.events_left == 0 {
+            if self.consumed < self.chunk.len() {
                 return Err(self.damaged());
             }
-            if self.left == 0 {
+            if self.unread_bytes == 0 {
                 return Ok(None);
             }
             self.next_chunk()?;
         }
-        self.in_chunk -= 1;
-        let mut bytes = Bytes(&self.chunk[self.read..]);
+        self.events_left -= 1;
+        let mut bytes = Bytes(&self.chunk[self.consumed..]);
         let event = bytes.event(&mut self.last);
-        self.read = self.chunk.len() - bytes.0.len();
+        self.consumed = self.chunk.len() - bytes.0.len();
         match event {
             Some(Decoded::Event(event)) => Ok(Some(event)),
             Some(Decoded::Request) => self.request().map(|request| Some(Event::Request(request))),
@@ -120,8 +120,8 @@ impl Events {
     }
 
     fn next_chunk(&mut self) -> Result<(), TraceError> {
-        (self.chunk, self.in_chunk) = chunk(&mut self.input, &mut self.left)?;
-        self.read = 0;
+        (self.chunk, self.events_left) = chunk(&mut self.input, &mut self.unread_bytes)?;
+        self.consumed = 0;
         self.last = Last::default();
         Ok(())
     }
@@ -132,21 +132,21 @@ impl Events {
 }
 
 /// Returns the bytes of the next chunk and its number of events.
-fn chunk(input: &mut Input, left: &mut u64) -> Result<(Vec<u8>, u32), TraceError> {
-    let cut =
+fn chunk(input: &mut Input, unread_bytes: &mut u64) -> Result<(Vec<u8>, u32), TraceError> {
+    let cut_error =
         |input: &Input| cut_short("in its events").at(input.name(), Place::Byte(input.byte()));
     let head = input.next_record(CHUNK_HEAD_BYTES)?.to_vec();
     if head.len() < CHUNK_HEAD_BYTES {
-        return Err(cut(input));
+        return Err(cut_error(input));
     }
     let bytes = u32_at(&head, 4) as usize;
     let whole = (CHUNK_HEAD_BYTES + bytes) as u64;
-    if bytes > CHUNK_BYTES_MAX || whole > *left {
+    if bytes > CHUNK_BYTES_MAX || whole > *unread_bytes {
         return Err(damaged(input));
     }
     let body = input.next_record(bytes)?.to_vec();
     if body.len() < bytes {
-        return Err(cut(input));
+        return Err(cut_error(input));
     }
     let mut checksum = crc32fast::Hasher::new();
     checksum.update(&head[4..]);
@@ -154,7 +154,7 @@ fn chunk(input: &mut Input, left: &mut u64) -> Result<(Vec<u8>, u32), TraceError
     if checksum.finalize() != u32_at(&head, 0) {
         return Err(damaged(input));
     }
-    *left -= whole;
+    *unread_bytes -= whole;
     Ok((body, u32_at(&head, 8)))
 }
 

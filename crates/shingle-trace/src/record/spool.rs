@@ -16,7 +16,7 @@ const PIECE_BYTES: usize = 1 << 20;
 const RESERVE_BYTES: u64 = 4 << 20;
 
 /// Creates an unnamed file in the folder of the final file, where there is space for it.
-fn without_name(out: &Out) -> io::Result<File> {
+fn unnamed_file(out: &Out) -> io::Result<File> {
     out.folder().map_or_else(tempfile::tempfile, tempfile::tempfile_in)
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Spool {
 
 impl Spool {
     pub(super) fn beside(out: &Out) -> io::Result<Spool> {
-        Ok(Spool { file: without_name(out)?, bytes: 0 })
+        Ok(Spool { file: unnamed_file(out)?, bytes: 0 })
     }
 
     /// Appends bytes: all of them, or none.
@@ -57,7 +57,7 @@ impl Spool {
 
 /// Reserves space in the folder of `out` until the file is dropped.
 pub(super) fn reserve(out: &Out) -> io::Result<File> {
-    let file = without_name(out)?;
+    let file = unnamed_file(out)?;
     match fallocate(&file, FallocateFlags::empty(), 0, RESERVE_BYTES) {
         // Some file systems cannot reserve space.
         Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => Ok(file),

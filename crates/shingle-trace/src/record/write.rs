@@ -13,7 +13,7 @@ use super::code::{Last, encode};
 use super::spool::{Spool, reserve};
 use super::{About, CHUNK_BYTES_MAX};
 use crate::error::{Kind, Place, TraceError};
-use crate::input::plain;
+use crate::input::error_text;
 use crate::native::block::Encoder;
 use crate::native::header::{self, Recorded};
 use crate::native::{BLOCK_REQUESTS, TOOL};
@@ -31,13 +31,13 @@ const EVENT_BYTES_MAX: usize = 64;
 /// Receives events on the thread of the executor. Dropping it ends the recording.
 pub struct Recorder {
     batch: Vec<Event>,
-    to: SyncSender<Vec<Event>>,
+    sender: SyncSender<Vec<Event>>,
     /// The executor serves requests, so it must not be blocked any more.
-    serves: bool,
+    is_serving: bool,
     /// The thread could not keep up: the recording ends here.
-    cut: bool,
+    ended_early: bool,
     /// The thread was notified of that.
-    told: bool,
+    notified: bool,
 }
 
 /// A recording in progress.
@@ -63,22 +63,22 @@ impl Recording {
     pub fn begin_telling(
         path: &str,
         about: &About,
-        tell: impl FnOnce(&TraceError) + Send + 'static,
+        on_end: impl FnOnce(&TraceError) + Send + 'static,
     ) -> Result<(Recorder, Recording), TraceError> {
         let mut file = Writer::create(path, about)?;
-        let (to, from) = sync_channel(BATCHES_MAX);
+        let (sender, receiver) = sync_channel(BATCHES_MAX);
         let thread = thread::Builder::new().name("shingle-record".to_owned());
         let thread = thread.spawn(move || {
-            let written = file.write(&from);
+            let written = file.write(&receiver);
             // The executor must not wait for a thread that no longer receives.
-            drop(from);
-            if let Some(error) = file.ended.as_ref().or(written.as_ref().err()) {
-                tell(error);
+            drop(receiver);
+            if let Some(error) = file.end_reason.as_ref().or(written.as_ref().err()) {
+                on_end(error);
             }
             written.and_then(|()| file.finish())
         });
         let thread = thread.map_err(|error| failed(path, &error))?;
-        Ok((Recorder::new(to), Recording { thread }))
+        Ok((Recorder::new(sender), Recording { thread }))
     }
 
     /// Waits until the file is complete, after the [`Recorder`] was dropped. Returns sentences
@@ -95,53 +95,53 @@ impl Recording {
 }
 
 impl Recorder {
-    fn new(to: SyncSender<Vec<Event>>) -> Recorder {
+    fn new(sender: SyncSender<Vec<Event>>) -> Recorder {
         let batch = Vec::with_capacity(BATCH_EVENTS);
-        Recorder { batch, to, serves: false, cut: false, told: false }
+        Recorder { batch, sender, is_serving: false, ended_early: false, notified: false }
     }
 
-    fn hand_over(&mut self) {
+    fn send_batch(&mut self) {
         let next = Vec::with_capacity(BATCH_EVENTS);
         let batch = std::mem::replace(&mut self.batch, next);
         // While a cache is restored it may block; while clients are served it must not.
-        self.cut |= if self.serves {
-            self.to.try_send(batch).is_err()
+        self.ended_early |= if self.is_serving {
+            self.sender.try_send(batch).is_err()
         } else {
-            self.to.send(batch).is_err()
+            self.sender.send(batch).is_err()
         };
     }
 
     /// Sends an empty batch, as soon as there is room for one, which tells the thread that none
     /// follows.
-    fn tell_of_cut(&mut self) {
-        self.told =
-            self.told || !matches!(self.to.try_send(Vec::new()), Err(TrySendError::Full(_)));
+    fn notify_end(&mut self) {
+        self.notified = self.notified
+            || !matches!(self.sender.try_send(Vec::new()), Err(TrySendError::Full(_)));
     }
 }
 
 impl Observer for Recorder {
     fn event(&mut self, event: &Event) {
-        if self.cut {
-            self.tell_of_cut();
+        if self.ended_early {
+            self.notify_end();
             return;
         }
-        self.serves |= matches!(event, Event::Request(_));
+        self.is_serving |= matches!(event, Event::Request(_));
         self.batch.push(*event);
         if self.batch.len() == BATCH_EVENTS {
-            self.hand_over();
+            self.send_batch();
         }
     }
 }
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        self.serves = false;
-        if !self.cut && !self.batch.is_empty() {
-            self.hand_over();
+        self.is_serving = false;
+        if !self.ended_early && !self.batch.is_empty() {
+            self.send_batch();
         }
-        if self.cut && !self.told {
+        if self.ended_early && !self.notified {
             // A failed send means that the thread has ended already.
-            let _ = self.to.send(Vec::new());
+            let _ = self.sender.send(Vec::new());
         }
     }
 }
@@ -158,49 +158,49 @@ struct Writer {
     tally: Tally,
     events: Spool,
     chunk: Vec<u8>,
-    in_chunk: u32,
+    chunk_events: u32,
     last: Last,
     /// Dropped when a file cannot be written any more, and at the end.
     reserve: Option<File>,
     /// Why the recording ends early: a write failed, or was slower than the events.
-    ended: Option<TraceError>,
+    end_reason: Option<TraceError>,
 }
 
 impl Writer {
     fn create(path: &str, about: &About) -> Result<Writer, TraceError> {
         let out = Out::create(path)?;
-        let told = |error: io::Error| failed(path, &error);
+        let io_error = |error: io::Error| failed(path, &error);
         let mut writer = Writer {
             encoder: Encoder::default(),
             waiting: Vec::with_capacity(BLOCK_REQUESTS),
             packed: Vec::new(),
-            requests: Spool::beside(&out).map_err(told)?,
+            requests: Spool::beside(&out).map_err(io_error)?,
             index: Vec::new(),
             tally: Tally::default(),
-            events: Spool::beside(&out).map_err(told)?,
+            events: Spool::beside(&out).map_err(io_error)?,
             chunk: about.to_text().into_bytes(),
-            in_chunk: 0,
+            chunk_events: 0,
             last: Last::default(),
-            reserve: Some(reserve(&out).map_err(told)?),
-            ended: None,
+            reserve: Some(reserve(&out).map_err(io_error)?),
+            end_reason: None,
             path: path.to_owned(),
             out: Some(out),
         };
-        writer.end_chunk().map_err(told)?;
+        writer.end_chunk().map_err(io_error)?;
         Ok(writer)
     }
 
     /// Writes batches until the last one, or until the recording ends early.
-    fn write(&mut self, from: &Receiver<Vec<Event>>) -> Result<(), TraceError> {
-        for batch in from {
+    fn write(&mut self, receiver: &Receiver<Vec<Event>>) -> Result<(), TraceError> {
+        for batch in receiver {
             if batch.is_empty() {
                 let why = "could not be written as fast as requests came".to_owned();
-                self.ended = Some(TraceError::new(Kind::Io, &self.path, Place::Whole, why));
+                self.end_reason = Some(TraceError::new(Kind::Io, &self.path, Place::Whole, why));
                 return Ok(());
             }
             for event in &batch {
                 self.event(event).map_err(|error| failed(&self.path, &error))?;
-                if self.ended.is_some() {
+                if self.end_reason.is_some() {
                     return Ok(());
                 }
             }
@@ -221,7 +221,7 @@ impl Writer {
             }
         }
         encode(&mut self.chunk, &mut self.last, event, in_trace);
-        self.in_chunk += 1;
+        self.chunk_events += 1;
         if self.chunk.len() > CHUNK_BYTES_MAX - EVENT_BYTES_MAX {
             self.end_chunk()?;
         }
@@ -244,31 +244,31 @@ impl Writer {
     fn end_chunk(&mut self) -> io::Result<()> {
         let mut chunk = vec![0; super::CHUNK_HEAD_BYTES];
         chunk[4..8].copy_from_slice(&(self.chunk.len() as u32).to_le_bytes());
-        chunk[8..12].copy_from_slice(&self.in_chunk.to_le_bytes());
+        chunk[8..12].copy_from_slice(&self.chunk_events.to_le_bytes());
         chunk.append(&mut self.chunk);
         let checksum = crc32fast::hash(&chunk[4..]);
         chunk[..4].copy_from_slice(&checksum.to_le_bytes());
         self.put(|writer| writer.events.put(&chunk))?;
-        (self.in_chunk, self.last) = (0, Last::default());
+        (self.chunk_events, self.last) = (0, Last::default());
         Ok(())
     }
 
     /// Writes to a file. If that fails it frees the reserve, tries once more, and ends the
     /// recording: so requests and events stay consistent.
-    fn put(&mut self, put: impl Fn(&mut Writer) -> io::Result<()>) -> io::Result<()> {
-        let Err(error) = put(self) else { return Ok(()) };
+    fn put(&mut self, write: impl Fn(&mut Writer) -> io::Result<()>) -> io::Result<()> {
+        let Err(error) = write(self) else { return Ok(()) };
         let Some(reserve) = self.reserve.take() else { return Err(error) };
         drop(reserve);
-        self.ended = Some(failed(&self.path, &error));
-        put(self)
+        self.end_reason = Some(failed(&self.path, &error));
+        write(self)
     }
 
     fn finish(mut self) -> Result<Vec<String>, TraceError> {
         self.end_block().and_then(|()| self.end_chunk()).map_err(|e| failed(&self.path, &e))?;
         let path = std::mem::take(&mut self.path);
-        let told = |error: io::Error| failed(&path, &error);
+        let io_error = |error: io::Error| failed(&path, &error);
         let requests = self.tally.requests.total();
-        let why = self.ended.as_ref().map(ToString::to_string);
+        let why = self.end_reason.as_ref().map(ToString::to_string);
         if requests == 0 {
             let why = why.unwrap_or_else(|| format!("{path}: there was no request"));
             return Ok(vec![format!("{why}; the recording is not written")]);
@@ -279,8 +279,8 @@ impl Writer {
         let mut out = self.out.take().expect("finished once");
         drop(self.reserve);
         out.put(&header)?;
-        self.requests.move_to(&mut out).map_err(told)?;
-        self.events.move_to(&mut out).map_err(told)?;
+        self.requests.move_to(&mut out).map_err(io_error)?;
+        self.events.move_to(&mut out).map_err(io_error)?;
         out.finish()?;
         let word = if requests == 1 { "request" } else { "requests" };
         let cut = why.map(|why| format!("{why}; the recording ends after {requests} {word}"));
@@ -301,7 +301,7 @@ fn is_in_trace(request: &Request) -> bool {
 
 #[cold]
 fn failed(path: &str, error: &io::Error) -> TraceError {
-    let message = format!("cannot be written: {}", plain(error));
+    let message = format!("cannot be written: {}", error_text(error));
     TraceError::new(Kind::Io, path, Place::Whole, message)
 }
 
@@ -318,13 +318,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("live.shingle").display().to_string();
         let mut writer = Writer::create(&path, &About::default()).expect("a file");
-        let (to, from) = sync_channel(1);
-        let mut recorder = Recorder::new(to);
+        let (sender, receiver) = sync_channel(1);
+        let mut recorder = Recorder::new(sender);
         let request = Request { at: Nanos(0), offset: 0, bytes: 4096, op: Op::Read };
         // One batch waits, and there is no room for the next.
         (0..2 * BATCH_EVENTS).for_each(|_| recorder.event(&Event::Request(request)));
         let thread = thread::spawn(move || {
-            writer.write(&from).expect("written");
+            writer.write(&receiver).expect("written");
             writer
         });
         let begun = Instant::now();

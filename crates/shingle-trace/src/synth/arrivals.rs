@@ -46,9 +46,9 @@ impl Arrivals {
         } else {
             self.within_burst_ns
         };
-        let mut wait = self.rng.falling(mean);
+        let mut wait = self.rng.exponential(mean);
         if self.rng.below(REQUESTS_PER_GAP) == 0 {
-            wait += self.rng.falling(self.gap_ns);
+            wait += self.rng.exponential(self.gap_ns);
         }
         self.now = self.now.saturating_add(wait);
         self.now

@@ -21,8 +21,8 @@ const MIX: &str = "msr-mix";
 pub(super) fn workloads() -> impl Iterator<Item = Workload> {
     static OWN: LazyLock<[Vec<Parameter>; 2]> = LazyLock::new(|| {
         [
-            own(Trace::Long { copies: LONG_COPIES }, "18"),
-            own(Trace::Mix { copies: MIX_COPIES }, "16"),
+            own_parameters(Trace::Long { copies: LONG_COPIES }, "18"),
+            own_parameters(Trace::Mix { copies: MIX_COPIES }, "16"),
         ]
     });
     let workload = |(name, about, own)| Workload { name, about, own, make };
@@ -34,7 +34,7 @@ pub(super) fn workloads() -> impl Iterator<Item = Workload> {
     .map(workload)
 }
 
-fn own(trace: Trace, copies: &'static str) -> Vec<Parameter> {
+fn own_parameters(trace: Trace, copies: &'static str) -> Vec<Parameter> {
     let mut own = free_parameters(trace).expect("the papers' volumes are described");
     own.extend([
         Parameter {

@@ -46,10 +46,10 @@ pub static WORKLOADS: LazyLock<Vec<Workload>> = LazyLock::new(|| {
 /// # Errors
 /// If the workload or a parameter does not exist, or a value is not valid.
 pub fn open(spec: &str, seed: u64) -> Result<(&'static Workload, Box<dyn Source>), TraceError> {
-    made(spec, seed).map_err(|problem| problem.at(spec, Place::Whole))
+    open_checked(spec, seed).map_err(|problem| problem.at(spec, Place::Whole))
 }
 
-fn made(spec: &str, seed: u64) -> Result<(&'static Workload, Box<dyn Source>), Problem> {
+fn open_checked(spec: &str, seed: u64) -> Result<(&'static Workload, Box<dyn Source>), Problem> {
     let text = spec.strip_prefix(PREFIX).unwrap_or(spec);
     let (name, pairs) = text.split_once('?').unwrap_or((text, ""));
     let workload = named(name)?;

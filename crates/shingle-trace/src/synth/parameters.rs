@@ -101,8 +101,8 @@ enum Value {
 pub(crate) struct Values(Vec<(&'static str, Value)>);
 
 impl Values {
-    /// Returns the defaults of `parameters`, overridden by `key=value&…`. Errors name `whose`
-    /// parameters they are.
+    /// Returns the defaults of `parameters`, overridden by `key=value&…`. Errors name
+    /// the owner, `whose`.
     pub(crate) fn of<'a>(
         parameters: impl Iterator<Item = &'a Parameter>,
         whose: &str,

@@ -88,7 +88,7 @@ impl Rng {
     /// Returns a number with about an exponential distribution of this mean, computed in integers.
     ///
     /// The leading zeros of a random word are geometric; a second word fills the steps evenly.
-    pub(crate) fn falling(&mut self, mean: u64) -> u64 {
+    pub(crate) fn exponential(&mut self, mean: u64) -> u64 {
         let zeros = u64::from((self.next() | 1).leading_zeros());
         let within = self.next() >> 48;
         // `zeros` has mean 1, and `within` / 2^16 has mean 1/2, so the mean is 1.5 steps.
@@ -113,8 +113,8 @@ mod tests {
     fn draws_have_the_means_they_promise() {
         const DRAWS: u64 = 100_000;
         let mut rng = Seed { seed: 1, workload: "test" }.stream("means");
-        let falling = (0..DRAWS).map(|_| rng.falling(1_000)).sum::<u64>() / DRAWS;
-        assert!((980..1_020).contains(&falling), "{falling}");
+        let exponential = (0..DRAWS).map(|_| rng.exponential(1_000)).sum::<u64>() / DRAWS;
+        assert!((980..1_020).contains(&exponential), "{exponential}");
         let hits = (0..DRAWS).filter(|_| rng.chance(Share::of(0.3))).count() as u64;
         assert!((29_000..31_000).contains(&hits), "{hits}");
         assert!(!rng.chance(Share::of(0.0)) && rng.chance(Share::of(1.0)));

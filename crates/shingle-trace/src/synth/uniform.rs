@@ -36,7 +36,7 @@ fn make(values: &Values, seed: Seed) -> Result<Box<dyn Pattern>, Problem> {
     }
     Ok(Box::new(Uniform {
         rng: seed.stream("uniform"),
-        places: (range - size) / BLOCK_BYTES + 1,
+        positions: (range - size) / BLOCK_BYTES + 1,
         size,
         write: values.share("write"),
     }))
@@ -44,7 +44,7 @@ fn make(values: &Values, seed: Seed) -> Result<Box<dyn Pattern>, Problem> {
 
 struct Uniform {
     rng: Rng,
-    places: u64,
+    positions: u64,
     size: u64,
     write: Share,
 }
@@ -52,7 +52,7 @@ struct Uniform {
 impl Pattern for Uniform {
     fn next(&mut self) -> Access {
         let op = if self.rng.chance(self.write) { Op::Write } else { Op::Read };
-        let offset = self.rng.below(self.places) * BLOCK_BYTES;
+        let offset = self.rng.below(self.positions) * BLOCK_BYTES;
         Access { offset, bytes: self.size, op }
     }
 }

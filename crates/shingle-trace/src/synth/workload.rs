@@ -8,7 +8,7 @@ use super::parameters::{COMMON, Kind, Parameter, Values};
 use super::rng::Seed;
 use crate::error::{Place, Problem, TraceError};
 use crate::reorder::Reorder;
-use crate::source::{Gate, Raw, Source, ready};
+use crate::source::{Gate, Raw, Source, prepare_batch};
 
 /// Prefix of the name of a trace that is a workload.
 pub const PREFIX: &str = "synth:";
@@ -57,7 +57,7 @@ impl Workload {
             pattern,
             gate: Gate::new(Reorder::Keep),
             first_ns: None,
-            made: 0,
+            generated: 0,
         }))
     }
 }
@@ -94,13 +94,13 @@ struct Synth {
     gate: Gate,
     first_ns: Option<u64>,
     total: u64,
-    made: u64,
+    generated: u64,
 }
 
 impl Source for Synth {
     fn fill(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
-        ready(out);
-        while out.len() < out.capacity() && self.made < self.total {
+        prepare_batch(out);
+        while out.len() < out.capacity() && self.generated < self.total {
             let Access { offset, bytes, op } = self.pattern.next();
             self.now = match &mut self.arrivals {
                 Some(arrivals) => arrivals.next(),
@@ -108,9 +108,9 @@ impl Source for Synth {
             };
             let raw = Raw { ns: self.now, offset, bytes, op, volume: 0 };
             let admitted = self.gate.admit(raw);
-            self.made += 1;
+            self.generated += 1;
             let Raw { ns, offset, bytes, op, .. } =
-                admitted.map_err(|problem| problem.at(PREFIX, Place::Record(self.made)))?;
+                admitted.map_err(|problem| problem.at(PREFIX, Place::Record(self.generated)))?;
             let first = *self.first_ns.get_or_insert(ns);
             out.push(Request { at: Nanos(ns - first), offset, bytes, op });
         }
@@ -122,6 +122,6 @@ impl Source for Synth {
     }
 
     fn progress(&self) -> Option<(u64, u64)> {
-        Some((self.made, self.total))
+        Some((self.generated, self.total))
     }
 }

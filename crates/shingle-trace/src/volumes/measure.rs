@@ -87,17 +87,17 @@ impl Volume {
 /// Measures a volume's whole workload. Results are cached, because large traces use the same
 /// volumes.
 fn totals(volume: &'static Volume, seed: u64) -> Totals {
-    static KNOWN: Mutex<BTreeMap<(&str, u64), Totals>> = Mutex::new(BTreeMap::new());
-    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(totals) = known().get(&(volume.name, seed)) {
+    static CACHE: Mutex<BTreeMap<(&str, u64), Totals>> = Mutex::new(BTreeMap::new());
+    let cache = || CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(totals) = cache().get(&(volume.name, seed)) {
         return *totals;
     }
-    let totals = made(Plan::new(volume, &Free::of_volume(volume), seed));
-    known().insert((volume.name, seed), totals);
+    let totals = measure(Plan::new(volume, &Free::of_volume(volume), seed));
+    cache().insert((volume.name, seed), totals);
     totals
 }
 
-fn made(plan: Arc<Plan>) -> Totals {
+fn measure(plan: Arc<Plan>) -> Totals {
     let requests = plan.requests();
     let mut measure = Measure::default();
     let mut generator = Generator::new(plan);
@@ -267,7 +267,7 @@ impl Totals {
     fn of(&self, quantity: Quantity) -> f64 {
         const GIB: f64 = (1_u64 << 30) as f64;
         let percent = |part: u64, whole: u64| 100.0 * part as f64 / whole as f64;
-        let a_write = |sum: u64, unit: f64| sum as f64 / self.writes as f64 / unit;
+        let per_write = |sum: u64, unit: f64| sum as f64 / self.writes as f64 / unit;
         let range = |zones: u64| (zones * ZONE_BYTES) as f64 / GIB;
         let blocks = self.read_blocks + self.write_blocks;
         match quantity {
@@ -278,8 +278,8 @@ impl Totals {
             Quantity::Requests => (self.reads + self.writes) as f64,
             Quantity::WriteRequests => percent(self.writes, self.reads + self.writes),
             Quantity::WriteBytes => self.write_bytes as f64 / GIB,
-            Quantity::WriteMean => a_write(self.write_bytes, 1024.0),
-            Quantity::WriteSectors => a_write(self.write_blocks * 8, 1.0),
+            Quantity::WriteMean => per_write(self.write_bytes, 1024.0),
+            Quantity::WriteSectors => per_write(self.write_blocks * 8, 1.0),
             Quantity::Updates => 100.0 - percent(self.written_blocks, self.write_blocks),
             Quantity::WrittenLarge => self.written_large as f64,
             Quantity::Sequential => percent(self.sequential, self.writes),
@@ -339,7 +339,7 @@ mod tests {
         let mut pointers = Pointers::default();
         assert_eq!(pointers.write(0, 4), 4);
         assert_eq!([pointers.write(5, 1), pointers.write(4, 2), pointers.write(4, 2)], [0, 2, 0]);
-        // The end of a zone not written so far, and the begin of the next.
+        // The end of a zone not written so far, and the start of the next.
         assert_eq!(pointers.write(4_090, 10), 4);
         assert_eq!(pointers.write(4_100, 1), 1);
     }
@@ -367,7 +367,7 @@ mod tests {
 
     /// Checks that these are the ones in `docs/workloads.md`, which gives the reasons, and no
     /// others.
-    fn are(missed: &[String], known: &[&str]) {
+    fn assert_missed(missed: &[String], known: &[&str]) {
         assert!(missed.len() == known.len(), "{missed:#?}");
         let told = |known: &&str| missed.iter().any(|missed| missed.starts_with(known));
         assert!(known.iter().all(told), "{missed:#?}");
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn workloads_meet_the_published_figures() {
         let all = VOLUMES.iter().filter(|volume| !LONG.contains(&volume.name));
-        are(&missed(&all.collect::<Vec<_>>()), &[]);
+        assert_missed(&missed(&all.collect::<Vec<_>>()), &[]);
     }
 
     #[test]
@@ -387,7 +387,7 @@ mod tests {
         let long = LONG.iter().map(|name| named(name).expect("described"));
         let known =
             ["proj_0: ShortToLong is 4.0", "prxy_0: ShortToLong is 1.1", "web_0: Reuse80 is 16719"];
-        are(&missed(&LARGE.iter().chain(long).collect::<Vec<_>>()), &known);
+        assert_missed(&missed(&LARGE.iter().chain(long).collect::<Vec<_>>()), &known);
     }
 
     /// All volumes are reduced by the same factor, so that a test can generate all of them.
@@ -413,7 +413,7 @@ mod tests {
                 parts: &[],
                 copies: 1,
             }));
-            let totals = made(Plan::new(small, &Free::of_volume(small), 2));
+            let totals = measure(Plan::new(small, &Free::of_volume(small), 2));
             for quantity in Quantity::REUSE {
                 let Some(asked) = small.target(quantity).filter(|asked| *asked >= 30.0) else {
                     continue;

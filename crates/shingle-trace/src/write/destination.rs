@@ -51,13 +51,13 @@ impl Destination {
         let Destination::Beside { partial, path } = &self else { return written };
         let named = written.and_then(|()| fs::rename(partial, path));
         if named.is_err() {
-            self.give_up();
+            self.discard();
         }
         named
     }
 
     /// Removes the incomplete file.
-    pub(crate) fn give_up(self) {
+    pub(crate) fn discard(self) {
         if let Destination::Beside { partial, .. } = self {
             let _ = fs::remove_file(partial);
         }

@@ -4,7 +4,7 @@
 
 use shingle_core::units::{Op, Request};
 
-use super::lost::Lost;
+use super::lost::Losses;
 use super::text::Text;
 use super::{Out, Sink, Writer};
 use crate::error::TraceError;
@@ -23,12 +23,12 @@ fn create(out: Out) -> Result<Box<dyn Sink>, TraceError> {
     for line in ["fio version 3 iolog", "0 disk add", "0 disk open"] {
         text.text(line).end_line()?;
     }
-    Ok(Box::new(Iolog { text, lost: Lost::default(), last: 0 }))
+    Ok(Box::new(Iolog { text, lost: Losses::default(), last: 0 }))
 }
 
 struct Iolog {
     text: Text,
-    lost: Lost,
+    lost: Losses,
     /// Time of the last request, in steps.
     last: u64,
 }
@@ -52,6 +52,6 @@ impl Sink for Iolog {
     fn finish(mut self: Box<Self>) -> Result<Vec<String>, TraceError> {
         self.text.number(self.last).text(" disk close").end_line()?;
         self.text.finish()?;
-        Ok(self.lost.told(WRITER.name, "1 µs"))
+        Ok(self.lost.sentences(WRITER.name, "1 µs"))
     }
 }

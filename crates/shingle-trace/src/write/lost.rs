@@ -4,17 +4,17 @@ use shingle_core::units::{Op, Request};
 
 /// Numbers of requests that lost information.
 #[derive(Default)]
-pub(super) struct Lost {
+pub(super) struct Losses {
     trims: u64,
     flushes: u64,
     times: u64,
-    moved: u64,
+    offsets: u64,
 }
 
-impl Lost {
+impl Losses {
     /// Returns whether `request` is a read or a write, and counts it if not.
     #[inline]
-    pub(super) fn moves_data(&mut self, request: &Request) -> bool {
+    pub(super) fn is_read_or_write(&mut self, request: &Request) -> bool {
         match request.op {
             Op::Read | Op::Write => return true,
             Op::Trim => self.trims += 1,
@@ -33,17 +33,17 @@ impl Lost {
     /// Returns the sector of 512 bytes in which `request` begins.
     #[inline]
     pub(super) fn sector(&mut self, request: &Request) -> u64 {
-        self.moved += u64::from(!request.offset.is_multiple_of(512));
+        self.offsets += u64::from(!request.offset.is_multiple_of(512));
         request.offset / 512
     }
 
     /// Returns sentences about the losses; `step` names the step of times.
-    pub(super) fn told(&self, format: &str, step: &str) -> Vec<String> {
+    pub(super) fn sentences(&self, format: &str, step: &str) -> Vec<String> {
         let counted = [
             (self.trims, "trims were left out: the format has none".to_owned()),
             (self.flushes, "flushes were left out: the format has none".to_owned()),
             (self.times, format!("times were rounded down: the format has steps of {step}")),
-            (self.moved, "offsets were rounded down to a sector of 512 bytes".to_owned()),
+            (self.offsets, "offsets were rounded down to a sector of 512 bytes".to_owned()),
         ];
         let lost = counted.into_iter().filter(|(count, _)| *count > 0);
         lost.map(|(count, what)| format!("{format}: {count} {what}")).collect()

@@ -92,7 +92,7 @@ fn named(name: &str) -> Result<&'static Writer, Problem> {
 }
 
 fn by_extension(path: &str) -> Result<&'static Writer, Problem> {
-    let stem = out::without_packing(path);
+    let stem = out::without_compression_suffix(path);
     let fits =
         |writer: &&Writer| writer.extensions.iter().any(|end| stem.ends_with(&format!(".{end}")));
     WRITERS.iter().find(fits).ok_or_else(|| {

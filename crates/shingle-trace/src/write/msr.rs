@@ -4,7 +4,7 @@
 
 use shingle_core::units::{Op, Request};
 
-use super::lost::Lost;
+use super::lost::Losses;
 use super::text::Text;
 use super::{Out, Sink, Writer};
 use crate::error::TraceError;
@@ -22,18 +22,18 @@ const BEGIN_FILETIME: u64 = 128_166_372_000_000_000;
 const STEP_NS: u64 = 100;
 
 fn create(out: Out) -> Result<Box<dyn Sink>, TraceError> {
-    Ok(Box::new(Msr { text: Text::new(out), lost: Lost::default() }))
+    Ok(Box::new(Msr { text: Text::new(out), lost: Losses::default() }))
 }
 
 struct Msr {
     text: Text,
-    lost: Lost,
+    lost: Losses,
 }
 
 impl Sink for Msr {
     fn put(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         for request in requests {
-            if !self.lost.moves_data(request) {
+            if !self.lost.is_read_or_write(request) {
                 continue;
             }
             let time = BEGIN_FILETIME + self.lost.steps(request, STEP_NS);
@@ -46,6 +46,6 @@ impl Sink for Msr {
 
     fn finish(self: Box<Self>) -> Result<Vec<String>, TraceError> {
         self.text.finish()?;
-        Ok(self.lost.told(WRITER.name, "100 ns"))
+        Ok(self.lost.sentences(WRITER.name, "100 ns"))
     }
 }

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use super::destination::Destination;
 use crate::error::{Kind, Place, TraceError};
-use crate::input::plain;
+use crate::input::error_text;
 
 /// The default level of Zstandard.
 #[cfg(feature = "compression")]
 const ZSTD_LEVEL: i32 = 3;
 
-enum Packer {
+enum Compressor {
     Plain(BufWriter<Box<dyn Write + Send>>),
     Gzip(flate2::write::GzEncoder<BufWriter<Box<dyn Write + Send>>>),
     #[cfg(feature = "compression")]
@@ -23,22 +23,22 @@ pub(crate) struct Out {
     name: String,
     /// `None` for stdout, and after the end.
     destination: Option<Destination>,
-    packer: Option<Packer>,
+    compressor: Option<Compressor>,
 }
 
 /// Returns the name of a file without `.gz` or `.zst`.
-pub(super) fn without_packing(path: &str) -> &str {
+pub(super) fn without_compression_suffix(path: &str) -> &str {
     [".gz", ".zst"].iter().find_map(|end| path.strip_suffix(end)).unwrap_or(path)
 }
 
 #[cfg(feature = "compression")]
-fn packed_with_zstd(raw: BufWriter<Box<dyn Write + Send>>) -> io::Result<Packer> {
-    Ok(Packer::Zstd(zstd::stream::write::Encoder::new(raw, ZSTD_LEVEL)?))
+fn zstd_compressor(raw: BufWriter<Box<dyn Write + Send>>) -> io::Result<Compressor> {
+    Ok(Compressor::Zstd(zstd::stream::write::Encoder::new(raw, ZSTD_LEVEL)?))
 }
 
 /// Never called: the name is refused before a file is created.
 #[cfg(not(feature = "compression"))]
-fn packed_with_zstd(_: BufWriter<Box<dyn Write + Send>>) -> io::Result<Packer> {
+fn zstd_compressor(_: BufWriter<Box<dyn Write + Send>>) -> io::Result<Compressor> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -56,14 +56,14 @@ impl Out {
             Some(destination) => Box::new(destination.create().map_err(failed)?),
         };
         let raw = BufWriter::with_capacity(256 << 10, raw);
-        let packer = if path.ends_with(".gz") {
-            Packer::Gzip(flate2::write::GzEncoder::new(raw, flate2::Compression::default()))
+        let compressor = if path.ends_with(".gz") {
+            Compressor::Gzip(flate2::write::GzEncoder::new(raw, flate2::Compression::default()))
         } else if path.ends_with(".zst") {
-            packed_with_zstd(raw).map_err(failed)?
+            zstd_compressor(raw).map_err(failed)?
         } else {
-            Packer::Plain(raw)
+            Compressor::Plain(raw)
         };
-        Ok(Out { name: path.to_owned(), destination, packer: Some(packer) })
+        Ok(Out { name: path.to_owned(), destination, compressor: Some(compressor) })
     }
 
     /// Returns the file name that the user gave.
@@ -90,11 +90,11 @@ impl Out {
 
     /// Completes the file.
     pub(crate) fn finish(mut self) -> Result<(), TraceError> {
-        let packed = match self.packer.take().expect("finished once") {
-            Packer::Plain(raw) => Ok(raw),
-            Packer::Gzip(packer) => packer.finish(),
+        let packed = match self.compressor.take().expect("finished once") {
+            Compressor::Plain(raw) => Ok(raw),
+            Compressor::Gzip(compressor) => compressor.finish(),
             #[cfg(feature = "compression")]
-            Packer::Zstd(packer) => packer.finish(),
+            Compressor::Zstd(compressor) => compressor.finish(),
         };
         let written = packed.and_then(|mut raw| raw.flush());
         let named = match self.destination.take() {
@@ -107,11 +107,11 @@ impl Out {
 
 impl Write for Out {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.packer.as_mut().expect("not finished") {
-            Packer::Plain(raw) => raw.write(bytes),
-            Packer::Gzip(packer) => packer.write(bytes),
+        match self.compressor.as_mut().expect("not finished") {
+            Compressor::Plain(raw) => raw.write(bytes),
+            Compressor::Gzip(compressor) => compressor.write(bytes),
             #[cfg(feature = "compression")]
-            Packer::Zstd(packer) => packer.write(bytes),
+            Compressor::Zstd(compressor) => compressor.write(bytes),
         }
     }
 
@@ -124,14 +124,14 @@ impl Write for Out {
 impl Drop for Out {
     fn drop(&mut self) {
         if let Some(destination) = self.destination.take() {
-            destination.give_up();
+            destination.discard();
         }
     }
 }
 
 #[cold]
 fn failed(path: &str, error: &io::Error) -> TraceError {
-    let message = format!("cannot be written: {}", plain(error));
+    let message = format!("cannot be written: {}", error_text(error));
     let kind = match error.kind() {
         io::ErrorKind::BrokenPipe => Kind::Unread,
         _ => Kind::Io,

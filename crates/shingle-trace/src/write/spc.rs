@@ -5,7 +5,7 @@
 
 use shingle_core::units::{NS_PER_S, Op, Request};
 
-use super::lost::Lost;
+use super::lost::Losses;
 use super::text::Text;
 use super::{Out, Sink, Writer};
 use crate::error::TraceError;
@@ -18,18 +18,18 @@ pub(super) const WRITER: Writer = Writer {
 };
 
 fn create(out: Out) -> Result<Box<dyn Sink>, TraceError> {
-    Ok(Box::new(Spc { text: Text::new(out), lost: Lost::default() }))
+    Ok(Box::new(Spc { text: Text::new(out), lost: Losses::default() }))
 }
 
 struct Spc {
     text: Text,
-    lost: Lost,
+    lost: Losses,
 }
 
 impl Sink for Spc {
     fn put(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         for request in requests {
-            if !self.lost.moves_data(request) {
+            if !self.lost.is_read_or_write(request) {
                 continue;
             }
             let sector = self.lost.sector(request);
@@ -46,6 +46,6 @@ impl Sink for Spc {
 
     fn finish(self: Box<Self>) -> Result<Vec<String>, TraceError> {
         self.text.finish()?;
-        Ok(self.lost.told(WRITER.name, "1 ns"))
+        Ok(self.lost.sentences(WRITER.name, "1 ns"))
     }
 }

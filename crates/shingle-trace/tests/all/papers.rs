@@ -100,7 +100,7 @@ fn large_traces_have_the_published_size() {
     // The first few million accesses touch almost all zones of all copies.
     let part = read(&papers, Trace::Long { copies: 18 }, Mode::ReadWrite, 4_000_000);
     let writes = part.figures().writes as f64 / 4e6;
-    // Share of the whole; the begin has more first writes, which are long.
+    // Share of the whole; the start has more first writes, which are long.
     assert!((writes - 0.657).abs() < 0.02, "SAC Table 4: 65.7 % writes, not {writes}");
     let end = part.blocks.iter().max().expect("accesses") >> 1;
     let gib = end as f64 * 4096.0 / f64::from(1 << 30);

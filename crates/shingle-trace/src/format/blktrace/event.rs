@@ -82,7 +82,7 @@ pub(super) struct Event {
 }
 
 /// Returns whether a file that begins like this is big-endian; `None` if it is no blktrace file.
-pub(super) fn order_of(head: &[u8]) -> Option<bool> {
+pub(super) fn is_big_endian(head: &[u8]) -> Option<bool> {
     let word: [u8; 4] = head.get(..4)?.try_into().ok()?;
     let small = |word: u32| word & 0xff < 0x20 && word & 0xffff_ff00 == MAGIC;
     if small(u32::from_le_bytes(word)) {
@@ -105,7 +105,7 @@ pub(super) struct Events {
 
 impl Events {
     pub(super) fn new(mut input: Input, action: Action) -> Result<Events, TraceError> {
-        let Some(big_endian) = order_of(input.peek(RECORD_BYTES)?) else {
+        let Some(big_endian) = is_big_endian(input.peek(RECORD_BYTES)?) else {
             let message = "the first record does not begin with the magic number of blktrace; \
                            leave out --format to have the format recognised";
             return Err(TraceError::new(Kind::Format, input.name(), Place::Byte(0), message));

@@ -24,7 +24,7 @@ pub(super) const FORMAT: Format = Format {
     name: "blktrace",
     about: "binary files of blktrace, version 7, of all CPUs; blktrace:D or :C for other events",
     sniff: |head| {
-        Match::magic(head.len() >= event::RECORD_BYTES && event::order_of(head).is_some())
+        Match::magic(head.len() >= event::RECORD_BYTES && event::is_big_endian(head).is_some())
     },
     weigh: None,
     open,
@@ -41,10 +41,10 @@ fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
         return Err(Problem::usage(message).at(input.name(), Place::Whole));
     };
     let name = input.name().to_owned();
-    let mut own = Some(input);
+    let mut given = Some(input);
     let mut cpus = Vec::new();
     for file in files::all(&name) {
-        let input = match own.take_if(|_| file == name) {
+        let input = match given.take_if(|_| file == name) {
             Some(input) => input,
             None => Input::open(&file)?,
         };
@@ -57,7 +57,7 @@ fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
         gate: Gate::new(options.reorder),
         volumes: Volumes::new(options.volume),
         device: None,
-        behind: None,
+        after_flush: None,
         fua: 0,
         no_bytes: 0,
     })
@@ -79,7 +79,7 @@ struct Blktrace {
     /// The device seen last, and the number of its volume if that is selected.
     device: Option<(u32, Option<u32>)>,
     /// The write that belongs to the flush returned last.
-    behind: Option<Raw>,
+    after_flush: Option<Raw>,
     fua: u64,
     no_bytes: u64,
 }
@@ -107,7 +107,7 @@ impl Blktrace {
 
     /// Returns the next request, `None` at the end.
     fn next(&mut self) -> Result<Option<Raw>, TraceError> {
-        if let Some(raw) = self.behind.take() {
+        if let Some(raw) = self.after_flush.take() {
             return Ok(Some(raw));
         }
         while let Some((cpu, event)) = self.earliest()? {
@@ -148,7 +148,7 @@ impl Blktrace {
             return self.gate.admit(raw).map(Some);
         }
         let flush = self.gate.admit(flush)?;
-        self.behind = Some(self.gate.admit(raw)?);
+        self.after_flush = Some(self.gate.admit(raw)?);
         Ok(Some(flush))
     }
 
@@ -159,7 +159,7 @@ impl Blktrace {
             return Ok(number);
         }
         let name = format!("{}:{}", device >> 20, device & 0xf_ffff);
-        let number = self.volumes.takes(name.as_bytes())?;
+        let number = self.volumes.select(name.as_bytes())?;
         self.device = Some((device, number));
         Ok(number)
     }
@@ -182,27 +182,27 @@ impl Records for Blktrace {
     }
 
     fn warnings(&self) -> Vec<String> {
-        let mut told = Vec::new();
+        let mut warnings = Vec::new();
         if self.cpus.len() > 1 {
-            told.push(format!("the files of {} CPUs are merged by time", self.cpus.len()));
+            warnings.push(format!("the files of {} CPUs are merged by time", self.cpus.len()));
         }
         if self.fua > 0 {
-            told.push(format!(
+            warnings.push(format!(
                 "{} writes were to be durable by themselves (FUA); they are plain writes here",
                 self.fua
             ));
         }
         if self.no_bytes > 0 {
-            told.push(format!("{} events without bytes were left out", self.no_bytes));
+            warnings.push(format!("{} events without bytes were left out", self.no_bytes));
         }
-        told
+        warnings
     }
 
     fn volumes(&self) -> Option<&Volumes> {
         Some(&self.volumes)
     }
 
-    fn nothing(&self) -> Problem {
+    fn empty_error(&self) -> Problem {
         let records: u64 = self.cpus.iter().map(|cpu| cpu.events.records).sum();
         Problem::new(
             Kind::Empty,

@@ -63,7 +63,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// Returns the length of the quoted text at the begin of `field`, with both quotes. Returns 0 if
+/// Returns the length of the quoted text at the start of `field`, with both quotes. Returns 0 if
 /// there is no closing quote; then the quote is an ordinary character. Doubled quotes need no
 /// special case: no delimiter can be between the two.
 #[cold]

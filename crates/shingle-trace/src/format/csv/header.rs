@@ -2,18 +2,19 @@
 
 use super::delim::Delim;
 use super::map::{
-    Column, Device, Header, Map, Role, Size, Sized, Time, size_unit, time_unit, with_default_words,
+    Column, Device, Header, Map, Notation, Role, Size, Time, size_unit, time_unit,
+    with_default_words,
 };
 use crate::error::{Kind, Problem, shown};
 use crate::format::text;
 
 /// Returns the map that a header defines, if its names are clear enough.
 pub(super) fn map_of(line: &[u8], delim: Delim) -> Option<Map> {
-    let sized = |unit| Sized { unit, hex: false };
+    let sized = |unit| Notation { unit, hex: false };
     let (mut time, mut op, mut offset, mut size, mut device) = (None, None, None, None, None);
-    let mut passed_over = Vec::new();
+    let mut ignored = Vec::new();
     for field in delim.split(line) {
-        let Some(name) = str::from_utf8(text::bare(field)).ok() else { continue };
+        let Some(name) = str::from_utf8(text::unquoted(field)).ok() else { continue };
         let Some((role, unit)) = role_of(name) else { continue };
         let column = Column::Named(name.to_owned());
         // Of two columns with the same role the first is taken, which is the usual one.
@@ -25,7 +26,7 @@ pub(super) fn map_of(line: &[u8], delim: Delim) -> Option<Map> {
             Role::Device => (fill(&mut device, (column, Device::First)), "volume"),
         };
         if !is_first {
-            passed_over.push(format!("{} ({what})", shown(name.as_bytes())));
+            ignored.push(format!("{} ({what})", shown(name.as_bytes())));
         }
     }
     Some(Map {
@@ -37,7 +38,7 @@ pub(super) fn map_of(line: &[u8], delim: Delim) -> Option<Map> {
         offset: offset?,
         size: size?,
         device,
-        passed_over,
+        ignored,
     })
 }
 
@@ -83,11 +84,11 @@ pub(in crate::format) fn with_unit(name: &str) -> String {
 }
 
 /// Returns why a first line is not accepted as a header; `None` if it does not look like one.
-pub(in crate::format) fn unclear(line: &[u8]) -> Option<Problem> {
+pub(in crate::format) fn unclear_header(line: &[u8]) -> Option<Problem> {
     let mut told = Vec::new();
     let mut missing = vec![(Role::Op, "op"), (Role::Offset, "offset"), (Role::Size, "size")];
     for field in Delim::of(line).split(line) {
-        let Some(name) = str::from_utf8(text::bare(field)).ok() else { continue };
+        let Some(name) = str::from_utf8(text::unquoted(field)).ok() else { continue };
         let Some((role, unit)) = role_of(name) else { continue };
         missing.retain(|(other, _)| *other != role);
         if matches!(role, Role::Offset | Role::Size) && unit.is_none() {
@@ -103,20 +104,23 @@ pub(in crate::format) fn unclear(line: &[u8]) -> Option<Problem> {
     }
     told.extend(missing.iter().map(|(_, name)| format!("no column is called {name}")));
     let told = told.join("; ");
-    Some(Problem::new(Kind::Format, format!("the header is not clear: {told}; or {SAY}")))
+    Some(Problem::new(
+        Kind::Format,
+        format!("the header is not clear: {told}; or {COLUMNS_ADVICE}"),
+    ))
 }
 
 /// Returns why a first line is not accepted as a header, and what to do.
-pub(super) fn no_header(line: &[u8]) -> Problem {
-    unclear(line).unwrap_or_else(|| {
+pub(super) fn no_header_error(line: &[u8]) -> Problem {
+    unclear_header(line).unwrap_or_else(|| {
         let shown = shown(line);
         let none = "the first line is no header with a clear op, offset and size";
-        Problem::new(Kind::Format, format!("{none}: {shown}; {SAY}"))
+        Problem::new(Kind::Format, format!("{none}: {shown}; {COLUMNS_ADVICE}"))
     })
 }
 
 /// Advice in errors: how to define the columns.
-pub(in crate::format) const SAY: &str = "say what the columns are: --format \
+pub(in crate::format) const COLUMNS_ADVICE: &str = "say what the columns are: --format \
     csv:time=1/us,op=2,offset=3/bytes,size=4/bytes (or /sectors, of 512 bytes)";
 
 #[cfg(test)]
@@ -132,12 +136,12 @@ mod tests {
             Some((Column::Named("time_us".to_owned()), Some(Time::Number(1_000))))
         );
         let map = map_of(b"Timestamp,Response,IOType,LUN,Offset,Size", comma).expect("clear");
-        assert!(map.time_unit_is_open());
+        assert!(map.lacks_time_unit());
         assert_eq!(map.device, Some((Column::Named("LUN".to_owned()), Device::First)));
         let map = map_of(b"Time [ms];rw;sector;sectors", Delim::Byte(b';')).expect("clear");
-        assert_eq!(map.offset.1, Sized { unit: 512, hex: false });
-        for unclear in [&b"time,op,lba,size"[..], b"a,b,c", b"1,2,3", b"op,offset_miles,size"] {
-            assert_eq!(map_of(unclear, comma), None);
+        assert_eq!(map.offset.1, Notation { unit: 512, hex: false });
+        for line in [&b"time,op,lba,size"[..], b"a,b,c", b"1,2,3", b"op,offset_miles,size"] {
+            assert_eq!(map_of(line, comma), None);
         }
     }
 }

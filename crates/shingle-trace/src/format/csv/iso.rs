@@ -19,7 +19,7 @@ pub(super) fn nanoseconds(field: &[u8]) -> Option<u64> {
 
 /// Returns the error for a field that is no time in any supported form.
 #[cold]
-pub(super) fn bad(field: &[u8], column: &str) -> Problem {
+pub(super) fn bad_time(field: &[u8], column: &str) -> Problem {
     Problem::syntax(format!(
         "the time ({column}) is {}, and a time is a number (time=COLUMN/s, ms, us, ns or filetime) or a date from 1970 \
          to 2262 as 2026-11-23T08:15:00.25Z (time=COLUMN/iso); convert it, or say what the columns are: --format \

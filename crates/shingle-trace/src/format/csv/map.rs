@@ -76,7 +76,7 @@ impl Column {
             Column::Named(name) => name,
         };
         let line = names.unwrap_or(b"");
-        let there = |field: &[u8]| text::bare(field).eq_ignore_ascii_case(name.as_bytes());
+        let there = |field: &[u8]| text::unquoted(field).eq_ignore_ascii_case(name.as_bytes());
         delim.split(line).position(there).filter(|index| *index < COLUMNS_MAX).ok_or_else(|| {
             Problem::usage(format!(
                 "the header has no column '{name}'; it is {}; columns can be numbers from 1, too",
@@ -90,7 +90,7 @@ impl Column {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Size {
     Fixed(u64),
-    Column(Column, Sized),
+    Column(Column, Notation),
 }
 
 /// The notation of times.
@@ -104,7 +104,7 @@ pub(super) enum Time {
 
 /// The notation of an address or size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Sized {
+pub(super) struct Notation {
     /// Bytes of a unit.
     pub(super) unit: u64,
     /// Hexadecimal without 0x too; a number with 0x always is hexadecimal.
@@ -137,11 +137,11 @@ pub(super) struct Map {
     pub(super) time: Option<(Column, Option<Time>)>,
     pub(super) op: Column,
     pub(super) words: Vec<(Vec<u8>, Op)>,
-    pub(super) offset: (Column, Sized),
+    pub(super) offset: (Column, Notation),
     pub(super) size: Size,
     pub(super) device: Option<(Column, Device)>,
     /// Further columns of a header that could have a role that is taken.
-    pub(super) passed_over: Vec<String>,
+    pub(super) ignored: Vec<String>,
 }
 
 impl Map {
@@ -155,18 +155,18 @@ impl Map {
         let (mut time, mut op, mut offset, mut size) = (None, None, None, None);
         let (mut device, mut delim, mut header) = (None, None, Header::Auto);
         let mut words = Vec::new();
-        let mut said: Vec<&str> = Vec::new();
+        let mut keys: Vec<&str> = Vec::new();
         for pair in text.split(',') {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             let key = key.trim();
             // Both give the length of requests.
             let what = if key == "bytes" { "size" } else { key };
             let is_words = ["read", "write", "trim", "flush"].contains(&key);
-            if !is_words && said.contains(&what) {
+            if !is_words && keys.contains(&what) {
                 let told = if what == "size" { "size= or bytes=" } else { key };
                 return Err(Problem::usage(format!("csv: {told} is there twice; give one")));
             }
-            said.push(what);
+            keys.push(what);
             match key {
                 "time" => time = Some(time_column(value)?),
                 "op" => op = Some(Column::parse(value)?),
@@ -208,7 +208,7 @@ impl Map {
             offset: offset.ok_or_else(|| missing("offset=COLUMN/UNIT"))?,
             size: size.ok_or_else(|| missing("size=COLUMN/UNIT"))?,
             device,
-            passed_over: Vec::new(),
+            ignored: Vec::new(),
         })
     }
 
@@ -236,13 +236,13 @@ impl Map {
         })
     }
 
-    pub(in crate::format) fn time_unit_is_open(&self) -> bool {
+    pub(in crate::format) fn lacks_time_unit(&self) -> bool {
         matches!(self.time, Some((_, None)))
     }
 
     /// Finds the unit of times from a first value: a date, or a number with a fraction, which is in
     /// seconds. Any other guess could be wrong by a factor of a thousand.
-    pub(super) fn close_time_unit(
+    pub(super) fn infer_time_unit(
         &mut self,
         line: &[u8],
         names: &[u8],
@@ -250,13 +250,13 @@ impl Map {
     ) -> Result<(), Problem> {
         let Some((column, unit)) = &mut self.time else { return Ok(()) };
         let field = delim.split(line).nth(column.index(Some(names), delim)?).unwrap_or(b"");
-        if iso::nanoseconds(text::bare(field)).is_some() {
+        if iso::nanoseconds(text::unquoted(field)).is_some() {
             *unit = Some(Time::Iso);
             return Ok(());
         }
-        let small = number::scaled_small(text::bare(field), 1).is_some();
-        if !field.is_empty() && !small && number::scaled(text::bare(field), 1).is_none() {
-            return Err(iso::bad(field, "below the header"));
+        let small = number::scaled_small(text::unquoted(field), 1).is_some();
+        if !field.is_empty() && !small && number::scaled(text::unquoted(field), 1).is_none() {
+            return Err(iso::bad_time(field, "below the header"));
         }
         if small || field.contains(&b'.') {
             *unit = Some(Time::Number(NS_PER_S));
@@ -311,13 +311,13 @@ fn time_column(value: &str) -> Result<Option<(Column, Option<Time>)>, Problem> {
     Ok(Some((Column::parse(column)?, Some(unit))))
 }
 
-fn sized_column(value: &str) -> Result<(Column, Sized), Problem> {
+fn sized_column(value: &str) -> Result<(Column, Notation), Problem> {
     let (value, hex) = match value.strip_suffix("/hex") {
         Some(value) => (value, true),
         None => (value, false),
     };
     let Some((column, unit)) = value.rsplit_once('/') else {
-        return Ok((Column::parse(value)?, Sized { unit: 1, hex }));
+        return Ok((Column::parse(value)?, Notation { unit: 1, hex }));
     };
     let unit = match size_unit(unit) {
         Some(bytes) => bytes,
@@ -328,7 +328,7 @@ fn sized_column(value: &str) -> Result<(Column, Sized), Problem> {
             ))
         })?,
     };
-    Ok((Column::parse(column)?, Sized { unit, hex }))
+    Ok((Column::parse(column)?, Notation { unit, hex }))
 }
 
 fn bytes_of(value: &str) -> Result<u64, Problem> {
@@ -396,7 +396,7 @@ mod tests {
         assert!(map.message.contains("it takes "), "{}", map.message);
         let map = Map::parse("time=1/ms,op=5,offset=lba/sectors,size=4/16KiB,device=2:7,read=1|x")
             .expect("valid");
-        let sized = |unit, hex| Sized { unit, hex };
+        let sized = |unit, hex| Notation { unit, hex };
         assert_eq!(map.time, Some((Column::At(0), Some(Time::Number(1_000_000)))));
         assert_eq!(map.offset, (Column::Named("lba".to_owned()), sized(512, false)));
         assert_eq!(map.size, Size::Column(Column::At(3), sized(16 << 10, false)));

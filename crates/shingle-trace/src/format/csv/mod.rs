@@ -36,12 +36,12 @@ mod map;
 use core::mem;
 
 use delim::Delim;
-pub(super) use header::{SAY, unclear};
+pub(super) use header::{COLUMNS_ADVICE, unclear_header};
 #[cfg(feature = "parquet")]
 pub(super) use header::{role_of, with_unit};
 #[cfg(feature = "parquet")]
 pub(super) use map::with_default_words;
-use map::{Column, Device, Header, Map, ROLES, Size, Sized, Time};
+use map::{Column, Device, Header, Map, Notation, ROLES, Size, Time};
 pub(super) use map::{Role, size_unit};
 use shingle_core::units::{Op, SECTOR_BYTES};
 
@@ -95,11 +95,13 @@ fn map_of(head: &[u8], told: Option<&str>) -> Result<(Map, Delim), Problem> {
     let mut lines = text::lines(head);
     let first = lines.next().unwrap_or(b"");
     if text::is_binary(first) {
-        return Err(text::binary(first));
+        return Err(text::binary_error(first));
     }
     let mut map = match told {
         Some(told) => Map::parse(told)?,
-        None => header::map_of(first, Delim::of(first)).ok_or_else(|| header::no_header(first))?,
+        None => {
+            header::map_of(first, Delim::of(first)).ok_or_else(|| header::no_header_error(first))?
+        }
     };
     // Lines above the names or the first request may hold anything.
     let telling = match map.header {
@@ -107,8 +109,8 @@ fn map_of(head: &[u8], told: Option<&str>) -> Result<(Map, Delim), Problem> {
         Header::Lines(0) | Header::Auto => None,
     };
     let delim = *map.delim.get_or_insert_with(|| Delim::of(telling.unwrap_or(first)));
-    if map.time_unit_is_open() {
-        map.close_time_unit(lines.next().unwrap_or(b""), first, delim)?;
+    if map.lacks_time_unit() {
+        map.infer_time_unit(lines.next().unwrap_or(b""), first, delim)?;
     }
     Ok((map, delim))
 }
@@ -129,8 +131,8 @@ fn consume_header(
         Header::Auto => {
             let head = input.peek(PEEK_BYTES_MAX)?;
             let Some(line) = text::lines(head).next() else { return Ok(None) };
-            if map.has_names() || looks_like_header(line, map, delim) {
-                names = text::consume_first(input)?;
+            if map.has_names() || is_header(line, map, delim) {
+                names = text::consume_first_line(input)?;
             }
         }
     }
@@ -139,10 +141,10 @@ fn consume_header(
 
 /// Returns whether no column that must be a number begins like one. A line in which only some
 /// numbers are bad is an error later.
-fn looks_like_header(line: &[u8], map: &Map, delim: Delim) -> bool {
+fn is_header(line: &[u8], map: &Map, delim: Delim) -> bool {
     let fields: Vec<&[u8]> = delim.split(line).collect();
     map.number_columns().all(|index| {
-        let field = fields.get(index).map_or(&b""[..], |field| text::bare(field));
+        let field = fields.get(index).map_or(&b""[..], |field| text::unquoted(field));
         field.first().is_some_and(|byte| !byte.is_ascii_digit() && !b".-+".contains(byte))
     })
 }
@@ -153,19 +155,19 @@ struct Plan {
     /// Roles by column, up to the last one needed.
     roles: Vec<Option<Role>>,
     /// Number of columns in the header, if columns are chosen by name.
-    named: Option<usize>,
+    named_columns: Option<usize>,
     /// Unit of times, if there is a column.
     time: Option<Time>,
-    offset: Sized,
-    size: FixedOr,
+    offset: Notation,
+    size: SizeSource,
     words: Vec<(Vec<u8>, Op)>,
     volumes: Option<Volumes>,
-    passed_over: Vec<String>,
+    ignored: Vec<String>,
 }
 
-enum FixedOr {
+enum SizeSource {
     Bytes(u64),
-    Column(Sized),
+    Column(Notation),
 }
 
 impl Plan {
@@ -195,10 +197,10 @@ impl Plan {
             place(column, Role::Time)?;
         }
         let size = match &map.size {
-            Size::Fixed(bytes) => FixedOr::Bytes(*bytes),
+            Size::Fixed(bytes) => SizeSource::Bytes(*bytes),
             Size::Column(column, unit) => {
                 place(column, Role::Size)?;
-                FixedOr::Column(*unit)
+                SizeSource::Column(*unit)
             }
         };
         let volumes = match (&map.device, volume) {
@@ -221,29 +223,30 @@ impl Plan {
             }
         };
         let words = mem::take(&mut map.words);
-        let named = names.filter(|_| map.has_names()).map(|names| delim.split(names).count());
-        let named = named.filter(|&named| named >= roles.len());
+        let named_columns =
+            names.filter(|_| map.has_names()).map(|names| delim.split(names).count());
+        let named_columns = named_columns.filter(|&named_columns| named_columns >= roles.len());
         let time = map.time.map(|(_, unit)| unit.unwrap_or(Time::Number(1)));
-        let (offset, passed_over) = (map.offset.1, map.passed_over);
-        Ok(Plan { delim, roles, named, time, offset, size, words, volumes, passed_over })
+        let (offset, ignored) = (map.offset.1, map.ignored);
+        Ok(Plan { delim, roles, named_columns, time, offset, size, words, volumes, ignored })
     }
 
     /// Returns the fields by role.
     #[inline]
     fn fields<'a>(&self, line: &'a [u8]) -> Result<[&'a [u8]; ROLES], Problem> {
         let mut fields: [&[u8]; ROLES] = [b""; ROLES];
-        let mut there = self.delim.split(line);
+        let mut columns = self.delim.split(line);
         for role in &self.roles {
-            let Some(field) = there.next() else { return Err(self.too_few(line)) };
+            let Some(field) = columns.next() else { return Err(self.too_few(line)) };
             if let Some(role) = role {
                 fields[*role as usize] = field;
             }
         }
         // One field too many, as of a number written 4,096, would move later fields to wrong names.
-        if let Some(named) = self.named {
-            let mut beyond = there.skip(named - self.roles.len());
-            if beyond.any(|field| !text::bare(field).is_empty()) {
-                return Err(self.too_many(named, line));
+        if let Some(named_columns) = self.named_columns {
+            let mut extra = columns.skip(named_columns - self.roles.len());
+            if extra.any(|field| !text::unquoted(field).is_empty()) {
+                return Err(self.too_many(named_columns, line));
             }
         }
         Ok(fields)
@@ -261,9 +264,9 @@ impl Plan {
     }
 
     #[cold]
-    fn too_many(&self, named: usize, line: &[u8]) -> Problem {
+    fn too_many(&self, named_columns: usize, line: &[u8]) -> Problem {
         Problem::syntax(format!(
-            "there are {} columns and the header names {named} in {}; put a field that contains the delimiter in \
+            "there are {} columns and the header names {named_columns} in {}; put a field that contains the delimiter in \
              quotes, or name columns by their number (--format csv:time=1/us,…)",
             self.delim.split(line).count(),
             shown(line)
@@ -277,7 +280,7 @@ impl Plan {
     #[cold]
     fn bad_number(&self, role: Role, field: &[u8]) -> Problem {
         let what = format!("{} (column {})", format!("{role:?}").to_lowercase(), self.column(role));
-        if role == Role::Time && iso::nanoseconds(text::bare(field)).is_some() {
+        if role == Role::Time && iso::nanoseconds(text::unquoted(field)).is_some() {
             return Problem::syntax(format!(
                 "the {what} is {}, a date: write time={}/iso in the map (--format csv:…)",
                 shown(field),
@@ -285,7 +288,7 @@ impl Plan {
             ));
         }
         let number =
-            str::from_utf8(text::bare(field)).ok().filter(|text| text.parse::<f64>().is_ok());
+            str::from_utf8(text::unquoted(field)).ok().filter(|text| text.parse::<f64>().is_ok());
         let (whole, bytes, field) = (role != Role::Time, field, shown(field));
         match number {
             // Digits that are not parsed as a number exceed its range.
@@ -310,14 +313,14 @@ impl Plan {
 
     #[cold]
     fn bad_time(&self, field: &[u8]) -> Problem {
-        iso::bad(field, &format!("column {}", self.column(Role::Time)))
+        iso::bad_time(field, &format!("column {}", self.column(Role::Time)))
     }
 
     /// Returns a warning if the units of offsets or sizes look wrong.
-    fn odd_units(&self, seen: &Columns) -> Option<String> {
+    fn unit_warning(&self, seen: &Columns) -> Option<String> {
         let (size, sizes) = match self.size {
-            FixedOr::Bytes(_) => (None, 1),
-            FixedOr::Column(sized) => (Some(self.column(Role::Size)), sized.unit),
+            SizeSource::Bytes(_) => (None, 1),
+            SizeSource::Column(sized) => (Some(self.column(Role::Size)), sized.unit),
         };
         let size = |odd: bool| size.filter(|_| odd);
         let sizes_too_small = size(sizes == 1 && seen.are_sizes_in_sectors());
@@ -345,7 +348,7 @@ impl Plan {
 
     #[inline]
     fn op(&self, field: &[u8]) -> Result<Op, Problem> {
-        let bare = text::bare(field);
+        let bare = text::unquoted(field);
         for (word, op) in &self.words {
             if bare.eq_ignore_ascii_case(word) {
                 return Ok(*op);
@@ -370,7 +373,7 @@ impl Decode for Csv {
         let field = |role: Role| fields[role as usize];
         let volume = match &mut plan.volumes {
             None => 0,
-            Some(volumes) => match volumes.takes(text::bare(field(Role::Device)))? {
+            Some(volumes) => match volumes.select(text::unquoted(field(Role::Device)))? {
                 Some(volume) => volume,
                 None => return Ok(None),
             },
@@ -379,18 +382,18 @@ impl Decode for Csv {
         let op = plan.op(field(Role::Op))?;
         let ns = match plan.time {
             None => 0,
-            Some(Time::Number(unit)) => number::scaled(text::bare(field(Role::Time)), unit)
-                .or_else(|| number::scaled_small(text::bare(field(Role::Time)), unit))
+            Some(Time::Number(unit)) => number::scaled(text::unquoted(field(Role::Time)), unit)
+                .or_else(|| number::scaled_small(text::unquoted(field(Role::Time)), unit))
                 .ok_or_else(|| plan.bad_number(Role::Time, field(Role::Time)))?,
-            Some(Time::Iso) => iso::nanoseconds(text::bare(field(Role::Time)))
+            Some(Time::Iso) => iso::nanoseconds(text::unquoted(field(Role::Time)))
                 .ok_or_else(|| plan.bad_time(field(Role::Time)))?,
         };
         if op == Op::Flush {
             // Traces leave these columns of a flush empty, or fill in meaningless values.
             return Ok(Some(Raw { ns, offset: 0, bytes: 0, op, volume }));
         }
-        let number = |role: Role, sized: Sized| {
-            let field = text::bare(field(role));
+        let number = |role: Role, sized: Notation| {
+            let field = text::unquoted(field(role));
             let value = if sized.hex { None } else { number::whole(field) };
             let value = value
                 .or_else(|| number::hexadecimal(field, sized.hex))
@@ -399,14 +402,14 @@ impl Decode for Csv {
                 .and_then(|value| Some((value, value.checked_mul(sized.unit)?)))
                 .ok_or_else(|| plan.bad_number(role, field))
         };
-        let (told_offset, offset) = number(Role::Offset, plan.offset)?;
-        let (told_size, bytes) = match plan.size {
-            FixedOr::Bytes(bytes) => (bytes, bytes),
-            FixedOr::Column(sized) => number(Role::Size, sized)?,
+        let (offset_number, offset) = number(Role::Offset, plan.offset)?;
+        let (size_number, bytes) = match plan.size {
+            SizeSource::Bytes(bytes) => (bytes, bytes),
+            SizeSource::Column(sized) => number(Role::Size, sized)?,
         };
         // The length of a trim says nothing about the unit.
-        if op != Op::Trim && !self.seen.are_many() {
-            self.seen.add_numbers(told_offset, told_size);
+        if op != Op::Trim && !self.seen.is_enough() {
+            self.seen.add_numbers(offset_number, size_number);
         }
         Ok(Some(Raw { ns, offset, bytes, op, volume }))
     }
@@ -415,7 +418,7 @@ impl Decode for Csv {
         self.plan.volumes.as_ref()
     }
 
-    fn nothing(&self) -> Problem {
+    fn empty_error(&self) -> Problem {
         Problem::new(Kind::Empty, "holds no request below the header")
     }
 
@@ -423,7 +426,7 @@ impl Decode for Csv {
         let no_time = self.plan.time.is_none();
         let all_at_zero =
             no_time.then(|| "no column is the time: every request arrives at 0".to_owned());
-        let also = self.plan.passed_over.join(", ");
+        let also = self.plan.ignored.join(", ");
         let also = (!also.is_empty()).then(|| {
             format!(
                 "of several columns for one thing the first is taken, and not {also}; --format csv:time=COLUMN/UNIT,… \
@@ -431,7 +434,7 @@ impl Decode for Csv {
             )
         });
         let told: Vec<String> =
-            all_at_zero.into_iter().chain(also).chain(self.plan.odd_units(&self.seen)).collect();
+            all_at_zero.into_iter().chain(also).chain(self.plan.unit_warning(&self.seen)).collect();
         (!told.is_empty()).then(|| told.join("; "))
     }
 }

@@ -28,7 +28,7 @@ pub(super) const DISKSIM: Format = Format {
     about: "DiskSim ASCII: milliseconds device sector sectors flags; 1 reads",
     sniff,
     weigh: Some(|sample| {
-        unless(sample, |seen| seen.nanoseconds == Some(true) || seen.pages == Some(true))
+        fits_unless(sample, |seen| seen.nanoseconds == Some(true) || seen.pages == Some(true))
     }),
     open: |input, options| {
         let units = Units { time_ns: 1_000_000, size_bytes: SECTOR_BYTES, flags_max: u32::MAX };
@@ -51,7 +51,7 @@ pub(super) const FLASHSIM: Format = Format {
     about: "FlashSim text: milliseconds device sector pages flags; 1 reads",
     sniff,
     weigh: Some(|sample| {
-        unless(sample, |seen| seen.nanoseconds == Some(true) || seen.pages == Some(false))
+        fits_unless(sample, |seen| seen.nanoseconds == Some(true) || seen.pages == Some(false))
     }),
     open: |input, options| {
         let units = Units { time_ns: 1_000_000, size_bytes: BLOCK_BYTES, flags_max: u32::MAX };
@@ -73,7 +73,7 @@ pub(super) const MQSIM: Format = Format {
     name: "mqsim",
     about: "MQSim ASCII: nanoseconds device sector sectors type; 0 writes, 1 reads",
     sniff,
-    weigh: Some(|sample| unless(sample, |seen| seen.nanoseconds == Some(false))),
+    weigh: Some(|sample| fits_unless(sample, |seen| seen.nanoseconds == Some(false))),
     open: |input, options| {
         let units = Units { time_ns: 1, size_bytes: SECTOR_BYTES, flags_max: 1 };
         open(input, options, "mqsim", units)
@@ -92,7 +92,7 @@ struct Units {
 }
 
 /// Returns that the numbers fit, unless `others` holds for them.
-fn unless(sample: &Sample, others: fn(Seen) -> bool) -> Weight {
+fn fits_unless(sample: &Sample, others: fn(Seen) -> bool) -> Weight {
     if others(Seen::of(sample)) { Weight::Excluded } else { Weight::Fits }
 }
 
@@ -112,7 +112,7 @@ fn request(units: Units, volumes: &mut Volumes, line: &[u8]) -> Result<Option<Ra
     let Some([time, device, sector, size, flags]) = fields::words(line) else {
         return Err(text::too_few(line, "time device sector size flags"));
     };
-    let Some(volume) = volumes.takes(device)? else { return Ok(None) };
+    let Some(volume) = volumes.select(device)? else { return Ok(None) };
     let Some(flags) = hexadecimal(flags).filter(|flags| *flags <= units.flags_max) else {
         return Err(text::unknown_op(flags, "here 0 writes and 1 reads"));
     };
@@ -130,5 +130,5 @@ fn request(units: Units, volumes: &mut Volumes, line: &[u8]) -> Result<Option<Ra
 
 /// Returns a match if the beginning has these columns.
 fn sniff(head: &[u8]) -> Option<Match> {
-    Match::lines(Match::LIKELY, text::most(text::lines(head), |line| numbers(line).is_some()))
+    Match::lines(Match::LIKELY, text::mostly(text::lines(head), |line| numbers(line).is_some()))
 }

@@ -7,7 +7,7 @@
 use super::line::numbers;
 use crate::format::evidence::Sample;
 use crate::format::number;
-use crate::format::units::{LINES_MIN, remember};
+use crate::format::units::{LINES_MIN, add_distinct};
 
 /// Sectors of a page of 4 KiB.
 const PAGE_SECTORS: u64 = 8;
@@ -43,12 +43,12 @@ struct Pace {
     /// A time has a point, or flags have more than one bit: nanoseconds exclude both.
     excludes_ns: bool,
     first: Option<u64>,
-    before: Option<u64>,
+    previous: Option<u64>,
     /// Number of times that are later than the one before; the sum of these gaps; and the number of
     /// gaps that would be too small between two requests if they were nanoseconds.
     later: u64,
-    later_by: u64,
-    close: u64,
+    gaps_sum: u64,
+    close_gaps: u64,
     /// Number of times that equal the one before.
     same: u64,
     /// The largest distance from the first time.
@@ -58,7 +58,7 @@ struct Pace {
 impl Pace {
     /// Starts a new piece: its times do not continue those of the piece before.
     fn begin(&mut self) {
-        self.before = None;
+        self.previous = None;
     }
 
     fn add(&mut self, time: &[u8], flag: bool) {
@@ -70,7 +70,7 @@ impl Pace {
         };
         let first = *self.first.get_or_insert(time);
         self.span = self.span.max(time.abs_diff(first));
-        let Some(gap) = self.before.replace(time).and_then(|before| time.checked_sub(before))
+        let Some(gap) = self.previous.replace(time).and_then(|before| time.checked_sub(before))
         else {
             return;
         };
@@ -78,16 +78,16 @@ impl Pace {
             self.same += 1;
         } else {
             self.later += 1;
-            self.later_by = self.later_by.saturating_add(gap);
-            self.close += u64::from(gap <= CLOSE_MAX);
+            self.gaps_sum = self.gaps_sum.saturating_add(gap);
+            self.close_gaps += u64::from(gap <= CLOSE_MAX);
         }
     }
 
-    /// Decides the unit of times. Nanoseconds are whole numbers. If all times are whole, the rate
-    /// decides: one request in ten microseconds is fast for nanoseconds, and one in ten seconds
-    /// slow for milliseconds. But an idle disk is that slow, too. Its requests then come in bursts,
-    /// and a part of its trace may be too short or too sparse to have any. A span longer than that
-    /// of any trace is certain.
+    /// Decides the unit of times. Nanoseconds are whole numbers. If all times are whole, the mean
+    /// gap decides: 10,000 units are 10 µs in nanoseconds, which is fast, and 10 s in milliseconds,
+    /// which is slow. But an idle disk is that slow, too: then its requests come in bursts, though
+    /// a part of its trace may be too short or too sparse to have any. A span in milliseconds that
+    /// is longer than any trace proves nanoseconds.
     fn nanoseconds(&self) -> Option<bool> {
         const NS_PACE_MIN: u64 = 10_000;
         const MS_PACE_MAX: u64 = 100;
@@ -105,9 +105,9 @@ impl Pace {
         if gaps < LINES_MIN || self.later == 0 {
             return None;
         }
-        let pace = self.later_by / gaps;
-        let bursts = self.same + self.close;
-        if pace <= MS_PACE_MAX || (pace >= NS_PACE_MIN && self.close * 10 >= self.later) {
+        let pace = self.gaps_sum / gaps;
+        let bursts = self.same + self.close_gaps;
+        if pace <= MS_PACE_MAX || (pace >= NS_PACE_MIN && self.close_gaps * 10 >= self.later) {
             Some(false)
         } else if pace >= NS_PACE_MIN && gaps >= NS_GAPS_MIN && bursts * 20 <= gaps {
             Some(true)
@@ -125,24 +125,24 @@ const BACK_MAX: usize = 4;
 #[derive(Default)]
 struct Sizes {
     /// The previous requests, the newest last.
-    before: [Option<(u64, u64)>; BACK_MAX],
+    previous: [Option<(u64, u64)>; BACK_MAX],
     lines: u64,
     /// Requests whose address or size is no multiple of a page, if both are in sectors.
     unaligned: u64,
     largest: u64,
     /// The first few distinct sizes, and the first few distinct offsets of addresses within 32 KiB.
-    different: Vec<u64>,
-    offs: Vec<u64>,
+    distinct_sizes: Vec<u64>,
+    distinct_offsets: Vec<u64>,
     /// Requests that continue an earlier one if sizes are sectors but not if they are pages; those
     /// that do only if sizes are pages; and distinct pairs of distance and size of the latter.
     as_sectors: u64,
     as_pages: u64,
-    ways: Vec<(u64, u64)>,
+    page_steps: Vec<(u64, u64)>,
 }
 
 impl Sizes {
     fn begin(&mut self) {
-        self.before = [None; BACK_MAX];
+        self.previous = [None; BACK_MAX];
     }
 
     fn add(&mut self, sector: u64, size: u64) {
@@ -150,33 +150,33 @@ impl Sizes {
         self.largest = self.largest.max(size);
         let aligned = sector.is_multiple_of(PAGE_SECTORS) && size.is_multiple_of(PAGE_SECTORS);
         self.unaligned += u64::from(!aligned);
-        remember(&mut self.different, size);
-        remember(&mut self.offs, sector % (PAGE_SECTORS * PAGE_SECTORS));
-        let gaps = self.before.iter().flatten().filter_map(|&(from, size)| {
+        add_distinct(&mut self.distinct_sizes, size);
+        add_distinct(&mut self.distinct_offsets, sector % (PAGE_SECTORS * PAGE_SECTORS));
+        let gaps = self.previous.iter().flatten().filter_map(|&(from, size)| {
             sector.checked_sub(from).filter(|&gap| gap > 0 && size > 0).map(|gap| (gap, size))
         });
-        let (mut in_sectors, mut in_pages) = (false, None);
+        let (mut fits_sectors, mut fits_pages) = (false, None);
         for (gap, size) in gaps {
-            in_sectors |= gap == size;
+            fits_sectors |= gap == size;
             // Sizes in pages were rounded up, so the next request begins in the last page, or
             // behind it.
             if gap.div_ceil(PAGE_SECTORS) == size {
-                in_pages = Some((gap, size));
+                fits_pages = Some((gap, size));
             }
         }
-        match (in_sectors, in_pages) {
+        match (fits_sectors, fits_pages) {
             (true, None) => self.as_sectors += 1,
-            (false, Some(way)) => {
+            (false, Some(step)) => {
                 self.as_pages += 1;
                 // A size of one page fits any distance of up to eight sectors.
-                if way.1 > 1 {
-                    remember(&mut self.ways, way);
+                if step.1 > 1 {
+                    add_distinct(&mut self.page_steps, step);
                 }
             }
             (false, None) | (true, Some(_)) => {}
         }
-        self.before.rotate_left(1);
-        self.before[BACK_MAX - 1] = Some((sector, size));
+        self.previous.rotate_left(1);
+        self.previous[BACK_MAX - 1] = Some((sector, size));
     }
 
     /// Decides the unit of sizes. Requests that continue another one show the length of that one.
@@ -186,9 +186,9 @@ impl Sizes {
         const FOLLOWING_MIN: u64 = 8;
         /// Requests at equal distances, some of which are missing, look like pages of one size by
         /// chance.
-        const WAYS_MIN: usize = 3;
-        const DIFFERENT_MIN: usize = 4;
-        const OFFS_MIN: usize = 4;
+        const PAGE_STEPS_MIN: usize = 3;
+        const SIZES_MIN: usize = 4;
+        const OFFSETS_MIN: usize = 4;
         /// 16 MiB in pages.
         const PAGES_MAX: u64 = 4_096;
         if self.largest > PAGES_MAX {
@@ -199,13 +199,13 @@ impl Sizes {
         }
         if self.unaligned == 0 {
             let sectors = self.lines >= LINES_MIN
-                && self.different.len() >= DIFFERENT_MIN
-                && self.offs.len() >= OFFS_MIN;
+                && self.distinct_sizes.len() >= SIZES_MIN
+                && self.distinct_offsets.len() >= OFFSETS_MIN;
             return sectors.then_some(false);
         }
         let pages = self.as_pages >= FOLLOWING_MIN
             && self.as_pages > 4 * self.as_sectors
-            && self.ways.len() >= WAYS_MIN;
+            && self.page_steps.len() >= PAGE_STEPS_MIN;
         pages.then_some(true)
     }
 }

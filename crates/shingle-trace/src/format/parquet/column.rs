@@ -22,7 +22,7 @@ pub(super) struct Column {
 }
 
 /// Returns the columns with a role; of two with the same role the first.
-pub(super) fn found(schema: &SchemaDescriptor) -> Result<Vec<Column>, Problem> {
+pub(super) fn find(schema: &SchemaDescriptor) -> Result<Vec<Column>, Problem> {
     let mut found: Vec<Column> = Vec::new();
     for (index, descriptor) in schema.columns().iter().enumerate() {
         let Some((role, unit)) = role_of(descriptor.name()) else { continue };
@@ -74,17 +74,17 @@ fn unit_of(role: Role, unit: Option<u64>, descriptor: &ColumnDescriptor) -> Resu
     // A decimal with a fraction is stored as a whole number in units of its last digit.
     let fraction = descriptor.type_scale() > 0;
     let number = matches!(kind, Type::INT32 | Type::INT64) && !fraction;
-    let fits = match role {
+    let is_supported = match role {
         Role::Time | Role::Offset | Role::Size => number,
         Role::Op => kind == Type::BYTE_ARRAY,
         Role::Device => number || kind == Type::BYTE_ARRAY,
     };
-    if !fits {
+    if !is_supported {
         let wanted = if role == Role::Op { "text (R, W, T, F)" } else { "whole numbers" };
-        let told = if fraction { "DECIMAL".to_owned() } else { kind.to_string() };
+        let actual = if fraction { "DECIMAL".to_owned() } else { kind.to_string() };
         return Err(Problem::new(
             Kind::Format,
-            format!("the column {name} is of type {told}, and {wanted} can be read; convert it"),
+            format!("the column {name} is of type {actual}, and {wanted} can be read; convert it"),
         ));
     }
     let unclear = |names: &str| {
@@ -181,8 +181,8 @@ fn typed<T: DataType>(
         } else {
             let mut values = values.iter();
             out.extend(levels.iter().map(|&level| {
-                let there = if level == column.level { values.next() } else { None };
-                there.map_or(Value::Null, &value)
+                let value_or_null = if level == column.level { values.next() } else { None };
+                value_or_null.map_or(Value::Null, &value)
             }));
         }
         read += records;

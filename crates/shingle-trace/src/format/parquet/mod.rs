@@ -5,16 +5,16 @@
 //! unit. Operations are text as in CSV. Row groups are read one after another, in steps of some
 //! thousand rows, so memory holds a page of each column.
 
+mod catch;
 mod column;
-mod fence;
 mod pages;
 mod stored;
 
 use ::parquet::column::reader::{ColumnReader, get_column_reader};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use catch::catch_panics;
 use column::{Column, Value};
-use fence::fenced;
 use pages::Pages;
 use shingle_core::units::Op;
 use stored::Stored;
@@ -42,10 +42,10 @@ fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     let name = input.name().to_owned();
     let fail = |problem: Problem| problem.at(&name, Place::Whole);
     let stored = Stored::of(input)?;
-    let reader =
-        fenced(|| SerializedFileReader::new(stored)).map_err(|error| fail(damaged(&error)))?;
+    let reader = catch_panics(|| SerializedFileReader::new(stored))
+        .map_err(|error| fail(damaged(&error)))?;
     let metadata = reader.metadata().file_metadata();
-    let mut columns = column::found(metadata.schema_descr()).map_err(fail)?;
+    let mut columns = column::find(metadata.schema_descr()).map_err(fail)?;
     let volumes = match (columns.iter().any(|c| c.role == Role::Device), options.volume) {
         (true, choice) => Some(Volumes::new(choice)),
         (false, Choice::Only | Choice::All) => None,
@@ -63,9 +63,9 @@ fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
         group: 0,
         readers: Vec::new(),
         rows_left: 0,
-        held: 0,
-        given: 0,
-        row: 0,
+        current_rows: 0,
+        returned: 0,
+        rows_returned: 0,
         rows,
         words: with_default_words(Vec::new()),
         volumes,
@@ -84,10 +84,10 @@ struct Parquet {
     readers: Vec<ColumnReader>,
     rows_left: u64,
     /// Current rows, and how many of them were returned.
-    held: usize,
-    given: usize,
+    current_rows: usize,
+    returned: usize,
     /// Rows returned in all.
-    row: u64,
+    rows_returned: u64,
     rows: u64,
     words: Vec<(Vec<u8>, Op)>,
     volumes: Option<Volumes>,
@@ -96,12 +96,12 @@ struct Parquet {
 
 impl Parquet {
     /// Reads up to `most` rows and returns their number, 0 at the end.
-    fn rows(&mut self, most: usize) -> Result<usize, Problem> {
+    fn read_rows(&mut self, most: usize) -> Result<usize, Problem> {
         while self.rows_left == 0 {
             if self.group == self.reader.num_row_groups() {
                 return Ok(0);
             }
-            let begun = fenced(|| {
+            let group = catch_panics(|| {
                 let group = self.reader.get_row_group(self.group)?;
                 let rows = u64::try_from(group.metadata().num_rows()).unwrap_or(0);
                 let schema = group.metadata().schema_descr();
@@ -112,12 +112,12 @@ impl Parquet {
                 let readers = self.columns.iter().map(reader);
                 Ok((rows, readers.collect::<Result<_, ParquetError>>()?))
             });
-            (self.rows_left, self.readers) = begun.map_err(|e| damaged(&e))?;
+            (self.rows_left, self.readers) = group.map_err(|e| damaged(&e))?;
             self.group += 1;
         }
         let count = self.rows_left.min(most as u64) as usize;
         for ((column, values), reader) in self.columns.iter_mut().zip(&mut self.readers) {
-            let read = fenced(|| column::read(column, reader, count, values));
+            let read = catch_panics(|| column::read(column, reader, count, values));
             read.map_err(|e| damaged(&e))?;
             if values.len() != count {
                 return Err(Problem::new(
@@ -143,13 +143,13 @@ impl Parquet {
                 Role::Op => raw.op = self.op(value)?,
                 Role::Device => {
                     let Some(volumes) = &mut self.volumes else { continue };
-                    let taken = match value {
-                        Value::Text(name) => volumes.takes(name.data())?,
-                        Value::Number(number) => volumes.takes(number.to_string().as_bytes())?,
-                        Value::Negative(number) => volumes.takes(number.to_string().as_bytes())?,
-                        Value::Null => volumes.takes(b"")?,
+                    let number = match value {
+                        Value::Text(name) => volumes.select(name.data())?,
+                        Value::Number(number) => volumes.select(number.to_string().as_bytes())?,
+                        Value::Negative(number) => volumes.select(number.to_string().as_bytes())?,
+                        Value::Null => volumes.select(b"")?,
                     };
-                    let Some(volume) = taken else { return Ok(None) };
+                    let Some(volume) = number else { return Ok(None) };
                     raw.volume = volume;
                 }
                 role @ (Role::Time | Role::Offset | Role::Size) => {
@@ -214,21 +214,24 @@ impl Records for Parquet {
     fn fill(&mut self, out: &mut Vec<Raw>) -> Result<bool, TraceError> {
         let before = out.len();
         while out.len() < out.capacity() {
-            if self.given == self.held {
+            if self.returned == self.current_rows {
                 let room = (out.capacity() - out.len()).min(BATCH_REQUESTS);
-                let count = self.rows(room);
-                self.held =
-                    count.map_err(|problem| problem.at(&self.name, Place::Record(self.row + 1)))?;
-                self.given = 0;
-                if self.held == 0 {
+                let count = self.read_rows(room);
+                self.current_rows = count.map_err(|problem| {
+                    problem.at(&self.name, Place::Record(self.rows_returned + 1))
+                })?;
+                self.returned = 0;
+                if self.current_rows == 0 {
                     break;
                 }
             }
-            while self.given < self.held && out.len() < out.capacity() {
-                (self.given, self.row) = (self.given + 1, self.row + 1);
-                match self.request(self.given - 1) {
+            while self.returned < self.current_rows && out.len() < out.capacity() {
+                (self.returned, self.rows_returned) = (self.returned + 1, self.rows_returned + 1);
+                match self.request(self.returned - 1) {
                     Ok(raw) => out.extend(raw),
-                    Err(problem) => return Err(problem.at(&self.name, Place::Record(self.row))),
+                    Err(problem) => {
+                        return Err(problem.at(&self.name, Place::Record(self.rows_returned)));
+                    }
                 }
             }
         }
@@ -245,14 +248,14 @@ impl Records for Parquet {
 
     /// In rows: the size of the columns in the file is not known beforehand.
     fn progress(&self) -> Option<(u64, u64)> {
-        Some((self.row.min(self.rows), self.rows))
+        Some((self.rows_returned.min(self.rows), self.rows))
     }
 
     fn volumes(&self) -> Option<&Volumes> {
         self.volumes.as_ref()
     }
 
-    fn nothing(&self) -> Problem {
+    fn empty_error(&self) -> Problem {
         Problem::new(Kind::Empty, "holds no request: there are no rows")
     }
 }

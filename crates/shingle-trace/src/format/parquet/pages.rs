@@ -16,9 +16,9 @@ impl PageReader for Pages {
         if let Some(Page::DictionaryPage { buf, num_values, .. }) = &page
             && *num_values as usize > buf.len() / VALUE_BYTES_MIN
         {
-            let told =
+            let message =
                 format!("a dictionary of {} bytes says it has {num_values} values", buf.len());
-            return Err(ParquetError::General(told));
+            return Err(ParquetError::General(message));
         }
         Ok(page)
     }

@@ -9,7 +9,7 @@ use ::parquet::file::reader::{ChunkReader, Length};
 use bytes::{Buf, Bytes};
 
 use crate::error::{Kind, Place, TraceError};
-use crate::input::{Input, plain};
+use crate::input::{Input, error_text};
 
 /// The most bytes that are held in memory, for input from a pipe or compressed input.
 const MEMORY_BYTES_MAX: usize = 1 << 30;
@@ -24,26 +24,26 @@ pub(super) enum Stored {
 impl Stored {
     pub(super) fn of(mut input: Input) -> Result<Stored, TraceError> {
         let failed = |error: &io::Error| {
-            let message = format!("cannot be read: {}", plain(error));
+            let message = format!("cannot be read: {}", error_text(error));
             TraceError::new(Kind::Io, input.name(), Place::Whole, message)
         };
-        if let Some(file) = input.reopened() {
+        if let Some(file) = input.reopen() {
             let file = file.map_err(|error| failed(&error))?;
             let bytes = file.metadata().map_err(|error| failed(&error))?.len();
             return Ok(Stored::File { file, bytes });
         }
         let mut all = Vec::new();
         loop {
-            let there = input.peek(STEP_BYTES)?.len();
-            if there == 0 {
+            let available = input.peek(STEP_BYTES)?.len();
+            if available == 0 {
                 return Ok(Stored::Memory(all.into()));
             }
-            if all.len() + there > MEMORY_BYTES_MAX {
+            if all.len() + available > MEMORY_BYTES_MAX {
                 let message = "Parquet from a pipe, or packed, is read into memory, and this is \
                                more than 1 GiB; give the plain file by its name";
                 return Err(TraceError::new(Kind::Io, input.name(), Place::Whole, message));
             }
-            all.extend_from_slice(input.next_record(there)?);
+            all.extend_from_slice(input.next_record(available)?);
         }
     }
 }
@@ -58,7 +58,7 @@ impl Length for Stored {
 }
 
 /// Returns the error for bytes past the end of the file. It is returned before memory is allocated.
-fn outside() -> ParquetError {
+fn past_end() -> ParquetError {
     ParquetError::EOF("it names bytes that are past its end".to_owned())
 }
 
@@ -67,7 +67,7 @@ impl ChunkReader for Stored {
 
     fn get_read(&self, start: u64) -> Result<Box<dyn Read>> {
         if start > self.len() {
-            return Err(outside());
+            return Err(past_end());
         }
         Ok(match self {
             Stored::File { file, .. } => {
@@ -81,7 +81,7 @@ impl ChunkReader for Stored {
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
         let end = start.checked_add(length as u64).filter(|&end| end <= self.len());
-        let end = end.ok_or_else(outside)?;
+        let end = end.ok_or_else(past_end)?;
         Ok(match self {
             Stored::File { file, .. } => {
                 let mut file = file.try_clone()?;

@@ -39,14 +39,14 @@ pub(super) struct Side {
     pub(super) requests: u64,
     /// Accesses.
     pub(super) blocks: u64,
-    /// Distinct blocks; for reads without those that only writes access first.
+    /// Distinct blocks; for reads without the written blocks that are also read.
     pub(super) distinct: u64,
     /// Number of requests that are the first to start at their page.
     pub(super) starts: u64,
     /// Mean length of those requests in blocks, in 2^-16.
     pub(super) first_length: u64,
     /// Mean length of the other requests in blocks, in 2^-16.
-    pub(super) again_length: u64,
+    pub(super) reuse_length: u64,
     /// Number of zones of the blocks.
     pub(super) zones: u64,
 }
@@ -141,30 +141,30 @@ impl Counts {
             ],
             pages,
         };
-        let fixed = |blocks: f64| whole(blocks * 65_536.0);
+        let fixed = |blocks: f64| rounded(blocks * 65_536.0);
         Counts {
             write: Side {
-                requests: whole(writes).max(1),
-                blocks: whole(write_blocks).max(1),
-                distinct: whole(distinct),
-                starts: whole(first_writes),
+                requests: rounded(writes).max(1),
+                blocks: rounded(write_blocks).max(1),
+                distinct: rounded(distinct),
+                starts: rounded(first_writes),
                 first_length: fixed(distinct / first_writes),
-                again_length: fixed(rewrite.max(1.0)),
-                zones: whole(written_zones),
+                reuse_length: fixed(rewrite.max(1.0)),
+                zones: rounded(written_zones),
             },
             read: Side {
-                requests: whole(reads).max(1),
-                blocks: whole(read_blocks).max(1),
-                distinct: whole(read_distinct),
-                starts: whole(first_reads),
+                requests: rounded(reads).max(1),
+                blocks: rounded(read_blocks).max(1),
+                distinct: rounded(read_distinct),
+                starts: rounded(first_reads),
                 first_length: fixed(read),
-                again_length: fixed(read),
-                zones: whole(accessed_zones),
+                reuse_length: fixed(read),
+                zones: rounded(accessed_zones),
             },
-            span_zones: whole(span.max(accessed_zones)),
-            large_zones: whole(large_zones),
+            span_zones: rounded(span.max(accessed_zones)),
+            large_zones: rounded(large_zones),
             short_bytes: written_bytes
-                .map_or(0, |bytes| whole((write_blocks * 4096.0 - bytes).max(0.0) / writes)),
+                .map_or(0, |bytes| rounded((write_blocks * 4096.0 - bytes).max(0.0) / writes)),
             sequential: share(Quantity::Sequential).unwrap_or(free.sequential),
             reuse,
         }
@@ -172,6 +172,6 @@ impl Counts {
 }
 
 /// Rounds to a whole number; figures are far below 2^53.
-fn whole(number: f64) -> u64 {
+fn rounded(number: f64) -> u64 {
     number.round() as u64
 }

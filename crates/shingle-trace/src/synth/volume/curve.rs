@@ -26,9 +26,9 @@ const HIGH_BINS: u32 = 8;
 /// writes.
 const READS_BEYOND: f64 = 5.0;
 /// Distances that differ by no more than this are equivalent.
-const FEW: u32 = 8;
+const SPREAD_MIN: u32 = 8;
 /// The least number of reuses over which missing draws are spread.
-const LEFT_MIN: u64 = 4_096;
+const REMAINING_MIN: u64 = 4_096;
 
 /// The distances of reuses: the number of other start pages that were accessed in between.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -68,16 +68,17 @@ impl Curve {
     /// Creates a curve; `reads` is the share of reads among the reuses.
     pub(super) fn new(reuse: &Reuse, reads: f64) -> Curve {
         let (parts, shares): (Vec<Part>, Vec<f64>) = parts(reuse).into_iter().unzip();
-        let beyond = |part: usize| if part == 0 { 1.0 } else { READS_BEYOND };
-        let by_reads = |part: usize, scale: f64| shares[part] * (beyond(part) * scale).min(1.0);
+        let read_weight = |part: usize| if part == 0 { 1.0 } else { READS_BEYOND };
+        let by_reads =
+            |part: usize, scale: f64| shares[part] * (read_weight(part) * scale).min(1.0);
         let all = 0..shares.len();
-        let scale = solved((0.0, 1.0), |scale| {
+        let scale = bisect((0.0, 1.0), |scale| {
             all.clone().map(|part| by_reads(part, scale)).sum::<f64>() < reads
         });
         let sums = |share: &dyn Fn(usize) -> f64| -> Vec<u64> {
             let mut sum = 0;
             let sums = all.clone().map(|part| {
-                sum += whole(share(part) * ONE as f64);
+                sum += rounded(share(part) * ONE as f64);
                 sum
             });
             sums.collect()
@@ -92,7 +93,7 @@ impl Curve {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Drawn {
     /// Share of the reuses with smaller distances, in 2^-20.
-    pub(super) nearer: u32,
+    pub(super) nearer_share: u32,
     pub(super) from: u32,
     pub(super) at: u32,
     pub(super) to: u32,
@@ -101,31 +102,33 @@ pub(super) struct Drawn {
 /// Draws distances, and makes up for parts that have too few.
 #[derive(Debug)]
 pub(super) struct Balance {
-    made: Vec<u64>,
-    all: u64,
+    drawn_by_part: Vec<u64>,
+    total: u64,
     /// Reuses of the volume at its full length.
     planned: u64,
 }
 
 impl Balance {
     pub(super) fn new(curve: &Curve, planned: u64) -> Balance {
-        Balance { made: vec![0; curve.parts.len()], all: 0, planned }
+        Balance { drawn_by_part: vec![0; curve.parts.len()], total: 0, planned }
     }
 
     /// Draws a distance below `pages`: from a part that has too few, or else from the distribution
     /// for reads or writes.
     pub(super) fn draw(&self, curve: &Curve, write: bool, pages: u32, rng: &mut Rng) -> Drawn {
-        let there = curve.there(pages);
-        let left = self.planned.saturating_sub(self.all).max(LEFT_MIN);
+        let parts_below = curve.parts_below(pages);
+        let left = self.planned.saturating_sub(self.total).max(REMAINING_MIN);
         let mut drawn = rng.below(left * ONE);
-        let owing = curve.parts[..there].iter().zip(&self.made).position(|(part, made)| {
-            let owed = (self.all * part.share).saturating_sub(made * ONE);
-            let found = drawn < owed;
-            drawn = drawn.saturating_sub(owed);
-            found
-        });
-        match owing {
-            Some(part) => curve.within(part, pages, rng),
+        let short_part = curve.parts[..parts_below].iter().zip(&self.drawn_by_part).position(
+            |(part, drawn_by_part)| {
+                let missing = (self.total * part.share).saturating_sub(drawn_by_part * ONE);
+                let found = drawn < missing;
+                drawn = drawn.saturating_sub(missing);
+                found
+            },
+        );
+        match short_part {
+            Some(part) => curve.draw_in_part(part, pages, rng),
             None => curve.draw(write, pages, rng),
         }
     }
@@ -133,39 +136,39 @@ impl Balance {
     /// Counts the distance of a reuse.
     pub(super) fn count(&mut self, curve: &Curve, distance: u32) {
         let part = curve.parts.partition_point(|part| part.end() <= distance);
-        let last = self.made.len() - 1;
-        self.made[part.min(last)] += 1;
-        self.all += 1;
+        let last = self.drawn_by_part.len() - 1;
+        self.drawn_by_part[part.min(last)] += 1;
+        self.total += 1;
     }
 }
 
 impl Curve {
     /// Returns the number of parts that begin below `pages`.
-    fn there(&self, pages: u32) -> usize {
+    fn parts_below(&self, pages: u32) -> usize {
         self.parts.partition_point(|part| part.begin < pages).max(1)
     }
 
     /// Draws a distance below `pages`, for a read or a write.
     pub(super) fn draw(&self, write: bool, pages: u32, rng: &mut Rng) -> Drawn {
-        let there = self.there(pages);
+        let parts_below = self.parts_below(pages);
         let sums = &self.sums[usize::from(write)];
-        let part = match sums[there - 1] {
-            0 => there - 1,
+        let part = match sums[parts_below - 1] {
+            0 => parts_below - 1,
             all => {
                 let drawn = rng.below(all);
                 sums.partition_point(|sum| *sum <= drawn)
             }
         };
-        self.within(part, pages, rng)
+        self.draw_in_part(part, pages, rng)
     }
 
     /// Draws a distance of a part.
-    fn within(&self, part: usize, pages: u32, rng: &mut Rng) -> Drawn {
-        let nearer =
+    fn draw_in_part(&self, part: usize, pages: u32, rng: &mut Rng) -> Drawn {
+        let nearer_share =
             self.sums.iter().map(|sums| if part == 0 { 0 } else { sums[part - 1] }).sum::<u64>();
         let part = &self.parts[part];
         let bin = rng.below(part.ends.len() as u64) as usize;
-        let nearer = nearer + part.share * bin as u64 / part.ends.len() as u64;
+        let nearer_share = nearer_share + part.share * bin as u64 / part.ends.len() as u64;
         let begin = if bin == 0 { part.begin } else { part.ends[bin - 1] };
         let at = begin + rng.below(u64::from(part.ends[bin] - begin).max(1)) as u32;
         // A range around the distance is equivalent, but only within the quantiles, so that these
@@ -173,10 +176,10 @@ impl Curve {
         let end = part.end().min(pages);
         let at = at.min(end - 1);
         Drawn {
-            nearer: nearer as u32,
-            from: part.begin.max((at - at / 3).saturating_sub(FEW)),
+            nearer_share: nearer_share as u32,
+            from: part.begin.max((at - at / 3).saturating_sub(SPREAD_MIN)),
             at,
-            to: (end - 1).min(at + at / 2 + FEW),
+            to: (end - 1).min(at + at / 2 + SPREAD_MIN),
         }
     }
 }
@@ -185,12 +188,12 @@ impl Curve {
 fn parts(reuse: &Reuse) -> Vec<(Part, f64)> {
     let mut parts: Vec<(Part, f64)> = Vec::new();
     let mut begin = 0;
-    let bins = shape(reuse);
+    let bins = bins(reuse);
     let last = bins.len() - 1;
     let quantiles = LOW_BINS + MIDDLE_BINS..LOW_BINS + 2 * MIDDLE_BINS;
     let mut open: Option<(Part, f64)> = None;
     for (number, (end, share)) in bins.into_iter().enumerate() {
-        let end = (whole(end).max(1) as u32).max(begin);
+        let end = (rounded(end).max(1) as u32).max(begin);
         let (part, sum) =
             open.get_or_insert_with(|| (Part { share: 0, begin, ends: Vec::new() }, 0.0));
         part.ends.push(end);
@@ -199,12 +202,12 @@ fn parts(reuse: &Reuse) -> Vec<(Part, f64)> {
         // Narrow parts would be hard to hit.
         let wide = end > part.begin && end >= part.begin + part.begin / 2;
         let number = number as u32 + 1;
-        let closes = number == LOW_BINS
+        let is_complete = number == LOW_BINS
             || number == quantiles.start
             || number == quantiles.end
             || number > quantiles.end && wide
             || number as usize == last + 1;
-        if !closes {
+        if !is_complete {
             continue;
         }
         let (part, share) = open.take().expect("it was just there");
@@ -218,13 +221,13 @@ fn parts(reuse: &Reuse) -> Vec<(Part, f64)> {
         }
     }
     for (part, share) in &mut parts {
-        part.share = whole(*share * ONE as f64);
+        part.share = rounded(*share * ONE as f64);
     }
     parts
 }
 
 /// Returns the ends of bins and their shares.
-fn shape(reuse: &Reuse) -> Vec<(f64, f64)> {
+fn bins(reuse: &Reuse) -> Vec<(f64, f64)> {
     let [p70, p80, p90] = reuse.quantiles;
     let rest = (reuse.pages - p90).max(1.0);
     let bins = |low: f64, high: f64| {
@@ -254,17 +257,17 @@ fn shape(reuse: &Reuse) -> Vec<(f64, f64)> {
     // The mean of the upper power is 1 / (1 + power) of its range: at most a third.
     let (low, steep, flat) = ((libm::log(p70.max(1.0)) - 1.0).clamp(0.5, 60.0), 60.0, 2.0);
     let (low, high) = if mean(low, flat) < reuse.mean {
-        (solved((60.0, 0.05), |low| mean(low, flat) < reuse.mean), flat)
+        (bisect((60.0, 0.05), |low| mean(low, flat) < reuse.mean), flat)
     } else if mean(low, steep) > reuse.mean {
-        (solved((60.0, 0.05), |low| mean(low, steep) < reuse.mean), steep)
+        (bisect((60.0, 0.05), |low| mean(low, steep) < reuse.mean), steep)
     } else {
-        (low, solved((steep, flat), |high| mean(low, high) < reuse.mean))
+        (low, bisect((steep, flat), |high| mean(low, high) < reuse.mean))
     };
     bins(low, high).collect()
 }
 
 /// Returns the point between two bounds at which a condition that holds at the first one ends.
-fn solved((mut holds, mut ends): (f64, f64), condition: impl Fn(f64) -> bool) -> f64 {
+fn bisect((mut holds, mut ends): (f64, f64), condition: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..60 {
         let middle = f64::midpoint(holds, ends);
         if condition(middle) { holds = middle } else { ends = middle }
@@ -273,7 +276,7 @@ fn solved((mut holds, mut ends): (f64, f64), condition: impl Fn(f64) -> bool) ->
 }
 
 /// Rounds to a whole number; figures are far below 2^53.
-fn whole(number: f64) -> u64 {
+fn rounded(number: f64) -> u64 {
     number.round().max(0.0) as u64
 }
 

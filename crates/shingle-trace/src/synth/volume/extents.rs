@@ -30,7 +30,7 @@ pub(super) struct Extent {
 /// too few blocks. Half of them are short ones, which are reused more often.
 pub(super) fn cut(
     layout: &Layout,
-    by_turn: &[u32],
+    zones_in_order: &[u32],
     side: &Side,
     lengths: &Lengths,
     rng: &mut Rng,
@@ -38,7 +38,7 @@ pub(super) fn cut(
     const CATCH_UP: i64 = 64;
     let (starts, length) = (side.starts, side.first_length);
     let step = (layout.blocks() << 16) / starts.max(1);
-    let again = side.again_length;
+    let again = side.reuse_length;
     let mut extents = Vec::with_capacity(starts as usize);
     // How far the steps and lengths are behind their means, in 2^-16.
     let (mut behind, mut short) = (0_i64, 0_i64);
@@ -47,10 +47,10 @@ pub(super) fn cut(
         let mean = if rng.below(2) == 0 { short } else { 2 * mean - short };
         lengths.draw((mean as i64 + behind / CATCH_UP).max(1 << 16) as u64, rng)
     };
-    for &number in by_turn {
+    for &number in zones_in_order {
         let zone = layout.zones[number as usize];
         for turn in 0..zone.clusters {
-            let (first, blocks) = in_turn(zone, turn);
+            let (first, blocks) = cluster_of_turn(zone, turn);
             let mut at = 0;
             while at < blocks {
                 let next = blocks.min(at + draw(step, behind));
@@ -76,6 +76,6 @@ pub(super) fn cut(
 }
 
 /// Returns a cluster of a zone by its turn, which is not the order of addresses.
-fn in_turn(zone: Zone, turn: u32) -> (u64, u64) {
+fn cluster_of_turn(zone: Zone, turn: u32) -> (u64, u64) {
     zone.cluster((u64::from(turn) * STRIDE % u64::from(zone.clusters)) as u32)
 }

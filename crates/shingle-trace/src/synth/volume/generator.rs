@@ -25,14 +25,14 @@ use shingle_core::units::{BLOCK_BYTES, Op};
 
 use super::curve::{Balance, Drawn};
 use super::plan::{Part, Plan};
-use super::recency::{Before, Recency};
+use super::recency::{OldPosition, Recency};
 use crate::synth::rng::{Rng, Share};
 use crate::synth::workload::{Access, Pattern};
 
 /// The most extents at about the same distance to choose from.
-const CHOICE: usize = 6;
+const CANDIDATES_MAX: usize = 6;
 /// The most distances that are drawn until an extent is found there.
-const TRIES: usize = 4;
+const DRAWS_MAX: usize = 4;
 
 /// Generates a volume's requests.
 pub(crate) struct Generator {
@@ -45,8 +45,8 @@ pub(crate) struct Generator {
     write: State,
     read: State,
     /// Sectors by which writes still have to be shorter than whole blocks, in 2^-16.
-    owed: u64,
-    short: Rng,
+    short_sectors: u64,
+    short_rng: Rng,
 }
 
 /// The state of one operation.
@@ -54,9 +54,9 @@ struct State {
     requests: u64,
     blocks: u64,
     /// Number of first accesses so far.
-    firsts: u32,
+    first_accesses: u32,
     /// Whether first accesses are within a cluster, which is continued to its end.
-    running: bool,
+    in_cluster: bool,
     active: Vec<Active>,
     /// The zone of the last access.
     zone: Option<u32>,
@@ -71,31 +71,31 @@ struct State {
 #[derive(Default)]
 struct Order {
     /// The position that the extent reused last had before.
-    before: Option<Before>,
+    before: Option<OldPosition>,
     reuses: u64,
     /// Number of reuses that repeated the previous order.
-    followed: u64,
+    in_order: u64,
 }
 
 impl Order {
     /// Returns the extent that followed in the previous order, as often as wanted: more often if
     /// such reuses are behind.
-    fn follower(&self, plan: &Plan, recency: &Recency, rng: &mut Rng) -> Option<usize> {
+    fn draw_follower(&self, plan: &Plan, recency: &Recency, rng: &mut Rng) -> Option<usize> {
         const WITHIN_REUSES: f64 = 512.0;
-        let behind = plan.follow * self.reuses as f64 - self.followed as f64;
-        let goes_on = rng.chance(Share::of(plan.follow + behind / WITHIN_REUSES));
-        if goes_on { self.next(recency) } else { None }
+        let behind = plan.follow * self.reuses as f64 - self.in_order as f64;
+        let repeats = rng.chance(Share::of(plan.follow + behind / WITHIN_REUSES));
+        if repeats { self.next(recency) } else { None }
     }
 
     fn next(&self, recency: &Recency) -> Option<usize> {
-        self.before.and_then(|before| recency.after(before))
+        self.before.and_then(|before| recency.successor(before))
     }
 
     /// Counts a reuse of the extent at a position.
     fn count(&mut self, position: usize, recency: &Recency) {
         self.reuses += 1;
-        self.followed += u64::from(self.next(recency) == Some(position));
-        self.before = Some(recency.remember(position));
+        self.in_order += u64::from(self.next(recency) == Some(position));
+        self.before = Some(recency.keep_position(position));
     }
 }
 
@@ -104,7 +104,7 @@ impl Order {
 struct Active {
     zone: u32,
     /// Blocks to access until the zone is no longer active.
-    left: u64,
+    blocks_left: u64,
 }
 
 impl Generator {
@@ -113,8 +113,8 @@ impl Generator {
         let state = |part: &Part| State {
             requests: 0,
             blocks: 0,
-            firsts: 0,
-            running: false,
+            first_accesses: 0,
+            in_cluster: false,
             active: Vec::with_capacity(part.active),
             zone: None,
             drawn: None,
@@ -126,9 +126,9 @@ impl Generator {
         let balance = Balance::new(&plan.curve, plan.reuses());
         // Lengths in bytes have their own stream, so that the blocks do not depend on whether bytes
         // are requested.
-        let short = plan.seed.stream("short");
+        let short_rng = plan.seed.stream("short");
         let order = Order::default();
-        Generator { plan, rng, recency, balance, order, write, read, owed: 0, short }
+        Generator { plan, rng, recency, balance, order, write, read, short_sectors: 0, short_rng }
     }
 
     /// Returns the next request in blocks: first block, length, and whether it writes.
@@ -147,12 +147,12 @@ impl Generator {
             None
         } else {
             let to_written = write || rng.chance(plan.overlap);
-            let follower = order.follower(plan, recency, rng);
-            state.again(plan, part, recency, balance, follower, write, to_written, rng)
+            let follower = order.draw_follower(plan, recency, rng);
+            state.pick_reuse(plan, part, recency, balance, follower, write, to_written, rng)
         };
         let number = match again {
             Some(position) => recency.extent(position).expect("it was found there"),
-            None => part.first_number + state.firsts,
+            None => part.first_number + state.first_accesses,
         };
         let extent = plan.extent(number);
         let list = plan.list(number);
@@ -160,11 +160,11 @@ impl Generator {
             Some(position) => {
                 balance.count(&plan.curve, recency.depth(position));
                 order.count(position, recency);
-                recency.again(position, list);
+                recency.move_to_top(position, list);
             }
             None => {
-                state.firsts += 1;
-                state.running = !extent.last;
+                state.first_accesses += 1;
+                state.in_cluster = !extent.last;
                 recency.push(number, list);
             }
         }
@@ -176,15 +176,15 @@ impl Generator {
 impl State {
     /// Returns whether a first access is due; one must come before any reuse.
     fn first_is_due(&self, part: &Part) -> bool {
-        let (firsts, starts) = (u64::from(self.firsts), part.extents.len() as u64);
-        let due = self.running || firsts * part.side.requests <= self.requests * starts;
-        due && firsts < starts
+        let (first_accesses, starts) = (u64::from(self.first_accesses), part.extents.len() as u64);
+        let due = self.in_cluster || first_accesses * part.side.requests <= self.requests * starts;
+        due && first_accesses < starts
     }
 
     /// Returns the position of the extent to reuse, which is written or only read: the follower, if
     /// it is allowed.
     #[allow(clippy::too_many_arguments)]
-    fn again(
+    fn pick_reuse(
         &mut self,
         plan: &Plan,
         part: &Part,
@@ -195,10 +195,10 @@ impl State {
         to_written: bool,
         rng: &mut Rng,
     ) -> Option<usize> {
-        let barred = |list: u32| write && plan.is_once(list);
+        let is_barred = |list: u32| write && plan.is_written_once(list);
         let fits = |position: usize, written: bool| {
             let extent = recency.extent(position)?;
-            let fits = plan.is_written(extent) == written && !barred(plan.list(extent));
+            let fits = plan.is_written(extent) == written && !is_barred(plan.list(extent));
             fits.then_some(position)
         };
         let blocks = |position: usize| {
@@ -209,7 +209,7 @@ impl State {
             return Some(position);
         }
         let zone = |position: usize| plan.list(recency.extent(position).expect("it is there"));
-        let stays = rng.chance(self.stay(plan));
+        let stays = rng.chance(self.stay_chance(plan));
         let leaves = |zone: u32| stays || self.zone != Some(zone);
         let cold = rng.chance(plan.cold);
         let slot = rng.below(part.active as u64) as usize;
@@ -218,28 +218,29 @@ impl State {
             .drawn
             .filter(|_| stays)
             .unwrap_or_else(|| balance.draw(&plan.curve, write, recency.len(), rng));
-        let long = rng.chance(self.long(plan, part, drawn));
+        let long = rng.chance(self.long_chance(plan, part, drawn));
         let mean = part.side.blocks.div_ceil(part.side.requests);
         let suits = |position: &usize| long || u64::from(blocks(*position)) <= mean;
         let best = |some: &mut dyn Iterator<Item = usize>| {
             if long { some.max_by_key(|at| blocks(*at)) } else { some.min_by_key(|at| blocks(*at)) }
         };
         // At a large distance there may be no extent of this operation.
-        for _ in 0..TRIES {
+        for _ in 0..DRAWS_MAX {
             self.drawn = Some(drawn);
             let near = recency.near(drawn);
-            let there =
-                |written: bool| near.outwards().filter_map(move |position| fits(position, written));
+            let there = |written: bool| {
+                near.nearest_first().filter_map(move |position| fits(position, written))
+            };
             if write != to_written
                 && let Some(found) = there(to_written).next()
             {
                 return Some(found);
             }
             let in_zone = |zone: u32| {
-                if barred(zone) {
+                if is_barred(zone) {
                     return None;
                 }
-                let some = recency.of_list(zone, near);
+                let some = recency.near_in_list(zone, near);
                 best(&mut some.iter().map(|position| *position as usize)).filter(suits)
             };
             if stays && let Some(found) = self.zone.and_then(in_zone) {
@@ -253,13 +254,13 @@ impl State {
                 }
             }
             let others = there(write).filter(|position| leaves(zone(*position)));
-            if let Some(found) = best(&mut others.take(CHOICE)) {
+            if let Some(found) = best(&mut others.take(CANDIDATES_MAX)) {
                 if !cold {
                     self.activate(slot, plan, part, recency, found);
                 }
                 return Some(found);
             }
-            if let Some(found) = best(&mut there(write).take(CHOICE)) {
+            if let Some(found) = best(&mut there(write).take(CANDIDATES_MAX)) {
                 return Some(found);
             }
             // Reads prefer written extents to another distance; writes never access extents that
@@ -273,7 +274,7 @@ impl State {
             drawn = plan.curve.draw(write, recency.len(), rng);
         }
         let near = recency.near(drawn);
-        part.lists().filter(|list| !barred(*list)).find_map(|list| recency.nearest(list, near))
+        part.lists().filter(|list| !is_barred(*list)).find_map(|list| recency.nearest(list, near))
     }
 
     fn activate(
@@ -287,7 +288,7 @@ impl State {
         let extent = recency.extent(position).expect("it was found there");
         let zone = plan.list(extent);
         let blocks = u64::from(part.layout.zones[plan.extent(extent).zone as usize].blocks);
-        let active = Active { zone, left: ((blocks * plan.dwell) >> 16).max(1) };
+        let active = Active { zone, blocks_left: ((blocks * plan.dwell) >> 16).max(1) };
         match self.active.get_mut(slot) {
             Some(old) => *old = active,
             None => self.active.push(active),
@@ -305,9 +306,9 @@ impl State {
         };
         self.zone = Some(zone);
         if let Some(at) = self.active.iter().position(|active| active.zone == zone) {
-            let left = &mut self.active[at].left;
-            *left = left.saturating_sub(blocks);
-            if *left == 0 {
+            let blocks_left = &mut self.active[at].blocks_left;
+            *blocks_left = blocks_left.saturating_sub(blocks);
+            if *blocks_left == 0 {
                 self.active.swap_remove(at);
             }
         }
@@ -315,17 +316,17 @@ impl State {
 
     /// Returns the chance that a long extent is preferred: higher if blocks are behind, and
     /// depending on the distance.
-    fn long(&self, plan: &Plan, part: &Part, drawn: Drawn) -> Share {
+    fn long_chance(&self, plan: &Plan, part: &Part, drawn: Drawn) -> Share {
         const WITHIN_REQUESTS: f64 = 1_024.0;
         let mean = part.side.blocks as f64 / part.side.requests as f64;
         let behind = self.requests as f64 - self.blocks as f64 / mean;
-        let far = f64::from(drawn.nearer) / f64::from(1 << 19) - 1.0;
+        let far = f64::from(drawn.nearer_share) / f64::from(1 << 19) - 1.0;
         Share::of(0.5 + plan.long_far * far + behind / WITHIN_REQUESTS)
     }
 
     /// Returns the chance that the zone of the last access is accessed again: higher if runs are
     /// behind.
-    fn stay(&self, plan: &Plan) -> Share {
+    fn stay_chance(&self, plan: &Plan) -> Share {
         const WITHIN_REQUESTS: f64 = 512.0;
         let behind = plan.sequential * self.requests as f64 - self.in_runs as f64;
         Share::of((plan.stay + behind / WITHIN_REQUESTS).clamp(0.0, 0.98))
@@ -340,8 +341,8 @@ impl Pattern for Generator {
             return Access { offset, bytes, op: Op::Read };
         }
         let short = self.short_bytes();
-        // Shortened at its begin or its end, within its blocks.
-        let begin = if self.short.below(2) == 0 { short } else { 0 };
+        // Shortened at its start or its end, within its blocks.
+        let begin = if self.short_rng.below(2) == 0 { short } else { 0 };
         Access { offset: offset + begin, bytes: bytes - short, op: Op::Write }
     }
 }
@@ -353,10 +354,14 @@ impl Generator {
         if self.plan.short_sectors == 0 {
             return 0;
         }
-        self.owed += self.plan.short_sectors;
-        let owed = self.owed >> 16;
-        let short = self.short.below(SECTORS).max((owed / 2).min(SECTORS - 1)).min(owed);
-        self.owed -= short << 16;
+        self.short_sectors += self.plan.short_sectors;
+        let short_sectors = self.short_sectors >> 16;
+        let short = self
+            .short_rng
+            .below(SECTORS)
+            .max((short_sectors / 2).min(SECTORS - 1))
+            .min(short_sectors);
+        self.short_sectors -= short << 16;
         short * 512
     }
 }
@@ -373,7 +378,7 @@ mod tests {
     use crate::volumes::named;
     use crate::zones::ZONE_BLOCKS;
 
-    /// Returns the begin of a volume: block, length, and whether it writes.
+    /// Returns the start of a volume: block, length, and whether it writes.
     fn requests(name: &str, count: usize) -> Vec<(u64, u64, bool)> {
         let volume = named(name).expect("it is described");
         let mut generator = Generator::new(Plan::new(volume, &Free::of_volume(volume), 3));
@@ -425,7 +430,7 @@ mod tests {
         assert!((0.18..0.22).contains(&(again / first)), "{again} of {first}");
     }
 
-    /// Properties that recorded traces share hold at the begin of a volume, too, as far as first
+    /// Properties that recorded traces share hold at the start of a volume, too, as far as first
     /// accesses there permit.
     #[test]
     fn short_writes_come_again_sooner_and_reuses_in_the_old_order() {

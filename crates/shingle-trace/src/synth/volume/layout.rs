@@ -30,17 +30,17 @@ impl Zone {
     pub(super) fn cluster(self, number: u32) -> (u64, u64) {
         // Blocks and gaps are distributed evenly; within its gap a cluster is anywhere.
         let gaps = ZONE_BLOCKS as u32 - self.blocks;
-        let (used, used_then) =
-            (self.dealt(self.blocks, number), self.dealt(self.blocks, number + 1));
-        let (gap, gap_then) = (self.dealt(gaps, number), self.dealt(gaps, number + 1));
+        let (used, used_next) =
+            (self.sum_before(self.blocks, number), self.sum_before(self.blocks, number + 1));
+        let (gap, gap_next) = (self.sum_before(gaps, number), self.sum_before(gaps, number + 1));
         let hash =
             (u64::from(self.zone) << 32 | u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let shift = ((hash >> 32) * u64::from(gap_then - gap + 1)) >> 32;
+        let shift = ((hash >> 32) * u64::from(gap_next - gap + 1)) >> 32;
         let first = u64::from(self.zone) * ZONE_BLOCKS + u64::from(used + gap) + shift;
-        (first, u64::from(used_then - used))
+        (first, u64::from(used_next - used))
     }
 
-    fn dealt(self, whole: u32, number: u32) -> u32 {
+    fn sum_before(self, whole: u32, number: u32) -> u32 {
         whole * number / self.clusters
     }
 }
@@ -62,7 +62,7 @@ impl Layout {
         skew: f64,
         rng: &mut Rng,
     ) -> Layout {
-        let mut blocks = dealt(side.distinct, places.len() as u64, skew);
+        let mut blocks = distribute(side.distinct, places.len() as u64, skew);
         rng.shuffle(&mut blocks);
         let cluster_blocks = (cluster * side.distinct as f64 / side.starts as f64).max(1.0);
         let zones: Vec<Zone> = places
@@ -92,7 +92,7 @@ impl Layout {
 }
 
 /// Distributes `blocks` to zones, most to the first; each gets at least one and at most its size.
-fn dealt(blocks: u64, zones: u64, skew: f64) -> Vec<u64> {
+fn distribute(blocks: u64, zones: u64, skew: f64) -> Vec<u64> {
     let mut dealt = Vec::with_capacity(zones as usize);
     let mut left = blocks;
     for zone in 0..zones {
@@ -114,15 +114,15 @@ fn dealt(blocks: u64, zones: u64, skew: f64) -> Vec<u64> {
 
 /// Picks zones below `span`: groups anywhere, and one zone in each of the large zones.
 pub(super) fn places(zones: u64, span: u64, large_zones: u64, rng: &mut Rng) -> Vec<u64> {
-    let mut taken = vec![false; span as usize];
+    let mut is_used = vec![false; span as usize];
     let mut places = Vec::with_capacity(zones as usize);
     for large in 0..large_zones.min(zones) {
         // The second zone that begins in the large one lies completely within it, as do the next
         // ten.
         let first = (large * LARGE_ZONE_BYTES).div_ceil(ZONE_BYTES);
         let zone = (first + rng.below(11)).min(span - 1);
-        if !taken[zone as usize] {
-            taken[zone as usize] = true;
+        if !is_used[zone as usize] {
+            is_used[zone as usize] = true;
             places.push(zone);
         }
     }
@@ -132,8 +132,8 @@ pub(super) fn places(zones: u64, span: u64, large_zones: u64, rng: &mut Rng) -> 
         if places.len() as u64 == zones {
             break;
         }
-        if zone < span && !taken[zone as usize] {
-            taken[zone as usize] = true;
+        if zone < span && !is_used[zone as usize] {
+            is_used[zone as usize] = true;
             places.push(zone);
         }
     }
@@ -167,7 +167,7 @@ mod tests {
         #[test]
         fn blocks_are_dealt(zones in 1..400_u64, fill in 0.0..1.0_f64, skew in 1.0..64.0_f64) {
             let blocks = zones + (fill * (zones * (ZONE_BLOCKS - 1)) as f64) as u64;
-            let dealt = dealt(blocks, zones, skew);
+            let dealt = distribute(blocks, zones, skew);
             prop_assert_eq!(dealt.iter().sum::<u64>(), blocks);
             prop_assert!(dealt.iter().all(|blocks| (1..=ZONE_BLOCKS).contains(blocks)));
         }

@@ -30,7 +30,7 @@ static WORKLOADS: LazyLock<Vec<Workload>> = LazyLock::new(|| {
     let workload = |volume: &'static Volume| Workload {
         name: volume.workload,
         about: format!("MSR Cambridge {} as published: {}", volume.name, volume.about).leak(),
-        own: own(volume).leak(),
+        own: own_parameters(volume).leak(),
         make,
     };
     VOLUMES.iter().map(workload).collect()
@@ -46,7 +46,7 @@ pub(crate) fn workload(volume: &Volume) -> Workload {
     all.find(|workload| workload.name == volume.workload).expect("each volume has one")
 }
 
-fn own(volume: &'static Volume) -> Vec<Parameter> {
+fn own_parameters(volume: &'static Volume) -> Vec<Parameter> {
     let all = Counts::of(volume, &Free::of_volume(volume)).requests();
     let length =
         requests(all.to_string().leak(), "how many requests; the default is the whole trace");

@@ -61,11 +61,11 @@ impl Part {
     fn new(side: Side, places: &[u64], free: &Free, seed: Seed, op: &str) -> (Part, Vec<u32>) {
         let mut rng = seed.stream(op);
         let layout = Layout::new(places, side, free.cluster, free.zone_skew, &mut rng);
-        let by_turn = turns(&layout, free.neighbours as usize, &mut rng);
+        let zones_in_order = access_order(&layout, free.neighbours as usize, &mut rng);
         let lengths = Lengths::new();
-        let extents = cut(&layout, &by_turn, &side, &lengths, &mut rng);
+        let extents = cut(&layout, &zones_in_order, &side, &lengths, &mut rng);
         let active = free.active.round().clamp(1.0, layout.zones.len() as f64) as usize;
-        (Part { side, layout, extents, first_number: 0, first_list: 0, active }, by_turn)
+        (Part { side, layout, extents, first_number: 0, first_list: 0, active }, zones_in_order)
     }
 
     /// Returns the lists of its zones.
@@ -82,7 +82,7 @@ impl Plan {
         let places =
             places(zones, counts.span_zones, counts.large_zones, &mut seed.stream("places"));
         let written = &places[..counts.write.zones as usize];
-        let (write, by_turn) = Part::new(counts.write, written, free, seed, "write layout");
+        let (write, zones_in_order) = Part::new(counts.write, written, free, seed, "write layout");
         let (read, _) = Part::new(counts.read, &places, free, seed, "read layout");
         let read = Part {
             first_number: write.extents.len() as u32,
@@ -90,8 +90,8 @@ impl Plan {
             ..read
         };
         let requests = counts.requests() as f64;
-        let reads_again = (counts.read.requests.saturating_sub(counts.read.starts)) as f64;
-        let again = (requests - (counts.read.starts + counts.write.starts) as f64).max(1.0);
+        let reads_reused = (counts.read.requests.saturating_sub(counts.read.starts)) as f64;
+        let reuses = (requests - (counts.read.starts + counts.write.starts) as f64).max(1.0);
         Arc::new(Plan {
             seed,
             writes: Share::of(counts.write.requests as f64 / requests),
@@ -100,10 +100,10 @@ impl Plan {
             long_far: free.long_far,
             dwell: (free.dwell * 65_536.0) as u64,
             overlap: Share::of(free.overlap),
-            once: once(&by_turn, free.once),
+            once: written_once(&zones_in_order, free.once),
             sequential: counts.sequential,
-            stay: stay(counts.sequential),
-            curve: Curve::new(&counts.reuse, reads_again / again),
+            stay: stay_chance(counts.sequential),
+            curve: Curve::new(&counts.reuse, reads_reused / reuses),
             short_sectors: (counts.short_bytes << 16) / 512,
             span_zones: counts.span_zones,
             write,
@@ -127,7 +127,7 @@ impl Plan {
     }
 
     /// Returns whether nothing in the zone of a list is written again.
-    pub(super) fn is_once(&self, list: u32) -> bool {
+    pub(super) fn is_written_once(&self, list: u32) -> bool {
         self.once.get(list as usize).is_some_and(|once| *once)
     }
 
@@ -165,7 +165,7 @@ impl Plan {
 }
 
 /// Returns the zones in random order, but in groups of neighbours by address.
-fn turns(layout: &Layout, neighbours: usize, rng: &mut Rng) -> Vec<u32> {
+fn access_order(layout: &Layout, neighbours: usize, rng: &mut Rng) -> Vec<u32> {
     let mut zones: Vec<u32> = (0..layout.zones.len() as u32).collect();
     if neighbours <= 1 {
         rng.shuffle(&mut zones);
@@ -179,10 +179,10 @@ fn turns(layout: &Layout, neighbours: usize, rng: &mut Rng) -> Vec<u32> {
 
 /// Returns for each zone whether it is written once. These zones are spread evenly over the order
 /// of first accesses, and the first zone is not one of them.
-fn once(by_turn: &[u32], share: f64) -> Vec<bool> {
-    let mut once = vec![false; by_turn.len()];
+fn written_once(zones_in_order: &[u32], share: f64) -> Vec<bool> {
+    let mut once = vec![false; zones_in_order.len()];
     let before = |turn: usize| (turn as f64 * share) as u64;
-    for (turn, &zone) in by_turn.iter().enumerate() {
+    for (turn, &zone) in zones_in_order.iter().enumerate() {
         once[zone as usize] = before(turn + 1) > before(turn);
     }
     once
@@ -190,7 +190,7 @@ fn once(by_turn: &[u32], share: f64) -> Vec<bool> {
 
 /// Returns the chance that a visit continues, such that runs of three or more have the wanted
 /// share: with visits of geometric length and chance c, they hold c²(3 − 2c) of the requests.
-fn stay(sequential: f64) -> f64 {
+fn stay_chance(sequential: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..50 {
         let c: f64 = f64::midpoint(low, high);

@@ -33,16 +33,16 @@ pub(super) struct Near {
 
 /// A position that may be outdated.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Before {
+pub(super) struct OldPosition {
     position: usize,
     epoch: u32,
 }
 
 impl Near {
     /// Returns its positions, the nearest first, up to a limit.
-    pub(super) fn outwards(self) -> impl Iterator<Item = usize> {
-        const MOST: usize = 512;
-        (0..MOST).flat_map(move |away| {
+    pub(super) fn nearest_first(self) -> impl Iterator<Item = usize> {
+        const SEARCHED_MAX: usize = 512;
+        (0..SEARCHED_MAX).flat_map(move |away| {
             let older = self.at.checked_sub(away).filter(|at| *at >= self.from);
             let newer = (away > 0).then_some(self.at + away).filter(|at| *at <= self.to);
             older.into_iter().chain(newer)
@@ -53,7 +53,7 @@ impl Near {
 impl Recency {
     /// Creates an empty stack.
     pub(super) fn new(lists: usize) -> Recency {
-        let marks = Marks::first(0, ROOM_MIN);
+        let marks = Marks::with_first(0, ROOM_MIN);
         Recency { extents: Vec::new(), marks, lists: vec![Vec::new(); lists], next: 0, epoch: 0 }
     }
 
@@ -69,7 +69,7 @@ impl Recency {
 
     /// Returns the number of extents accessed since a position.
     pub(super) fn depth(&self, position: usize) -> u32 {
-        self.len() - self.marks.up_to(position)
+        self.len() - self.marks.count_up_to(position)
     }
 
     /// Returns the extent at a position, if that was its last access.
@@ -85,7 +85,7 @@ impl Recency {
 
     /// Returns the positions of a list within the range, up to a few on either side of the
     /// distance.
-    pub(super) fn of_list(&self, list: u32, near: Near) -> &[u32] {
+    pub(super) fn near_in_list(&self, list: u32, near: Near) -> &[u32] {
         const SIDE: usize = 6;
         let positions = &self.lists[list as usize];
         let at = positions.partition_point(|position| (*position as usize) < near.at);
@@ -103,15 +103,15 @@ impl Recency {
     }
 
     /// Keeps a position for use after further accesses.
-    pub(super) fn remember(&self, position: usize) -> Before {
-        Before { position, epoch: self.epoch }
+    pub(super) fn keep_position(&self, position: usize) -> OldPosition {
+        OldPosition { position, epoch: self.epoch }
     }
 
-    /// Returns the position of the extent that was accessed next after it, unless it is too old.
-    pub(super) fn after(&self, before: Before) -> Option<usize> {
-        const MOST: usize = 64;
+    /// Returns the position of the extent that was accessed next, unless the position is too old.
+    pub(super) fn successor(&self, before: OldPosition) -> Option<usize> {
+        const SEARCHED_MAX: usize = 64;
         let next = before.position + 1;
-        let mut there = (next..next + MOST).take_while(|_| before.epoch == self.epoch);
+        let mut there = (next..next + SEARCHED_MAX).take_while(|_| before.epoch == self.epoch);
         there.find(|position| self.extent(*position).is_some())
     }
 
@@ -127,7 +127,7 @@ impl Recency {
     }
 
     /// Moves the extent at a position to the top.
-    pub(super) fn again(&mut self, position: usize, list: u32) {
+    pub(super) fn move_to_top(&mut self, position: usize, list: u32) {
         let extent = self.extents[position];
         self.marks.clear(position);
         let positions = &mut self.lists[list as usize];
@@ -138,7 +138,7 @@ impl Recency {
 
     fn renumber(&mut self) {
         for position in self.lists.iter_mut().flatten() {
-            *position = self.marks.up_to(*position as usize) - 1;
+            *position = self.marks.count_up_to(*position as usize) - 1;
         }
         let (marks, mut at) = (&self.marks, 0);
         self.extents.retain(|_| {
@@ -147,7 +147,7 @@ impl Recency {
         });
         self.epoch += 1;
         self.next = self.extents.len();
-        self.marks = Marks::first(self.next, (2 * self.next).max(ROOM_MIN));
+        self.marks = Marks::with_first(self.next, (2 * self.next).max(ROOM_MIN));
     }
 }
 
@@ -165,7 +165,7 @@ mod tests {
         // 13 12 11 10 from the top.
         let at = recency.at_depth(2);
         assert_eq!((recency.extent(at), recency.depth(at)), (Some(11), 2));
-        recency.again(at, 1);
+        recency.move_to_top(at, 1);
         // 11 13 12 10.
         let found: Vec<_> = (0..4).map(|depth| recency.extent(recency.at_depth(depth))).collect();
         assert_eq!(found, [Some(11), Some(13), Some(12), Some(10)]);
@@ -195,7 +195,7 @@ mod tests {
                 let at = recency.at_depth(depth);
                 prop_assert_eq!(recency.extent(at), Some(extent));
                 prop_assert_eq!(recency.depth(at), depth);
-                recency.again(at, extent % 3);
+                recency.move_to_top(at, extent % 3);
                 stack.push(extent);
             }
             for list in 0..3 {

@@ -3,7 +3,7 @@
 use memchr::memchr;
 use shingle_core::units::Op;
 
-use super::tables::side;
+use super::tables::op_index;
 use crate::zones::ZONE_BLOCKS;
 
 const BLOCKS: usize = ZONE_BLOCKS as usize;
@@ -19,19 +19,19 @@ impl Stamp {
     const BEFORE: Stamp = Stamp(1);
 
     pub(super) fn of(slice: usize, op: Op) -> Stamp {
-        Stamp(2 + 2 * slice as u8 + side(op) as u8)
+        Stamp(2 + 2 * slice as u8 + op_index(op) as u8)
     }
 }
 
 /// The blocks of a zone.
-pub(super) struct Ground {
+pub(super) struct ZoneState {
     stamps: Box<[u8; BLOCKS]>,
     last_end: Option<usize>,
 }
 
-impl Ground {
-    pub(super) fn new() -> Ground {
-        Ground { stamps: Box::new([Stamp::FRESH.0; BLOCKS]), last_end: None }
+impl ZoneState {
+    pub(super) fn new() -> ZoneState {
+        ZoneState { stamps: Box::new([Stamp::FRESH.0; BLOCKS]), last_end: None }
     }
 
     /// Returns the stamp of a block. An access before the slices were repeated counts as none.
@@ -46,13 +46,13 @@ impl Ground {
         self.stamps[block] = stamp.0;
     }
 
-    pub(super) fn again(&mut self) {
+    pub(super) fn start_repeat(&mut self) {
         for stamp in self.stamps.iter_mut().filter(|stamp| **stamp != Stamp::FRESH.0) {
             *stamp = Stamp::BEFORE.0;
         }
     }
 
-    /// Returns the first block of a span with this stamp, from `from` on, then from the begin of
+    /// Returns the first block of a span with this stamp, from `from` on, then from the start of
     /// the span.
     pub(super) fn find(&self, stamp: Stamp, from: usize, span: (usize, usize)) -> Option<usize> {
         if stamp == Stamp::FRESH {
@@ -68,8 +68,8 @@ impl Ground {
         behind.or_else(|| memchr(stamp.0, &self.stamps[begin..from]).map(|at| begin + at))
     }
 
-    /// Returns the begin of the run of equal stamps that contains this block.
-    pub(super) fn begin(&self, block: usize) -> usize {
+    /// Returns the start of the run of equal stamps that contains this block.
+    pub(super) fn run_begin(&self, block: usize) -> usize {
         let stamp = self.stamps[block];
         self.stamps[..block].iter().rposition(|&other| other != stamp).map_or(0, |at| at + 1)
     }
@@ -79,7 +79,7 @@ impl Ground {
         self.last_end
     }
 
-    pub(super) fn ended(&mut self, end: usize) {
+    pub(super) fn set_last_end(&mut self, end: usize) {
         self.last_end = Some(end);
     }
 }
