@@ -45,7 +45,6 @@ pub enum ProbeError {
     /// The disk is too small for the method.
     #[error("{name} has {bytes} bytes: too small to be probed, which takes {needed} at least")]
     TooSmall {
-        /// The disk.
         /// Name of the disk.
         name: String,
         /// Its size.

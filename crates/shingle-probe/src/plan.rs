@@ -24,7 +24,6 @@ pub struct Step {
     /// Number of measurements.
     pub count: u64,
     /// Bytes written, including those that empty the buffer.
-    /// Bytes written, with emptying the buffer.
     pub written_bytes: u64,
     /// Bytes read.
     pub read_bytes: u64,

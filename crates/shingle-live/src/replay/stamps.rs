@@ -13,7 +13,6 @@ use thiserror::Error;
      written to it"
 )]
 pub struct StampError {
-    /// The block.
     /// Address of the block.
     pub block: u64,
     /// Number of the request that wrote it, from 0.

@@ -114,7 +114,6 @@ pub struct Disk {
     /// Hosts may write whole bands past the buffer.
     pub whole: bool,
     /// Its zones have write pointers that hosts see.
-    /// Its zones have write pointers, which hosts see.
     pub write_pointers: bool,
 }
 
@@ -286,7 +285,6 @@ pub struct Cell {
     /// nothing is rewritten.
     pub least_seconds: Vec<f64>,
     /// The results of every system.
-    /// Every system.
     pub systems: Vec<Measured>,
 }
 
