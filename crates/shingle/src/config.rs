@@ -20,7 +20,7 @@ use shingle_core::params::nearest;
 use crate::Usage;
 use crate::cli::{self, AssumedOp, DriveTiming, Executor, Mode, Pacing, Partial, SetupArgs, Split};
 
-/// Options of a file. The same names and meanings as on the command line.
+/// The options of a file, with the names and meanings of the command line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
@@ -75,12 +75,12 @@ impl Config {
         read(path)
     }
 
-    /// Of names and values.
+    /// Creates options from names and values.
     ///
     /// # Errors
-    /// If there is no such option, or a value is not of its kind: a line that names it.
+    /// If there is no such option, or a value has the wrong type: one line that names the option.
     pub(crate) fn of(given: serde_json::Map<String, serde_json::Value>) -> Result<Config, Usage> {
-        // One by one first: what is wrong with a value does not say whose it is.
+        // Each option alone first: an error in a value does not name its option.
         for (name, value) in &given {
             let alone = serde_json::Map::from_iter([(name.clone(), value.clone())]);
             let read: Result<Config, _> = serde_json::from_value(alone.into());
@@ -93,15 +93,15 @@ impl Config {
         serde_json::from_value(given.into()).map_err(|error| Usage(told(&error.to_string())))
     }
 
-    /// The names of all options.
+    /// Returns the names of all options.
     pub(crate) fn names() -> Vec<String> {
-        // Whoever gives a wrong one is told the right ones.
+        // The error for an unknown name lists the known ones.
         let wrong = serde_json::json!({ "": null });
         let error = serde_json::from_value::<Config>(wrong).expect_err("no option has no name");
         error.to_string().split('`').skip(3).step_by(2).map(str::to_owned).collect()
     }
 
-    /// Puts in what the command line left open.
+    /// Fills in options that the command line does not give.
     pub(crate) fn complete(&self, args: &mut SetupArgs) {
         let trace = &mut args.trace;
         fn or<T: Clone>(given: &mut Option<T>, configured: &Option<T>) {
@@ -141,20 +141,20 @@ impl Config {
         or(&mut args.memory, &self.memory);
         args.drain |= self.drain.unwrap_or(false);
         args.check |= self.check.unwrap_or(false);
-        // Earlier settings yield to later ones: those of the command line come last.
+        // Later settings override earlier ones: those of the command line come last.
         let configured = self.set.iter().map(|(key, value)| (key.clone(), shown(value)));
         args.set = configured.chain(args.set.drain(..)).collect();
     }
 }
 
-/// Reads a file of options. What is wrong is one line, with the line of the file.
+/// Reads a file of options. Errors are one line, with the line number in the file.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("{}: cannot read the configuration", path.display()))?;
     parse(&text, path)
 }
 
-/// What the text of a file says; errors name `path`.
+/// Parses the text of a file; errors name `path`.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str, path: &Path) -> anyhow::Result<T> {
     toml::from_str(text).map_err(|error: toml::de::Error| {
         let line = error
@@ -164,9 +164,9 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str, path: &Path) -> anyhow::Res
     })
 }
 
-/// What was wrong, on one line; of an unknown name, the known ones that are most like it.
+/// Returns the error on one line; for an unknown name, with the known names most like it.
 fn told(message: &str) -> String {
-    /// More of them would hide the right one.
+    /// More names would hide the right one.
     const NAMED: usize = 5;
     let mut quoted = message.split('`').skip(1).step_by(2);
     match (message.starts_with("unknown field"), quoted.next()) {
@@ -179,7 +179,7 @@ fn told(message: &str) -> String {
     }
 }
 
-/// Without the names that Rust has for types.
+/// Replaces the names of Rust types.
 fn in_plain_words(message: &str) -> String {
     let Some((what, kind)) = message.rsplit_once(", expected ") else { return message.to_owned() };
     let most = match kind {
@@ -190,7 +190,7 @@ fn in_plain_words(message: &str) -> String {
     format!("{what}, expected a whole number from 0 to {most}")
 }
 
-/// One value, or several: with commas as on the command line, or as a list.
+/// Parses one value or several: separated by commas as on the command line, or as a list.
 fn list<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Vec<String>>, D::Error> {
     let one = |value: &toml::Value| match value {
         toml::Value::Array(_) | toml::Value::Table(_) | toml::Value::Datetime(_) => {
@@ -205,17 +205,17 @@ fn list<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Vec<String>>, D::E
     Ok(Some(several.concat()))
 }
 
-/// A size, written as on the command line.
+/// Parses a size, written as on the command line.
 fn offset<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u64>, D::Error> {
     cli::bytes(&shown(&toml::Value::deserialize(value)?)).map(Some).map_err(D::Error::custom)
 }
 
-/// A factor, written as on the command line.
+/// Parses a factor, written as on the command line.
 fn speed<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u64>, D::Error> {
     cli::factor(&shown(&toml::Value::deserialize(value)?)).map(Some).map_err(D::Error::custom)
 }
 
-/// A TOML value as it would stand on the command line.
+/// Formats a TOML value as on the command line.
 fn shown(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),

@@ -1,8 +1,8 @@
-//! What a build may leave out, and the features that put it in.
+//! Commands and options that a build may leave out, and the features that add them.
 
 use clap::error::{ContextKind, ContextValue};
 
-/// A feature of this crate, whether it is there, and its commands and options.
+/// A feature of this crate, whether it is enabled, and its commands and options.
 type Feature = (&'static str, bool, &'static [&'static str]);
 
 const FEATURES: &[Feature] = &[
@@ -14,7 +14,7 @@ const FEATURES: &[Feature] = &[
     ("parquet", cfg!(feature = "parquet"), &["--parquet"]),
 ];
 
-/// What to say if the command line asks for what this build has not.
+/// Returns a hint if the command line uses what this build leaves out.
 pub(crate) fn hint(error: &clap::Error) -> Option<String> {
     let named = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg];
     let word = named.into_iter().find_map(|kind| match error.get(kind) {

@@ -37,7 +37,7 @@ mod report;
 mod table;
 mod trace_out;
 
-/// What reads bytes from outside, for fuzzers.
+/// Parsers of outside input, for fuzzers.
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing {
     pub use crate::commands::store::serve::fuzzed::{file, request};
@@ -64,8 +64,8 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// Runs the command with the arguments of the process and the policies of `registry`. Returns 0 if
-/// it was done, 1 for bad data or a failure, 2 for a wrong option or name.
+/// Runs the command with the arguments of the process and the policies of `registry`. Returns 0 on
+/// success, 1 for bad data or a failure, 2 for a wrong option or name.
 #[must_use]
 pub fn main_with(registry: &Registry) -> ExitCode {
     let arguments = match arguments::Arguments::try_parse() {
@@ -82,9 +82,9 @@ pub fn main_with(registry: &Registry) -> ExitCode {
     }
 }
 
-/// What clap says, be it help or what is wrong, and what was left out of this build.
+/// Prints clap's message, help or error, and what this build leaves out.
 fn refuse(error: &clap::Error) -> ExitCode {
-    // If nobody listens there is nothing to be done.
+    // If nobody reads the output, nothing can be done.
     let _ = error.print();
     if let Some(hint) = left_out::hint(error) {
         output::note(&hint, false);
@@ -119,7 +119,7 @@ fn is_usage_of_papers(_: &(dyn std::error::Error + 'static)) -> bool {
     false
 }
 
-/// Whoever read our output has seen enough.
+/// Returns whether the reader of our output has closed the pipe, which is no failure.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause

@@ -1,6 +1,6 @@
-//! Results a line a run, for CSV and Parquet: a column for each figure, with the type that the schema
-//! of the result gives it. So files of any two commands have the same columns but for parameters
-//! and axes, whatever the values are.
+//! Results with one line per run, for CSV and Parquet: one column per figure, with the type from
+//! the schema of the result. So files of any two commands have the same columns, except for
+//! parameters and axes, whatever the values are.
 
 mod schema;
 
@@ -17,9 +17,9 @@ pub use schema::Holds;
 pub struct Column {
     /// The path of a field in the JSON, joined by dots.
     pub name: String,
-    /// What its values are; each may be null.
+    /// The type of its values; each may be null.
     pub holds: Holds,
-    /// A value for each line.
+    /// One value per line.
     pub values: Vec<Value>,
 }
 
@@ -29,8 +29,8 @@ impl Column {
     }
 }
 
-/// The columns of `report`: where in the sweep a run stands, its trace, its own figures, what is
-/// said of it, and what wrote the file, so that files can be put together and their lines told apart.
+/// Returns the columns of `report`: the place of each run in the sweep, its trace, its own figures,
+/// its remarks, and the program, so that files can be concatenated and their lines told apart.
 ///
 /// # Errors
 /// If a figure cannot be written as JSON: a bug.
@@ -55,7 +55,7 @@ pub fn columns(report: &Report) -> serde_json::Result<Vec<Column>> {
     Ok(columns)
 }
 
-/// What is said of each run, in words: nothing where nothing is.
+/// Returns the remarks on each run; null where there are none.
 fn said(report: &Report, name: &str, kind: SaidKind) -> Column {
     let of_run = |run: usize| {
         let about = report.said.iter().filter(|said| said.kind == kind && said.runs.contains(&run));
@@ -65,7 +65,7 @@ fn said(report: &Report, name: &str, kind: SaidKind) -> Column {
     Column::text(name, (0..report.runs.len()).map(of_run))
 }
 
-/// Where in the grid of a sweep each run stands.
+/// Returns the place of each run in the grid of a sweep.
 fn places(report: &Report) -> Vec<Column> {
     let Some(sweep) = &report.sweep else { return Vec::new() };
     let of_axis = |axis: &str| {
@@ -82,7 +82,7 @@ fn places(report: &Report) -> Vec<Column> {
     axes.into_iter().map(of_axis).collect()
 }
 
-/// The figures of the runs themselves. Lists are left out.
+/// Returns the figures of the runs themselves, without lists.
 pub(crate) fn figures(report: &Report) -> serde_json::Result<Vec<Column>> {
     let runs: Vec<Value> =
         report.runs.iter().map(serde_json::to_value).collect::<serde_json::Result<_>>()?;
@@ -99,12 +99,12 @@ pub(crate) fn figures(report: &Report) -> serde_json::Result<Vec<Column>> {
     Ok(columns)
 }
 
-/// What lies at `path` in `value`; null if there is nothing.
+/// Returns the field at `path` in `value`; null if there is none.
 fn at<'a>(value: &'a Value, path: &[String]) -> &'a Value {
     path.iter().fold(value, |value, name| value.get(name).unwrap_or(&Value::Null))
 }
 
-/// Parameters by name: as they are written, and those that are written in blocks as numbers too.
+/// Returns parameters by name: as text, and sizes in blocks also as numbers.
 fn settings(runs: &[Value], path: &[String]) -> Vec<Column> {
     let mut named: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
     for (line, run) in runs.iter().enumerate() {
@@ -127,12 +127,12 @@ fn settings(runs: &[Value], path: &[String]) -> Vec<Column> {
     columns
 }
 
-/// The number of a size in blocks, such as `5000b`.
+/// Parses a size in blocks, such as `5000b`.
 pub(crate) fn blocks_of(value: &str) -> Option<u64> {
     value.strip_suffix('b')?.parse().ok()
 }
 
-/// A value as it stands in a table.
+/// Formats a value for a table.
 pub(crate) fn plain(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -141,10 +141,10 @@ pub(crate) fn plain(value: &Value) -> String {
     }
 }
 
-/// The columns as CSV. What is null is empty.
+/// Returns the columns as CSV. Null values are empty.
 ///
 /// # Errors
-/// If there is no memory for it.
+/// If memory runs out.
 pub fn csv(columns: &[Column]) -> anyhow::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(columns.iter().map(|column| &column.name))?;

@@ -1,25 +1,26 @@
-//! Who hears of work while it goes on: a terminal, or whoever calls a command as a function.
+//! Receives remarks and progress while work runs: a terminal, or the caller of a command's
+//! function.
 
 use crate::cli::Global;
 use crate::output;
 use crate::progress::Progress;
 
-/// Hears remarks, and how far work has come. It may be told from several threads.
+/// Receives remarks and progress. It may be called from several threads.
 pub trait Listener: Sync {
-    /// A remark: one line.
+    /// Receives a remark of one line.
     fn note(&self, text: &str);
 
-    /// Work begins that is called `what`, of `total` units, or of 0 if nobody knows yet. It ends when the bar is
-    /// dropped.
+    /// Begins work called `what`, of `total` units, or of 0 if the number is not known yet. The
+    /// work ends when the bar is dropped.
     fn begin(&self, what: &'static str, total: u64) -> Box<dyn Bar + '_>;
 }
 
-/// Hears how far one piece of work has come.
+/// Receives the progress of one piece of work.
 pub trait Bar: Sync {
-    /// `done` more units are done.
+    /// Adds `done` finished units.
     fn add(&self, done: u64);
 
-    /// `done` of `total` units are done.
+    /// Sets the progress to `done` of `total` units.
     fn set(&self, done: u64, total: u64);
 }
 

@@ -1,4 +1,4 @@
-//! Where results and talk go: results to stdout, talk to stderr, files whole or not at all.
+//! Output: results to stdout, remarks to stderr, files complete or not at all.
 
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
@@ -26,8 +26,9 @@ pub(crate) fn note(text: &str, quiet: bool) {
     }
 }
 
-/// A line on stderr. Whoever read that may have gone, as `head` does behind `2>&1`: then nobody is told, and the work goes
-/// on. (`eprintln` would panic.) Names of files are in it, which may hold what a terminal obeys.
+/// Prints a line on stderr. A closed pipe, as of `head` behind `2>&1`, is ignored, and work
+/// continues. (`eprintln` would panic.) Terminal control characters, which file names may contain,
+/// are replaced.
 pub(crate) fn say(text: &str) {
     if !NOBODY_READS.load(Ordering::Relaxed) {
         let text = text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}");
@@ -37,13 +38,14 @@ pub(crate) fn say(text: &str) {
 
 static NOBODY_READS: AtomicBool = AtomicBool::new(false);
 
-/// Stderr is a pipe that is full: nothing more is said, as that would be waited for without end.
+/// Stops all output to stderr: it is a full pipe, and writing would block forever.
 #[cfg(feature = "store")]
 pub(crate) fn nobody_reads() {
     NOBODY_READS.store(true, Ordering::Relaxed);
 }
 
-/// Fails if `path` cannot be written. Stdout always can, and what is no file shows it only then.
+/// Fails if `path` cannot be written. Stdout, and outputs that are no files, fail only when
+/// written.
 pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
     if path == Path::new("-") {
         return Ok(());
@@ -58,7 +60,7 @@ pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
     checked.with_context(|| format!("{}: cannot write the results", path.display()))
 }
 
-/// Fails if what is written to `path` would take the place of one of `used`, a trace, an SSD or a disk, and of all that it holds.
+/// Fails if writing `path` would overwrite one of `used`: a trace, an SSD or a disk.
 pub(crate) fn check_apart(path: &Path, used: &[&Path]) -> Result<(), Usage> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
     match used.iter().any(|used| real(used) == real(path)) {
@@ -70,7 +72,7 @@ pub(crate) fn check_apart(path: &Path, used: &[&Path]) -> Result<(), Usage> {
     }
 }
 
-/// Whether the file begins as results of this program do.
+/// Returns whether the file begins like results of this program.
 pub(crate) fn are_results(path: &Path) -> bool {
     let mut begin = Vec::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(4096).read_to_end(&mut begin));
@@ -96,21 +98,21 @@ pub(crate) fn bytes(bytes: &[u8], path: &Path) -> anyhow::Result<()> {
         .with_context(|| format!("{}: cannot write the results", path.display()))
 }
 
-/// Outputs of which each is tried, whatever became of those before it.
+/// Attempts several outputs: an error of one does not prevent the others.
 #[derive(Default)]
 pub(crate) struct Tried {
     failed: Vec<anyhow::Error>,
 }
 
 impl Tried {
-    /// Remembers how an output went.
+    /// Records the result of an output.
     pub(crate) fn add(&mut self, done: anyhow::Result<()>) {
         self.failed.extend(done.err());
     }
 
-    /// Fails if an output did; what failed before the last of them is told.
+    /// Fails if an output failed; all errors but the last are printed.
     pub(crate) fn end(mut self) -> anyhow::Result<()> {
-        // A reader that has seen enough is no failure beside one.
+        // A closed pipe matters less than a failure.
         self.failed.sort_by_key(|error| !crate::is_broken_pipe(error));
         let Some(last) = self.failed.pop() else { return Ok(()) };
         for error in self.failed.iter().filter(|error| !crate::is_broken_pipe(error)) {
@@ -125,7 +127,7 @@ pub(crate) fn json(value: &impl Serialize, path: &Path) -> anyhow::Result<()> {
     text(&(serde_json::to_string_pretty(value)? + "\n"), path)
 }
 
-/// The command as it was given, but for the way to the program.
+/// Returns the command as it was given, without the path of the program.
 pub(crate) fn command() -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,:/%+@".contains(c);
     let given = std::env::args().skip(1).map(|word| match word.chars().all(plain) {
@@ -135,7 +137,7 @@ pub(crate) fn command() -> String {
     std::iter::once("shingle".to_owned()).chain(given).collect::<Vec<_>>().join(" ")
 }
 
-/// The program, as results have it.
+/// Returns the program's entry for results.
 pub(crate) fn program() -> Program {
     Program { version: env!("CARGO_PKG_VERSION").into(), command: command() }
 }

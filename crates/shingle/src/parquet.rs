@@ -1,4 +1,4 @@
-//! Results as Parquet: the columns of the CSV, each with a type of its own.
+//! Results as Parquet: the columns of the CSV, each with its own type.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::Usage;
 use crate::lines::{Column, Holds, plain};
 use crate::output::{self, Tried};
 
-/// Where results are written as Parquet.
+/// The option for Parquet.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ParquetArgs {
     /// Write the results as Parquet, with the columns of the CSV.
@@ -25,17 +25,17 @@ pub(crate) struct ParquetArgs {
 }
 
 impl ParquetArgs {
-    /// Whether it was asked for.
+    /// Returns whether the file was requested.
     pub(crate) fn wanted(&self) -> bool {
         self.parquet.is_some()
     }
 
-    /// The file.
+    /// Returns the file.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.parquet.as_deref()
     }
 
-    /// Fails now, not after the work is done, if the file cannot be written.
+    /// Fails now, not after the work, if the file cannot be written.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         if self.parquet.as_deref() == Some(Path::new("-")) {
             return Err(Usage("--parquet takes a file, not `-`".into()).into());
@@ -43,7 +43,7 @@ impl ParquetArgs {
         self.parquet.as_deref().map_or(Ok(()), output::check_writable)
     }
 
-    /// Writes the file, if it was asked for.
+    /// Writes the file, if it was requested.
     pub(crate) fn deliver(&self, columns: &[Column], tried: &mut Tried) {
         if let Some(path) = &self.parquet {
             let bytes = parquet(columns).map_err(anyhow::Error::from);
@@ -52,7 +52,7 @@ impl ParquetArgs {
     }
 }
 
-/// The whole file: all lines in one row group.
+/// Returns the whole file: all lines in one row group.
 pub(crate) fn parquet(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
     let fields = columns.iter().map(|column| Ok(Arc::new(field(column)?)));
     let fields: Vec<TypePtr> = fields.collect::<Result<_, ParquetError>>()?;
@@ -65,7 +65,7 @@ pub(crate) fn parquet(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
     for Column { holds, values, .. } in columns {
         let Some(mut column) = group.next_column()? else { break };
         match holds {
-            // As the bits are: the logical type says that they have no sign.
+            // The bits unchanged: the logical type says that they are unsigned.
             Holds::Whole => write::<Int64Type>(&mut column, values, |value| {
                 value.as_u64().map(u64::cast_signed)
             }),
@@ -82,7 +82,7 @@ pub(crate) fn parquet(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
     Ok(bytes)
 }
 
-/// Writes a column; `take` is nothing for what is null.
+/// Writes a column; `take` returns `None` for null.
 fn write<T: DataType>(
     column: &mut SerializedColumnWriter<'_>,
     values: &[Value],
@@ -95,7 +95,8 @@ fn write<T: DataType>(
 }
 
 fn field(column: &Column) -> Result<Type, ParquetError> {
-    // Never the null type, which not all readers know: a column has its type whether or not it has values.
+    // Never the null type, which not all readers support: a column has its type even without
+    // values.
     let (physical, logical) = match column.holds {
         Holds::Whole => (Physical::INT64, Some(LogicalType::integer(64, false))),
         Holds::Fraction => (Physical::DOUBLE, None),

@@ -1,11 +1,11 @@
-//! A progress bar on stderr, on a terminal, for anything that takes over a second.
+//! A progress bar on stderr, on a terminal, for work that takes over a second.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Counts work done; shows itself only when that takes long.
+/// Counts finished work; is shown only when that takes long.
 pub(crate) struct Progress {
     bar: ProgressBar,
     begun: Instant,
@@ -16,7 +16,7 @@ pub(crate) struct Progress {
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Progress {
-    /// `total` units of work called `what`.
+    /// Creates a bar for `total` units of work called `what`.
     pub(crate) fn new(what: &'static str, total: u64, quiet: bool) -> Progress {
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
         let template = "{msg} [{bar:40}] {percent}%, {eta} left";
@@ -26,20 +26,20 @@ impl Progress {
         Progress { bar, begun: Instant::now(), shown: Mutex::new(false), wanted }
     }
 
-    /// `done` more units are done.
+    /// Adds `done` finished units.
     pub(crate) fn add(&self, done: u64) {
         self.bar.inc(done);
         self.show();
     }
 
-    /// `done` of `total` units are done.
+    /// Sets the progress to `done` of `total` units.
     pub(crate) fn set(&self, done: u64, total: u64) {
         self.bar.set_length(total);
         self.bar.set_position(done);
         self.show();
     }
 
-    /// So much more is to be done.
+    /// Adds `more` units to the total.
     #[cfg(feature = "papers")]
     pub(crate) fn extend(&self, more: u64) {
         self.bar.inc_length(more);

@@ -1,4 +1,4 @@
-//! The page about results, and its pictures: one file that works offline, for one run or hundreds.
+//! The page of results, and its pictures: one file that works offline, for one run or hundreds.
 
 mod curve;
 mod names;
@@ -20,7 +20,7 @@ use crate::output::{self, Tried};
 pub(crate) use curve::CurveArgs;
 pub(crate) use pictures::pictures;
 
-/// Where pictures are written.
+/// The options for pages and pictures.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct PictureArgs {
     /// Write a page with tables and charts: one file that works offline.
@@ -30,7 +30,7 @@ pub(crate) struct PictureArgs {
     folders: Folders,
 }
 
-/// Folders that pictures are written into.
+/// The folders for pictures.
 #[derive(Clone, Debug, Default, Args)]
 struct Folders {
     /// Write each chart as SVG into a folder.
@@ -43,7 +43,7 @@ struct Folders {
 }
 
 impl Folders {
-    /// Each, and whether its pictures are painted.
+    /// Iterates over the folders, with whether pictures there are PNG.
     fn each(&self) -> impl Iterator<Item = (&Path, bool)> {
         let folders = [
             (self.svg.as_deref(), false),
@@ -53,24 +53,24 @@ impl Folders {
         folders.into_iter().filter_map(|(path, painted)| Some((path?, painted)))
     }
 
-    /// Fails now, not after the work is done, if they cannot be written.
+    /// Fails now, not after the work, if they cannot be written.
     fn check(&self) -> anyhow::Result<()> {
         self.each().try_for_each(|(path, _)| folder(path))
     }
 }
 
 impl PictureArgs {
-    /// Whether any are drawn, which want the course of each run.
+    /// Returns whether any are drawn, which needs the time series of each run.
     pub(crate) fn wanted(&self) -> bool {
         self.html.is_some() || self.folders.each().next().is_some()
     }
 
-    /// The page.
+    /// Returns the file of the page.
     pub(crate) fn page(&self) -> Option<&Path> {
         self.html.as_deref()
     }
 
-    /// Fails now, not after the work is done, if they cannot be written.
+    /// Fails now, not after the work, if they cannot be written.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         if self.html.as_deref() == Some(Path::new("-")) {
             return Err(Usage("--html takes a file, not `-`".into()).into());
@@ -79,7 +79,7 @@ impl PictureArgs {
         self.folders.check()
     }
 
-    /// Draws and writes what was asked for.
+    /// Draws and writes the requested pictures.
     pub(crate) fn deliver(&self, report: &Report, tried: &mut Tried) -> anyhow::Result<()> {
         if !self.wanted() {
             return Ok(());
@@ -98,7 +98,7 @@ impl PictureArgs {
     }
 }
 
-/// The page about `report`.
+/// Returns the page of `report`.
 pub(crate) fn page(report: &Report) -> anyhow::Result<String> {
     page::page(report, &drawn(report)?)
 }
@@ -108,15 +108,15 @@ fn drawn(report: &Report) -> Result<Vec<Drawn>, DrawError> {
     pictures.map(|(file, picture)| Ok(Drawn { file, svg: picture.svg()? })).collect()
 }
 
-/// A picture, drawn.
+/// A drawn picture.
 struct Drawn {
-    /// What its file is called.
+    /// The name of its file, without extension.
     file: &'static str,
     /// The SVG.
     svg: String,
 }
 
-/// Makes a folder for pictures.
+/// Creates a folder for pictures.
 pub(crate) fn folder(folder: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)
         .with_context(|| format!("{}: cannot make the folder for pictures", folder.display()))
@@ -134,12 +134,12 @@ pub(crate) fn save(svg: &str, folder: &Path, name: &str, png: bool) -> anyhow::R
     }
 }
 
-/// Blocks in MiB, as charts have them.
+/// Converts blocks to MiB, the unit of charts.
 pub(crate) fn mib(blocks: u64) -> f64 {
     (blocks * BLOCK_BYTES) as f64 / f64::from(1 << 20)
 }
 
-/// What a page says of its own making.
+/// Returns what a page says of how it was made.
 pub(crate) fn making() -> Making {
     Making { command: output::command(), version: env!("CARGO_PKG_VERSION").into() }
 }

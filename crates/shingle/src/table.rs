@@ -1,5 +1,5 @@
-//! Tables for people: one file for what each command prints, and what they share. Every figure in them is in the
-//! JSON too.
+//! Tables for people: one module for the output of each command, and shared ones. The JSON contains
+//! every figure, too.
 
 mod comparison;
 mod counters;

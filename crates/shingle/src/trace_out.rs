@@ -1,4 +1,4 @@
-//! `--trace-out`: the commands that a disk got, as a trace that shingle reads.
+//! `--trace-out`: writes the commands that a disk received, as a trace that shingle reads.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -13,21 +13,21 @@ use shingle_trace::write::Destination;
 use crate::Usage;
 use crate::output;
 
-/// A file that commands are written to. It has its name once it is whole.
+/// A file of commands. It gets its final name when it is complete.
 pub(crate) struct TraceOut {
     path: PathBuf,
     destination: Destination,
-    /// Shared with the run that writes.
+    /// Shared with the run, which writes.
     file: Arc<Mutex<Lines>>,
 }
 
-/// Lines written so far; after an error nothing more.
+/// Writes lines; after an error it writes nothing more.
 struct Lines {
     to: BufWriter<File>,
     failed: Option<io::Error>,
 }
 
-/// The columns. The first four are what the reader of CSV needs.
+/// The columns. The CSV reader needs the first four.
 const HEADER: &str = "time_us,op,offset_bytes,size_bytes,cause,took_us";
 
 impl TraceOut {
@@ -48,7 +48,7 @@ impl TraceOut {
         Ok(TraceOut { path: path.into(), destination, file: Arc::new(Mutex::new(lines)) })
     }
 
-    /// What writes a line for each command.
+    /// Returns a log that writes a line for each command.
     pub(crate) fn log(&self) -> Log {
         let file = self.file.clone();
         Box::new(move |command| {
@@ -57,7 +57,7 @@ impl TraceOut {
         })
     }
 
-    /// The file is whole.
+    /// Completes the file.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         let written = {
             let mut lines = self.file.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! `shingle sweep`: a grid of runs, in a folder that survives a kill.
+//! `shingle sweep`: runs a grid of configurations, in a folder that survives a kill.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +28,8 @@ pub(crate) struct Sweep {
     command: Option<SweepCommand>,
     #[command(flatten)]
     setup: SetupArgs,
-    /// Policies; `all` for all that go with the drives. [default: those of none,lru,lru-band,most,sac that do]
+    /// Policies; `all` for all that work with the drives. [default: those of
+    /// none,lru,lru-band,most,sac that do]
     #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
     policies: Vec<String>,
     /// What else is varied: trace, seed, pacing, drive, translation, ssd, cache, policy, or OWNER.NAME
@@ -36,21 +37,20 @@ pub(crate) struct Sweep {
     /// equal factors; 0.2..1+0.2 goes in steps.
     #[arg(long, value_name = "NAME=VALUES,…")]
     vary: Vec<String>,
-    /// Folder in which finished cells are kept; the same command goes on with them.
-    /// [default: sweep-TRACE]
+    /// Folder that keeps finished cells; the same command resumes there. [default: sweep-TRACE]
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Start over, whatever the folder holds.
+    /// Start over, and discard what the folder holds.
     #[arg(long)]
     fresh: bool,
-    /// Compute one share of so many, as in 2/8; `shingle sweep merge` puts them together.
+    /// Compute one shard of several, as in 2/8; `shingle sweep merge` merges them.
     #[arg(long, value_name = "I/N")]
     shard: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 enum SweepCommand {
-    /// Put the shares of a sweep together.
+    /// Merge the shards of a sweep.
     #[command(
         after_help = "Example: shingle sweep merge share-1 share-2 --out whole --csv whole.csv"
     )]
@@ -59,13 +59,13 @@ enum SweepCommand {
 
 #[derive(Debug, Args)]
 struct Merge {
-    /// Folders of all shares.
+    /// Folders of all shards.
     #[arg(required = true, value_name = "DIR")]
     folders: Vec<PathBuf>,
     /// Folder for the whole sweep.
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
-    /// Write over another sweep there.
+    /// Overwrite another sweep there.
     #[arg(long)]
     fresh: bool,
     /// Write the results as JSON; `-` for stdout, in place of the table.
@@ -127,13 +127,13 @@ pub(crate) fn execute(args: &Sweep, global: &Global, registry: &Registry) -> any
 }
 
 impl Sweep {
-    /// With these alone.
+    /// Creates a sweep with these options alone.
     pub(crate) fn of(setup: SetupArgs, vary: Vec<String>) -> Sweep {
         Sweep { setup, vary, ..Sweep::default() }
     }
 }
 
-/// What is to be swept, with defaults in place.
+/// The dimensions of a sweep, with defaults applied.
 pub(crate) struct Grid {
     setup: SetupArgs,
     policies: Vec<String>,
@@ -141,7 +141,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// Of options, and of `config` what they leave open.
+    /// Creates a grid from options, and from `config` where they are not given.
     pub(crate) fn new(args: &Sweep, config: Option<&Config>) -> anyhow::Result<Grid> {
         let mut setup = args.setup.clone();
         let mut policies = args.policies.clone();
@@ -155,7 +155,7 @@ impl Grid {
         Ok(Grid { setup, policies, vary: args.vary.clone() })
     }
 
-    /// Its cells, over traces as `read` has them, and the options of all.
+    /// Plans the cells over the traces that `read` returns, and the options of all.
     pub(crate) fn plan(
         &self,
         registry: &Registry,
@@ -167,7 +167,8 @@ impl Grid {
         if !self.vary.iter().any(paced) {
             check_pacing(self.setup.pacing, self.setup.speed, self.setup.depth)?;
         }
-        // Courses and heat maps of all cells would fill the folder, and pages of sweeps draw none.
+        // Time series and heat maps of all cells would fill the folder, and pages of sweeps draw
+        // none.
         let options = options(&self.setup, self.policies.clone(), None, 0)?;
         let options = Options { points: 0, heat_rows: 0, ..options };
         let of_trace = &self.setup.trace;
@@ -207,7 +208,7 @@ fn show(report: &Report, out: &Path, setup: &SetupArgs, global: &Global) -> anyh
     Ok(())
 }
 
-/// What is varied cannot be given beside.
+/// Checks that no option is both varied and given.
 fn check_given(vary: &[String], policies: &[String], setup: &SetupArgs) -> anyhow::Result<()> {
     let given = [
         ("policy", "-p", !policies.is_empty()),
@@ -229,7 +230,7 @@ fn check_given(vary: &[String], policies: &[String], setup: &SetupArgs) -> anyho
     Ok(())
 }
 
-/// `sweep-` and the trace, in letters that every file system takes.
+/// Returns `sweep-` and the name of the trace, in characters that every file system allows.
 fn default_folder(plan: &Plan, shard: Shard) -> PathBuf {
     let name = plan.traces[0].name.chars();
     let name: String = name

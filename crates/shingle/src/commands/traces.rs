@@ -1,4 +1,4 @@
-//! Traces as options name them: opened, shaped and read.
+//! Opens, shapes and reads the traces that options name.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -16,20 +16,20 @@ use crate::Usage;
 use crate::cli::{self, SetupArgs, TraceArgs};
 use crate::listener::Listener;
 
-/// What is run when no trace is named.
+/// The trace of runs for which none is named.
 pub(crate) const DEFAULT_TRACE: &str = "synth:mixed";
 
-/// Where the trace of a run comes from.
+/// The source of a run's trace.
 #[derive(Clone, Copy)]
 pub(crate) enum Traces<'a> {
-    /// It is read by its name.
+    /// The trace is read by its name.
     Named,
-    /// Whoever asks has it in memory.
+    /// The caller has it in memory.
     Held(&'a Trace),
 }
 
 impl<'a> Traces<'a> {
-    /// The trace that `args` describe.
+    /// Returns the trace that `args` describe.
     pub(crate) fn get(
         self,
         args: &TraceArgs,
@@ -46,8 +46,8 @@ impl<'a> Traces<'a> {
         Ok(Cow::Owned(Trace { name, format, requests, summary }))
     }
 
-    /// The same for runs, which need not have it in memory: a native trace that takes more than `--memory` stays in its
-    /// file.
+    /// Returns the same for runs, which need not hold it in memory: a native trace that takes more
+    /// than `--memory` is read from its file.
     pub(crate) fn for_runs(
         self,
         setup: &SetupArgs,
@@ -72,11 +72,12 @@ impl<'a> Traces<'a> {
     }
 }
 
-/// How much of a native trace is held in memory, if nothing is said.
+/// Default of `--memory`.
 const MEMORY_BYTES: u64 = 1 << 30;
 
-/// A native trace that would take more memory than it may, in its file. `None` for all others, and for what cannot be
-/// read so: what is packed, and shapes for which all of it has to be there.
+/// Returns the file of a native trace that would take more memory than allowed. Returns `None` for
+/// all others, and for those that cannot be streamed: compressed files, and shapes that need the
+/// whole trace.
 fn streamed(
     setup: &SetupArgs,
     listener: &dyn Listener,
@@ -86,7 +87,7 @@ fn streamed(
     if !is_file || !shape.is_of_single_requests() {
         return Ok(None);
     }
-    // (What is no native trace, or a bad one, is told of where it is read.)
+    // (Other formats, and damaged files, are reported where they are read.)
     let Ok(file) = native::Indexed::open(spec(args)) else { return Ok(None) };
     let requests = file.recorded().requests.total().min(shape.requests.unwrap_or(u64::MAX));
     let (bytes, memory) = (
@@ -137,12 +138,12 @@ pub(crate) fn open_trace(args: &TraceArgs) -> anyhow::Result<Opened> {
     Ok(shingle_trace::open(spec(args), &open_options(args)?)?)
 }
 
-/// The trace as it was named.
+/// Returns the trace as it was named.
 pub(crate) fn spec(args: &TraceArgs) -> &str {
     args.trace.as_deref().unwrap_or(DEFAULT_TRACE)
 }
 
-/// How the trace is to be opened.
+/// Returns the options for opening the trace.
 pub(crate) fn open_options(args: &TraceArgs) -> anyhow::Result<OpenOptions> {
     Ok(OpenOptions {
         format: args.format.clone(),
@@ -159,7 +160,7 @@ pub(crate) fn open_options(args: &TraceArgs) -> anyhow::Result<OpenOptions> {
     })
 }
 
-/// What is done to the trace.
+/// Returns how the trace is shaped.
 pub(crate) fn shape(args: &TraceArgs) -> anyhow::Result<Shape> {
     Ok(Shape {
         mode: mode(args),
@@ -173,7 +174,8 @@ pub(crate) fn shape(args: &TraceArgs) -> anyhow::Result<Shape> {
     })
 }
 
-/// Reads what was opened, and says what the user should know of it: first of all as what it was read.
+/// Reads an opened trace, and notes what the user should know of it, starting with the recognised
+/// format.
 pub(crate) fn read_requests(
     shape: &Shape,
     opened: &mut Opened,
@@ -192,7 +194,8 @@ pub(crate) fn read_requests(
     Ok(requests)
 }
 
-/// Says what the user should know of a trace that was read: where reading fails the error is all there is to say.
+/// Notes what the user should know of a trace that was read. It is not called if reading fails: the
+/// error says enough.
 pub(crate) fn note_reading(
     name: &str,
     recognised: &Recognised,

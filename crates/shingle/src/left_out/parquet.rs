@@ -1,4 +1,4 @@
-//! In the place of `parquet.rs`, where that is left out.
+//! Replaces `parquet.rs` in builds without it.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! In the place of `report.rs`, where that is left out.
+//! Replaces `report.rs` in builds without it.
 
 use std::path::Path;
 

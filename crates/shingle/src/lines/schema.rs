@@ -1,11 +1,11 @@
-//! The figures of a run and their types, as the JSON Schema of the result tells them.
+//! The figures of a run and their types, from the JSON Schema of the result.
 
 use serde_json::Value;
 
-/// What a column holds; any value may be null.
+/// The type of a column; any value may be null.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Holds {
-    /// A count.
+    /// A whole number.
     Whole,
     /// Any other number.
     Fraction,
@@ -20,19 +20,19 @@ pub enum Holds {
 pub(super) enum Field {
     /// One value.
     Figure {
-        /// The names that lead to it.
+        /// Its path.
         path: Vec<String>,
         /// Its type.
         holds: Holds,
     },
     /// Parameters, whose names depend on what was run.
     Settings {
-        /// The names that lead to them.
+        /// Their path.
         path: Vec<String>,
     },
 }
 
-/// The fields of an entry of `runs`, in their order; lists are left out.
+/// Returns the fields of an entry of `runs`, in their order, without lists.
 pub(super) fn fields_of_a_run() -> Vec<Field> {
     let schema = shingle_result::schema().to_value();
     let mut fields = Vec::new();
@@ -61,7 +61,7 @@ fn walk(root: &Value, given: &Value, path: &mut Vec<String>, fields: &mut Vec<Fi
     fields.push(Field::Figure { path: path.clone(), holds });
 }
 
-/// The schema that `given` stands for: what it refers to, and of two the one that is not null.
+/// Resolves `given`: follows a reference, and of two alternatives takes the one that is not null.
 fn resolved<'a>(root: &'a Value, given: &'a Value) -> &'a Value {
     if let Some(name) = given["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
         return resolved(root, &root["$defs"][name]);
@@ -73,7 +73,7 @@ fn resolved<'a>(root: &'a Value, given: &'a Value) -> &'a Value {
     }
 }
 
-/// The type of a value that is there.
+/// Returns the type of a value that is not null.
 fn kind(schema: &Value) -> &str {
     match &schema["type"] {
         Value::Array(kinds) => {

@@ -1,5 +1,6 @@
-//! Lines on their way to who reads the log. A thread writes them, and nobody else waits: a pipe that nobody reads must not stop
-//! what is served. Lines for which there is no room are lost, and counted.
+//! Writes lines of the log in a thread of its own, so that no other thread waits: a pipe that
+//! nobody reads must not stop the server. Lines for which there is no room are dropped, and
+//! counted.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -11,12 +12,12 @@ use shingle_device::start_thread;
 
 use crate::output;
 
-/// Lines that wait at most: some 1 MB.
+/// Most queued lines: some 1 MB.
 const LINES_MAX: usize = 4096;
-/// At the end it is waited so long for a line to go; if none does, nobody reads.
+/// How long the end of the process waits for one line to be written; if none is, nobody reads.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Where lines are put.
+/// A queue of lines.
 #[derive(Clone)]
 pub(crate) struct Lines(Arc<Shared>);
 
@@ -29,21 +30,22 @@ struct Shared {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Vec<u8>>,
-    /// One of them is being written.
+    /// Whether a line is being written.
     writes: bool,
-    /// So many were.
+    /// Number of lines written.
     written: u64,
-    /// So many are lost, and were not told of.
+    /// Number of lines lost since that was last reported.
     lost: u64,
-    /// Whose lines always have room: he tells of those that are lost.
+    /// The writer's thread, whose lines always have room: it reports lost lines.
     writer: Option<ThreadId>,
 }
 
 impl Lines {
-    /// Lines go to `out`. When they go again after some were lost, `tell` puts one that says how many.
+    /// Starts writing lines to `out`. When writing succeeds again after losses, `tell` adds a line
+    /// that says how many were lost.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// If no thread can be started.
     pub(crate) fn begin(
         out: impl Write + Send + 'static,
         tell: impl Fn(&Lines, u64) + Send + 'static,
@@ -59,7 +61,7 @@ impl Lines {
         let (state, changed) = (Mutex::default(), Condvar::new());
         let lines = Lines(Arc::new(Shared { most, state, changed }));
         let own = lines.clone();
-        // (It ends with the process.)
+        // (The thread ends with the process.)
         start_thread("shingle-log", move || {
             own.lock().writer = Some(thread::current().id());
             loop {
@@ -76,7 +78,7 @@ impl Lines {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A line, with its end.
+    /// Queues a line, with its line end.
     fn put(&self, line: Vec<u8>) {
         let mut state = self.lock();
         if state.waiting.len() < self.0.most || state.writer == Some(thread::current().id()) {
@@ -87,12 +89,13 @@ impl Lines {
         }
     }
 
-    /// A line.
+    /// Queues a line.
     pub(crate) fn say(&self, text: &str) {
         self.put(format!("{text}\n").into_bytes());
     }
 
-    /// Waits for a line and writes it. Returns how many were lost, if that can be told now.
+    /// Waits for a line and writes it. Returns how many lines were lost, if that can be reported
+    /// now.
     fn write_one(&self, out: &mut impl Write) -> u64 {
         let mut state = self.lock();
         let line = loop {
@@ -109,7 +112,7 @@ impl Lines {
         self.0.changed.notify_all();
         match written {
             Ok(()) => std::mem::take(&mut state.lost),
-            // (Nobody is told as long as nothing can be written.)
+            // (Losses are not reported as long as nothing can be written.)
             Err(_) => {
                 state.lost += 1;
                 0
@@ -117,7 +120,7 @@ impl Lines {
         }
     }
 
-    /// Waits until all lines are written. False if nobody reads them.
+    /// Waits until all lines are written. Returns false if nobody reads them.
     fn flush(&self, patience: Duration) -> bool {
         let mut state = self.lock();
         while state.writes || !state.waiting.is_empty() {
@@ -134,7 +137,7 @@ impl Lines {
     }
 }
 
-/// What a subscriber writes is one line at a time.
+/// A subscriber writes one line at a time.
 impl Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.put(line.to_vec());
@@ -146,7 +149,7 @@ impl Write for Lines {
     }
 }
 
-/// However the process ends, what was put is written before; unless nobody reads.
+/// Writes all queued lines when dropped, however the process ends, unless nobody reads them.
 pub(crate) struct FlushOnDrop(pub(crate) Lines);
 
 impl Drop for FlushOnDrop {

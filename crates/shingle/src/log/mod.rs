@@ -1,4 +1,4 @@
-//! What a process that serves says while it does: lines with time, level and fields, on stderr or in the journal.
+//! The log of a server: lines with time, level and fields, on stderr or in the journal.
 
 mod lines;
 
@@ -15,35 +15,35 @@ use tracing_subscriber::{Layer, Registry, fmt, reload};
 
 pub(crate) use self::lines::{FlushOnDrop, Lines};
 
-/// How lines look.
+/// Format of lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Format {
-    /// To the journal if stderr leads there, else as `text`.
+    /// The journal if stderr is connected to it, else `text`.
     #[default]
     Auto,
     /// Time, level, message, fields.
     Text,
-    /// The same as a line of JSON.
+    /// The same as JSON lines.
     Json,
-    /// To the journal of systemd, with fields of its own.
+    /// The journal of systemd, with separate fields.
     Journal,
 }
 
-/// Which lines there are: those of this level and above.
+/// Least severe level that is logged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Level {
-    /// Something is lost or does not work.
+    /// Data is lost, or something does not work.
     Error,
-    /// Something is wrong, and is coped with.
+    /// Something is wrong, but serving continues.
     Warn,
-    /// What happens: clients, addresses, changes.
+    /// Events: clients, addresses, changes.
     #[default]
     Info,
 }
 
-/// As it is written in files.
+/// The name in files.
 impl std::fmt::Display for Level {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.to_possible_value().expect("none is left out").get_name())
@@ -60,19 +60,19 @@ impl Level {
     }
 }
 
-/// A log at work. Dropped, it has written all.
+/// A running log. Dropping it writes all lines.
 pub(crate) struct Log {
     levels: Levels,
-    /// (The journal takes them at once.)
+    /// (The journal needs none.)
     _lines: Option<FlushOnDrop>,
 }
 
-/// Which lines there are can be changed, from any thread.
+/// Changes the level, from any thread.
 #[derive(Clone)]
 pub(crate) struct Levels(reload::Handle<LevelFilter, Registry>);
 
 impl Log {
-    /// From now on the process logs.
+    /// Starts the log of the process.
     pub(crate) fn begin(format: Format, level: Level) -> anyhow::Result<Log> {
         let format = match format {
             Format::Auto if leads_to_journal() => Format::Journal,
@@ -111,7 +111,7 @@ impl Log {
 }
 
 impl Levels {
-    /// From now on these lines. Whether there were others before.
+    /// Sets the level. Returns whether it was another one.
     pub(crate) fn set(&self, level: Level) -> bool {
         let new = level.filter();
         let mut changes = false;
@@ -121,8 +121,8 @@ impl Levels {
     }
 }
 
-/// A service manager says by which file it has connected stderr to the journal; a process that has redirected it
-/// since is not deceived.
+/// Returns whether stderr is connected to the journal. The service manager names that file, so a
+/// process that has redirected stderr since is recognised.
 fn leads_to_journal() -> bool {
     let Ok(stream) = std::env::var("JOURNAL_STREAM") else { return false };
     let Ok(stderr) = std::fs::metadata("/proc/self/fd/2") else { return false };

@@ -1,4 +1,4 @@
-//! Pictures of curves: a figure over sizes of the cache, with how far it may be off.
+//! Pictures of curves: a figure over cache sizes, with its error.
 
 use clap::Args;
 use shingle_core::size::show_blocks;
@@ -8,7 +8,7 @@ use super::{Folders, save};
 use crate::output::Tried;
 use shingle_result::{CurvePoint, Curves, CurvesOfDrive, Estimate};
 
-/// Where pictures of curves are written.
+/// The options for pictures of curves.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct CurveArgs {
     #[command(flatten)]
@@ -16,12 +16,12 @@ pub(crate) struct CurveArgs {
 }
 
 impl CurveArgs {
-    /// Fails now, not after the work is done, if they cannot be written.
+    /// Fails now, not after the work, if they cannot be written.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         self.folders.check()
     }
 
-    /// Draws and writes what was asked for.
+    /// Draws and writes the requested pictures.
     pub(crate) fn deliver(&self, all: &Curves, tried: &mut Tried) -> anyhow::Result<()> {
         if self.folders.each().next().is_none() {
             return Ok(());
@@ -43,7 +43,7 @@ impl CurveArgs {
     }
 }
 
-/// The name of a drive, which may be that of a file, within one of a file.
+/// Returns the name of a drive, which may be a path, as part of a file name.
 fn file_name(drive: &str) -> String {
     drive.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "-")
 }
@@ -52,7 +52,7 @@ fn pictures(curve: &CurvesOfDrive) -> [(&'static str, Picture); 3] {
     let mut sizes: Vec<u64> = curve.points.iter().map(|point| point.cache_blocks).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    // (Without a cache there is one point, whatever the size.)
+    // (The point without a cache has no size.)
     if sizes.len() > 1 {
         sizes.retain(|&size| size > 0);
     }

@@ -1,4 +1,4 @@
-//! What runs have in common, and what each is called: by what tells it from the others.
+//! What runs have in common, and a name for each from what differs.
 
 use shingle_core::size::{parse_blocks, show_blocks};
 use shingle_result::RunResult;
@@ -6,12 +6,12 @@ use shingle_result::verdict::count;
 
 use crate::lines::blocks_of;
 
-/// A name and a value, as one would write them.
+/// A name and a value, as on the command line.
 type Setting = (String, String);
 
-/// How runs differ.
+/// The differences between runs.
 pub(super) struct Names {
-    /// What differs between runs; the policy is always there.
+    /// The settings that differ between runs; the policy is always one of them.
     pub(super) columns: Vec<String>,
     /// For each run, the value of each column; empty where it has none.
     pub(super) values: Vec<Vec<String>>,
@@ -46,7 +46,7 @@ impl Names {
                 let alike = owner(&runs[a]) == owner(&runs[b]);
                 alike && !values[a].is_empty() && !values[b].is_empty() && values[a] != values[b]
             };
-            // A parameter tells runs apart only from those that have it too.
+            // A parameter distinguishes only runs that both have it.
             let mut firsts: Vec<usize> = Vec::new();
             let mut apart = key == "policy";
             for at in 0..runs.len() {
@@ -73,7 +73,7 @@ impl Names {
         Names { columns, values: rows, common }
     }
 
-    /// What a run is called, but for the columns in `without`.
+    /// Returns the name of a run, without the columns in `without`.
     pub(super) fn name(&self, run: usize, without: &[&str]) -> String {
         let named = self
             .columns
@@ -88,8 +88,7 @@ impl Names {
     }
 }
 
-/// A value of `column` for people: sizes that are written in blocks with a unit, and those of parameters so that none
-/// looks like another.
+/// Returns a value of `column` as a page shows it: sizes in blocks get a unit, and sizes of parameters stay distinct.
 pub(super) fn shown(column: &str, value: &str) -> String {
     let Some(blocks) = blocks_of(value) else { return value.to_owned() };
     let size = show_blocks(blocks);
@@ -99,7 +98,8 @@ pub(super) fn shown(column: &str, value: &str) -> String {
     }
 }
 
-/// Whose parameter `key` is: runs that differ in that are not told apart by it.
+/// Returns what owns parameter `key`: for runs with different owners the parameter is no
+/// difference.
 fn owner(key: &str) -> fn(&RunResult) -> Option<&str> {
     match key.split_once('.') {
         Some(("drive", _)) => |run| Some(&run.labels.drive),
@@ -110,7 +110,7 @@ fn owner(key: &str) -> fn(&RunResult) -> Option<&str> {
     }
 }
 
-/// How a run was set up.
+/// Returns the settings of a run.
 fn settings(run: &RunResult) -> Vec<Setting> {
     let mut all: Vec<Setting> = vec![("policy".into(), run.labels.policy.clone())];
     all.push(("translation".into(), run.labels.translation.clone().unwrap_or_default()));

@@ -1,4 +1,4 @@
-//! The page itself.
+//! The HTML page.
 
 use std::fmt::Write;
 
@@ -17,10 +17,10 @@ use super::pictures::HEAT;
 use super::said;
 use crate::lines::{self, blocks_of};
 
-/// With more runs than this, their figures are left to `--csv`.
+/// With more runs than this, all figures are left to `--csv`.
 const ALL_FIGURES: usize = 12;
 
-/// The page about `report`.
+/// Returns the page of `report`.
 pub(super) fn page(report: &Report, pictures: &[Drawn]) -> anyhow::Result<String> {
     let Program { version, command } = &report.shingle;
     let making = &Making { command: command.clone(), version: version.clone() };
@@ -56,7 +56,7 @@ pub(super) fn page(report: &Report, pictures: &[Drawn]) -> anyhow::Result<String
     configuration(&mut html, report, &names, making);
     all_figures(&mut html, report, &names)?;
     let _ = write!(html, "<script>{SCRIPT}</script>");
-    // Names of traces can be of any length, hashes are short.
+    // Names of traces can be of any length; hashes are short.
     let hashes: Vec<&str> = match &report.sweep {
         None => vec![&report.trace.hash],
         Some(sweep) => sweep.traces.iter().map(|trace| trace.info.hash.as_str()).collect(),
@@ -71,12 +71,12 @@ pub(super) fn page(report: &Report, pictures: &[Drawn]) -> anyhow::Result<String
     Ok(html)
 }
 
-/// What is said of maps, where there are any.
+/// The note on heat maps, where there are any.
 const MAPS: &str = " Maps share one scale. Cells of a map are a hundredth of the requests and a row of \
     neighbouring zones of 5,000 blocks that the trace touches; what the disk is sent are evicted dirty \
     blocks, writes that bypass the cache, and zones that the host writes back.";
 
-/// A figure of the table: what it is called, its value, and how it is shown.
+/// A figure of the table: its name, its value, and its format.
 type Figure = (&'static str, fn(&RunResult) -> Option<f64>, fn(f64) -> String);
 
 const FIGURES: [Figure; 14] = [
@@ -96,7 +96,7 @@ const FIGURES: [Figure; 14] = [
     ("longest", |run| Some(run.latency.max_us), show_micros),
 ];
 
-/// All runs, the best first; sorted and filtered by a script, if scripts run.
+/// Writes the table of all runs, the best first; a script sorts and filters it, if scripts run.
 fn table(html: &mut String, runs: &[&RunResult], names: &Names) {
     let open = runs.iter().any(|run| run.queue.is_some());
     let by = if open { "mean response time" } else { "I/O time, done and left" };
@@ -127,7 +127,7 @@ fn table(html: &mut String, runs: &[&RunResult], names: &Names) {
         let run = runs[at];
         html.push_str("<tr>");
         for (column, value) in names.columns.iter().zip(&names.values[at]) {
-            // Sizes sort by what they are, not by how they are written.
+            // Sizes sort by their value, not by their text.
             let sorted = blocks_of(value).map(|blocks| format!(" data-v=\"{blocks}\""));
             let sorted = sorted.unwrap_or_default();
             let mark = if column == "policy" && run.labels.knows_bands { " †" } else { "" };
@@ -156,7 +156,7 @@ fn table(html: &mut String, runs: &[&RunResult], names: &Names) {
     html.push_str("</section>");
 }
 
-/// What was run, with what.
+/// Writes what was run with which settings.
 fn configuration(html: &mut String, report: &Report, names: &Names, making: &Making) {
     let trace = &report.trace;
     let share = 100.0 * trace.write_blocks as f64 / trace.blocks.max(1) as f64;
@@ -174,7 +174,7 @@ fn configuration(html: &mut String, report: &Report, names: &Names, making: &Mak
         ("zones touched".to_owned(), show_bytes(trace.accessed_zone_bytes)),
         ("zones written".to_owned(), show_bytes(trace.written_zone_bytes)),
     ];
-    // Seeds of runs are the seed above, or a column of the table.
+    // The seed of runs is the seed above, or a column of the table.
     let common = names.common.iter().filter(|(name, _)| name != SEED);
     rows.extend(common.map(|(name, value)| (name.clone(), shown(name, value))));
     html.push_str("<section><h2>Configuration</h2><div class=\"wide\"><table><tbody>");
@@ -184,7 +184,7 @@ fn configuration(html: &mut String, report: &Report, names: &Names, making: &Mak
     html.push_str("</tbody></table></div></section>");
 }
 
-/// Everything that is counted, folded away.
+/// Writes all figures, folded.
 fn all_figures(html: &mut String, report: &Report, names: &Names) -> anyhow::Result<()> {
     html.push_str("<section><h2>All figures</h2>");
     if report.runs.len() > ALL_FIGURES {
@@ -198,7 +198,7 @@ fn all_figures(html: &mut String, report: &Report, names: &Names) -> anyhow::Res
     }
     html.push_str("</tr></thead><tbody>");
     for column in lines::figures(report)? {
-        // What no run has is no figure of these runs.
+        // A figure that no run has is left out.
         if column.values.iter().all(Value::is_null) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The pictures of a page: what the runs of a report come to, as far as they were recorded.
+//! The pictures of a page: the results of runs, as far as they were recorded.
 
 use shingle_core::size::show_bytes;
 use shingle_report::chart::{Kind, Picture, Value};
@@ -7,19 +7,19 @@ use shingle_result::{ByCause, Heat, Point, Report, RunResult, verdict};
 use super::mib;
 use super::names::{CACHE, Names, SEED};
 
-/// Bars of a picture.
+/// Most bars in a picture.
 const BARS: usize = 16;
-/// Lines of a picture: more cannot be told apart.
+/// Most lines in a picture: more cannot be told apart.
 const LINES: usize = 6;
-/// How the names of maps begin.
+/// The prefix of the names of heat maps.
 pub(super) const HEAT: &str = "heat";
-/// Heat maps, beside that of the host's writes.
+/// Most heat maps, besides that of the host's writes.
 const MAPS: usize = 4;
 
-/// What the file of a picture is called, and the picture.
+/// The name of a picture's file, and the picture.
 pub(crate) type Named = (&'static str, Picture);
 
-/// Everything that `report` can show, with the names of files.
+/// Returns all pictures that `report` has data for, with the names of their files.
 pub(crate) fn pictures(report: &Report) -> Vec<Named> {
     let runs: Vec<&RunResult> = report.runs.iter().collect();
     let likes = match report.sweep {
@@ -41,19 +41,19 @@ struct All<'a> {
     names: Names,
     /// The best first.
     ranking: Vec<usize>,
-    /// For each run the one of the first seed that is the same but for the seed. What is a share of a trace, as the size
-    /// of a cache, differs by seed.
+    /// For each run, the run of the first seed that differs only in the seed. Sizes that are a
+    /// share of the trace, such as the cache, differ by seed.
     likes: Vec<usize>,
 }
 
 impl All<'_> {
-    /// What runs of one line have in common: cache size and seed apart, their names.
+    /// Returns the name of a run without cache size and seed, which all runs of one line share.
     fn kind(&self, run: usize) -> String {
         self.names.name(self.likes[run], &[CACHE, SEED])
     }
 
-    /// The best run of each kind, the best first; of one kind alone its best runs. So the same colour is
-    /// the same kind in all pictures with lines.
+    /// Returns the best run of each kind, the best first; if there is only one kind, its best runs.
+    /// So each kind has the same colour in all pictures with lines.
     fn lines(&self, count: usize, of: impl Fn(&RunResult) -> bool) -> Vec<usize> {
         let (mut best, rest) = self.by_kind(of);
         if best.len() == 1 {
@@ -63,7 +63,8 @@ impl All<'_> {
         best
     }
 
-    /// At most `count` runs, the best first: of each kind the best, and then the best of the rest.
+    /// Returns at most `count` runs, the best first: the best of each kind, and then the best of
+    /// the rest.
     fn bars(&self, count: usize) -> Vec<usize> {
         let (mut shown, rest) = self.by_kind(|_| true);
         shown.extend(rest);
@@ -71,7 +72,7 @@ impl All<'_> {
         self.ranking.iter().copied().filter(|run| shown.contains(run)).collect()
     }
 
-    /// The best run of each kind, and all others, the best first.
+    /// Returns the best run of each kind, and all others, the best first.
     fn by_kind(&self, of: impl Fn(&RunResult) -> bool) -> (Vec<usize>, Vec<usize>) {
         let mut known = Vec::new();
         let ranking = self.ranking.iter().copied().filter(|&run| of(self.runs[run]));
@@ -85,7 +86,7 @@ impl All<'_> {
         })
     }
 
-    /// What a title says of runs that are not shown.
+    /// Adds to `title` how many runs are not shown.
     fn of_all(&self, title: &str, shown: usize) -> String {
         match self.runs.len() {
             all if all > shown => format!("{title} ({shown} of {all} runs)"),
@@ -107,7 +108,7 @@ impl All<'_> {
             let seconds = shown.iter().map(|&run| of(&self.runs[run].all.seconds.by_cause));
             (name.to_owned(), seconds.collect())
         });
-        // What was put off belongs to what a run costs, but was not done yet.
+        // Deferred work belongs to the cost of a run, but was not done yet.
         let left: Vec<f64> = shown.iter().map(|&run| self.runs[run].left.seconds).collect();
         let undone = left.iter().any(|&seconds| seconds > 0.0);
         let series = series.chain(undone.then(|| ("left undone".to_owned(), left)));
@@ -116,7 +117,7 @@ impl All<'_> {
         Picture { title: self.of_all("I/O time by cause", shown.len()), kind }
     }
 
-    /// What a larger cache brings.
+    /// Draws figures over the cache size.
     fn by_cache(&self) -> Vec<Named> {
         let slots = |run: usize| self.runs[self.likes[run]].labels.cache_blocks;
         let mut sizes: Vec<u64> = (0..self.runs.len()).map(slots).collect();
@@ -142,7 +143,7 @@ impl All<'_> {
         };
         let picture = |title: &str, of: &dyn Fn(&RunResult) -> f64| {
             let line = |runs: &[usize]| {
-                // A run without a cache is the same beside every size; seeds are taken together.
+                // A run without a cache is the same for every size; seeds are averaged.
                 let at = |size: u64| {
                     let here = runs.iter().filter(|&&run| [0, size].contains(&slots(run)));
                     Value::over(&here.map(|&run| of(self.runs[run])).collect::<Vec<_>>()).mean
@@ -180,7 +181,7 @@ impl All<'_> {
         Picture { title, kind: Kind::Steps { places, series } }
     }
 
-    /// How many requests are how fast.
+    /// Draws the distribution of response times.
     fn histogram(&self) -> Option<Named> {
         let shown = self.lines(LINES, |run| !run.histogram.is_empty());
         let line = |run: usize| {
@@ -199,7 +200,7 @@ impl All<'_> {
         (!shown.is_empty()).then_some(("requests-within", Picture { title, kind }))
     }
 
-    /// How runs went.
+    /// Draws the time series of runs.
     fn course(&self) -> Vec<Named> {
         let shown = self.lines(LINES, |run| !run.series.is_empty());
         if shown.is_empty() {
@@ -229,7 +230,7 @@ impl All<'_> {
                 (self.names.name(run, &[]), points.collect::<Vec<_>>())
             };
             let series: Vec<_> = shown.iter().map(|&run| line(run)).collect();
-            // What never is anything else needs no picture.
+            // A series that is always zero needs no picture.
             if series.iter().flat_map(|(_, points)| points).any(|&(_, y)| y > 0.0) {
                 let kind = Kind::Course { x_label: "requests".into(), series };
                 pictures.push((file, Picture { title: self.of_all(&title, shown.len()), kind }));
@@ -238,11 +239,11 @@ impl All<'_> {
         pictures
     }
 
-    /// Where writes go.
+    /// Draws heat maps of writes.
     fn heat(&self) -> Vec<Named> {
         const FILES: [&str; MAPS] = ["heat-1", "heat-2", "heat-3", "heat-4"];
         let shown = self.lines(MAPS, |run| run.heat.is_some());
-        // One scale for all: what one policy sends can be held against what another sends.
+        // One scale for all, so that policies can be compared.
         let maps = shown.iter().filter_map(|&run| self.runs[run].heat.as_ref());
         let cells =
             maps.flat_map(|heat| heat.written_blocks.iter().chain(&heat.drive_written_blocks));

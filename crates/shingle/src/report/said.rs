@@ -1,4 +1,4 @@
-//! What the page says in words: verdicts and warnings with the runs they belong to, before any figure.
+//! Verdicts and warnings on the page, with the runs they belong to, before any figure.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use shingle_result::{Report, Said, SaidKind};
 
 use super::names::{Names, shown};
 
-/// Groups of runs whose verdicts are seen at once; those of the others are folded away.
+/// Most groups of runs whose verdicts are unfolded; the others are folded.
 const OPEN_GROUPS: usize = 6;
 
 pub(super) const STYLE: &str = "\
@@ -15,13 +15,13 @@ pub(super) const STYLE: &str = "\
 .warning,.note{border-left:4px solid var(--line);padding:.1rem 0 .1rem .7rem}\
 .warning{border-color:var(--no)}.warning b{color:var(--no)}";
 
-/// What is said among the same runs.
+/// The remarks on the same runs.
 struct Group<'a> {
     compared: &'a [usize],
     said: Vec<&'a Said>,
 }
 
-/// All that `report` says, group by group. Nothing if it says nothing.
+/// Writes all remarks of `report`, group by group, if there are any.
 pub(super) fn section(html: &mut String, report: &Report, names: &Names) {
     let mut groups: Vec<Group> = Vec::new();
     for said in &report.said {
@@ -35,7 +35,7 @@ pub(super) fn section(html: &mut String, report: &Report, names: &Names) {
         return;
     }
     html.push_str("<section class=\"said\"><h2>In words</h2>");
-    // How runs were set up holds for all that follows.
+    // Notes on the setup of all runs come first.
     let (notes, groups): (Vec<Group>, Vec<Group>) =
         groups.into_iter().partition(|group| group.compared.is_empty());
     notes
@@ -76,10 +76,10 @@ fn sentence(html: &mut String, kind: SaidKind, text: &str) {
     let _ = write!(html, "<p class=\"{class}\">{before}{}</p>", escaped(text));
 }
 
-/// What the runs that are compared have in common, of what differs between runs.
+/// Returns what the compared runs have in common, of the settings that differ between runs.
 fn title(compared: &[usize], names: &Names) -> String {
     let of_all = |column: usize| -> Option<&str> {
-        // A run without a cache belongs to each size, and has none to its name.
+        // A run without a cache belongs to each size, and has an empty value.
         let mut values = compared.iter().map(|&run| names.values[run][column].as_str());
         let mut named = values.by_ref().filter(|value| !value.is_empty());
         let first = named.next()?;

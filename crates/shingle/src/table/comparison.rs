@@ -1,4 +1,4 @@
-//! What `compare` prints with one seed.
+//! The output of `compare` with one seed.
 
 use comfy_table::{Attribute, Cell, CellAlignment};
 use shingle_core::duration::{show_duration as seconds, show_micros as micros};
@@ -10,7 +10,7 @@ use super::fit::{Figures, wrapped};
 use super::words::{heading, ratio, said, title};
 use crate::cli::Color;
 
-/// The result of `compare`: a table for each drive and cache size, and what it says in words.
+/// Formats the result of `compare`: a table for each drive and cache size, and its remarks.
 pub(crate) fn comparison(report: &Report, baselines: &[bool], color: Color) -> String {
     let mut text = heading(report);
     for group in verdict::groups(&report.runs) {
@@ -19,7 +19,7 @@ pub(crate) fn comparison(report: &Report, baselines: &[bool], color: Color) -> S
     text
 }
 
-/// Columns of a comparison that narrow lines do without, the first of them first.
+/// Columns that are left out on narrow lines, in this order.
 const DISPENSABLE: &[&str] =
     &["written", "blocks read", "wa_host", "disk busy", "cleaning", "hits", "RMWs"];
 
@@ -39,7 +39,7 @@ fn one_group(report: &Report, group: &Group, baselines: &[bool], color: Color) -
         }
         None => {}
     }
-    // (A disk without a cache, beside them, is served one request after another.)
+    // (A disk without a cache, in the same table, is served one request at a time.)
     let depth = runs.iter().find_map(|run| run.labels.parameters.get("depth"));
     let stores = runs.iter().any(|run| run.labels.parameters.contains_key("as"));
     text += if stores { ", as a store" } else { "" };

@@ -1,4 +1,4 @@
-//! Counters of a run by name.
+//! Counters of a run, with their names.
 
 use shingle_core::duration::show_duration as seconds;
 use shingle_core::size::show_bytes;
@@ -20,7 +20,7 @@ pub(super) const WITHIN_THE_DISK: &[&str] = &[
     "by cause: cleaning; in idle time",
 ];
 
-/// What every run counts.
+/// Returns the counters of every run.
 pub(super) fn counters(c: &Counts) -> Vec<(&'static str, String)> {
     let (disk, buffer, ssd) = (&c.drive_io, &c.pb, &c.ssd);
     let (by_call, by_cause) = (&c.seconds.by_call, &c.seconds.by_cause);
@@ -67,19 +67,19 @@ pub(super) fn counters(c: &Counts) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Two counts.
+/// Formats two counts.
 fn counts(one: u64, other: u64) -> String {
     format!("{}, {}", count(one), count(other))
 }
 
-/// Whether something happened that only drives with write pointers know.
+/// Returns whether a counter of drives with write pointers is not zero.
 pub(super) fn has_zones(c: &Counts) -> bool {
     let disk = &c.drive_io;
     let made_up = disk.synthesized_blocks + disk.beyond_pointer_blocks;
     disk.zone_resets + disk.zone_closes + made_up + c.pb.moved_blocks > 0
 }
 
-/// What only drives with write pointers count.
+/// Returns the counters of drives with write pointers.
 pub(super) fn of_zones(c: &Counts) -> Vec<(&'static str, String)> {
     let (disk, host) = (&c.drive_io, &c.host_rmw);
     vec![
@@ -96,7 +96,7 @@ pub(super) fn of_zones(c: &Counts) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// What only SSDs with flash inside count.
+/// Returns the counters of SSDs with a flash model.
 pub(super) fn of_flash(c: &Counts) -> Vec<(&'static str, String)> {
     vec![
         (

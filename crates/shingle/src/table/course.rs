@@ -1,4 +1,4 @@
-//! How a run went: its response times, and its parts.
+//! The course of a run: its response times, and its time series.
 
 use shingle_core::duration::{show_duration as seconds, show_micros as micros};
 use shingle_result::verdict::count;
@@ -7,7 +7,7 @@ use shingle_result::{Point, RunResult};
 use super::plain::rows;
 use crate::cli::Color;
 
-/// How many requests took how long.
+/// Formats the histogram of response times.
 pub(super) fn histogram(run: &RunResult, color: Color) -> String {
     let most = run.histogram.iter().map(|bar| bar.requests).max().unwrap_or(1);
     let bars: Vec<[String; 3]> = run
@@ -21,10 +21,10 @@ pub(super) fn histogram(run: &RunResult, color: Color) -> String {
     rows(["up to", "requests", ""], &bars, color)
 }
 
-/// Lines of the course of a run.
+/// Most lines of a time series.
 const COURSE_LINES: usize = 20;
 
-/// The course of the run, in lines.
+/// Formats the time series of a run.
 pub(super) fn series(run: &RunResult, color: Color) -> String {
     let several = run.series.chunks(run.series.len().div_ceil(COURSE_LINES).max(1));
     let points: Vec<[String; 7]> = several

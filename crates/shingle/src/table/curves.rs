@@ -1,4 +1,4 @@
-//! What `curve` prints.
+//! The output of `curve`.
 
 use comfy_table::{Cell, CellAlignment};
 use shingle_core::duration::show_duration as seconds;
@@ -10,7 +10,7 @@ use super::fit::{Figures, wrapped};
 use crate::cli::Color;
 use shingle_result::{CurveSample, Curves, CurvesOfDrive, Estimate};
 
-/// A table for each drive, and what was run for it.
+/// Formats a table for each drive, and what was run for it.
 pub(crate) fn curves(all: &Curves, color: Color) -> String {
     let mut text = String::new();
     for curve in &all.curves {
@@ -41,7 +41,7 @@ pub(crate) fn curves(all: &Curves, color: Color) -> String {
     text
 }
 
-/// What was run.
+/// Says what was run.
 fn said(sample: &CurveSample) -> String {
     let why = match sample.wanted_for {
         "bands" => format!(
@@ -104,12 +104,12 @@ fn with_error(figure: Estimate, shown: impl Fn(f64) -> String) -> String {
     }
 }
 
-/// A time, and how far it may be off in percent of it.
+/// Formats a time, and its error in percent.
 fn time(figure: Estimate) -> String {
     let part = 100.0 * figure.error / figure.value;
     match figure.error {
         0.0 => seconds(figure.value),
-        // Nothing has no part.
+        // A percentage of zero does not exist.
         error if figure.value == 0.0 => format!("{} ± {}", seconds(figure.value), seconds(error)),
         _ => format!("{} ± {part:.0} %", seconds(figure.value)),
     }

@@ -1,5 +1,5 @@
-//! Text and tables as wide as the terminal. Of a table that is wider, columns are left out, the
-//! least telling ones first, and a line below says which.
+//! Text and tables that fit the terminal. A wider table leaves out columns, the least informative
+//! first, and a line below names them.
 
 use std::fmt;
 
@@ -8,24 +8,24 @@ use comfy_table::{Cell, ContentArrangement, Table};
 
 use crate::cli::Color;
 
-/// Characters of a line where stdout is no terminal: documents quote such output.
+/// Characters per line where stdout is no terminal: documents quote such output.
 const PIPED_WIDTH: usize = 100;
 
-/// Narrower than this, nothing can be shown sensibly.
+/// Narrower widths are ignored.
 const LEAST_WIDTH: usize = 40;
 
-/// Characters that a column takes beside its widest cell, and the table beside its columns.
+/// Characters that a column takes besides its widest cell, and the table besides its columns.
 const AROUND_CELL: usize = 3;
 const AROUND_TABLE: usize = 1;
 
-/// Characters of a line: of the terminal, or else as many as `COLUMNS` says, or a fixed number.
+/// Returns the characters per line: of the terminal, or else of `COLUMNS`, or a fixed number.
 pub(crate) fn width() -> usize {
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
     let width = Table::new().width().map(usize::from).or_else(columns);
     width.filter(|&width| width >= LEAST_WIDTH).unwrap_or(PIPED_WIDTH)
 }
 
-/// A table as wide as a line, in colour or not.
+/// Creates a table as wide as a line, in colour or not.
 pub(super) fn table(color: Color) -> Table {
     let mut table = Table::new();
     table.set_content_arrangement(ContentArrangement::Dynamic);
@@ -43,7 +43,7 @@ pub(super) fn table(color: Color) -> Table {
     table
 }
 
-/// `text` with its lines broken between words where they are wider than a line.
+/// Wraps the lines of `text` between words where they are too wide.
 pub(crate) fn wrapped(text: &str) -> String {
     wrapped_to(text, width())
 }
@@ -51,7 +51,7 @@ pub(crate) fn wrapped(text: &str) -> String {
 fn wrapped_to(text: &str, width: usize) -> String {
     let mut lines = Vec::new();
     for line in text.split('\n') {
-        // What is indented stays so, where it goes on too.
+        // Continuation lines keep the indentation.
         let indent = &line[..line.len() - line.trim_start_matches(' ').len()];
         let mut begun = String::new();
         for word in line.split(' ').filter(|word| !word.is_empty()) {
@@ -71,7 +71,7 @@ fn wrapped_to(text: &str, width: usize) -> String {
     lines.join("\n")
 }
 
-/// A table of figures. No cell is broken: cut in two, a number would be two numbers.
+/// A table of figures. Cells are never wrapped: a number broken in two would read as two numbers.
 pub(super) struct Figures {
     color: Color,
     header: Vec<String>,
@@ -80,8 +80,7 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    /// A table that leaves out columns of these names, the first of them first, where it is too
-    /// wide.
+    /// Creates a table that leaves out columns of these names, in this order, where it is too wide.
     pub(super) fn new(color: Color, dispensable: &'static [&'static str]) -> Figures {
         Figures { color, header: Vec::new(), rows: Vec::new(), dispensable }
     }
@@ -94,7 +93,7 @@ impl Figures {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// Whether each column is shown where a line has `room`.
+    /// Returns for each column whether it is shown in `room` characters.
     fn shown(&self, room: usize) -> Vec<bool> {
         let widths: Vec<usize> = self
             .header
@@ -116,7 +115,7 @@ impl Figures {
                 wide -= widths[column];
             }
         }
-        // A narrow column may fit where a wide one had to go after it.
+        // A narrow column may fit after a wide one was left out.
         for &column in dispensable.iter().rev() {
             if !shown[column] && wide + widths[column] <= room {
                 shown[column] = true;

@@ -1,4 +1,4 @@
-//! What a sweep and the targets of a comparison come to.
+//! The output of a sweep, and of the targets of a comparison.
 
 use comfy_table::{Cell, CellAlignment};
 use shingle_core::duration::{show_duration as seconds, show_micros as micros};
@@ -14,7 +14,7 @@ use super::plain::rows;
 use super::words::heading;
 use crate::cli::Color;
 
-/// The result of `sweep`: a row for each place of the grid, with the best policy there.
+/// Formats the result of `sweep`: a row for each place of the grid, with the best policy there.
 pub(crate) fn sweep(report: &Report, color: Color) -> String {
     let Some(sweep) = &report.sweep else { return String::new() };
     let mut text = match sweep.traces.len() {
@@ -81,7 +81,7 @@ fn measure(run: &RunResult) -> String {
     }
 }
 
-/// The smallest caches that meet the targets of a comparison; nothing if there are none.
+/// Formats the smallest caches that meet the targets of a comparison; empty if there are none.
 pub(crate) fn targets(found: &[Smallest], color: Color) -> String {
     if found.is_empty() {
         return String::new();

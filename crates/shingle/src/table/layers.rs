@@ -1,4 +1,4 @@
-//! What is between the cache and the platters, in words: a translation, flash inside the disk.
+//! Layers between the cache and the platters, in words: a translation, flash inside the disk.
 
 use shingle_core::size::show_bytes;
 use shingle_result::verdict::count;
@@ -6,7 +6,7 @@ use shingle_result::{Erases, Flash, Translating};
 
 use super::words::ratio;
 
-/// What the flash inside the disk did, and how worn it is.
+/// Describes the work and the wear of the flash inside the disk.
 pub(super) fn inside(flash: &Flash) -> String {
     let spread = |erases: &Erases| {
         format!(
@@ -48,7 +48,7 @@ pub(super) fn inside(flash: &Flash) -> String {
     text
 }
 
-/// What the translation did, in the terms of Amphisbaena's figures 13 to 17 and 24.
+/// Describes the work of the translation, in the terms of Amphisbaena's figures 13 to 17 and 24.
 pub(super) fn translated(did: &Translating) -> String {
     let share = |part: u64, whole: u64| match whole {
         0 => "-".into(),

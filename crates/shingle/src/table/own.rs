@@ -1,4 +1,4 @@
-//! The policy of this project beside the best published one of each cell.
+//! Compares the policy of this project with the best published one of each cell.
 
 use shingle_papers::own::page::{COLUMNS, by_disk, spread};
 use shingle_papers::own::{DISKS, Kind, Own, Varied, Without};
@@ -6,7 +6,7 @@ use shingle_papers::own::{DISKS, Kind, Own, Varied, Without};
 use super::{figure_rows, rows};
 use crate::cli::Color;
 
-/// Cells, and aims.
+/// Formats cells and aims.
 pub(crate) fn own(own: &Own, color: Color) -> String {
     let cell = |cell: &shingle_papers::own::Cell| {
         let named = |kind| {
@@ -54,7 +54,7 @@ pub(crate) fn own(own: &Own, color: Color) -> String {
     text
 }
 
-/// The median over all places, with least and most, a column for each disk.
+/// Formats the median over all places, with minimum and maximum, in one column per disk.
 fn by_disk_table(what: &str, all: impl Iterator<Item = [String; 3]>, color: Color) -> String {
     let disks = DISKS.iter().map(|disk| disk.name);
     let header: Vec<&str> = std::iter::once(what).chain(disks).collect();

@@ -1,4 +1,4 @@
-//! Tables of whatever rows.
+//! Generic tables.
 
 use comfy_table::presets::{NOTHING, UTF8_FULL_CONDENSED};
 use comfy_table::{Attribute, Cell, CellAlignment};
@@ -6,7 +6,7 @@ use comfy_table::{Attribute, Cell, CellAlignment};
 use super::fit::{Figures, table};
 use crate::cli::Color;
 
-/// Names and what they stand for.
+/// Formats names and their values.
 pub(crate) fn pairs(rows: &[(impl ToString, String)], color: Color) -> String {
     let mut table = table(color);
     table.load_style(NOTHING);
@@ -19,7 +19,7 @@ pub(crate) fn pairs(rows: &[(impl ToString, String)], color: Color) -> String {
     table.trim_fmt()
 }
 
-/// A plain table.
+/// Formats a plain table.
 pub(crate) fn rows<const N: usize>(
     header: [&str; N],
     rows: &[[String; N]],
@@ -34,7 +34,7 @@ pub(crate) fn rows<const N: usize>(
     table.to_string()
 }
 
-/// A table of figures with a name for each row.
+/// Formats a table of figures with a name for each row.
 pub(crate) fn figure_rows<const N: usize>(
     header: [&str; N],
     rows: &[[String; N]],

@@ -1,4 +1,4 @@
-//! What `reproduce` says.
+//! The output of `reproduce`.
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{Attribute, Cell, CellAlignment};
@@ -11,7 +11,7 @@ use shingle_report::numbers::figure;
 use super::fit::{table, wrapped};
 use crate::cli::Color;
 
-/// The verdicts of `reproduce`, figure by figure.
+/// Formats the verdicts of `reproduce`, figure by figure.
 pub(crate) fn reproduction(result: &Reproduction, color: Color) -> String {
     let mut text = String::new();
     let (mut statements, mut agree) = (0, 0);
@@ -42,7 +42,7 @@ pub(crate) fn reproduction(result: &Reproduction, color: Color) -> String {
     text + &format!("{agree} of {statements} statements agree; seeds {:?}\n", result.seeds)
 }
 
-/// Which statements turned since an earlier reproduction.
+/// Formats the statements that changed since an earlier reproduction.
 pub(crate) fn differences(found: &Differences, color: Color) -> String {
     let mut text = String::new();
     for agrees in [true, false] {
@@ -77,7 +77,7 @@ pub(crate) fn differences(found: &Differences, color: Color) -> String {
     text
 }
 
-/// Where a paper's orders hold, a table a claim.
+/// Formats where a paper's rankings hold, one table per claim.
 pub(crate) fn on_traces(result: &OnTraces, color: Color) -> String {
     let mut text = String::new();
     for claim in &result.claims {

@@ -1,4 +1,4 @@
-//! What `run` and `replay` print.
+//! The output of `run` and `replay`.
 
 use shingle_core::duration::{show_duration as seconds, show_micros as micros};
 use shingle_core::size::{show_blocks, show_bytes};
@@ -13,7 +13,7 @@ use super::plain::rows;
 use super::words::{heading, said, title};
 use crate::cli::Color;
 
-/// The result of `run`.
+/// Formats the result of `run`.
 pub(crate) fn run(report: &Report, color: Color) -> String {
     let mut text = heading(report);
     for run in &report.runs {
@@ -29,7 +29,7 @@ fn one_run(run: &RunResult, color: Color) -> String {
     let settings = |of: &std::collections::BTreeMap<String, String>| {
         of.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     };
-    // (A drive that is no model has none.)
+    // (A real drive has none.)
     let line = |of: &str, set| match settings(set) {
         none if none.is_empty() => none,
         some => format!("  {of}: {some}\n"),
@@ -76,7 +76,7 @@ fn one_run(run: &RunResult, color: Color) -> String {
     if run.series.is_empty() { text } else { text + "\n" + &series(run, color) + "\n" }
 }
 
-/// What is left, how long requests took, and what else is not a counter.
+/// Formats remaining work, response times, and what else is not a counter.
 fn in_words(run: &RunResult, modelled: bool) -> String {
     let mut text =
         format!("left undone: {} dirty blocks in the cache", count(run.left.dirty_blocks));
@@ -127,7 +127,7 @@ fn in_words(run: &RunResult, modelled: bool) -> String {
     text
 }
 
-/// What only a real run has.
+/// Formats what only a run on real devices has.
 fn measured_in(run: &RunResult, measured: &Measured) -> String {
     let mut text = format!("measured: {} in all", seconds(run.wall.seconds));
     if let Some(depth) = measured.depth {

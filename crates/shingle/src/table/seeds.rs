@@ -1,4 +1,4 @@
-//! What `compare` prints of several seeds.
+//! The output of `compare` over several seeds.
 
 use shingle_core::duration::{show_duration as seconds, show_micros as micros};
 use shingle_core::size::show_blocks;
@@ -9,8 +9,8 @@ use super::fit::{Figures, wrapped};
 use super::words::{heading, title};
 use crate::cli::Color;
 
-/// The result of `compare` over several seeds: least and most of each figure. `runs_each` is the
-/// number of runs of one seed.
+/// Formats the result of `compare` over several seeds: minimum and maximum of each figure.
+/// `runs_each` is the number of runs of one seed.
 pub(crate) fn over_seeds(report: &Report, runs_each: usize, color: Color) -> String {
     let seeds = report.runs.len() / runs_each;
     let mut text = heading(report);
@@ -51,7 +51,7 @@ pub(crate) fn over_seeds(report: &Report, runs_each: usize, color: Color) -> Str
     table.set_header(header);
     cells.into_iter().for_each(|row| table.add_row(row));
     text += &format!("{table}\n");
-    // Verdicts on all seeds together, and what is to be taken with care under any of them.
+    // Verdicts on all seeds together, and warnings for any of them.
     let of_all = |said: &&Said| {
         let seed = |run: &usize| report.runs[*run].labels.seed;
         let several = said.compared.iter().any(|run| seed(run) != seed(&said.compared[0]));

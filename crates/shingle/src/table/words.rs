@@ -1,4 +1,4 @@
-//! Words around tables of results.
+//! Text around tables of results.
 
 use shingle_core::size::show_bytes;
 use shingle_result::verdict::counted;
@@ -19,7 +19,7 @@ pub(crate) fn heading(report: &Report) -> String {
     ))
 }
 
-/// The drive, and what is over it.
+/// Returns the drive, and the layers above it.
 pub(super) fn title(run: &RunResult) -> String {
     match &run.labels.translation {
         None => run.labels.drive.clone(),
@@ -27,13 +27,13 @@ pub(super) fn title(run: &RunResult) -> String {
     }
 }
 
-/// What is said of runs that were compared with each other, a line each.
+/// Returns the remarks on compared runs, one per line.
 pub(super) fn said(report: &Report, compared: &[usize]) -> String {
     let said = report.said.iter().filter(|said| said.compared == compared);
     said.map(|said| wrapped(&said.text) + "\n").collect()
 }
 
-/// A ratio; `-` if there is nothing to divide by.
+/// Formats a ratio; `-` if the denominator is zero.
 pub(super) fn ratio(value: Option<f64>) -> String {
     value.map_or("-".into(), |value| format!("{value:.2}"))
 }

@@ -1,5 +1,5 @@
-//! `shingle store check`: all of a cache is read and compared. It ends with 1 also where only one of two copies is damaged, as
-//! `shingle zoned check` does, or what the disk has, too.
+//! `shingle store check`: reads all of a cache and verifies its checksums; of a zoned disk also the
+//! map. It exits with 1 also where only one of two copies is damaged, as `shingle zoned check` does.
 
 use std::path::PathBuf;
 
@@ -22,10 +22,10 @@ pub(crate) struct Check {
     /// The SSD: a file or block device.
     #[arg(long, value_name = "FILE|DEV")]
     cache: PathBuf,
-    /// The disk, to see whether it was written without its cache.
+    /// The disk: checks whether it was written without its cache.
     #[arg(long, value_name = "FILE|DEV")]
     disk: Option<PathBuf>,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -41,13 +41,13 @@ pub(super) fn execute(args: &Check, global: &Global) -> anyhow::Result<()> {
     let progress = Progress::new("checking", 0, global.quiet);
     let findings = check(&ssd, disk.as_deref(), &mut |done, all| progress.set(done, all)).map_err(
         |error| match error {
-            // (Which names its device.)
+            // (The error names its device.)
             CheckError::Device(error) => anyhow!(error),
             error => anyhow!(error).context(args.cache.display().to_string()),
         },
     )?;
     drop(progress);
-    // (Nobody else has it: it is locked.)
+    // (No other process uses it: it is locked.)
     let zoned = disk.as_deref().filter(|disk| disk.device().is_none());
     let zoned = zoned.map(|disk| look(disk.path())).transpose()?;
     if args.json {

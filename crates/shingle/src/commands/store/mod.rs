@@ -1,4 +1,4 @@
-//! `shingle store`: a real cache, made, served, asked and ended.
+//! `shingle store`: creates, serves, administers and detaches a real cache.
 
 mod check;
 pub(crate) mod serve;
@@ -29,7 +29,7 @@ use crate::progress::Progress;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Store {
-    /// Make a cache on an SSD for a disk. What the disk holds stays.
+    /// Create a cache on an SSD for a disk. The data of the disk stays.
     #[command(
         after_help = "Example: shingle store create --cache cache.img --disk disk.img --policy sac"
     )]
@@ -38,46 +38,46 @@ pub(crate) enum Store {
     #[command(after_help = "Example: shingle store serve --cache cache.img --disk disk.img --nbd \
                             unix:disk.sock")]
     Serve(Box<serve::Serve>),
-    /// How a cache is doing. If nobody serves it: what it holds, read from the SSD, which is not changed.
+    /// Show the state of a cache. If it is not served: what the SSD says, which is not changed.
     #[command(after_help = "Example: shingle store status --cache cache.img")]
     Status(status::AskStatus),
-    /// What served caches are doing, every few seconds: rates, latencies, hits, what is dirty and for how long.
+    /// Show what served caches do, every few seconds: rates, latencies, hits, and how much is dirty
+    /// and for how long.
     #[command(after_help = "Example: shingle store top -n 1")]
     Top(top::Top),
-    /// Write everything that is dirty to the disk, while clients are served.
+    /// Write all dirty blocks to the disk, while clients are served.
     #[command(after_help = "Example: shingle store flush --cache cache.img")]
     Flush(Ask),
-    /// Set mode, policy or parameters. All of it takes effect at once.
+    /// Set the mode, the policy or parameters. All of it takes effect at once.
     #[command(after_help = "Example: shingle store set --cache cache.img mode=write-around")]
     Set(Set),
-    /// Show mode, policy and parameters, of a cache that is served or not.
+    /// Show the mode, the policy and parameters of a cache, served or not.
     #[command(after_help = "Example: shingle store get --cache cache.img")]
     Get(status::Get),
-    /// Put a new SSD in the place of the old one, which may have failed, while clients are served. What is dirty goes
-    /// to the disk first; the cache on the new SSD begins empty.
+    /// Replace the SSD, which may have failed, with a new one, while clients are served. Dirty
+    /// blocks are written to the disk first; the cache on the new SSD starts empty.
     #[command(after_help = "Example: shingle store replace --cache cache.img --with new.img")]
     Replace(Replace),
-    /// Use all of an SSD or a disk that was made larger, while clients are served. A cache on an SSD that has grown
-    /// begins empty: what is dirty goes to the disk first.
+    /// Use all of an SSD or a disk that has grown, while clients are served. If the SSD has grown,
+    /// dirty blocks are written to the disk first, and the cache starts empty.
     #[command(after_help = "Example: shingle store grow --cache cache.img")]
     Grow(Ask),
-    /// What other policies and cache sizes would have done with the requests of clients: hits and bands rewritten,
-    /// estimated from a sample, and how far the estimate may be off.
+    /// Estimate what other policies and cache sizes would have done with the clients' requests:
+    /// hits and bands rewritten, from a sample, and the error of the estimate.
     #[command(
         after_help = "Example: shingle store whatif --cache cache.img --policy most,lru --seconds 1"
     )]
     Whatif(whatif::WhatIf),
-    /// Stop serving. What is dirty stays in the cache.
+    /// Stop serving. Dirty blocks stay in the cache.
     #[command(after_help = "Example: shingle store stop --cache cache.img")]
     Stop(Ask),
-    /// Read all of a cache that is not served, and compare it with its checksums. Changes nothing.
+    /// Read all of a cache that is not served, and verify its checksums. Changes nothing.
     #[command(after_help = "Example: shingle store check --cache cache.img --disk disk.img")]
     Check(check::Check),
-    /// Write everything that is dirty to the disk, without serving.
+    /// Write all dirty blocks to the disk, without serving.
     #[command(after_help = "Example: shingle store export --cache cache.img --disk disk.img")]
     Export(Export),
-    /// Write everything that is dirty to the disk, and end the cache. The disk then needs
-    /// no SSD.
+    /// Write all dirty blocks to the disk, and remove the cache. The disk then needs no SSD.
     #[command(after_help = "Example: shingle store detach --cache cache.img --disk disk.img")]
     Detach(Detach),
 }
@@ -96,28 +96,28 @@ pub(crate) struct Places {
 pub(crate) struct Create {
     #[command(flatten)]
     places: Places,
-    /// Policy.
+    /// The policy.
     #[arg(short, long, value_name = "NAME", default_value = "sac")]
     policy: String,
     /// Set a parameter, or the mode, as in sac.zone=40M or mode=write-through.
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// Plan with what `shingle probe` found out about the disk: size of its buffer, size of zones, costs. The
-    /// cache keeps them; the file is not needed later.
+    /// Plan with what `shingle probe` measured of the disk: buffer size, zone size, costs. The
+    /// cache keeps these values; the file is not needed later.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
-    /// Destroy the cache with this UUID, which is on the SSD or to which the disk belongs, and its dirty
-    /// data. May be repeated.
+    /// Destroy the cache with this UUID, to which the SSD or the disk belongs, and its dirty data.
+    /// May be repeated.
     #[arg(long, value_name = "UUID")]
     destroy: Vec<Uuid>,
-    /// Destroy a file system, partition table or the like that is on the SSD, or the data of a file.
+    /// Destroy a file system, partition table or the like on the SSD, or the data of a file.
     #[arg(long)]
     overwrite: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
-    /// The SSD: a file or block device. If the cache is served, its UUID will do.
+    /// The SSD: a file or block device. If the cache is served, its UUID works, too.
     #[arg(long, value_name = "FILE|DEV")]
     cache: PathBuf,
 }
@@ -126,17 +126,18 @@ pub(crate) struct Ask {
 pub(crate) struct Replace {
     #[command(flatten)]
     ask: Ask,
-    /// The SSD that takes its place: a file or block device.
+    /// The new SSD: a file or block device.
     #[arg(long, value_name = "FILE|DEV")]
     with: PathBuf,
-    /// Destroy the cache with this UUID, which is on the new SSD, or whose disk that is, and its dirty data. May be
-    /// repeated.
+    /// Destroy the cache with this UUID, to which the new SSD belongs, as its SSD or its disk, and
+    /// its dirty data. May be repeated.
     #[arg(long, value_name = "UUID")]
     destroy: Vec<Uuid>,
     /// Destroy a file system, partition table or the like on the new SSD, or the data of a file.
     #[arg(long)]
     overwrite: bool,
-    /// Give up the dirty blocks that the SSD cannot read any more (`status` lists them): they become what the disk has.
+    /// Give up the dirty blocks that the SSD cannot read any more (`status` lists them): reads
+    /// return what the disk holds.
     #[arg(long)]
     accept_lost: bool,
 }
@@ -145,10 +146,10 @@ pub(crate) struct Replace {
 pub(crate) struct Set {
     #[command(flatten)]
     ask: Ask,
-    /// What, as in mode=write-around, policy=most or sac.zone=40M.
+    /// Settings, as in mode=write-around, policy=most or sac.zone=40M.
     #[arg(required_unless_present = "profile", value_name = "NAME=VALUE")]
     what: Vec<String>,
-    /// Plan with what `shingle probe` found out about the disk.
+    /// Plan with what `shingle probe` measured of the disk.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
 }
@@ -166,7 +167,7 @@ pub(crate) struct Export {
 pub(crate) struct Detach {
     #[command(flatten)]
     ask: Ask,
-    /// The disk; needed if nobody serves the cache.
+    /// The disk; needed if the cache is not served.
     #[arg(long, value_name = "FILE|DEV")]
     disk: Option<PathBuf>,
     /// Write to the disk although it is not known to be the right one, or was written without its cache.
@@ -237,7 +238,7 @@ fn make(args: &Create, global: &Global, registry: &Registry) -> anyhow::Result<(
     Ok(())
 }
 
-/// The size of the disk that a profile is of, and what to set for it.
+/// Returns the size of the disk that a profile describes, and the settings that follow from it.
 fn profiled(file: Option<&Path>) -> anyhow::Result<(Option<u64>, Vec<String>)> {
     let Some(file) = file else { return Ok((None, Vec::new())) };
     let profile = shingle_drive::profile::read(file)?;
@@ -245,8 +246,9 @@ fn profiled(file: Option<&Path>) -> anyhow::Result<(Option<u64>, Vec<String>)> {
     Ok((Some(profile.bytes), profile.plan().known().map(set).collect()))
 }
 
-/// Where the process that serves a cache is asked: the SSD has the name of its cache. One that is dead, gone or
-/// overwritten has not; then who serves it says so. `cache` may be that name, too.
+/// Returns the control socket of the server of a cache. The SSD holds the cache's UUID; one that is
+/// dead, gone or overwritten does not, and then the running servers are asked. `cache` may be the
+/// UUID itself.
 fn socket(cache: &Path) -> anyhow::Result<PathBuf> {
     if let Some(uuid) = name(cache) {
         return Ok(control::socket(uuid));
@@ -261,13 +263,14 @@ fn socket(cache: &Path) -> anyhow::Result<PathBuf> {
     control::socket_of_ssd(cache)?.ok_or(why)
 }
 
-/// The name of a cache, if that and no path was said.
+/// Returns the UUID of a cache, if `cache` is one and no path.
 fn name(cache: &Path) -> Option<Uuid> {
     let uuid = Uuid::try_parse(cache.to_str()?).ok()?;
     (!cache.exists()).then_some(uuid)
 }
 
-/// Asks whoever serves the cache, and waits until it is done. One who cannot be asked from here is not nobody.
+/// Sends `request` to the server of the cache, and waits until it is done. A server that cannot be
+/// reached from here is an error, and does not count as “not served”.
 fn ask(ssd: &Path, request: &Request, global: &Global) -> anyhow::Result<()> {
     let held = || open_to_look(ssd).is_ok_and(|file| is_held(&file));
     ask_server(ssd, request, global).map_err(|error| match error.downcast_ref() {
@@ -297,7 +300,7 @@ fn ask_server(ssd: &Path, request: &Request, global: &Global) -> anyhow::Result<
     }
 }
 
-/// Names and values that are none are wrong usage; what the store refuses to do is not.
+/// Checks names and values: unknown ones are wrong usage, which what the store refuses is not.
 fn check_set(ssd: &Path, what: &[String], registry: &Registry) -> anyhow::Result<()> {
     let mut settings = status::of(ssd)?.to_settings()?;
     let set = what.iter().try_for_each(|text| settings.set(text));
@@ -305,7 +308,7 @@ fn check_set(ssd: &Path, what: &[String], registry: &Registry) -> anyhow::Result
     Ok(())
 }
 
-/// Shows how far it is with what was dirty; is told how many blocks are left.
+/// Shows the progress of writing dirty blocks; it is called with the number of blocks left.
 fn writing(quiet: bool) -> impl FnMut(u64) {
     let mut progress = None;
     let mut most = 0;
@@ -316,7 +319,7 @@ fn writing(quiet: bool) -> impl FnMut(u64) {
     }
 }
 
-/// By whoever serves the cache; if nobody does, by ourselves.
+/// Detaches in the server of the cache; if it is not served, in this process.
 fn detach(args: &Detach, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     let ssd = &args.ask.cache;
     let outcome = ask_server(ssd, &Request::Detach, global);
@@ -335,7 +338,7 @@ fn detach(args: &Detach, global: &Global, registry: &Registry) -> anyhow::Result
     Ok(leave::detach(cache, &mut writing(global.quiet))?)
 }
 
-/// A cache that this process itself empties.
+/// Opens a cache that this process itself writes back.
 fn offline<'a>(
     ssd: &'a Path,
     disk: &'a Path,

@@ -1,5 +1,4 @@
-//! `shingle store status` and `get`: how a cache is doing, and what it was told, whether somebody serves
-//! it or not.
+//! `shingle store status` and `get`: the state and the settings of a cache, served or not.
 
 use std::path::Path;
 use std::time::Duration;
@@ -24,10 +23,10 @@ use crate::output::print;
 pub(crate) struct AskStatus {
     #[command(flatten)]
     ask: Ask,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Again every second, until it is interrupted.
+    /// Print again every second, until it is interrupted.
     #[arg(long)]
     watch: bool,
 }
@@ -36,10 +35,10 @@ pub(crate) struct AskStatus {
 pub(crate) struct Get {
     #[command(flatten)]
     ask: Ask,
-    /// Only this one, as in mode or sac.zone.
+    /// Show only this setting, as in mode or sac.zone.
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -95,7 +94,7 @@ pub(super) fn execute(args: &AskStatus, registry: &Registry) -> anyhow::Result<(
     }
 }
 
-/// Whoever serves the cache says it; if nobody does, the SSD.
+/// Returns the state from the server of the cache; if it is not served, from the SSD.
 pub(super) fn of(ssd: &Path) -> anyhow::Result<Status> {
     let socket = socket(ssd)?;
     match control::ask(&socket, &mut |_| {}, &Request::Status) {
@@ -109,7 +108,7 @@ pub(super) fn of(ssd: &Path) -> anyhow::Result<Status> {
 
 fn table(status: &Status, registry: &Registry) -> anyhow::Result<String> {
     let mut lines = if status.served { served(status) } else { unserved(status) };
-    // (Settings of a version that knows other parameters are told by `get`, which fails.)
+    // (`get` reports settings of a version with other parameters, by failing.)
     let set = status.to_settings().and_then(|settings| settings.all(registry)).unwrap_or_default();
     let set = set.into_iter().filter(|setting| setting.name.contains('.') && !setting.is_default);
     let set: Vec<String> =
@@ -192,7 +191,7 @@ fn unserved(status: &Status) -> Vec<Line> {
     lines
 }
 
-/// How far an SSD is that is exchanged.
+/// Describes the progress of an SSD replacement.
 fn exchange(state: &str) -> Option<&'static str> {
     Some(match state {
         "leaving" => "is exchanged: what is dirty goes to the disk",

@@ -1,4 +1,4 @@
-//! `shingle store top`: what served caches are doing, again and again.
+//! `shingle store top`: shows what served caches do, again and again.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -17,13 +17,13 @@ use crate::output::print;
 
 #[derive(Debug, Args)]
 pub(crate) struct Top {
-    /// The SSD of a cache; several may be named. Without, all caches that this user serves.
+    /// The SSD of a cache; several may be named. [default: all caches that this user serves]
     #[arg(long, value_name = "FILE|DEV")]
     cache: Vec<PathBuf>,
-    /// Seconds between two looks: rates are over them.
+    /// Seconds between two updates: rates are averages over this time.
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = seconds)]
     every: f64,
-    /// So many times; without, until it is interrupted.
+    /// Number of updates. [default: until it is interrupted]
     #[arg(short = 'n', long, value_name = "N", value_parser = whole::<u64>)]
     times: Option<u64>,
 }
@@ -55,7 +55,7 @@ pub(super) fn execute(args: &Top) -> anyhow::Result<()> {
         let now = look()?;
         let over = now.0.duration_since(before.0).as_secs_f64();
         let text = table(&before.1, &now.1, over);
-        // On a terminal each look takes the place of the one before.
+        // On a terminal each update replaces the previous one.
         let clear = if std::io::stdout().is_terminal() { "\x1b[H\x1b[2J" } else { "" };
         print(&format!("{clear}{text}"))?;
         before = now;
@@ -63,7 +63,8 @@ pub(super) fn execute(args: &Top) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is measured, by who listens there; nothing of one that has gone, or of a zoned disk without a cache.
+/// Fetches measures from the server at `socket`; `None` if it has gone, or serves a zoned disk
+/// without a cache.
 fn ask(socket: &Path, may_have_gone: bool) -> anyhow::Result<Option<Measures>> {
     match control::ask(socket, &mut |_| {}, &Request::Measures) {
         Ok(Answer::Measures(measures)) => Ok(Some(*measures)),
@@ -129,7 +130,7 @@ fn row(one: &Measures, then: &Totals, over: f64) -> Vec<String> {
     };
     let ((hits, all), (hits_then, all_then)) = (counts(totals), counts(then));
     let (hits, all) = (hits.saturating_sub(hits_then), all.saturating_sub(all_then));
-    // Since the beginning: what is written now is what was asked for long ago.
+    // Totals since the start: what is written now belongs to requests of long ago.
     let (disk, user) = (totals.devices[1].written_bytes, totals.requests[1].bytes);
     let export = if one.export.is_empty() { &one.ssd } else { &one.export };
     let [reads, read, read_p99] = requests(0);
@@ -160,7 +161,7 @@ fn time(seconds: f64) -> String {
     }
 }
 
-/// What an operator has to know beside figures.
+/// What an operator must know besides the figures.
 fn trouble(one: &Measures) -> Vec<String> {
     let (now, errors) = (&one.now, &one.totals.errors);
     let export = if one.export.is_empty() { &one.ssd } else { &one.export };

@@ -1,5 +1,5 @@
-//! `shingle store whatif`: what other policies and sizes would have done with the requests of a cache that is served, or
-//! of a recording.
+//! `shingle store whatif`: estimates what other policies and sizes would have done with the
+//! requests of a served cache, or of a recording.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -26,38 +26,38 @@ use crate::progress::Progress;
 
 #[derive(Debug, Args)]
 pub(crate) struct WhatIf {
-    /// The SSD of a cache that is served: its clients' requests are looked at as they come.
+    /// The SSD of a served cache: samples its clients' requests as they arrive.
     #[arg(long, value_name = "FILE|DEV", required_unless_present = "recording")]
     cache: Option<PathBuf>,
-    /// A recording of `store serve --record` instead.
+    /// Use a recording of `store serve --record` instead.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cache", "apply", "seconds"])]
     recording: Option<PathBuf>,
-    /// For so many seconds.
+    /// Seconds to observe.
     #[arg(long, value_name = "SECONDS", value_parser = whole::<u64>, default_value_t = 60)]
     seconds: u64,
-    /// Other policies, with commas between them.
+    /// Other policies, separated by commas.
     #[arg(short, long, value_name = "NAME,…", default_value = "most,sac,lru")]
     policy: String,
-    /// Other sizes of the cache, with commas between them, as in 64GiB,128GiB; besides the one that it has.
+    /// Other sizes of the cache, separated by commas, as in 64GiB,128GiB; besides the present one.
     #[arg(long, value_name = "SIZE,…")]
     size: Option<String>,
     /// Set a parameter of the other caches, as in sac.zone=40M.
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// The model of the disk: of `shingle list drives`, profile:FILE or sheet:FILE.
+    /// Model of the disk: one of `shingle list drives`, profile:FILE or sheet:FILE.
     #[arg(short, long, value_name = "NAME", default_value = "st8000as0002")]
     drive: String,
-    /// The size of the disk's buffer, if not the model's.
+    /// Size of the disk's buffer, if it differs from the model's.
     #[arg(long, value_name = "SIZE")]
     buffer: Option<String>,
-    /// The part of the bands that is sampled, in percent. By default 1, or more for a cache or a buffer of which a
-    /// hundredth would be too small to tell anything.
+    /// Share of the bands that is sampled, in percent. [default: 1, or more where 1 % of the cache
+    /// or the buffer is too small for an estimate]
     #[arg(long, value_name = "PERCENT")]
     sample: Option<f64>,
-    /// Set the policy that rewrites the fewest bands, if it is surely fewer than now.
+    /// Switch to the policy that rewrites the fewest bands, if it is certainly fewer than now.
     #[arg(long)]
     apply: bool,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -69,7 +69,7 @@ struct Now {
     disk_blocks: u64,
 }
 
-/// A cache that might be.
+/// An alternative cache.
 struct Candidate {
     settings: Settings,
     slots: u64,
@@ -134,7 +134,7 @@ fn seen(candidates: &mut [Candidate], request: &Request) {
     candidates.iter_mut().for_each(|candidate| candidate.shadow.request(request));
 }
 
-/// The cache as it is, first, and those that might be.
+/// Returns the present cache first, then the alternatives.
 fn candidates(args: &WhatIf, now: &Now, registry: &Registry) -> anyhow::Result<Vec<Candidate>> {
     let size = |text: &str| parse_bytes(text).map_err(|error| Usage(format!("--size: {error}")));
     let sizes: Vec<u64> =
@@ -157,7 +157,7 @@ fn candidates(args: &WhatIf, now: &Now, registry: &Registry) -> anyhow::Result<V
             .map_err(|e| Usage(e.to_string()))?;
         wanted.extend(all_slots.iter().map(|&slots| (settings.clone(), slots)));
     }
-    // (Of the policy that it has only other sizes are another cache, unless a parameter is.)
+    // (The present policy is an alternative only with another size or parameter.)
     let is_now = |(settings, slots): &(Settings, u64)| {
         (&settings.policy, &settings.sets, *slots)
             == (&now.settings.policy, &now.settings.sets, now.slots)
@@ -181,7 +181,7 @@ fn candidates(args: &WhatIf, now: &Now, registry: &Registry) -> anyhow::Result<V
         .collect()
 }
 
-/// The part of which the buffer is not too small, in millionths.
+/// Returns the share that does not make the buffer too small, in millionths.
 fn part_for_buffer(args: &WhatIf) -> anyhow::Result<u64> {
     let (drive, _) = scaled_drive(&args.drive, &drive_settings(args)?, WHOLE)
         .map_err(|error| Usage(format!("--drive: {error}")))?;
@@ -220,7 +220,7 @@ fn candidate(
     let sampled =
         u32::try_from(sampling.part_of(slots)).map_err(|_| Usage("--size: too large".into()))?;
     let plain = settings.clone();
-    // Policies plan with the buffer that is there.
+    // Policies plan with the size of the actual buffer.
     if settings.sets.iter().any(|(name, _)| name == "drive.buffer_blocks") {
         settings.set(&format!("drive.buffer_blocks={}", model.buffer_blocks))?;
     }
@@ -231,7 +231,7 @@ fn candidate(
     Ok(Candidate { settings: plain, slots, shadow })
 }
 
-/// Bands rewritten compared with the cache as it is, in percent.
+/// Returns the change in bands rewritten against the present cache, in percent.
 fn changed(candidate: &Candidate, now: &Candidate) -> Option<Estimate> {
     let shadow = &candidate.shadow;
     change(shadow.rmws_by_group(), now.shadow.rmws_by_group(), shadow.millionths())
@@ -313,7 +313,7 @@ fn as_table(args: &WhatIf, candidates: &[Candidate], missed: u64) -> String {
     lines.join("\n")
 }
 
-/// Why the estimates say little, or else what would have been better.
+/// Returns why the estimates say little, or else what would have been better.
 fn remark(candidates: &[Candidate]) -> Option<String> {
     let now = &candidates[0];
     if now.shadow.is_small() {
@@ -351,7 +351,7 @@ fn shown(estimate: Option<Estimate>, unit: &str, digits: usize) -> String {
     }
 }
 
-/// The one of `others` that rewrites the fewest bands, if it is surely fewer than now.
+/// Returns the one of `others` that rewrites the fewest bands, if it is certainly fewer than now.
 fn best<'a>(
     now: &Candidate,
     others: impl IntoIterator<Item = &'a Candidate>,
@@ -361,7 +361,7 @@ fn best<'a>(
     surely.min_by(|a, b| a.1.value.total_cmp(&b.1.value)).map(|(best, _)| best)
 }
 
-/// Sets the best of those that are as large as the cache is.
+/// Switches to the best alternative of the present size.
 fn apply(ssd: &Path, candidates: &[Candidate], global: &Global) -> anyhow::Result<()> {
     let slots = candidates[0].slots;
     let (now, others) = candidates.split_first().expect("the cache as it is");

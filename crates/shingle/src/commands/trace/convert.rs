@@ -1,4 +1,4 @@
-//! `shingle trace convert`: a trace in another format.
+//! `shingle trace convert`: writes a trace in another format.
 
 use clap::Args;
 

@@ -1,4 +1,4 @@
-//! `shingle trace cut`: a part of a trace.
+//! `shingle trace cut`: extracts a part of a trace.
 
 use clap::Args;
 use shingle_core::units::Nanos;
@@ -19,20 +19,20 @@ pub(crate) struct Cut {
     trace: TraceArgs,
     #[command(flatten)]
     out: OutArgs,
-    /// Requests that arrive this long after the first, or later: 90s, 1.5h, 2d.
+    /// Keep requests that arrive this long after the first, or later: 90s, 1.5h, 2d.
     #[arg(long, value_name = "TIME", value_parser = time)]
     from: Option<Nanos>,
-    /// Requests that arrive before this time.
+    /// Keep requests that arrive before this time.
     #[arg(long, value_name = "TIME", value_parser = time)]
     until: Option<Nanos>,
-    /// Addresses from A up to B, as in 10G..20G, 10G.. or ..20G; requests across a border are cut to
-    /// it. They keep their addresses, unless --remap packs them.
+    /// Keep addresses from A up to B, as in 10G..20G, 10G.. or ..20G; requests across a border are
+    /// trimmed to it. They keep their addresses, unless --remap packs them.
     #[arg(long, value_name = "A..B", value_parser = range)]
     range: Option<(u64, u64)>,
-    /// One of N neighbouring 5,000-block zones, drawn by --seed.
+    /// Keep one of N neighbouring 5,000-block zones, drawn by --seed.
     #[arg(long, value_name = "N", value_parser = number)]
     every_zone: Option<u64>,
-    /// Without the first N of the requests that are left; --requests counts those behind them.
+    /// Skip the first N of the remaining requests; --requests counts those after them.
     #[arg(long, value_name = "N", value_parser = number)]
     skip: Option<u64>,
 }
@@ -68,7 +68,7 @@ pub(crate) fn execute(args: &Cut, global: &Global) -> anyhow::Result<()> {
         skip: args.skip.unwrap_or(0),
         requests: args.trace.requests,
     };
-    // The cut has dropped and counted requests; what is left to do is what moves them.
+    // `Cut` has selected and counted requests; the shape only has to move them.
     let shape = Shape { mode: Mode::ReadWrite, requests: None, ..shape(&args.trace)? };
     let opened = open_trace(&args.trace)?;
     let mut opened = Opened { source: Box::new(cut::Cut::new(opened.source, part)), ..opened };

@@ -1,4 +1,4 @@
-//! `shingle trace mix`: several traces made into one.
+//! `shingle trace mix`: combines several traces into one.
 
 use clap::Args;
 use shingle_core::size::show_bytes;
@@ -12,7 +12,7 @@ use crate::output::note;
 
 #[derive(Debug, Args)]
 pub(crate) struct Mix {
-    /// Files, or workloads synth:NAME; the same one may come several times.
+    /// Files, or workloads synth:NAME; the same one may be named several times.
     #[arg(value_name = "TRACE", required = true)]
     traces: Vec<String>,
     #[command(flatten)]
@@ -20,12 +20,12 @@ pub(crate) struct Mix {
     /// Number of copies of all traces.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = copies)]
     copies: u32,
-    /// Each trace, and each copy, begins so much behind the one before; 0 lays them on top of each
+    /// Move each trace, and each copy, this far behind the one before; 0 lays them on top of each
     /// other. [default: side by side, each at the 5,000-block zone behind the one before]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     shift: Option<u64>,
-    /// In a random order, in which each trace keeps its own, in place of the order of their times;
-    /// the times of all are dealt out again.
+    /// Interleave the traces in random order, instead of by time; each trace keeps its own order,
+    /// and the times of all are assigned anew.
     #[arg(long)]
     shuffle: bool,
     /// Multiply all times: 0.5 is twice as fast.
@@ -40,17 +40,16 @@ pub(crate) struct Mix {
     /// Which volumes to read of traces that hold several: NAME, NAME,NAME or '*'.
     #[arg(long, value_name = "VOLUME")]
     volume: Option<String>,
-    /// Requests that are out of order are sorted within this time, or `keep` their places.
-    /// [default: 10s]
+    /// Sort requests that are out of order within this time, or `keep` their places. [default: 10s]
     #[arg(long, value_name = "TIME|keep")]
     reorder: Option<String>,
-    /// Take all requests for reads or for writes, in formats that do not say what they are.
+    /// Treat all requests as reads or as writes, in formats that do not record the operation.
     #[arg(long, value_enum)]
     assume_op: Option<AssumedOp>,
-    /// Requests that count: all, writes, reads. [default: rw]
+    /// Requests to use: all, writes, reads. [default: rw]
     #[arg(long, value_enum)]
     mode: Option<Mode>,
-    /// Only the first N requests of each trace.
+    /// Use only the first N requests of each trace.
     #[arg(long, value_name = "N", value_parser = number)]
     requests: Option<u64>,
     /// Seed of --shuffle and of workloads.
@@ -59,7 +58,7 @@ pub(crate) struct Mix {
 }
 
 impl Mix {
-    /// How one of the traces is read.
+    /// Returns the options for reading one of the traces.
     fn one(&self, trace: &str) -> TraceArgs {
         TraceArgs {
             trace: Some(trace.to_owned()),

@@ -1,4 +1,4 @@
-//! Where commands that make a trace write it.
+//! The output of commands that write a trace.
 
 use std::path::Path;
 
@@ -14,16 +14,17 @@ use crate::progress::Progress;
 
 #[derive(Debug, Args)]
 pub(crate) struct OutArgs {
-    /// File to write, or - for stdout. Its name says the format, and .gz or .zst packs it.
+    /// File to write, or - for stdout. The extension selects the format, and .gz or .zst
+    /// compression.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: String,
-    /// Format to write, if the name does not say it.
+    /// Format to write, if the extension does not select it.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
 }
 
 impl OutArgs {
-    /// Fails if the file would take the place of one of the traces that are read.
+    /// Fails if the output would overwrite one of the input traces.
     pub(crate) fn check_apart<'a>(
         &self,
         traces: impl IntoIterator<Item = &'a str>,
@@ -36,12 +37,13 @@ impl OutArgs {
     }
 }
 
-/// A trace that is no default: nobody wants a part or a copy of a workload by leaving out a name.
+/// Makes the trace argument required: a default workload would only surprise here.
 pub(super) fn must_be_named(trace: Arg) -> Arg {
     trace.required(true).help("A file (compressed or not), - for stdin, or a workload synth:NAME")
 }
 
-/// Writes the trace that `trace` describes, as it comes: it is held only where its shape needs all of it.
+/// Writes the trace that `trace` describes. It streams, and holds requests in memory only where the
+/// shape needs all of them.
 pub(crate) fn save_trace(trace: &TraceArgs, args: &OutArgs, global: &Global) -> anyhow::Result<()> {
     args.check_apart(trace.trace.as_deref())?;
     let shape = shape(trace)?;
@@ -56,7 +58,7 @@ pub(crate) fn save_trace(trace: &TraceArgs, args: &OutArgs, global: &Global) -> 
     finish(sink, args, global.quiet)
 }
 
-/// Writes `requests`, which come from the trace `source`.
+/// Writes `requests`, which are from the trace `source`.
 pub(crate) fn save(
     source: &str,
     requests: &[Request],
@@ -69,7 +71,7 @@ pub(crate) fn save(
     finish(sink, args, quiet)
 }
 
-/// Writes the requests of `source`, which is called `name`, as they come.
+/// Writes the requests of `source`, which is called `name`, as they arrive.
 pub(crate) fn save_source(
     source: &mut dyn Source,
     name: &str,
@@ -79,7 +81,7 @@ pub(crate) fn save_source(
     finish(copy(source, name, args, quiet)?, args, quiet)
 }
 
-/// The file with all requests of `source`, to be ended.
+/// Copies all requests of `source` to the output; [`finish`] must follow.
 fn copy(
     source: &mut dyn Source,
     name: &str,
@@ -100,7 +102,7 @@ fn copy(
     Ok(sink)
 }
 
-/// Ends the file, and says what the format could not carry.
+/// Completes the file, and reports what the format could not store.
 fn finish(sink: Box<dyn Sink>, args: &OutArgs, quiet: bool) -> anyhow::Result<()> {
     for told in sink.finish()? {
         note(&format!("{}: {told}", args.out), quiet);

@@ -1,4 +1,5 @@
-//! `shingle trace synth`: a workload as a file, or the description of a trace that makes others like it.
+//! `shingle trace synth`: writes a workload as a file, or the description of a trace that generates
+//! similar ones.
 
 use std::path::Path;
 
@@ -20,8 +21,8 @@ pub(crate) struct Synth {
     trace: TraceArgs,
     #[command(flatten)]
     out: OutArgs,
-    /// Write what this trace is like, and not where its blocks are: a description, from which
-    /// synth:like?from=FILE makes requests. The trace is read twice.
+    /// Write a description of this trace without its block addresses; synth:like?from=FILE
+    /// generates requests from it. The trace is read twice.
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["trace", "to"])]
     like: Option<String>,
 }
@@ -43,14 +44,14 @@ pub(crate) fn execute(args: &Synth, global: &Global) -> anyhow::Result<()> {
     save_trace(&args.trace, &args.out, global)
 }
 
-/// Whether requests are left out or moved, for which they are held in memory.
+/// Returns whether the options drop or move requests, for which the trace is held in memory.
 fn is_shaped(args: &TraceArgs) -> bool {
     let moved = args.offset.is_some() || args.copies.is_some() || args.remap;
     moved || args.mode.is_some() || args.requests.is_some()
 }
 
 fn describe(args: &TraceArgs, out: &OutArgs, global: &Global) -> anyhow::Result<()> {
-    // What is shaped, or can be read only once, is held in memory.
+    // A shaped trace, or one that can be read only once, is held in memory.
     let held = is_shaped(args) || args.trace.as_deref() == Some("-");
     let held = if held { Some(read(args, global)?.1) } else { None };
     let mut survey = Survey::default();
@@ -65,13 +66,14 @@ fn describe(args: &TraceArgs, out: &OutArgs, global: &Global) -> anyhow::Result<
     let described = fit.finish();
     let described = described.ok_or_else(|| anyhow::anyhow!("there is nothing to describe"))?;
     let description = described.to_text();
-    // A trace of very many zones makes one that is refused: better now than when it was sent.
+    // The description of a trace of very many zones would be refused later: fail now, before it is
+    // shared.
     Description::from_text(&out.out, &description)
         .context("the trace is too large to be described; take a part of it (trace cut)")?;
     text(description.trim_end(), Path::new(&out.out))
 }
 
-/// Does something with each request of a trace, which is held or read once more.
+/// Calls a function for each request of a trace, which is in memory or read once more.
 fn each(
     args: &TraceArgs,
     held: Option<&[Request]>,

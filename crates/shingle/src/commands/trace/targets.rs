@@ -1,4 +1,5 @@
-//! `shingle trace targets`: the workloads of published volumes beside what papers print of them.
+//! `shingle trace targets`: compares the workloads of published volumes with what papers print of
+//! them.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -12,12 +13,12 @@ use crate::table;
 
 #[derive(Debug, Args)]
 pub(crate) struct Targets {
-    /// Volumes, such as wdev_0, or long, mix; all if none is named.
+    /// Volumes, such as wdev_0, or long, mix. [default: all]
     volumes: Vec<String>,
-    /// Of the workloads.
+    /// Seed of the workloads.
     #[arg(long, value_parser = whole::<u64>, default_value_t = 1)]
     seed: u64,
-    /// As JSON on stdout.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -59,7 +60,7 @@ pub(crate) fn execute(args: &Targets, global: &Global) -> anyhow::Result<()> {
     print(&format!("{text}Within tolerance: {held} of {aimed} figures that are aimed at."))
 }
 
-/// Where ranges come from.
+/// The source of ranges.
 const RECORDED: &str = "recorded traces (docs/workloads.md)";
 
 fn one_volume(
@@ -117,7 +118,7 @@ fn cells(row: &Compared) -> [String; 6] {
     [quantity.about().to_owned(), published, generated, deviation, tolerance, source]
 }
 
-/// With the short form of the unit.
+/// Formats a value with the short form of its unit.
 fn shown(quantity: Quantity, value: f64) -> String {
     let unit = quantity.unit();
     match quantity {

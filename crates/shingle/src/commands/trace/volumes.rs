@@ -1,4 +1,4 @@
-//! `shingle trace volumes`: what a trace of several volumes holds of each.
+//! `shingle trace volumes`: shows what a trace contains of each volume.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ pub(crate) struct Volumes {
     /// Format of the trace, if it cannot be found from the content.
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
-    /// Take all requests for reads or for writes, in formats that do not say what they are.
+    /// Treat all requests as reads or as writes, in formats that do not record the operation.
     #[arg(long, value_enum)]
     assume_op: Option<AssumedOp>,
     /// Show the N volumes with the most requests; JSON has all.

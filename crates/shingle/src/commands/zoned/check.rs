@@ -1,5 +1,6 @@
-//! `shingle zoned check`: the map of a disk, read and compared. It ends with 1 also where only one of two copies is damaged: who
-//! asks each night wants to know of a medium that begins to fail.
+//! `shingle zoned check`: reads the map of a disk and compares its copies. It exits with 1 also
+//! where only one of two copies is damaged: a nightly check shall notice a medium that begins to
+//! fail.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ use crate::output::print;
 
 const WRITTEN_ANEW: &str =
     "what the other copy has is written anew by the next start, or by `zoned repair`";
-/// No spare zone is left.
+/// What it means that no spare zone is left.
 pub(super) const NO_SPARE: &str = "writes that need another zone are refused; copy the data to another disk, or format this one anew, \
      which leaves out zones that have failed";
 
@@ -25,7 +26,7 @@ pub(crate) struct Check {
     /// The disk: a file made by `zoned create`, or a host-managed block device.
     #[arg(value_name = "FILE|DEV")]
     disk: PathBuf,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -48,32 +49,32 @@ pub(super) fn execute(args: &Check) -> anyhow::Result<()> {
     seen.end(&args.disk)
 }
 
-/// What stands on a disk.
+/// The metadata found on a disk.
 pub(crate) struct Seen {
     pub(crate) map: Inspected,
-    /// What of the head of a zoned file is damaged in one copy.
+    /// The parts of the header of a zoned file of which one copy is damaged.
     pub(super) head: Vec<String>,
 }
 
-/// What is on a disk that nobody uses.
+/// Inspects a disk that is not in use.
 pub(super) fn unused(disk: &Path) -> anyhow::Result<Seen> {
     refuse_used(disk)?;
     look(disk)
 }
 
-/// What is on a disk, if nobody changes it meanwhile.
+/// Inspects a disk, if no process changes it meanwhile.
 pub(crate) fn look(disk: &Path) -> anyhow::Result<Seen> {
     let disk = shingle_zoned::open_read_only(disk)?;
     Ok(Seen { map: inspect(&disk)?, head: disk.damaged().to_vec() })
 }
 
 impl Seen {
-    /// Whether there is no damage, not even in one of two copies.
+    /// Returns whether there is no damage, not even in one of two copies.
     fn is_whole(&self) -> bool {
         self.map.is_whole() && self.head.is_empty()
     }
 
-    /// An error if something is wrong, which was told.
+    /// Returns an error if something is wrong; the details were printed.
     pub(crate) fn end(&self, disk: &Path) -> anyhow::Result<()> {
         let disk = disk.display();
         if !self.map.is_sound() {
@@ -94,7 +95,7 @@ impl Seen {
         Ok(json)
     }
 
-    /// What is wrong, and what to do, in lines.
+    /// Returns what is wrong, and what to do, in lines.
     pub(crate) fn wrong(&self) -> Vec<String> {
         let found = &self.map;
         let mut lines: Vec<String> = in_head(&self.head).collect();
@@ -155,7 +156,7 @@ impl Seen {
     }
 }
 
-/// What is damaged in one copy of the head of a zoned file, and what to do.
+/// Returns what is damaged in one copy of the header of a zoned file, and what to do.
 pub(super) fn in_head(damaged: &[String]) -> impl Iterator<Item = String> {
     damaged.iter().map(|what| format!("{what}; {WRITTEN_ANEW}"))
 }
@@ -167,7 +168,7 @@ pub(super) fn merge(to: &mut serde_json::Value, more: serde_json::Value) {
     }
 }
 
-/// A buffer of so many blocks, at the end of a list of what there is; nothing where there is none.
+/// Formats a buffer of `blocks` for the end of a list; empty if there is none.
 pub(super) fn a_buffer(blocks: u64) -> String {
     match blocks {
         0 => String::new(),
@@ -175,11 +176,11 @@ pub(super) fn a_buffer(blocks: u64) -> String {
     }
 }
 
-/// What a map says, in lines.
+/// Formats what a map says, in lines.
 pub(super) fn told(found: &Inspected) -> Vec<String> {
     let set = found.params.iter().map(|(name, value)| format!(" {name}={value}"));
     let mut lines = Vec::new();
-    // (Where both superblocks are bad nothing is known.)
+    // (Where both superblocks are bad, nothing is known.)
     if !found.uuid.is_empty() {
         lines.extend([
             format!("disk {}, {}", found.uuid, show_blocks(found.blocks)),
@@ -217,7 +218,7 @@ pub(super) fn told(found: &Inspected) -> Vec<String> {
     lines
 }
 
-/// What is wrong with a copy of a map.
+/// Returns what is wrong with a copy of a map.
 fn in_copy(number: u32, copy: &Copy, is_written_anew: bool) -> Option<String> {
     let what = match (copy.superblock, copy.bad_pages) {
         (true, 0) => return None,

@@ -1,4 +1,4 @@
-//! `shingle zoned create`: files that are zoned disks.
+//! `shingle zoned create`: creates files that behave as zoned disks.
 
 use std::path::PathBuf;
 
@@ -13,30 +13,32 @@ use crate::output::note;
 
 #[derive(Debug, Args)]
 pub(crate) struct Create {
-    /// The file; there must be none yet.
+    /// The file; it must not exist yet.
     file: PathBuf,
-    /// Zones, conventional ones included.
+    /// Number of zones, conventional ones included.
     #[arg(long, value_name = "N", value_parser = cli::whole::<u32>)]
     zones: u32,
-    /// From the start of a zone to the start of the next.
+    /// Distance from the start of a zone to the start of the next.
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = cli::bytes)]
     zone_size: u64,
-    /// Zones from the first on that are written anywhere. [default: 1 of 100]
+    /// Number of conventional zones (writable anywhere), at the start of the disk. [default: 1 of
+    /// 100]
     #[arg(long, value_name = "N", value_parser = cli::whole::<u32>)]
     conventional: Option<u32>,
-    /// How much of a sequential zone can be written. [default: all]
+    /// Writable part of a sequential zone. [default: all]
     #[arg(long, value_name = "SIZE", value_parser = cli::bytes)]
     zone_capacity: Option<u64>,
-    /// Zones that can be open at a time; 0 for any number. [default: 128, or --max-active where that is less]
+    /// Most zones that can be open at a time; 0 for any number. [default: 128, or --max-active
+    /// where that is less]
     #[arg(long, value_name = "N", value_parser = cli::whole::<u32>)]
     max_open: Option<u32>,
-    /// Zones that can be open or closed at a time; 0 for any number.
+    /// Most zones that can be active (open or closed) at a time; 0 for any number.
     #[arg(long, value_name = "N", value_parser = cli::whole::<u32>, default_value_t = 0)]
     max_active: u32,
-    /// Bytes that a power cut leaves wholly written or not at all: 512 to 4096.
+    /// Bytes that are written atomically at a power cut: 512 to 4096.
     #[arg(long, value_name = "BYTES", value_parser = cli::whole::<u32>, default_value_t = 4096)]
     physical_block: u32,
-    /// Refuse reads beyond a write pointer; otherwise they are zeros.
+    /// Refuse reads beyond a write pointer; otherwise they return zeros.
     #[arg(long)]
     refuse_reads_beyond: bool,
     /// Zones that have failed and can only be read.

@@ -1,4 +1,4 @@
-//! `shingle zoned format`: a map on a zoned disk, after which it is written anywhere.
+//! `shingle zoned format`: writes a map to a zoned disk, which makes it writable anywhere.
 
 use std::path::PathBuf;
 
@@ -29,17 +29,19 @@ pub(crate) struct Format {
     /// Set one of its parameters, as in amphisbaena.idle_free=0.2, or idle_free=0.2.
     #[arg(long, value_name = "NAME=VALUE", value_parser = cli::assignment)]
     set: Vec<(String, String)>,
-    /// How much of the conventional zones is its buffer; `log` has none. [default: all that the map leaves]
+    /// Size of its buffer, in the conventional zones; `log` has none. [default: all that the map
+    /// leaves]
     #[arg(long, value_name = "SIZE", value_parser = cli::bytes)]
     buffer: Option<u64>,
-    /// Sequential zones kept from the translation: zones are rewritten into them, and they replace zones that
-    /// fail. [default: 2, and 1 of 1000]
+    /// Sequential zones reserved as spares: zones are rewritten into them, and they replace zones
+    /// that fail. [default: 2, and 1 of 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     spare_zones: Option<u32>,
-    /// Give up what is on the disk: a map, a file system or the like.
+    /// Destroy what is on the disk: a map, a file system or the like.
     #[arg(long)]
     force: bool,
-    /// Give up a disk that belongs to this cache, with all that the disk holds and all that only the SSD of the cache has.
+    /// Destroy a disk that belongs to the cache with this UUID, with all its data, also what only
+    /// the SSD of the cache holds.
     #[arg(long, value_name = "UUID")]
     destroy: Option<Uuid>,
 }
@@ -107,7 +109,7 @@ impl Format {
     }
 }
 
-/// Sequential zones that hold something, be it of whoever.
+/// Returns the number of sequential zones that hold any data.
 fn written_zones(disk: &dyn ZonedDisk) -> anyhow::Result<usize> {
     let reports = disk.report(Zone(0), disk.geometry().zones)?;
     let empty =
@@ -115,16 +117,16 @@ fn written_zones(disk: &dyn ZonedDisk) -> anyhow::Result<usize> {
     Ok(reports.iter().filter(|report| !empty.contains(&report.condition)).count())
 }
 
-/// Nor is there a damaged one.
+/// Returns whether the disk has no map, not even a damaged one.
 fn has_no_map(disk: &dyn ZonedDisk) -> bool {
     matches!(translated::inspect(disk), Err(OpenError::NotFormatted { .. }))
 }
 
-/// What somebody else has left on the disk, if it is known.
+/// Returns the kind of other data on the disk, if its signature is known.
 fn occupied(disk: &dyn ZonedDisk) -> Option<&'static str> {
     let pages = (disk.geometry().blocks() as usize).min(SIGNATURE_PAGES);
     let mut buffers: Vec<Buffer> = (0..pages).map(|_| zeroed()).collect();
-    // (What cannot be read, or was never written, is nobody's.)
+    // (Blocks that cannot be read, or were never written, hold no signature.)
     disk.read(Block(0), &mut buffers).ok()?;
     let pages: Vec<_> = buffers.iter().map(|buffer| buffer.0).collect();
     signature_in(pages.as_flattened())

@@ -1,5 +1,5 @@
-//! `shingle zoned`: files that are zoned disks, what a zoned disk says of its zones, and zoned disks that are written
-//! anywhere.
+//! `shingle zoned`: creates files that behave as zoned disks, reports zones, and makes zoned disks
+//! writable anywhere.
 
 pub(crate) mod check;
 mod create;
@@ -22,29 +22,30 @@ use crate::cli::Global;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Zoned {
-    /// Make a file that behaves as a host-managed disk. It takes as much room as is written to it.
+    /// Create a file that behaves as a host-managed disk. It is sparse: it takes the space that is
+    /// written.
     #[command(after_help = "Example: shingle zoned create disk.zoned --zones 100 --zone-size 256M")]
     Create(create::Create),
-    /// The zones of a disk: conditions and write pointers. Changes nothing; of a file in use it shows the state at the
-    /// last flush.
+    /// Show the zones of a disk: conditions and write pointers. Changes nothing; of a file in use
+    /// it shows the state at the last flush.
     #[command(after_help = "Example: shingle zoned report disk.zoned")]
     Report(report::Report),
     /// Make a zoned disk writable anywhere, by a translation. All that is on it is lost.
     #[command(after_help = "Example: shingle zoned format disk.zoned --translation fluid")]
     Format(format::Format),
-    /// Read the map of a disk that is not in use, and compare its two copies. Changes nothing. Ends with 1 if something is
-    /// damaged, be it in one copy only, or no spare zone is left.
+    /// Read the map of a disk that is not in use, and compare its two copies. Changes nothing.
+    /// Exits with 1 if something is damaged, even in one copy only, or no spare zone is left.
     #[command(after_help = "Example: shingle zoned check disk.zoned")]
     Check(check::Check),
-    /// Mend both copies of the map of a disk that is not in use. What one copy has is kept; what neither has is lost, and
-    /// given up with --give-up only.
+    /// Repair both copies of the map of a disk that is not in use. Pages intact in one copy are
+    /// kept; those damaged in both are lost, and given up only with --give-up.
     #[command(after_help = "Example: shingle zoned repair disk.zoned")]
     Repair(repair::Repair),
     /// Serve a formatted disk as a block device, over NBD, without an SSD (with one: `shingle store`).
     #[command(after_help = "Example: shingle zoned serve disk.zoned --nbd unix:zoned.sock")]
     Serve(serve::Serve),
-    /// How a formatted disk is doing: its buffer, its zones, cleaning, and what was written. If nobody serves it, what its
-    /// map says; changes nothing. Ends with 1 if something is wrong.
+    /// Show the state of a formatted disk: its buffer, its zones, cleaning, and what was written.
+    /// If it is not served, what its map says; changes nothing. Exits with 1 if something is wrong.
     #[command(after_help = "Example: shingle zoned status disk.zoned")]
     Status(status::AskStatus),
     /// Stop serving a disk.
@@ -72,7 +73,7 @@ pub(crate) fn execute(command: &Zoned, global: &Global) -> anyhow::Result<()> {
     }
 }
 
-/// A disk in a line.
+/// Describes a disk in one line.
 fn about(geometry: &Geometry) -> String {
     let (zones, zone_bytes) = (geometry.zones, geometry.zone_blocks * BLOCK_BYTES);
     let limit = |count: u32| if count == 0 { "any number".to_owned() } else { count.to_string() };

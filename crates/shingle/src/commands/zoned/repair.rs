@@ -1,4 +1,4 @@
-//! `shingle zoned repair`: the map of a disk, made whole.
+//! `shingle zoned repair`: repairs the map of a disk.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,8 @@ pub(crate) struct Repair {
     /// The disk: a file made by `zoned create`, or a host-managed block device.
     #[arg(value_name = "FILE|DEV")]
     disk: PathBuf,
-    /// Where both copies of a page of the map are bad, give up the blocks that it knew of. `zoned check` says which.
+    /// Where both copies of a page of the map are damaged, give up the blocks that it mapped.
+    /// `zoned check` lists them.
     #[arg(long)]
     give_up: bool,
 }
@@ -24,7 +25,7 @@ pub(crate) struct Repair {
 pub(super) fn execute(args: &Repair) -> anyhow::Result<()> {
     refuse_used(&args.disk)?;
     let head = open_read_only(&args.disk)?.damaged().to_vec();
-    // (That makes the head whole, whether there is a map or not.)
+    // (Opening repairs the header, whether there is a map or not.)
     let disk = open(&args.disk)?;
     let seen = Seen { map: repair(disk, args.give_up)?, head };
     print(&[told(&seen.map), seen.wrong()].concat().join("\n"))?;

@@ -1,4 +1,4 @@
-//! `shingle zoned report`: what a zoned disk says of its zones.
+//! `shingle zoned report`: shows the zones of a zoned disk.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub(crate) struct Report {
     /// The disk: a file made by `zoned create`, or a host-managed block device.
     #[arg(value_name = "FILE|DEV")]
     disk: PathBuf,
-    /// As JSON, a zone an entry.
+    /// Print JSON, one entry per zone.
     #[arg(long)]
     json: bool,
 }
@@ -44,7 +44,7 @@ pub(super) fn execute(args: &Report, global: &Global) -> anyhow::Result<()> {
     print(&lines.chain([table]).collect::<Vec<_>>().join("\n"))
 }
 
-/// Neighbours that differ in nothing but their place.
+/// Groups neighbours that differ only in their address.
 fn alike(zones: &[ZoneReport]) -> impl Iterator<Item = &[ZoneReport]> {
     let same = |one: &ZoneReport, other: &ZoneReport| {
         (one.condition, one.write_pointer, one.torn_bytes)

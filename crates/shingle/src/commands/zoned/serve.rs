@@ -1,4 +1,4 @@
-//! `shingle zoned serve`: a formatted disk as a block device.
+//! `shingle zoned serve`: serves a formatted disk as a block device.
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -26,7 +26,7 @@ use crate::commands::signals::Ending;
 use crate::log::{FlushOnDrop, Lines};
 use crate::output::note;
 
-/// How long requests of clients may take when the process leaves.
+/// How long clients' requests may take when the process stops.
 const GRACE: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Args)]
@@ -37,12 +37,13 @@ pub(crate) struct Serve {
     listening: Listening,
     #[command(flatten)]
     minimum_block: MinimumBlock,
-    /// Serve a disk of a cache without its SSD, and give up what only the SSD has. From then on that SSD is refused.
+    /// Serve a disk of a cache without its SSD, and give up what only the SSD holds. From then on
+    /// that SSD is refused.
     #[arg(long)]
     without_ssd: bool,
 }
 
-/// Why it ends: who wants to be told when it is over, if somebody does.
+/// A request to stop, with the client to answer when the server has stopped, if there is one.
 type Leave = Option<Arc<UnixStream>>;
 
 pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
@@ -63,17 +64,17 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
         other => other.into(),
     })?;
     let control = Arc::new(control);
-    // (Behind the control socket: whoever can connect can ask for the status.)
+    // (After the control socket: a client that can connect can ask for the status.)
     let tls = args.listening.tls("")?;
     let listeners = Listening::bind(&addresses, &users, tls.as_ref())?;
-    // (And that is the last that can be wrong: no SSD is given up for nothing.)
+    // (This is the last check that can fail: no SSD is given up for nothing.)
     belongs_to_nobody(&live, &args.which.disk, args.without_ssd)?;
     let lines = Lines::begin(std::io::stderr(), |lines, lost| {
         lines
             .say(&format!("{lost} lines are lost: nobody read them, or they could not be written"));
     })?;
     let _lines = FlushOnDrop(lines.clone());
-    // (Whoever wants no remarks wants to know of a disk that fails.)
+    // (`--quiet` leaves out remarks, but not warnings of a disk that fails.)
     let (of_disk, of_tls, of_end) = (lines.clone(), lines.clone(), lines.clone());
     let failed = move |line: String| of_disk.say(&line);
     let say = move |text: &str| {
@@ -97,7 +98,7 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     start_thread("shingle-signals", move || {
         loop {
             of_signals(&format!("stopping: {}", ending.wait()));
-            // If nobody listens it is leaving already.
+            // Without a receiver the server is stopping already.
             let _ = on_signal.send(None);
         }
     })?;
@@ -115,7 +116,7 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     let asker = wait.recv().unwrap_or(None);
     server.stop(GRACE);
     control.close();
-    // (Whoever wants no remarks wants to know of that, too.)
+    // (`--quiet` does not leave out this warning.)
     if live.is_deleted() {
         of_end.say(&format!("warning: {}", deleted(live.name(), "all that it held is lost")));
     }
@@ -125,14 +126,14 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
             Ok(()) => Answer::Done(()),
             Err(error) => Answer::Failed(error.to_string()),
         };
-        // One who has gone needs no answer.
+        // A client that has gone needs no answer.
         let _ = control::say(&asker, &answer);
     }
     ended
 }
 
-/// An SSD that is before it may have what it lacks. So nobody serves it alone who does not say that he means it; and the disk says
-/// so itself from then on.
+/// Refuses a disk of a cache unless `without_ssd` is given, as its SSD may hold newer data. The
+/// disk itself records that its SSD was given up.
 fn belongs_to_nobody(live: &LiveDisk, disk: &Path, without_ssd: bool) -> anyhow::Result<()> {
     let uuid = live.uuid();
     let Some(cache) = live.mark().and_then(|mark| mark.cache(Some(uuid))) else { return Ok(()) };
@@ -149,7 +150,7 @@ fn belongs_to_nobody(live: &LiveDisk, disk: &Path, without_ssd: bool) -> anyhow:
     Ok(())
 }
 
-/// Says what is wrong from the beginning.
+/// Warns of what is wrong at the start.
 fn warn(status: &Status) {
     if let Some(why) = &status.failed {
         note(&format!("warning: it is only read: {why}"), false);
@@ -168,7 +169,7 @@ fn warn(status: &Status) {
 }
 
 fn answer(stream: &Arc<UnixStream>, watch: &Watch, leave: &Sender<Leave>) {
-    // An operator who has gone needs no answer.
+    // An operator's client that has gone needs no answer.
     let _ = control::serve(stream, |request, answer| match request {
         Request::Status => answer(&match watch.status() {
             Some(status) => Answer::Zoned(Box::new(status)),

@@ -1,4 +1,4 @@
-//! `shingle zoned status`: how a formatted disk is doing, whether somebody serves it or not.
+//! `shingle zoned status`: the state of a formatted disk, served or not.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,17 +16,17 @@ use super::check::{NO_SPARE, merge, told, unused};
 use super::used::{ask, is_nobody, refuse_used};
 use crate::output::print;
 
-/// No disk takes longer for an I/O that it will do at all, but for one that tries again and again.
+/// An I/O that takes longer is stuck: only a disk that retries again and again takes that long.
 const STUCK_SECONDS: u64 = 10;
 
 #[derive(Debug, Args)]
 pub(crate) struct AskStatus {
     #[command(flatten)]
     which: Which,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Again every second, until it is interrupted.
+    /// Print again every second, until it is interrupted.
     #[arg(long)]
     watch: bool,
 }
@@ -42,7 +42,7 @@ pub(super) fn execute(args: &AskStatus) -> anyhow::Result<()> {
     }
 }
 
-/// Tells it. In it: an error if something of what is told is wrong.
+/// Prints the state. The inner result is an error if the state says that something is wrong.
 fn once(args: &AskStatus) -> anyhow::Result<anyhow::Result<()>> {
     let disk = &args.which.disk;
     let served = match ask(disk, &Request::Status) {
@@ -75,7 +75,7 @@ fn once(args: &AskStatus) -> anyhow::Result<anyhow::Result<()>> {
     Ok(well)
 }
 
-/// An error if something is wrong with a disk that is served.
+/// Returns an error if something is wrong with a served disk.
 fn end(status: &Status, disk: &Path) -> anyhow::Result<()> {
     let is_well = status.failed.is_none()
         && !status.lacks_spares()
@@ -99,7 +99,7 @@ pub(super) fn stop(args: &Which) -> anyhow::Result<()> {
     }
 }
 
-/// How a zoned disk is doing, in lines of a name and a value.
+/// Formats the state of a zoned disk, in lines of a name and a value.
 pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
     let Status { buffer, zones, written, map, .. } = status;
     let mut states = vec![
@@ -188,7 +188,7 @@ pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// Whether writes and cleaning get on.
+/// Says whether writes and cleaning make progress.
 fn works(status: &Status) -> String {
     match status.pace {
         None => "not looked at yet".to_owned(),

@@ -1,4 +1,4 @@
-//! A disk that somebody uses: he is asked, or named.
+//! A disk that is in use: asks its server, or names the user.
 
 use std::path::Path;
 
@@ -6,24 +6,24 @@ use anyhow::bail;
 use shingle_store::store::control::{self, Answer, ControlError, Request};
 use shingle_translated::cache_of;
 
-/// Asks whoever serves a disk.
+/// Sends `request` to the server of a disk.
 pub(super) fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
-    // (Its name is there also while somebody uses it.)
+    // (The UUID can be read also while the disk is in use.)
     let uuid = shingle_translated::uuid(&shingle_zoned::open_read_only(disk)?)?;
     let socket = control::socket(uuid);
-    // (A copy of a disk has its name, and somebody may serve the other one.)
+    // (A copy of a disk has the same UUID, and a server may use the other one.)
     if !shingle_zoned::is_in_use(disk)? {
         return Err(ControlError::Nobody(socket).into());
     }
     Ok(control::ask(&socket, &mut |_| {}, request)?)
 }
 
-/// Whether a question failed as nobody serves the disk.
+/// Returns whether a request failed because the disk is not served.
 pub(super) fn is_nobody(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(ControlError::Nobody(_)))
 }
 
-/// Refuses a disk that somebody uses, and says how to ask or stop him.
+/// Refuses a disk that is in use, and says how to ask or stop its server.
 pub(super) fn refuse_used(disk: &Path) -> anyhow::Result<()> {
     if !shingle_zoned::is_in_use(disk)? {
         return Ok(());

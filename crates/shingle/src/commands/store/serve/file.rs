@@ -15,7 +15,7 @@ use crate::Usage;
 use crate::commands::listening;
 use crate::log::{Format, Level};
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct File {
@@ -24,19 +24,20 @@ pub(super) struct File {
     listen: Vec<Address>,
     #[serde(default, deserialize_with = "users")]
     allow_users: Users,
-    /// A folder with what connections are encrypted with, and whom certificates let in: as --tls and --tls-allow. The
-    /// folder stays as it is when the file is read again.
+    /// A folder with certificate and key, and the clients that may connect: as --tls and
+    /// --tls-allow. A reload does not change the folder.
     tls: Option<PathBuf>,
     #[serde(default, deserialize_with = "one_or_many")]
     tls_allow: Vec<String>,
-    /// Where metrics are fetched. They, the next and the format of the log stay as they are when the file is read again.
+    /// Address for metrics. A reload changes neither this, nor the next option, nor the format of
+    /// the log.
     #[serde(default, deserialize_with = "address")]
     metrics: Option<Address>,
-    /// A folder in which counters go on over restarts.
+    /// A folder that keeps counters over restarts.
     counters: Option<PathBuf>,
     #[serde(default)]
     log: LogOptions,
-    /// By name. (That there is none is told with what to write.)
+    /// By name. (Without an export, the error says what to write.)
     #[serde(default)]
     export: BTreeMap<String, Export>,
 }
@@ -61,14 +62,15 @@ struct Export {
     ublk: Option<u32>,
 }
 
-/// All that a server is told.
+/// All options of a server.
 pub(super) struct Given {
     pub(super) options: Options,
     pub(super) metrics: Option<Address>,
     pub(super) log: LogOptions,
 }
 
-/// Where counters go on over restarts: if somebody fetches metrics, in a folder that is made for such things.
+/// Returns the folder that keeps counters over restarts: by default, if metrics are served, the
+/// usual folder for state.
 pub(super) fn counters(given: Option<PathBuf>, fetched: bool) -> Option<PathBuf> {
     let folder =
         |name| std::env::var_os(name).filter(|folder| !folder.is_empty()).map(PathBuf::from);
@@ -81,7 +83,7 @@ pub(super) fn counters(given: Option<PathBuf>, fetched: bool) -> Option<PathBuf>
 }
 
 impl File {
-    /// Reads and checks it. What is wrong is one line.
+    /// Reads and checks a file. Errors are one line.
     pub(super) fn read(path: &Path) -> anyhow::Result<File> {
         crate::config::read::<File>(path)?.checked(path)
     }
@@ -157,7 +159,7 @@ pub(crate) fn fuzzed(text: &str) {
     }
 }
 
-/// (An empty name is that of an only export, whatever it is called.)
+/// (An empty name stands for a single export, whatever its name.)
 fn is_name(name: &str) -> bool {
     (1..256).contains(&name.len()) && !name.chars().any(char::is_control)
 }

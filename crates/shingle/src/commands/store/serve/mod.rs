@@ -1,9 +1,9 @@
-//! `shingle store serve`: caches as block devices, until they are stopped.
+//! `shingle store serve`: serves caches as block devices, until it is stopped.
 
 mod file;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzed {
-    //! Readers of what others write, for fuzzers.
+    //! Parsers of outside input, for fuzzers.
 
     /// A file of `--config`.
     pub fn file(text: &str) {
@@ -65,12 +65,12 @@ pub(crate) struct Serve {
         "metrics", "counters", "log", "log_level"
     ])]
     config: Option<PathBuf>,
-    /// Where clients connect: unix:PATH, or tcp:ADDR:PORT (without --tls a loopback address). May be given several
-    /// times. Sockets that a service manager hands over are served without being named.
+    /// Address for clients: unix:PATH, or tcp:ADDR:PORT (without --tls a loopback address). May be
+    /// repeated. Sockets that a service manager passes are served without being named.
     #[arg(long, value_name = "ADDRESS")]
     nbd: Vec<String>,
-    /// Who may connect over TCP, besides you and root: names or numbers of users, with commas between
-    /// them, or `any` for every user of this machine.
+    /// Users who may connect over TCP, besides you and root: names or numbers, separated by commas,
+    /// or `any` for every user of this machine.
     #[arg(long, value_name = "USER,…|any", conflicts_with = "tls")]
     allow_users: Option<String>,
     /// Serve the cache as /dev/ublkbN, too, without NBD: needs a build with the feature `ublk`, the ublk driver and
@@ -85,28 +85,29 @@ pub(crate) struct Serve {
     #[arg(long)]
     trust_disk: bool,
     /// Record requests, their times, and all that the cache is told and decides, as a trace that
-    /// `shingle run` reads and `shingle follow` repeats. The file is whole when the server has ended
-    /// in order. If it cannot be written on it ends early, the log says so, and serving goes on.
+    /// `shingle run` reads and `shingle follow` repeats. The file is complete when the server has
+    /// stopped cleanly. If a write to it fails, the recording ends there, the log says so, and
+    /// serving continues.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Where Prometheus fetches what is measured, as http://ADDR:PORT/metrics: tcp:ADDR:PORT with a loopback address,
-    /// or unix:PATH.
+    /// Address for metrics, which Prometheus fetches as http://ADDR:PORT/metrics: tcp:ADDR:PORT
+    /// with a loopback address, or unix:PATH.
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<String>,
-    /// A folder in which counters of --metrics go on over restarts. [default: $STATE_DIRECTORY, which systemd
-    /// sets, or $XDG_STATE_HOME/shingle, ~/.local/state/shingle]
+    /// A folder that keeps the counters of --metrics over restarts. [default: $STATE_DIRECTORY,
+    /// which systemd sets, or $XDG_STATE_HOME/shingle, ~/.local/state/shingle]
     #[arg(long, value_name = "DIR")]
     counters: Option<PathBuf>,
-    /// How lines of the log look, on stderr or in the journal of systemd.
+    /// Format of the log, which goes to stderr or the journal of systemd.
     #[arg(long, value_enum, default_value_t = Format::Auto)]
     log: Format,
-    /// Which lines there are.
+    /// Least severe level that is logged.
     #[arg(long, value_enum, default_value_t = Level::Info)]
     log_level: Level,
 }
 
 impl Serve {
-    /// What is to be served, of a file or of the command line.
+    /// Returns the options, from the file or the command line.
     fn options(&self) -> anyhow::Result<Given> {
         if let Some(path) = &self.config {
             return File::read(path)?.given();
@@ -147,7 +148,7 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     let inherited = service::inherited()?;
     let handed_over = !inherited.is_empty();
     is_reachable(&options, handed_over, if args.config.is_some() { "`listen`" } else { "--nbd" })?;
-    // (Whoever wants no remarks wants to know of devices that fail.)
+    // (`--quiet` leaves out remarks, but not warnings of devices that fail.)
     let quieter = |level| if global.quiet && level == Level::Info { Level::Warn } else { level };
     let kept = Kept::of(&options, metrics.as_ref(), log);
     let log = Log::begin(log.format, quieter(log.level))?;
@@ -173,7 +174,7 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     let record = path.as_ref().map(|_| &record as Record<'_>);
     let (users, tls) = (options.users.clone(), options.tls.clone());
     let open = open_to_all(&options);
-    // (An address that is taken is found before a cache is put into use.)
+    // (An address in use is found before a cache is opened.)
     let metrics = metrics.map(|address| Listener::bind(&address)).transpose()?;
     let events = Arc::new(Events::default());
     let tell = {
@@ -186,7 +187,7 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
         Extra { record, recording: recording_now.clone(), inherited },
         tell,
     )?;
-    // From now on a signal ends it in order.
+    // From now on a signal stops the server cleanly.
     ending.begin()?;
     let quieter = global.quiet;
     let levels = log.levels();
@@ -223,7 +224,7 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
         match recording.take().map(Recording::finish) {
             None => {}
             Some(Ok(said)) => said.iter().for_each(|text| warn!("{text}")),
-            // (The store has ended in order all the same.)
+            // (The store itself has stopped cleanly.)
             Some(Err(why)) => error!("{why}; the recording is lost"),
         }
     });
@@ -231,7 +232,8 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     Ok(ended?)
 }
 
-/// Exports that whoever has a good certificate may open, though `tls-allow` names clients of others.
+/// Returns the exports that any client with a valid certificate may open, although `tls-allow`
+/// limits the clients of others.
 fn open_to_all(options: &Options) -> Vec<String> {
     let names = options.caches.iter().map(|cache| cache.name.as_str());
     let open = options.tls.as_ref().map(|tls| listening::open_to_all(tls, names));
@@ -247,8 +249,8 @@ fn warn_of(open_to_all: &[String]) {
     }
 }
 
-/// Clients have to be able to connect: where `option` says, or at a socket that was handed over. Block devices they find
-/// without.
+/// Checks that clients can connect: at an address of `option`, or at a socket that a service
+/// manager passed. Block devices need neither.
 fn is_reachable(options: &Options, handed_over: bool, option: &str) -> Result<(), Usage> {
     let all_are_devices = options.caches.iter().all(|cache| cache.ublk.is_some());
     match options.addresses.is_empty() && !handed_over && !all_are_devices {
@@ -257,7 +259,7 @@ fn is_reachable(options: &Options, handed_over: bool, option: &str) -> Result<()
     }
 }
 
-/// How options are read again.
+/// What a reload of the options needs.
 struct Reload {
     path: PathBuf,
     handed_over: bool,
@@ -266,7 +268,7 @@ struct Reload {
     quieter: bool,
 }
 
-/// What stays as it is until a restart.
+/// Options that only a restart can change.
 struct Kept {
     metrics: Option<Address>,
     counters: Option<PathBuf>,
@@ -279,7 +281,7 @@ impl Kept {
         Kept { metrics: metrics.cloned(), counters, format: log.format }
     }
 
-    /// Which of it would be otherwise.
+    /// Returns the names of the options that differ in `new`.
     fn differs_from(&self, new: &Kept) -> Vec<&'static str> {
         let all = [
             ("`metrics`", self.metrics != new.metrics),
@@ -290,7 +292,7 @@ impl Kept {
     }
 }
 
-/// Ends in order, or has options read again.
+/// Stops cleanly on a signal, or has the options read again on SIGHUP.
 fn answer_signals(mut ending: Ending, stopper: &Stopper, reload: Option<Sender<()>>) {
     loop {
         match (ending.wait(), &reload) {
@@ -306,8 +308,8 @@ fn answer_signals(mut ending: Ending, stopper: &Stopper, reload: Option<Sender<(
 }
 
 impl Reload {
-    /// Reads them whenever it is told to, one time after the other, on a thread of its own: that may wait for a device, and
-    /// a signal that ends the process must not.
+    /// Reads the options again on each message, one after the other, on a thread of its own: a device may delay that, and a
+    /// signal that ends the process must not wait for it.
     fn begin(self, stopper: Stopper) -> io::Result<Sender<()>> {
         let (to, told) = channel();
         start_thread("shingle-reload", move || {
@@ -316,7 +318,7 @@ impl Reload {
         Ok(to)
     }
 
-    /// A file that is wrong changes nothing.
+    /// Reads the file again. An invalid file changes nothing.
     fn again(&self, stopper: &Stopper) {
         service::reloading();
         let path = self.path.display();
@@ -347,7 +349,7 @@ impl Reload {
                 }
                 service::ready(exports);
             }
-            // (`path` stands in front of what is wrong with the file itself.)
+            // (Errors in the file itself begin with `path`.)
             Err(error) => {
                 error!("nothing is changed: {error:#}");
                 service::still_ready();

@@ -1,4 +1,4 @@
-//! What a service manager is told, and what it hands over: the protocols of systemd, which others speak, too.
+//! The protocols between a service and its manager: those of systemd, which others implement, too.
 
 use std::thread;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use shingle_device::start_thread;
 use shingle_nbd::listen::Listener;
 use shingle_store::store::serve::Roster;
 
-/// Sockets that were made before the process was.
+/// Returns the sockets that the service manager has opened for this process.
 pub(super) fn inherited() -> anyhow::Result<Vec<Listener>> {
     let mut sockets = ListenFd::from_env();
     let mut listeners = Vec::new();
@@ -26,24 +26,24 @@ pub(super) fn inherited() -> anyhow::Result<Vec<Listener>> {
     Ok(listeners)
 }
 
-/// Tells whoever started the process, if that wants to know.
+/// Notifies the service manager, if there is one.
 fn tell(states: &[NotifyState<'_>]) {
-    // (Nobody to tell is not worth a word, nor is one who does not listen.)
+    // (No manager, or one that does not listen, is no error.)
     let _ = sd_notify::notify(states);
 }
 
-/// All is served.
+/// Notifies that all exports are served.
 pub(super) fn ready(exports: usize) {
     let word = if exports == 1 { "export" } else { "exports" };
     tell(&[NotifyState::Ready, NotifyState::Status(&format!("serving {exports} {word}"))]);
 }
 
-/// All is served as before.
+/// Notifies that all exports are served as before.
 pub(super) fn still_ready() {
     tell(&[NotifyState::Ready]);
 }
 
-/// Options are read again, until [`ready`].
+/// Notifies that options are being read again, until [`ready`].
 pub(super) fn reloading() {
     match NotifyState::monotonic_usec_now() {
         Ok(now) => tell(&[NotifyState::Reloading, now]),
@@ -51,12 +51,12 @@ pub(super) fn reloading() {
     }
 }
 
-/// It ends.
+/// Notifies that the process is stopping.
 pub(super) fn stopping() {
     tell(&[NotifyState::Stopping]);
 }
 
-/// Counters are saved now and then, and devices that hang are told of, also if nobody asks.
+/// Saves counters every minute, and logs devices that hang, also if no client asks.
 pub(super) fn look_after(roster: Roster) -> std::io::Result<()> {
     const EVERY: Duration = Duration::from_secs(60);
     start_thread("shingle-look", move || {
@@ -68,8 +68,7 @@ pub(super) fn look_after(roster: Roster) -> std::io::Result<()> {
     Ok(())
 }
 
-/// From now on it is told that the process is well, as long as every store answers, twice in the time in which it
-/// wants to hear that.
+/// Starts watchdog notifications: two in each watchdog period, as long as every store answers.
 pub(super) fn watch(roster: Roster) -> std::io::Result<()> {
     let Some(within) = sd_notify::watchdog_enabled() else { return Ok(()) };
     let step = (within / 2).max(Duration::from_millis(1));

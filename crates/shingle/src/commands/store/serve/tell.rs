@@ -1,4 +1,4 @@
-//! What happens while caches are served, as lines of the log.
+//! Events while caches are served, as lines of the log.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,11 +9,12 @@ use shingle_nbd::server::Event;
 use shingle_store::store::serve::{Notice, Outcome};
 use tracing::{error, info, warn};
 
-/// Lines on clients in one [`WINDOW`]. Strangers who connect all the time, rights or not, are not to fill the log.
+/// Most lines on clients in one [`WINDOW`]: clients that connect all the time, permitted or not,
+/// must not fill the log.
 const LINES_MAX: u64 = 100;
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// What happens to no cache that is there to be asked, counted since the start of the process.
+/// Events that belong to no cache that could count them, counted since the process started.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     refused: AtomicU64,
@@ -21,7 +22,7 @@ pub(super) struct Events {
     lines: Mutex<Lines>,
 }
 
-/// Lines on clients since a window began.
+/// Lines on clients since the current window began.
 #[derive(Debug, Default)]
 struct Lines {
     since: Option<Instant>,
@@ -29,7 +30,8 @@ struct Lines {
 }
 
 impl Lines {
-    /// Whether there is room for another line at `now`, and how many the window before had too many.
+    /// Returns whether another line may be logged at `now`, and how many lines the previous window
+    /// dropped.
     fn another(&mut self, now: Instant) -> (bool, u64) {
         let mut left_out = 0;
         if self.since.is_none_or(|since| now.duration_since(since) >= WINDOW) {
@@ -42,7 +44,7 @@ impl Lines {
 }
 
 impl Events {
-    /// A line of the log.
+    /// Logs `notice`.
     pub(super) fn tell(&self, notice: &Notice) {
         match notice {
             Notice::Client(event) => self.tell_of_client(event),
@@ -58,7 +60,8 @@ impl Events {
         if !matches!(event, Event::Connected(_) | Event::Left(..) | Event::NotRenewed(_)) {
             self.refused.fetch_add(1, Ordering::Relaxed);
         }
-        // (A panic is a fault of this program, and files for TLS are the operator's.)
+        // (A panic is a bug of this program, and files for TLS are the operator's: neither is
+        // limited.)
         if !matches!(event, Event::Panicked(_) | Event::NotRenewed(_)) {
             let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
             let (room, left_out) = lines.another(Instant::now());
@@ -75,12 +78,12 @@ impl Events {
         client(event);
     }
 
-    /// Exports that were given up while others went on.
+    /// Returns how many exports failed while others continued.
     pub(super) fn failed(&self) -> u64 {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// Clients that were refused or cut off.
+    /// Returns how many clients were refused or disconnected.
     pub(super) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
@@ -93,7 +96,7 @@ fn tell(notice: &Notice) {
             let (device, kind) = (operation.device_name(), operation.name());
             let (offset, bytes) = (operation.block * BLOCK_BYTES, operation.blocks * BLOCK_BYTES);
             let (errno, more) = (failed.errno, failed.more);
-            // The first of each kind is not to be missed among many.
+            // The first of each kind is an error, so that it stands out among many.
             match failed.first {
                 true => error!(export, device, kind, offset, bytes, errno, more, "{failed}"),
                 false => warn!(export, device, kind, offset, bytes, errno, more, "{failed}"),

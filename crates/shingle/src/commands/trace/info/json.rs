@@ -101,7 +101,7 @@ fn periods(about: &About) -> Value {
     })
 }
 
-/// Not a number is null.
+/// NaN becomes null.
 fn starts(starts: &Starts) -> Value {
     let again = |again: Again| json!({ "writes": again.writes, "soon": again.soon });
     json!({

@@ -1,4 +1,4 @@
-//! `shingle trace info`: what a trace holds.
+//! `shingle trace info`: shows what a trace contains.
 
 mod json;
 #[cfg(feature = "pictures")]
@@ -24,7 +24,7 @@ use crate::output::{self, Tried, check_writable, print};
 pub(crate) struct Info {
     #[command(flatten)]
     trace: TraceArgs,
-    /// Write all of it as JSON; `-` for stdout, in place of the table.
+    /// Write all figures as JSON; `-` for stdout, in place of the table.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Write the table and pictures as a page; one file that works offline.
@@ -37,7 +37,7 @@ pub(crate) struct Info {
     svg: Option<PathBuf>,
 }
 
-/// All that is told of a trace.
+/// All that the command shows of a trace.
 struct About<'a> {
     name: &'a str,
     format: Option<&'a Recognised>,
@@ -45,7 +45,7 @@ struct About<'a> {
     analysis: &'a Analysis,
 }
 
-/// Of Amphisbaena's buffer, the part of the 256 MiB zones written (its §6.1).
+/// Amphisbaena's buffer is this fraction of the 256 MiB zones written (its §6.1).
 const BUFFER_PART: u64 = 100;
 
 impl<'a> About<'a> {
@@ -54,19 +54,19 @@ impl<'a> About<'a> {
         About { name, format: format.as_ref(), summary, analysis }
     }
 
-    /// Reads and writes.
+    /// Returns the number of reads and writes.
     fn transfers(&self) -> u64 {
         self.summary.requests.read + self.summary.requests.write
     }
 
-    /// The buffer that tells long update periods from short ones.
+    /// Returns the buffer size that separates long update periods from short ones.
     fn buffer_blocks(&self) -> u64 {
         let bytes = self.summary.written_large_zone_bytes() / BUFFER_PART;
         bytes / shingle_core::units::BLOCK_BYTES
     }
 }
 
-/// All that is told of `trace`, as JSON has it.
+/// Returns the JSON for `trace`.
 pub(crate) fn value(trace: &Trace, listener: &dyn Listener) -> Value {
     let analysis = analysed(trace, listener);
     json::value(&About::new(trace, &analysis))
@@ -85,7 +85,7 @@ pub(crate) fn execute(args: &Info, global: &Global) -> anyhow::Result<()> {
     let trace = read_trace(&args.trace, global)?;
     let analysis = analysed(&trace, global);
     let about = About::new(&trace, &analysis);
-    // What cannot be written takes nothing else with it.
+    // An output that cannot be written does not prevent the others.
     let mut tried = Tried::default();
     if args.json.as_deref() != Some(Path::new("-")) {
         tried.add(print(&text::table(&about, global.color)));

@@ -1,4 +1,4 @@
-//! The pictures of `trace info`, and the page they stand on.
+//! The pictures of `trace info`, and their page.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -14,10 +14,10 @@ use shingle_trace::analysis::histogram::Histogram;
 use super::{About, ratio, text};
 use crate::report;
 
-/// Most names that fit below a picture.
+/// Most labels that fit below a picture.
 const NAMES: usize = 12;
 
-/// Names of files, and pictures.
+/// Returns the pictures with the names of their files.
 fn pictures(about: &About) -> Vec<(&'static str, Picture)> {
     let a = about.analysis;
     let sizes = [("reads", &a.sizes.read), ("writes", &a.sizes.write)];
@@ -51,14 +51,14 @@ fn exactly(value: f64) -> Value {
     Value { mean: value, least: value, most: value }
 }
 
-/// At most [`NAMES`] of the names: the others would be written over each other.
+/// Keeps at most [`NAMES`] of the labels: more would overlap.
 fn thinned(names: impl ExactSizeIterator<Item = String>) -> Vec<String> {
     let each = names.len().div_ceil(NAMES).max(1);
     let shown = |(at, name): (usize, String)| if at % each == 0 { name } else { String::new() };
     names.enumerate().map(shown).collect()
 }
 
-/// Caches of one block to the whole footprint, a power of two each.
+/// Draws the miss ratio of caches of one block up to the whole footprint, in powers of two.
 fn miss_ratio(about: &About) -> Picture {
     let last = about.summary.distinct_blocks.max(1).next_power_of_two();
     let caches: Vec<u64> = (0..=last.ilog2()).map(|power| 1 << power).collect();
@@ -76,7 +76,7 @@ fn miss_ratio(about: &About) -> Picture {
     Picture { title, kind: Kind::Steps { places, series } }
 }
 
-/// Histograms side by side, each in per cent of its own.
+/// Draws histograms side by side, each in percent of its own total.
 fn bars(title: &str, of: &[(&str, &Histogram)], name: impl Fn(u64) -> String) -> Picture {
     let mut starts: Vec<u64> =
         of.iter().flat_map(|(_, histogram)| histogram.bins()).map(|bin| bin.from).collect();
@@ -121,7 +121,7 @@ fn dots(
     Picture { title: title.to_owned(), kind: Kind::Dots { x_label, y_label, linear, dots } }
 }
 
-/// The unit in which addresses up to `end_bytes` read well, in bytes and by name.
+/// Returns the unit that suits addresses up to `end_bytes`, in bytes and by name.
 fn unit_of(end_bytes: u64) -> (f64, &'static str) {
     const UNITS: [(u32, &str); 4] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
     let fits = |&(power, _): &(u32, &str)| end_bytes >> power >= 4;
@@ -129,7 +129,7 @@ fn unit_of(end_bytes: u64) -> (f64, &'static str) {
     (2f64.powi(power.cast_signed()), name)
 }
 
-/// The unit in which times up to `seconds` read well, in seconds and by name.
+/// Returns the unit that suits times up to `seconds`, in seconds and by name.
 fn time_unit(seconds: f64) -> (f64, &'static str) {
     match seconds {
         s if s < 300.0 => (1.0, "seconds"),
@@ -139,7 +139,7 @@ fn time_unit(seconds: f64) -> (f64, &'static str) {
     }
 }
 
-/// The page.
+/// Returns the page.
 pub(super) fn page(about: &About, making: &Making) -> anyhow::Result<String> {
     let mut html = page::head(&format!("Trace {}", about.name), "");
     html.push_str("<div class=\"pictures\">");
@@ -155,7 +155,7 @@ pub(super) fn page(about: &About, making: &Making) -> anyhow::Result<String> {
     Ok(html)
 }
 
-/// Each picture as a file of its own.
+/// Saves each picture as a file of its own.
 pub(super) fn save(about: &About, folder: &Path) -> anyhow::Result<()> {
     report::folder(folder)?;
     for (name, picture) in pictures(about) {

@@ -142,7 +142,7 @@ fn runs(runs: &Runs, requests: u64, bytes: u64) -> String {
     )
 }
 
-/// Of the blocks that are written more than once, how soon and how often.
+/// Update periods and counts of the blocks that are written more than once.
 fn periods(about: &About) -> [(&'static str, String); 3] {
     let buffer = about.buffer_blocks();
     let parts = about.analysis.reuse.periods.parts(buffer);
@@ -154,7 +154,7 @@ fn periods(about: &About) -> [(&'static str, String); 3] {
     ]
 }
 
-/// How requests come again, by the page in which they start.
+/// Reuse of requests, by the page in which they start.
 fn starts(about: &About) -> [(&'static str, String); 4] {
     let starts = &about.analysis.starts;
     let some = |text: String| if starts.reuses() == 0 { "-".into() } else { text };
@@ -180,10 +180,11 @@ fn starts(about: &About) -> [(&'static str, String); 4] {
     ]
 }
 
-/// Parts of the footprint that the table of caches begins with: powers of two are exact on the curve.
+/// The table of caches begins with this fraction of the footprint: powers of two are exact on the
+/// curve.
 const LEAST_CACHE: u64 = 512;
 
-/// What LRU misses in caches of growing size, to the first that holds all there is.
+/// Misses of LRU in caches of growing size, up to the first that holds the whole footprint.
 fn caches(about: &About) -> Vec<[String; 6]> {
     let (s, reuse) = (about.summary, &about.analysis.reuse);
     let footprint = s.distinct_blocks;

@@ -1,4 +1,4 @@
-//! As much of HTTP as whoever fetches metrics speaks: one request a connection.
+//! The part of HTTP that clients which fetch metrics need: one request per connection.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -6,19 +6,19 @@ use std::time::{Duration, Instant};
 
 use shingle_nbd::stream::Stream;
 
-/// A request is no longer.
+/// Most bytes of a request.
 const REQUEST_BYTES_MAX: usize = 16 << 10;
 const HEADERS_MAX: usize = 64;
-/// One send takes no more.
+/// Most bytes of one send.
 const PIECE_BYTES: usize = 16 << 10;
 
-/// What is said to a request.
+/// The answer to a request.
 #[derive(PartialEq, Eq, Debug)]
 enum Said {
-    /// It is not whole yet.
+    /// None yet: the request is incomplete.
     More,
     Metrics {
-        /// Without the metrics themselves.
+        /// Only the head of the reply, for HEAD.
         head: bool,
     },
     Refused(&'static str),
@@ -45,11 +45,11 @@ fn say(request: &[u8]) -> Said {
     }
 }
 
-/// Whatever comes is answered in the words of HTTP, or is a part of a request that may still be whole.
+/// Checks that any bytes are answered in HTTP, or are the start of a valid request.
 #[cfg(feature = "fuzzing")]
 pub(in crate::commands::store::serve) fn fuzzed(request: &[u8]) {
     let said = say(request);
-    // In pieces it is told the same.
+    // The answer is the same if the request arrives in pieces.
     let pieces = (0..request.len()).step_by(request.len() / 16 + 1);
     let refused = pieces.map(|end| say(&request[..end])).find(|said| *said != Said::More);
     match (&said, refused) {
@@ -61,7 +61,8 @@ pub(in crate::commands::store::serve) fn fuzzed(request: &[u8]) {
     }
 }
 
-/// A connection, up to a moment: one who sends or takes a byte now and then has no more time than others.
+/// A connection with a deadline: a client that sends or takes a byte now and then gets no more time
+/// than others.
 struct Until<'a> {
     stream: &'a Stream,
     end: Instant,
@@ -87,7 +88,8 @@ impl Read for Until<'_> {
 }
 
 impl Write for Until<'_> {
-    /// A piece at a time: of a long write to a unix socket Linux lets each buffer that it fills wait anew.
+    /// Writes one piece at a time: in a long write to a unix socket, Linux restarts the timeout for
+    /// each buffer that it fills.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.in_time()?.write(&bytes[..bytes.len().min(PIECE_BYTES)])
     }
@@ -97,7 +99,7 @@ impl Write for Until<'_> {
     }
 }
 
-/// Answers one request, which comes within `limit`, and so does the reply go.
+/// Answers one request. It must arrive within `limit`, and so must the reply be sent.
 pub(super) fn answer(
     stream: &Stream,
     limit: Duration,
@@ -142,8 +144,8 @@ pub(super) fn answer(
     Ok(())
 }
 
-/// Reads what a refused client still sends, for a moment: if it were left unread, the system would tell the client of
-/// a broken connection in place of the reply.
+/// Reads what a refused client still sends, for a moment: unread bytes would make the system reset
+/// the connection, and the client would not see the reply.
 fn linger(stream: &Stream) {
     stream.shutdown(Shutdown::Write);
     let rest = Until::after(Duration::from_secs(1), stream);

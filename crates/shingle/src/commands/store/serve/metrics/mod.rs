@@ -1,4 +1,4 @@
-//! `--metrics`: what is measured, for Prometheus to fetch.
+//! `--metrics`: metrics for Prometheus.
 
 mod http;
 mod text;
@@ -19,13 +19,13 @@ use tracing::{info, warn};
 
 use super::tell::Events;
 
-/// Who fetches at a time, at most.
+/// Most connections at a time.
 const CONNECTIONS_MAX: usize = 8;
-/// Nobody asks, or listens, for longer.
+/// Timeout of a request, and of a reply.
 const TIME_MAX: Duration = Duration::from_secs(5);
 
-/// Answers whoever fetches, until the process ends. Every user of the machine may over TCP: what is told is neither
-/// secret nor changed by that.
+/// Serves metrics until the process ends. Over TCP every user of the machine may fetch them: they
+/// are not secret, and fetching changes nothing.
 pub(super) fn serve(
     listener: Listener,
     roster: Roster,
@@ -37,7 +37,7 @@ pub(super) fn serve(
         let working = Arc::new(AtomicUsize::new(0));
         loop {
             let Ok(stream) = listener.accept() else {
-                // Out of descriptors, most likely: trying again at once would help nobody.
+                // Out of descriptors, most likely: an immediate retry would fail, too.
                 thread::sleep(Duration::from_millis(100));
                 continue;
             };
@@ -49,7 +49,7 @@ pub(super) fn serve(
             let expires = tls.as_ref().and_then(|tls| tls.expires());
             let thread = thread::Builder::new().name("shingle-fetch".to_owned());
             let spawned = thread.spawn(move || {
-                // (Whoever breaks off has seen enough.)
+                // (A client that disconnects early is no error.)
                 let told = || text::of(&roster.measures(), &events, expires);
                 let _ = http::answer(&stream, TIME_MAX, told);
                 done.fetch_sub(1, Ordering::Relaxed);

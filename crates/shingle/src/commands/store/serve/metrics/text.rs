@@ -1,4 +1,4 @@
-//! What is measured as OpenMetrics text. Names say the unit; sums end in `_total`.
+//! Metrics as OpenMetrics text. Names contain the unit; sums end in `_total`.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,14 +14,14 @@ use shingle_store::measures::{BOUNDS_US, Histogram, KINDS, Measures};
 
 use crate::commands::store::serve::tell::Events;
 
-/// The text; with the time when the certificate of the server expires, if it has one.
+/// Returns the text; with the time when the server's certificate expires, if it has one.
 pub(super) fn of(measures: &[Measures], events: &Events, expires: Option<SystemTime>) -> String {
     let mut registry = Registry::with_prefix("shingle");
     let (refused, failed) = (events.refused(), events.failed());
     let measures = measures.to_vec();
     registry.register_collector(Box::new(All { measures, refused, failed, expires }));
     let mut out = String::new();
-    // (A String takes everything.)
+    // (Writing to a String cannot fail.)
     let _ = text::encode(&mut out, &registry);
     out
 }
@@ -69,7 +69,7 @@ fn of_export(one: &Measures, more: &[(&'static str, &str)]) -> Labels {
 }
 
 impl All {
-    /// A family of which each export has some.
+    /// Adds a family with any number of samples for each export.
     fn family(
         &self,
         encoder: &mut DescriptorEncoder<'_>,
@@ -81,7 +81,7 @@ impl All {
         self.measures.iter().try_for_each(|one| each(&mut family, one))
     }
 
-    /// One of which each export has one.
+    /// Adds a gauge with one sample for each export.
     fn gauge<V: EncodeGaugeValue>(
         &self,
         encoder: &mut DescriptorEncoder<'_>,
@@ -94,7 +94,7 @@ impl All {
         })
     }
 
-    /// Several of each export, by a label.
+    /// Adds a gauge with several samples for each export, told apart by a label.
     fn gauges<V: EncodeGaugeValue>(
         &self,
         encoder: &mut DescriptorEncoder<'_>,
@@ -108,7 +108,7 @@ impl All {
         })
     }
 
-    /// A sum of each export.
+    /// Adds a counter with one sample for each export.
     fn counter(
         &self,
         encoder: &mut DescriptorEncoder<'_>,
@@ -119,7 +119,7 @@ impl All {
         self.counters(encoder, name, help, |one| [(&[], value(one))])
     }
 
-    /// Several by labels.
+    /// Adds a counter with several samples for each export, told apart by labels.
     fn counters<const N: usize>(
         &self,
         encoder: &mut DescriptorEncoder<'_>,
@@ -322,7 +322,7 @@ impl All {
         self.gauge(to, "ssd_failed", help, |one| Some(i64::from(one.totals.errors.ssd_failed)))
     }
 
-    /// Only exports on a zoned disk have these.
+    /// Metrics of exports on a zoned disk.
     fn zoned(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
         if self.measures.iter().all(|one| one.zoned.is_none()) {
             return Ok(());
