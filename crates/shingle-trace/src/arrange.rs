@@ -22,17 +22,17 @@ pub(crate) trait Records: Send {
     /// Returns the name of the trace that the user gave.
     fn name(&self) -> &str;
 
-    /// As [`Source::length_hint`].
+    /// Does what [`Source::length_hint`] does.
     fn length_hint(&self) -> Option<u64> {
         None
     }
 
-    /// As [`Source::progress`].
+    /// Does what [`Source::progress`] does.
     fn progress(&self) -> Option<(u64, u64)> {
         None
     }
 
-    /// As [`Source::warnings`].
+    /// Does what [`Source::warnings`] does.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }

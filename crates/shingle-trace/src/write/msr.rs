@@ -16,7 +16,7 @@ pub(super) const WRITER: Writer = Writer {
     create,
 };
 
-/// The begin of a trace without a date: 2007-02-22, as of the traces of MSR Cambridge.
+/// The start of a trace without a date: 2007-02-22, as of the traces of MSR Cambridge.
 const BEGIN_FILETIME: u64 = 128_166_372_000_000_000;
 
 const STEP_NS: u64 = 100;

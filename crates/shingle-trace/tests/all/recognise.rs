@@ -233,7 +233,7 @@ fn evidence_is_told() {
     assert_eq!(named.evidence, Evidence::Told);
 }
 
-/// The begin is aligned and of one size, which fits both formats; a later part decides.
+/// The start is aligned and of one size, which fits both formats; a later part decides.
 #[test]
 fn more_than_the_head_of_a_file_decides() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -16,7 +16,7 @@ const ALWAYS: fn(&Volume) -> bool = |_| true;
 /// Defines the parameters: field, name, default, kind, the volumes that have it, and a description.
 macro_rules! free {
     ($($field:ident $name:literal = $default:literal, $kind:expr, $open:expr => $about:literal;)*) => {
-        /// Their values.
+        /// The values of the free parameters.
         #[derive(Clone, Copy, PartialEq, Debug)]
         pub(crate) struct Free {
             $(pub(crate) $field: f64,)*
