@@ -1,4 +1,4 @@
-//! Figures from counters: what happened between two moments of a run.
+//! Computes figures from the counters at two moments of a run.
 
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 use shingle_trace::summary::ratio;
@@ -10,7 +10,7 @@ use crate::counts::{
 };
 
 impl Counts {
-    /// What happened from `before` to `after`.
+    /// Computes what happened from `before` to `after`.
     #[must_use]
     pub fn between(before: &Snapshot, after: &Snapshot) -> Counts {
         let (host, disk) = (after.host - before.host, after.disk - before.disk);

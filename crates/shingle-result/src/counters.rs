@@ -1,28 +1,28 @@
-//! What is counted while a system runs.
+//! The counters of a running system.
 
 use std::ops::Sub;
 
 use shingle_core::units::Nanos;
 use shingle_drive::Counters;
 
-/// What the host asked and what the cache did. All counters only grow.
+/// Counters of the host's requests and the cache's work. All of them only grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HostCounters {
-    /// Requests.
+    /// Read requests.
     pub read_requests: u64,
-    /// Requests.
+    /// Write requests.
     pub write_requests: u64,
-    /// Requests.
+    /// Trim requests.
     pub trim_requests: u64,
-    /// Requests.
+    /// Flush requests.
     pub flush_requests: u64,
     /// Blocks accessed by reads.
     pub read_blocks: u64,
     /// Blocks accessed by writes.
     pub write_blocks: u64,
-    /// Blocks read that were cached.
+    /// Read blocks that were cached.
     pub read_hits: u64,
-    /// Blocks written that were cached.
+    /// Written blocks that were cached.
     pub write_hits: u64,
     /// Blocks read from the disk without entering the cache.
     pub bypassed_reads: u64,
@@ -30,21 +30,22 @@ pub struct HostCounters {
     pub bypassed_writes: u64,
     /// Partly written blocks whose rest was read from the disk.
     pub fills: u64,
-    /// Clean blocks that left.
+    /// Clean blocks evicted.
     pub evicted_clean: u64,
-    /// Dirty blocks that were destaged and left.
+    /// Dirty blocks destaged and evicted.
     pub evicted_dirty: u64,
-    /// Blocks that left because they were trimmed, dirty or not.
+    /// Blocks dropped by trims, dirty or not.
     pub trimmed: u64,
-    /// Dirty blocks that were destaged and stay.
+    /// Dirty blocks destaged and kept.
     pub cleaned: u64,
     /// Zones read, merged and written back by the host.
     pub host_rmw: u64,
-    /// Blocks read from the disk for that, and for gaps of what was appended to a zone.
+    /// Blocks read from the disk for host-side RMW, and for gaps in appends to a zone.
     pub host_rmw_read_blocks: u64,
-    /// Blocks written for that, those from the cache included.
+    /// Blocks written by host-side RMW, those from the cache included.
     pub host_rmw_written_blocks: u64,
-    /// Blocks written for that, and in gaps of what was appended to a zone, that the cache did not give.
+    /// Blocks written by host-side RMW, and in gaps of appends to a zone, that were not from the
+    /// cache.
     pub host_rmw_added_blocks: u64,
     /// Time of SSD reads.
     pub ssd_read_time: Nanos,
@@ -57,7 +58,7 @@ pub struct HostCounters {
 }
 
 impl HostCounters {
-    /// The same, with the times of devices from `times`.
+    /// Returns the same counters with the device times of `times`.
     #[must_use]
     pub fn timed(&self, times: &HostCounters) -> HostCounters {
         HostCounters {
@@ -70,7 +71,7 @@ impl HostCounters {
     }
 }
 
-/// What was counted since.
+/// Subtracts earlier counters.
 impl Sub for HostCounters {
     type Output = HostCounters;
 

@@ -1,14 +1,14 @@
-//! What was counted in a run, or in a part of it.
+//! The figures of a run, or of a part of it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Counters of a run or of a part of it. Ratios with nothing to divide by are null.
+/// Counters of a run or of a part of it. Ratios with a denominator of zero are null.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Counts {
     /// Requests by kind.
     pub requests: Requests,
-    /// Their blocks.
+    /// Accesses: blocks of requests.
     pub accesses: PerOp,
     /// Accesses that found their block cached.
     pub hits: Hits,
@@ -16,7 +16,7 @@ pub struct Counts {
     pub bypass: PerOp,
     /// Partly written blocks whose rest was read from the disk.
     pub fills: u64,
-    /// Dirty blocks that were destaged and stay in the cache, clean.
+    /// Dirty blocks that were destaged and stay in the cache as clean blocks.
     #[serde(default)] // older results do not say
     pub kept: u64,
     /// Blocks that left the cache.
@@ -82,18 +82,18 @@ pub struct Evictions {
 /// Zones that the host read, merged with what it had cached, and wrote back.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct HostRmw {
-    /// How many.
+    /// Number of zones.
     pub zones: u64,
-    /// Blocks read from the disk for that, and for gaps of what was appended to a zone.
+    /// Blocks read from the disk for this, and for gaps in appends to a zone.
     pub read_blocks: u64,
     /// Blocks written, those from the cache included.
     pub written_blocks: u64,
-    /// Blocks written for that, and in gaps of what was appended to a zone, that the cache did not give.
+    /// Blocks written for this, and in gaps of appends to a zone, that were not from the cache.
     #[serde(default)] // older results do not say
     pub added_blocks: u64,
 }
 
-/// The cache device. The flash within it counts only where it is modelled.
+/// The cache device. Flash counters are zero unless the flash is modelled.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Ssd {
     /// Blocks the cache read.
@@ -103,7 +103,7 @@ pub struct Ssd {
     /// Flash pages programmed, for the cache and by garbage collection.
     #[schemars(with = "Option<u64>")]
     pub programmed_blocks: u64,
-    /// Of these, those that garbage collection copied.
+    /// Of these, pages copied by garbage collection.
     #[schemars(with = "Option<u64>")]
     pub copied_blocks: u64,
     /// Flash blocks erased.
@@ -111,17 +111,17 @@ pub struct Ssd {
     pub erases: u64,
 }
 
-/// What the disk was asked and what it did inside.
+/// I/O at the disk, and the disk's internal work.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct DriveIo {
     /// Blocks read from the disk.
     pub read_blocks: u64,
     /// Blocks written to the disk.
     pub written_blocks: u64,
-    /// Bands cleaned after their native data had been read.
+    /// Bands cleaned by read-modify-write.
     #[schemars(with = "Option<u64>")]
     pub rmw: u64,
-    /// Bands cleaned without that.
+    /// Bands cleaned without reading their native data.
     #[schemars(with = "Option<u64>")]
     pub rmw_free: u64,
     /// Native bytes read by cleaning.
@@ -130,29 +130,29 @@ pub struct DriveIo {
     /// Bytes written to bands by cleaning.
     #[schemars(with = "Option<u64>")]
     pub band_bytes_written: u64,
-    /// Cleanings of a band cleaned less than one buffer of evicted blocks before.
+    /// Cleanings of a band that had been cleaned less than one buffer of evicted blocks before.
     #[schemars(with = "Option<u64>")]
     pub truncated: u64,
-    /// Bytes written straight to their native place.
+    /// Bytes written directly to their native place.
     #[schemars(with = "Option<u64>")]
     pub native_bytes_written: u64,
-    /// Bands that were written in order from first block to last, past the buffer.
+    /// Bands written in order from first block to last, without the buffer.
     #[schemars(with = "Option<u64>")]
     #[serde(default)]
     pub in_order_bands: u64,
     /// Bytes written to the buffer, headers, padding and staging included.
     #[schemars(with = "Option<u64>")]
     pub log_bytes_written: u64,
-    /// Blocks that cleaning made up to fill gaps below a new write pointer.
+    /// Blocks that cleaning generated to fill gaps below a new write pointer.
     #[schemars(with = "Option<u64>")]
     pub synthesized_blocks: u64,
-    /// Blocks read at or beyond a write pointer that nobody had written.
+    /// Never-written blocks read at or beyond a write pointer.
     #[schemars(with = "Option<u64>")]
     pub beyond_pointer_blocks: u64,
-    /// Zones the host reset.
+    /// Zones reset by the host.
     #[schemars(with = "Option<u64>")]
     pub zone_resets: u64,
-    /// Open zones the drive closed to open others.
+    /// Open zones that the drive closed to open others.
     #[schemars(with = "Option<u64>")]
     pub zone_closes: u64,
 }
@@ -163,16 +163,16 @@ pub struct Buffer {
     /// Host reads served from it.
     #[schemars(with = "Option<u64>")]
     pub read_blocks: u64,
-    /// Host writes that went into it.
+    /// Host writes to it.
     #[schemars(with = "Option<u64>")]
     pub written_blocks: u64,
     /// Host reads served from the native place.
     #[schemars(with = "Option<u64>")]
     pub native_read_blocks: u64,
-    /// Writes of blocks it held already.
+    /// Writes of blocks that it already held.
     #[schemars(with = "Option<u64>")]
     pub write_hits: u64,
-    /// Live blocks that cleaning moved out.
+    /// Live blocks that cleaning moved to their bands.
     #[schemars(with = "Option<u64>")]
     pub evicted_blocks: u64,
     /// Live blocks that its own garbage collection moved within it.
@@ -183,11 +183,11 @@ pub struct Buffer {
 /// Virtual seconds.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Seconds {
-    /// SSD and disk, cleaning in idle time apart. In closed loop, the length of the run.
+    /// SSD and disk, without cleaning in idle time. In closed loop, the length of the run.
     pub total: f64,
-    /// Charged to the call that took them, waiting for the device apart.
+    /// By the call that took the time, without waiting for the device.
     pub by_call: ByCall,
-    /// Charged to what the device did.
+    /// By what the device did.
     pub by_cause: ByCause,
 }
 

@@ -1,4 +1,4 @@
-//! What `shingle curve` prints as JSON: figures over sizes of the cache, from a sample of the bands.
+//! The JSON of `shingle curve`: figures over cache sizes, estimated from a sample of the bands.
 
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -9,13 +9,13 @@ use crate::trace::TraceInfo;
 /// Name and version of the format.
 pub const CURVES_SCHEMA: &str = "shingle.curve/1";
 
-/// The JSON Schema of [`Curves`].
+/// Returns the JSON Schema of [`Curves`].
 #[must_use]
 pub fn curves_schema() -> Schema {
     schema_of::<Curves>(CURVES_SCHEMA)
 }
 
-/// Curves of policies over sizes of the cache.
+/// Curves of policies over cache sizes.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Curves {
     /// `shingle.curve/1`.
@@ -26,38 +26,39 @@ pub struct Curves {
     pub seed: u64,
     /// The trace.
     pub trace: TraceInfo,
-    /// One entry a drive, in the order asked for.
+    /// One entry per drive, in the requested order.
     pub curves: Vec<CurvesOfDrive>,
 }
 
-/// The curves over a drive.
+/// The curves of one drive.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct CurvesOfDrive {
     /// The drive.
     pub drive: String,
-    /// What was run in the place of the trace.
+    /// The sample that was run in place of the trace.
     pub sample: CurveSample,
     /// Policy by policy, each from the smallest cache to the largest.
     pub points: Vec<CurvePoint>,
 }
 
-/// What was run in the place of a trace.
+/// The sample that was run in place of a trace.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct CurveSample {
-    /// The trace was run in full: figures are not estimates, and their errors are 0.
+    /// Whether the whole trace was run: figures are then no estimates, and errors are 0.
     pub in_full: bool,
-    /// The part of the bands that was run, in percent.
+    /// The share of bands that was run, in percent.
     pub percent: f64,
-    /// The part that tells enough, in percent.
+    /// The share that is sufficient, in percent.
     pub wanted_percent: f64,
-    /// What wants so many: `bands` that differ, the smallest `cache` or the `buffer` of the disk; or the `disk`, of which no
-    /// part is like all.
+    /// What determines that share: `bands` that differ, the smallest `cache` or the `buffer` of the
+    /// disk; or the `disk`, of which no part represents the whole.
     pub wanted_for: &'static str,
     /// Bands that the trace touches.
     pub bands: u64,
-    /// Bands that would differ as much among each other, were all asked for alike.
+    /// Effective number of bands: that many equally accessed bands would give the same sampling
+    /// error.
     pub alike_bands: u64,
-    /// Bands sampled, of those that are touched.
+    /// Touched bands in the sample.
     pub sampled_bands: u64,
     /// Requests of the trace.
     pub requests: u64,
@@ -65,35 +66,36 @@ pub struct CurveSample {
     pub sampled_requests: u64,
 }
 
-/// The figures of a policy and a size of the cache.
+/// The figures of a policy at one cache size.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CurvePoint {
     /// The policy.
     pub policy: String,
-    /// Blocks of the cache that the figures are of.
+    /// Blocks of the cache.
     pub cache_blocks: u64,
-    /// Blocks of the cache that was simulated, before a sample.
+    /// Blocks of the cache that was simulated over the sample.
     pub simulated_blocks: u64,
-    /// The cache, if there is one, was full.
+    /// Whether the cache, if there is one, was full.
     pub was_full: bool,
-    /// The disk is shingled, and cleaned fewer than 30 bands in what was run: the figures say little about shingling.
+    /// Whether the disk is shingled and cleaned fewer than 30 bands in the run: the figures then
+    /// say little about shingling.
     pub few_cleanings: bool,
     /// Accesses that found their block cached, in percent.
     pub hits_percent: Estimate,
-    /// Accesses that did not.
+    /// Accesses that did not find their block cached.
     pub misses: Estimate,
     /// Bands rewritten by the disk, after reading them.
     pub rmws: Estimate,
-    /// Time of the devices.
+    /// Device time.
     pub done_seconds: Estimate,
-    /// Time that the work takes that is left undone.
+    /// Device time of the work left undone.
     pub left_seconds: Estimate,
-    /// Both.
+    /// Sum of the two times.
     pub done_and_left_seconds: Estimate,
 }
 
 impl CurvePoint {
-    /// Its estimates with their names, in the order of its fields.
+    /// Returns its estimates with their names, in the order of its fields.
     #[must_use]
     pub fn estimates(&self) -> [(&'static str, Estimate); 6] {
         [
@@ -107,12 +109,12 @@ impl CurvePoint {
     }
 }
 
-/// An estimate: within `error` of `value`, at 95 %.
+/// An estimate: within `error` of `value`, with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Estimate {
-    /// It.
+    /// The estimate.
     pub value: f64,
-    /// How far it may be off, by the choice of bands. Infinite (in JSON `null`) where nothing can be said.
+    /// Its error, due to the choice of bands. Infinite (in JSON `null`) if it cannot be estimated.
     #[schemars(with = "Option<f64>")]
     pub error: f64,
 }

@@ -1,4 +1,4 @@
-//! What the flash inside a disk did, and how worn it is: `flash` of a result.
+//! The work and the wear of flash inside a disk: `flash` of a result.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shingle_drive::{Counters, RegionWear, Wear};
 
-/// Flash inside a disk, from the first request on. A page is a block of 4 KiB.
+/// Flash inside a disk, counted from the first request. A page is a block of 4 KiB.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Flash {
-    /// Blocks the host wrote that went to the flash.
+    /// Blocks written by the host to the flash.
     pub written_blocks: u64,
-    /// Blocks read from it on behalf of the host.
+    /// Blocks read from it for the host.
     pub read_blocks: u64,
     /// Blocks written back from it to the disk.
     pub evicted_blocks: u64,
@@ -20,17 +20,17 @@ pub struct Flash {
     pub programmed_blocks: u64,
     /// Of these, copies of valid pages.
     pub copied_blocks: u64,
-    /// Of these, copies into another region, to level wear or to gain room.
+    /// Of these, copies to another region, for wear levelling or to gain space.
     pub migrated_blocks: u64,
-    /// Erase blocks that moved so.
+    /// Erase blocks that migrated.
     pub migrations: u64,
     /// Erases.
     pub erases: u64,
-    /// Pages programmed for each that the host's writes took; null if they took none.
+    /// Pages programmed ÷ pages of the host's writes; null without writes.
     pub wa_flash: Option<f64>,
-    /// How often an erase block can be erased.
+    /// How many erases an erase block endures.
     pub endurance: u32,
-    /// Bytes the host can write, as it did in this run, until the flash is worn; null as long as
+    /// Bytes the host can write, in the pattern of this run, until the flash is worn out; null if
     /// nothing was erased.
     pub lifetime: Option<Lifetime>,
     /// Erases of all erase blocks.
@@ -39,23 +39,23 @@ pub struct Flash {
     pub regions: Vec<Region>,
 }
 
-/// How much the host can write until the flash is worn, in bytes.
+/// How much the host can write until the flash is worn out, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Lifetime {
-    /// If erases were spread evenly.
+    /// With evenly distributed erases.
     pub even_bytes: f64,
-    /// Until the block that is worn most is done for.
+    /// Until the most worn block is worn out.
     pub worst_bytes: f64,
 }
 
-/// How erases are spread over erase blocks.
+/// The distribution of erases over erase blocks.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Erases {
     /// Erase blocks.
     pub blocks: u64,
-    /// Erases of the one that has fewest.
+    /// Fewest erases of a block.
     pub min: u32,
-    /// Of the one that has most.
+    /// Most erases of a block.
     pub max: u32,
     /// Mean.
     pub mean: f64,
@@ -68,7 +68,7 @@ pub struct Erases {
 pub struct Region {
     /// Its name.
     pub name: Cow<'static, str>,
-    /// How they are spread.
+    /// Their distribution.
     #[serde(flatten)]
     pub erases: Erases,
     /// Erase blocks by their number of erases.
@@ -86,7 +86,7 @@ impl Erases {
         }
     }
 
-    /// Standard deviation ÷ mean: 0 if all blocks are worn alike; `None` without erases.
+    /// Returns standard deviation ÷ mean: 0 if all blocks are equally worn; `None` without erases.
     #[must_use]
     pub fn variation(&self) -> Option<f64> {
         (self.mean > 0.0).then(|| self.stddev / self.mean)
@@ -94,7 +94,7 @@ impl Erases {
 }
 
 impl Flash {
-    /// Of flash so worn, which did this.
+    /// Creates the entry from the wear of flash, and its counters.
     #[must_use]
     pub fn new(wear: &Wear, did: &Counters) -> Flash {
         let region = |wear: &RegionWear| Region {

@@ -1,4 +1,4 @@
-//! What a run is called: everything that is known of it before it begins.
+//! The labels of a run: everything that is known before it begins.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,17 +6,17 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// When requests come.
+/// When requests arrive.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Pacing {
-    /// The next when the last is done.
+    /// Each when the previous one is complete.
     Closed,
     /// At their timestamps.
     Open,
 }
 
 impl Pacing {
-    /// As on the command line and in results.
+    /// Returns the name on the command line and in results.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -37,17 +37,17 @@ pub struct Labels {
     pub parameters: BTreeMap<String, String>,
     /// Drive.
     pub drive: String,
-    /// What was set on the drive: buffer, timing and parameters that differ from its sheet.
+    /// Settings of the drive: buffer, timing and parameters that differ from its sheet.
     pub drive_parameters: BTreeMap<String, String>,
-    /// Blocks of the disk's persistent buffer, or of that of the translation; null for a disk without
-    /// and for a real one.
+    /// Blocks of the persistent buffer of the disk or the translation; null for a disk without one,
+    /// and for a real disk.
     #[serde(default)]
     pub pb_blocks: Option<u64>,
     /// SSD the cache is on.
     pub ssd: String,
     /// Translation over the drive; null if there is none.
     pub translation: Option<String>,
-    /// Its parameters, and how long the drive is idle before it works; null if there is none.
+    /// Its parameters, and how long the drive must be idle before it works; null if there is none.
     pub translation_parameters: Option<BTreeMap<String, String>>,
     /// Slots of the cache.
     pub cache_blocks: u64,
@@ -55,6 +55,6 @@ pub struct Labels {
     pub mode: Cow<'static, str>,
     /// `closed` or `trace`.
     pub pacing: Cow<'static, str>,
-    /// The policy is given the true bands of the drive.
+    /// Whether the policy is given the true bands of the drive.
     pub knows_bands: bool,
 }

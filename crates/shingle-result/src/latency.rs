@@ -1,4 +1,4 @@
-//! How long requests took, and I/O at the disk.
+//! Response times of requests, and of I/O at the disk.
 
 use hdrhistogram::Histogram;
 use schemars::JsonSchema;
@@ -16,16 +16,18 @@ pub struct Latency {
     pub max_us: f64,
 }
 
-/// Requests within a span of response times.
+/// A bar of the histogram of response times.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Bar {
-    /// No response time of the bar is longer; each is longer than this bound of the bar before.
+    /// Upper bound of the bar's response times, inclusive; each is longer than the bound of the bar
+    /// before.
     pub up_to_us: f64,
     /// Requests.
     pub requests: u64,
 }
 
-/// Response times: their distribution to two digits, their mean and the longest exactly. Reads are told apart.
+/// Response times: their distribution to two digits, mean and maximum exactly. Reads are counted
+/// separately.
 #[derive(Default)]
 pub struct ResponseTimes {
     reads: Times,
@@ -33,7 +35,7 @@ pub struct ResponseTimes {
 }
 
 impl ResponseTimes {
-    /// A request took so long.
+    /// Records the response time of a request.
     #[inline]
     pub fn record(&mut self, op: Op, took: Nanos) {
         match op {
@@ -42,19 +44,19 @@ impl ResponseTimes {
         }
     }
 
-    /// Mean and quantiles.
+    /// Returns mean and quantiles.
     #[must_use]
     pub fn latency(&self) -> Latency {
         self.all().latency()
     }
 
-    /// The same of reads alone; `None` without any.
+    /// Returns the same for reads alone; `None` without any.
     #[must_use]
     pub fn read_latency(&self) -> Option<Latency> {
         (!self.reads.histogram.is_empty()).then(|| self.reads.latency())
     }
 
-    /// One bar for each doubling of the response time.
+    /// Returns one bar for each doubling of the response time.
     #[must_use]
     pub fn bars(&self) -> Vec<Bar> {
         self.all().bars()
@@ -127,14 +129,14 @@ impl Times {
 pub struct Responses {
     /// I/Os.
     pub count: u64,
-    /// The sum of their times, in nanoseconds: ten million that wait for an hour are more than 64 bits hold.
+    /// The sum of their times, in nanoseconds: ten million that wait for an hour exceed 64 bits.
     pub sum: u128,
     /// The longest.
     pub max: Nanos,
 }
 
 impl Responses {
-    /// An I/O took so long.
+    /// Records the response time of an I/O.
     #[inline]
     pub fn record(&mut self, took: Nanos) {
         self.count += 1;
@@ -153,7 +155,7 @@ pub struct DriveLatency {
 }
 
 impl DriveLatency {
-    /// What `responses` come to.
+    /// Computes the figures of `responses`.
     #[must_use]
     pub fn of(responses: Responses) -> DriveLatency {
         let mean = responses.sum as f64 / responses.count as f64;

@@ -1,39 +1,40 @@
-//! Work that a run leaves undone.
+//! Deferred work at the end of a run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::{ByCause, Counts};
 
-/// Work left undone at the end of a run, or done then because it was asked for.
+/// Work left undone at the end of a run, or done then with `--drain`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Left {
     /// Dirty blocks in the cache.
     pub dirty_blocks: u64,
-    /// Blocks that the disk has taken and that are not in their bands yet: live ones in its buffer, and
-    /// those it holds in memory until it is known whether they fill a band in order.
+    /// Blocks that the disk has accepted and not yet written to their bands: live ones in its
+    /// buffer, and those it holds in memory until it is known whether they fill a band in order.
     #[schemars(with = "Option<u64>")]
     pub buffer_blocks: u64,
-    /// Bands to which those in the buffer belong.
+    /// Bands of the blocks in the buffer.
     #[schemars(with = "Option<u64>")]
     pub buffer_bands: u64,
-    /// Time of SSD and disk to destage and clean all of it: the sum of `by_cause` but `idle_clean`.
+    /// Time of SSD and disk to destage and clean all of it: the sum of `by_cause` without
+    /// `idle_clean`.
     #[schemars(with = "Option<f64>")]
     pub seconds: f64,
-    /// The same by what the devices do for that.
+    /// The same by what the devices do.
     #[schemars(with = "Option<ByCause>")]
     pub by_cause: ByCause,
-    /// Bands to be cleaned after their native data has been read.
+    /// Bands to be cleaned by read-modify-write.
     #[schemars(with = "Option<u64>")]
     pub rmw: u64,
-    /// Bands to be cleaned without that.
+    /// Bands to be cleaned without reading their native data.
     #[schemars(with = "Option<u64>")]
     pub rmw_free: u64,
-    /// Bands to be written in order, past the buffer.
+    /// Bands to be written in order, without the buffer.
     #[schemars(with = "Option<u64>")]
     #[serde(default)]
     pub in_order_bands: u64,
-    /// Zones and bands that the host is to write back whole.
+    /// Zones and bands that the host has to write back whole.
     #[schemars(with = "Option<u64>")]
     #[serde(default)]
     pub host_rmw_zones: u64,
@@ -46,7 +47,7 @@ pub struct Left {
 }
 
 impl Left {
-    /// What it took to do what was left, but for what that was.
+    /// Computes what draining did from its counters, without the blocks and bands that were left.
     #[must_use]
     pub fn doing(done: &Counts) -> Left {
         Left {

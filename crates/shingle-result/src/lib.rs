@@ -1,9 +1,9 @@
 //! The results of a run: counters, the figures computed from them, and the format `shingle.result/1`.
 //!
-//! Simulated and real runs have the same results. The code that runs something takes [`Snapshot`]s of
-//! its counters; [`Counts::between`] computes figures from two of them, and [`RunResult`] has all figures of a
-//! run. A [`Report`] is what commands print: several runs, and sentences about them ([`verdict`]).
-//! No other crate defines any of that format.
+//! Simulated and real runs have the same results. The code that runs something takes [`Snapshot`]s
+//! of its counters; [`Counts::between`] computes figures from two of them, and [`RunResult`] has
+//! all figures of a run. A [`Report`] is what commands print: several runs, and sentences about
+//! them ([`verdict`]). No other crate defines a part of this format.
 //!
 //! ```
 //! use shingle_result::{Counts, HostCounters, Snapshot};

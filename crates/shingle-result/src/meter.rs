@@ -1,4 +1,4 @@
-//! A real run, counted from what its observer sees, and told in the words of a simulated one.
+//! Counts a real run from the events of its observer, with the counters of a simulated one.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,32 +17,32 @@ use crate::left::Left;
 use crate::run::{Measured, RunResult, Wall};
 use crate::series::Point;
 
-/// What an emulated disk counts, as its thread goes along.
+/// The counters of an emulated disk, which its thread updates.
 pub type ModelCounters = Arc<Mutex<Counters>>;
 
-/// Counts what the host asked and what the cache did.
+/// Counts the host's requests and the cache's work.
 #[derive(Default)]
 pub struct HostMeter {
-    /// All of it so far. Times of devices are not among it.
+    /// The counters so far, without device times.
     pub host: HostCounters,
-    /// Requests from the first on that is not answered, and how many of their blocks the cache was asked for; in
-    /// the place of an answered one, nothing.
+    /// Requests from the oldest unanswered one on, each with the number of its blocks that the
+    /// cache was asked for; answered ones are `None`.
     open: VecDeque<Option<(Request, u64)>>,
     requests: u64,
     failed_requests: u64,
-    /// A block has left: the cache was full.
+    /// Whether a block was evicted: the cache was full.
     has_evicted: bool,
 }
 
 impl HostMeter {
-    /// Whether the cache has been full.
+    /// Returns whether the cache has been full.
     #[must_use]
     #[inline]
     pub fn was_full(&self) -> bool {
         self.has_evicted
     }
 
-    /// A request that is not answered.
+    /// Returns an unanswered request.
     #[inline]
     fn open(&mut self, number: u64) -> Option<&mut Option<(Request, u64)>> {
         let first = self.requests - self.open.len() as u64;
@@ -59,7 +59,7 @@ impl HostMeter {
             (Outcome::Hit(_), false) => host.read_hits += 1,
             (Outcome::Hit(_), true) => host.write_hits += 1,
             (Outcome::Miss(_), _) => host.fills += u64::from(write && partial),
-            // Reading needs no room: it bypasses the cache.
+            // A read needs no room: it bypasses the cache.
             (Outcome::Bypass | Outcome::NoRoom, false) => host.bypassed_reads += 1,
             (Outcome::Bypass, true) => {
                 host.bypassed_writes += 1;
@@ -71,7 +71,7 @@ impl HostMeter {
 }
 
 impl Observer for HostMeter {
-    // (Most who tell it know which event it is: nothing is left of the choice there.)
+    // (Inlined: most callers know which event it is, so that the compiler removes the choice.)
     #[inline(always)]
     fn event(&mut self, event: &Event) {
         match *event {
@@ -130,11 +130,11 @@ impl Observer for HostMeter {
     }
 }
 
-/// Counts what happens.
+/// Counts the events of a real run.
 #[derive(Default)]
 pub struct Meter {
     host: HostMeter,
-    /// Times of devices, by what was asked of them.
+    /// Device times, by the kind of I/O.
     times: HostCounters,
     ssd: Counters,
     disk: Counters,
@@ -143,34 +143,34 @@ pub struct Meter {
     warm: Option<(u64, Snapshot)>,
     failed_ios: u64,
     points: Vec<Point>,
-    /// When the part began that is not at its end.
+    /// The counters at the start of the current part.
     part_from: Snapshot,
-    /// When all that was left began to be done.
+    /// The counters when draining began.
     drain_from: Option<Snapshot>,
 }
 
-/// What is told of a real run beside the counts.
+/// Figures of a real run besides its counters.
 pub struct RealRun<'a> {
-    /// What the run is called.
+    /// The labels of the run.
     pub labels: &'a Labels,
-    /// What cache and policy take.
+    /// Memory of cache and policy.
     pub memory: policy::Memory,
-    /// Requests under way at a time; `None` if they came at the trace's own times.
+    /// Most requests in flight; `None` if they came at the trace's own times.
     pub depth: Option<u64>,
     /// Response times.
     pub times: &'a ResponseTimes,
-    /// How long all took.
+    /// The duration of the run.
     pub seconds: f64,
     /// Dirty blocks at the end.
     pub dirty_blocks: u64,
-    /// What an emulated disk has in its buffer at the end: blocks, and bands they belong to.
+    /// The contents of an emulated disk's buffer at the end: blocks, and bands they belong to.
     pub buffered: (u64, u64),
-    /// The time that destaging and cleaning all that took, if it was done: nothing is left then.
+    /// The time that destaging and cleaning it took, if that was done: then nothing is left.
     pub drained_seconds: Option<f64>,
 }
 
 impl Meter {
-    /// Of a run whose disk is emulated.
+    /// Creates a meter for a run whose disk is emulated.
     #[must_use]
     pub fn of_model(model: ModelCounters) -> Meter {
         Meter { model: Some(model), ..Meter::default() }
@@ -206,8 +206,8 @@ impl Meter {
         self.responses.record(took);
     }
 
-    /// A part of the run ends: `requests` were submitted so far, and what the cache and the buffer of an emulated disk
-    /// hold now is known.
+    /// Ends a part of the run: `requests` were submitted so far, and the present contents of the
+    /// cache and of an emulated disk's buffer are given.
     pub fn end_part(
         &mut self,
         requests: usize,
@@ -221,17 +221,17 @@ impl Meter {
         self.part_from = now;
     }
 
-    /// All requests are done: what follows is what they left to do.
+    /// Marks the start of draining: all requests are complete.
     pub fn drain_begins(&mut self) {
         self.drain_from = Some(self.snapshot());
     }
 
-    /// What it all came to.
+    /// Returns the result.
     #[must_use]
     pub fn result(&self, run: &RealRun<'_>) -> RunResult {
         let end = self.snapshot();
         let warm = self.warm.as_ref();
-        // What is left to do can be measured by doing it only.
+        // The time of deferred work can be measured only by doing it.
         let undone = Left {
             dirty_blocks: run.dirty_blocks,
             buffer_blocks: run.buffered.0,
@@ -270,7 +270,7 @@ impl Meter {
                 seconds: wall,
                 blocks_per_second: (end.host.read_blocks + end.host.write_blocks) as f64 / wall,
             },
-            // (It stands over no translation of this process.)
+            // (This process has no translation.)
             ..RunResult::uncounted(run.labels, run.memory)
         }
     }
@@ -283,7 +283,7 @@ impl Observer for Meter {
             self.failed_ios += u64::from(!done);
             return self.io(ssd, op, blocks, took);
         }
-        // With the counters as they were before the first victim.
+        // The counters before the first victim.
         let leaves = matches!(event, Event::Dropped(_) | Event::Leaves(_));
         let before = (leaves && !was_full).then(|| (self.host.requests, self.snapshot()));
         self.host.event(event);

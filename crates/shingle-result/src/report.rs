@@ -1,5 +1,5 @@
-//! A report, the root of the format `shingle.result/1`: stable names, documented in docs/results.md.
-//! Everything but `wall` and `shingle` is the same for the same input and seed.
+//! The report, the root of the format `shingle.result/1`: names are stable, and documented in
+//! docs/results.md. Everything but `wall` and `shingle` is the same for the same input and seed.
 
 use std::borrow::Cow;
 
@@ -16,13 +16,13 @@ use crate::trace::TraceInfo;
 /// Name and version of the format.
 pub const SCHEMA: &str = "shingle.result/1";
 
-/// The JSON Schema of [`Report`].
+/// Returns the JSON Schema of [`Report`].
 #[must_use]
 pub fn schema() -> Schema {
     schema_of::<Report>(SCHEMA)
 }
 
-/// The JSON Schema of a format, which `title` names, as it is written.
+/// Returns the JSON Schema of the serialised format, with `title`.
 pub(crate) fn schema_of<T: JsonSchema>(title: &str) -> Schema {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
@@ -30,7 +30,7 @@ pub(crate) fn schema_of<T: JsonSchema>(title: &str) -> Schema {
     schema
 }
 
-/// What `compare`, `run` and `sweep` print as JSON.
+/// The JSON of `compare`, `run` and `sweep`.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Report {
     /// `shingle.result/1`.
@@ -41,23 +41,23 @@ pub struct Report {
     pub seed: u64,
     /// The trace.
     pub trace: TraceInfo,
-    /// One entry a configuration, in the order asked for.
+    /// One entry per configuration, in the requested order.
     pub runs: Vec<RunResult>,
-    /// What was varied, and where in that each run stands; `sweep` only.
+    /// What was varied, and the place of each run; `sweep` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Swept>,
-    /// The smallest caches that meet what was asked for with `--target`.
+    /// The smallest caches that meet each `--target`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Smallest>,
-    /// What the runs come to, in words: verdicts, warnings and notes.
+    /// Remarks on the runs, in words: verdicts, warnings and notes.
     pub said: Vec<Said>,
 }
 
-/// The program that wrote a result, and how it was called.
+/// The program that wrote a result, and its command line.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Program {
     /// Its version.
     pub version: Cow<'static, str>,
-    /// The command line that writes the result again, as one would type it.
+    /// The command line that reproduces the result, as one would type it.
     pub command: String,
 }

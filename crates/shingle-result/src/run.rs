@@ -1,4 +1,4 @@
-//! One run: what it is called, and every figure of it.
+//! One run: its labels, and every figure of it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,58 +17,58 @@ use crate::translating::Translating;
 /// One configuration.
 #[derive(Clone, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct RunResult {
-    /// What it is called.
+    /// Its labels.
     #[serde(flatten)]
     pub labels: Labels,
-    /// Memory that cache and policy take.
+    /// Memory of cache and policy.
     pub memory: Memory,
     /// Counters from the first request on.
     pub all: Counts,
-    /// Counters since the cache (without one: the buffer) was first full; nothing counts if it never
-    /// was.
+    /// Counters since the cache (without one: the buffer) was first full; zero if it never was.
     pub warm: Counts,
-    /// Number of the request from which `warm` counts; null if the cache never was full.
+    /// Number of the request from which `warm` counts; null if the cache was never full.
     pub warm_from: Option<u64>,
-    /// Work left undone at the end; with `--drain` none.
+    /// Work left undone at the end; none with `--drain`.
     pub left: Left,
-    /// Work that `--drain` did at the end, of which nothing is left then: it is part of `all`. Null
-    /// without `--drain`.
+    /// Work that `--drain` did at the end; it is part of `all`. Null without `--drain`.
     pub drained: Option<Left>,
     /// Response times of requests.
     pub latency: Latency,
-    /// Response times of reads alone; not there without any.
+    /// Response times of reads alone; missing without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_latency: Option<Latency>,
-    /// Response times of I/O at the disk, from the moment it could have begun: its queue is in them.
+    /// Response times of I/O at the disk, from the moment it could have begun: its time in the
+    /// queue is included.
     pub drive_latency: DriveLatency,
-    /// Flash inside the disk; null for a disk without.
+    /// Flash inside the disk; null for a disk without it.
     pub flash: Option<Flash>,
-    /// What the translation has done; null if there is none.
+    /// Counters of the translation; null if there is none.
     pub translation_counters: Option<Translating>,
     /// Open loop only.
     pub queue: Option<Queue>,
-    /// The course of the run in equal parts of its requests; of `run`, and when pictures are drawn.
+    /// Time series of the run in equal parts of its requests; of `run`, and when pictures are
+    /// drawn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<Point>,
     /// Where the host wrote and where the disk was written, over the course of the run; only when
     /// pictures are drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heat: Option<Heat>,
-    /// How many requests took how long; of `run`, and when pictures are drawn.
+    /// Histogram of response times; of `run`, and when pictures are drawn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub histogram: Vec<Bar>,
     /// Reads whose data was checked, in a checked run.
     pub checked_reads: Option<u64>,
-    /// The run was a real one, of `replay`: what is said of devices was measured, and what cannot be
-    /// measured is null.
+    /// Set for a real run (`replay`): its device figures were measured, and what cannot be measured
+    /// is null.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Measured>,
-    /// How long the simulation took, or the real run.
+    /// How long the simulation or the real run took.
     pub wall: Wall,
 }
 
 impl RunResult {
-    /// A run of which nothing is counted yet, without what only some runs have.
+    /// Creates a result with zero counters, and without the optional parts.
     #[must_use]
     pub fn uncounted(labels: &Labels, memory: policy::Memory) -> RunResult {
         let none = Counts::between(&Snapshot::default(), &Snapshot::default());
@@ -99,21 +99,21 @@ impl RunResult {
     }
 }
 
-/// What only a real run has.
+/// Figures of real runs only.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Measured {
-    /// Requests under way at a time, at most; null if they came at the trace's own times.
+    /// Most requests in flight; null if they came at the trace's own times.
     pub depth: Option<u64>,
     /// Requests that were answered with an error.
     pub failed_requests: u64,
     /// I/Os of SSD and disk that failed.
     pub failed_ios: u64,
-    /// The disk was emulated: the counters within it are those of the model, and its steps were
-    /// carried out as real I/O.
+    /// Whether the disk was emulated: its internal counters are those of the model, whose steps
+    /// were done as real I/O.
     pub emulated: bool,
 }
 
-/// Memory that cache and policy take.
+/// Memory of cache and policy.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Memory {
     /// Bytes for each slot of the cache.
@@ -131,7 +131,7 @@ pub struct Queue {
     pub ssd_utilisation: f64,
     /// Most requests that waited or were served at once.
     pub longest: u64,
-    /// The queue still grew at the end: the mean says how long the trace is.
+    /// Whether the queue still grew at the end: the mean then depends on the length of the trace.
     pub overloaded: bool,
 }
 

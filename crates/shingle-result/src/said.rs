@@ -1,4 +1,4 @@
-//! What a result says in words, each sentence with the runs it is about.
+//! Remarks in a result, each sentence with the runs it is about.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,32 +6,32 @@ use serde::Serialize;
 /// A verdict, a warning or a note. Runs are numbers of entries of `runs`, from 0.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Said {
-    /// What sort of thing is said.
+    /// The kind of remark.
     pub kind: SaidKind,
     /// One sentence or a few, on one line.
     pub text: String,
-    /// The runs that are compared with each other, and among which this is said: those of one seed,
-    /// drive and cache size. Empty for a note.
+    /// The runs that are compared with each other: those of one seed, drive and cache size. Empty
+    /// for a note.
     pub compared: Vec<usize>,
-    /// The runs it is about: for a verdict all that are compared, for a warning those to be careful
-    /// with. Empty for a note on what was not run.
+    /// The runs it is about: for a verdict all that are compared, for a warning those with doubtful
+    /// figures. Empty for a note on what was not run.
     pub runs: Vec<usize>,
 }
 
-/// What sort of thing is said.
+/// Kinds of remarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Kind")]
 pub enum SaidKind {
     /// Which run is best, by how much, and why; or that this cannot be said.
     Verdict,
-    /// Why figures are to be taken with care.
+    /// Why figures are doubtful.
     Warning,
     /// How runs were set up: what was scaled or left out.
     Note,
 }
 
-/// Something to know of how runs are set up, before they begin.
+/// A note on how runs are set up, before they begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// One sentence.
@@ -46,7 +46,7 @@ impl From<Note> for Said {
     }
 }
 
-/// Notes, each text once.
+/// Notes, each text only once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes(pub Vec<Note>);
 

@@ -1,4 +1,4 @@
-//! The course of a run, in parts.
+//! The time series of a run, in parts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use shingle_drive::BufferState;
 
 use crate::counts::Counts;
 
-/// What happened in one part of a run.
+/// The figures of one part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Point {
     /// Requests from the start of the run to the end of this part.
@@ -31,13 +31,13 @@ pub struct Point {
     /// Blocks in the disk's buffer at the end of this part, counted as in `left`.
     #[schemars(with = "Option<u64>")]
     pub buffer_blocks: u64,
-    /// Bands to which those in the buffer belong.
+    /// Bands of the blocks in the buffer.
     #[schemars(with = "Option<u64>")]
     pub buffer_bands: u64,
 }
 
 impl Point {
-    /// The end of a part in which `part` was counted.
+    /// Creates the point at the end of a part with the counters `part`.
     #[must_use]
     pub fn of(
         requests: usize,
@@ -61,17 +61,17 @@ impl Point {
     }
 }
 
-/// Addresses by time. A row is a number of neighbouring 5,000-block zones that the trace touches,
-/// all rows nearly the same number. Zones that it does not touch belong to the row before them: only host-side
-/// RMWs write there.
+/// Addresses by time. A row is a group of neighbouring 5,000-block zones that the trace touches;
+/// all rows have nearly the same number. Untouched zones belong to the row before them: only
+/// host-side RMWs write there.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Heat {
     /// The first byte of the first zone of each row.
     pub row_first_bytes: Vec<u64>,
     /// For each part of the series, blocks that the host wrote, by row.
     pub written_blocks: Vec<Vec<u64>>,
-    /// For each part of the series, blocks that the disk was asked to write, by row: what dirty
-    /// evictions, bypassing writes and host-side RMWs send it.
+    /// For each part of the series, blocks written to the disk, by row: by destages, bypassing
+    /// writes and host-side RMWs.
     pub drive_written_blocks: Vec<Vec<u64>>,
 }
 
@@ -85,7 +85,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// `parts` of them, or as many as there are requests.
+    /// Creates `parts` parts, or as many as there are requests.
     #[must_use]
     pub fn new(requests: usize, parts: u32) -> Parts {
         let mut this = Parts { requests, parts: requests.min(parts as usize), ended: 0, next: 0 };
@@ -101,7 +101,7 @@ impl Parts {
         };
     }
 
-    /// Whether a part ends with request `number`, counted from 1.
+    /// Returns whether a part ends with request `number`, counted from 1.
     #[inline]
     pub fn ends(&mut self, number: usize) -> bool {
         let ends = number == self.next;

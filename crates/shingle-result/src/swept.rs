@@ -1,4 +1,4 @@
-//! What a sweep varied: `sweep` of a result.
+//! The axes and cells of a sweep: `sweep` of a result.
 
 use std::collections::BTreeMap;
 
@@ -14,33 +14,33 @@ pub struct Swept {
     pub axes: Vec<Axis>,
     /// The traces, each with each seed.
     pub traces: Vec<SweptTrace>,
-    /// Where each entry of `runs` stands.
+    /// The place of each entry of `runs`.
     pub cells: Vec<Place>,
-    /// What does not go together and was not run, and why: sentences.
+    /// Combinations that do not work and were not run, and why: sentences.
     pub left_out: Vec<String>,
 }
 
-/// One thing that was varied.
+/// One axis: what was varied.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Axis {
     /// `cache`, `policy`, `drive`, `translation`, `ssd`, `trace`, `seed`, `pacing`, or `OWNER.NAME` as
     /// for `--set`.
     pub name: String,
-    /// Its values, as one would write them.
+    /// Its values, as on the command line.
     pub values: Vec<String>,
 }
 
 /// A trace of a sweep.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct SweptTrace {
-    /// Seed it was made with, if it is synthetic.
+    /// Its seed, if it is synthetic.
     pub seed: u64,
-    /// What it holds.
+    /// Its figures.
     #[serde(flatten)]
     pub info: TraceInfo,
 }
 
-/// Where a run stands in the grid.
+/// The place of a run in the grid.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Place {
     /// Number of its trace, from 0.

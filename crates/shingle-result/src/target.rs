@@ -1,4 +1,4 @@
-//! `--target`: the smallest cache that is good enough.
+//! `--target`: finds the smallest cache that meets a target.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,17 +8,17 @@ use shingle_core::units::BLOCK_BYTES;
 use crate::run::RunResult;
 use crate::verdict;
 
-/// Something a run should reach, such as `p99=50ms`.
+/// A bound on a figure of a run, such as `p99=50ms`.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// As it was written.
+    /// Its text.
     pub text: String,
     metric: &'static Metric,
     /// In the metric's unit.
     limit: f64,
 }
 
-/// A figure of a run that one may want to bound.
+/// A figure that can be bounded.
 #[derive(Debug)]
 struct Metric {
     name: &'static str,
@@ -28,13 +28,13 @@ struct Metric {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Microseconds of response, at most so many.
+    /// Response time, in microseconds: an upper bound.
     Response,
-    /// Seconds, at most so many.
+    /// Seconds: an upper bound.
     Seconds,
-    /// A number, at most so large.
+    /// A number: an upper bound.
     Count,
-    /// A share, at least so large.
+    /// A share: a lower bound.
     Share,
 }
 
@@ -46,14 +46,14 @@ static METRICS: &[Metric] = &[
     Metric { name: "max", kind: Kind::Response, of: |run| run.latency.max_us },
     Metric { name: "seconds", kind: Kind::Seconds, of: verdict::done_and_left },
     Metric { name: "rmw", kind: Kind::Count, of: |run| run.all.drive_io.rmw as f64 },
-    // Without an access nothing is hit.
+    // Without accesses the ratio counts as 0.
     Metric { name: "hits", kind: Kind::Share, of: |run| run.all.hits.ratio.unwrap_or(0.0) },
 ];
 
 /// The smallest cache that meets a target, for a policy over a drive.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Smallest {
-    /// As it was written.
+    /// Its text.
     pub target: String,
     /// Policy.
     pub policy: String,
@@ -61,11 +61,11 @@ pub struct Smallest {
     pub drive: String,
     /// Translation over the drive; null if there is none.
     pub translation: Option<String>,
-    /// Slots of the smallest cache that meets the target; null if none of those tried does.
+    /// Slots of the smallest cache that meets the target; null if none of the tried ones does.
     pub cache_blocks: Option<u64>,
     /// The same in bytes.
     pub cache_bytes: Option<u64>,
-    /// What was tried, smallest first.
+    /// The tried sizes, smallest first.
     pub tried: Vec<Tried>,
 }
 
@@ -74,18 +74,18 @@ pub struct Smallest {
 pub struct Tried {
     /// Slots.
     pub cache_blocks: u64,
-    /// The figure: microseconds, seconds, a number or a ratio, as the result has it; over several
-    /// seeds the worst.
+    /// The figure: microseconds, seconds, a number or a ratio, as in the result; over several seeds
+    /// the worst.
     pub value: f64,
-    /// Whether it is good enough. A run that is overloaded is not, whatever its response times.
+    /// Whether it meets the target. An overloaded run does not meet a target for response times.
     pub meets: bool,
 }
 
 impl Target {
-    /// Reads `p99=50ms`, `hits=80%`, `rmw=1000`, `seconds=1200`.
+    /// Parses `p99=50ms`, `hits=80%`, `rmw=1000`, `seconds=1200`.
     ///
     /// # Errors
-    /// One line that says what is wrong and what there is.
+    /// One line that says what is wrong, and what is allowed.
     pub fn parse(text: &str) -> Result<Target, String> {
         let (name, value) =
             text.split_once('=').ok_or("write NAME=VALUE, as in p99=50ms or hits=80%")?;
@@ -115,18 +115,19 @@ impl Target {
         Ok(Target { text: format!("{name}={value}"), metric, limit })
     }
 
-    /// Whether it bounds response times, which mean something else in closed loop.
+    /// Returns whether it bounds response times, which mean something else in closed loop.
     #[must_use]
     pub fn is_response_time(&self) -> bool {
         self.metric.kind == Kind::Response
     }
 
-    /// The smallest caches among `runs` for each policy, drive and translation, in the order of runs. Where a cache is a
-    /// share, and so of another size with each seed, it is as large as the largest of these.
+    /// Returns the smallest cache among `runs` for each policy, drive and translation, in the order
+    /// of runs. If the size is a share of the trace, and so differs by seed, the largest of these
+    /// is returned.
     #[must_use]
     pub fn smallest(&self, runs: &[RunResult]) -> Vec<Smallest> {
         let mut found: Vec<Smallest> = Vec::new();
-        // What each of those tried is, by the number of its run of the first seed.
+        // The tried sizes of each, with the number of their run of the first seed.
         let mut tried: Vec<Vec<(usize, Tried)>> = Vec::new();
         for (run, like) in runs.iter().zip(verdict::likes(runs)) {
             let same = |s: &Smallest| {
@@ -158,8 +159,8 @@ impl Target {
         found
     }
 
-    /// Puts `run` among `tried`. Of several runs that differ in their seed, which are `like` the same one, the worst
-    /// counts.
+    /// Adds `run` to `tried`. Of several runs that differ only in their seed, and so have the same
+    /// `like`, the worst counts.
     fn note(&self, tried: &mut Vec<(usize, Tried)>, like: usize, run: &RunResult) {
         let value = (self.metric.of)(run);
         let (meets, worse): (bool, fn(f64, f64) -> f64) = match self.metric.kind {

@@ -1,4 +1,4 @@
-//! The trace of a run, and how its format is known.
+//! The trace of a run, and how its format was recognised.
 
 use std::borrow::Cow;
 
@@ -12,17 +12,17 @@ use shingle_trace::{Recognised, Summary};
 pub struct TraceInfo {
     /// File name or workload.
     pub name: String,
-    /// The format it was read in, or the built-in workload; null if a program made the requests.
+    /// Its format, or the built-in workload; null if a program made the requests.
     pub format: Option<TraceFormat>,
-    /// Of the requests as they were run, after all filters ([`shingle_trace::hash`]).
+    /// Hash of the requests as they were run, after all filters ([`shingle_trace::hash`]).
     pub hash: String,
     /// Requests of all kinds.
     pub requests: u64,
     /// Blocks accessed: each block a read or write touches, once a request.
     pub blocks: u64,
-    /// Of these, by reads.
+    /// Of these, accessed by reads.
     pub read_blocks: u64,
-    /// Of these, by writes.
+    /// Of these, accessed by writes.
     pub write_blocks: u64,
     /// Different blocks accessed.
     pub distinct_blocks: u64,
@@ -33,7 +33,7 @@ pub struct TraceInfo {
 }
 
 impl TraceInfo {
-    /// Of a summarised trace of `requests`.
+    /// Creates the entry of a summarised trace of `requests`.
     #[must_use]
     pub fn new(
         name: &str,
@@ -44,7 +44,7 @@ impl TraceInfo {
         TraceInfo::with_hash(name, format, shingle_trace::hash::hash(requests), summary)
     }
 
-    /// Of one whose [`hash`](shingle_trace::hash::hash) is known.
+    /// Creates the entry of a trace whose [`hash`](shingle_trace::hash::hash) is known.
     #[must_use]
     pub fn with_hash(
         name: &str,
@@ -67,23 +67,23 @@ impl TraceInfo {
     }
 }
 
-/// The format of a trace, and how it is known.
+/// The format of a trace, and how it was recognised.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct TraceFormat {
-    /// As `--format` takes it; of a built-in workload its name.
+    /// The name for `--format`, or of a built-in workload.
     pub name: String,
     /// One line about it.
     pub about: String,
-    /// How it is known: `told` (by `--format`), `magic` (only this format begins so), `header` (by the
-    /// names of its columns), `lines` or `records` (those of the beginning fit this format and no
-    /// other), or `workload` (it is built in).
+    /// How it was recognised: `told` (by `--format`), `magic` (only this format begins so),
+    /// `header` (by the names of its columns), `lines` or `records` (those at the beginning fit
+    /// this format and no other), or `workload` (it is built in).
     pub by: Cow<'static, str>,
-    /// The same in words, with how many lines or records that rests on.
+    /// The same in words, with the number of lines or records that were checked.
     pub evidence: String,
 }
 
 impl TraceFormat {
-    /// Of what was recognised.
+    /// Creates the entry of a recognised format.
     #[must_use]
     pub fn new(recognised: &Recognised) -> TraceFormat {
         TraceFormat {

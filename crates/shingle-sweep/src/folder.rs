@@ -1,5 +1,5 @@
-//! The folder of a sweep: `sweep.json` says what is swept, `cells.jsonl` holds what is done, `lock`
-//! is held by the process at work.
+//! The folder of a sweep: `sweep.json` describes the sweep, `cells.jsonl` holds finished cells, and
+//! a running process holds `lock`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use crate::SweepError;
 use crate::journal::{Done, Journal};
 use crate::manifest::Manifest;
 
-/// A folder that this process alone works in.
+/// A folder that only this process uses.
 pub(crate) struct Folder {
     path: PathBuf,
     pub(crate) journal: Journal,
-    /// Let go when the folder is, or the process ends, however it ends.
+    /// Released when the folder is dropped, or the process ends, however it ends.
     _lock: File,
 }
 
 impl Folder {
-    /// Begins or goes on with the sweep `manifest` at `path`, or starts over if `fresh`. Returns what
-    /// was done before.
+    /// Begins or resumes the sweep `manifest` at `path`, or starts over if `fresh`. Returns the
+    /// cells finished before.
     pub(crate) fn open(
         path: &Path,
         manifest: &Manifest,
@@ -49,7 +49,7 @@ impl Folder {
                 )));
             }
         } else {
-            // Cells that nobody knows what they are of, and results of something else.
+            // Cells of an unknown sweep, and results of something else.
             for file in [CELLS, RESULTS, "results.csv"].map(|name| path.join(name)) {
                 if !fresh && file.metadata().is_ok_and(|file| file.len() > 0) {
                     return Err(SweepError::Usage(format!(
@@ -79,7 +79,7 @@ const SWEEP: &str = "sweep.json";
 const CELLS: &str = "cells.jsonl";
 const RESULTS: &str = "results.json";
 
-/// What the folder at `path` is the sweep of.
+/// Reads the description of the sweep in the folder at `path`.
 pub(crate) fn read(path: &Path) -> Result<Manifest, SweepError> {
     let file = path.join(SWEEP);
     let text = fs::read_to_string(&file)
@@ -94,7 +94,7 @@ pub(crate) fn read(path: &Path) -> Result<Manifest, SweepError> {
     Ok(manifest)
 }
 
-/// Fails if something is done that is not to be done.
+/// Fails if a finished cell does not belong to the sweep.
 pub(crate) fn check(done: &Done, manifest: &Manifest) -> Result<(), SweepError> {
     let cells = manifest.sweep.cells.len();
     match done.keys().find(|&&number| number >= cells) {
@@ -105,7 +105,7 @@ pub(crate) fn check(done: &Done, manifest: &Manifest) -> Result<(), SweepError> 
     }
 }
 
-/// What is done in the folder at `path`, at which nobody may be at work.
+/// Reads the finished cells of the folder at `path`, which no other process may be using.
 pub(crate) fn done(path: &Path) -> Result<Done, SweepError> {
     let _lock = lock(path)?;
     Journal::read(&path.join(CELLS))
@@ -125,7 +125,7 @@ fn lock(path: &Path) -> Result<File, SweepError> {
     }
 }
 
-/// Writes beside and renames, so that nobody ever sees half a file.
+/// Writes a temporary file and renames it, so that no reader sees half a file.
 fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     let beside = path.with_extension("partial");
     fs::write(&beside, text)?;
@@ -133,7 +133,7 @@ fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     fs::rename(&beside, path)
 }
 
-/// What was made in the folder is there after a power cut.
+/// Syncs the folder, so that its files survive a power cut.
 fn sync(path: &Path) -> std::io::Result<()> {
     File::open(path)?.sync_all()
 }

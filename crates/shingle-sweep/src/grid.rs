@@ -9,24 +9,25 @@ use shingle_translation::translations;
 use crate::SweepError;
 use crate::values::{Plain, expand};
 
-/// Axes that are no setting, outermost first. Cache and policy stand behind the settings, so that
-/// what is compared most often stands side by side.
+/// Axes that are no settings, outermost first. Cache and policy come after the settings, so that
+/// what is compared most often is adjacent.
 const OUTER: [&str; 6] = ["trace", "seed", "pacing", "drive", "translation", "ssd"];
 const INNER: [&str; 2] = ["cache", "policy"];
 
-/// A sweep has at most so many cells.
+/// Most cells of a sweep.
 const MOST_CELLS: usize = 100_000;
 
-/// All axes, those with a single value too.
+/// All axes, also those with a single value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
     pub(crate) axes: Vec<Axis>,
-    /// For each whether nobody named its values, but `all` of them or none: those that go with nothing are left out.
+    /// For each axis, whether the user did not name its values, but `all` of them or none: values
+    /// that work with nothing are left out then.
     pub(crate) unnamed: Vec<bool>,
 }
 
 impl Grid {
-    /// The axes of `options`, with what `--vary` has in place of their values.
+    /// Creates the axes of `options`, with the values of `--vary` in place of theirs.
     pub(crate) fn new(
         options: &Options,
         trace: &str,
@@ -77,7 +78,7 @@ impl Grid {
         self.axes.iter().find(|axis| axis.name == name).map_or(&[], |axis| &axis.values)
     }
 
-    /// Every name must be one: before a trace is read, and whatever goes with what.
+    /// Checks that all names exist, before a trace is read and whatever the combinations are.
     fn check(&self, options: &Options, registry: &Registry) -> Result<(), SweepError> {
         for value in self.values("seed") {
             let why = "give a whole number from 0 to 2^64 - 1";
@@ -101,7 +102,7 @@ impl Grid {
         Ok(())
     }
 
-    /// All cells in grid order: for each axis the number of its value.
+    /// Returns all cells in grid order: for each axis, the index of its value.
     pub(crate) fn cells(&self) -> impl Iterator<Item = Vec<usize>> + '_ {
         let count: usize = self.axes.iter().map(|axis| axis.values.len()).product();
         (0..count).map(|number| {
@@ -116,7 +117,7 @@ impl Grid {
         })
     }
 
-    /// The configuration of `cell`, but for its trace.
+    /// Returns the configuration of `cell`, without its trace.
     pub(crate) fn options(&self, cell: &[usize], base: &Options) -> Options {
         let mut options = base.clone();
         for (axis, &at) in self.axes.iter().zip(cell) {
@@ -153,7 +154,7 @@ fn is_setting(axis: &str) -> bool {
     axis.contains('.')
 }
 
-/// `all` stands for `names`. Returns whether it is there.
+/// Replaces `all` with `names`. Returns whether it was there.
 fn spell_out<'a>(values: &mut Vec<String>, names: impl Iterator<Item = &'a str>) -> bool {
     let all = values.iter().position(|value| value == "all");
     if let Some(at) = all {
@@ -173,8 +174,8 @@ fn dedup(values: &mut Vec<String>) {
     });
 }
 
-/// The axes of `--vary NAME=VALUES,NAME=VALUES`. A part between commas that begins like an axis is
-/// one; any other is a further value of the one before.
+/// Parses `--vary NAME=VALUES,NAME=VALUES`. A part between commas that begins like an axis is one;
+/// any other is another value of the axis before.
 fn parse(vary: &[String]) -> Result<Vec<Axis>, String> {
     let mut axes: Vec<Axis> = Vec::new();
     for option in vary {
@@ -211,15 +212,15 @@ fn parse(vary: &[String]) -> Result<Vec<Axis>, String> {
     Ok(axes)
 }
 
-/// Whether the text before a `=` is the name of an axis, and not the beginning of a workload such as
-/// `synth:zipf?range=1G`.
+/// Returns whether the text before a `=` is the name of an axis, and not the start of a workload
+/// such as `synth:zipf?range=1G`.
 fn begins_an_axis(name: &str) -> bool {
     let mut letters = name.trim().chars();
     letters.next().is_some_and(|c| c.is_ascii_alphabetic())
         && letters.all(|c| c.is_ascii_alphanumeric() || "._-+".contains(c))
 }
 
-/// The values of one part between commas.
+/// Returns the values of one part between commas.
 fn values(axis: &str, item: &str) -> Result<Vec<String>, String> {
     let item = item.trim();
     if item.is_empty() {

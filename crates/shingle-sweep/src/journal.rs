@@ -1,8 +1,8 @@
-//! Finished runs, a line of JSON each, appended and synced as they are done.
+//! Finished runs, one line of JSON each, appended and synced as they finish.
 //!
-//! A line is `{"cell":NAME,"run":RESULT,"crc":"8 DIGITS"}`, where the CRC-32 is that of all bytes
-//! before `,"crc"`. A kill in the midst of a line leaves a torn one at the end, which is dropped. A sweep names its cells
-//! by numbers; others may name them otherwise.
+//! A line is `{"cell":NAME,"run":RESULT,"crc":"8 DIGITS"}`, where the CRC-32 covers all bytes
+//! before `,"crc"`. A kill while a line is written leaves a torn line at the end, which is dropped.
+//! A sweep names its cells by numbers; other users may use other names.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -15,7 +15,7 @@ use shingle_result::RunResult;
 
 use crate::SweepError;
 
-/// Results by name of cell.
+/// Results by cell name.
 pub type Done<K = usize> = BTreeMap<K, RunResult>;
 
 /// Bytes of `,"crc":"12345678"}`.
@@ -27,7 +27,7 @@ pub struct Journal {
     file: File,
 }
 
-/// What a line holds beside its checksum.
+/// The contents of a line, without its checksum.
 #[derive(Serialize)]
 struct Line<'a, K> {
     cell: &'a K,
@@ -41,10 +41,10 @@ struct Kept<K> {
 }
 
 impl Journal {
-    /// Opens the journal at `path`, drops a torn line at its end, and returns what was done.
+    /// Opens the journal at `path`, drops a torn line at its end, and returns the finished runs.
     ///
     /// # Errors
-    /// If the file cannot be read or cut, or holds something else.
+    /// If the file cannot be read or truncated, or is no journal.
     pub fn open<K: DeserializeOwned + Ord>(path: &Path) -> Result<(Journal, Done<K>), SweepError> {
         let wrong = |error| SweepError::file(path, "cannot open the journal", error);
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path);
@@ -62,7 +62,7 @@ impl Journal {
         Ok((Journal { file }, done))
     }
 
-    /// What the journal at `path` holds; nothing if there is none.
+    /// Reads the journal at `path`; returns nothing if there is none.
     pub(crate) fn read(path: &Path) -> Result<Done, SweepError> {
         match std::fs::read(path) {
             Ok(bytes) => Ok(parse(&bytes, path)?.0),
@@ -71,7 +71,7 @@ impl Journal {
         }
     }
 
-    /// Appends a finished cell. When this returns, it survives.
+    /// Appends a finished cell, and syncs it.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -88,7 +88,7 @@ fn line(cell: &impl Serialize, run: &RunResult) -> String {
     line + &format!(",\"crc\":\"{crc:08x}\"}}\n")
 }
 
-/// The cells of whole lines, and how many bytes those take.
+/// Returns the cells of complete lines, and how many bytes those take.
 fn parse<K: DeserializeOwned + Ord>(
     bytes: &[u8],
     path: &Path,
@@ -119,7 +119,7 @@ fn parse<K: DeserializeOwned + Ord>(
     Ok((done, whole))
 }
 
-/// The JSON of a line, if it is as it was written.
+/// Returns the JSON of a line if its checksum is right.
 fn checked(line: &[u8]) -> Option<&[u8]> {
     let line = line.strip_suffix(b"\n")?;
     let (body, trailer) = line.split_at_checked(line.len().checked_sub(TRAILER)?)?;

@@ -1,7 +1,7 @@
 //! Sweeps: grids of runs over any parameters, which survive a kill and can be spread over machines.
 //!
-//! [`Plan`] goes from axes to cells, [`Sweep`] computes those that its folder does not hold yet, and
-//! [`merge`] puts together what several machines have computed. `docs/sweep.md` describes the folder.
+//! [`Plan`] turns axes into cells, [`Sweep`] computes those that its folder does not hold yet, and
+//! [`merge`] combines what several machines have computed. `docs/sweep.md` describes the folder.
 
 mod folder;
 mod grid;
@@ -23,17 +23,17 @@ pub use plan::{Order, Plan, PlanTrace};
 pub use run::Sweep;
 pub use values::range;
 
-/// Why a sweep cannot be done. Displays as one line.
+/// Why a sweep failed. Displays as one line.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SweepError {
     /// A name, value or combination is wrong.
     #[error("{0}")]
     Usage(String),
-    /// A folder or file is not as it should be.
+    /// A folder or file is invalid.
     #[error("{0}")]
     Data(String),
-    /// A finished cell could not be kept.
+    /// A finished cell could not be saved.
     #[error("cannot append to the journal of finished runs: {0}")]
     Journal(std::io::Error),
     /// A cell cannot be run, or failed.
@@ -42,7 +42,7 @@ pub enum SweepError {
 }
 
 impl SweepError {
-    /// Whether the user asked for something that there is not, as opposed to bad data.
+    /// Returns whether the user named something that does not exist, as opposed to bad data.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         matches!(self, SweepError::Usage(_) | SweepError::Experiment(ExperimentError::Usage(_)))

@@ -1,5 +1,5 @@
-//! What a folder is the sweep of: written before the first cell, held against what is asked for
-//! whenever a sweep goes on.
+//! The description of a sweep: written to its folder before the first cell, and compared with the
+//! options whenever the sweep resumes.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,16 +11,16 @@ use crate::plan::Plan;
 /// Name and version of the format.
 const SCHEMA: &str = "shingle.sweep/2";
 
-/// One of several shares of a sweep.
+/// One of several shards of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
-    /// Which, from 1.
+    /// Its number, from 1.
     pub index: usize,
-    /// Of how many.
+    /// The number of shards.
     pub count: usize,
 }
 
-/// The whole.
+/// The whole sweep.
 impl Default for Shard {
     fn default() -> Shard {
         Shard { index: 1, count: 1 }
@@ -31,7 +31,7 @@ impl Shard {
     /// Reads `2/8`.
     ///
     /// # Errors
-    /// If it is no such share.
+    /// If the text is no valid shard.
     pub fn parse(text: &str) -> Result<Shard, String> {
         let numbers = text.split_once('/').and_then(|(index, count)| {
             Some(Shard { index: index.trim().parse().ok()?, count: count.trim().parse().ok()? })
@@ -41,8 +41,9 @@ impl Shard {
             .ok_or_else(|| format!("`{text}` is no share; write I/N with I from 1 to N, as in 2/8"))
     }
 
-    /// Whether cell `number` is of this share. Of each row of `count` cells every shard gets one, and
-    /// the next row begins with another shard: policies, which go round fastest, are spread evenly.
+    /// Returns whether cell `number` belongs to this shard. Of each row of `count` cells every
+    /// shard gets one, and the next row begins with another shard: so policies, which vary fastest,
+    /// are spread evenly.
     pub(crate) fn has(self, number: usize) -> bool {
         (number + number / self.count) % self.count == self.index - 1
     }
@@ -54,23 +55,23 @@ impl std::fmt::Display for Shard {
     }
 }
 
-/// What is swept, as JSON.
+/// The description of a sweep, as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     schema: String,
-    /// Of this program: another one may count otherwise.
+    /// Version of the program: another version may count differently.
     version: String,
     pub(crate) shard: Shard,
     /// Seed of the report.
     pub(crate) seed: u64,
     rules: Rules,
-    /// Axes, traces with their hashes, the place of each cell.
+    /// Axes, traces with their hashes, and the place of each cell.
     pub(crate) sweep: Swept,
-    /// Each cell in full: whatever decides its result.
+    /// Each cell in full: all that determines its result.
     cells: Vec<Value>,
 }
 
-/// Rules of all cells that are not among their parameters.
+/// Rules of all cells that are not in their parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Rules {
     speed_thousandths: u64,
@@ -98,14 +99,14 @@ impl Manifest {
         }
     }
 
-    /// The first thing in which `there` is another sweep, for people.
+    /// Describes the first difference from `there`.
     pub(crate) fn difference(&self, there: &Manifest) -> Option<String> {
         let value = |manifest| serde_json::to_value(manifest).expect("a manifest is JSON");
         difference("", &value(there), &value(self))
     }
 }
 
-/// Where two values first differ, and how.
+/// Describes where two values first differ, and how.
 fn difference(path: &str, there: &Value, here: &Value) -> Option<String> {
     let below = |name: &str| match path {
         "" => name.to_owned(),
@@ -129,7 +130,7 @@ fn difference(path: &str, there: &Value, here: &Value) -> Option<String> {
     }
 }
 
-/// A value within a sentence.
+/// Formats a value for a sentence.
 fn brief(value: &Value) -> String {
     match value {
         Value::Array(values) if values.is_empty() => "nothing".into(),

@@ -1,4 +1,4 @@
-//! Shares of a sweep, put together.
+//! Merges the shards of a sweep.
 
 use std::path::{Path, PathBuf};
 
@@ -10,11 +10,11 @@ use crate::journal::Done;
 use crate::manifest::{Manifest, Shard};
 use crate::run::save;
 
-/// Puts the shares in `folders` together, in the folder `out`: what comes out is what the sweep would
-/// have come to in one piece, but for the name of the `program` and its command.
+/// Merges the shards in `folders` into the folder `out`. The result is the same as without shards,
+/// except for the name of the `program` and its command.
 ///
 /// # Errors
-/// If they are not of one sweep, or cells are missing.
+/// If they belong to different sweeps, or cells are missing.
 pub fn merge(
     folders: &[PathBuf],
     out: &Path,
@@ -52,7 +52,7 @@ pub fn merge(
     save(program, manifest, done, &folder)
 }
 
-/// Says which cells are missing, if any are.
+/// Describes which cells are missing, if any are.
 fn missing(manifest: &Manifest, shards: &[Shard], done: &Done) -> Option<String> {
     const NAMED: usize = 5;
     let places = manifest.sweep.cells.iter().enumerate();

@@ -1,5 +1,4 @@
-//! From a grid to cells: which configurations there are, which of them are the same, and what does
-//! not go together.
+//! Turns a grid into cells: finds equal configurations, and combinations that do not work.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,15 +12,15 @@ use shingle_sim::requests::{RequestList, Requests};
 use crate::SweepError;
 use crate::grid::Grid;
 
-/// What is to be swept.
+/// The request for a sweep.
 pub struct Order<'a> {
-    /// Everything that is not varied.
+    /// All options that are not varied.
     pub options: &'a Options,
     /// The trace, unless traces are varied.
     pub trace: &'a str,
-    /// What is varied: `NAME=VALUES,NAME=VALUES`.
+    /// The axes: `NAME=VALUES,NAME=VALUES`.
     pub vary: &'a [String],
-    /// The policies there are.
+    /// The registered policies.
     pub registry: &'a Registry,
 }
 
@@ -32,9 +31,9 @@ pub type PlanTrace = Trace<Requests<'static>>;
 pub struct Plan {
     /// Its traces, each with each seed.
     pub traces: Vec<PlanTrace>,
-    /// What is varied, and where each cell stands.
+    /// The axes, and the place of each cell.
     pub swept: Swept,
-    /// What the user should know before the runs begin: sentences.
+    /// Notes for the user before the runs begin: sentences.
     pub notes: Vec<String>,
     pub(crate) cells: Vec<Cell>,
 }
@@ -45,8 +44,8 @@ pub(crate) struct Cell {
     pub(crate) identity: Identity,
 }
 
-/// What makes a configuration: two cells with the same one have the same result. It stands in `sweep.json`,
-/// in this order.
+/// The identity of a configuration: two cells with the same one have the same result. `sweep.json`
+/// contains it, in this order.
 #[derive(Serialize)]
 pub(crate) struct Identity {
     pub(crate) trace: usize,
@@ -57,7 +56,7 @@ pub(crate) struct Identity {
     parameters: BTreeMap<String, String>,
     drive: String,
     drive_parameters: BTreeMap<String, String>,
-    /// With its parameters.
+    /// Name and parameters.
     translation: Option<(String, BTreeMap<String, String>)>,
     ssd: String,
     mode: Cow<'static, str>,
@@ -99,11 +98,11 @@ impl Identity {
 }
 
 impl Plan {
-    /// Checks all names, reads the traces by their names and seeds, and checks everything that can be
-    /// checked without running.
+    /// Checks all names, reads the traces by their names and seeds, and checks everything that can
+    /// be checked without running.
     ///
     /// # Errors
-    /// If a name is wrong, a trace cannot be read, or a value goes with nothing.
+    /// If a name is wrong, a trace cannot be read, or a value works in no combination.
     pub fn new<E: From<SweepError>>(
         order: &Order,
         read: &mut dyn FnMut(&str, u64) -> Result<PlanTrace, E>,
@@ -130,20 +129,20 @@ impl Plan {
         Ok(found.plan(infos, traces.into_iter().map(|(_, trace)| trace).collect()))
     }
 
-    /// How many cells there are.
+    /// Returns the number of cells.
     #[must_use]
     pub fn len(&self) -> usize {
         self.cells.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no cells.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
 
-    /// What makes the configuration of cell `number`, as `sweep.json` has it: in every process that has
-    /// the same plan it is the same text.
+    /// Returns the identity of cell `number`, as in `sweep.json`: every process with the same plan
+    /// returns the same text.
     ///
     /// # Panics
     /// If there is no such cell.
@@ -152,7 +151,7 @@ impl Plan {
         serde_json::to_string(&self.cells[number].identity).expect("an identity is JSON")
     }
 
-    /// How many requests cell `number` has to serve.
+    /// Returns how many requests cell `number` has to serve.
     ///
     /// # Panics
     /// If there is no such cell.
@@ -165,7 +164,8 @@ impl Plan {
         &self.traces[self.cells[number].identity.trace].requests
     }
 
-    /// Computes cell `number`, and keeps nothing; `progress` is told of requests served.
+    /// Computes cell `number`, without saving it; `progress` is called with the number of requests
+    /// served.
     ///
     /// # Errors
     /// If the run fails.
@@ -182,17 +182,17 @@ impl Plan {
 }
 
 impl Grid {
-    /// The number of the value that `cell` has on axis `name`.
+    /// Returns the index of `cell`'s value on axis `name`.
     fn at(&self, cell: &[usize], name: &str) -> usize {
         let axis = self.axes.iter().position(|axis| axis.name == name);
         cell[axis.expect("every grid has this axis")]
     }
 }
 
-/// Traces with their seeds, and the number of each by those of name and seed in the grid.
+/// Traces with their seeds, and the index of each by its indexes of name and seed in the grid.
 type Traces = (Vec<(u64, PlanTrace)>, BTreeMap<(usize, usize), usize>);
 
-/// Reads each trace once, or with each seed if it is made from one.
+/// Reads each trace once, or with each seed if it is synthetic.
 fn read_all<E>(
     grid: &Grid,
     read: &mut dyn FnMut(&str, u64) -> Result<PlanTrace, E>,
@@ -214,14 +214,14 @@ fn read_all<E>(
 struct Found<'a> {
     grid: &'a Grid,
     cells: Vec<Cell>,
-    /// Their numbers, by what identifies them.
+    /// Their numbers, by identity.
     numbers: BTreeMap<String, usize>,
-    /// For each cell and axis the values with which it is the same configuration.
+    /// For each cell and axis, the values that give the same configuration.
     values: Vec<Vec<BTreeSet<usize>>>,
     notes: Vec<String>,
-    /// What does not go together: why, in how many cells, and where first.
+    /// Combinations that do not work: why, in how many cells, and the first of them.
     left_out: Vec<(String, usize, Vec<usize>)>,
-    /// For each axis and value the first reason that a cell of it was left out.
+    /// For each axis and value, the first reason why a cell of it was left out.
     reasons: BTreeMap<(usize, usize), ExperimentError>,
 }
 
@@ -232,10 +232,10 @@ impl<'a> Found<'a> {
         Found { grid, cells, numbers, values, notes, left_out, reasons }
     }
 
-    /// Plans one cell, or notes why it cannot be.
+    /// Plans one cell, or notes why it cannot run.
     fn add(&mut self, cell: &[usize], number: usize, trace: &(u64, PlanTrace), order: &Order) {
         let (seed, trace) = trace;
-        // A file is the same with each seed, and its runs are.
+        // A file is the same with each seed, and so are its runs.
         let mut options = Options { seed: *seed, ..self.grid.options(cell, order.options) };
         let chosen = options.clone();
         options.sets.retain(|set| takes(set, &chosen, order.registry));
@@ -276,7 +276,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// A value of which no cell is left is a mistake, not something to pass over, if it was named.
+    /// Fails if a named value has no cell left: that is a mistake, not something to pass over.
     fn refuse_what_goes_with_nothing(&self) -> Result<(), SweepError> {
         for (&(axis, value), why) in &self.reasons {
             let was_named = !self.grid.unnamed[axis] || self.cells.is_empty();
@@ -287,7 +287,7 @@ impl<'a> Found<'a> {
         Ok(())
     }
 
-    /// As `run` and `compare` say it.
+    /// Adds the same notes as `run` and `compare`.
     fn note_what_changes_nothing(&mut self, options: &Options) {
         let set = options.sets.iter().map(|set| ("--set", set.key()));
         let varied = self.grid.axes.iter().map(|axis| ("--vary", axis.name.clone()));
@@ -301,7 +301,7 @@ impl<'a> Found<'a> {
         let varied = |axis: &&Axis| axis.values.len() > 1;
         let places = self.cells.iter().zip(&self.values).map(|(cell, values)| {
             let axes = self.grid.axes.iter().zip(values).filter(|(axis, _)| varied(axis));
-            // With each of its values it is the same: it makes no difference.
+            // An axis matters unless all its values give the same configuration.
             let matter = axes.filter(|(axis, values)| values.len() < axis.values.len());
             let first = |values: &BTreeSet<usize>| *values.first().expect("it stands somewhere");
             let at = matter.map(|(axis, v)| (axis.name.clone(), axis.values[first(v)].clone()));

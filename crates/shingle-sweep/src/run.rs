@@ -1,4 +1,4 @@
-//! Running what is not done yet, and the report of it all.
+//! Runs the pending cells of a sweep, and makes its report.
 
 use std::collections::btree_map::Entry;
 use std::path::Path;
@@ -23,10 +23,10 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Begins the sweep in the folder `out`, or goes on with it; `fresh` starts over.
+    /// Begins the sweep in the folder `out`, or resumes it; `fresh` starts over.
     ///
     /// # Errors
-    /// If the folder cannot be used, holds another sweep, or another process is at work there.
+    /// If the folder cannot be used, holds another sweep, or is in use by another process.
     pub fn open(
         plan: Arc<Plan>,
         options: &Options,
@@ -39,13 +39,13 @@ impl Sweep {
         Ok(Sweep { plan, manifest, folder, done })
     }
 
-    /// Cells that are done.
+    /// Returns the number of finished cells.
     #[must_use]
     pub fn done(&self) -> usize {
         self.done.len()
     }
 
-    /// Numbers of the cells that are this sweep's to do and not done.
+    /// Returns the numbers of the cells that this shard still has to compute.
     #[must_use]
     pub fn pending(&self) -> Vec<usize> {
         let mine = |number: &usize| self.manifest.shard.has(*number);
@@ -53,17 +53,17 @@ impl Sweep {
         cells.filter(|number| !self.done.contains_key(number)).collect()
     }
 
-    /// Requests that pending cells have to serve.
+    /// Returns the number of requests that pending cells have to serve.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.pending().into_iter().map(|number| self.plan.requests(number)).sum()
     }
 
-    /// Keeps `run` as the result of cell `number`, which another process has computed by
-    /// [`Plan::run`]. A cell that is done stays as it is.
+    /// Saves `run` as the result of cell `number`, which another process has computed by
+    /// [`Plan::run`]. A finished cell stays unchanged.
     ///
     /// # Errors
-    /// If there is no such cell, or it cannot be kept.
+    /// If there is no such cell, or it cannot be saved.
     pub fn keep(&mut self, number: usize, run: RunResult) -> Result<(), SweepError> {
         if number >= self.plan.len() {
             let why = format!("there is no cell {number}: the sweep has {}", self.plan.len());
@@ -76,19 +76,21 @@ impl Sweep {
         Ok(())
     }
 
-    /// Computes what is not done, on all threads of the pool in force; `progress` is told of requests
-    /// served. Each finished cell is kept at once. Returns how many cells were computed.
+    /// Computes pending cells, on all threads of the current pool; `progress` is called with the
+    /// number of requests served. Each finished cell is saved at once. Returns how many cells were
+    /// computed.
     ///
     /// # Errors
-    /// The failure of the first cell, in grid order, that failed, or of the journal. Cells that were
-    /// done stay done.
+    /// The error of the first cell, in grid order, that failed, or of the journal. Finished cells
+    /// stay saved.
     pub fn run(&mut self, progress: &(dyn Fn(u64) + Sync)) -> Result<usize, SweepError> {
         let pending = self.pending();
         let next = AtomicUsize::new(0);
         let failed: Mutex<Vec<(usize, SweepError)>> = Mutex::default();
         let kept = Mutex::new((&mut self.folder.journal, &mut self.done));
         let plan = &self.plan;
-        // Each thread takes the next cell when it is done with one: no thread waits with work left.
+        // Each thread takes the next cell when it has finished one: no thread idles while cells are
+        // pending.
         rayon::broadcast(|_| {
             while let Some(&number) = pending.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let saved = plan.run(number, progress).and_then(|run| {
@@ -110,8 +112,8 @@ impl Sweep {
         }
     }
 
-    /// The report of the whole sweep by `program`, which is also written to `results.json`; `None` for
-    /// a share.
+    /// Returns the report of the whole sweep by `program`, which is also written to `results.json`;
+    /// `None` for a shard.
     ///
     /// # Errors
     /// If it cannot be written.

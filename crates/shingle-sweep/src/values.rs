@@ -1,8 +1,8 @@
-//! Values of an axis, as people write them: lists and ranges.
+//! Values of an axis, as users write them: lists and ranges.
 //!
-//! `A..B` doubles from A until B, which ends it; `A..B/5` is five values in equal factors from A to B;
-//! `A..B+STEP` goes in equal steps. Both ends stand in one unit, which may be left out at the first:
-//! `1..10%`.
+//! `A..B` doubles from A up to B, which is the last value; `A..B/5` is five values in equal factors
+//! from A to B; `A..B+STEP` goes in equal steps. Both ends have the same unit, which may be left
+//! out of the first: `1..10%`.
 
 use shingle_core::size::scaled;
 
@@ -12,24 +12,24 @@ const MOST: usize = 1000;
 /// Numbers are kept in millionths, so that doubling and steps are exact.
 const UNIT: u64 = 1_000_000;
 
-/// How a range without further word goes.
+/// The meaning of a range without `/` or `+`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plain {
-    /// Each value is twice the last.
+    /// Each value is twice the previous one.
     Doubles,
-    /// One by one: seeds.
+    /// Steps of one: seeds.
     Counts,
 }
 
-/// The values that `item` stands for: itself, or those of a range, of which one without further word doubles.
+/// Returns the values of `item`: itself, or those of a range, where a range `A..B` doubles.
 ///
 /// # Errors
-/// In a line, if it is a range of nothing.
+/// One line, if the range is empty.
 pub fn range(item: &str) -> Result<Vec<String>, String> {
     expand(item, Plain::Doubles)
 }
 
-/// The values that `item` stands for: itself, or those of a range.
+/// Returns the values of `item`: itself, or those of a range.
 pub(crate) fn expand(item: &str, plain: Plain) -> Result<Vec<String>, String> {
     let Some((from, to)) = item.split_once("..") else { return Ok(vec![item.to_owned()]) };
     let Some(from) = Number::read(from) else { return Ok(vec![item.to_owned()]) };
@@ -67,7 +67,7 @@ pub(crate) fn expand(item: &str, plain: Plain) -> Result<Vec<String>, String> {
     Ok(values.into_iter().map(|value| shown(value) + to.unit).collect())
 }
 
-/// How a range goes from one end to the other.
+/// The steps of a range.
 #[derive(Clone, Copy)]
 enum Way<'a> {
     Doubles,
@@ -76,7 +76,7 @@ enum Way<'a> {
 }
 
 impl Way<'_> {
-    /// All values in millionths, whole ones for what is counted; `None` if there are too many.
+    /// Returns all values in millionths, whole ones for counts; `None` if there are too many.
     fn values(self, from: u64, to: u64, whole: bool) -> Option<Vec<u64>> {
         let mut values = Vec::new();
         match self {
@@ -104,8 +104,8 @@ impl Way<'_> {
     }
 }
 
-/// Number `at` of `last` equal factors from `from` to `to`, rounded to three digits, or to whole
-/// numbers.
+/// Returns value `at` of `last` equal factors from `from` to `to`, rounded to three digits, or to
+/// whole numbers.
 fn between(from: u64, to: u64, at: usize, last: usize, whole: bool) -> u64 {
     let part = at as f64 / last as f64;
     let exact = from as f64 * libm::pow(to as f64 / from as f64, part);
@@ -122,7 +122,7 @@ struct Number<'a> {
 }
 
 impl Number<'_> {
-    /// `None` unless `text` begins with a number.
+    /// Returns `None` unless `text` begins with a number.
     fn read(text: &str) -> Option<Number<'_>> {
         let text = text.trim();
         let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! Who is first how often: over several seeds, or over the places of a sweep.
+//! Counts how often each policy is first: over several seeds, or over the places of a sweep.
 
 use super::groups::Group;
 use super::measure::{measure, none_filled, ranking};
@@ -7,7 +7,7 @@ use super::seeds::likes;
 use crate::run::RunResult;
 use crate::said::{Said, SaidKind};
 
-/// Who is first with how many seeds; nothing with one seed.
+/// Says which policy is first with how many seeds; nothing with one seed.
 pub(super) fn over_seeds(runs: &[RunResult], groups: &[Group]) -> Vec<Said> {
     let seed = |group: &Group| runs[group.runs[0]].labels.seed;
     let likes = likes(runs);
@@ -37,7 +37,8 @@ pub(super) fn over_seeds(runs: &[RunResult], groups: &[Group]) -> Vec<Said> {
         .collect()
 }
 
-/// Who is first in how many of `places`, which are so many `of`. Nothing where nothing is compared.
+/// Says which policy is first in how many of `places`, which are called `of`. Returns `None` where
+/// nothing is compared.
 pub(super) fn firsts(places: &[Vec<&RunResult>], of: &str) -> Option<String> {
     let mut wins: Vec<(String, usize)> = Vec::new();
     let mut all = 0;
@@ -45,7 +46,7 @@ pub(super) fn firsts(places: &[Vec<&RunResult>], of: &str) -> Option<String> {
         all += 1;
         let order = ranking(runs);
         let (best, next) = (runs[order[0]], runs[order[1]]);
-        // (Which of them is asked for first decides nothing.)
+        // (The order of options must not decide between equal ones.)
         let first = match measure(best) < measure(next) {
             true => name(best, runs),
             false => "several alike".to_owned(),

@@ -1,4 +1,4 @@
-//! Which runs are compared with which.
+//! Groups the runs that are compared with each other.
 
 use crate::run::RunResult;
 
@@ -11,13 +11,13 @@ pub struct Group {
     pub runs: Vec<usize>,
 }
 
-/// Which runs are compared with each other: those of a seed, drive and cache size.
+/// Groups the runs that are compared with each other: those of a seed, drive and cache size.
 #[must_use]
 pub fn groups(runs: &[RunResult]) -> Vec<Group> {
     let mut groups = Vec::new();
     let mut at = 0;
     while at < runs.len() {
-        // Runs of one drive stand together, and so do those of one seed.
+        // Runs of one drive are adjacent, and so are those of one seed.
         let like = |run: &RunResult| {
             run.labels.drive == runs[at].labels.drive && run.labels.seed == runs[at].labels.seed
         };

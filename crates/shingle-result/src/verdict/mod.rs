@@ -1,5 +1,5 @@
-//! What a comparison comes to: what runs are ranked by, which are compared with which, and what is
-//! said of them in words.
+//! Verdicts of a comparison: the measure that ranks runs, the groups that are compared, and the
+//! remarks on them.
 
 mod firsts;
 mod groups;
@@ -23,7 +23,7 @@ pub use places::{POLICY, PlaceRuns, places};
 pub use seeds::likes;
 pub use swept::said as said_of_sweep;
 
-/// What `runs` of `compare` or `run` come to in words, group by group, and over all seeds.
+/// Returns the remarks on `runs` of `compare` or `run`, group by group, and over all seeds.
 #[must_use]
 pub fn said(runs: &[RunResult]) -> Vec<Said> {
     let groups = groups(runs);

@@ -1,8 +1,8 @@
-//! Names and numbers within sentences.
+//! Names and numbers in sentences.
 
 use crate::run::RunResult;
 
-/// What a run is called among `runs`: after its policy, and its translation if they differ in that.
+/// Names a run among `runs`: by its policy, and its translation if they differ in that.
 #[must_use]
 pub fn name(run: &RunResult, runs: &[&RunResult]) -> String {
     let alike = runs.iter().all(|other| other.labels.translation == run.labels.translation);
@@ -13,7 +13,7 @@ pub fn name(run: &RunResult, runs: &[&RunResult]) -> String {
     }
 }
 
-/// A number with commas between thousands.
+/// Formats a number with commas between thousands.
 #[must_use]
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -27,7 +27,7 @@ pub fn count(number: u64) -> String {
     shown
 }
 
-/// A number with what it counts: `1 request`, `2,000 requests`.
+/// Formats a number with what it counts: `1 request`, `2,000 requests`.
 #[must_use]
 pub fn counted(number: u64, one: &str, several: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { several })

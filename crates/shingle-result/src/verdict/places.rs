@@ -1,4 +1,4 @@
-//! Where runs of a sweep are compared: places of its grid, but for the policy.
+//! The places where runs of a sweep are compared: places of its grid without the policy axis.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::swept::Swept;
 /// The axis within whose places runs are compared.
 pub const POLICY: &str = "policy";
 
-/// A place of the grid but for the policy, with the runs that belong there.
+/// A place of the grid without the policy, with its runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaceRuns<'a> {
     /// Its value on each axis.
@@ -21,8 +21,8 @@ pub struct PlaceRuns<'a> {
 /// Values by axis.
 type At<'a> = BTreeMap<&'a str, &'a str>;
 
-/// Runs by place. What an axis makes no difference to belongs to each of its values, as `none` does
-/// to each cache size, and a policy does to each value of another one's parameter.
+/// Returns runs by place. A run to which an axis makes no difference belongs to each of its values,
+/// as `none` does to each cache size, and a policy to each value of another policy's parameter.
 #[must_use]
 pub fn places<'a>(runs: &[RunResult], sweep: &'a Swept) -> Vec<PlaceRuns<'a>> {
     let mut by_policy: BTreeMap<Option<&str>, Vec<At>> = BTreeMap::new();
@@ -53,7 +53,7 @@ pub fn places<'a>(runs: &[RunResult], sweep: &'a Swept) -> Vec<PlaceRuns<'a>> {
     for at in all {
         let mut here = known.agreeing(&at);
         here.retain(|&run| cells[run].keys().all(|axis| at.contains_key(axis)));
-        // (Of equal ones, those come first to which every axis makes a difference.)
+        // (Of equal ones, those to which every axis makes a difference come first.)
         let after = |run: &usize| (cells[*run].len() < at.len(), *run);
         here.sort_by(|a, b| measure(a).total_cmp(&measure(b)).then(after(a).cmp(&after(b))));
         places.push(PlaceRuns { at, runs: here });
@@ -61,8 +61,8 @@ pub fn places<'a>(runs: &[RunResult], sweep: &'a Swept) -> Vec<PlaceRuns<'a>> {
     places
 }
 
-/// Each of `places` together with each of `cells` that agrees with it where they have an axis in common; and those of
-/// either that agree with none.
+/// Joins each of `places` with each of `cells` that agrees with it on their common axes, and adds
+/// those of either that agree with none.
 fn joined<'a>(places: Vec<At<'a>>, cells: &[At<'a>]) -> Vec<At<'a>> {
     let mut known = Known::new(cells);
     let mut met = vec![false; cells.len()];
@@ -99,7 +99,7 @@ struct Known<'a, 'b> {
 /// Cells with the same axes, and these by their values on some of them.
 type Kind<'a> = (Vec<usize>, BTreeMap<Vec<&'a str>, Numbers<'a>>);
 
-/// Values on `axes`, which are all there.
+/// Returns the values on `axes`, all of which exist.
 fn on<'a>(at: &At<'a>, axes: &[&'a str]) -> Vec<&'a str> {
     axes.iter().map(|axis| at[axis]).collect()
 }
@@ -113,7 +113,7 @@ impl<'a, 'b> Known<'a, 'b> {
         Known { cells, kinds }
     }
 
-    /// Those that agree with `place` on all axes that both have.
+    /// Returns those that agree with `place` on all axes that both have.
     fn agreeing(&mut self, place: &At<'a>) -> Vec<usize> {
         let cells = self.cells;
         let mut found = Vec::new();

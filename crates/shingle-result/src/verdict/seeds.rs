@@ -1,10 +1,11 @@
-//! Which runs of several seeds are the same but for the seed.
+//! Finds runs that differ only in their seed.
 
 use crate::run::RunResult;
 
-/// For each run the number of the one of the first seed that is the same but for the seed. (A cache that is a share
-/// of what a trace touches has another size with each seed, so that sizes do not tell.) A run that has no like there
-/// is its own. Of runs of `compare`, in their order.
+/// Returns for each run the number of the run of the first seed that differs only in the seed. (A
+/// cache size that is a share of what a trace touches differs by seed, so that sizes do not
+/// decide.) A run without such a counterpart gets its own number. For runs of `compare`, in their
+/// order.
 #[must_use]
 pub fn likes(runs: &[RunResult]) -> Vec<usize> {
     let Some(first) = runs.first() else { return Vec::new() };
@@ -14,7 +15,7 @@ pub fn likes(runs: &[RunResult]) -> Vec<usize> {
         (&a.labels.policy, &a.labels.drive, &a.labels.translation, of(a))
             == (&b.labels.policy, &b.labels.drive, &b.labels.translation, of(b))
     };
-    // Runs of a seed stand together, and those of each seed in the same order.
+    // Runs of a seed are adjacent, and those of each seed are in the same order.
     (0..runs.len())
         .map(|at| if same(&runs[at], &runs[at % each]) { at % each } else { at })
         .collect()

@@ -1,4 +1,4 @@
-//! What is said of runs that share seed, drive and cache size.
+//! Remarks on runs with the same seed, drive and cache size.
 
 use super::measure::{
     CLEANINGS_MIN, LEVEL, UNWRITTEN_PART, done_and_left, hardly_cleaned, measure, never_filled,
@@ -10,13 +10,13 @@ use crate::run::RunResult;
 use crate::said::{Said, SaidKind};
 use shingle_core::duration::show_duration;
 
-/// A factor is also given without the work left undone if that makes it so much larger or smaller.
+/// A factor is also given without deferred work if that changes it by more than this.
 const APART: f64 = 1.1;
 
-/// Open loop: what the first leaves undone matters if it is more than this part of what it did.
+/// Open loop: work that the first leaves undone matters if it exceeds this share of what it did.
 const LEFT_PART: f64 = 0.1;
 
-/// What is said of those of `all` whose numbers are `compared`.
+/// Returns the remarks on those of `all` whose numbers are `compared`.
 pub(super) fn of(all: &[RunResult], compared: &[usize]) -> Vec<Said> {
     let runs: Vec<&RunResult> = compared.iter().map(|&i| &all[i]).collect();
     let runs = &runs[..];
@@ -38,7 +38,7 @@ pub(super) fn of(all: &[RunResult], compared: &[usize]) -> Vec<Said> {
     };
     let verdict = verdict.map(|text| say(SaidKind::Verdict, (text, everybody)));
     let cold = cold(runs).map(|cold| say(SaidKind::Warning, cold));
-    // A factor is believed before the warning behind it is read.
+    // A warning that voids the factor comes first: readers believe a factor before they read on.
     let [first, second] = if none_filled(runs) { [verdict, cold] } else { [cold, verdict] };
     let mut said: Vec<Said> = first.into_iter().chain(second).collect();
     if !none_filled(runs) {
@@ -51,7 +51,7 @@ pub(super) fn of(all: &[RunResult], compared: &[usize]) -> Vec<Said> {
     said
 }
 
-/// Who is best, by how much, and why.
+/// Says which run is best, by how much, and why.
 fn winner(runs: &[&RunResult]) -> String {
     let order = ranking(runs);
     let (first, second, last) = (order[0], order[1], order[order.len() - 1]);
@@ -83,7 +83,7 @@ fn winner(runs: &[&RunResult]) -> String {
     format!("{sentence}. {} {}", reason(best, worst, &name(worst, runs)), fewest(runs))
 }
 
-/// How much better the best is than another.
+/// Says how much better the best is than another.
 fn beside(other: &RunResult, best: &RunResult, runs: &[&RunResult]) -> String {
     let other_name = name(other, runs);
     if overloaded(other) && !overloaded(best) {
@@ -102,7 +102,7 @@ fn beside(other: &RunResult, best: &RunResult, runs: &[&RunResult]) -> String {
         factor => format!("{} times better than {other_name}", shown(factor)),
     };
     let done = other.all.seconds.total / best.all.seconds.total;
-    // In open loop the measure is not of work at all. (Without work there is no factor.)
+    // In open loop the measure is not work at all. (Without work there is no factor.)
     if best.queue.is_some() || !done.is_finite() || (done < factor * APART && factor < done * APART)
     {
         return told;
@@ -110,13 +110,13 @@ fn beside(other: &RunResult, best: &RunResult, runs: &[&RunResult]) -> String {
     format!("{told} ({} without that work)", shown(done))
 }
 
-/// Whether work left undone is counted: in closed loop, if there is any.
+/// Returns whether deferred work is counted: in closed loop, if there is any.
 fn counts_left(run: &RunResult) -> bool {
     run.queue.is_none() && run.left.seconds > 0.0
 }
 
-/// Blocks read from the disk because the cache did not hold them, or to merge them with what it
-/// held.
+/// Returns the blocks read from the disk because the cache did not hold them, or to merge them with
+/// what it held.
 fn read_blocks(run: &RunResult) -> u64 {
     run.all.drive_io.read_blocks + if counts_left(run) { run.left.read_blocks } else { 0 }
 }
@@ -125,14 +125,14 @@ fn written_blocks(run: &RunResult) -> u64 {
     run.all.drive_io.written_blocks + if counts_left(run) { run.left.written_blocks } else { 0 }
 }
 
-/// RMWs, and all cleanings.
+/// Returns RMWs, and all cleanings.
 fn cleaned_bands(run: &RunResult) -> (u64, u64) {
     let left = if counts_left(run) { (run.left.rmw, run.left.rmw_free) } else { (0, 0) };
     let rmws = run.all.drive_io.rmw + left.0;
     (rmws, rmws + run.all.drive_io.rmw_free + left.1)
 }
 
-/// Said behind a number of cleanings that holds some which are not in the tables.
+/// Returns a remark for a number of cleanings that includes some which are not in the tables.
 fn to_come(runs: &[&RunResult]) -> &'static str {
     match runs.iter().any(|run| counts_left(run) && run.left.rmw + run.left.rmw_free > 0) {
         true => ", with those still to come",
@@ -140,7 +140,7 @@ fn to_come(runs: &[&RunResult]) -> &'static str {
     }
 }
 
-/// Who has the fewest RMWs, and who reads least: the two do not go together.
+/// Says which run has the fewest RMWs, and which reads least: they need not be the same.
 fn fewest(runs: &[&RunResult]) -> String {
     let rmws = |run: &RunResult| cleaned_bands(run).0;
     let least =
@@ -155,7 +155,7 @@ fn fewest(runs: &[&RunResult]) -> String {
     format!("Fewest RMWs: {} ({number}{}); f{reading}.", name(by_rmw, runs), to_come(runs))
 }
 
-/// Where the time between the best and the worst went, and what stands behind that.
+/// Says where the time between the best and the worst went, and why.
 fn reason(best: &RunResult, worst: &RunResult, worst_name: &str) -> String {
     let saved = |of: fn(&ByCause) -> f64| {
         let spent = |run: &RunResult| {
@@ -184,8 +184,8 @@ fn reason(best: &RunResult, worst: &RunResult, worst_name: &str) -> String {
     )
 }
 
-/// Why less time went into what was `read from` or `written to` the disk: there was less of it, or as
-/// much took less time.
+/// Says why less time went into blocks `read from` or `written to` the disk: there were fewer, or
+/// the same number took less time.
 fn moved(what: &str, few: u64, many: u64) -> String {
     let less = few + few / 10 < many;
     let why = if less { "less was" } else { "it took less time to serve what was" };
@@ -196,7 +196,7 @@ fn moved(what: &str, few: u64, many: u64) -> String {
     format!("{why} {what} the disk ({blocks})")
 }
 
-/// What fewer cleanings, or shorter ones, come to.
+/// Says what fewer or shorter cleanings saved.
 fn cleaned(best: &RunResult, worst: &RunResult) -> String {
     let ((b_rmw, b_all), (w_rmw, w_all)) = (cleaned_bands(best), cleaned_bands(worst));
     let (what, few, many) = if b_rmw < w_rmw {
@@ -209,12 +209,12 @@ fn cleaned(best: &RunResult, worst: &RunResult) -> String {
     format!("{what} {} against {}{})", count(few), count(many), to_come(&[best, worst]))
 }
 
-/// Who would be first if work left undone did not count.
+/// Says which run would be first if deferred work did not count.
 fn without_left(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
     let first = ranking(runs)[0];
     let other = order_by(runs, |run| run.all.seconds.total)[0];
     let (best, early) = (runs[first], runs[other]);
-    // What is level is no change of rank.
+    // Level runs are no change of rank.
     if best.queue.is_some()
         || done_and_left(early) <= done_and_left(best) * LEVEL
         || best.all.seconds.total <= early.all.seconds.total * LEVEL
@@ -233,7 +233,7 @@ fn without_left(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
     Some((text, vec![first, other]))
 }
 
-/// Open loop: response times say nothing of work that is put off.
+/// Warns, in open loop, that response times do not include deferred work.
 fn put_off(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
     let first = ranking(runs)[0];
     let best = runs[first];
@@ -255,14 +255,14 @@ fn put_off(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
     Some((text, vec![first]))
 }
 
-/// Numbers of those of which `is` holds, and their names; nothing if there are none.
+/// Returns the numbers of runs for which `is` holds, and their names; `None` if there are none.
 fn those(runs: &[&RunResult], is: impl Fn(&RunResult) -> bool) -> Option<(Vec<usize>, String)> {
     let about: Vec<usize> = (0..runs.len()).filter(|&at| is(runs[at])).collect();
     let names: Vec<String> = about.iter().map(|&at| name(runs[at], runs)).collect();
     (!about.is_empty()).then(|| (about, names.join(", ")))
 }
 
-/// Whether any of these was over a translation.
+/// Returns whether any of these used a translation.
 fn translated(about: &[usize], runs: &[&RunResult]) -> bool {
     about.iter().any(|&at| runs[at].labels.translation.is_some())
 }
@@ -290,11 +290,12 @@ fn few_cleanings(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
     Some((text, about))
 }
 
-/// A zoned disk answers at once for what was never written; a disk that holds data has to read it.
+/// Warns of reads of never-written blocks: a zoned disk answers them at once, while a disk that
+/// holds data has to read it.
 fn never_written(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
     let (about, names) = those(runs, |run| unwritten_part(run) > UNWRITTEN_PART)?;
     let most = about.iter().map(|&at| unwritten_part(runs[at])).fold(0.0, f64::max);
-    // A translation begins with empty zones.
+    // A translation starts with empty zones.
     let filled = match translated(&about, runs) {
         true => "",
         false => "--set drive.filled=on begins with full zones where the model has that, ",

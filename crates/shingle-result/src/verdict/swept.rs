@@ -1,4 +1,4 @@
-//! What the cells of a sweep come to.
+//! Remarks on the cells of a sweep.
 
 use super::firsts::firsts;
 use super::measure::{CLEANINGS_MIN, hardly_cleaned, never_filled, overloaded};
@@ -7,7 +7,7 @@ use crate::run::RunResult;
 use crate::said::{Said, SaidKind};
 use crate::swept::Swept;
 
-/// What the cells of a sweep come to in words.
+/// Returns the remarks on the cells of a sweep.
 #[must_use]
 pub fn said(runs: &[RunResult], sweep: &Swept) -> Vec<Said> {
     let all: Vec<usize> = (0..runs.len()).collect();
