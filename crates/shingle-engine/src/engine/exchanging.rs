@@ -147,7 +147,9 @@ impl<D: Data> Engine<D> {
             journal.skip_encoding();
         }
         let commit_after = self.durability.commit_after();
+        let counted = self.durability.status();
         self.durability = Durability::open(journal, &found.corrections, commit_after, self.bugs);
+        self.durability.count_on(&counted);
         self.failure.ssd_put_in();
         if let Some(blocks) = self.growth.blocks() {
             self.durability.set_disk_bytes(blocks * BLOCK_BYTES);

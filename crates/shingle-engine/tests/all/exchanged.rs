@@ -59,10 +59,14 @@ impl Bed {
 #[test]
 fn what_is_set_before_another_ssd_is_used_stands_on_that() {
     let mut bed = Bed::new();
+    bed.store.ask(CommandOp::Write, 7, 1);
+    bed.pass();
     bed.store.engine.take_ssd_out(false);
     while bed.store.engine.ssd_state() != SsdState::Out {
         bed.pass();
     }
+    let before = bed.store.engine.status().journal;
+    assert!(before.records > 0 && before.commits > 0);
     bed.holds = true;
     bed.store.ask(CommandOp::Read, 0, 1);
     bed.work();
@@ -77,6 +81,9 @@ fn what_is_set_before_another_ssd_is_used_stands_on_that() {
     (0..3).for_each(|_| bed.pass());
     assert_eq!(bed.store.engine.ssd_state(), SsdState::In);
     assert_eq!(found(&bed.store.ssd).journal.superblock().settings, "set meanwhile");
+    // What is counted goes on.
+    let after = bed.store.engine.status().journal;
+    assert!(after.records >= before.records && after.commits > before.commits, "{after:?}");
 }
 
 #[test]

@@ -63,6 +63,8 @@ impl IosNow {
 /// What both devices are doing.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct DevicesNow {
+    /// The number of this answer of the store: a later one may arrive first.
+    pub nth: u64,
     /// What SSD and disk have done since the start.
     pub totals: [DeviceTotals; 2],
     /// Their I/O in flight.
@@ -88,6 +90,8 @@ pub(crate) struct Devices {
     under_way: HashMap<IoId, UnderWay>,
     totals: [DeviceTotals; 2],
     writing: Writing,
+    /// How often it was asked.
+    answers: u64,
 }
 
 impl Devices {
@@ -123,7 +127,8 @@ impl Devices {
         }
     }
 
-    pub(crate) fn now(&self, now: Instant) -> DevicesNow {
+    pub(crate) fn now(&mut self, now: Instant) -> DevicesNow {
+        self.answers += 1;
         let mut ios = [IosNow::default(); 2];
         // Sums and maxima: the order does not matter.
         #[allow(clippy::iter_over_hash_type)]
@@ -133,7 +138,8 @@ impl Devices {
             let age = u64::try_from(now.duration_since(*since).as_nanos()).unwrap_or(u64::MAX);
             ios.oldest_ns = ios.oldest_ns.max(age);
         }
-        DevicesNow { totals: self.totals, now: ios, destage_rate: self.writing.rate() }
+        let (nth, destage_rate) = (self.answers, self.writing.rate());
+        DevicesNow { nth, totals: self.totals, now: ios, destage_rate }
     }
 }
 

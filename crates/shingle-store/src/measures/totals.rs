@@ -44,6 +44,17 @@ pub struct ZonedTotals {
     pub written: [u64; 4],
 }
 
+impl ZonedTotals {
+    /// Of two answers of a disk that counts upwards, whichever came first, the later one.
+    pub(crate) fn no_less_than(&self, other: &ZonedTotals) -> ZonedTotals {
+        ZonedTotals {
+            cleanings: self.cleanings.max(other.cleanings),
+            cleaned_blocks: self.cleaned_blocks.max(other.cleaned_blocks),
+            written: std::array::from_fn(|at| self.written[at].max(other.written[at])),
+        }
+    }
+}
+
 impl Totals {
     /// The sum of both: `earlier` are the sums of former processes.
     #[must_use]

@@ -37,8 +37,9 @@ pub(super) struct Durability {
     /// The number of the last record added, and of the last one committed.
     added: u64,
     committed: u64,
-    /// The number of completed commits.
+    /// The number of completed commits, and of records on earlier SSDs.
     commits: u64,
+    earlier_records: u64,
     wanted: u64,
     /// When the oldest record was added that is in no page yet.
     oldest: Option<Nanos>,
@@ -105,6 +106,7 @@ impl Durability {
             added: FOUND,
             committed: 0,
             commits: 0,
+            earlier_records: 0,
             wanted: 0,
             oldest: None,
             commit: None,
@@ -224,12 +226,17 @@ impl Durability {
     /// The state of the journal.
     pub(super) fn status(&self) -> JournalStatus {
         JournalStatus {
-            records: self.added - FOUND,
+            records: self.earlier_records + self.added - FOUND,
             commits: self.commits,
             used_pages: self.journal.used_pages(),
             pages: self.journal.layout().journal_pages,
             has_settings: self.journal.has_settings(),
         }
+    }
+
+    /// Continues the counters of a predecessor.
+    pub(super) fn count_on(&mut self, before: &JournalStatus) {
+        (self.commits, self.earlier_records) = (before.commits, before.records);
     }
 
     /// Wants a commit that covers this record.
