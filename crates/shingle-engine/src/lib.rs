@@ -2,7 +2,7 @@
 //!
 //! An [`Engine`] takes commands, completions and the time, and returns I/O and replies. [`journal`], [`table`] and
 //! [`recover`](mod@recover) write and read the metadata, in the [`format`](mod@format) of the SSD.
-//! The owner of an engine carries out its I/O: the store on files and devices with a clock, the simulator on drive models in
+//! The owner of an engine executes its I/O: the store on files and devices with a clock, the simulator on drive models in
 //! virtual time.
 //!
 //! An owner whose I/O never fails and takes no time:
@@ -31,14 +31,14 @@
 //!     }
 //! }
 //!
-//! // An SSD that was made a cache: both copies of its superblock.
+//! // An SSD with a new cache: both copies of its superblock.
 //! let layout = Layout::for_ssd(32 << 20).expect("large enough");
 //! let disk_blocks = layout.slots * 4;
 //! let superblock = Superblock::new(*b"an example cache", layout, 32 << 20, disk_blocks * 4096);
 //! let pages = Copy::BOTH.map(|copy| (copy.superblock_page(), superblock.encode()));
 //! let mut ssd = Ssd(pages.into());
 //!
-//! // What is on it becomes an engine again.
+//! // An engine with the contents of the SSD.
 //! let found = recover(&mut ssd)?;
 //! let cache = Settings::new("lru").cache(&Registry::default(), layout.slots as u32, disk_blocks)?;
 //! let mut engine: Engine = Engine::open(found, cache, disk_blocks, Config::for_slots(layout.slots))?;
@@ -67,7 +67,7 @@
 //! };
 //! assert_eq!((reply.id, reply.result), (1, Ok(vec![])));
 //!
-//! // The power goes. What is found on the SSD has the block.
+//! // After a power cut the SSD still has the block.
 //! let found = recover(&mut ssd)?;
 //! assert_eq!(found.live().map(|(block, _)| block.0).collect::<Vec<_>>(), [2]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

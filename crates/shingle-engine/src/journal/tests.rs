@@ -1,5 +1,5 @@
-//! The journal step by step: what is due when, and what it says. That nothing is lost is tested with crashes
-//! (`tests/all/journal.rs`); here is what is not a question of loss.
+//! The journal step by step: which writes are due when, and their contents. Tests with crashes
+//! check that nothing is lost (`tests/all/journal.rs`); these tests check everything else.
 
 use shingle_core::units::Block;
 
@@ -11,7 +11,7 @@ use crate::format::table::TablePage;
 use crate::format::{Frame, State};
 use crate::table::Table;
 
-/// Of a cache that was shut down in order, of 64 slots.
+/// The journal of a cache of 64 slots that was shut down in order.
 fn journal() -> Journal {
     let layout = Layout::for_slots(64);
     let superblock = Superblock::new(*b"a cache for test", layout, 1 << 30, 1 << 40);
@@ -22,7 +22,7 @@ fn record(frame: u32, block: u64, state: State) -> Record {
     Record { frame: Frame(frame), crc: 7, block: Block(block), state }
 }
 
-/// Both copies are written, and nothing is flushed.
+/// Writes both copies of the next page, without a flush.
 fn seal(journal: &mut Journal) -> JournalPage {
     let writes = journal.seal().expect("there is room").expect("there is something");
     let page = JournalPage::decode(&writes[0].bytes, journal.superblock.owner()).expect("a page");
@@ -30,7 +30,7 @@ fn seal(journal: &mut Journal) -> JournalPage {
     page
 }
 
-/// A flush from its begin to its end: frames that are free, and what is to be written next.
+/// A complete flush: the frames that are free after it, and the next writes.
 fn flush(journal: &mut Journal) -> (Vec<Frame>, Vec<Write>) {
     let covered = journal.covered();
     flushed(journal, covered)
@@ -42,7 +42,7 @@ fn flushed(journal: &mut Journal, covered: Covered) -> (Vec<Frame>, Vec<Write>) 
     (freed, next)
 }
 
-/// A page of table or superblock to both its places.
+/// Completes the write of both copies of a page of the table or a superblock.
 fn pairs(journal: &mut Journal, first: &Write) {
     journal.written(first.what);
     let (_, next) = flush(journal);
@@ -53,7 +53,7 @@ fn pairs(journal: &mut Journal, first: &Write) {
     assert!(flush(journal).1.is_empty());
 }
 
-/// Block 5 is in frame 0, which is committed.
+/// Block 5 is in frame 0, and this is committed.
 fn with_a_block() -> Journal {
     let mut journal = journal();
     journal.add(record(0, 5, State::Dirty));
@@ -95,7 +95,7 @@ fn an_ssd_that_was_emptied_and_is_used_all_the_same_goes_beyond_its_successor() 
     old.invalidate(true);
     old.put_into_use();
     assert_eq!((old.superblock.edition, new.superblock.edition), (6, 4));
-    // But not one with a block: nobody has taken its place.
+    // But not if it has a block: then nothing has replaced it.
     let mut used = with_a_block();
     used.put_into_use();
     assert_eq!(used.superblock.edition, 2);
@@ -127,7 +127,7 @@ fn settings_that_come_while_a_superblock_is_on_its_way_are_in_the_one_after_it()
     journal.set_settings("policy lru".to_owned());
     let first = journal.write_superblock().expect("it is due");
     journal.set_settings("policy most".to_owned());
-    // One at a time.
+    // One superblock at a time.
     assert!(!journal.has_new_settings() && journal.write_superblock().is_none());
     pairs(&mut journal, &first);
     assert_eq!(superblock(&first).settings, "policy lru");
@@ -164,7 +164,7 @@ fn the_ssd_is_told_at_rest_that_the_last_records_were_flushed() {
     assert!(!journal.is_unconfirmed());
     flush(&mut journal);
     assert!(journal.is_unconfirmed());
-    // (Nothing is given up: without being asked no page is due.)
+    // (Nothing was given up: without the request no page is due.)
     assert!(journal.seal().expect("there is room").is_none());
     journal.confirm();
     let page = seal(&mut journal);
@@ -182,14 +182,14 @@ fn a_frame_is_free_when_the_page_that_gives_it_up_is_known_to_be_flushed() {
     seal(&mut journal);
     assert_eq!(flush(&mut journal).0, [], "the SSD does not say yet that page 2 was flushed");
     assert_eq!(journal.given_up(), 1);
-    // A page without records says it.
+    // A page without records confirms it.
     assert_eq!(seal(&mut journal).durable, 2);
     assert_eq!(flush(&mut journal).0, [Frame(0)]);
     assert_eq!(journal.given_up(), 0);
     assert!(journal.seal().expect("there is room").is_none());
 }
 
-/// All of them were on their way in one commit, and the first did not arrive.
+/// All of them were in flight in one commit, and the first did not arrive.
 #[test]
 fn pages_that_a_crash_has_left_do_not_fill_the_journal_for_ever() {
     let layout = Layout::for_slots(64);
@@ -229,7 +229,7 @@ fn how_late_frames_were_used_is_written_where_it_is_asked_for() {
     journal.table.hint(Frame(3), 9);
     journal.touch_hinted();
     assert!(journal.write_table().is_none(), "nothing new");
-    // What was written for another reason has its hints, too.
+    // Pages written for other reasons contain their hints, too.
     journal.table.hint(Frame(3), 10);
     journal.table.touch(Frame(4), 1);
     let write = journal.write_table().expect("its page was touched");
@@ -256,7 +256,7 @@ fn after_the_last_superblock_of_an_ssd_that_fails_nothing_follows() {
     );
     assert_eq!((written.clean_from, written.dirty_from), (1, 1));
     assert_eq!(journal.superblock(), &written);
-    // The flush that was under way ends.
+    // The flush in flight ends.
     let (freed, next) = flushed(&mut journal, covered);
     assert!(freed.is_empty() && next.is_empty());
     assert_eq!(journal.superblock(), &written);

@@ -1,4 +1,4 @@
-//! What is found on SSDs that are put together by hand. That no crash loses anything is tested with crashes
+//! Recovery of SSDs with hand-made contents. Tests with crashes check that no crash loses anything
 //! (`tests/all/journal.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,12 +12,12 @@ use crate::journal::{PageKind, Write};
 #[error("it does not answer")]
 struct Broken;
 
-/// An SSD: what was not written is zeros.
+/// An SSD: unwritten pages are zeros.
 struct Ssd {
     superblock: Superblock,
     pages: BTreeMap<u64, Page>,
     unreadable: BTreeSet<u64>,
-    /// Pages of which it was told that they are read soon.
+    /// Pages that were announced by `read_ahead`.
     expected: BTreeSet<u64>,
 }
 
@@ -41,18 +41,18 @@ impl Pages for Ssd {
     }
 }
 
-/// Of an edition; all else is that of a new one of 64 slots, in use.
+/// A superblock of this edition; otherwise that of a new cache of 64 slots, in use.
 fn superblock(edition: u64) -> Superblock {
     let new = Superblock::new(*b"a cache for test", Layout::for_slots(64), 1 << 30, 1 << 40);
     Superblock { edition, clean: false, ..new }
 }
 
-/// Of a cache whose table has all: pages of the journal count from the third on.
+/// The superblock of a cache with a complete table: pages of the journal count from the third on.
 fn at_rest() -> Superblock {
     Superblock { journal_from: 3, ..superblock(1) }
 }
 
-/// Its table says so, and pages of the journal count from the second on.
+/// Block 5 is in frame 0 by its table, and pages of the journal count from the second on.
 fn block_5_in_frame_0() -> Ssd {
     let mut ssd = Ssd::new(superblock(1));
     ssd.tables(0, 1, &[(0, entry(1, 5, State::Dirty))]);
@@ -61,7 +61,7 @@ fn block_5_in_frame_0() -> Ssd {
     ssd
 }
 
-/// What is written down anew of frames, in order.
+/// The corrections of frames, in order.
 fn corrected(found: &Recovered) -> Vec<(u32, State)> {
     found.corrections.iter().map(|one| (one.frame.0, one.state)).collect()
 }
@@ -70,7 +70,7 @@ fn data(block: u64) -> Page {
     [block as u8 + 1; PAGE_BYTES]
 }
 
-/// A record of data that is there.
+/// A record of a frame with the right data.
 fn record(frame: u32, block: u64, state: State) -> Record {
     Record { frame: Frame(frame), crc: crc32c::crc32c(&data(block)), block: Block(block), state }
 }
@@ -91,7 +91,7 @@ impl Ssd {
         self.superblock = superblock;
     }
 
-    /// A page of the journal in both its places, the one before it is that with the number before.
+    /// Writes a page of the journal in both places; its predecessor has the previous number.
     fn journal(&mut self, number: u64, durable: u64, records: &[Record]) {
         let (previous, session) = (number - 1, self.superblock.session);
         let page = JournalPage { number, previous, durable, session, records: records.to_vec() };
@@ -101,7 +101,7 @@ impl Ssd {
         }
     }
 
-    /// A copy of a page of the table in which these entries are not unused.
+    /// Writes one copy of a page of the table with these entries, all others unused.
     fn table(&mut self, place: u32, copy: Copy, edition: u64, entries: &[(usize, Entry)]) {
         let mut page = TablePage { edition, ..TablePage::unused(place) };
         entries.iter().for_each(|(at, entry)| page.entries[*at] = *entry);
@@ -109,7 +109,7 @@ impl Ssd {
         self.pages.insert(at, page.encode(self.superblock.owner()));
     }
 
-    /// Both of them.
+    /// Writes both copies.
     fn tables(&mut self, place: u32, edition: u64, entries: &[(usize, Entry)]) {
         Copy::BOTH.into_iter().for_each(|copy| self.table(place, copy, edition, entries));
     }
@@ -123,7 +123,7 @@ impl Ssd {
     }
 }
 
-/// An entry by the page of the journal that made it.
+/// An entry of the table, made by this page of the journal.
 fn entry(number: u64, block: u64, state: State) -> Entry {
     let sequence = sequence(number, 0);
     Entry { block: Block(block), state, hint: 0, sequence, crc: crc32c::crc32c(&data(block)) }
@@ -146,10 +146,10 @@ fn an_unused_cache_is_empty() {
     assert!(found.journal.seal().expect("there is room").is_none(), "nothing is to be confirmed");
 }
 
-/// Whoever can reads it meanwhile.
+/// So that devices can read it in advance.
 #[test]
 fn all_of_the_table_is_expected() {
-    // More than is read at a time.
+    // More pages than are read at a time.
     let layout = Layout::for_slots(300 * ENTRIES as u64);
     let mut ssd = Ssd::new(Superblock { layout, ..superblock(1) });
     ssd.recovered();
@@ -195,7 +195,7 @@ fn the_better_superblock_stays_until_the_other_is_written() {
         }
         let mut found = ssd.recovered();
         assert_eq!(found.journal.superblock().settings, settings);
-        // Copies that are not alike are made so.
+        // Different copies are made equal.
         let due = found.journal.clone().write_superblock();
         assert_eq!(
             due.map(|write| write.what),
@@ -233,7 +233,7 @@ fn a_record_of_a_frame_that_is_not_there_makes_no_sense() {
 #[test]
 fn what_the_table_knows_already_is_not_replayed_over_it() {
     let mut ssd = Ssd::new(superblock(1));
-    // Page 2 is in the table; page 1 spoke of the same frame.
+    // Page 2 is in the table; page 1 has a record for the same frame.
     ssd.tables(0, 1, &[(0, entry(2, 6, State::Dirty))]);
     ssd.journal(1, 0, &[record(0, 5, State::Dirty)]);
     ssd.journal(2, 1, &[record(0, 6, State::Dirty)]);
@@ -250,7 +250,7 @@ fn pages_that_were_believed_are_confirmed_first() {
     assert_eq!((found.replayed_pages, found.journal.used_pages()), (1, 1));
     let [page, _] = found.journal.seal().expect("there is room").expect("it is due");
     assert_eq!(page.what, PageKind::Journal(2, Copy::One));
-    // An SSD whose table says all has none, wherever its journal goes on.
+    // An SSD with a complete table has none, wherever its journal continues.
     let mut found = Ssd::new(Superblock { journal_from: 5, ..superblock(1) }).recovered();
     assert!(found.journal.seal().expect("there is room").is_none());
 }
@@ -272,7 +272,7 @@ fn copies_of_a_page_of_the_table_that_differ_are_made_alike() {
     }
 }
 
-/// What changed since is lost, and what the table has of it may contradict the rest.
+/// Later changes are lost, and what the table has of them may contradict the rest.
 #[test]
 fn pages_of_the_journal_that_the_table_knows_are_there() {
     let mut ssd = Ssd::new(superblock(1));
@@ -293,12 +293,12 @@ fn pages_of_the_journal_that_the_table_knows_are_there() {
             "{refused}"
         );
     }
-    // Once they do not count any more nobody needs them.
+    // Once they do not count any more, they are not needed.
     ssd.put_superblock(Superblock { journal_from: 3, ..superblock(2) });
     assert_eq!(blocks(&ssd.recovered()), [(6, 1)]);
 }
 
-/// An SSD that has forgotten where data is gives zeros.
+/// An SSD that has lost its mapping returns zeros.
 #[test]
 fn a_page_of_the_table_that_is_zeros_is_damaged_where_all_were_written() {
     let mut ssd = Ssd::new(Superblock { table_written: true, ..at_rest() });
@@ -324,7 +324,7 @@ fn a_damaged_copy_of_a_page_of_the_table_is_told_and_the_other_counts() {
         let mut found = ssd.recovered();
         assert_eq!((blocks(&found), found.findings.damaged_pages), (vec![(9, 3)], 1));
         assert_eq!(found.journal.write_table().expect("it is due").what, PageKind::Table(0, bad));
-        // One that the SSD does not give is one that is damaged.
+        // An unreadable copy counts as damaged.
         ssd.unreadable.insert(at);
         assert_eq!(blocks(&ssd.recovered()), [(9, 3)]);
         ssd.unreadable.insert(ssd.superblock.layout.table_page(0, bad.other()));
@@ -338,7 +338,7 @@ fn a_damaged_copy_of_a_page_of_the_table_is_told_and_the_other_counts() {
 
 #[test]
 fn a_table_of_many_pages_is_read_to_its_end() {
-    // More than are read at a time.
+    // More pages than are read at a time.
     let layout = Layout::for_slots(60_000);
     assert!(layout.table_pages > 256);
     let mut ssd = Ssd::new(Superblock { layout, ..at_rest() });
@@ -349,7 +349,7 @@ fn a_table_of_many_pages_is_read_to_its_end() {
     ssd.tables(255, 1, &[(ENTRIES - 1, entry(1, 6, State::Dirty))]);
     let other = 256 * ENTRIES as u32 - 1;
     assert_eq!(blocks(&ssd.recovered()), [(6, other), (5, last)]);
-    // The last page is not full of frames.
+    // The last page is not full of entries.
     for copy in Copy::BOTH {
         ssd.pages.get_mut(&layout.table_page(place, copy)).expect("there")[100] ^= 1;
     }
@@ -364,14 +364,14 @@ fn a_table_of_many_pages_is_read_to_its_end() {
 #[test]
 fn data_that_never_arrived_leaves_a_block_as_it_was() {
     let mut ssd = block_5_in_frame_0();
-    // It moves to frame 1, whose data is not there.
+    // It moves to frame 1, whose data has not arrived.
     ssd.journal(2, 1, &[record(1, 5, State::Dirty), record(0, 5, State::Superseded)]);
     let found = ssd.recovered();
     assert_eq!(blocks(&found), [(5, 0)]);
     assert_eq!(found.findings, Findings { void_records: 1, ..Findings::default() });
-    // Both frames are corrected, in their order.
+    // Both frames are corrected, in order.
     assert_eq!(corrected(&found), [(0, State::Dirty), (1, State::Free)]);
-    // And once more to frame 2, where it is: neither of the other two holds it any more.
+    // And it moves again to frame 2, whose data has arrived: the other two frames are free.
     ssd.journal(3, 1, &[record(2, 5, State::Dirty), record(1, 5, State::Superseded)]);
     ssd.frame(2, 5);
     let found = ssd.recovered();
@@ -379,7 +379,8 @@ fn data_that_never_arrived_leaves_a_block_as_it_was() {
     assert_eq!(corrected(&found), [(0, State::Free), (1, State::Free)]);
 }
 
-/// It left after it had moved, and its slot may hold another one by then: with both there would be more blocks than slots.
+/// It was dropped after the move, and its slot may be in use again: with both there would be more
+/// blocks than slots.
 #[test]
 fn a_block_that_left_is_not_there_again_as_its_data_never_arrived() {
     let mut ssd = block_5_in_frame_0();
@@ -390,19 +391,19 @@ fn a_block_that_left_is_not_there_again_as_its_data_never_arrived() {
     ssd.journal(2, 1, &[&moved[..], &[left(1), another]].concat());
     let found = ssd.recovered();
     assert_eq!(blocks(&found), [(6, 2)]);
-    // The journal is told so, before frame 0 is used again.
+    // The journal gets the corrections before frame 0 is reused.
     assert_eq!(corrected(&found), [(0, State::Free), (1, State::Free)]);
-    // It moved once more before it left, to where its data is.
+    // It moved once more before it was dropped, to a frame with the right data.
     let again = [record(3, 5, State::Dirty), record(1, 5, State::Superseded)];
     ssd.frame(3, 5);
     ssd.journal(2, 1, &[&moved[..], &again, &[left(3), another]].concat());
     assert_eq!(blocks(&ssd.recovered()), [(6, 2)]);
-    // And it is back.
+    // And it is cached again.
     ssd.journal(2, 1, &[&moved[..], &[left(1), another, back]].concat());
     assert_eq!(blocks(&ssd.recovered()), [(6, 2), (5, 3)]);
 }
 
-/// A record that says clean was given in when the disk had it: what was before the move is older than that.
+/// A clean record was added when the disk had the data: the contents before the move are older.
 #[test]
 fn a_block_that_the_disk_has_is_not_what_it_was_before() {
     let mut ssd = block_5_in_frame_0();
@@ -412,12 +413,12 @@ fn a_block_that_the_disk_has_is_not_what_it_was_before() {
     let found = ssd.recovered();
     assert_eq!((blocks(&found), found.findings.void_records), (vec![], 2), "nor is it any more");
     assert_eq!(corrected(&found), [(0, State::Free), (1, State::Free)]);
-    // Nor is it lost where it was known to be before.
+    // Nor is it lost if it was known before.
     let mut known = Ssd::new(Superblock { journal_from: 2, ..superblock(1) });
     known.tables(0, 1, &[(0, entry(1, 5, State::Dirty))]);
     known.journal(2, 1, &[record(0, 5, State::Clean)]);
     assert_eq!(blocks(&known.recovered()), [], "dirty, and damaged");
-    // What was written since counts.
+    // Later writes count.
     ssd.journal(4, 1, &[record(2, 5, State::Dirty), record(1, 5, State::Superseded)]);
     ssd.frame(2, 5);
     assert_eq!(blocks(&ssd.recovered()), [(5, 2)]);
@@ -437,7 +438,7 @@ fn of_a_move_over_two_pages_the_second_record_counts_as_the_first_did() {
 #[test]
 fn what_was_written_past_the_ssd_does_not_count() {
     let all = [(0, State::Clean), (1, State::Dirty)];
-    // Frames 0 and 1 are of page 3, 2 and 3 of page 4.
+    // Frames 0 and 1 are from page 3, frames 2 and 3 from page 4.
     let entries: Vec<_> = [3, 4]
         .into_iter()
         .flat_map(|page| all.map(|(at, state)| entry(page, 10 * page + at, state)))
@@ -468,7 +469,7 @@ fn the_journal_goes_on_behind_all_that_was_written() {
         let [page, _] = journal.seal().expect("there is room").expect("it has a record");
         page.what
     };
-    // A page that does not follow, as the one before it never arrived.
+    // A page without its predecessor, which never arrived.
     let mut ssd = Ssd::new(superblock(1));
     ssd.journal(3, 0, &[record(0, 5, State::Dirty)]);
     assert_eq!(next(ssd), PageKind::Journal(4, Copy::One));
@@ -492,19 +493,20 @@ fn a_page_that_was_flushed_and_is_damaged_is_missed() {
     let damage = |ssd: &mut Ssd, number, copy| {
         ssd.pages.get_mut(&layout.journal_page(number, copy)).expect("there")[100] ^= 1;
     };
-    // One copy of page 2, which page 3 says was flushed; and of page 3, of which nothing is said.
+    // One copy of page 2, which was flushed by the record of page 3, and one of page 3, of which it
+    // is unknown.
     damage(&mut ssd, 2, Copy::One);
     damage(&mut ssd, 3, Copy::Two);
     let found = ssd.recovered();
     assert_eq!((found.live().count(), found.replayed_pages), (3, 3));
     assert_eq!(found.findings, Findings { damaged_pages: 1, torn_pages: 1, void_records: 0 });
-    // Both copies of the last: it may never have arrived.
+    // Both copies of the last page: it may never have arrived.
     damage(&mut ssd, 3, Copy::One);
     let mut cut = ssd.recovered();
     assert_eq!((blocks(&cut), cut.replayed_pages), (vec![(0, 0), (1, 1)], 2));
     assert_eq!(cut.findings.torn_pages, 1, "page 2, of which page 3 was the only one to speak");
     assert!(cut.journal.seal().expect("there is room").is_some());
-    // Both of one that was flushed.
+    // Both copies of a flushed page.
     damage(&mut ssd, 3, Copy::One);
     damage(&mut ssd, 2, Copy::Two);
     let told = recover(&mut ssd).map(|_| ());
@@ -530,7 +532,8 @@ fn of_two_copies_with_different_pages_the_newer_counts() {
 
 #[test]
 fn of_two_sessions_the_page_of_the_later_one_counts() {
-    // Both have the number 4; from there on only pages of session 2 count, before it those of any.
+    // Both have the number 4; from this number on only pages of session 2 count, before it those of
+    // any session.
     for later in Copy::BOTH {
         let mut ssd =
             Ssd::new(Superblock { session: 2, session_from: 5, journal_from: 4, ..superblock(3) });
@@ -543,7 +546,7 @@ fn of_two_sessions_the_page_of_the_later_one_counts() {
         }
         assert_eq!(blocks(&ssd.recovered()), [(1, 1)]);
     }
-    // Of a number from there on the other one does not count at all.
+    // A page of the other session with a number from there on does not count at all.
     let mut ssd =
         Ssd::new(Superblock { session: 1, session_from: 4, journal_from: 4, ..superblock(3) });
     ssd.frame(0, 5);
@@ -552,7 +555,7 @@ fn of_two_sessions_the_page_of_the_later_one_counts() {
     assert_eq!(ssd.recovered().live().next(), None);
 }
 
-/// A crash while the SSD of a cache is made anew, as it has grown.
+/// A crash while a cache is created again on an SSD that has grown.
 #[test]
 fn a_cache_that_was_emptied_is_empty_however_many_of_its_pages_are_gone() {
     let mut full = Ssd::new(superblock(3));
@@ -574,7 +577,7 @@ fn a_cache_that_was_emptied_is_empty_however_many_of_its_pages_are_gone() {
         let found = full.recovered();
         assert_eq!((found.live().count(), found.findings), (0, Findings::default()), "{end}");
     }
-    // The crash came between the sectors of both copies of a page of the table.
+    // A crash tore both copies of a page of the table.
     let (layout, owner) = (full.superblock.layout, full.superblock.owner());
     let mut torn = TablePage { edition: 2, ..TablePage::unused(0) };
     torn.entries[100] = old[0].1;
@@ -583,14 +586,14 @@ fn a_cache_that_was_emptied_is_empty_however_many_of_its_pages_are_gone() {
     full.pages.extend(Copy::BOTH.map(|copy| (layout.table_page(0, copy), torn)));
     let mut found = full.recovered();
     assert_eq!((found.live().count(), found.findings), (0, Findings::default()));
-    // It is written anew before the journal lets go of what may be in it by then.
+    // It is rewritten before the journal drops pages that it may contain by then.
     let write = found.journal.write_table().expect("it is due");
     assert_eq!(write.what, PageKind::Table(0, Copy::One));
     let from = full.superblock.journal_from;
     full.journal(from, 0, &[record(1, 7, State::Dirty)]);
     full.frame(1, 7);
     assert_eq!(blocks(&full.recovered()), [(7, 1)], "what came since is in the journal");
-    // Once it may say something that counts it has to be whole.
+    // Once it may have valid entries, it must be undamaged.
     full.put_superblock(Superblock {
         edition: 9,
         journal_from: from + 1,

@@ -87,7 +87,7 @@ fn what_is_known_of_the_disk_is_planned_with() {
     };
     assert_eq!((probed.costs(), probed.drive.count("buffer_blocks")), (costs, 184_000));
     assert_eq!(probed.own.zones("zone"), Some(4000));
-    // The user's own word, before or after; a policy without zones.
+    // The user's own setting, before or after; a policy without zones.
     for order in
         [["sac.zone=100b", "drive.zone_blocks=4000"], ["drive.zone_blocks=4000", "sac.zone=100b"]]
     {
@@ -113,10 +113,10 @@ fn bands_are_written_whole_if_the_operator_knows_them() {
     assert!(made(&["policy=most", "most.zone=bands", "cache.bands=whole", bands, pass]).is_ok());
     assert!(made(&["policy=lru-band", bands]).is_ok(), "it need not take them whole");
     assert!(made(&["policy=most", "most.zone=bands", "cache.bands=whole", bands]).is_err());
-    // What is known of bands is of no use to a policy that was not told to work with them.
+    // Facts about bands have no effect on a policy that was not set to use them.
     let without = made(&[bands, pass]).expect("all is known");
     assert_eq!(without.slots().zones().blocks(Zone(0)), 5000);
-    // Where blocks lie elsewhere.
+    // Where blocks are moved.
     let mut settings = Settings::new("sac");
     assert_eq!(settings.check_without_bands(), Ok(()));
     settings.set(bands).expect("words");
@@ -173,7 +173,8 @@ fn what_cannot_be_is_refused() {
         (["mode=fast", "cache.batch=1"], "no mode `fast`"),
         (["fast=1", "cache.batch=1"], "no `fast` to set"),
         (["sac", "cache.batch=1"], "sets nothing"),
-        // What another policy is told is looked at when it is chosen: it must not say more.
+        // Parameters of another policy are checked when it is chosen: they must not contain other
+        // settings.
         (["lru-band.zone=1b\npolicy=lru", "cache.batch=1"], "control character"),
         (["lru-band.zone=1b\r", "cache.batch=1"], "control character"),
     ] {

@@ -1,6 +1,6 @@
-//! A cache full of dirty data over a slow disk: writes come in as fast as the disk takes them, none
-//! waits long, and none waits for the others' destages. In virtual time, of which the engine knows
-//! only what it is told.
+//! A cache full of dirty data over a slow disk: writes complete at the speed of the disk, none
+//! waits long, and flushes do not wait for destages. In virtual time: the engine knows only the
+//! time that it is given.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -19,18 +19,18 @@ const MINUTES: u64 = 3;
 /// Random 4 KiB writes at depth 32, over ten times the cache.
 #[derive(Clone, Copy)]
 struct Client {
-    /// A flush follows so many writes; 0: none does.
+    /// The number of writes between flushes; 0: no flushes.
     flush_each: u64,
-    /// One in so many requests is a read; 0: none is.
+    /// One request of this many is a read; 0: no reads.
     read_one_in: u64,
 }
 
-/// What the client saw from the moment on at which the cache was full.
+/// What the client measured from the time when the cache was full.
 #[derive(Debug)]
 struct Seen {
-    /// Writes answered, in each second.
+    /// Number of writes answered in each second.
     seconds: Vec<u64>,
-    /// The longest that one took.
+    /// The longest latency of a write.
     longest: Nanos,
     longest_flush: Nanos,
     longest_read: Nanos,
@@ -40,12 +40,12 @@ struct Bed {
     engine: Engine,
     ssd: Held,
     disk: Held,
-    /// What is done when.
+    /// The time at which each I/O is done.
     events: BinaryHeap<Reverse<(Nanos, u64)>>,
     under_way: HashMap<u64, Io>,
     numbers: u64,
     now: Nanos,
-    /// When the disk has done all that it was given.
+    /// When the disk has done all its I/O.
     disk_free: Nanos,
     slots: u64,
     random: u64,
@@ -72,7 +72,7 @@ impl Bed {
         split_mix::next(&mut self.random) % bound
     }
 
-    /// The SSD does much at a time, the disk one thing after the other, each in 20 ms.
+    /// The SSD executes much in parallel; the disk one I/O after the other, each in 20 ms.
     fn begin(&mut self, io: Io) {
         let done = match io.device {
             Device::Ssd => self.now + Nanos::from_micros(100),
@@ -165,7 +165,7 @@ impl Bed {
 fn nobody_waits_long(client: Client) {
     for policy in ["lru", "sac", "most", "pore-pf"] {
         let mut seen = Bed::new(policy).run(client);
-        // The last second was not over.
+        // The last second was incomplete.
         seen.seconds.truncate((MINUTES * 60) as usize);
         let least = seen.seconds.iter().min().copied().unwrap_or(0);
         let total: u64 = seen.seconds.iter().sum();
@@ -181,7 +181,8 @@ fn nobody_waits_long(client: Client) {
         for longest in [seen.longest, seen.longest_read, seen.longest_flush] {
             assert!(longest <= Nanos::from_millis(2_000), "{policy}");
         }
-        // Two thirds of the 50 I/Os a second are blocks of clients; most save some by neighbours.
+        // Two thirds of the 50 I/Os a second are blocks of clients; most policies save some by
+        // merging neighbours.
         assert!(total >= MINUTES * 60 * 33, "{policy}: only {total}");
     }
 }

@@ -1,4 +1,5 @@
-//! Whole bands, step by step: what the disk gets, in which order, and who waits for it.
+//! Destaging of whole bands, step by step: what the disk gets, in which order, and what waits for
+//! it.
 
 use std::collections::HashSet;
 
@@ -15,21 +16,21 @@ use shingle_engine::{
 
 use crate::memory::{Held, Memory, carry_out, serve, slots, ssd_with, superblock};
 
-/// Two pieces of 128 and a rest.
+/// Two pieces of 128 blocks and a shorter one.
 const BAND: u64 = 300;
-/// What goes on where a write of a block has ended bypasses the cache.
+/// A write that continues after one block is sequential, and bypasses the cache.
 const LONG: u64 = BLOCK_BYTES;
 
-/// An engine, devices that end I/O when they are told to, and what was asked of the disk.
+/// An engine, devices that complete I/O on command, and the I/O of the disk.
 struct Bed {
     engine: Engine,
     ssd: Held,
     disk: Held,
     pending: Vec<Io>,
-    /// Of the disk: kind, first block, blocks.
+    /// I/O of the disk: kind, first block, number of blocks.
     asked: Vec<(Kind, u64, u64)>,
     replies: Vec<Reply>,
-    /// The disk does not give, or does not take, these.
+    /// Blocks that the disk cannot read, or cannot write.
     unreadable: HashSet<u64>,
     unwritable: HashSet<u64>,
     now: Nanos,
@@ -68,7 +69,7 @@ impl Bed {
             now: Nanos::ZERO,
             commands: 0,
         };
-        // (The first flush is behind it.)
+        // (After the first flush.)
         bed.wait(100);
         bed.asked.clear();
         bed
@@ -103,7 +104,7 @@ impl Bed {
         self.take();
     }
 
-    /// Ends all I/O but that of the disk of this kind.
+    /// Completes all I/O except that of this kind on the disk.
     fn settle_but(&mut self, stays: Option<Kind>) {
         self.take();
         let ends = |io: &Io| io.device == Device::Ssd || Some(io.kind) != stays;
@@ -137,7 +138,7 @@ impl Bed {
         self.replies.iter().any(|reply| reply.id == id && reply.result.is_ok())
     }
 
-    /// Time goes by, as the thread of a store tells it.
+    /// Lets time pass in ticks, as the thread of a store does.
     fn wait(&mut self, millis: u64) {
         for _ in 0..millis / 50 {
             self.tick(50);
@@ -151,7 +152,7 @@ impl Bed {
         self.take();
     }
 
-    /// Idle time begins: a band is loaded, and its first piece is on its way.
+    /// Idle time begins: a band is loaded, and its first piece is being written.
     fn begin_band(&mut self) {
         self.tick(1_000);
         self.settle_but(Some(Kind::Write));
@@ -162,7 +163,7 @@ impl Bed {
         writes.map(|&(_, first, blocks)| (first, blocks)).collect()
     }
 
-    /// Writes of the disk that are on their way.
+    /// Writes of the disk in flight.
     fn writing(&self) -> Vec<(u64, u64)> {
         let of = |io: &&Io| io.device == Device::Disk && io.kind == Kind::Write;
         let writes = self.pending.iter().filter(of);
@@ -183,7 +184,7 @@ fn a_band_is_written_in_order_and_clean_when_it_is_flushed() {
     bed.begin_band();
     let read: u64 =
         bed.asked.iter().filter(|(kind, ..)| *kind == Kind::Read).map(|&(_, _, n)| n).sum();
-    // What lies between is read with it; the last block need not be.
+    // The blocks between are read with it; the last block is dirty and need not be read.
     assert_eq!(read, BAND - 1, "{:?}", bed.asked);
     assert_eq!(bed.writing(), [(0, 128)]);
     for piece in [(0, 128), (128, 128), (256, 44)] {
@@ -191,7 +192,7 @@ fn a_band_is_written_in_order_and_clean_when_it_is_flushed() {
         bed.end(0);
         bed.settle_but(Some(if piece.0 < 256 { Kind::Write } else { Kind::Flush }));
     }
-    // All of it is there, and not flushed.
+    // The band is written, but not flushed.
     assert_eq!((bed.writing(), bed.dirty(), bed.pending.len()), (vec![], 4, 1));
     assert_eq!(bed.pending[0].kind, Kind::Flush);
     bed.settle();
@@ -211,7 +212,7 @@ fn who_writes_past_the_cache_waits_for_one_piece_and_reads_for_none() {
     bed.write(269, 2);
     bed.begin_band();
     assert_eq!(bed.writing(), [(0, 128)]);
-    // Into the piece that is on its way, and into the last one, which is loaded.
+    // A write to the piece in flight, and one to the last piece, which is loaded.
     let held = bed.ask(CommandOp::Write, 6, 4, 3);
     let other = bed.ask(CommandOp::Write, 270, 4, 3);
     let cached = bed.ask(CommandOp::Write, 101 + BAND, 1, 3);
@@ -221,7 +222,7 @@ fn who_writes_past_the_cache_waits_for_one_piece_and_reads_for_none() {
     assert!(bed.is_answered(read) && bed.is_answered(cached), "neither waits");
     bed.end(1);
     assert!(bed.is_answered(other) && !bed.is_answered(held));
-    // The piece is there: what waited for it goes, before the band is written.
+    // The piece is done: the writes that waited for it come before the rest of the band.
     bed.end(0);
     assert!(bed.writing().contains(&(6, 4)), "{:?}", bed.writing());
     assert!(!bed.writes().contains(&(256, 44)));
@@ -265,7 +266,7 @@ fn a_band_that_cannot_be_read_or_written_is_destaged_as_others_are() {
         assert_eq!((bands.written, bands.given_up, bed.dirty()), (0, 1, 0), "{bands:?}");
         assert!(bed.disk[&5] == page(5, 2) && bed.disk[&200] == page(200, 2));
         assert!(bed.disk[&77] == page(77, 1) && bed.disk[&250] == page(250, 1));
-        // It is not tried again; another one is.
+        // The band is not tried again; another one is.
         bed.write(9, 2);
         bed.write(BAND + 9, 2);
         bed.wait(3_000);
@@ -276,7 +277,7 @@ fn a_band_that_cannot_be_read_or_written_is_destaged_as_others_are() {
 
 #[test]
 fn limits_count_all_that_is_written() {
-    // 100 blocks a second: a band takes three.
+    // 100 blocks a second: a band takes three seconds.
     let mut bed = Bed::new(|config| {
         config.rules.limits = Limits { destage_blocks_per_s: Some(100), ..Limits::default() };
     });
@@ -287,7 +288,7 @@ fn limits_count_all_that_is_written() {
     assert_eq!((bed.writes().len(), bed.dirty()), (2, 1));
     bed.wait(1_000);
     assert_eq!((bed.writes().len(), bed.dirty()), (3, 0));
-    // A write past the cache does not wait for a limit.
+    // A write that bypasses the cache does not wait for a limit.
     bed.write(BAND + 5, 2);
     bed.wait(4_000);
     bed.write(5, 3);
@@ -315,7 +316,7 @@ fn a_band_is_given_up_where_everything_has_to_go() {
         bed.begin_band();
         assert_eq!(bed.writing(), [(0, 128)]);
         act(&mut bed);
-        // (This one waits for the piece, whatever comes.)
+        // (This one always waits for the piece.)
         let past = (what != "end").then(|| bed.ask(CommandOp::Write, 6, 4, 3));
         bed.settle();
         bed.wait(2_000);
@@ -323,7 +324,7 @@ fn a_band_is_given_up_where_everything_has_to_go() {
         assert_eq!(bed.engine.status().bands.written, 0, "{what}");
         assert!(past.is_none_or(|past| bed.is_answered(past)), "{what}");
         match what {
-            // What is dirty stays so.
+            // Dirty blocks remain dirty.
             "end" => assert!(bed.engine.is_stopped() && bed.dirty() == 2),
             "SSD out" => {
                 assert_eq!((bed.engine.ssd_state(), bed.dirty()), (SsdState::Out, 0));

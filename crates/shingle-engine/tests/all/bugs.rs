@@ -1,4 +1,4 @@
-//! The crash tests bite: each of the mistakes one could make is found by them.
+//! Checks the crash tests: they find each of the seeded bugs.
 //!
 //! `SHINGLE_BUG=Name` tries one of them only.
 
@@ -6,12 +6,12 @@ use crate::simulated::world::{Theme, World};
 use shingle_engine::Bug;
 use shingle_testbed::bugs::{each_is_found, panics, seeds};
 
-/// Runs of each theme after which a bug counts as not found.
+/// Number of runs of each theme after which a bug counts as not found.
 const SEEDS_MAX: u64 = 20_000;
 
-/// Seeds that have found bugs which take hundreds of runs when one begins at the first. They are only tried first: when
-/// the engine does other I/O they may find nothing, and the search begins at the first as for all others. The output of
-/// this test says which seed found what.
+/// Seeds that find bugs which would take hundreds of runs from the first seed on. They are only
+/// tried first: after a change of the engine's I/O they may find nothing, and then the search
+/// begins at the first seed as for all others. The output of this test says which seed found what.
 const FOUND_BY: [(Bug, u64); 14] = [
     (Bug::TrimBeforeGivenUp, 233),
     (Bug::FillFromTrimmed, 3454),
@@ -29,7 +29,7 @@ const FOUND_BY: [(Bug, u64); 14] = [
     (Bug::BandOvertakenKept, 1776),
 ];
 
-/// Those of which only a change can show anything.
+/// Bugs that only the theme `Changes` can find.
 const CHANGES: [Bug; 7] = [
     Bug::TakenOutDirty,
     Bug::TakenOutUntold,
@@ -40,7 +40,7 @@ const CHANGES: [Bug; 7] = [
     Bug::TrustedBeforeWritten,
 ];
 
-/// Those of bands that are written whole.
+/// Bugs in the destaging of whole bands.
 const BANDS: [Bug; 5] = [
     Bug::BandCleanByPart,
     Bug::BandTouchedForgotten,
@@ -49,10 +49,11 @@ const BANDS: [Bug; 5] = [
     Bug::BandReadErrorIgnored,
 ];
 
-/// Those that so many runs of chance have not found: exploring does, in each run of the tests (`exhaustive/bugs.rs`).
+/// Bugs that this many random runs have not found. The exhaustive exploration finds them in each
+/// run of the tests (`exhaustive/bugs.rs`).
 const BY_EXPLORING: [Bug; 2] = [Bug::PutInUnderWay, Bug::FillOfFailed];
 
-/// Which run finds it, and how.
+/// Which run finds the bug, and how.
 fn found(bug: Bug) -> Option<String> {
     let themes: &[Theme] = match () {
         () if CHANGES.contains(&bug) => &[Theme::Changes],

@@ -1,7 +1,8 @@
-//! The shipping engine over devices that lose what was not flushed, tear, reorder and fail: no crash
-//! loses what was durable, nothing is ever mixed up, every command is answered.
+//! The shipping engine over devices that lose unflushed data, tear, reorder and fail: no crash
+//! loses durable data, data is never mixed up, and every command is answered.
 //!
-//! `SHINGLE_SEEDS=N` says how many runs of each theme, `SHINGLE_SEEDS=FIRST..END` which; `SHINGLE_SEED=N` replays one.
+//! `SHINGLE_SEEDS=N` sets the number of runs of each theme, `SHINGLE_SEEDS=FIRST..END` the seeds;
+//! `SHINGLE_SEED=N` replays one.
 
 use crate::simulated::world::{Theme, World};
 use shingle_core::registry::{Entry, Registry};
@@ -39,7 +40,7 @@ fn no_crash_loses_what_was_durable() {
     assert_eq!(bands, (0, 0), "no store writes whole bands that was told of none");
 }
 
-/// As above, where each slot, frame and page of the journal is waited for.
+/// As above, with waiting for each slot, frame and page of the journal.
 #[test]
 fn the_smallest_cache_keeps_the_promises() {
     let _ = run(Theme::Tiny, 1_000);
@@ -47,7 +48,8 @@ fn the_smallest_cache_keeps_the_promises() {
 
 #[test]
 fn bands_are_written_whole_and_nothing_is_lost() {
-    // The policy is changed while what the one before has named waits, which then is in a group with blocks of a band.
+    // A known case: the policy changes while victims of the previous one wait, which are then in a
+    // group with blocks of a band.
     World::new(21_269, Theme::Bands, None).live();
     let (written, given_up) = run(Theme::Bands, 1_000);
     println!("{written} bands were written whole, {given_up} given up");
@@ -70,11 +72,11 @@ fn ssds_are_exchanged_and_disks_grow_and_nothing_is_lost() {
     let _ = run(Theme::Changes, 1_000);
 }
 
-/// No promise rests on the order in which the engine takes the steps of one call.
+/// No promise depends on the order in which the engine takes the steps of one call.
 #[test]
 fn what_only_looks_like_a_mistake_is_none() {
     for &bug in Bug::HARMLESS {
-        // (Six runs a seed: more than these say nothing new.)
+        // (Six runs a seed: more seeds find nothing new.)
         for seed in seeds(300).take(2_000) {
             for theme in Theme::ALL {
                 println!("{bug:?}, {theme:?}, SHINGLE_SEED={seed}");
@@ -84,8 +86,8 @@ fn what_only_looks_like_a_mistake_is_none() {
     }
 }
 
-/// Each policy that can do with a disk of which nothing is known but its size. Without being told of zones
-/// a store refuses some, and some always.
+/// All policies that need to know only the size of the disk. A store refuses the others without
+/// zones, and some always.
 #[test]
 fn every_policy_keeps_the_promises() {
     let registry = Registry::default();

@@ -1,4 +1,5 @@
-//! What an operator sets while SSDs are exchanged, and a disk that grows beyond what there can be.
+//! Settings that an operator changes while SSDs are exchanged, and a disk that grows beyond the
+//! limit.
 
 use shingle_core::cache::CacheCore;
 use shingle_core::registry::Registry;
@@ -26,7 +27,7 @@ fn cache(disk_blocks: u64) -> Box<dyn CacheCore> {
     Settings::new("lru").cache(&Registry::default(), slots() as u32, disk_blocks).expect("lru")
 }
 
-/// Devices do everything at once, but for reads of the disk that are held.
+/// Devices complete I/O at once, except for reads of the disk while they are held.
 struct Bed {
     store: Store,
     holds: bool,

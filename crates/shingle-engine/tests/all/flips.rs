@@ -1,7 +1,7 @@
-//! Bits flip on an SSD at rest, in data and in metadata: no flip is served, none reaches the disk, and
-//! each one in a place that counts is reported.
+//! Bit flips on an SSD at rest, in data and in metadata: flipped data is never served or destaged,
+//! and each flip that matters is reported.
 //!
-//! `SHINGLE_FLIPS=N` says how many.
+//! `SHINGLE_FLIPS=N` sets the number of flips.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use shingle_testbed::{number, times};
 use crate::simulated::world::World;
 
 const FLIPS: u64 = 4_000;
-/// Of one cache.
+/// Number of flips of one cache.
 const FLIPS_EACH: u64 = 40;
 
 #[test]

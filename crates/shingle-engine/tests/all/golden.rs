@@ -1,9 +1,9 @@
-//! The engine asks its devices for the same I/O, in the same order and with the same bytes, as it did
-//! before, and gives the same answers: a change that is to change nothing is held to that. The runs are those
-//! of the crash tests, under a few policies.
+//! The engine makes the same I/O, in the same order and with the same bytes, and gives the same
+//! answers as before. This checks changes that should not change behaviour. The runs are those of
+//! the crash tests, with a few policies.
 //!
-//! `SHINGLE_GOLDEN=write` writes what there is now. `SHINGLE_SEEDS=N` prints the same of N runs of each theme
-//! under all policies instead, a line a hundred, to be compared by hand.
+//! `SHINGLE_GOLDEN=write` writes the current results. `SHINGLE_SEEDS=N` instead prints those of N
+//! runs of each theme with all policies, a line for a hundred runs, to be compared by hand.
 
 use std::fmt::Write as _;
 
@@ -15,9 +15,9 @@ use crate::simulated::world::{Theme, World};
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/all/golden/engine.txt");
 const THEMES: [Theme; 3] = [Theme::Crashes, Theme::Faults, Theme::Flips];
 const POLICIES: [&str; 4] = ["lru", "arc", "sac", "most"];
-/// Of each theme.
+/// Number of runs of each theme.
 const SEEDS: u64 = 240;
-/// Runs that share a line.
+/// Number of runs in a line.
 const STEP: u64 = 20;
 
 fn trails(seeds: u64, step: u64, world: impl Fn(u64, Theme) -> World) -> String {

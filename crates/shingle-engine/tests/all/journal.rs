@@ -1,5 +1,5 @@
-//! The journal on an SSD that loses unflushed writes in any subset, torn at 512 bytes: what a block is
-//! after a crash is what was committed last, or something written since.
+//! The journal on an SSD that loses any subset of unflushed writes, torn at 512 bytes. After a
+//! crash each block is what was last committed, or something written since.
 
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
@@ -25,11 +25,11 @@ use crate::memory::Memory;
 #[derive(Clone)]
 struct Ssd {
     safe: BTreeMap<u64, Page>,
-    /// Written and not flushed, in order.
+    /// Written but not flushed, in order.
     volatile: Vec<(u64, Page)>,
 }
 
-/// What was found, in the order of frames.
+/// The mappings found, in the order of frames.
 fn held(found: &Recovered) -> Vec<(Block, Frame)> {
     found.live().collect()
 }
@@ -59,7 +59,7 @@ impl Ssd {
         self.safe.extend(self.volatile.drain(..));
     }
 
-    /// The power goes: of what was not flushed any part of 512 bytes may have arrived.
+    /// A power cut: of unflushed data any parts of 512 bytes may have arrived.
     fn cut(&mut self, rng: &mut Xoshiro256PlusPlus) {
         for (page, bytes) in std::mem::take(&mut self.volatile) {
             let arrived = match rng.next_u32() % 3 {
@@ -75,13 +75,14 @@ impl Ssd {
     }
 }
 
-/// What a block may be after a crash: versions from the last committed one on; 0 is nothing.
+/// The possible contents of a block after a crash: versions from the last committed one on; 0 is
+/// unmapped.
 #[derive(Clone, Default)]
 struct Allowed {
     versions: Vec<u32>,
 }
 
-/// A cache without a policy: blocks are written, dropped, committed; frames come and go.
+/// A cache without a policy: blocks are written, dropped and committed, and frames are reused.
 struct World {
     ssd: Ssd,
     journal: Journal,
@@ -97,7 +98,7 @@ fn data(block: u64, version: u32) -> Page {
     let mut page = [version as u8; PAGE_BYTES];
     page[..8].copy_from_slice(&block.to_le_bytes());
     page[8..12].copy_from_slice(&version.to_le_bytes());
-    // Each torn part of it differs.
+    // So that each torn part is different.
     page.chunks_exact_mut(512).zip(0..).for_each(|(part, n)| part[511] = n);
     page
 }
@@ -134,7 +135,7 @@ impl World {
             assert!(map.insert(block.0, (frame, version)).is_none(), "one frame a block");
         }
         let mut journal = found.journal;
-        // Few frames, so that they are used again soon. Those that a correction gives up come back
+        // Few frames, so that they are reused soon. Frames that a correction gives up become free
         // when it is committed.
         let given_up =
             |frame: &Frame| found.corrections.iter().any(|record| record.frame == *frame);
@@ -142,7 +143,7 @@ impl World {
         let free = (0..60).map(Frame).filter(|f| !used(f) && !given_up(f)).collect();
         found.corrections.iter().for_each(|record| journal.add(*record));
         let mut world = World { ssd, journal, map, free, allowed, version };
-        // Nothing is used again before the corrections are safe.
+        // Nothing is reused before the corrections are durable.
         world.commit();
         world
     }
@@ -229,7 +230,7 @@ impl World {
     fn crash(mut self, rng: &mut Xoshiro256PlusPlus) -> World {
         self.ssd.cut(rng);
         let found = recover(&mut self.ssd).expect("a crash damages nothing that was flushed");
-        // Reading changes nothing: a second crash during recovery finds the same.
+        // Reading changes nothing: recovery after a second crash finds the same.
         let again = recover(&mut self.ssd).expect("again");
         assert!(found.live().eq(again.live()));
         let mut allowed = self.allowed;
@@ -252,7 +253,7 @@ impl World {
     }
 }
 
-/// One seed, one run.
+/// One run from a seed.
 fn live_through(seed: u64) {
     let rng = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut world = World::new();
@@ -312,7 +313,7 @@ fn an_orderly_end_leaves_nothing_to_replay() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
-    /// One damaged place of metadata loses nothing; it is noticed or does not matter.
+    /// Damage to a single place of metadata loses nothing; it is reported or does not matter.
     #[test]
     fn damage_to_one_place_loses_nothing(seed in any::<u64>(), at in any::<prop::sample::Index>()) {
         let rng = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -337,7 +338,7 @@ proptest! {
         prop_assert_eq!(before, held(&after));
     }
 
-    /// Damage to both copies is told, never served.
+    /// Damage to both copies is reported, and never served.
     #[test]
     fn damage_to_both_copies_is_told(seed in any::<u64>(), place in 0..1_u32) {
         let rng = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -356,14 +357,14 @@ proptest! {
     }
 }
 
-/// Both copies of the first page that the journal seals, with one record, and where they go.
+/// Both copies of the first page that the journal seals, with one record.
 fn sealed(journal: &mut Journal, block: u64) -> [Write; 2] {
     let (frame, crc) = (Frame(0), crc32c::crc32c(&data(block, 1)));
     journal.add(Record { frame, crc, block: Block(block), state: State::Dirty });
     journal.seal().expect("there is room").expect("it has a record")
 }
 
-/// What a start writes before anything else.
+/// The writes of a start.
 fn put_into_use(ssd: &mut Ssd) -> Journal {
     let mut journal = recover(ssd).expect("good").journal;
     for write in journal.put_into_use() {
@@ -373,9 +374,10 @@ fn put_into_use(ssd: &mut Ssd) -> Journal {
     journal
 }
 
-/// A crash leaves the head of a page of the journal, over the rest of an older one. The next process
-/// writes a page of the same number, and the crash lets through the rest of that one, which is zeros as in
-/// the first: now the page of the first process is whole, of whose block the second knew nothing.
+/// A crash leaves only the head of a page of the journal, over the rest of an older page. The next
+/// process writes a page with the same number, and the crash lets only the rest of that one arrive,
+/// which is zeros as in the first page. Now the page of the first process is complete, but the
+/// second process knew nothing of its block.
 #[test]
 fn a_page_that_a_torn_write_makes_whole_does_not_count() {
     let mut ssd = World::new().ssd;
@@ -400,20 +402,20 @@ fn a_page_that_a_torn_write_makes_whole_does_not_count() {
     ssd.flush();
     let found = recover(&mut ssd).expect("good");
     assert_eq!(found.live().next(), None, "block 7 is there again");
-    // In one copy only, beside the page of the second in the other.
+    // In one copy only, with the page of the second process in the other.
     ssd.write(second[1].page, *second[1].bytes);
     ssd.write(journal.layout().frame_page(Frame(0)), data(8, 1));
     ssd.flush();
     let found = recover(&mut ssd).expect("good");
     assert_eq!(found.replayed_pages, 1);
-    // Once a third process has begun.
+    // After a third process has started.
     put_into_use(&mut ssd);
     let found = recover(&mut ssd).expect("good");
     let entry = found.journal.table.entry(Frame(0));
     assert_eq!((found.replayed_pages, entry.block), (1, Block(8)), "it is the page of the second");
 }
 
-/// As many records as leave room for one more on the page.
+/// Adds records until the page has room for just one more.
 fn fill_but_one(world: &mut World) {
     for frame in 100..100 + RECORDS_MAX as u32 - 1 {
         let record =
@@ -422,13 +424,15 @@ fn fill_but_one(world: &mut World) {
     }
 }
 
-/// As many moves as no page has room for: the crash comes when only the first page has arrived.
+/// A move at the end of a page that has room for one record only: after a crash only the first page
+/// has arrived.
 #[test]
 fn a_move_is_on_one_page() {
     let mut world = World::new();
     world.write(0);
     world.commit();
-    // The new frame of block 0 is the last record that the page has room for, the old one comes behind it.
+    // The new frame of block 0 would be the last record on the page, and the old frame the first of
+    // the next.
     let (old, _) = world.map[&0];
     let pages = |world: &World| world.ssd.volatile.len();
     fill_but_one(&mut world);
@@ -447,7 +451,7 @@ fn a_move_is_on_one_page() {
     assert_ne!(held(&found)[0].1, old, "all of it is");
 }
 
-/// Earlier versions wrote the two records of a move on two pages, and a crash may have come between them.
+/// Earlier versions could write the two records of a move on two pages, with a crash between them.
 #[test]
 fn a_move_that_a_crash_has_parted_is_one_frame_all_the_same() {
     let mut world = World::new();
@@ -456,7 +460,7 @@ fn a_move_that_a_crash_has_parted_is_one_frame_all_the_same() {
     let (old, _) = world.map[&0];
     fill_but_one(&mut world);
     world.write(0);
-    // The page as it was written then.
+    // The page as those versions wrote it.
     let (new, version) = world.map[&0];
     let (last, _) = *world.ssd.volatile.last().expect("the data");
     assert_eq!(last, world.journal.layout().frame_page(new));
@@ -478,19 +482,20 @@ fn a_move_that_a_crash_has_parted_is_one_frame_all_the_same() {
     world.ssd.flush();
     let found = recover(&mut world.ssd).expect("flushed");
     assert_eq!(held(&found), [(Block(0), new)], "the newest counts");
-    // The journal is told so, before the old frame is used again.
+    // The journal gets the correction before the old frame is reused.
     let told = Record { frame: old, crc: 0, block: Block(0), state: State::Free };
     let same = |r: &&Record| r.frame == told.frame && r.state == told.state;
     assert_eq!(found.corrections.iter().filter(same).count(), 1, "{:?}", found.corrections);
 }
 
-/// Both copies of each page of all that was given in.
+/// Both copies of all sealed pages.
 fn sealed_pages(journal: &mut Journal) -> Vec<[Write; 2]> {
     std::iter::from_fn(|| journal.seal().expect("there is room")).collect()
 }
 
-/// Hundreds of blocks move back to where they were before, and the data of none arrives. What takes that back is more than a
-/// page has room for, and the power goes again when some of those pages have arrived.
+/// Hundreds of blocks move back to their previous frames, and none of the data arrives. The
+/// corrections need more than one page, and another power cut comes when only some of those pages
+/// have arrived.
 #[test]
 fn corrections_of_many_pages_count_together_or_not_at_all() {
     const MOVED: u32 = 300;
@@ -537,13 +542,14 @@ fn corrections_of_many_pages_count_together_or_not_at_all() {
         ssd.flush();
         let found = recover(&mut ssd).expect("good");
         assert!(held(&found) == as_before, "pages {arrived:03b} have arrived");
-        // Once all have, what they speak of is settled.
+        // When all pages have arrived, the corrections are settled.
         assert_eq!(found.corrections.is_empty(), arrived == 0b111, "pages {arrived:03b}");
     }
 }
 
-/// The crash came when the journal was full: the table has to be written before what was found can be confirmed, and what a
-/// page gave up of which it is not known that it was flushed must stay until then.
+/// A crash with a full journal: the table must be written before the recovered state can be
+/// committed, and frames that were given up on a page of which it is unknown whether it was flushed
+/// must not be reused until then.
 #[test]
 fn no_frame_is_used_again_before_what_was_found_is_confirmed() {
     let superblock = Superblock { clean: false, ..new_superblock() };

@@ -1,10 +1,11 @@
-//! A room of the engine names only those below it, as the head of `engine/mod.rs` draws them. The compiler would
-//! take a circle; what a stranger has to read to follow one line would be everything.
+//! A module of the engine uses only the modules below it, in the order drawn at the head of
+//! `engine/mod.rs`. The compiler would accept cycles, but then a reader of one line would have to
+//! know every module.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// From the bottom up. What stands in one row does not name each other.
+/// From the bottom up. Modules in one row do not use each other.
 const LAYERS: &[&[&str]] = &[
     &["keys", "open_error", "ssd_state"],
     &["state", "status"],
@@ -26,11 +27,11 @@ const LAYERS: &[&[&str]] = &[
     ],
 ];
 
-fn layer(room: &str) -> Option<usize> {
-    LAYERS.iter().position(|rooms| rooms.contains(&room))
+fn layer(module: &str) -> Option<usize> {
+    LAYERS.iter().position(|modules| modules.contains(&module))
 }
 
-/// Source files below a folder.
+/// All source files in a folder.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder of the crate") {
@@ -45,8 +46,8 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Rooms that a file of the engine names from outside its own: `super::port`, `super::super::port`,
-/// `crate::engine::port`, also in braces.
+/// Modules that a file of the engine uses from outside its own module: `super::port`,
+/// `super::super::port`, `crate::engine::port`, also in braces.
 fn named(file: &Path, own: &str, text: &str) -> Vec<String> {
     let inside = file.parent().is_some_and(|parent| parent.ends_with(own));
     let deep = inside && !file.ends_with("mod.rs");
@@ -56,7 +57,7 @@ fn named(file: &Path, own: &str, text: &str) -> Vec<String> {
     for line in code {
         for start in [up, "crate::engine::"] {
             for (at, _) in line.match_indices(start) {
-                // The tail of a longer path is not the path itself.
+                // The end of a longer path is not the path itself.
                 if start == "super::" && line[..at].ends_with("super::") {
                     continue;
                 }
@@ -84,17 +85,17 @@ fn a_room_names_only_those_below_it() {
             continue;
         }
         let here = layer(own)
-            .unwrap_or_else(|| panic!("{own} is no room in LAYERS: say where it belongs"));
+            .unwrap_or_else(|| panic!("{own} is no module in LAYERS: say where it belongs"));
         let text = fs::read_to_string(&file).expect("a source file");
         for other in named(&file, own, &text) {
-            let there = layer(&other).expect("only rooms are named");
+            let there = layer(&other).expect("only modules are named");
             assert!(there < here, "{}: names {other}, which is not below {own}", inner.display());
             arrows += 1;
         }
     }
     assert!(
         arrows > 30,
-        "only {arrows} names of rooms were found: are they written in another way now?"
+        "only {arrows} names of modules were found: are they written in another way now?"
     );
 }
 

@@ -1,4 +1,5 @@
-//! What an operator allows is kept to, in virtual time: destaging by rate and by hours, writes of the SSD by day.
+//! The limits of an operator in virtual time: the destage rate and hours, and the daily budget for
+//! SSD writes.
 
 use shingle_core::service::{Hours, Limits, Mode};
 use shingle_core::units::Nanos;
@@ -33,24 +34,25 @@ fn no_more_is_destaged_in_a_second_than_is_allowed() {
     store.wait(10_000);
     let in_ten_seconds = destaged(&store) - before;
     assert!((900..=1_010).contains(&in_ten_seconds), "{in_ten_seconds}");
-    // The limit is set anew while it goes on.
+    // The limit changes while destaging goes on.
     store.engine.set_limits(Limits { destage_blocks_per_s: Some(20), ..Limits::default() });
     let before = destaged(&store);
     store.wait(10_000);
     let in_ten_seconds = destaged(&store) - before;
     assert!((150..=210).contains(&in_ten_seconds), "{in_ten_seconds}");
-    // Whoever wants everything on the disk gets it.
+    // A drain ignores the limit.
     store.engine.drain();
     store.settle();
     assert_eq!(store.engine.dirty_blocks(), 0);
 }
 
-/// As a disk that is slow does: what was to leave next is safe on the SSD, and the end does not wait for it.
+/// As with a slow disk: the dirty data is safe on the SSD, and the end does not wait for its
+/// destage.
 #[test]
 fn what_is_held_back_stays_dirty_at_the_end() {
     let mut store = limited(Limits { destage_blocks_per_s: Some(20), ..Limits::default() });
     let slots = slots();
-    // Room is made before it is needed.
+    // Room is made in advance.
     (0..slots - 10).for_each(|n| write(&mut store, n * 3));
     store.wait(1_000);
     let on_disk = store.disk.len();
@@ -66,7 +68,7 @@ fn who_waits_for_room_waits_for_what_is_allowed() {
     let limits = Limits { destage_blocks_per_s: Some(100), ..Limits::default() };
     let mut store = limited(limits);
     let slots = slots();
-    // Without pauses, so that idle time has no part in it.
+    // Without pauses, so that there is no idle time.
     (0..slots + 200).for_each(|n| write(&mut store, n * 2));
     let asked = store.commands;
     let mut answered = 0;
@@ -119,10 +121,10 @@ fn the_ssd_is_written_no_more_than_its_budget_of_a_day() {
     }
     let status = store.engine.status();
     let written = status.ssd_written_pages;
-    // (What one command takes with the commit that follows it is more than nothing.)
+    // (The tolerance is for a command with the commit after it.)
     assert!((900..1_100).contains(&written), "{written} pages");
     assert!(status.counts.bypassed_blocks > 3_900, "{:?}", status.counts);
-    // Half a day later half of the budget is there again, an hour of it at once.
+    // Half a day later half of the budget is there again, an hour's worth of it at once.
     store.tick(Nanos::from_millis(12 * 3_600_000));
     store.settle();
     for n in 5_000..10_000 {

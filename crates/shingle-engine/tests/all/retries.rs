@@ -1,5 +1,5 @@
-//! A disk that takes nothing is asked less and less often, by destages and by flushes; who waits for room is
-//! told in time; and when the disk is well again everything gets there. In virtual time.
+//! A disk that fails gets fewer and fewer destages and flushes; commands that wait for room time
+//! out; and when the disk has recovered, everything is destaged. In virtual time.
 
 use shingle_core::service::Rules;
 use shingle_core::units::Nanos;
@@ -15,7 +15,7 @@ enum Refuses {
     Nothing,
     Writes,
     Flushes,
-    /// Writes of these blocks.
+    /// Writes to blocks below this one.
     Below(u64),
 }
 
@@ -23,7 +23,7 @@ struct Bed {
     store: Store,
     slots: u64,
     refuses: Refuses,
-    /// Writes and flushes that the disk has refused.
+    /// Number of writes and flushes that the disk has refused.
     refused: u64,
 }
 
@@ -37,7 +37,7 @@ impl Bed {
         let mut bed = Bed { store, slots, refuses: Refuses::Nothing, refused: 0 };
         bed.pass(Nanos::from_millis(200));
         bed.refuses = Refuses::Writes;
-        // Every other block: no two are neighbours, and each is tried by itself.
+        // Every second block: no two are neighbours, so each is tried individually.
         for block in 0..bed.slots {
             bed.store.ask(CommandOp::Write, block * 2, 1);
             bed.work();
@@ -114,7 +114,7 @@ fn a_disk_that_does_not_flush_is_asked_less_and_less_often() {
     assert_eq!(bed.store.engine.status().dirty_blocks, 0, "all is there in the end");
 }
 
-/// Bad places do not keep the rest waiting, nor are they tried all the time.
+/// Bad blocks neither delay the others nor are tried all the time.
 #[test]
 fn a_disk_that_is_bad_in_part_gets_the_rest() {
     let mut bed = Bed::full();

@@ -1,5 +1,5 @@
-//! A trim of everything: answered at once, told in pieces of 64 MiB with one under way at a time, and no request waits for more than
-//! that piece.
+//! A trim of the whole disk: answered at once, passed on in pieces of 64 MiB with one in flight at
+//! a time; no request waits for more than that piece.
 
 use shingle_core::units::Nanos;
 use shingle_engine::{CommandOp, Device, Failed, Io, Kind};
@@ -10,13 +10,13 @@ const PIECE: u64 = 16_384;
 const PIECES: u64 = 10;
 const DISK_BLOCKS: u64 = PIECES * PIECE;
 
-/// Devices answer at once, but for trims.
+/// Devices complete I/O at once, except for trims.
 struct Bed {
     store: Store,
-    /// Under way, and all that were.
+    /// The trim in flight, and all trims so far.
     trim: Option<Io>,
     told: Vec<(u64, u64)>,
-    /// Flushes of the disk are errors.
+    /// Whether flushes of the disk fail.
     no_flush: bool,
 }
 
@@ -34,7 +34,7 @@ impl Bed {
         number
     }
 
-    /// All that needs no trim to be done.
+    /// Completes everything except trims.
     fn work(&mut self) {
         let (told, no_flush) = (&mut self.told, self.no_flush);
         let trims = self.store.work(|io| match (io.device, io.kind) {
@@ -54,7 +54,7 @@ impl Bed {
         replies.for_each(|reply| assert!(reply.result.is_ok(), "{:?}", reply.result));
     }
 
-    /// The trim under way is done, or refused.
+    /// Ends the trim in flight with `result`.
     fn end_trim(&mut self, result: Result<usize, Failed>) {
         let io = self.trim.take().expect("one is under way");
         self.store.engine.done(io.id, result, io.buffers);
@@ -70,13 +70,13 @@ impl Bed {
 #[test]
 fn a_trim_of_everything_holds_up_nothing_but_its_piece() {
     let mut bed = Bed::new();
-    // Something of the third piece is dirty.
+    // A part of the third piece is dirty.
     bed.ask(CommandOp::Write, 2 * PIECE + 5, 3);
     bed.pass();
     let trim = bed.ask(CommandOp::Trim, 0, DISK_BLOCKS);
     assert!(bed.store.is_answered(trim), "at once");
     assert_eq!(bed.told, [(0, PIECE)]);
-    // The disk is slow: whoever wants another piece does not notice.
+    // The disk is slow: requests for other pieces do not notice.
     let (within, elsewhere) =
         (bed.ask(CommandOp::Write, 7, 1), bed.ask(CommandOp::Write, PIECE, 1));
     let reads = bed.ask(CommandOp::Read, 5 * PIECE, 8);
@@ -84,7 +84,7 @@ fn a_trim_of_everything_holds_up_nothing_but_its_piece() {
     assert!(!bed.store.is_answered(within));
     bed.end_trim(Ok(0));
     assert!(bed.store.is_answered(within), "it waited for one piece");
-    // What was written is not told: of the second piece all but its first block.
+    // Written blocks are not trimmed: of the second piece all but its first block are.
     assert_eq!(bed.told[1], (PIECE + 1, PIECE - 1));
     while bed.trim.is_some() {
         bed.end_trim(Ok(0));
@@ -108,7 +108,7 @@ fn a_disk_that_takes_no_trim_is_not_asked_for_ever() {
     (0..5).for_each(|_| bed.pass());
     let errors = bed.store.engine.status().errors;
     assert_eq!((bed.told.len(), errors.disk_trims, errors.disk_writes), (1, 1, 0));
-    // The next one is tried again; what fails is no reason not to end.
+    // The next trim is tried again; its failure does not delay anything.
     bed.ask(CommandOp::Trim, 0, PIECE);
     assert_eq!(bed.told.len(), 2);
     bed.store.engine.shut_down();
@@ -117,7 +117,7 @@ fn a_disk_that_takes_no_trim_is_not_asked_for_ever() {
     assert!(bed.store.engine.is_stopped());
 }
 
-/// The end waits for what is left to be told, for a while.
+/// The end waits for the trims that are left, for a while.
 #[test]
 fn what_waits_at_the_end_is_told_within_ten_seconds() {
     let mut bed = Bed::new();
@@ -131,7 +131,7 @@ fn what_waits_at_the_end_is_told_within_ten_seconds() {
     assert_eq!(bed.told.len(), 2);
 }
 
-/// Until then the disk may go back to what it had.
+/// Before the flush the disk may return its old contents.
 #[test]
 fn what_is_read_of_trimmed_blocks_is_cached_after_a_flush_and_not_before() {
     for flushes in [true, false] {
@@ -146,7 +146,7 @@ fn what_is_read_of_trimmed_blocks_is_cached_after_a_flush_and_not_before() {
         bed.ask(CommandOp::Trim, 7, 1);
         bed.end_trim(Ok(0));
         assert_eq!(fills(&mut bed, 7), u64::from(flushes), "flushed as soon as all is told");
-        // A flush that goes well later does not bring back what one that failed has forgotten.
+        // A later successful flush does not restore what a failed one has lost.
         bed.no_flush = false;
         (0..3).for_each(|_| bed.pass());
         assert_eq!(fills(&mut bed, 7), 0, "it is cached, or in doubt");

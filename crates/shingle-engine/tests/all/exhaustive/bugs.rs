@@ -1,4 +1,5 @@
-//! Seeded bugs, each looked for in the smallest world that has it: the shortest way to a broken promise.
+//! Seeded bugs, each searched in the smallest world that has it: the shortest sequence of steps to
+//! a broken promise.
 
 use shingle_engine::Bug;
 use shingle_testbed::bugs::each_is_found;
@@ -10,7 +11,7 @@ use super::scope::Scope;
 use super::scopes::named;
 use super::world::World;
 
-/// Where each is found.
+/// The scope in which each bug is found.
 const WHERE: &[(Bug, &str)] = &[
     (Bug::FlushBeforeCommit, "flush"),
     (Bug::FuaIgnored, "fua"),
@@ -92,8 +93,8 @@ const WHERE: &[(Bug, &str)] = &[
     (Bug::BandReadErrorIgnored, "band-errors"),
 ];
 
-/// Those that take more than 4,500 states, some of them minutes: only where `SHINGLE_STATES` says how many states there may
-/// be. (Chance finds them, too: `crate::bugs`.)
+/// Bugs that take more than 4,500 states, some of them minutes: tried only with `SHINGLE_STATES`,
+/// the greatest number of states. (Random runs find them too: `crate::bugs`.)
 const LONG: &[Bug] = &[
     Bug::CleanBeforeDiskFlush,
     Bug::CommitCoversLater,
@@ -137,7 +138,7 @@ fn found(bug: Bug) -> Option<String> {
     let begin = World::with(named(scope), Some(bug));
     let (states, mut broken) = shortest(&begin, 60, states_max);
     if broken.is_none() {
-        // (Perhaps nothing shows but that somebody waits for ever. Such a way need not be the shortest.)
+        // (The bug may only show as a stuck state. The sequence to it need not be the shortest.)
         broken = explore(begin.clone(), states_max).err();
         broken = broken.map(|broken| shrink(|| begin.clone(), broken));
     }
@@ -179,6 +180,6 @@ fn what_chance_finds_is_printed_as_a_short_test() {
     let text = pasted(begin(), code, &least);
     drop(quiet);
     println!("{played} steps, of which it takes {}:\n{text}", least.steps.len());
-    // (The shortest way has seven.)
+    // (The shortest sequence has seven.)
     assert!(least.steps.len() <= 9 && text.contains("fn found_by_search()"), "{text}");
 }

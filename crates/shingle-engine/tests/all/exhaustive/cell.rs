@@ -1,4 +1,5 @@
-//! Pages by number: what is equal has the same one, so that a copy of a world takes a word a page.
+//! Pages as numbers: equal pages have the same number, so that the copy of a world takes a word a
+//! page.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -9,18 +10,18 @@ use shingle_engine::format::{PAGE_BYTES, Page};
 use shingle_engine::{Data, Device};
 use shingle_testbed::explore::Digest;
 
-/// A page, by its number among those this thread has met.
+/// A page, as its number in the table of this thread.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Cell(u32);
 
-/// Most pages are metadata of a small world, and zeros but for a few of these.
+/// Most pages are metadata of a small world, and zero except for a few of these.
 const CHUNK_BYTES: usize = 64;
 
-/// Of which no byte need be zero, and where it is.
+/// The index and contents of a chunk that is not zero.
 type Chunk = (u8, [u8; CHUNK_BYTES]);
 
 struct Met {
-    /// Each with its checksum.
+    /// Each page with its checksum.
     pages: Vec<(Vec<Chunk>, u32)>,
     numbers: HashMap<(u64, u32), u32>,
 }
@@ -55,7 +56,7 @@ thread_local! {
 }
 
 impl Cell {
-    /// Of zeros: the first that any thread meets.
+    /// A page of zeros: number 0 on every thread.
     pub(crate) const ZEROS: Cell = Cell(0);
 
     pub(crate) fn of(page: &Page) -> Cell {
@@ -72,8 +73,8 @@ impl Cell {
         })
     }
 
-    /// A write of `new` over this that was torn: `bytes` of it have arrived. On an SSD all there is has a checksum, and
-    /// a page that does not fit its own is like any other such page.
+    /// A torn write of `new` over this page: only `bytes` of it have arrived. On an SSD all pages
+    /// have a checksum, and all pages with a wrong checksum are equal.
     pub(crate) fn torn(self, new: Cell, bytes: usize, device: Device) -> Cell {
         let mut page = self.page();
         page[..bytes].copy_from_slice(&new.page()[..bytes]);
@@ -83,12 +84,12 @@ impl Cell {
         }
     }
 
-    /// A page whose checksum does not fit, whatever it is.
+    /// A page with a wrong checksum, which stands for all of these.
     fn damaged() -> Cell {
         Cell::of(&[0xDA; PAGE_BYTES])
     }
 
-    /// A bit flips, somewhere in the middle.
+    /// Flips a bit in the middle.
     pub(crate) fn flipped(self) -> Cell {
         let mut page = self.page();
         page[PAGE_BYTES / 2] ^= 1;
@@ -96,14 +97,14 @@ impl Cell {
     }
 }
 
-/// What the blocks of a command bring, or a read gets: the part of each that counts is as it is in a page.
+/// The data of a command: the part of each block that counts, as it is in a page.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(crate) struct Pieces {
     pub(crate) bytes: u64,
     pub(crate) cells: Vec<Cell>,
 }
 
-/// Which block of a command begins at its byte `at`: the first may be a part of one.
+/// The index of the block at byte `at` of a command: the first block may be a part of one.
 fn piece(at: usize) -> usize {
     at.div_ceil(PAGE_BYTES)
 }

@@ -1,4 +1,4 @@
-//! SSDs that are exchanged and a disk that grows, while all goes on.
+//! Exchanges of SSDs and a growing disk, during other commands.
 
 use shingle_engine::recover::recover;
 use shingle_engine::{Device, NewSsd, SsdState};
@@ -8,7 +8,7 @@ use super::world::{Step, World, empty_ssd};
 use crate::simulated::oracle::stamp;
 
 impl World {
-    /// What the owner of the engine does now, as soon as it can: as the store does.
+    /// The next step of the owner of the engine, as soon as it is possible: as the store does it.
     pub(super) fn owners_step(&self) -> Option<Step> {
         let up = self.up.as_ref().expect("it is up");
         match up.engine.ssd_state() {
@@ -23,7 +23,7 @@ impl World {
         }
     }
 
-    /// The SSD that is served from now on is another one.
+    /// Replaces the SSD by a new one.
     fn take_another(&mut self) {
         let edition = recover(&mut self.ssd).map_or(1, |found| found.journal.superblock().edition);
         self.ssd = empty_ssd(&self.scope, self.disk.pages(), edition + 1);
@@ -66,18 +66,18 @@ impl World {
         self.oracle.grow(blocks);
         let up = self.up.as_mut().expect("it is up");
         up.grows_to = blocks;
-        // (It fails where the SSD has failed.)
+        // (This fails if the SSD has failed.)
         let _ = up.engine.grow_disk(blocks, self.scope.cache(blocks));
     }
 
-    /// Whether all that an operator has begun is done.
+    /// Whether all changes that an operator has begun are done.
     pub(super) fn has_changed(&self) -> bool {
         let up = self.up.as_ref().expect("it is up");
         if up.grows_to == 0 && up.engine.ssd_state() == SsdState::In {
             return true;
         }
         let status = up.engine.status();
-        // (An SSD that has failed says nothing new, and stays in for ever where data is lost.)
+        // (An SSD that has failed has no new state, and is never released while data is lost.)
         let exchanged = up.engine.ssd_state() == SsdState::In || !status.lost.is_empty();
         exchanged && (status.errors.ssd_failed || status.disk_blocks >= up.grows_to)
     }

@@ -1,15 +1,15 @@
-//! Crashes: what they may leave, and each way of it.
+//! Crashes, with every possible outcome.
 
 use shingle_engine::Bug;
 
 use super::cell::Cell;
 use super::world::{Down, World};
 
-/// More outcomes of one crash are too many to be tried: no scope has as many.
+/// The greatest number of outcomes of one crash. No scope has as many.
 const OUTCOMES_MAX: usize = 4 << 20;
 
 impl World {
-    /// Without the process: what a crash leaves as it was.
+    /// A copy without the process, with the media unchanged.
     fn without_process(&self) -> World {
         World {
             ssd: self.ssd.clone(),

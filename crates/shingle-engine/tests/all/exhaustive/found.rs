@@ -1,5 +1,5 @@
-//! Histories in which exploring has found that a promise was broken, kept as tests: the engine keeps it now, and with the
-//! mistake of then it does not.
+//! Sequences of steps with which exploration found broken promises, kept as tests: the engine keeps
+//! the promises now, and with the bug of then it does not.
 
 use shingle_engine::Bug;
 use shingle_testbed::explore::{Quiet, replay};
@@ -20,9 +20,9 @@ fn only_a_bug_breaks(bug: Bug, scope: &str, steps: &[Step]) {
     assert!(with_bug.is_some(), "{bug:?} breaks nothing");
 }
 
-/// Found by exploring `replaced-gone` with three commands, which takes minutes. The SSD is gone, a write of a block that is
-/// dirty on it is under way, and the SSD is to be taken out: it is not given up before it is known whether the block can
-/// be read.
+/// Found by exploring `replaced-gone` with three commands, which takes minutes. The SSD has failed,
+/// a write to a block that is dirty on it is in flight, and the SSD is being replaced: its data is
+/// not given up before it is known whether the block can be read.
 #[test]
 fn an_ssd_is_not_given_up_while_a_command_uses_a_dirty_block() {
     use How::*;
@@ -60,8 +60,9 @@ fn an_ssd_is_not_given_up_while_a_command_uses_a_dirty_block() {
     only_a_bug_breaks(Bug::GivenUpInUse, "replaced-gone", &steps);
 }
 
-/// Found by seed 1261 of the theme `Changes`, and then in its shortest form. The disk forgets a trim; a read of the block
-/// waits for another one; a write of it comes, and is not carried out yet. What is read may not be kept as clean.
+/// Found by seed 1261 of the theme `Changes`, and then in its shortest form. The disk forgets a
+/// trim; a read of the block waits for another one; a write to it arrives, and has not begun. The
+/// data read must not be cached as clean.
 #[test]
 fn what_a_lost_trim_left_is_not_cached_though_a_write_is_to_come() {
     use How::*;
@@ -85,8 +86,9 @@ fn what_a_lost_trim_left_is_not_cached_though_a_write_is_to_come() {
     only_a_bug_breaks(Bug::TrustedBeforeWritten, "told-written", &steps);
 }
 
-/// Found by exploring `put-in-read`. A block is read from the disk, and is to be cached, when the SSD fails; that is given up
-/// before the disk has answered. What is read must not go to an SSD any more: by then it may be another one.
+/// Found by exploring `put-in-read`. A block is read from the disk to be cached when the SSD fails;
+/// the SSD is given up before the disk has answered. The data must not be written to an SSD any
+/// more: it may be another one by then.
 #[test]
 fn a_fill_of_an_ssd_that_has_failed_is_not_written_to_the_next() {
     use How::*;

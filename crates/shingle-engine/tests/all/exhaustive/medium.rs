@@ -1,4 +1,5 @@
-//! A device of cells, which does to each I/O what it is told to, and says what a crash may leave.
+//! A device of cells: a test determines the outcome of each I/O, and gets the possible outcomes of
+//! a crash.
 
 use std::convert::Infallible;
 use std::hash::{Hash, Hasher};
@@ -10,31 +11,31 @@ use shingle_engine::{Device, Failed, Io, Kind};
 use super::cell::Cell;
 use crate::simulated::device::Gone;
 
-/// What becomes of an I/O.
+/// The outcome of an I/O.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum How {
     Well,
-    /// An error, and nothing was done.
+    /// An error; nothing was done.
     Fails,
-    /// An error of a write that was done, all the same.
+    /// An error of a write that was done nevertheless.
     FailsDone,
-    /// It says that nothing of it was done, and gives no error.
+    /// Nothing was done, without an error: a short count.
     Short,
-    /// An error of a flush. What was not flushed is gone, and reads as it was before.
+    /// An error of a flush. The unflushed data is lost, and reads return the old data.
     Forgets,
-    /// Likewise, and reads as if it were not gone.
+    /// Likewise, but reads return the lost data for a while.
     ForgetsLater,
-    /// Likewise at once; and what is being written had arrived before, and is gone, too.
+    /// Likewise at once; data of writes in flight had arrived before, and is lost too.
     ForgetsUnderWay,
 }
 
-/// An I/O under way.
+/// An I/O in flight.
 #[derive(Clone)]
 pub(crate) struct Pending {
     pub(crate) io: Io<Cell>,
-    /// Writes done before a flush began.
+    /// Number of writes that were done before a flush began.
     covers: usize,
-    /// Its data arrived before a flush failed that has lost it, and does not arrive again.
+    /// Its data arrived before a failed flush lost it, and does not arrive again.
     swallowed: bool,
 }
 
@@ -42,19 +43,19 @@ pub(crate) struct Pending {
 #[derive(Clone)]
 pub(crate) struct Medium {
     device: Device,
-    /// What a power cut leaves.
+    /// What survives a power cut.
     safe: Vec<Cell>,
-    /// What is read.
+    /// What reads return.
     now: Vec<Cell>,
-    /// Written and not flushed, in order.
+    /// Written but not flushed, in order.
     volatile: Vec<(usize, Cell)>,
-    /// Lost by a flush that failed, and read as if it were not.
+    /// Pages that a failed flush has lost, although reads still return them.
     lingering: Vec<usize>,
-    /// Pages of which a failed flush has lost the newest, until they are asked for.
+    /// Pages whose newest data a failed flush has lost, until `take_lost`.
     lost: Vec<usize>,
-    /// Of a write that a power cut tears so many bytes arrive; `None` if it tears none.
+    /// How many bytes of a torn write arrive in a power cut; `None` if writes are not torn.
     torn_bytes: Option<usize>,
-    /// From this page on a power cut takes all that was not flushed, or nothing of it.
+    /// A power cut loses either all or none of the unflushed pages from this one on.
     together_from: usize,
     pub(crate) gone: Option<Gone>,
 }
@@ -67,12 +68,12 @@ impl Medium {
         Medium { device, safe, now, volatile, lingering, lost, torn_bytes, together_from, gone }
     }
 
-    /// Where there are too many pages for each to be lost or kept by itself.
+    /// For too many pages to be lost or kept individually.
     pub(crate) fn together_from(self, together_from: usize) -> Medium {
         Medium { together_from, ..self }
     }
 
-    /// It has more pages.
+    /// Adds pages.
     pub(crate) fn grow(&mut self, more: impl Iterator<Item = Cell>) {
         self.now.extend(more);
         self.safe.extend_from_slice(&self.now[self.safe.len()..]);
@@ -86,13 +87,13 @@ impl Medium {
         self.now[at as usize]
     }
 
-    /// Writes a page, and flushes it.
+    /// Writes a page and flushes it.
     pub(crate) fn keep(&mut self, page: u64, cell: Cell) {
         self.volatile.retain(|&(at, _)| at as u64 != page);
         (self.now[page as usize], self.safe[page as usize]) = (cell, cell);
     }
 
-    /// Of a page that was being kept when the power went.
+    /// Tears a page whose flushed write the power cut interrupted.
     pub(crate) fn tear(&mut self, page: u64, cell: Cell) {
         let torn = self.cell(page).torn(cell, 32, self.device);
         self.keep(page, torn);
@@ -115,7 +116,7 @@ impl Medium {
         self.lingering.retain(|&page| page != at);
     }
 
-    /// Which ways an I/O may go wrong.
+    /// The possible faults of an I/O.
     pub(crate) fn faults(&self, pending: &Pending, forgets: bool) -> &'static [How] {
         match pending.io.kind {
             Kind::Read => &[How::Fails, How::Short],
@@ -128,7 +129,7 @@ impl Medium {
         }
     }
 
-    /// What of pages a failed flush has lost, with what is left.
+    /// Takes the pages whose newest data a failed flush has lost, with their remaining data.
     pub(crate) fn take_lost(&mut self) -> Vec<(u64, Cell)> {
         let lost = std::mem::take(&mut self.lost);
         lost.into_iter().map(|at| (at as u64, self.safe[at])).collect()
@@ -159,7 +160,7 @@ impl Medium {
         }
     }
 
-    /// Carries an I/O out, and returns how many bytes of it. `others` are under way, too.
+    /// Completes an I/O, and returns its number of bytes. `others` are in flight too.
     pub(crate) fn end(
         &mut self,
         pending: &mut Pending,
@@ -202,7 +203,8 @@ impl Medium {
         Ok(pending.io.buffers.len() * PAGE_BYTES)
     }
 
-    /// Of each page that is not as it was flushed last: what the power may leave there when it goes.
+    /// For each page that may have changed since it was flushed: its possible contents after a
+    /// power cut.
     pub(crate) fn left_by_cut(&self, pending: &[Pending]) -> Vec<(usize, Vec<Cell>)> {
         let mut left: Vec<(usize, Vec<Cell>)> = Vec::new();
         for (at, cell) in self.volatile.iter().copied().chain(self.written(pending)) {
@@ -224,7 +226,7 @@ impl Medium {
         left
     }
 
-    /// How many different things a power cut may leave.
+    /// The number of possible outcomes of a power cut.
     pub(crate) fn cut_outcomes(&self, pending: &[Pending]) -> usize {
         let left = self.left_by_cut(pending);
         let (alone, together): (Vec<_>, Vec<_>) =
@@ -233,7 +235,7 @@ impl Medium {
         each << usize::from(!together.is_empty())
     }
 
-    /// The power goes, and leaves this one of them; what is left of the number is for the next device.
+    /// Cuts the power, with one of these outcomes; the rest of the number is for the next device.
     pub(crate) fn cut(&mut self, pending: &[Pending], outcome: &mut usize) {
         let mut together = None;
         for (at, cells) in self.left_by_cut(pending) {
@@ -252,7 +254,7 @@ impl Medium {
         self.lingering.clear();
     }
 
-    /// Pages that are being written.
+    /// Pages in flight to the medium.
     pub(crate) fn written(&self, pending: &[Pending]) -> Vec<(usize, Cell)> {
         let of = |pending: &&Pending| {
             pending.io.device == self.device && changes(&pending.io) && !pending.swallowed
@@ -260,7 +262,7 @@ impl Medium {
         pending.iter().filter(of).flat_map(|pending| made_by(&pending.io)).collect()
     }
 
-    /// The process is killed: of the pages that were being written these arrive.
+    /// Kills the process: of the pages in flight these arrive.
     pub(crate) fn kill(&mut self, arrived: impl IntoIterator<Item = (usize, Cell)>) {
         for at in std::mem::take(&mut self.lingering) {
             self.now[at] = self.safe[at];
@@ -270,16 +272,16 @@ impl Medium {
         }
     }
 
-    /// All that decides what it does from now on.
+    /// Hashes everything that affects the future.
     pub(crate) fn hash_state<H: Hasher>(&self, pending: &[Pending], into: &mut H) {
         let Medium { device, safe, now, volatile, lingering, gone, .. } = self;
         let Medium { lost: _, torn_bytes: _, together_from: _, .. } = self;
         safe.hash(into);
-        // (Of all others what is read follows from what is safe and what was written since.)
+        // (For all other pages the data read follows from the safe and the volatile data.)
         lingering.iter().for_each(|&at| (at, now[at]).hash(into));
         gone.map(|gone| format!("{gone:?}")).hash(into);
-        // In the order of pages, as the order matters only where there are several of one; and by which flushes
-        // that are under way each is covered.
+        // In the order of pages, as the order matters only among writes of one page; with the
+        // flushes in flight that cover each.
         let flushes = pending.iter().filter(|one| one.io.kind == Kind::Flush);
         let flushes: Vec<_> = flushes.filter(|one| one.io.device == *device).collect();
         let covered = |at: usize| flushes.iter().filter(|flush| at < flush.covers).count();
@@ -295,7 +297,7 @@ pub(crate) fn changes(io: &Io<Cell>) -> bool {
     matches!(io.kind, Kind::Write | Kind::Trim(_))
 }
 
-/// What an I/O makes of pages: those that are trimmed are zeros.
+/// The new contents of pages: trimmed ones are zeros.
 fn made_by(io: &Io<Cell>) -> Vec<(usize, Cell)> {
     let first = io.page as usize;
     match io.kind {
@@ -306,7 +308,7 @@ fn made_by(io: &Io<Cell>) -> Vec<(usize, Cell)> {
 }
 
 impl Pending {
-    /// All of it but its number.
+    /// Hashes everything except its number.
     pub(crate) fn hash_state<H: Hasher>(&self, into: &mut H) {
         let Io { id: _, device, kind, page, buffers } = &self.io;
         (device, kind, page, self.swallowed).hash(into);

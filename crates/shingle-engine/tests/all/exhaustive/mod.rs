@@ -1,21 +1,24 @@
-//! The shipped engine in worlds so small that all that can happen in them is tried: every order in which I/O ends, every
-//! moment of a power cut or a kill, every part of what was not flushed that it may leave, the start after it, and the
-//! next crash within that. The method is told in [`shingle_testbed::explore`], what a world may have in `scope.rs`, the
-//! worlds are in `scopes.rs`.
+//! The shipped engine in worlds so small that everything that can happen is tried: every order of
+//! completions, every moment of a power cut or a kill, every subset of unflushed data that
+//! survives, the start after it, and the next crash during that start. [`shingle_testbed::explore`]
+//! describes the method, `scope.rs` what a world can contain, and `scopes.rs` has the worlds.
 //!
-//! In each run of the tests every world is explored with few commands, to the end. For all of it
+//! Each run of the tests explores every world completely, with few commands. The command for a full
+//! exploration
 //!
 //! ```text
 //! SHINGLE_STATES=100000000 cargo test -p shingle-engine --release --test all exhaustive -- --nocapture
 //! ```
 //!
-//! explores each with all its commands, until there are so many states in all of them (nine bytes each; a world that has
-//! fewer than its share leaves the rest to the others), and says how many steps it did not try; `SHINGLE_SCOPE=NAME` does
-//! it with one. `SHINGLE_PLAYS=N` plays the large world N times by chance, two times: without faults and with them.
+//! explores each world with all its commands, up to this total number of states (nine bytes each; a
+//! world that needs fewer than its share leaves the rest to the others), and prints how many steps
+//! were not tried. `SHINGLE_SCOPE=NAME` explores only one. `SHINGLE_PLAYS=N` makes N random plays
+//! of the large world, once without faults and once with them.
 //!
-//! What differs from a real device: I/O is done whole or not at all, a torn page on the SSD has only its head, metadata
-//! of one commit is written at once (`together.rs` holds that nothing is missed), a flush of the disk that fails
-//! forgets all or nothing, and a policy remembers nothing.
+//! Differences from a real device: an I/O is done completely or not at all, only the head of a torn
+//! page arrives on the SSD, the metadata writes of one commit complete together (`together.rs`
+//! checks that this misses nothing), a failed flush of the disk loses all or nothing, and policies
+//! have no memory.
 
 #![allow(clippy::disallowed_types)] // how long it takes is told, and decides nothing
 
@@ -41,7 +44,7 @@ use scope::{Fault, Scope};
 use scopes::{LARGE, SCOPES};
 use world::{Step, World};
 
-/// Commands with which each world is explored in each run of the tests.
+/// Number of commands with which each run of the tests explores a world.
 const COMMANDS: u8 = 1;
 
 fn explored(scope: Scope, states_max: u64) -> Explored {
@@ -64,7 +67,7 @@ fn explored(scope: Scope, states_max: u64) -> Explored {
     explored
 }
 
-/// A promise was broken: the way there as a test.
+/// Panics with the steps to a broken promise as a test.
 fn tell(scope: Scope, broken: Broken<Step>) -> ! {
     let quiet = Quiet::begin();
     let least = shrink(|| World::new(scope), broken);

@@ -1,4 +1,4 @@
-//! What may come next in a store that stands still, and when two of them are the same.
+//! The possible next steps of a world, and the equality of worlds.
 
 use std::hash::{Hash, Hasher};
 
@@ -13,7 +13,7 @@ use super::scope::{Fault, TICK, Want};
 use super::world::{Step, WAYS_TO_GO, World};
 
 impl World {
-    /// Whether this may be wanted now.
+    /// Whether this may be requested now.
     fn may_ask(&self, connection: u64, what: Want) -> bool {
         let up = self.up.as_ref().expect("it is up");
         let of_operator = match what {
@@ -25,7 +25,7 @@ impl World {
                 return up.connections >= 2 && !self.oracle.is_busy(Connection(up.connections));
             }
             Want::Write(block) | Want::WriteFua(block) | Want::Read(block) => {
-                // (Of a disk that may grow.)
+                // (For a disk that may grow.)
                 return block < self.scope.blocks || block < up.engine.status().disk_blocks;
             }
             _ => return true,
@@ -33,7 +33,8 @@ impl World {
         of_operator && connection == 1
     }
 
-    /// What is worth seeing once: the engine and what is under way, whatever stands on the media.
+    /// What is worth reaching once: the engine and the I/O in flight, without the contents of the
+    /// media.
     pub(crate) fn aspect(&self) -> u64 {
         let mut digest = Digest::default();
         match &self.up {
@@ -52,7 +53,7 @@ impl World {
         digest.finish()
     }
 
-    /// Where an I/O goes: metadata, a frame, or the disk.
+    /// The target of an I/O: metadata, a frame, or the disk.
     fn class(&self, pending: &Pending) -> (u8, u8) {
         let Io { device, kind, page, .. } = pending.io;
         let frames = self.scope.layout().frame_page(Frame(0));
@@ -93,7 +94,8 @@ impl Model for World {
             }
             return;
         };
-        // I/O that goes well first: what is lived through without faults and wishes is known when they are tried.
+        // Successful I/O first: then the states without faults and commands are known when those
+        // are tried.
         let first = up.pending.iter().position(|pending| self.is_metadata(pending));
         let counts = |io: &usize| {
             let alone = self.scope.one_by_one || !self.is_metadata(&up.pending[*io]);
@@ -106,7 +108,7 @@ impl Model for World {
         }
         if self.asked < self.scope.commands && !up.stops {
             for connection in 1..=up.connections {
-                // (Who has asked nothing yet is like all who have not.)
+                // (All connections without commands are equivalent.)
                 if connection > 1 && self.commands[connection as usize - 1] == 0 {
                     break;
                 }
@@ -137,7 +139,7 @@ impl Model for World {
         }
     }
 
-    /// What stands on the media and is on its way there, and what is allowed to be lost.
+    /// The contents of the media, the I/O in flight, and which losses are allowed.
     fn branch_key(&self) -> Option<u64> {
         if self.up.is_err() || self.crashes >= self.scope.crashes {
             return None;

@@ -1,4 +1,4 @@
-//! How large a world is, and what may happen in it.
+//! The size of a world, and what can happen in it.
 
 use shingle_core::cache::CacheCore;
 use shingle_core::drive_view::InOrder;
@@ -12,11 +12,11 @@ use shingle_core::zones::ZoneMap;
 use shingle_engine::format::layout::Layout;
 use shingle_engine::format::table::ENTRIES;
 
-/// What a client, or an operator, may want.
+/// A request of a client or an operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Want {
     Write(u64),
-    /// So many blocks from this one on.
+    /// This many blocks from this one on.
     WriteMany(u64, u64),
     /// With FUA.
     WriteFua(u64),
@@ -27,38 +27,38 @@ pub(crate) enum Want {
     Trim(u64),
     Read(u64),
     Flush,
-    /// The mode is another one.
+    /// Changes the mode.
     Mode(Mode),
-    /// All that is dirty is to be destaged.
+    /// Drains the cache.
     Drain,
-    /// Another policy.
+    /// Changes the policy.
     Swap,
-    /// Another SSD.
+    /// Replaces the SSD.
     Replace,
-    /// The disk grows by a block.
+    /// Grows the disk by a block.
     Grow,
-    /// The end.
+    /// Stops the engine.
     Stop,
-    /// One more client comes.
+    /// Adds a connection.
     Connect,
-    /// The newest client leaves.
+    /// Closes the newest connection.
     Leave,
 }
 
-/// What may go wrong, but for crashes.
+/// Possible faults besides crashes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
-    /// Errors of single reads and writes, and I/O that is not done.
+    /// Errors and short counts of single reads and writes.
     Io,
-    /// Flushes that fail, and forget what they should have kept.
+    /// Flushes that fail and lose data.
     Flush,
-    /// From some moment on the SSD does nothing any more, or takes no write, or does not flush.
+    /// The SSD fails for good: completely, or only its writes or flushes.
     SsdGone,
     /// A bit of a frame flips.
     Flip,
 }
 
-/// How large a world is, and what may happen in it.
+/// The size of a world, and what can happen in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scope {
     pub(crate) name: &'static str,
@@ -67,37 +67,38 @@ pub(crate) struct Scope {
     pub(crate) blocks: u64,
     pub(crate) journal_pages: u64,
     pub(crate) mode: Mode,
-    /// Commands carried out at a time.
+    /// Number of commands executed at a time.
     pub(crate) depth: usize,
     pub(crate) room_slots: u32,
-    /// The disk is told of trims.
+    /// Whether trims are passed to the disk.
     pub(crate) tells_trims: bool,
-    /// All of the disk is one band, which is written whole, a block at a time; blocks with odd numbers are never cached.
+    /// The whole disk is one band, which is written whole, a block at a time. Blocks with odd
+    /// numbers are never cached.
     pub(crate) band: bool,
-    /// Whose highest block leaves first; otherwise the lowest.
+    /// Whether the policy evicts the highest block first; otherwise the lowest.
     pub(crate) highest: bool,
     pub(crate) connections: u64,
-    /// What is wanted, and how often in all.
+    /// The possible requests, and the greatest number of requests.
     pub(crate) wants: &'static [Want],
     pub(crate) commands: u8,
-    /// Crashes in all: the power goes, or the process is killed.
+    /// The greatest number of crashes: power cuts, and kills if `kills`.
     pub(crate) crashes: u8,
     pub(crate) kills: bool,
-    /// A power cut tears what was being written, or was not flushed: of the SSD, of the disk.
+    /// Whether a power cut tears writes in flight and unflushed ones: of the SSD, of the disk.
     pub(crate) tears: (bool, bool),
     pub(crate) faults: (u8, &'static [Fault]),
-    /// Time passes though I/O is under way.
+    /// Whether time can pass while I/O is in flight.
     pub(crate) ticks: bool,
-    /// Pages of metadata end one by one, not all of a commit together.
+    /// Whether metadata writes complete one by one, instead of all of a commit together.
     pub(crate) one_by_one: bool,
-    /// Of unflushed data a power cut takes all or nothing: where there are hundreds of pages.
+    /// A power cut loses all or none of the unflushed data: for hundreds of pages.
     pub(crate) together: bool,
-    /// What is done before all begins, and goes well.
+    /// Requests that are executed before the exploration, without faults.
     pub(crate) prelude: &'static [Want],
 }
 
 impl Scope {
-    /// Two slots over two blocks, and nothing that happens.
+    /// Two slots over two blocks, without commands.
     pub(crate) const PLAIN: Scope = Scope {
         name: "plain",
         slots: 2,
@@ -128,7 +129,7 @@ impl Scope {
         Layout { journal_pages, table_pages: frames.div_ceil(ENTRIES as u64), frames, slots }
     }
 
-    /// An empty cache of a disk of so many blocks.
+    /// An empty cache of a disk of `disk_blocks`.
     pub(crate) fn cache(&self, disk_blocks: u64) -> Box<dyn CacheCore> {
         let mut cache = Params::new(CACHE_PARAMS);
         let (mut bands, mut in_order) = (None, InOrder::default());
@@ -155,11 +156,11 @@ impl Scope {
     }
 }
 
-/// Time that passes at once: more than any the engine waits for, but for the pauses of a disk that fails.
+/// The step of time: longer than any wait of the engine, except for the pauses for a failing disk.
 pub(crate) const TICK: Nanos = Nanos::from_millis(1_500);
 
-/// Names whose address is the lowest, or the highest: a policy that remembers nothing. What an engine promises may
-/// not depend on whom a policy names.
+/// Evicts the lowest address, or the highest: a policy without memory. The promises of the engine
+/// must not depend on the victims of a policy.
 #[derive(Clone, Debug)]
 struct ByAddress<const HIGHEST: bool, const BAND: bool>;
 

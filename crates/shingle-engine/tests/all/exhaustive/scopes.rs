@@ -1,16 +1,16 @@
-//! The worlds that are explored, each the smallest in which something can happen that cannot in the others.
+//! The worlds that are explored, each the smallest one in which some event can happen.
 
 use shingle_core::service::Mode;
 
 use super::scope::Want::*;
 use super::scope::{Fault, Scope};
 
-/// One slot over one block, and one power cut.
+/// One slot over one block, with one power cut.
 const ONE: Scope =
     Scope { slots: 1, frames: 3, blocks: 1, crashes: 1, kills: false, ..Scope::PLAIN };
 const TWO: Scope = Scope::PLAIN;
 
-/// One slot over two blocks that are a band, of which the second is never cached and the first is dirty.
+/// One slot over a band of two blocks: the second is never cached, and the first is dirty.
 const BAND: Scope = Scope {
     slots: 1,
     frames: 3,
@@ -23,14 +23,14 @@ const BAND: Scope = Scope {
     ..Scope::PLAIN
 };
 
-/// A scope a line: its name, which other one it is like, and what is not as there.
+/// A scope a line: its name, the scope it is derived from, and the differences.
 macro_rules! scopes {
     ($($name:literal: $like:ident $(, $field:ident: $value:expr)*;)*) => {
         &[$(Scope { name: $name, $($field: $value,)* ..$like }),*]
     };
 }
 
-/// What is explored.
+/// The scopes that are explored.
 pub(crate) const SCOPES: &[Scope] = scopes! {
     "frames": ONE, frames: 2, wants: &[WriteFua(0)], commands: 3, crashes: 2, tears: (false, false),
         kills: true;
@@ -66,7 +66,7 @@ pub(crate) const SCOPES: &[Scope] = scopes! {
     "swap": ONE, wants: &[Write(0), Swap, Drain], commands: 3;
     "clients": ONE, connections: 2, wants: &[Write(0), Flush], commands: 3;
     "two-blocks": TWO, wants: &[Write(0), Write(1), WriteMany(0, 2), Flush], commands: 2, crashes: 1;
-    // (Of block 0 nothing but zeros is there at first, and a read that gives none would give the same.)
+    // (Block 0 is zeros at first, so a read that returns no data would look right.)
     "errors": ONE, blocks: 2, wants: &[Write(1), Read(1), Flush], commands: 2, faults: (1, &[Fault::Io]);
     "lost": ONE, mode: Mode::WriteAround, connections: 2, wants: &[WriteFua(0), Write(0), Flush, Read(0)],
         commands: 3, faults: (1, &[Fault::Flush]);
@@ -83,7 +83,7 @@ pub(crate) const SCOPES: &[Scope] = scopes! {
     "put-in": ONE, wants: &[WriteFua(0), Read(0), Replace], commands: 3, crashes: 0, kills: true;
     "replaced-gone": ONE, wants: &[WriteFua(0), Replace], commands: 3, tears: (false, false),
         faults: (1, &[Fault::SsdGone]);
-    // (What is read before the first flush is not cached.)
+    // (Blocks read before the first flush are not cached.)
     "put-in-read": TWO, wants: &[Read(1), Replace], commands: 3, tears: (false, false),
         faults: (1, &[Fault::SsdGone]), prelude: &[Flush, Read(0)];
     "grown": ONE, wants: &[Grow, WriteFua(1)], commands: 3, tears: (false, false);
@@ -99,13 +99,13 @@ pub(crate) const SCOPES: &[Scope] = scopes! {
     "two-tables": TWO_TABLES;
     "full-page": TWO_TABLES, slots: 253, frames: 256, blocks: 253, wants: &[WriteMany(0, 253), Flush],
         commands: 2, prelude: &[];
-    // (Last: with its five commands it takes what states others leave.)
+    // (Last: with five commands it uses the states that others leave.)
     "three": TWO, slots: 3, frames: 5, blocks: 4, journal_pages: 2, connections: 2,
         wants: &[Write(0), WriteMany(1, 3), Read(0), Trim(1), Flush], commands: 5, crashes: 2, kills: false,
         tears: (false, false);
 };
 
-/// The table has two pages, of which the first is full; what is new goes to the second.
+/// The table has two pages, of which the first is full; new entries go to the second.
 const TWO_TABLES: Scope = Scope {
     name: "two-tables",
     slots: 206,
@@ -122,11 +122,12 @@ const TWO_TABLES: Scope = Scope {
     ..Scope::PLAIN
 };
 
-/// Where seeded bugs are looked for that only larger ones of those have: what leads there is done before.
+/// Larger scopes for seeded bugs that the others do not have; the first steps are done in the
+/// prelude.
 const FOR_BUGS: &[Scope] = scopes! {
     "replaced-dirty": ONE, wants: &[WriteFua(0), Replace], commands: 2, tears: (false, false),
         faults: (1, &[Fault::SsdGone]), prelude: &[WriteFua(0)];
-    // (It has the disk flushed.)
+    // (This makes the disk flush.)
     "band-dirty": BAND, slots: 2, frames: 4, blocks: 3, wants: &[WriteFua(1)], commands: 1,
         prelude: &[WriteFua(0), WriteFua(2)];
     "band-lost-dirty": BAND, wants: &[WriteFua(1)], commands: 1, faults: (1, &[Fault::Flush]),
@@ -134,12 +135,13 @@ const FOR_BUGS: &[Scope] = scopes! {
     "two-tables-empty": ONE, frames: 210, wants: &[WriteFua(0)], commands: 2, tears: (false, false);
 };
 
-/// By name.
+/// The scope with this name.
 pub(crate) fn named(name: &str) -> Scope {
     *SCOPES.iter().chain(FOR_BUGS).find(|scope| scope.name == name).expect("a scope of this name")
 }
 
-/// Played by chance: four slots over six blocks, and everything that can happen, three crashes and two faults at most.
+/// For random plays: four slots over six blocks, everything that can happen, and at most three
+/// crashes and two faults.
 pub(crate) const LARGE: Scope = Scope {
     name: "large",
     slots: 4,

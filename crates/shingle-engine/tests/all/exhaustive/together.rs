@@ -1,4 +1,5 @@
-//! Pages of metadata of one commit end together. What crashes may leave is the same as if each ended by itself.
+//! Metadata writes of one commit complete together. The possible outcomes of crashes are the same
+//! as if they completed one by one.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -10,7 +11,7 @@ use super::scope::Scope;
 use super::scopes::named;
 use super::world::{Step, World};
 
-/// A world, and by fingerprint all that crashes have left in any.
+/// A world, with the fingerprints of all outcomes of crashes so far.
 struct Watched {
     world: World,
     left: Rc<RefCell<BTreeSet<u64>>>,

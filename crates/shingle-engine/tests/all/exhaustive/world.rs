@@ -1,4 +1,5 @@
-//! A store that stands still: the shipped engine, its devices, its clients, and who knows what each block may be.
+//! A store as a state machine: the shipped engine, its devices, its clients, and the oracle that
+//! knows the allowed contents of each block.
 
 use std::hash::Hash;
 
@@ -17,12 +18,12 @@ use super::scope::{Fault, Scope, TICK, Want};
 use crate::simulated::device::Gone;
 use crate::simulated::oracle::{Oracle, name, stamp};
 
-/// What may happen.
+/// The possible events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
-    /// A client, or an operator, wants one of the wants of the scope.
+    /// A client or an operator makes one of the requests of the scope.
     Ask { connection: u64, want: usize },
-    /// I/O ends: which of those under way, in the order in which they were begun.
+    /// An I/O completes: its index among those in flight, in the order of submission.
     Done { io: usize, how: How },
     /// Time passes.
     Tick,
@@ -30,41 +31,42 @@ pub(crate) enum Step {
     SsdGone(usize),
     /// A bit of a frame flips.
     Flip(u32),
-    /// The power goes. What it leaves, of all that it may, by number.
+    /// A power cut, with the number of its outcome.
     Cut(u32),
-    /// The process is killed. Which of the pages under way arrive, a bit each.
+    /// A kill of the process, with a bit for each page in flight: whether it arrives.
     Kill(u32),
-    /// It starts again.
+    /// The process starts again.
     Start,
-    /// It starts, and the power goes while it says so on the SSD: before so many halves of that.
+    /// It starts, and a power cut interrupts the write of the superblock: before this many halves
+    /// of it.
     StartCut(u8),
-    /// I/O of a process that was killed arrives late: with a seeded bug only.
+    /// Late I/O of a killed process arrives: only with a seeded bug.
     Lands(usize),
-    /// The SSD is out, and its owner puts another one in.
+    /// The owner inserts another SSD after the old one was released.
     PutIn,
-    /// The SSD does not take that nothing on it counts, and its owner will not serve it again.
+    /// The SSD cannot be invalidated, and its owner promises not to serve it again.
     Abandon,
-    /// Nothing is known of an SSD that failed, and its owner gives up replacing it.
+    /// Nothing is known about a failed SSD, and its owner cancels its replacement.
     KeepIn,
 }
 
-/// How an SSD fails for good.
+/// The ways in which an SSD fails for good.
 pub(super) const WAYS_TO_GO: [Gone; 3] = [Gone::Silent, Gone::ReadOnly, Gone::Unflushed];
 
-/// A process that serves.
+/// A serving process.
 #[derive(Clone)]
 pub(super) struct Up {
     pub(super) engine: Engine<Cell>,
     pub(super) now: Nanos,
     pub(super) pending: Vec<Pending>,
-    /// Connections that are open: from number 1 on.
+    /// Open connections: numbers 1 up to this one.
     pub(super) connections: u64,
     pub(super) stops: bool,
-    /// The disk grows, or has grown, to so many blocks.
+    /// The size in blocks to which the disk grows or has grown.
     pub(super) grows_to: u64,
 }
 
-/// Everything.
+/// The complete state.
 #[derive(Clone)]
 pub(crate) struct World {
     pub(super) scope: Scope,
@@ -72,18 +74,18 @@ pub(crate) struct World {
     pub(super) ssd: Medium,
     pub(super) disk: Medium,
     pub(super) oracle: Oracle,
-    /// Nobody serves, after the power went or the process was killed: which of the two.
+    /// The serving process; without one, why it is down.
     pub(super) up: Result<Up, Down>,
-    /// How many were used of what the scope has.
+    /// How many of the scope's requests, crashes and faults have been used.
     pub(super) asked: u8,
     pub(super) crashes: u8,
     pub(super) faults: u8,
-    /// Commands of each connection.
+    /// Number of commands of each connection.
     pub(super) commands: [u8; 4],
     pub(super) late: Vec<Pending>,
-    /// The SSD is not to be served again, whatever it says.
+    /// The SSD must not be served again, whatever its superblock says.
     pub(super) abandoned: bool,
-    /// So large was the disk said to be.
+    /// The size of the disk according to the last superblock.
     pub(super) disk_blocks: u64,
 }
 
@@ -95,8 +97,8 @@ pub(super) enum Down {
     Stopped,
 }
 
-/// Of a write that is torn so many bytes arrive: of metadata the beginning of the head with the checksum, which stands for
-/// any part; of data on the disk a sector.
+/// The bytes of a torn write that arrive. For metadata: the beginning of the head with the
+/// checksum, which stands for any part. For data on the disk: a sector.
 const TORN_BYTES: (usize, usize) = (32, 512);
 
 impl World {
@@ -130,7 +132,7 @@ impl World {
         scope.prelude.iter().fold(world, |world, &want| world.lived_through(want))
     }
 
-    /// What is done before anything is explored: all goes well, one after the other.
+    /// Executes a request before the exploration: everything succeeds, in order.
     fn lived_through(mut self, want: Want) -> World {
         self.want(1, want);
         self.effects();
@@ -178,7 +180,7 @@ impl World {
         if device == Device::Ssd { &self.ssd } else { &self.disk }
     }
 
-    /// What is found on the SSD must be allowed.
+    /// Recovers the SSD; what is found must be allowed.
     fn found(&mut self, power: bool) -> Recovered {
         let found = recover(&mut self.ssd).expect("a crash damages nothing that was flushed");
         for (block, frame) in found.live() {
@@ -235,7 +237,7 @@ impl World {
         up.engine.opened(connection);
     }
 
-    /// The power goes while the superblock is written: half by half.
+    /// A power cut while the superblock is written, after this many halves.
     pub(super) fn start_cut(mut self, halves: u8) -> World {
         let down = self.up.as_ref().err().copied().expect("it is down");
         let mut found = self.found(down != Down::Killed);
@@ -249,12 +251,12 @@ impl World {
                 self.ssd.tear(other.page, second);
             }
         }
-        // (What a process that was killed left unflushed is as it was: it may go later.)
+        // (Unflushed data of a killed process is still volatile: it may be lost later.)
         self.crashes += 1;
         self
     }
 
-    /// What the engine wants from outside.
+    /// Handles the effects of the engine.
     pub(super) fn effects(&mut self) {
         let up = self.up.as_mut().expect("it is up");
         let effects = up.engine.take();
@@ -279,7 +281,7 @@ impl World {
         }
     }
 
-    /// It was shut down in order: all is there, and nothing is to be replayed.
+    /// After an orderly shutdown: everything is durable, and the journal has nothing to replay.
     fn has_stopped(&mut self) {
         let up = self.up.as_ref().expect("it was up");
         assert!(up.pending.is_empty(), "I/O is under way after the end");
@@ -348,9 +350,9 @@ impl World {
         up.engine.submit(Command { id, connection, op, offset, bytes, fua, data });
     }
 
-    /// A page of metadata on its way. Pages of one commit end together: the engine only counts them until all are
-    /// there, and a crash before takes any of them away. So nothing is missed that ends them one by one, which
-    /// `together.rs` holds.
+    /// Whether this is a metadata write in flight. The writes of one commit complete together: the
+    /// engine only counts them until all are done, and a crash before that can undo any of them. So
+    /// one-by-one completion adds nothing, as `together.rs` checks.
     pub(super) fn is_metadata(&self, pending: &Pending) -> bool {
         let Io { device, kind, page, .. } = pending.io;
         let frames = self.scope.layout().frame_page(Frame(0));
@@ -379,7 +381,7 @@ impl World {
         let medium = if device == Device::Ssd { &mut self.ssd } else { &mut self.disk };
         let result = medium.end(&mut pending, &mut up.pending, how);
         self.ssd.take_lost();
-        // What the disk has lost nobody can give back, unless the SSD has it.
+        // Data that the disk has lost cannot be restored, unless the SSD has it.
         for (block, left) in self.disk.take_lost() {
             let dirty = up.engine.dirty_runs(Block(block), 1) == [(1, true)];
             if !dirty {
@@ -396,7 +398,7 @@ impl World {
     }
 }
 
-/// An SSD on which there is a new cache.
+/// An SSD with a new cache.
 pub(super) fn empty_ssd(scope: &Scope, disk_blocks: u64, edition: u64) -> Medium {
     let layout = scope.layout();
     let mut pages = vec![Cell::ZEROS; layout.pages() as usize];
@@ -413,7 +415,7 @@ pub(super) fn empty_ssd(scope: &Scope, disk_blocks: u64, edition: u64) -> Medium
     }
 }
 
-/// What a block is; `None` if it is known to be damaged.
+/// The contents of a block; `None` if it is known to be damaged.
 fn page_of(
     found: &Recovered,
     ssd: &Medium,
@@ -438,7 +440,7 @@ fn bytes_of(pieces: &Pieces) -> Vec<u8> {
     bytes
 }
 
-/// Of a write that begins where a block does.
+/// The pieces of a write that begins at a block boundary.
 fn pieces_of(data: &[u8]) -> Pieces {
     let page = |bytes: &[u8]| {
         let mut page = [0; PAGE_BYTES];

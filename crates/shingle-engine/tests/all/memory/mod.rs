@@ -17,10 +17,10 @@ pub(crate) use store::{Fate, Store};
 
 const SSD_BYTES: u64 = 32 << 20;
 
-/// What a device holds; pages that were never written are zeros.
+/// The contents of a device; pages that were never written are zeros.
 pub(crate) type Held = HashMap<u64, Page>;
 
-/// As recovery reads it.
+/// A device as recovery reads it.
 pub(crate) struct Memory<'a>(pub(crate) &'a Held);
 
 impl Pages for Memory<'_> {
@@ -38,7 +38,7 @@ fn layout() -> Layout {
     Layout::for_ssd(SSD_BYTES).expect("large enough")
 }
 
-/// Blocks that it can cache.
+/// The number of blocks that it can cache.
 pub(crate) fn slots() -> u64 {
     layout().slots
 }
@@ -48,12 +48,12 @@ pub(crate) fn superblock(disk_blocks: u64) -> Superblock {
     Superblock::new(*b"a cache for test", layout(), SSD_BYTES, disk_blocks * BLOCK_BYTES)
 }
 
-/// An SSD on which there is nothing else.
+/// An SSD with just this superblock.
 pub(crate) fn ssd_with(superblock: &Superblock) -> Held {
     Copy::BOTH.map(|copy| (copy.superblock_page(), superblock.encode())).into()
 }
 
-/// Serves a new cache. Returns the SSD, too.
+/// Serves a new cache. Returns its SSD too.
 pub(crate) fn serve(
     settings: &Settings,
     disk_blocks: u64,
@@ -68,7 +68,7 @@ pub(crate) fn serve(
     (engine.expect("a new cache"), ssd)
 }
 
-/// Reads or writes.
+/// Executes a read or a write.
 pub(crate) fn carry_out(device: &mut Held, io: &mut Io) {
     for (buffer, at) in io.buffers.iter_mut().zip(io.page..) {
         match io.kind {

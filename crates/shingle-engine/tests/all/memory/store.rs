@@ -1,4 +1,5 @@
-//! A store in memory and in virtual time, whose devices do at once what they are asked, or what a test says.
+//! A store in memory and in virtual time, whose devices complete I/O at once or as a test
+//! determines.
 
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 use shingle_engine::format::PAGE_BYTES;
@@ -13,28 +14,28 @@ pub(crate) struct Store {
     pub(crate) ssd: Held,
     pub(crate) disk: Held,
     pub(crate) now: Nanos,
-    /// Commands so far.
+    /// Number of commands so far.
     pub(crate) commands: u64,
     pub(crate) replies: Vec<Reply>,
 }
 
-/// What becomes of an I/O.
+/// The outcome of an I/O.
 pub(crate) enum Fate {
     Done,
     Failed,
-    /// It is under way until somebody ends it.
+    /// It stays in flight until a test ends it.
     Stays,
 }
 
 impl Store {
-    /// Under LRU, over a disk of so many blocks.
+    /// With LRU, over a disk of `disk_blocks`.
     pub(crate) fn new(disk_blocks: u64, change: impl FnOnce(&mut Config)) -> Store {
         let (engine, ssd) = serve(&Settings::new("lru"), disk_blocks, change);
         let (disk, now, replies) = (Held::new(), Nanos::ZERO, Vec::new());
         Store { engine, ssd, disk, now, commands: 0, replies }
     }
 
-    /// Asks for something, and returns its number.
+    /// Submits a command, and returns its number.
     pub(crate) fn ask(&mut self, op: CommandOp, block: u64, blocks: u64) -> u64 {
         self.commands += 1;
         let bytes = blocks * BLOCK_BYTES;
@@ -44,7 +45,7 @@ impl Store {
         self.commands
     }
 
-    /// All I/O that comes is done, or what `fate` says of it. Returns what stays under way.
+    /// Completes all I/O, with the outcome of `fate`. Returns what stays in flight.
     pub(crate) fn work(&mut self, mut fate: impl FnMut(&Io) -> Fate) -> Vec<Io> {
         let mut stays = Vec::new();
         loop {
@@ -63,25 +64,25 @@ impl Store {
         }
     }
 
-    /// All I/O that comes is done.
+    /// Completes all I/O successfully.
     pub(crate) fn settle(&mut self) {
         self.work(|_| Fate::Done);
     }
 
-    /// It is carried out, and done.
+    /// Executes and completes an I/O.
     pub(crate) fn end(&mut self, mut io: Io) {
         let device = if io.device == Device::Ssd { &mut self.ssd } else { &mut self.disk };
         carry_out(device, &mut io);
         self.engine.done(io.id, Ok(io.buffers.len() * PAGE_BYTES), io.buffers);
     }
 
-    /// Time goes by, and the engine is told.
+    /// Time passes, and the engine gets a tick.
     pub(crate) fn tick(&mut self, time: Nanos) {
         self.now += time;
         self.engine.tick(self.now);
     }
 
-    /// Time goes by, as the thread of a store tells it, and all I/O that comes is done.
+    /// Time passes in ticks, as the thread of a store makes them, and all I/O is completed.
     pub(crate) fn wait(&mut self, millis: u64) {
         for _ in 0..millis / 50 {
             self.tick(Nanos::from_millis(50));
@@ -89,7 +90,7 @@ impl Store {
         }
     }
 
-    /// Whether it was answered, and well.
+    /// Whether it was answered without an error.
     pub(crate) fn is_answered(&self, command: u64) -> bool {
         self.replies.iter().any(|reply| reply.id == command && reply.result.is_ok())
     }

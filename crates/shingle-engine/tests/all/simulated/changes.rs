@@ -1,4 +1,4 @@
-//! SSDs that are exchanged, and a disk that grows, while all goes on.
+//! Exchanges of SSDs and a growing disk, during other commands.
 
 use shingle_engine::format::layout::Layout;
 use shingle_engine::format::table::ENTRIES;
@@ -8,7 +8,7 @@ use shingle_engine::{Device, NewSsd, SsdState};
 use super::oracle::stamp;
 use super::world::{World, cache, formatted};
 
-/// The disk grows up to so many times what it was.
+/// The disk grows at most to this many times its size.
 const GROWTH_MAX: u64 = 500;
 
 impl World {
@@ -35,11 +35,11 @@ impl World {
         }
     }
 
-    /// What the engine says of it.
+    /// Checks the state of the changes.
     pub(super) fn changed(&mut self) {
         let status = self.engine.status();
         self.disk_blocks = status.disk_blocks;
-        // (From before the SSD is told on.)
+        // (From before the SSD is invalidated.)
         for block in &status.forgotten[self.forgotten.min(status.forgotten.len())..] {
             self.oracle.forget(block.0);
         }
@@ -55,11 +55,11 @@ impl World {
         self.disk.grow((there..blocks).map(|block| stamp(block, 0)));
         self.oracle.grow(blocks.max(there));
         let cache = cache(&self.policy, self.layout.slots, blocks, self.band_blocks);
-        // (It fails while it grows already, or without an SSD.)
+        // (This fails while it is already growing, or without an SSD.)
         let _ = self.engine.grow_disk(blocks, cache.expect("a cache of a larger disk"));
     }
 
-    /// The SSD that is served next is another one, on which there is a new cache.
+    /// Replaces the SSD by a new one with a new cache.
     pub(super) fn take_another(&mut self) {
         let (slots, spare) = (self.rng.range(4, 60), self.rng.range(6, 40));
         let frames = slots + spare;
@@ -91,13 +91,13 @@ impl World {
         self.engine.put_ssd_in(new).expect("the one before is out");
     }
 
-    /// Whatever was begun comes to an end.
+    /// Waits until the changes in progress have ended.
     pub(super) fn end_exchange(&mut self) {
         for _ in 0..100_000 {
             match self.engine.ssd_state() {
                 SsdState::In => return,
                 SsdState::Leaving if self.engine.keep_ssd_in() => return self.effects(),
-                // (Of what is lost and not to be forgotten it waits for ever.)
+                // (With lost data that may not be forgotten, it waits for ever.)
                 SsdState::Leaving if self.engine.status().errors.ssd_failed && self.faulty => {
                     return;
                 }

@@ -1,4 +1,5 @@
-//! How a run ends: by a power cut or a kill, again and again, and at last in order. What is found then must be allowed.
+//! The end of a life: several power cuts or kills, and finally an orderly stop. The recovered
+//! contents must be allowed.
 
 use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_engine::format::State;
@@ -10,7 +11,7 @@ use super::oracle::name;
 use super::world::{World, open, page_of};
 
 impl World {
-    /// The power goes, or the process is killed, and the store starts again.
+    /// A power cut or a kill, and a new start.
     pub(super) fn crash(&mut self) {
         let power = !self.rng.one_in(4);
         self.stop_now(power);
@@ -21,7 +22,7 @@ impl World {
             println!("crash, power {power}, {}", self.says());
         }
         if self.abandoned {
-            // Whoever abandoned it was told what is lost with it.
+            // Whoever abandoned it was told the losses.
             for block in &self.engine.status().lost {
                 self.oracle.forget(block.0);
             }
@@ -45,7 +46,7 @@ impl World {
         self.effects();
     }
 
-    /// What is found, once the superblock says that it is used again. That may be cut off, too.
+    /// Recovers, and writes the superblock for the new start, which may be interrupted too.
     fn put_into_use(&mut self, power: bool) -> Recovered {
         loop {
             let mut found =
@@ -60,7 +61,7 @@ impl World {
         }
     }
 
-    /// The power goes, and nothing starts again.
+    /// A power cut without a new start.
     pub(super) fn power_goes(&mut self) {
         self.stop_now(true);
     }
@@ -83,7 +84,8 @@ impl World {
         self.pending.clear();
     }
 
-    /// What each block is, as found after a crash, must be allowed; what is clean, the disk has.
+    /// Checks that the contents of each block after a crash are allowed, and that the disk has all
+    /// clean blocks.
     pub(super) fn look_at(&mut self, found: &Recovered, power: bool) {
         let page_of = |block| page_of(found, &self.ssd, &self.disk, block);
         for (block, frame) in found.live() {
@@ -104,7 +106,7 @@ impl World {
         self.oracle.cut(page_of, power);
     }
 
-    /// Everything comes to an end, in order.
+    /// Ends everything in order.
     pub(super) fn end(&mut self) {
         self.end_exchange();
         self.until(|engine| engine.is_idle(), "commands");
@@ -112,11 +114,11 @@ impl World {
         let faults = (self.ssd.faults, self.disk.faults);
         (self.ssd.faults, self.disk.faults) = (Faults::default(), Faults::default());
         if self.engine.status().errors.ssd_failed {
-            // It may be there again when the store is.
+            // It may have recovered when the store starts again.
             return self.crash();
         }
         self.ssd.gone = None;
-        // Everything is read once more, through the front door.
+        // Reads everything once more as a client.
         for block in 0..self.disk_blocks {
             self.commands += 1;
             let (id, op) = (self.commands, CommandOp::Read);

@@ -1,6 +1,6 @@
-//! A device with a volatile cache: when the power goes, of every write that was not flushed any of
-//! its sectors may be there. A flush that fails may forget what it should have kept, as the page cache of Linux
-//! does: what could not be written counts as written from then on, and later flushes go well.
+//! A device with a volatile cache: in a power cut any sectors of unflushed writes may survive. A
+//! failed flush may lose data, as in the page cache of Linux: data that could not be written counts
+//! as written from then on, and later flushes succeed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -15,34 +15,34 @@ use super::Rng;
 /// A device.
 #[derive(Clone)]
 pub(crate) struct Simulated {
-    /// What a power cut leaves.
+    /// What survives a power cut.
     safe: Vec<Rc<Page>>,
-    /// What is read.
+    /// What reads return.
     now: Vec<Rc<Page>>,
-    /// Written and not flushed, in order.
+    /// Written but not flushed, in order.
     volatile: Vec<(usize, Rc<Page>)>,
-    /// Lost by a flush that failed, and read as if it were not.
+    /// Pages that a failed flush has lost, although reads still return them.
     lingering: BTreeSet<usize>,
-    /// Pages of which a failed flush has lost the newest, until they are asked for.
+    /// Pages whose newest data a failed flush has lost, until `take_lost`.
     lost: Vec<usize>,
-    /// Bytes that are written wholly or not at all.
+    /// The size of an atomic write.
     atom_bytes: usize,
-    /// One in so many I/Os fails; 0: none.
+    /// One I/O in this many fails; 0: none.
     pub(crate) faults: Faults,
-    /// It has failed, in this way, until it is healed.
+    /// How it has failed, until it recovers.
     pub(crate) gone: Option<Gone>,
 }
 
 /// How a device fails for good.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Gone {
-    /// It does nothing any more.
+    /// All I/O fails.
     Silent,
-    /// It is read, and takes no write.
+    /// Writes fail.
     ReadOnly,
-    /// It is read and takes no write on these pages.
+    /// Writes fail on these pages.
     Part(u64, u64),
-    /// It takes writes and does not flush them.
+    /// Flushes fail.
     Unflushed,
 }
 
@@ -58,22 +58,22 @@ impl Gone {
     }
 }
 
-/// How often something fails: one in so many, 0 for never.
+/// How often an I/O fails: one in this many, 0 for never.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Faults {
     pub(crate) reads: u64,
     pub(crate) writes: u64,
     pub(crate) flushes: u64,
-    /// Reads and writes of which only a part is done.
+    /// Reads and writes that are only partly done.
     pub(crate) short: u64,
 }
 
-/// An I/O under way.
+/// An I/O in flight.
 pub(crate) struct Pending {
     pub(crate) io: Io,
-    /// Writes done before a flush began.
+    /// Number of writes that were done before a flush began.
     covers: usize,
-    /// Its data arrived before a flush failed that has lost it, and does not arrive again.
+    /// Its data arrived before a failed flush lost it, and does not arrive again.
     swallowed: bool,
 }
 
@@ -93,7 +93,7 @@ impl Simulated {
         }
     }
 
-    /// It has more pages.
+    /// Adds pages.
     pub(crate) fn grow(&mut self, pages: impl Iterator<Item = Page>) {
         for page in pages {
             let page = Rc::new(page);
@@ -110,7 +110,7 @@ impl Simulated {
         &self.now[at as usize]
     }
 
-    /// Writes a page, and flushes it. (A device would flush all it has: this is worse.)
+    /// Writes a page and flushes it. (A device would flush everything: this is worse.)
     pub(crate) fn keep(&mut self, page: u64, bytes: &Page) {
         self.volatile.retain(|&(at, _)| at as u64 != page);
         let bytes = Rc::new(*bytes);
@@ -138,14 +138,14 @@ impl Simulated {
         self.lingering.remove(&at);
     }
 
-    /// What is left of pages of which a failed flush has lost the newest.
+    /// Takes the pages whose newest data a failed flush has lost, with their remaining data.
     pub(crate) fn take_lost(&mut self) -> Vec<(u64, Page)> {
         let lost = std::mem::take(&mut self.lost);
         lost.into_iter().map(|at| (at as u64, *self.safe[at])).collect()
     }
 
-    /// A flush fails. Of each page that was not flushed the newest is kept, or may be kept yet, or is
-    /// lost. What is being written may be among it.
+    /// A flush fails. The newest data of each unflushed page is kept, or may still be kept, or is
+    /// lost, including data of writes in flight.
     fn forget(&mut self, others: &mut [Pending], device: Device, rng: &mut Rng) {
         for other in others.iter_mut().filter(|other| other.io.device == device) {
             other.covers = 0;
@@ -173,7 +173,7 @@ impl Simulated {
         }
     }
 
-    /// Pages that are lost and still read may leave the page cache.
+    /// The page cache may drop pages that are lost and still read.
     fn evict(&mut self, rng: &mut Rng) {
         if let Some(&at) = self.lingering.first()
             && rng.one_in(8)
@@ -183,7 +183,7 @@ impl Simulated {
         }
     }
 
-    /// Carries an I/O out, and returns how many bytes of it. `others` are under way, too.
+    /// Completes an I/O, and returns its number of bytes. `others` are in flight too.
     pub(crate) fn end(
         &mut self,
         pending: &mut Pending,
@@ -215,7 +215,7 @@ impl Simulated {
             Kind::Trim(_) => {
                 let fails = rng.one_in(self.faults.writes);
                 for (at, page) in written(io) {
-                    // It may as well keep what is there, of those that it does and of those that it does not.
+                    // Pages may keep their old contents, whether the trim succeeds or not.
                     if rng.one_in(2) {
                         self.write(at, page);
                     }
@@ -227,7 +227,7 @@ impl Simulated {
             Kind::Write => {
                 let fails = rng.one_in(self.faults.writes);
                 for (n, buffer) in io.buffers.iter().enumerate().take(done) {
-                    // Of a write that failed nobody knows what is there.
+                    // After a failed write the contents are unknown.
                     if !fails || rng.one_in(2) {
                         self.write(at + n, buffer.0);
                     }
@@ -254,7 +254,7 @@ impl Simulated {
         Ok(done * PAGE_BYTES)
     }
 
-    /// The power goes.
+    /// A power cut.
     pub(crate) fn cut(&mut self, under_way: &[&Io], rng: &mut Rng) {
         let mut lost = std::mem::take(&mut self.volatile);
         for io in under_way.iter().filter(|io| changes(io)) {
@@ -283,9 +283,9 @@ impl Simulated {
         self.lingering.clear();
     }
 
-    /// The process is killed: what was handed over is there, what was under way perhaps, in any order.
-    /// (The lock on the devices lives as long as any I/O: nobody reads them before.) What a failed flush
-    /// has lost is not read any more: no later process could know of it.
+    /// A kill of the process: submitted data is there, data in flight may be, in any order. (The
+    /// devices are locked as long as any I/O lives: nobody reads them before.) Data lost by a
+    /// failed flush is no longer read: no later process could know about it.
     pub(crate) fn kill(&mut self, under_way: &[&Io], rng: &mut Rng) {
         for at in std::mem::take(&mut self.lingering) {
             self.now[at] = Rc::clone(&self.safe[at]);
@@ -296,7 +296,7 @@ impl Simulated {
         }
     }
 
-    /// I/O of a process that is no more: any of its pages arrive.
+    /// Late I/O of a killed process: any of its pages arrive.
     pub(crate) fn land(&mut self, io: &Io, rng: &mut Rng) {
         for (at, page) in written(io) {
             if rng.one_in(2) {
@@ -310,7 +310,7 @@ fn changes(io: &Io) -> bool {
     matches!(io.kind, Kind::Write | Kind::Trim(_))
 }
 
-/// What an I/O makes of pages: those that are trimmed are zeros.
+/// The new contents of pages: trimmed ones are zeros.
 fn written(io: &Io) -> Vec<(usize, Page)> {
     let first = io.page as usize;
     match io.kind {

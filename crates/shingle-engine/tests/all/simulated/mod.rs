@@ -1,5 +1,6 @@
-//! A store in a box: the shipping engine over an SSD and a disk that lose what was not flushed, a
-//! client, a clock, and one who knows what each block may be. One seed is one run.
+//! A simulated store: the shipping engine over an SSD and a disk that lose unflushed data, a
+//! client, a clock, and an oracle that knows the allowed contents of each block. One seed is one
+//! run.
 
 mod changes;
 mod crashes;
@@ -12,7 +13,7 @@ pub(crate) mod world;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
 
-/// Chance, by seed.
+/// A random generator.
 pub(crate) struct Rng(Xoshiro256PlusPlus);
 
 impl Rng {
@@ -32,7 +33,7 @@ impl Rng {
         from + self.below(to - from)
     }
 
-    /// One in `n`.
+    /// True once in `n` times.
     pub(crate) fn one_in(&mut self, n: u64) -> bool {
         n > 0 && self.below(n) == 0
     }

@@ -1,5 +1,5 @@
-//! Knows what each block may be: the last content that was durable, or anything written since, and
-//! nothing else.
+//! The oracle: it knows the allowed contents of each block, which are the last durable content and
+//! everything written since.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -10,51 +10,52 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_engine::format::{PAGE_BYTES, Page};
 use shingle_engine::{Command, CommandOp, Connection, Reply};
 
-/// What became of a block.
+/// The history of a block.
 #[derive(Clone)]
 struct History {
-    /// All contents it ever had, in order.
+    /// All its contents, in order.
     contents: Vec<Rc<Page>>,
-    /// The oldest that may come back.
+    /// The oldest content that may be found.
     floor: usize,
-    /// The newest that a client was told of.
+    /// The newest acknowledged content.
     acked: usize,
-    /// Of contents before this one nothing is known: the block was trimmed, or lost.
-    wild_below: usize,
-    /// The newest that a client was told of and that the disk has lost: a flush failed. 0 for none.
+    /// Contents before this one are unknown: the block was trimmed or lost.
+    unknown_below: usize,
+    /// The newest acknowledged content that the disk has lost: a flush failed. 0 for none.
     lost: usize,
 }
 
-/// Of contents up to these, by block, a connection was told that they may be lost: its FLUSH failed.
+/// By block, the newest content that may be lost as far as a connection was told: its FLUSH failed.
 type Unkept = Vec<usize>;
 
-/// A command under way.
+/// A command in flight.
 #[derive(Clone)]
 struct Asked {
     command: Command,
-    /// Blocks and versions written.
+    /// The blocks written, with their versions.
     versions: Vec<(u64, usize)>,
-    /// What was acknowledged when it came, by block; of a read, from its first block on.
+    /// The acknowledged content of each block when the command came; for a read, from its first
+    /// block on.
     acked: Vec<usize>,
 }
 
-/// Knows.
+/// See the module.
 #[derive(Clone)]
 pub(crate) struct Oracle {
     blocks: Vec<History>,
     asked: HashMap<u64, Asked>,
-    /// By connection, and what anybody was told.
+    /// By connection, and for everything that any connection was told.
     unkept: HashMap<Connection, Unkept>,
     told: Unkept,
     versions: u64,
-    /// Requests may fail.
+    /// Whether requests may fail.
     pub(crate) may_fail: bool,
-    /// The disk tears blocks that are that bypass the cache.
+    /// Whether the disk tears blocks that bypass the cache.
     pub(crate) may_tear: bool,
     pub(crate) reads_checked: u64,
 }
 
-/// The content of a block that was written whole, as version so and so of all.
+/// The content of a block written whole, for a version number that is unique among all blocks.
 pub(crate) fn stamp(block: u64, version: u64) -> Page {
     let mut page = [(version * 31 + block) as u8; PAGE_BYTES];
     for part in page.chunks_exact_mut(512) {
@@ -65,7 +66,7 @@ pub(crate) fn stamp(block: u64, version: u64) -> Page {
 }
 
 impl Oracle {
-    /// A disk that was in use before it got a cache.
+    /// The oracle of a disk that was in use before it got a cache.
     pub(crate) fn new(blocks: u64) -> Oracle {
         Oracle {
             blocks: (0..blocks).map(History::new).collect(),
@@ -79,7 +80,7 @@ impl Oracle {
         }
     }
 
-    /// The disk has more blocks.
+    /// Adds blocks.
     pub(crate) fn grow(&mut self, blocks: u64) {
         let before = self.blocks.len() as u64;
         self.blocks.extend((before..blocks).map(History::new));
@@ -94,14 +95,14 @@ impl Oracle {
         self.asked.len()
     }
 
-    /// A write of the block is not answered yet.
+    /// Whether a write to the block is in flight.
     pub(crate) fn is_being_written(&self, block: u64) -> bool {
         let writes = [CommandOp::Write, CommandOp::WriteZeroes];
         let mut asked = self.asked.values().filter(|asked| writes.contains(&asked.command.op));
         asked.any(|asked| blocks_of(&asked.command).contains(&block))
     }
 
-    /// A client has connected. What others were told it has to find out by itself.
+    /// A client has connected. It has not been told of losses that others were told of.
     pub(crate) fn opened(&mut self, connection: Connection) {
         self.unkept.insert(connection, self.told.clone());
     }
@@ -110,42 +111,43 @@ impl Oracle {
         self.asked.values().any(|asked| asked.command.connection == connection)
     }
 
-    /// The disk has lost the newest of a block that the SSD does not have; `left` is what it keeps. Reads
-    /// may give either.
+    /// The disk has lost the newest content of a block that is not on the SSD; `left` is what it
+    /// keeps. Reads may return either.
     pub(crate) fn lose(&mut self, block: u64, left: &Page) {
         let history = &mut self.blocks[block as usize];
         let kept = history.contents.iter().rposition(|content| **content == *left);
-        if kept.is_none_or(|kept| kept < history.acked) && history.acked >= history.wild_below {
+        if kept.is_none_or(|kept| kept < history.acked) && history.acked >= history.unknown_below {
             history.lost = history.acked;
             self.may_lack(block);
         }
     }
 
-    /// Its data is lost and was given up: it is what the disk has of it.
+    /// Its data is lost and was given up: now the block is what the disk has.
     pub(crate) fn forget(&mut self, block: u64) {
         let history = &mut self.blocks[block as usize];
         (history.floor, history.acked, history.lost) = (0, 0, 0);
-        history.wild_below = history.contents.len();
+        history.unknown_below = history.contents.len();
     }
 
-    /// Whether the newest of a block is there nobody can say: all from the last durable one on may be.
+    /// It is unknown whether the newest content of a block has survived: all from the last durable
+    /// one on are allowed.
     pub(crate) fn may_lack(&mut self, block: u64) {
         let history = &mut self.blocks[block as usize];
         history.acked = history.floor;
-        // Reads under way may have seen that already.
+        // Reads in flight may have returned that already.
         for asked in self.asked.values_mut().filter(|asked| asked.command.op == CommandOp::Read) {
             let at = blocks_of(&asked.command).position(|at| at == block);
             at.into_iter().for_each(|at| asked.acked[at] = asked.acked[at].min(history.floor));
         }
     }
 
-    /// A client asks; the data of a write is filled in.
+    /// A client submits a command; fills in the data of a write.
     pub(crate) fn ask(&mut self, command: &mut Command) {
         let version = self.versions + 1;
         self.ask_as(command, version);
     }
 
-    /// Likewise; what it writes is this version of all.
+    /// Likewise, with this version number for a write.
     pub(crate) fn ask_as(&mut self, command: &mut Command, version: u64) {
         let mut asked = Asked { command: command.clone(), versions: Vec::new(), acked: Vec::new() };
         match command.op {
@@ -177,10 +179,10 @@ impl Oracle {
                     let history = &mut self.blocks[block as usize];
                     let mut page = **history.contents.last().expect("there is one");
                     let unknown =
-                        history.wild_below == history.contents.len() && part.len() < PAGE_BYTES;
+                        history.unknown_below == history.contents.len() && part.len() < PAGE_BYTES;
                     page[part.clone()].copy_from_slice(&new[part]);
                     history.contents.push(Rc::new(page));
-                    history.wild_below += usize::from(unknown);
+                    history.unknown_below += usize::from(unknown);
                     asked.versions.push((block, history.contents.len() - 1));
                 }
             }
@@ -188,7 +190,7 @@ impl Oracle {
         self.asked.insert(command.id, asked);
     }
 
-    /// The client is answered.
+    /// The client gets a reply.
     pub(crate) fn answered(&mut self, reply: &Reply, ssd_gone: bool) {
         let asked = self.asked.remove(&reply.id).expect("a command is answered once");
         let Ok(data) = &reply.result else {
@@ -215,7 +217,7 @@ impl Oracle {
                         "block {block} was lost and a flush on {:?} does not tell",
                         asked.command.connection
                     );
-                    // (A trim since then, or a loss that was told, has lowered it.)
+                    // (A trim or a reported loss since then has lowered it.)
                     let acked = newest.min(history.acked);
                     if acked > unkept {
                         history.floor = history.floor.max(acked);
@@ -232,7 +234,8 @@ impl Oracle {
         }
     }
 
-    /// A flush has failed: what is lost may be known now. Of an SSD that has failed nobody knows more.
+    /// A flush has failed: losses may be known now. After the failure of an SSD nothing more is
+    /// known.
     fn tell(&mut self, connection: Connection, ssd_gone: bool) {
         let unkept = self.unkept.get_mut(&connection).expect("it is open");
         for ((history, unkept), told) in self.blocks.iter().zip(unkept).zip(&mut self.told) {
@@ -251,15 +254,15 @@ impl Oracle {
         let from = acked.min(history.acked);
         let fits = history.contents[from..].iter().rev().any(|page| page[part.clone()] == *got);
         assert!(
-            fits || from < history.wild_below,
+            fits || from < history.unknown_below,
             "block {block} reads {}, {}",
             name(got),
             history.says()
         );
     }
 
-    /// After the power went: `pages` is what the blocks are now; from now on they are that. `None` is
-    /// a block of which the loss is known.
+    /// After a crash: `page_of` returns the contents of blocks, which are now fixed. `None` is a
+    /// block that is known to be lost.
     pub(crate) fn cut<P: Borrow<Page>>(&mut self, page_of: impl Fn(u64) -> Option<P>, power: bool) {
         self.asked.clear();
         self.unkept.clear();
@@ -269,7 +272,7 @@ impl Oracle {
             history.lost = 0;
             let Some(page) = page_of(block) else {
                 assert!(self.may_fail, "block {block} is damaged");
-                history.wild_below = history.contents.len();
+                history.unknown_below = history.contents.len();
                 continue;
             };
             let page: &Page = page.borrow();
@@ -277,26 +280,26 @@ impl Oracle {
             let found = allowed.iter().rposition(|content| **content == *page);
             let torn = || may_tear && is_torn(page, allowed);
             assert!(
-                found.is_some() || history.floor < history.wild_below || torn(),
+                found.is_some() || history.floor < history.unknown_below || torn(),
                 "block {block} is {} after a crash, {}",
                 name(page),
                 history.says()
             );
             let page = found.map_or_else(|| Rc::new(*page), |at| Rc::clone(&allowed[at]));
             if power {
-                // What it is now it stays, until it is written again.
+                // The content found stays until the block is written again.
                 history.contents = vec![page];
-                (history.floor, history.acked, history.wild_below) = (0, 0, 0);
+                (history.floor, history.acked, history.unknown_below) = (0, 0, 0);
             } else {
-                // It stays so until the power goes.
+                // It stays until a power cut.
                 history.contents.push(page);
                 history.acked = history.contents.len() - 1;
             }
         }
     }
 
-    /// Nothing may be under way: each block is what was written last. If there was a power `cut`, a write that ended
-    /// with an error may be there in part.
+    /// With nothing in flight: each block has the content written last. After a power `cut`, a
+    /// write that ended with an error may be partly there.
     pub(crate) fn check_all<P: Borrow<Page>>(&self, cut: bool, page_of: impl Fn(u64) -> Option<P>) {
         for (history, block) in self.blocks.iter().zip(0..) {
             if let Some(page) = page_of(block) {
@@ -305,7 +308,7 @@ impl Oracle {
                 let last = allowed.iter().any(|content| **content == *page);
                 let torn = || cut && is_torn(page, allowed);
                 assert!(
-                    last || history.acked < history.wild_below || torn(),
+                    last || history.acked < history.unknown_below || torn(),
                     "block {block} is {} at the end, {}",
                     name(page),
                     history.says()
@@ -316,8 +319,9 @@ impl Oracle {
 }
 
 impl Oracle {
-    /// All that decides what may be from now on. Contents are known by the beginnings of some of their sectors: whoever
-    /// explores writes halves of blocks and tears off the first sector.
+    /// Hashes everything that affects which contents are allowed. Contents are identified by the
+    /// beginnings of some of their sectors: exploration writes halves of blocks and tears after the
+    /// first sector.
     pub(crate) fn hash_state<H: Hasher>(&self, into: &mut H) {
         let Oracle { blocks, asked, unkept, told, versions: _, .. } = self;
         self.hash_for_crash(into);
@@ -325,7 +329,8 @@ impl Oracle {
             // (0 for none.)
             (acked - floor, if *lost == 0 { 0 } else { lost + 1_000 - floor }).hash(into);
         }
-        // What was told before the oldest that may come back is all the same, as long as nothing is lost.
+        // Reports about contents before the oldest possible one are equivalent, unless something is
+        // lost.
         let since = |told: &Unkept, into: &mut H| {
             for (&told, history) in told.iter().zip(blocks) {
                 let told = if history.lost == 0 { told.max(history.floor) } else { told };
@@ -352,11 +357,11 @@ impl Oracle {
         since(told, into);
     }
 
-    /// All that decides what may be found after a crash now.
+    /// Hashes everything that affects which contents are allowed after a crash now.
     pub(crate) fn hash_for_crash<H: Hasher>(&self, into: &mut H) {
-        for History { contents, floor, wild_below, .. } in &self.blocks {
+        for History { contents, floor, unknown_below, .. } in &self.blocks {
             let contents = &contents[*floor..];
-            (contents.len(), wild_below.saturating_sub(*floor)).hash(into);
+            (contents.len(), unknown_below.saturating_sub(*floor)).hash(into);
             for content in contents {
                 for sector in [0, 1, 7] {
                     let (words, _) = content[sector * 512..].as_chunks::<8>();
@@ -367,7 +372,7 @@ impl Oracle {
     }
 }
 
-/// Whether each sector of `page` is of one of `contents`.
+/// Whether each sector of `page` is from one of `contents`.
 fn is_torn(page: &Page, contents: &[Rc<Page>]) -> bool {
     (0..8).map(|n| n * 512..(n + 1) * 512).all(|sector| {
         contents.iter().any(|content| content[sector.clone()] == page[sector.clone()])
@@ -377,7 +382,7 @@ fn is_torn(page: &Page, contents: &[Rc<Page>]) -> bool {
 impl History {
     fn new(block: u64) -> History {
         let contents = vec![Rc::new(stamp(block, 0))];
-        History { contents, floor: 0, acked: 0, wild_below: 0, lost: 0 }
+        History { contents, floor: 0, acked: 0, unknown_below: 0, lost: 0 }
     }
 
     fn says(&self) -> String {

@@ -1,4 +1,4 @@
-//! A store that has stopped, in order or not, and bits of whose SSD flip before it starts again.
+//! A stopped store, in order or not, with bit flips on its SSD before the next start.
 
 use std::collections::HashMap;
 
@@ -12,9 +12,10 @@ use super::Rng;
 use super::oracle::name;
 use super::world::{Theme, World, open, page_of};
 
-/// A page of the journal whose other copy the crash has torn: nobody knows that it ever was whole.
+/// A page of the journal whose other copy was torn by the crash: it is unknown that it was ever
+/// valid.
 const ONLY_COPY: &str = "only copy of a page at the end of the journal";
-/// It does not count.
+/// A place without meaning.
 const NOTHING: &str = "unused page of the journal, or torn page of the table";
 
 impl World {
@@ -32,11 +33,11 @@ impl World {
         world
     }
 
-    /// What becomes of one flip, by its number: where it was, and whether it was reported.
+    /// The result of one flip, by its number: where it was, and whether it was reported.
     pub(crate) fn flipped(&self, number: u64) -> String {
         let mut rng = Rng::new(self.seed << 32 | number);
         let before = recover(&mut self.ssd.clone()).expect("nothing is damaged");
-        // Metadata are few pages of many: half of all flips are there.
+        // Metadata are a small part of all pages, but get half of all flips.
         let metadata = self.layout.frame_page(shingle_engine::format::Frame(0));
         let pages = if rng.one_in(2) { metadata } else { self.layout.pages() };
         let (page, bit) = (rng.below(pages), rng.below(PAGE_BYTES as u64 * 8) as usize);
@@ -53,7 +54,7 @@ impl World {
         };
         let (found_then, found_now) = (before.findings, found.findings);
         for block in 0..self.disk_blocks {
-            // (Or it is what it was before; whether that may be, the oracle knows.)
+            // (Or the block is an older content; the oracle knows whether that is allowed.)
             let now = page_of(&found, &ssd, &self.disk, block);
             let then = page_of(&before, &self.ssd, &self.disk, block);
             assert!(
@@ -75,7 +76,7 @@ impl World {
                 "{place}, not confirmed yet: reported, the block is what it was before"
             );
         }
-        // (What `check` does. A clean block may leave the cache before anybody reads it.)
+        // (As `check` does. A clean block may be evicted before it is read.)
         let damaged = found.live().any(|(_, frame)| {
             let page = ssd.page(self.layout.frame_page(frame));
             crc32c::crc32c(page) != found.journal.table.entry(frame).crc
@@ -113,7 +114,7 @@ impl World {
         format!("{place}: {}", if reported { "reported" } else { "not reported" })
     }
 
-    /// What stands on a page.
+    /// What a page contains.
     fn place(&self, found: &Recovered, page: u64) -> &'static str {
         let journal = self.layout.journal_page(1, Copy::One);
         let table = self.layout.table_page(0, Copy::One);
@@ -138,7 +139,7 @@ impl World {
         }
     }
 
-    /// Of the journal only pages count that recovery follows.
+    /// Only pages of the journal that recovery replays matter.
     fn place_in_journal(&self, found: &Recovered, page: u64) -> &'static str {
         let superblock = found.journal.superblock();
         let mut follows = HashMap::new();

@@ -1,5 +1,5 @@
-//! What an engine asked of its devices and answered, in order, as one number: two engines that behave alike
-//! leave the same.
+//! A hash of all I/O and replies of an engine, in order: engines with the same behaviour have the
+//! same hash.
 
 use shingle_engine::{Device, Io, Kind, Reply};
 
@@ -35,7 +35,7 @@ impl Trail {
         self.add(io.id.0);
         self.add(io.page);
         self.add(pages);
-        // What is in a buffer that is to be read into is of no meaning.
+        // A buffer to be read into has no contents yet.
         if io.kind == Kind::Write {
             io.buffers.iter().for_each(|buffer| self.add(crc32c::crc32c(&buffer.0).into()));
         }
@@ -50,7 +50,7 @@ impl Trail {
         }
     }
 
-    /// One run after another.
+    /// Appends the trail of another run.
     pub(crate) fn then(&mut self, other: Trail) {
         (self.ios, self.replies) = (self.ios + other.ios, self.replies + other.replies);
         self.add(other.hash);

@@ -20,24 +20,25 @@ use super::device::{Faults, Gone, Pending, Simulated};
 use super::oracle::{Oracle, name, stamp};
 use super::trail::Trail;
 
-/// One in so many runs has a large cache.
+/// One run in this many has a large cache.
 const LARGE_ONE_IN: u64 = 10;
 
-/// What a run is about.
+/// The theme of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Theme {
     /// Power cuts and kills.
     Crashes,
-    /// I/O errors, and power cuts.
+    /// I/O errors and power cuts.
     Faults,
-    /// Bits of cached data flip.
+    /// Bit flips in cached data.
     Flips,
-    /// SSDs are exchanged and the disk grows, with power cuts and kills, and with or without I/O errors.
-    Changes,
-    /// Bands are written whole, with power cuts and kills, and with or without I/O errors.
-    Bands,
-    /// A few slots and pages of journal, and many trims, flushes and FUA, with power cuts and kills, and with or without I/O
+    /// Exchanges of SSDs and growth of the disk, with power cuts and kills, and with or without I/O
     /// errors.
+    Changes,
+    /// Destaging of whole bands, with power cuts and kills, and with or without I/O errors.
+    Bands,
+    /// A few slots and pages of the journal, and many trims, flushes and FUA, with power cuts and
+    /// kills, and with or without I/O errors.
     Tiny,
 }
 
@@ -46,18 +47,18 @@ impl Theme {
         [Theme::Crashes, Theme::Faults, Theme::Flips, Theme::Changes, Theme::Bands, Theme::Tiny];
 }
 
-/// Everything.
+/// The complete state.
 pub(crate) struct World {
     pub(super) rng: Rng,
     pub(super) seed: u64,
-    /// Every step is printed: one seed is replayed.
+    /// Whether every step is printed: when one seed is replayed.
     pub(super) tells: bool,
     pub(super) theme: Theme,
-    /// Devices fail.
+    /// Whether devices fail.
     pub(super) faulty: bool,
-    /// Whoever crashes does not serve the SSD again that was there: it was abandoned.
+    /// The old SSD was abandoned, and must not be served after a crash.
     pub(super) abandoned: bool,
-    /// Blocks whose data was lost and that were given up with the SSD that leaves, as far as is known.
+    /// How many of the blocks forgotten with the SSD the oracle knows.
     pub(super) forgotten: usize,
     pub(super) ssd: Simulated,
     pub(super) disk: Simulated,
@@ -71,39 +72,39 @@ pub(crate) struct World {
     pub(super) now: Nanos,
     pub(super) commands: u64,
     pub(super) depth: u64,
-    /// Of a hundred actions, how many are completions.
+    /// Percentage of completions among actions.
     pub(super) diligence: u64,
     pub(super) hot: u64,
-    /// One in so many steps is the end of the SSD.
+    /// One step in this many makes the SSD fail.
     pub(super) goes: u64,
-    /// One in so many steps the disk begins to refuse something, for a while.
+    /// One step in this many makes the disk refuse something for a while.
     pub(super) refusals: u64,
-    /// Open connections; numbers of them are given once.
+    /// Open connections; numbers are not reused.
     pub(super) connections: Vec<Connection>,
     pub(super) last_connection: u64,
-    /// What is worth asking next, because of what has just happened: first block, and how many.
+    /// The next request that is interesting after the last event: first block and count.
     pub(super) next: Option<(CommandOp, u64, u64)>,
-    /// Blocks that the disk has lost since the start, though it may give them for a while.
+    /// Blocks that the disk has lost since the start, though reads may return them for a while.
     pub(super) lost: Vec<u64>,
-    /// I/O of a process that was killed, which only a seeded bug lets its successor meet.
+    /// Late I/O of a killed process, which only a seeded bug lets arrive after the next start.
     pub(super) late: Vec<Io>,
-    /// Blocks of a band, if bands are written whole.
+    /// Size of a band in blocks, if bands are written whole.
     pub(super) band_blocks: Option<u64>,
-    /// Bands that were written whole, and that were given up, in lives that are over.
+    /// Numbers of bands written whole, and of those given up, in previous lives.
     pub(super) bands: (u64, u64),
-    /// Policies of which the run draws.
+    /// The policies of the run.
     pub(super) policies: Vec<Entry>,
-    /// What the engine asked of its devices, and answered.
+    /// The I/O and replies of the engine.
     pub(super) trail: Trail,
-    /// After each look a copy of the engine looks at everything, and must find nothing.
-    pub(crate) runs_twice: bool,
+    /// After each call a copy of the engine runs all steps, and they must do nothing.
+    pub(crate) checks_for_missed_steps: bool,
 }
 
 fn policies() -> Vec<Entry> {
     policies::all().filter(|entry| entry.name != "none").copied().collect()
 }
 
-/// A cache over a disk of which only its size is known; or also its bands, of so many blocks, which are written whole.
+/// A cache over a disk with known size; or with known bands, which are written whole.
 pub(super) fn cache(
     entry: &Entry,
     slots: u64,
@@ -118,7 +119,7 @@ pub(super) fn cache(
     let (mut bands, mut in_order) = (None, InOrder::default());
     if let Some(blocks) = band_blocks {
         cache.set("bands", "whole").expect("a word");
-        // (The first one is shorter, and so may be the last.)
+        // (The first band is shorter, and the last one may be.)
         bands = Some(ZoneMap::runs(&[(blocks.div_ceil(2), 1), (blocks, 1)], disk_blocks));
         in_order.band_pass = Some(Nanos::from_millis(150));
     }
@@ -132,7 +133,7 @@ pub(super) fn cache(
 }
 
 impl World {
-    /// Whether a store can run this policy over a disk of which it knows only the size.
+    /// Whether a store can use this policy with a disk of which it knows only the size.
     pub(crate) fn can_run(policy: &Entry) -> bool {
         policies().iter().any(|entry| entry.name == policy.name)
             && cache(policy, 16, 64, None).is_some()
@@ -142,12 +143,12 @@ impl World {
         World::with(seed, theme, bug, None)
     }
 
-    /// Under this policy, to begin with; or under any.
+    /// Begins with this policy, or with a random one.
     pub(crate) fn with(seed: u64, theme: Theme, bug: Option<Bug>, policy: Option<&Entry>) -> World {
         World::of(seed, theme, bug, policy, policies())
     }
 
-    /// Under these policies, one after the other.
+    /// Uses these policies, one after the other.
     pub(crate) fn among(seed: u64, theme: Theme, names: &[&str]) -> World {
         let named = |name: &&str| policies().into_iter().find(|entry| entry.name == *name);
         let policies = names.iter().map(|name| named(name).expect("a policy")).collect();
@@ -162,7 +163,8 @@ impl World {
         policies: Vec<Entry>,
     ) -> World {
         let mut rng = Rng::new(seed);
-        // Some are so large that the table has several pages, and a page of the journal can be full.
+        // Some runs are so large that the table has several pages, and a page of the journal can be
+        // full.
         let large = policy.is_none() && theme != Theme::Tiny && rng.one_in(LARGE_ONE_IN);
         let (disk_blocks, slots, spare_frames, journal_pages) = match theme {
             Theme::Tiny => (rng.range(2, 12), rng.range(1, 4), rng.range(1, 5), rng.range(1, 4)),
@@ -174,7 +176,7 @@ impl World {
         let frames = slots + spare_frames;
         let table_pages = frames.div_ceil(ENTRIES as u64);
         let layout = Layout { journal_pages, table_pages, frames, slots };
-        // (Of other themes nothing is drawn that was not before there were bands.)
+        // (Other themes draw nothing here, so that their seeds do not change.)
         let band_blocks = (theme == Theme::Bands).then(|| rng.range(3, 14));
         let policy = loop {
             let any = *rng.pick(&policies);
@@ -203,26 +205,28 @@ impl World {
                 short: *rng.pick(&[0, 0, 30]),
             };
             (ssd.faults, disk.faults) = (faults(0), faults(10));
-            // A flush of the SSD that fails is the end of the SSD.
+            // A failed flush of the SSD is the end of the SSD.
             ssd.faults.flushes = *rng.pick(&[0, 0, 0, 200]);
         }
         let mut config = Config::in_mode(*rng.pick(&Mode::ALL), slots);
         config.depth = rng.range(1, 20) as usize;
         config.rules.sequential_bytes = rng.one_in(3).then_some(40_000);
         config.rules.room_slots = rng.below(slots / 2) as u32;
-        // (Not drawn: what a seed did before there were trims it does still.)
+        // (Not random, so that seeds from before there were trims do not change.)
         config.tells_trims = seed % 4 < 3;
         if theme == Theme::Bands {
             let modes = [Mode::WriteBack, Mode::WriteBack, Mode::NoReadFill];
             config.rules.mode = *rng.pick(&modes);
-            // What goes on where a write has ended bypasses the cache: it is written to the disk beside the bands.
+            // A write that continues another one bypasses the cache: the disk gets it beside the
+            // bands.
             config.rules.sequential_bytes = Some(*rng.pick(&[1, 1, 5_000]));
             config.piece_blocks = rng.range(1, 6) as usize;
-            // (Where time passes with each I/O, many bands take longer than a real client waits.)
+            // (Time passes with each I/O, so many bands take longer than a real client waits.)
             config.rules.room_timeout = Nanos::from_millis(3_600_000);
         }
         if theme == Theme::Tiny {
-            // (A write of many blocks waits for the one slot again and again, and time passes with each I/O.)
+            // (A write of many blocks waits for the only slot again and again, and time passes with
+            // each I/O.)
             config.rules.room_timeout = Nanos::from_millis(3_600_000);
         }
         config.bug = bug;
@@ -247,7 +251,7 @@ impl World {
             bands: (0, 0),
             policies,
             trail: Trail::default(),
-            runs_twice: false,
+            checks_for_missed_steps: false,
             rng,
             seed,
             tells: std::env::var("SHINGLE_SEED").is_ok(),
@@ -271,9 +275,9 @@ impl World {
         world
     }
 
-    /// One run, from seed to end.
+    /// One run, from the seed to the end.
     pub(crate) fn live(mut self) -> World {
-        // A few long lives, or many short ones: what goes wrong at a start shows at the next.
+        // A few long lives, or many short ones: problems of one start show at the next.
         let short = self.rng.one_in(4);
         let lives = if short { self.rng.range(6, 16) } else { self.rng.range(1, 5) };
         let lengths: &[u64] = if short { &[0, 2, 8, 25, 60] } else { &[0, 20, 100, 400] };
@@ -295,18 +299,18 @@ impl World {
         self
     }
 
-    /// Before a life is over.
+    /// Adds the counts of bands at the end of a life.
     pub(super) fn count_bands(&mut self) {
         let counts = self.engine.status().bands;
         self.bands = (self.bands.0 + counts.written, self.bands.1 + counts.given_up);
     }
 
-    /// Bands that were written whole, and that were given up.
+    /// Numbers of bands written whole, and of those given up.
     pub(crate) fn bands(&self) -> (u64, u64) {
         self.bands
     }
 
-    /// SSDs are exchanged, and the disk grows.
+    /// Whether SSDs are exchanged and the disk grows.
     fn changes(&self) -> bool {
         self.theme == Theme::Changes || self.theme == Theme::Bands && self.seed % 4 == 1
     }
@@ -335,7 +339,7 @@ impl World {
             97 if self.rng.one_in(10) => {
                 let back = self.theme == Theme::Bands && !self.engine.mode().writes_through();
                 let mode = *self.rng.pick(&Mode::ALL);
-                // (In other modes no band is written whole.)
+                // (Other modes do not write whole bands.)
                 let mode = if self.theme == Theme::Bands && !back { Mode::WriteBack } else { mode };
                 self.config.rules.mode = mode;
                 self.engine.set_mode(mode);
@@ -347,7 +351,7 @@ impl World {
         self.effects();
     }
 
-    /// Another policy, while all goes on.
+    /// Changes the policy.
     fn swap(&mut self) {
         let policy = *self.rng.pick(&self.policies);
         if let Some(cache) = cache(&policy, self.layout.slots, self.disk_blocks, self.band_blocks) {
@@ -359,7 +363,7 @@ impl World {
         }
     }
 
-    /// A client comes, or one of several leaves.
+    /// A client connects, or one of several disconnects.
     pub(super) fn connect(&mut self) {
         let at = self.rng.below(3) as usize;
         match self.connections.get(at).copied() {
@@ -379,7 +383,7 @@ impl World {
         }
     }
 
-    /// The disk refuses something for a while, and is well again.
+    /// The disk refuses something for a while, and recovers.
     fn disk_refuses(&mut self) {
         if self.disk.gone.is_some() {
             if self.rng.one_in(40) {
@@ -392,7 +396,7 @@ impl World {
         }
     }
 
-    /// I/O of a process that was killed lands late.
+    /// Late I/O of a killed process arrives.
     fn something_lands(&mut self) {
         if !self.late.is_empty() && self.rng.one_in(10) {
             let at = self.rng.below(self.late.len() as u64) as usize;
@@ -408,11 +412,11 @@ impl World {
         self.engine.tick(self.now);
     }
 
-    /// What the engine wants from outside.
+    /// Handles the effects of the engine.
     pub(super) fn effects(&mut self) {
         let effects = self.engine.take();
-        if self.runs_twice {
-            self.look_twice();
+        if self.checks_for_missed_steps {
+            self.check_for_missed_steps();
         }
         if self.changes() {
             self.changed();
@@ -439,9 +443,9 @@ impl World {
         }
     }
 
-    /// Whoever looks at everything, whatever has happened, finds nothing: but for what was left to the next looks. (A
-    /// policy that is asked for room again may name others.)
-    fn look_twice(&self) {
+    /// Runs all steps on a copy of the engine: they must do nothing, except for what was left to
+    /// later calls. (A policy that is asked for victims again may choose others.)
+    fn check_for_missed_steps(&self) {
         let mut engine = self.engine.clone();
         (0..100).for_each(|_| drop(engine.take()));
         engine.run_all_steps();
@@ -464,7 +468,7 @@ impl World {
         self.engine.done(io.id, result, io.buffers);
     }
 
-    /// What the disk has lost nobody can give back, unless the SSD has it.
+    /// Data that the disk has lost cannot be restored, unless the SSD has it.
     fn disk_has_lost(&mut self) {
         self.ssd.take_lost();
         for (block, left) in self.disk.take_lost() {
@@ -473,7 +477,8 @@ impl World {
                 self.oracle.lose(block, &left);
                 self.lost.push(block);
             } else if self.oracle.is_being_written(block) {
-                // A write under way makes a block dirty before the SSD has it, and may yet bypass the SSD.
+                // A write in flight makes a block dirty before the SSD has it, and may still bypass
+                // the SSD.
                 self.oracle.may_lack(block);
             }
         }
@@ -500,7 +505,7 @@ impl World {
             (op, first, blocks) = next;
         }
         let (mut offset, mut bytes) = (first * BLOCK_BYTES, blocks * BLOCK_BYTES);
-        // When a part of a block was not written, nobody knows what all of it is.
+        // After a partial write of a block its complete contents are not known.
         if !self.oracle.may_fail && op != CommandOp::Trim && rng.one_in(3) {
             offset += rng.below(BLOCK_BYTES);
             bytes = 1 + rng.below(bytes - (offset - first * BLOCK_BYTES));
@@ -528,7 +533,7 @@ impl World {
         self.engine.submit(command);
     }
 
-    /// The SSD fails for good, one way or another.
+    /// The SSD fails for good, in one of several ways.
     fn lose_ssd(&mut self) {
         let journal = self.layout.journal_page(1, Copy::One);
         let table = journal + 2 * self.layout.journal_pages;
@@ -609,7 +614,7 @@ pub(super) fn open(
     Engine::open(found, cache, disk_blocks, config.clone()).expect("what was found makes sense")
 }
 
-/// What a block is; `None` if it is known to be damaged.
+/// The contents of a block; `None` if it is known to be damaged.
 pub(super) fn page_of<'a>(
     found: &Recovered,
     ssd: &'a Simulated,
