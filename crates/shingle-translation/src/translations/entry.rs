@@ -1,4 +1,4 @@
-//! A translation as the registry has it.
+//! The registry's entry of a translation.
 
 use crate::translation::{Layout, Make, Saved, Translation};
 use shingle_core::params::{Param, Params};
@@ -6,7 +6,7 @@ use shingle_core::params::{Param, Params};
 type Maker = fn(&Params, Layout) -> Result<Box<dyn Translation>, String>;
 type Opener = fn(&Params, Layout, &Saved) -> Result<Box<dyn Translation>, String>;
 
-/// A translation as the registry knows it.
+/// The registry's entry of a translation.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Name on the command line.
@@ -24,7 +24,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The entry of translation `T`.
+    /// Returns the entry of translation `T`.
     #[must_use]
     pub const fn of<T: Make>() -> Entry {
         Entry {
@@ -38,18 +38,19 @@ impl Entry {
         }
     }
 
-    /// The translation over an empty disk.
+    /// Creates the translation over an empty disk.
     ///
     /// # Errors
-    /// If the layout leaves it no room to work, in one line that says what it needs.
+    /// If the layout leaves it no room to work: one line that says what it needs.
     pub fn make(&self, params: &Params, layout: Layout) -> Result<Box<dyn Translation>, String> {
         (self.make)(params, layout)
     }
 
-    /// The translation over a disk that it has written before. See [`Make::open`].
+    /// Creates the translation over a disk that it has written before. See [`Make::open`].
     ///
     /// # Errors
-    /// If the layout leaves it no room to work, or this cannot be its map: in one line that says why.
+    /// If the layout leaves it no room to work, or the map cannot be its own: one line that says
+    /// why.
     pub fn open(
         &self,
         params: &Params,

@@ -24,10 +24,10 @@ translations! {
     log => log::Log,
 }
 
-/// The translation called `name`.
+/// Returns the translation called `name`.
 ///
 /// # Errors
-/// If there is none: a line that lists those there are, nearest first.
+/// If there is none: one line that lists the existing ones, the nearest first.
 pub fn get(name: &str) -> Result<&'static Entry, String> {
     ALL.iter().find(|entry| entry.name == name).ok_or_else(|| {
         let known = nearest(name, ALL.iter().map(|entry| entry.name));

@@ -1,15 +1,14 @@
 //! The set-associative buffer that Amphisbaena calls Skylight (§6.1, §6.2, after Aghayev, Shafaei and
 //! Desnoyers, Skylight, FAST 2015).
 //!
-//! The buffer is cut into buckets, and the number of a zone, modulo their number, says which bucket
-//! takes its blocks. They are appended, newer copies too. When a bucket is full, each zone that has
-//! blocks in it is written back, in the order of their oldest blocks, each read in the order of the
-//! bucket, and the bucket is empty again.
-//! A write of a block that has a copy in its bucket is a write hit, although it takes a slot.
+//! The buffer is divided into buckets, and a zone's blocks go to the bucket of its number modulo
+//! the number of buckets. They are appended, newer copies too. When a bucket is full, each zone
+//! that has blocks in it is written back, in the order of their oldest blocks, each read in the
+//! order of the bucket, and the bucket is empty again.
 //!
-//! The paper has buckets of a zone; but its buffers, 1 % of what a trace touches, are mostly less
-//! than one zone. So there are at least `buckets` of them, alike, and more if they were larger than a
-//! zone.
+//! The paper has buckets of the size of a zone; but its buffers, 1 % of what a trace touches, are
+//! usually smaller than one zone. So there are at least `buckets` buckets of equal size, and more
+//! if they were larger than a zone.
 
 use crate::parts::{Buffered, FRESH, InBuffer, Native, WriteBack, in_buffer, misplaced};
 use crate::translation::{
@@ -20,7 +19,7 @@ use shingle_core::param;
 use shingle_core::params::{Param, Params};
 use shingle_core::units::{Block, Zone};
 
-/// See the module.
+/// The translation; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct SkylightSa {
     native: Native,
@@ -35,7 +34,7 @@ pub(crate) struct SkylightSa {
     counters: Counters,
 }
 
-/// A bucket on its way to the zones.
+/// A bucket that is being cleaned.
 #[derive(Clone, Copy, Debug)]
 struct Cleaning {
     bucket: usize,
@@ -48,14 +47,15 @@ impl SkylightSa {
         zone.index() % self.used.len()
     }
 
-    /// The slots of a bucket. Where they do not divide, some buckets have a slot more than others.
+    /// Returns the slots of a bucket. If they do not divide evenly, some buckets have one slot more
+    /// than others.
     fn slots(&self, bucket: usize) -> Range<u32> {
         let (slots, buckets) = (u64::from(self.buffered.slots()), self.used.len() as u64);
         let start = |bucket: u64| (bucket * slots).div_ceil(buckets) as u32;
         start(bucket as u64)..start(bucket as u64 + 1)
     }
 
-    /// Appends as much of the host's next blocks as has room in the first one's bucket.
+    /// Appends as many of the host's next blocks as fit into the first one's bucket.
     fn write(&mut self, block: Block, count: u64) -> Option<Step> {
         if self.fresh_to_zones
             && let Some((count, step)) = self.buffered.append_fresh(&mut self.native, block, count)
@@ -87,7 +87,7 @@ impl SkylightSa {
         Some(Step::Buffer { block, count: written, at: u64::from(at) })
     }
 
-    /// The next `written` blocks of the host have their places.
+    /// Records that the next `written` blocks of the host are written.
     fn wrote(&mut self, written: u64) {
         self.counters.written_blocks += written;
         if let Work::Write { block, count } = self.work {
@@ -101,8 +101,8 @@ impl SkylightSa {
         self.cleaning = Some(Cleaning { bucket, slot: self.slots(bucket).start });
     }
 
-    /// Begins with the next zone of the bucket that is cleaned; `false` if there is none, and the
-    /// bucket, if there was one, is empty now.
+    /// Begins with the next zone of the bucket that is being cleaned. Returns `false` if there is
+    /// none: the bucket, if there was one, is then empty.
     fn next_zone(&mut self) -> bool {
         let Some(Cleaning { bucket, slot }) = self.cleaning else { return false };
         let used = self.slots(bucket).start + self.used[bucket];
@@ -235,8 +235,8 @@ impl Make for SkylightSa {
             counters: Counters::default(),
         })
     }
-    /// A bucket is taken to be in use up to the last block that is live in it, and its blocks to have been appended in
-    /// the order in which they lie, as they have been.
+    /// Assumes that a bucket is in use up to its last live block, and that its blocks were appended
+    /// in the order of their places, as they were.
     fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
         let mut opened = Self::new(params, layout)?;
         saved.check(Self::NAME, layout, opened.native.blocks())?;

@@ -2,13 +2,14 @@
 //! 2020). Reconstructed from what Amphisbaena §2.2 and §3 say of it, as the paper was not at hand.
 //!
 //! It differs from [`super::dm_zoned`] in this:
-//! - The buffer is given out in segments of `segment` blocks, so a buffer of less than a zone will do.
-//! - A chunk with a zone of which `promote` or more is in the buffer is brought into the buffer whole,
-//!   if there is room without reclaim, and its zone is reset. All it is written is then updated in
+//! - The buffer is allocated in segments of `segment` blocks, so a buffer smaller than a zone is
+//!   enough.
+//! - A chunk with a zone of which `promote` or more is in the buffer is copied to the buffer as a
+//!   whole, if there is room without reclaim, and its zone is reset. Later writes to it are in
 //!   place.
-//! - A chunk is reclaimed with all its segments (Amphisbaena calls write-back by zone usual, §2.3). If
-//!   its zone has a write pointer beyond some of it, both are copied to an empty zone, as segments have
-//!   no room for a whole chunk.
+//! - A chunk is reclaimed with all its segments (Amphisbaena calls write-back by zone usual, §2.3).
+//!   If its zone has a write pointer beyond some of its buffered blocks, both are copied to an
+//!   empty zone, as segments have no room for a whole chunk.
 
 use super::dm_zoned::{DmZoned, FRESH, HIGH, LOW, RESERVED};
 use crate::translation::{Layout, Make, Saved};

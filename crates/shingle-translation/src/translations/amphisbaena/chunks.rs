@@ -1,13 +1,13 @@
-//! The low-frequency buffer (LFB, Amphisbaena §5.2): chunks, each for one run of neighbouring
-//! addresses of one zone (equation 2). A block has its place within the chunk by its address.
+//! The low-frequency buffer (LFB, Amphisbaena §5.2): chunks, each for a run of neighbouring
+//! addresses of one zone (equation 2). The address of a block determines its place in the chunk.
 //!
-//! The LFB is made of frames, each of which has room for a chunk (§5.2.1): it is full when all are in use,
-//! however little is in each. With `lfb=blocks` a frame has room for a block, and it is full when it holds
-//! so many blocks; what is said of chunks then (weights, the stages of a collection, aborts) is said of
-//! those that have a block in it.
+//! The LFB consists of frames with room for one chunk each (§5.2.1): it is full when all frames are
+//! in use, however few blocks they hold. With `lfb=blocks` a frame has room for one block, and the
+//! LFB is full when it holds that many blocks; what concerns chunks (weights, the stages of a
+//! collection, aborts) then applies to chunks that have a block in it.
 //!
-//! The paper finds a chunk in a balanced tree (the chunk location tree); a hash table is smaller. The
-//! chunks of a zone are on a list, as a whole zone is written back at once.
+//! The paper finds a chunk in a balanced tree (the chunk location tree); a hash table is smaller.
+//! The chunks of a zone are on a list, as a zone is written back as a whole.
 
 use super::index::{Index, hash};
 use super::zones::Zones;
@@ -15,47 +15,47 @@ use crate::parts::Bits;
 use shingle_core::parts::{Links, List};
 use shingle_core::units::Block;
 
-/// No part of the disk: what a frame without one has.
+/// Marks a frame without a part.
 const NONE: u64 = u64::MAX;
 
-/// How zones are divided into chunks, and these into parts that a frame has room for.
+/// The division of zones into chunks, and of chunks into parts of the size of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Geometry {
     pub(super) zone_blocks: u32,
     pub(super) chunk_blocks: u32,
-    /// Blocks of a frame: of a chunk, or one.
+    /// Blocks of a frame: a whole chunk, or one.
     pub(super) frame_blocks: u32,
 }
 
-/// A block's address, taken apart.
+/// The components of a block's address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Address {
     pub(super) zone: u32,
     /// Blocks from the start of the zone.
     pub(super) offset: u32,
-    /// The part that a frame has room for, counted over the whole disk.
+    /// The part of the size of a frame, counted over the whole disk.
     pub(super) part: u64,
-    /// Blocks from its start.
+    /// Blocks from the start of the part.
     pub(super) within: u32,
 }
 
 impl Geometry {
-    /// Parts of a zone; the last one may be short.
+    /// Returns the parts of a zone; the last one may be short.
     pub(super) fn per_zone(self) -> u32 {
         self.zone_blocks.div_ceil(self.frame_blocks)
     }
 
-    /// Chunks of a zone; the last one may be short.
+    /// Returns the chunks of a zone; the last one may be short.
     fn chunks_per_zone(self) -> u32 {
         self.zone_blocks.div_ceil(self.chunk_blocks)
     }
 
-    /// The chunk of its zone that a part belongs to.
+    /// Returns the chunk of its zone that a part belongs to.
     pub(super) fn chunk(self, part: u64) -> u32 {
         (part % u64::from(self.per_zone())) as u32 * self.frame_blocks / self.chunk_blocks
     }
 
-    /// Where `block` belongs (equation 2).
+    /// Computes the address of `block` (equation 2).
     #[inline]
     pub(super) fn address(self, block: Block) -> Address {
         let zone = (block.0 / u64::from(self.zone_blocks)) as u32;
@@ -65,13 +65,13 @@ impl Geometry {
         Address { zone, offset, part, within: offset % self.frame_blocks }
     }
 
-    /// The frame at a place of the buffer, and where within it that is.
+    /// Returns the frame at a place of the buffer, and the offset in it.
     pub(super) fn frame(self, place: u64) -> (u32, u32) {
         let blocks = u64::from(self.frame_blocks);
         ((place / blocks) as u32, (place % blocks) as u32)
     }
 
-    /// The first block of a part.
+    /// Returns the first block of a part.
     pub(super) fn first(self, part: u64) -> Block {
         let per_zone = u64::from(self.per_zone());
         let offset = part % per_zone * u64::from(self.frame_blocks);
@@ -79,12 +79,12 @@ impl Geometry {
     }
 }
 
-/// The part that each frame has: four bytes where the disk has fewer than 2^32 of them, as chunks, and eight
-/// where it may not, as blocks.
+/// The part of each frame: four bytes if the disk has fewer than 2^32 parts (always for chunks),
+/// and else eight (possible for blocks).
 #[derive(Clone, Debug)]
 struct Parts {
     low: Box<[u32]>,
-    /// The upper halves, or nothing.
+    /// The upper halves, or empty.
     high: Box<[u32]>,
 }
 
@@ -112,15 +112,16 @@ impl Parts {
     }
 }
 
-/// The frames of the buffer that belong to the LFB, and what they hold.
+/// The frames of the buffer that belong to the LFB, and their contents.
 #[derive(Clone, Debug)]
 pub(super) struct Chunks {
     geometry: Geometry,
-    /// The part of the disk, by frame.
+    /// The part of each frame.
     part_of: Parts,
-    /// Frames of each chunk of each zone, by the number of the zone; nothing where a frame is a chunk.
+    /// Number of frames of each chunk of each zone, by the number of the zone; empty if a frame is
+    /// a chunk.
     frames_of_chunk: Vec<u32>,
-    /// Which blocks of the buffer hold a live block.
+    /// Marks the blocks of the buffer that are live.
     live: Bits,
     index: Index,
     /// Each frame of the LFB is free or on the list of its zone.
@@ -128,13 +129,13 @@ pub(super) struct Chunks {
     free: List,
     frames: u32,
     blocks: u64,
-    /// The last part found, and its frame: neighbours follow.
+    /// The last part found, and its frame: neighbours often follow.
     recent: (u64, u32),
 }
 
 impl Chunks {
-    /// Frames `0..frames` of the buffer, of which the LFB will never have more than `frames_max`, and
-    /// has none yet.
+    /// Creates an LFB without frames in a buffer with frames `0..frames`, of which it will never
+    /// have more than `frames_max`.
     pub(super) fn new(geometry: Geometry, frames: u32, frames_max: u32) -> Chunks {
         Chunks {
             geometry,
@@ -150,20 +151,20 @@ impl Chunks {
         }
     }
 
-    /// The LFB gets `frame`, which is free.
+    /// Adds the free `frame` to the LFB.
     pub(super) fn give(&mut self, frame: u32) {
         self.free.push_tail(&mut self.links, frame);
         self.frames += 1;
     }
 
-    /// The LFB gives up a free frame.
+    /// Removes any free frame from the LFB.
     pub(super) fn take(&mut self) -> Option<u32> {
         let frame = self.free.head()?;
         self.take_frame(frame);
         Some(frame)
     }
 
-    /// The LFB gives up `frame`, which is free.
+    /// Removes the free `frame` from the LFB.
     pub(super) fn take_frame(&mut self, frame: u32) {
         self.free.unlink(&mut self.links, frame);
         self.frames -= 1;
@@ -177,12 +178,12 @@ impl Chunks {
         self.free.len()
     }
 
-    /// Live blocks.
+    /// Returns the number of live blocks.
     pub(super) fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// The frame that has `part`.
+    /// Returns the frame of `part`.
     #[inline]
     pub(super) fn frame(&mut self, part: u64) -> Option<u32> {
         if self.recent.0 != part {
@@ -192,7 +193,7 @@ impl Chunks {
         Some(self.recent.1)
     }
 
-    /// Whether some chunk of blocks `first..end`, which are of one zone, has a frame.
+    /// Returns whether any chunk of blocks `first..end`, which are of one zone, has a frame.
     pub(super) fn holds(&self, first: u64, end: u64) -> bool {
         let held = |part| {
             let found = |frame: u32| self.part_of.get(frame) == part;
@@ -207,14 +208,14 @@ impl Chunks {
         (first.part - u64::from(before)..=last).any(held)
     }
 
-    /// Gives a free frame to `part` of the zone numbered `zone`, which has none.
+    /// Maps a free frame to `part` of the zone numbered `zone`; `part` has no frame yet.
     pub(super) fn map(&mut self, part: u64, zone: u32, zones: &mut Zones) -> u32 {
         let frame = self.free.head().expect("a part is mapped without a free frame");
         self.map_frame(frame, part, zone, zones);
         frame
     }
 
-    /// Gives `frame`, which is free, to `part` of the zone numbered `zone`, which has none.
+    /// Maps the free `frame` to `part` of the zone numbered `zone`; `part` has no frame yet.
     pub(super) fn map_frame(&mut self, frame: u32, part: u64, zone: u32, zones: &mut Zones) {
         self.free.unlink(&mut self.links, frame);
         self.part_of.set(frame, part);
@@ -225,8 +226,8 @@ impl Chunks {
         self.recent = (part, frame);
     }
 
-    /// The chunk of `part`, of the zone numbered `zone`, has a frame more or less. Returns how many frames
-    /// there were before that, or are afterwards, whichever is more.
+    /// Adds `more` to the number of frames of the chunk of `part`, of the zone numbered `zone`.
+    /// Returns the larger of the numbers before and after.
     fn count_frame(&mut self, part: u64, zone: u32, more: i32) -> u32 {
         if self.geometry.frame_blocks == self.geometry.chunk_blocks {
             return 1;
@@ -242,13 +243,13 @@ impl Chunks {
         before.max(*count)
     }
 
-    /// Whether two frames hold parts of the same chunk of a zone, which both are of.
+    /// Returns whether two frames, of the same zone, hold parts of the same chunk.
     pub(super) fn of_one_chunk(&self, one: u32, other: u32) -> bool {
         let chunk = |frame: u32| self.geometry.chunk(self.part_of.get(frame));
         chunk(one) == chunk(other)
     }
 
-    /// The frame, which holds nothing live, is free again.
+    /// Frees a frame without live blocks.
     fn unmap(&mut self, frame: u32, zone: u32, zones: &mut Zones) {
         let part = self.part_of.get(frame);
         self.part_of.set(frame, NONE);
@@ -263,20 +264,21 @@ impl Chunks {
         }
     }
 
-    /// Where the block at `within` of a frame lies in the buffer.
+    /// Returns the place in the buffer of the block at offset `within` of a frame.
     #[inline]
     pub(super) fn place(&self, frame: u32, within: u32) -> u64 {
         u64::from(frame) * u64::from(self.geometry.frame_blocks) + u64::from(within)
     }
 
-    /// Where a live block lies.
+    /// Returns the place of a live block.
     #[inline]
     pub(super) fn find(&mut self, at: Address) -> Option<u64> {
         let frame = self.frame(at.part)?;
         Some(self.place(frame, at.within)).filter(|&place| self.live.get(place))
     }
 
-    /// The block at `at`, of the zone numbered `zone`, is live in `frame`. Returns whether it was.
+    /// Marks the block at `at`, of the zone numbered `zone`, as live in `frame`. Returns whether it
+    /// was.
     #[inline]
     pub(super) fn add(&mut self, frame: u32, at: Address, zone: u32, zones: &mut Zones) -> bool {
         let was_live = self.live.set(self.place(frame, at.within));
@@ -287,7 +289,7 @@ impl Chunks {
         was_live
     }
 
-    /// The block at `at` is not live any more; its frame may become free. Returns whether it was live.
+    /// Marks the block at `at` as not live; its frame may become free. Returns whether it was live.
     pub(super) fn remove(&mut self, at: Address, zones: &mut Zones) -> bool {
         let Some(frame) = self.frame(at.part) else { return false };
         if !self.live.clear(self.place(frame, at.within)) {
@@ -302,7 +304,7 @@ impl Chunks {
         true
     }
 
-    /// The live blocks of a frame have left for their zone, and the frame is free.
+    /// Frees a frame whose live blocks were moved to their zone.
     pub(super) fn clear(&mut self, frame: u32, zone: u32, zones: &mut Zones) {
         let first = self.geometry.address(self.geometry.first(self.part_of.get(frame))).offset;
         for within in 0..self.geometry.frame_blocks {
@@ -314,7 +316,7 @@ impl Chunks {
         self.unmap(frame, zone, zones);
     }
 
-    /// Runs of live blocks of a frame: the first block, how many, and where in the buffer.
+    /// Returns the runs of live blocks of a frame: first block, length, and place in the buffer.
     pub(super) fn runs(&self, frame: u32) -> impl Iterator<Item = (Block, u64, u64)> + '_ {
         let start = self.place(frame, 0);
         let first = self.geometry.first(self.part_of.get(frame));
@@ -323,7 +325,7 @@ impl Chunks {
             .map(move |(at, count)| (first.after(at - start), count, at))
     }
 
-    /// All live blocks, in the order of their places.
+    /// Returns all live blocks, in the order of their places.
     pub(super) fn live_blocks(&self) -> impl Iterator<Item = Block> + '_ {
         let frame_blocks = u64::from(self.geometry.frame_blocks);
         let end = self.part_of.low.len() as u64 * frame_blocks;
@@ -333,15 +335,15 @@ impl Chunks {
         })
     }
 
-    /// The frames of a zone, sorted by address, into `out`.
+    /// Puts the frames of a zone into `out`, sorted by address.
     pub(super) fn frames_of(&self, zone: u32, zones: &Zones, out: &mut Vec<u32>) {
         out.clear();
         out.extend(zones.get(zone).frames.from_tail(&self.links));
         out.sort_unstable_by_key(|&frame| self.part_of.get(frame));
     }
 
-    /// Finds the end of a zone's blocks and how many lie below its write pointer anew, after blocks
-    /// left or the write pointer moved.
+    /// Recomputes the end of a zone's blocks and how many lie below its write pointer, after blocks
+    /// were removed or the write pointer moved.
     pub(super) fn measure(&self, zone: u32, zones: &mut Zones) {
         let pointer = zones.get(zone).write_pointer;
         let start = u64::from(zones.get(zone).zone) * u64::from(self.geometry.zone_blocks);

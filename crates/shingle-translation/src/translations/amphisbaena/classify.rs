@@ -1,11 +1,11 @@
 //! Phase one of the classification (Amphisbaena §5.1.1, equation 1): a request is hot if it is
 //! smaller than the mean of the requests before it.
 
-/// Sizes of the last write requests, in blocks.
+/// The sizes of the last write requests, in blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     sizes: Box<[u32]>,
-    /// Where the next size goes.
+    /// Index of the next size.
     next: usize,
     /// How many of `sizes` are in use.
     filled: usize,
@@ -13,14 +13,14 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// A window over `length` requests, at least one.
+    /// Creates a window over `length` requests, at least one.
     pub(super) fn new(length: usize) -> Window {
         Window { sizes: vec![0; length.max(1)].into(), next: 0, filled: 0, sum: 0 }
     }
 
-    /// Whether a write of `blocks` is hot. It enters the window afterwards: the threshold is that of
-    /// the requests before, and until the window is full the mean is taken over those there are. The
-    /// first request, and one as large as the mean, is cold ("less than").
+    /// Returns whether a write of `blocks` is hot, and then adds it to the window: the threshold is
+    /// the mean of the earlier requests, as many as there are until the window is full. The first
+    /// request, and one as large as the mean, is cold ("less than").
     pub(super) fn hot(&mut self, blocks: u64) -> bool {
         let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
         let hot = u64::from(blocks) * (self.filled as u64) < self.sum;

@@ -1,5 +1,6 @@
-//! Writing a zone back (Amphisbaena §5.3, "The LFB cleanup", and figure 4): [`WriteBack`] does it; here
-//! the blocks of the LFB are named to it chunk by chunk, with a checkpoint after each.
+//! Writes a zone back (Amphisbaena §5.3, "The LFB cleanup", and figure 4): [`WriteBack`] does the
+//! I/O; this module gives it the blocks of the LFB chunk by chunk, with a checkpoint after each
+//! chunk.
 //!
 //! [`WriteBack`]: crate::parts::WriteBack
 
@@ -10,7 +11,7 @@ use super::{Amphisbaena, Job};
 use crate::translation::{Queue, Step};
 use shingle_core::units::Block;
 
-/// A collection under way. The chunks are in `collected_frames`, sorted by address.
+/// A collection in progress. The chunks are in `collected_frames`, sorted by address.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Collection {
     /// The zone, as [`super::zones::Zones`] numbers it.
@@ -19,7 +20,7 @@ pub(super) struct Collection {
     start: Block,
     /// Frames collected.
     frames: usize,
-    /// Whether all has been named that will be.
+    /// Whether no more blocks will be added.
     closed: bool,
     /// Blocks collected, and those of them below the write pointer.
     blocks: u32,
@@ -49,8 +50,8 @@ impl Amphisbaena {
     pub(super) fn begin_collection(&mut self, number: u32, lowest_hot: Option<Block>) {
         self.steps.finish_run();
         self.cold.frames_of(number, &self.zones, &mut self.collected_frames);
-        // The chunk of the lowest block is collected first: an abort does not make an RMW of what is
-        // none.
+        // The chunk of the lowest block is collected first, so that an abort cannot turn an append
+        // into an RMW.
         let first = self.collected_frames.first();
         let lowest_cold = first.and_then(|&frame| self.cold.runs(frame).next()).map(|run| run.0);
         let lowest = lowest_cold.into_iter().chain(lowest_hot).min();
@@ -63,7 +64,7 @@ impl Amphisbaena {
             Some(Collection { number, start, frames: 0, closed: false, blocks: 0, below: 0 });
     }
 
-    /// The next step of the collection; `None` if there is none under way.
+    /// Returns the next step of the collection; `None` if there is none in progress.
     pub(super) fn collect(&mut self, queue: &dyn Queue) -> Option<Step> {
         loop {
             let mut collection = self.collection?;
@@ -76,7 +77,7 @@ impl Amphisbaena {
                 Some(step) => return Some(step),
                 None => {}
             }
-            // A checkpoint: what was named is collected.
+            // A checkpoint: the blocks added so far are collected.
             assert!(!collection.closed, "a write-back that ends without a commit");
             let all = collection.frames == self.collected_frames.len();
             let aborts = !all && collection.frames > 0 && self.aborts(&collection, queue);
@@ -102,7 +103,7 @@ impl Amphisbaena {
         }
     }
 
-    /// Whether a write for the victim being collected waits, and this ends the collection.
+    /// Returns whether a waiting write for the victim ends the collection.
     fn aborts(&self, collection: &Collection, queue: &dyn Queue) -> bool {
         if self.settings.abort == Abort::Never || matches!(self.job, Job::Drain(_)) {
             return false;
@@ -115,7 +116,7 @@ impl Amphisbaena {
         })
     }
 
-    /// Names the hot blocks that a drain writes back with the zone. They are forgotten.
+    /// Adds the hot blocks that a drain writes back with the zone, and forgets their roles.
     fn collect_hot(&mut self, collection: &mut Collection) {
         let Job::Drain(draining) = &mut self.job else { return };
         let pointer = self.zones.get(collection.number).write_pointer;
@@ -129,7 +130,8 @@ impl Amphisbaena {
         }
     }
 
-    /// The blocks collected are where they belong. Those that an abort left behind stay.
+    /// Completes a collection: the collected blocks are in their zone. Those that an abort left
+    /// behind stay in the buffer.
     fn finish_collection(&mut self, collection: Collection) {
         let Collection { number, start, frames, mut blocks, mut below, .. } = collection;
         let before = *self.zones.get(number);

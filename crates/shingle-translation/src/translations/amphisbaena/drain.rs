@@ -1,19 +1,19 @@
-//! Emptying the buffer: each zone is written back once, with its blocks of both buffers.
+//! Empties the buffer: each zone is written back once, with its blocks of both buffers.
 
 use super::{Amphisbaena, Job};
 use shingle_core::units::{Block, Zone};
 
-/// What is still to be drained.
+/// The zones and blocks still to be drained.
 #[derive(Clone, Debug)]
 pub(super) struct Draining {
-    /// Zones that own blocks in the buffer, the last one first.
+    /// Zones with blocks in the buffer, in reverse order.
     zones: Vec<u32>,
-    /// Their blocks in the HFB, the last one first.
+    /// Their blocks in the HFB, in reverse order.
     hot: Vec<Block>,
 }
 
 impl Draining {
-    /// The next hot block if it is one of the `count` blocks from `start` on.
+    /// Returns the next hot block if it is one of the `count` blocks from `start` on.
     pub(super) fn next_hot(&mut self, start: Block, count: u64) -> Option<Block> {
         self.hot.pop_if(|block| *block < start.after(count))
     }

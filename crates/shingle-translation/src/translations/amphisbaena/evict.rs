@@ -1,18 +1,19 @@
-//! From the HFB into the LFB (Amphisbaena §5.3, "The HFB cleanup"): the LFB is the only way out.
+//! Evicts blocks from the HFB to the LFB (Amphisbaena §5.3, "The HFB cleanup"): they leave the HFB
+//! only this way.
 
 use super::Amphisbaena;
 use super::record::Role;
 
 impl Amphisbaena {
-    /// Frees at least a slot of the HFB, or makes room in the LFB for that.
+    /// Frees at least one slot of the HFB, or makes room in the LFB for that.
     pub(super) fn evict(&mut self) {
         let slot = self.roles.victim().expect("an HFB without free slots holds no block");
         self.move_to_chunk(slot);
     }
 
-    /// Moves the block in `slot` to its chunk. If its chunk is not mapped, a frame is taken, and the
-    /// other blocks of the filter list that it has room for move too. `false` if a frame had to be
-    /// freed first.
+    /// Moves the block in `slot` to its chunk. If its chunk is not mapped, a frame is allocated,
+    /// and the other blocks of the filter list that fit into it move too. Returns `false` if a
+    /// frame must be freed first.
     pub(super) fn move_to_chunk(&mut self, slot: u32) -> bool {
         let geometry = self.settings.geometry;
         let (block, _) = self.roles.resident(slot).expect("an empty slot is evicted");
@@ -39,7 +40,7 @@ impl Amphisbaena {
                 self.cold.map(at.part, zone, &mut self.zones)
             }
         };
-        // By address: all are read, then written as few runs.
+        // Sorted by address: all are read, then written in as few runs as possible.
         for &slot in &self.moving {
             let (block, _) = self.roles.resident(slot).expect("it was found there");
             self.steps.read(block, 1, self.hot.place(slot));

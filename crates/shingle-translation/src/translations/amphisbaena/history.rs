@@ -1,5 +1,5 @@
-//! Ghosts and shadows in the order in which they were made: a ring, so that none needs links. One
-//! that is hit, trimmed or pruned leaves a hole, which goes when it is the oldest.
+//! Ghosts and shadows in order of creation: a ring, so that they need no links. A record that is
+//! hit, trimmed or pruned leaves a hole, which is removed when it is the oldest.
 
 use super::record::{Record, TIME_MAX};
 
@@ -7,9 +7,9 @@ use super::record::{Record, TIME_MAX};
 #[derive(Clone, Debug)]
 pub(super) struct History {
     ring: Vec<Record>,
-    /// Where the next record goes.
+    /// Index of the next record.
     next: u32,
-    /// Records and holes up to there.
+    /// Number of records and holes before it.
     held: u32,
 }
 
@@ -26,7 +26,7 @@ impl History {
         self.ring[at as usize]
     }
 
-    /// Makes a hole of the record at `at`.
+    /// Turns the record at `at` into a hole.
     pub(super) fn remove(&mut self, at: u32) {
         self.ring[at as usize] = Record::NONE;
     }
@@ -35,13 +35,13 @@ impl History {
         self.held == self.capacity()
     }
 
-    /// The oldest place in use.
+    /// Returns the oldest place in use.
     fn oldest(&self) -> Option<u32> {
         let capacity = self.capacity();
         (self.held > 0).then(|| (self.next + capacity - self.held) % capacity)
     }
 
-    /// Where the oldest record lies; holes that are older go.
+    /// Removes the oldest holes, and returns the place of the oldest record.
     pub(super) fn oldest_record(&mut self) -> Option<u32> {
         while let Some(at) = self.oldest() {
             if self.get(at) != Record::NONE {
@@ -52,7 +52,7 @@ impl History {
         None
     }
 
-    /// Adds a record; there is room for it. Returns where it lies.
+    /// Adds a record, for which there must be room. Returns its place.
     pub(super) fn push(&mut self, record: Record) -> u32 {
         assert!(!self.is_full(), "a history without room");
         let at = self.next;
@@ -62,7 +62,7 @@ impl History {
         at
     }
 
-    /// Makes the ring greater. Records lie elsewhere afterwards, in the same order.
+    /// Enlarges the ring. Records move to other places, in the same order.
     pub(super) fn grow(&mut self, capacity: u32) {
         let oldest = self.oldest().unwrap_or(0) as usize;
         self.ring.rotate_left(oldest);
@@ -70,12 +70,12 @@ impl History {
         self.ring.resize(capacity as usize, Record::NONE);
     }
 
-    /// Where records lie, with what they are.
+    /// Returns records with their places.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, Record)> + '_ {
         (0u32..).zip(self.ring.iter().copied()).filter(|(_, record)| *record != Record::NONE)
     }
 
-    /// Gives each record another time.
+    /// Changes the time of each record.
     pub(super) fn retime(&mut self, mut to: impl FnMut(u32) -> u32) {
         for record in self.ring.iter_mut().filter(|record| **record != Record::NONE) {
             let time = to(record.time());

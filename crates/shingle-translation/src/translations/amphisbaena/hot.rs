@@ -1,28 +1,28 @@
-//! The high-frequency buffer (HFB, Amphisbaena §5.2.1): slots of a block each, in chunks that it was
-//! given. Any block may be in any slot.
+//! The high-frequency buffer (HFB, Amphisbaena §5.2.1): slots of one block each, in the chunks
+//! assigned to it. Any block may be in any slot.
 //!
-//! A chunk that came from the LFB by reallocation returns "if any block in \[it\] is not updated again
-//! within a sample period" (§5.2.3). To the letter one such block is enough ([`Returns::Any`]). If *any …
-//! not* is to mean *none* ([`Returns::None`]), a chunk of which a single block is updated stays.
+//! A chunk that reallocation took from the LFB returns "if any block in \[it\] is not updated again
+//! within a sample period" (§5.2.3). Literally one such block is enough ([`Returns::Any`]). If *any
+//! … not* means *none* ([`Returns::None`]), a chunk of which a single block is updated stays.
 
 use crate::parts::Bits;
 
 /// When a chunk returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Returns {
-    /// Some block in it was not updated in the period, or there is none in it.
+    /// A block in it was not updated in the period, or it is empty.
     Any,
-    /// No block in it was.
+    /// No block in it was updated in the period.
     None,
 }
 
-/// A chunk of the buffer that the HFB has, or may have.
+/// A chunk of the buffer that the HFB owns or may own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Owned(u32);
 
 /// No chunk.
 const UNUSED: Owned = Owned(!OBTAINED);
-/// It came from the LFB by reallocation.
+/// Marks a chunk that reallocation took from the LFB.
 const OBTAINED: u32 = 1 << 31;
 
 impl Owned {
@@ -32,22 +32,22 @@ impl Owned {
     }
 }
 
-/// Where the slots lie.
+/// The chunks and slots of the HFB.
 #[derive(Clone, Debug)]
 pub(super) struct Hot {
     chunk_blocks: u32,
     owned: Box<[Owned]>,
     chunks: u32,
-    /// Before this one there is room for none.
+    /// All entries before this one are in use.
     room_from: usize,
-    /// By slot: whether the block there was updated in this period.
+    /// By slot: whether its block was updated in this period.
     updated: Bits,
-    /// Chunks before this one stay until the next period.
+    /// Chunks before this one were checked, and stay until the next period.
     looked_at: usize,
 }
 
 impl Hot {
-    /// Room for `chunks_max` chunks; none yet.
+    /// Creates an HFB without chunks, with room for `chunks_max`.
     pub(super) fn new(chunk_blocks: u32, chunks_max: u32) -> Hot {
         Hot {
             chunk_blocks,
@@ -71,7 +71,7 @@ impl Hot {
         self.chunks * self.chunk_blocks
     }
 
-    /// Takes `chunk` of the buffer. Returns its slots.
+    /// Adds `chunk` of the buffer to the HFB. Returns its slots.
     pub(super) fn add(&mut self, chunk: u32, obtained: bool) -> core::ops::Range<u32> {
         let unused = self.owned[self.room_from..].iter().position(|&owned| owned == UNUSED);
         let at = self.room_from + unused.expect("no room for another chunk");
@@ -86,8 +86,8 @@ impl Hot {
         first..first + self.chunk_blocks
     }
 
-    /// The slots of the next chunk that was obtained and returns. Asked again before the next period, it
-    /// does not look back: nothing is updated meanwhile.
+    /// Returns the slots of the next obtained chunk that has to return. Later calls in the same
+    /// period continue from there: no block is updated meanwhile.
     pub(super) fn returning(
         &mut self,
         returns: Returns,
@@ -105,7 +105,8 @@ impl Hot {
                     Returns::None => !slots.clone().any(updated),
                 };
             if goes {
-                // Its blocks move one after the other: those left until then do not change that.
+                // Its blocks move one by one: clearing the marks keeps the decision for those still
+                // there.
                 slots.clone().for_each(|slot| _ = self.updated.clear(slot.into()));
                 return Some(slots);
             }
@@ -114,7 +115,7 @@ impl Hot {
         None
     }
 
-    /// Gives up the chunk whose slots begin with `slot`.
+    /// Removes the chunk whose slots begin with `slot`, and returns it.
     pub(super) fn remove(&mut self, slot: u32) -> u32 {
         let at = (slot / self.chunk_blocks) as usize;
         self.chunks -= 1;
@@ -122,26 +123,26 @@ impl Hot {
         core::mem::replace(&mut self.owned[at], UNUSED).chunk()
     }
 
-    /// Where `slot` lies in the buffer.
+    /// Returns the place of `slot` in the buffer.
     #[inline]
     pub(super) fn place(&self, slot: u32) -> u64 {
         let chunk = self.owned[(slot / self.chunk_blocks) as usize].chunk();
         u64::from(chunk) * u64::from(self.chunk_blocks) + u64::from(slot % self.chunk_blocks)
     }
 
-    /// A block enters `slot`: it has not been updated there.
+    /// Marks `slot` as not updated: a new block enters it.
     #[inline]
     pub(super) fn enter(&mut self, slot: u32) {
         self.updated.clear(slot.into());
     }
 
-    /// The block in `slot` is written again.
+    /// Marks `slot` as updated.
     #[inline]
     pub(super) fn update(&mut self, slot: u32) {
         self.updated.set(slot.into());
     }
 
-    /// A period begins.
+    /// Begins a period.
     pub(super) fn begin_period(&mut self) {
         self.updated.clear_all();
         self.looked_at = 0;

@@ -1,19 +1,19 @@
-//! From what an id stands for to the id: a hash table that holds nothing but ids, so that it costs
-//! less than five bytes each. What they stand for is with their owner.
+//! A hash table from keys to ids that stores only the ids, so that it costs less than five bytes
+//! each. The owner of the table has the keys.
 //!
-//! A line of the processor's cache holds 15 ids, each with as many bits of its hash as its number
-//! leaves room for, so that a search hardly ever looks at an id that is not the one. An id goes into
-//! the emptier one of two lines (two random choices fill lines evenly, Azar et al., STOC 1994). Rarely
-//! both are full: then it goes into a line further on, and those before count what went past them, so
-//! that a search knows where to end. Nothing moves when an id is removed, and a table that is changed
-//! for long stays as fast as a new one.
+//! A cache line of the processor holds 15 ids, each with as many bits of its hash as fit beside its
+//! number, so that a search rarely checks a wrong id. An id goes into the emptier one of two lines
+//! (two random choices fill lines evenly, Azar et al., STOC 1994). Rarely both are full: then it
+//! goes into a following line, and each full line counts the ids that passed it, so that a search
+//! knows where to end. Removing an id moves nothing, and a table that changes for a long time stays
+//! as fast as a new one.
 
 const CELLS: usize = 15;
-/// Ids in a line that the table is made for, times two: nine tenths of the cells.
+/// Design load of a line in half ids: nine tenths of the cells.
 const LOAD_IN_HALVES: usize = 27;
-/// The most ids: four bits of each hash are left.
+/// Most ids: four bits of each hash are left.
 pub(super) const IDS_MAX: u64 = 1 << 28;
-/// No id: a number that is never given.
+/// No id: this number is never used.
 const EMPTY: u32 = u32::MAX;
 
 const NO_IDS: [u32; CELLS + 1] = {
@@ -25,8 +25,8 @@ const NO_IDS: [u32; CELLS + 1] = {
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Line {
-    /// Ids, and behind them how many are further on because this line, their second one or one behind
-    /// that, was full.
+    /// Ids, and in the last cell how many are in following lines because this line, their second
+    /// one or one after that, was full.
     cells: [u32; CELLS + 1],
 }
 
@@ -35,7 +35,7 @@ impl Line {
         &mut self.cells[..CELLS]
     }
 
-    /// How many cells hold nothing.
+    /// Returns the number of empty cells.
     fn free(&self) -> u32 {
         self.cells.iter().map(|&cell| u32::from(cell == EMPTY)).sum()
     }
@@ -48,23 +48,23 @@ pub(super) struct Index {
     id_bits: u32,
 }
 
-/// The hash of a number.
+/// Hashes a number.
 #[inline]
 pub(super) fn hash(number: u64) -> u64 {
     (number ^ (number >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 impl Index {
-    /// Room for `count` of the ids `0..ids` at a time.
+    /// Creates a table for at most `count` of the ids `0..ids`.
     pub(super) fn new(count: usize, ids: usize) -> Index {
         assert!(ids as u64 <= IDS_MAX, "more ids than an index can number");
         let lines = (2 * count).div_ceil(LOAD_IN_HALVES).max(1);
-        // One more id than there are, so that no cell in use looks empty.
+        // Room for one more id, so that no cell in use equals an empty one.
         let id_bits = usize::BITS - ids.leading_zeros();
         Index { lines: vec![Line { cells: NO_IDS }; lines], id_bits }
     }
 
-    /// The two lines of a hash.
+    /// Returns the two lines of a hash.
     #[inline]
     fn lines(&self, hash: u64) -> (usize, usize) {
         let scaled = |bits: u32| (bits as usize * self.lines.len()) >> 32;
@@ -79,14 +79,14 @@ impl Index {
         hash as u32 >> self.id_bits
     }
 
-    /// The id of this hash that `is` the one.
+    /// Returns the id with this hash for which `is` is true.
     #[inline]
     pub(super) fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
         let id_mask = (1 << self.id_bits) - 1;
         let tag = self.tag(hash) << self.id_bits;
         let search = |line: usize| {
             let cells = &self.lines[line].cells;
-            // All cells at once; mostly none has the tag.
+            // Compares all cells at once; usually none has the tag.
             let tagged = |cell: u32| cell & !id_mask == tag;
             if !cells.iter().fold(false, |any, &cell| any | tagged(cell)) {
                 return None;
@@ -111,7 +111,7 @@ impl Index {
         None
     }
 
-    /// Adds `id`, which the table does not have.
+    /// Adds `id`, which must not be in the table.
     pub(super) fn insert(&mut self, hash: u64, id: u32) {
         let filled = self.tag(hash) << self.id_bits | id;
         let (first, second) = self.lines(hash);
@@ -122,7 +122,7 @@ impl Index {
         }
     }
 
-    /// Removes `id`, which was added with this hash.
+    /// Removes `id`, which must have been added with this hash.
     pub(super) fn remove(&mut self, hash: u64, id: u32) {
         let filled = self.tag(hash) << self.id_bits | id;
         let (first, second) = self.lines(hash);
@@ -131,13 +131,14 @@ impl Index {
         }
     }
 
-    /// Puts `new` where `old` is in a line. Returns whether it is.
+    /// Replaces `old` with `new` in a line. Returns whether `old` was there.
     fn replace(&mut self, line: usize, old: u32, new: u32) -> bool {
         let cell = self.lines[line].ids().iter_mut().find(|cell| **cell == old);
         cell.map(|cell| *cell = new).is_some()
     }
 
-    /// Puts `new` where `old` is found first from a line on; adds `past` to the counts of those before.
+    /// Replaces the first `old` from a line on with `new`; adds `past` to the counts of the lines
+    /// before it.
     fn replace_from(&mut self, mut line: usize, old: u32, new: u32, past: u32) {
         for _ in 0..self.lines.len() {
             if self.replace(line, old, new) {

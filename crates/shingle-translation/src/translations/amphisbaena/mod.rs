@@ -1,14 +1,14 @@
 //! Amphisbaena (Zhang et al., Appl. Sci. 14(2):630, 2024): a buffer of conventional zones with two
-//! heads. Blocks that are updated often lie in a high-frequency buffer of single blocks (HFB), the
+//! heads. Blocks that are updated often are in a high-frequency buffer of single blocks (HFB), the
 //! others in a low-frequency buffer of chunks (LFB), from which whole zones are written back.
 //!
 //! `classify` has the first phase of the classification, by the size of the request, `roles` the
-//! second, by what the block did before. `hot` and `chunks` are the two buffers, `resize` moves
-//! the border between them. `victim` says which zone is written back, `collect` does it, and
-//! `evict` moves blocks from the HFB into the LFB. Where the paper is unclear, `docs/translations.md`
-//! says what was decided.
+//! second, by the history of the block. `hot` and `chunks` are the two buffers, `resize` moves the
+//! border between them. `victim` chooses the zone to write back, `collect` writes it, and `evict`
+//! moves blocks from the HFB to the LFB. `docs/translations.md` lists the decisions where the paper
+//! is unclear.
 //!
-//! Left out: where metadata is kept, which the paper leaves open too (§5.4).
+//! Left out: the location of metadata, which the paper leaves open too (§5.4).
 
 mod chunks;
 mod classify;
@@ -62,30 +62,30 @@ pub(crate) struct Amphisbaena {
     zones: Zones,
     weights: Tournament,
     job: Job,
-    /// A zone whose blocks are being collected, for whatever job.
+    /// The zone whose blocks are being collected, for any job.
     collection: Option<Collection>,
     back: WriteBack,
     /// The frames of that zone, sorted by address.
     collected_frames: Vec<u32>,
-    /// Blocks of the HFB that move into one chunk together: their slots.
+    /// Slots of HFB blocks that move into one chunk together.
     moving: Vec<u32>,
     steps: Steps,
-    /// Ghosts hit since the last reallocation, and write requests.
+    /// Ghost hits and write requests since the last reallocation.
     ghost_hits: u64,
     writes: u64,
-    /// Chunks that the HFB is still to get.
+    /// Chunks that the HFB still has to get.
     growing: u32,
-    /// Whether the HFB is still to give chunks back.
+    /// Whether the HFB still has to return chunks.
     shrinking: bool,
     counters: Counters,
 }
 
-/// The work under way.
+/// The work in progress.
 #[derive(Clone, Debug)]
 enum Job {
     None,
     Write(Writing),
-    /// The collection is all there is to do.
+    /// None, or only a collection.
     Idle,
     Drain(Draining),
 }
@@ -258,7 +258,7 @@ impl Translation for Amphisbaena {
 }
 
 impl Amphisbaena {
-    /// Where the newest copy of a block lies: HFB, LFB, native zone, in this order (§5.2.2).
+    /// Finds the newest copy of a block: in the HFB, LFB or native zone, in this order (§5.2.2).
     fn place(&mut self, block: Block) -> Place {
         if let Some(slot) = self.roles.slot(block) {
             return Place::Buffer(self.hot.place(slot));
@@ -270,13 +270,13 @@ impl Amphisbaena {
         }
     }
 
-    /// The host has given `count` blocks up.
+    /// Trims `count` blocks.
     fn trim(&mut self, block: Block, count: u64) {
         if count <= self.layout.buffer_blocks {
             (0..count).for_each(|i| self.forget(block.after(i)));
             return;
         }
-        // Of a range that is larger than the buffer few blocks are known.
+        // In a range larger than the buffer, few blocks are known.
         let known = self.roles.known().chain(self.cold.live_blocks());
         let mut known: Vec<Block> =
             known.filter(|known| (block..block.after(count)).contains(known)).collect();
@@ -284,7 +284,7 @@ impl Amphisbaena {
         known.into_iter().for_each(|block| self.forget(block));
     }
 
-    /// The host has given a block up.
+    /// Trims one block.
     fn forget(&mut self, block: Block) {
         let at = self.settings.geometry.address(block);
         if let Some(slot) = self.roles.slot(block) {

@@ -1,4 +1,4 @@
-//! Opening the two buffers from a saved map.
+//! Restores the two buffers from a saved map.
 
 use super::Amphisbaena;
 use crate::parts::{InBuffer, in_buffer, in_zones, misplaced};
@@ -6,24 +6,24 @@ use crate::translation::{Layout, Make, Place, Saved};
 use shingle_core::units::Block;
 use std::cmp::Reverse;
 
-/// What a map says of a frame.
+/// A frame, according to a saved map.
 struct Frame {
     frame: u32,
     blocks: u32,
-    /// The part that its first block is of, and whether all are, in their places within it.
+    /// The part of its first block, and whether all blocks are of this part and in their places.
     part: u64,
     fits: bool,
     first: (u64, Block),
 }
 
 impl Amphisbaena {
-    /// Nothing is written so far: has what a map says.
+    /// Restores the state from a saved map; nothing is written yet.
     ///
-    /// To whom a frame belongs is not saved. Those that the HFB has at first it never gives up. Any other is of the LFB
-    /// if its blocks are in their places within one chunk, of which no other frame has more; else the HFB had obtained
-    /// it. Roles, ghosts and shadows, and the sizes of requests are forgotten: the blocks of the HFB enter it anew, in
-    /// the order in which they lie. Below a zone's write pointer those blocks are valid that the map has there or in the
-    /// buffer.
+    /// The owner of a frame is not saved. The HFB never gives up its initial frames. Any other
+    /// frame is of the LFB if its blocks are in their places within one chunk, of which no other
+    /// frame has more; else the HFB had obtained it. Roles, ghosts and shadows, and the sizes of
+    /// requests are forgotten: the blocks of the HFB enter it anew, in the order of their places.
+    /// Below a zone's write pointer, the blocks that the map has there or in the buffer are valid.
     pub(super) fn opened(mut self, layout: Layout, saved: &Saved) -> Result<Self, String> {
         saved.check(Self::NAME, layout, self.native.blocks())?;
         self.native.open(Self::NAME, layout, saved)?;
@@ -49,7 +49,7 @@ impl Amphisbaena {
         Ok(self)
     }
 
-    /// Gives the HFB the frames that it must have obtained: each, and its first slot.
+    /// Gives the HFB the frames that it must have obtained. Returns each with its first slot.
     fn obtained(&mut self, layout: Layout, runs: &[InBuffer]) -> Result<Vec<(u32, u32)>, String> {
         let settings = self.settings;
         let refused = |(place, block), why: &str| {
@@ -77,7 +77,7 @@ impl Amphisbaena {
                 }),
             }
         }
-        // The first of each part is the one of the LFB, if it can be.
+        // The first frame of each part is the LFB's, if it fits.
         frames.sort_unstable_by_key(|of| (of.part, !of.fits, Reverse(of.blocks), of.frame));
         let mut before = None;
         frames.retain(|of| before.replace(of.part) == Some(of.part) || !of.fits);
@@ -99,14 +99,14 @@ impl Amphisbaena {
         Ok(obtained)
     }
 
-    /// `block` lies at `place` of the buffer.
+    /// Adds `block` at `place` of the buffer.
     fn put(&mut self, place: u64, block: Block, obtained: &[(u32, u32)]) {
         let at = self.settings.geometry.address(block);
         let zone = self.touch(at.zone);
         let state = self.zones.get_mut(zone);
         state.native += u32::from(at.offset < state.write_pointer);
         let (frame, within) = self.settings.geometry.frame(place);
-        // Those that the HFB has at first are the first of the buffer, and of its slots.
+        // The HFB's initial frames are the first of the buffer, and have its first slots.
         let of_hot = match obtained.binary_search_by_key(&frame, |&(frame, _)| frame) {
             Ok(found) => Some(obtained[found].1 + within),
             Err(_) => (frame < self.settings.hot_first).then_some(place as u32),

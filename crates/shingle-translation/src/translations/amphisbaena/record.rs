@@ -1,12 +1,12 @@
-//! What is known of a block with a role: eight bytes.
+//! The record of a block with a role: eight bytes.
 
 use shingle_core::units::Block;
 
 const ROLE_BITS: u32 = 2;
 const TIME_BITS: u32 = 28;
-/// The latest time that can be kept.
+/// The latest time that fits.
 pub(super) const TIME_MAX: u32 = (1 << TIME_BITS) - 1;
-/// Blocks with greater numbers cannot be kept: 64 TiB.
+/// Greater block numbers do not fit: 64 TiB.
 pub(super) const BLOCK_MAX: u64 = (1 << (64 - ROLE_BITS - TIME_BITS)) - 2;
 
 /// The roles of a block (§5.1.1, table 1).
@@ -25,7 +25,7 @@ pub(super) enum Role {
 
 const ROLES: [Role; 4] = [Role::Sup, Role::Lup, Role::Ghost, Role::Shadow];
 
-/// A block, its role, and the time of its last update by which the resident list is sorted.
+/// A block, its role, and the time of its last update, by which the resident list is sorted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Record(u64);
 
@@ -54,7 +54,7 @@ impl Record {
         self.0 as u32 & TIME_MAX
     }
 
-    /// The same block in this role, updated at this time.
+    /// Returns the record of the same block with this role and update time.
     pub(super) fn with(self, role: Role, time: u32) -> Record {
         Record::new(self.block(), role, time)
     }

@@ -2,19 +2,19 @@
 
 use super::Amphisbaena;
 
-/// Least part of the buffer that is HFB, in thousandths (§5.2.3).
+/// Least share of the HFB in the buffer, in thousandths (§5.2.3).
 pub(super) const HOT_MIN: u64 = 250;
-/// Greatest part.
+/// Greatest share.
 pub(super) const HOT_MAX: u64 = 750;
 
-/// Chunks that the HFB gets for so many ghosts hit in a period: none unless they are more than a chunk
-/// holds; then as many as hold them, rounded to the nearest.
+/// Returns how many chunks the HFB gets for the ghost hits of a period: none unless they are more
+/// than a chunk holds; then as many as hold them, rounded to the nearest.
 fn chunks_for(ghost_hits: u64, chunk_blocks: u64) -> u64 {
     if ghost_hits > chunk_blocks { (ghost_hits + chunk_blocks / 2) / chunk_blocks } else { 0 }
 }
 
 impl Amphisbaena {
-    /// A write request is done. At the end of a period decides how the border moves.
+    /// Counts a completed write request. At the end of a period decides how the border moves.
     pub(super) fn count_write(&mut self) {
         self.writes += 1;
         if self.settings.period == 0 || self.writes < self.settings.period {
@@ -28,7 +28,8 @@ impl Amphisbaena {
         (self.writes, self.ghost_hits) = (0, 0);
     }
 
-    /// Moves the border by a chunk, or makes room for that. Returns whether it is to be asked again.
+    /// Moves the border by a chunk, or makes room for that. Returns whether it must be called
+    /// again.
     pub(super) fn resize(&mut self) -> bool {
         if self.growing > 0 {
             self.grow();
@@ -38,7 +39,7 @@ impl Amphisbaena {
         self.growing > 0 || self.shrinking
     }
 
-    /// The HFB gets a chunk from the LFB.
+    /// Moves a chunk from the LFB to the HFB.
     fn grow(&mut self) {
         if self.hot.is_full() {
             self.growing = 0;
@@ -53,8 +54,8 @@ impl Amphisbaena {
         self.end_resize();
     }
 
-    /// A chunk that the HFB had obtained, and in which not all blocks were updated in this period, or
-    /// none was ([`super::hot::Returns`]), returns to the LFB. Blocks still in it move to their chunks.
+    /// Returns an obtained chunk to the LFB in which not all blocks were updated in this period, or
+    /// none was ([`super::hot::Returns`]). Blocks still in it move to their chunks.
     fn shrink(&mut self) {
         let roles = &self.roles;
         let is_resident = |slot| roles.resident(slot).is_some();
@@ -73,7 +74,7 @@ impl Amphisbaena {
         self.roles.set_sup_max(self.settings.sup_max(self.hot.blocks()));
     }
 
-    /// Once the border stays, the next period begins.
+    /// Begins the next period once the border stays.
     fn end_resize(&mut self) {
         if self.growing == 0 && !self.shrinking {
             self.hot.begin_period();

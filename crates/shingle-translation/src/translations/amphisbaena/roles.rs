@@ -4,11 +4,11 @@
 //! hot blocks. The resident list sorts blocks of all roles by their last update, and ends with a SUP
 //! block: pruning forgets the ghosts and shadows below it, and drops the entries of LUP blocks there.
 //!
-//! Here the resident list is no list. All that is asked of it is which SUP block is the last, and
-//! whether another block was updated after the time at which the list was last pruned. So SUP blocks
-//! are on a list of their own, every block has the time of its last update, and pruning is to remember
-//! one time, the `floor`: a LUP block is on the resident list, and a ghost or shadow remembered, if
-//! its time is after the floor. A slot is on one list only, and costs 16 bytes.
+//! Here the resident list is no list. It has to answer only which SUP block is the last, and
+//! whether another block was updated after the time of the last pruning. So SUP blocks are on a
+//! list of their own, every block has the time of its last update, and pruning stores one time, the
+//! `floor`: a LUP block is on the resident list, and a ghost or shadow remembered, if its time is
+//! after the floor. A slot is on one list only, and costs 16 bytes.
 
 use super::history::History;
 use super::index::{IDS_MAX, Index, hash};
@@ -16,18 +16,17 @@ use super::record::{Record, Role, TIME_MAX};
 use shingle_core::parts::{Links, List};
 use shingle_core::units::Block;
 
-/// How many slots, and what is remembered.
+/// The number of slots, and the size of the history.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
-    /// Slots of the buffer for hot blocks when it is largest.
+    /// Slots of the buffer for hot blocks at its largest size.
     pub(super) slots: u32,
-    /// Ghosts and shadows remembered; if `grows`, so many at first.
+    /// Ghosts and shadows remembered; if `grows`, the initial number.
     pub(super) history: u32,
-    /// Whether the history takes more memory when it is full, as in the paper, which forgets by
-    /// pruning only.
+    /// Whether the history grows when it is full, as in the paper, which forgets only by pruning.
     pub(super) grows: bool,
-    /// Whether a SUP block that becomes LUP goes to the MRU end of the filter list, as in LIRS, not to
-    /// the LRU end.
+    /// Whether a SUP block that becomes LUP goes to the MRU end of the filter list, as in LIRS, not
+    /// to the LRU end.
     pub(super) demote_to_mru: bool,
 }
 
@@ -42,14 +41,14 @@ pub(super) enum Seen {
     Never,
 }
 
-/// Blocks with their roles, those in the slots of the buffer for hot blocks and those remembered.
+/// Blocks with their roles: those in the slots of the buffer for hot blocks, and those remembered.
 #[derive(Clone, Debug)]
 pub(super) struct Roles {
     sizes: Sizes,
     /// By slot.
     residents: Vec<Record>,
     history: History,
-    /// To slots, and behind them to places in the history.
+    /// Index of slots, and after these of places in the history.
     index: Index,
     links: Links,
     sup: List,
@@ -61,7 +60,7 @@ pub(super) struct Roles {
 }
 
 impl Roles {
-    /// No slots yet: [`Roles::add_slot`].
+    /// Creates roles without slots: see [`Roles::add_slot`].
     pub(super) fn new(sizes: Sizes) -> Roles {
         let ids = sizes.slots as usize + sizes.history as usize;
         Roles {
@@ -81,12 +80,12 @@ impl Roles {
 
     // ── Slots ────────────────────────────────────────────────────────────────────────────────
 
-    /// `slot` joins the buffer, free.
+    /// Adds the free `slot` to the buffer.
     pub(super) fn add_slot(&mut self, slot: u32) {
         self.free.push_tail(&mut self.links, slot);
     }
 
-    /// `slot`, which is free, leaves the buffer.
+    /// Removes the free `slot` from the buffer.
     pub(super) fn remove_slot(&mut self, slot: u32) {
         self.free.unlink(&mut self.links, slot);
     }
@@ -95,24 +94,24 @@ impl Roles {
         self.free.len()
     }
 
-    /// Blocks in slots.
+    /// Returns the number of blocks in slots.
     pub(super) fn residents(&self) -> u32 {
         self.sup.len() + self.filter.len()
     }
 
-    /// The block in `slot`, and its role.
+    /// Returns the block in `slot`, and its role.
     pub(super) fn resident(&self, slot: u32) -> Option<(Block, Role)> {
         let record = self.residents[slot as usize];
         (record != Record::NONE).then(|| (record.block(), record.role()))
     }
 
-    /// All blocks in slots and all that are remembered.
+    /// Returns all blocks in slots and all remembered ones.
     pub(super) fn known(&self) -> impl Iterator<Item = Block> + '_ {
         let live = self.residents.iter().copied().filter(|record| *record != Record::NONE);
         live.chain(self.history.iter().map(|(_, record)| record)).map(Record::block)
     }
 
-    /// At most this many blocks are SUP. Those above become LUP.
+    /// Sets the most SUP blocks. Those above become LUP.
     pub(super) fn set_sup_max(&mut self, sup_max: u32) {
         self.sup_max = sup_max;
         self.keep_quota();
@@ -136,13 +135,13 @@ impl Roles {
         })
     }
 
-    /// The slot that holds `block`.
+    /// Returns the slot that holds `block`.
     #[inline]
     pub(super) fn slot(&self, block: Block) -> Option<u32> {
         self.find(block).filter(|&id| id < self.sizes.slots)
     }
 
-    /// What is known of `block`. Forgets it if it was pruned.
+    /// Returns what is known of `block`. Forgets it if it was pruned.
     #[inline]
     pub(super) fn look(&mut self, block: Block) -> Seen {
         match self.find(block) {
@@ -161,16 +160,16 @@ impl Roles {
 
     // ── Transitions ──────────────────────────────────────────────────────────────────────────
 
-    /// `block`, which is in no slot, enters a free one: as SUP while there are too few of these (the
-    /// rule at the start, §5.2.2) or if it was a ghost, else as LUP on both lists. `past` is what it
-    /// was remembered as before [`Roles::recall`].
+    /// Puts `block`, which is in no slot, into a free one: as SUP while there are too few of these
+    /// (the rule at the start, §5.2.2) or if it was a ghost, else as LUP on both lists. `past` is
+    /// what it was remembered as before [`Roles::recall`].
     pub(super) fn enter(&mut self, block: Block, past: Option<Role>) -> u32 {
         let slot = self.free.head().expect("a block enters a buffer without room");
         self.enter_slot(slot, block, past);
         slot
     }
 
-    /// The same, for this slot, which is free.
+    /// Does the same with a given free slot.
     #[inline]
     pub(super) fn enter_slot(&mut self, slot: u32, block: Block, past: Option<Role>) {
         self.free.unlink(&mut self.links, slot);
@@ -186,7 +185,7 @@ impl Roles {
         }
     }
 
-    /// The block in `slot` is updated by a request that gives it a role.
+    /// Updates the block in `slot`, by a request that changes roles.
     pub(super) fn hit(&mut self, slot: u32) {
         let time = self.tick();
         let record = self.residents[slot as usize];
@@ -204,8 +203,8 @@ impl Roles {
         }
     }
 
-    /// `block`, which is in no slot, is written elsewhere: it is a shadow from now on, unless it is a
-    /// ghost, which it stays.
+    /// Records that `block`, which is in no slot, is written elsewhere: it becomes a shadow, unless
+    /// it is a ghost, which it stays.
     pub(super) fn pass_by(&mut self, block: Block) {
         match self.look(block) {
             Seen::Past(Role::Ghost) => return,
@@ -216,15 +215,15 @@ impl Roles {
         self.remember(Record::new(block, Role::Shadow, time));
     }
 
-    /// `block` is no longer remembered: it returns, or was trimmed.
+    /// Forgets `block`: it returns, or was trimmed.
     pub(super) fn recall(&mut self, block: Block) {
         if let Some(id) = self.find(block).filter(|&id| id >= self.sizes.slots) {
             self.forget(id);
         }
     }
 
-    /// The slot that leaves next: the LRU end of the filter list. If no block is LUP, the last SUP block
-    /// becomes so.
+    /// Returns the slot to evict next: the LRU end of the filter list. If no block is LUP, the last
+    /// SUP block becomes so.
     pub(super) fn victim(&mut self) -> Option<u32> {
         if self.filter.is_empty() {
             self.demote();
@@ -232,7 +231,7 @@ impl Roles {
         self.filter.tail()
     }
 
-    /// The block in `slot` leaves it, and becomes a ghost if it is on the resident list.
+    /// Evicts the block in `slot`, which becomes a ghost if it is on the resident list.
     pub(super) fn evict(&mut self, slot: u32) {
         let record = self.residents[slot as usize];
         self.vacate(slot);
@@ -241,7 +240,7 @@ impl Roles {
         }
     }
 
-    /// The block in `slot` leaves it and is forgotten.
+    /// Removes the block in `slot`, and forgets it.
     pub(super) fn vacate(&mut self, slot: u32) {
         let record = core::mem::replace(&mut self.residents[slot as usize], Record::NONE);
         self.index.remove(hash(record.block().0), slot);
@@ -258,14 +257,14 @@ impl Roles {
         self.free.push_head(&mut self.links, slot);
     }
 
-    /// Makes LUP blocks of the last SUP blocks until there are no more than may be.
+    /// Demotes the last SUP blocks to LUP until their number is allowed.
     fn keep_quota(&mut self) {
         while self.sup.len() > self.sup_max {
             self.demote();
         }
     }
 
-    /// The last SUP block becomes LUP and leaves the resident list, which is pruned.
+    /// Demotes the last SUP block to LUP, which removes it from the resident list and prunes that.
     fn demote(&mut self) {
         let Some(slot) = self.sup.pop_tail(&mut self.links) else { return };
         let record = self.residents[slot as usize];
@@ -279,7 +278,7 @@ impl Roles {
         self.prune();
     }
 
-    /// The resident list ends with a SUP block.
+    /// Prunes the resident list, so that it ends with a SUP block.
     fn prune(&mut self) {
         if let Some(last) = self.sup.tail() {
             self.floor = self.residents[last as usize].time();
@@ -298,7 +297,8 @@ impl Roles {
         }
     }
 
-    /// Room for one more in the history: holes and what was pruned go first, then what was made first.
+    /// Makes room for one more record in the history: removes holes and pruned records first, then
+    /// the oldest.
     fn make_room(&mut self) {
         while let Some(oldest) = self.history.oldest_record() {
             let pruned = self.history.get(oldest).time() <= self.floor;
@@ -309,7 +309,7 @@ impl Roles {
         }
     }
 
-    /// Takes memory for twice the history, if so much can be numbered.
+    /// Doubles the history, if so many places can be numbered.
     fn grow(&mut self) -> bool {
         let capacity = 2 * u64::from(self.history.capacity());
         let ids = u64::from(self.sizes.slots) + capacity;
@@ -336,7 +336,7 @@ impl Roles {
 
     // ── Time ─────────────────────────────────────────────────────────────────────────────────
 
-    /// The time of this update.
+    /// Returns the time of this update.
     fn tick(&mut self) -> u32 {
         if self.clock == TIME_MAX {
             self.renumber();
@@ -345,7 +345,7 @@ impl Roles {
         self.clock
     }
 
-    /// Times are counted anew from 1, in the same order: once in 268 million updates.
+    /// Renumbers times from 1, in the same order: once in 268 million updates.
     fn renumber(&mut self) {
         let live = self.residents.iter().copied().filter(|record| *record != Record::NONE);
         let past = self.history.iter().map(|(_, record)| record);
@@ -390,7 +390,7 @@ impl Roles {
         }
     }
 
-    /// The lists as the paper has them, from the LRU end: filter list, and resident list.
+    /// Returns the paper's lists, from the LRU end: filter list, and resident list.
     #[cfg(test)]
     pub(super) fn lists(&self) -> (Vec<Block>, Vec<(Block, Role)>) {
         let filter =
@@ -405,7 +405,7 @@ impl Roles {
         (filter, resident.iter().map(|record| (record.block(), record.role())).collect())
     }
 
-    /// With the next update times are counted anew.
+    /// Makes the next update renumber times.
     #[cfg(test)]
     pub(super) fn run_out_of_time(&mut self) {
         self.clock = TIME_MAX;

@@ -1,4 +1,4 @@
-//! The parameters, and what they come to over a given buffer.
+//! The parameters, and the settings that follow from them for a given buffer.
 
 use super::chunks::Geometry;
 use super::hot::Returns;
@@ -47,7 +47,7 @@ pub(super) const PARAMS: &[Param] = &[
 /// Which waiting writes end a collection (paper §5.3, "write requests for the current victim").
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Abort {
-    /// Those to a chunk of the victim: they may void what is being written back.
+    /// Those to a chunk of the victim: they may replace what is being written back.
     Victim,
     /// Those to any block of its zone.
     Zone,
@@ -55,7 +55,7 @@ pub(super) enum Abort {
     Never,
 }
 
-/// What holds as long as the translation lives.
+/// The fixed settings of a translation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     pub(super) geometry: Geometry,
@@ -73,7 +73,7 @@ pub(super) struct Settings {
     pub(super) collects_spans: bool,
     /// Frames of the buffer.
     pub(super) frames: u32,
-    /// Those of the HFB at first, and when it is largest.
+    /// Frames of the HFB initially, and at its largest size.
     pub(super) hot_first: u32,
     pub(super) hot_max: u32,
     pub(super) roles: Sizes,
@@ -153,7 +153,8 @@ impl Settings {
         })
     }
 
-    /// How many of `hot_blocks` may be SUP: all but the filter list, which has a block at least.
+    /// Returns how many of `hot_blocks` may be SUP: all but the filter list, which has at least one
+    /// block.
     pub(super) fn sup_max(&self, hot_blocks: u32) -> u32 {
         let filter = u64::from(hot_blocks) * self.lambda / 1000;
         hot_blocks - (filter as u32).clamp(1, hot_blocks - 1)

@@ -1,4 +1,4 @@
-//! Steps that are decided and not yet carried out.
+//! Steps that are decided and not yet executed.
 
 use crate::translation::{Place, Step};
 use shingle_core::units::Block;
@@ -13,18 +13,18 @@ struct Run {
 }
 
 impl Run {
-    /// Whether `block` at place `at` of the buffer continues it.
+    /// Returns whether `block` at place `at` of the buffer continues it.
     fn continues(&self, block: Block, at: u64) -> bool {
         block == self.block.after(self.count) && at == self.at + self.count
     }
 }
 
-/// A queue of steps. Neighbours that are written one by one become one step.
+/// A queue of steps. Neighbours that are written one by one are merged into one step.
 #[derive(Clone, Debug)]
 pub(super) struct Steps {
     queue: VecDeque<Step>,
     run: Option<Run>,
-    /// Whether a place of the buffer was freed that the durable map may still name.
+    /// Whether a freed place of the buffer may still be in the durable map.
     freed: bool,
 }
 
@@ -33,7 +33,7 @@ impl Steps {
         Steps { queue: VecDeque::with_capacity(capacity), run: None, freed: false }
     }
 
-    /// The next step.
+    /// Returns the next step.
     pub(super) fn take(&mut self) -> Option<Step> {
         self.queue.pop_front()
     }
@@ -49,14 +49,14 @@ impl Steps {
         }
     }
 
-    /// No block to come continues the last write.
+    /// Ends the last run: no later block continues it.
     pub(super) fn finish_run(&mut self) {
         if let Some(Run { block, count, at }) = self.run.take() {
             self.queue.push_back(Step::Buffer { block, count, at });
         }
     }
 
-    /// Reads blocks of the buffer into memory; joins the step before if they continue it.
+    /// Reads blocks of the buffer into memory; merges with the step before if they continue it.
     pub(super) fn read(&mut self, block: Block, count: u64, at: u64) {
         self.finish_run();
         if let Some(Step::Read { from: Place::Buffer(start), block: first, count: before }) =
@@ -69,13 +69,14 @@ impl Steps {
         self.queue.push_back(Step::Read { from: Place::Buffer(at), block, count });
     }
 
-    /// A place of the buffer is free: before it is written again the map has to be durable.
+    /// Records that a place of the buffer is free: before it is written again the map has to be
+    /// durable.
     pub(super) fn place_freed(&mut self) {
         self.freed = true;
     }
 
-    /// To be asked before a free place is taken: if a commit has to come first, it is queued, and the
-    /// place may be taken once that is carried out.
+    /// Must be called before a free place is used: if a commit has to come first, queues it and
+    /// returns true; the place may be used after that step.
     pub(super) fn commits_first(&mut self) -> bool {
         let freed = core::mem::replace(&mut self.freed, false);
         if freed {

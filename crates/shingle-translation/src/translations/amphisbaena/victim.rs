@@ -1,21 +1,22 @@
-//! Which zone is written back next (Amphisbaena §5.3, equations 3 and 4).
+//! Chooses the zone to write back next (Amphisbaena §5.3, equations 3 and 4).
 
 use super::zones::{ZoneState, kept};
 
-/// The fragmentation level of a victim (equation 3), as a fraction: of the blocks that the zone's part
-/// of the write-back spans, how many hold data. Despite its name it is high where little is fragmented.
+/// The fragmentation level of a victim (equation 3), as a fraction: the share of blocks with data
+/// in the range that the write-back spans. Despite its name it is high where little is fragmented.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Level {
     pub(super) blocks: u64,
     pub(super) offset: u64,
 }
 
-/// The level of a zone that has blocks in the LFB.
+/// Returns the level of a zone that has blocks in the LFB.
 ///
 /// If all victim blocks lie behind the write pointer: their number over the distance from the write
-/// pointer to the last of them. If one lies below it (an RMW): native blocks plus victim blocks, over
-/// the write pointer, or over the end of the last victim block where that is farther: the equation has
-/// the write pointer only, and would be above 1. Native blocks that victim blocks replace count once.
+/// pointer to the last of them. If one lies below it (an RMW): native blocks plus victim blocks,
+/// over the write pointer, or over the end of the last victim block where that is farther: the
+/// equation has only the write pointer, and could exceed 1. Native blocks that victim blocks
+/// replace count once.
 pub(super) fn level(zone: &ZoneState) -> Level {
     let (cold, pointer, end) =
         (u64::from(zone.cold), u64::from(zone.write_pointer), u64::from(zone.end));
@@ -26,7 +27,7 @@ pub(super) fn level(zone: &ZoneState) -> Level {
     Level { blocks: native + cold, offset: pointer.max(end) }
 }
 
-/// How equation 4 is read: its operator is lost in print.
+/// How equation 4 is read: its operator is missing in print.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reading {
     /// `chunk_cnt × FL`: many chunks, densely filled, as the text wants it.
@@ -35,7 +36,7 @@ pub(super) enum Reading {
     Over,
 }
 
-/// The weight of a victim of so many chunks (equation 4), in 1/65,536. Not 0.
+/// Returns the weight of a victim with this many chunks (equation 4), in 1/65,536. Never 0.
 pub(super) fn weight(chunks: u32, level: Level, reading: Reading) -> u64 {
     let chunks = u64::from(chunks) << 16;
     let weight = match reading {
@@ -45,18 +46,18 @@ pub(super) fn weight(chunks: u32, level: Level, reading: Reading) -> u64 {
     weight.clamp(1, u128::from(u64::MAX)) as u64
 }
 
-/// A tournament: finds the zone of the greatest weight at once, and takes a change of a weight in as
+/// A tournament tree: returns the zone of the greatest weight at once, and updates a weight in as
 /// many matches as there are rounds. Of equals the zone that was touched first wins.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tournament {
-    /// By number of the zone; 0 for no victim. A power of two of them.
+    /// By number of the zone; 0 for no victim. The length is a power of two.
     weights: Vec<u64>,
-    /// Winners: the first of all, then of each half, and so on.
+    /// Winners: of all, then of each half, and so on.
     winners: Vec<u32>,
 }
 
 impl Tournament {
-    /// Room for `zones` zones.
+    /// Makes room for `zones` zones.
     pub(super) fn grow(&mut self, zones: u32) {
         let places = zones.next_power_of_two() as usize;
         if places <= self.weights.len() {
@@ -69,7 +70,7 @@ impl Tournament {
         }
     }
 
-    /// Who wins at `at`: a zone, or the winner of a match.
+    /// Returns the winner at `at`: a zone, or the winner of a match.
     fn winner(&self, at: usize) -> u32 {
         match at.checked_sub(self.weights.len()) {
             Some(zone) => zone as u32,
@@ -92,7 +93,7 @@ impl Tournament {
         }
     }
 
-    /// The zone of the greatest weight.
+    /// Returns the zone of the greatest weight.
     pub(super) fn best(&self) -> Option<u32> {
         let best = match self.weights.len() {
             0 => return None,

@@ -1,20 +1,20 @@
-//! A write of the host, block by block (Amphisbaena §5.2.2, figures 6 and 11).
+//! Executes a write of the host, block by block (Amphisbaena §5.2.2, figures 6 and 11).
 
 use super::record::Role;
 use super::roles::Seen;
 use super::{Amphisbaena, Job};
 use shingle_core::units::Block;
 
-/// How far a write has come.
+/// The progress of a write.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Writing {
     next: Block,
     end: Block,
-    /// The label of the request.
+    /// Whether the request is hot.
     hot: bool,
-    /// That `next` enters the HFB is decided, and what it was before.
+    /// Set if `next` is to enter the HFB: its role before.
     enters: Option<Option<Role>>,
-    /// Whether the request counts for the period already.
+    /// Whether the request was already counted for the period.
     counted: bool,
 }
 
@@ -25,8 +25,8 @@ impl Writing {
 }
 
 impl Amphisbaena {
-    /// Goes on with the write under way, until there is something to carry out. Returns whether it
-    /// goes on afterwards.
+    /// Continues the write in progress, until there is a step to execute. Returns whether it has to
+    /// be called again.
     pub(super) fn write(&mut self) -> bool {
         let Job::Write(mut writing) = self.job else { unreachable!("no write is under way") };
         while writing.next < writing.end && self.place_block(&mut writing) {
@@ -43,8 +43,8 @@ impl Amphisbaena {
         goes_on
     }
 
-    /// Finds the place of the next block and writes it there. `false` if room has to be made first:
-    /// then it is to be asked again.
+    /// Finds the place of the next block and writes it there. Returns `false` if room has to be
+    /// made first: then it must be called again.
     #[inline]
     fn place_block(&mut self, writing: &mut Writing) -> bool {
         let (block, hot) = (writing.next, writing.hot);
@@ -66,7 +66,7 @@ impl Amphisbaena {
         self.enter_hot(block, writing.enters.flatten())
     }
 
-    /// The block is updated in its slot. Its role changes only if the request is hot.
+    /// Updates the block in its slot. Its role changes only if the request is hot.
     fn update_hot(&mut self, block: Block, slot: u32, hot: bool) {
         if hot {
             self.roles.hit(slot);
@@ -77,7 +77,7 @@ impl Amphisbaena {
         self.steps.write(block, self.hot.place(slot));
     }
 
-    /// The block is written into a slot; a copy in the LFB is void then.
+    /// Writes the block into a slot, and drops a copy in the LFB.
     fn enter_hot(&mut self, block: Block, past: Option<Role>) -> bool {
         if self.roles.free_slots() == 0 {
             self.evict();
@@ -99,7 +99,7 @@ impl Amphisbaena {
         true
     }
 
-    /// The block is written to its place in its chunk, and remembered as a shadow.
+    /// Writes the block to its place in its chunk, and remembers it as a shadow.
     fn write_cold(&mut self, block: Block) -> bool {
         let at = self.settings.geometry.address(block);
         let zone = self.touch(at.zone);
@@ -116,7 +116,7 @@ impl Amphisbaena {
         true
     }
 
-    /// The number of `zone`, with room for its weight.
+    /// Returns the number of `zone`, with room for its weight.
     #[inline]
     pub(super) fn touch(&mut self, zone: u32) -> u32 {
         let number = self.zones.touch(zone);
@@ -124,7 +124,7 @@ impl Amphisbaena {
         number
     }
 
-    /// Whether a free frame of the LFB may be taken now; if not, one is being freed.
+    /// Returns whether a free frame of the LFB may be used now; if not, begins to free one.
     pub(super) fn has_free_frame(&mut self) -> bool {
         if self.cold.free_frames() == 0 {
             self.collect_best();

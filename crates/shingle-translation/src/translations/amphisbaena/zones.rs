@@ -1,38 +1,37 @@
-//! What is known of the zones that were touched.
+//! The state of zones that were touched.
 
 use shingle_core::parts::List;
 
 const NONE: u32 = u32::MAX;
 
-/// One zone, with what the buffer holds of it.
+/// One zone, with the number of its blocks in the buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ZoneState {
     pub(super) zone: u32,
-    /// Its frames in the LFB, and chunks with a block in them.
+    /// Its frames in the LFB, and its chunks with a block in them.
     pub(super) frames: List,
     pub(super) chunks: u32,
     /// Its blocks in the LFB.
     pub(super) cold: u32,
     /// Of these, those below the write pointer.
     pub(super) below: u32,
-    /// A bound of the offsets of these: the highest plus one, if `tight`.
+    /// An upper bound of the offsets of `cold` blocks: the highest plus one, if `tight`.
     pub(super) end: u32,
     pub(super) tight: bool,
     /// Its blocks in the HFB.
     pub(super) hot: u32,
-    /// As [`crate::parts::Native`] has it: kept beside what depends on it.
+    /// The same as in [`crate::parts::Native`], copied because counts here depend on it.
     pub(super) write_pointer: u32,
-    /// Blocks below the write pointer that hold data, as far as a count can tell: see
-    /// [`kept`].
+    /// Blocks below the write pointer that hold data, as far as a count can say: see [`kept`].
     pub(super) native: u32,
-    /// Whether its weight has to be found anew.
+    /// Whether its weight must be recomputed.
     changed: bool,
 }
 
-/// Native blocks that stay valid when `below` blocks below the write pointer are merged with them: the
-/// others are replaced. The map of valid blocks would take 8 KiB a zone; a count of four bytes tells
-/// how many are replaced if valid blocks and merged ones are spread alike, and exactly so where all
-/// below the write pointer is valid.
+/// Returns how many native blocks stay valid when `below` blocks below the write pointer are merged
+/// with them: the others are replaced. A map of valid blocks would take 8 KiB per zone; a count of
+/// four bytes gives the number replaced if valid blocks and merged ones are distributed alike, and
+/// exactly if all blocks below the write pointer are valid.
 pub(super) fn kept(native: u32, below: u32, write_pointer: u32) -> u32 {
     if write_pointer == 0 {
         return 0;
@@ -41,13 +40,13 @@ pub(super) fn kept(native: u32, below: u32, write_pointer: u32) -> u32 {
     native - replaced as u32
 }
 
-/// The zones touched, numbered in the order in which they were.
+/// The touched zones, numbered in the order of their first touch.
 #[derive(Clone, Debug)]
 pub(super) struct Zones {
     numbers: Box<[u32]>,
     states: Vec<ZoneState>,
     changed: Vec<u32>,
-    /// Zones that own a block in the buffer.
+    /// Zones with a block in the buffer.
     held: u64,
 }
 
@@ -57,7 +56,7 @@ impl Zones {
         Zones { numbers, states: Vec::new(), changed: Vec::new(), held: 0 }
     }
 
-    /// The number of `zone`, which is touched.
+    /// Touches `zone`, and returns its number.
     #[inline]
     pub(super) fn touch(&mut self, zone: u32) -> u32 {
         let number = self.numbers[zone as usize];
@@ -81,7 +80,7 @@ impl Zones {
             native: 0,
             changed: false,
         });
-        // Room to mark each of them, so that marking never takes memory.
+        // Room to mark each zone, so that marking never allocates.
         self.changed.reserve(self.states.capacity() - self.changed.len());
         number
     }
@@ -94,7 +93,7 @@ impl Zones {
         &self.states[number as usize]
     }
 
-    /// To change anything but the counts of blocks held.
+    /// Returns a zone to change anything but the counts of its blocks.
     pub(super) fn get_mut(&mut self, number: u32) -> &mut ZoneState {
         self.mark(number);
         &mut self.states[number as usize]
@@ -106,14 +105,14 @@ impl Zones {
         }
     }
 
-    /// A zone whose weight has to be found anew.
+    /// Returns a zone whose weight must be recomputed, and unmarks it.
     pub(super) fn take_changed(&mut self) -> Option<u32> {
         let number = self.changed.pop()?;
         self.states[number as usize].changed = false;
         Some(number)
     }
 
-    /// The block at `offset` enters (`true`) or leaves the LFB.
+    /// Counts that the block at `offset` enters (`true`) or leaves the LFB.
     #[inline]
     pub(super) fn count_cold(&mut self, number: u32, offset: u32, enters: bool) {
         self.mark(number);
@@ -134,7 +133,7 @@ impl Zones {
         self.count_held(was_held, number);
     }
 
-    /// A block enters (`true`) or leaves the HFB.
+    /// Counts that a block enters (`true`) or leaves the HFB.
     #[inline]
     pub(super) fn count_hot(&mut self, number: u32, enters: bool) {
         let state = &mut self.states[number as usize];
@@ -149,7 +148,7 @@ impl Zones {
         self.held -= u64::from(was_held);
     }
 
-    /// Zones that own a block in the buffer.
+    /// Returns the number of zones with a block in the buffer.
     pub(super) fn held(&self) -> u64 {
         self.held
     }

@@ -1,4 +1,4 @@
-//! Where the blocks of each chunk are: in its zone, in its segments of the buffer, or nowhere.
+//! The places of each chunk's blocks: in its zone, in its segments of the buffer, or nowhere.
 
 mod open;
 
@@ -11,18 +11,18 @@ use std::collections::VecDeque;
 /// No segment, no zone.
 const NONE: u32 = u32::MAX;
 
-/// Addresses of the host as long as a zone, from their first write on.
+/// A zone-sized range of the host's addresses that was written at least once.
 #[derive(Clone, Debug)]
 struct Chunk {
     zone: u32,
-    /// One bit a block: the zone has its newest copy.
+    /// One bit per block: its newest copy is in the zone.
     native: Bits,
     /// The segment of each part of the chunk.
     segments: Box<[u32]>,
     held: u32,
     /// Blocks whose newest copy is in the buffer.
     live: u32,
-    /// Blocks of the zone it once had have been copied to the buffer.
+    /// Whether blocks of its former zone were copied to the buffer.
     merged: bool,
 }
 
@@ -34,13 +34,13 @@ pub(super) struct Chunks {
     chunks: Vec<Option<Box<Chunk>>>,
     /// Write pointers of the zones.
     pointers: Vec<u32>,
-    /// Zones that belong to no chunk, in the order in which they are taken; likewise segments.
+    /// Zones without a chunk, in the order of allocation; likewise segments.
     free_zones: VecDeque<u32>,
     free_segments: VecDeque<u32>,
     segments: u32,
-    /// One bit a block of the buffer: it is the newest copy.
+    /// One bit per block of the buffer: it is the newest copy.
     buffered: Bits,
-    /// The chunks with segments, the last used one at the head.
+    /// The chunks with segments, the most recently used one at the head.
     links: Links,
     recent: List,
     live: u64,
@@ -48,7 +48,7 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    /// Nothing written. The layout has room for a segment.
+    /// Creates chunks of an empty disk. The layout has room for a segment.
     pub(super) fn new(layout: Layout, chunks: u32, segment_blocks: u64) -> Chunks {
         let segments = (layout.buffer_blocks / segment_blocks) as u32;
         Chunks {
@@ -67,27 +67,27 @@ impl Chunks {
         }
     }
 
-    /// Blocks that the host may address.
+    /// Returns the number of blocks that the host may address.
     pub(super) fn blocks(&self) -> u64 {
         self.chunks.len() as u64 * self.zone_blocks
     }
 
-    /// Segments in all, and those that no chunk has.
+    /// Returns the number of segments, and how many are free.
     pub(super) fn segments(&self) -> (u32, u32) {
         (self.segments, self.free_segments.len() as u32)
     }
 
-    /// The chunk of `block`, and where in it the block is.
+    /// Returns the chunk of `block`, and the offset in it.
     pub(super) fn split(&self, block: Block) -> (u32, u64) {
         ((block.0 / self.zone_blocks) as u32, block.0 % self.zone_blocks)
     }
 
-    /// The first block of `chunk`.
+    /// Returns the first block of `chunk`.
     pub(super) fn first(&self, chunk: u32) -> Block {
         Block(u64::from(chunk) * self.zone_blocks)
     }
 
-    /// Blocks of a chunk.
+    /// Returns the number of blocks of a chunk.
     pub(super) fn chunk_blocks(&self) -> u64 {
         self.zone_blocks
     }
@@ -110,40 +110,41 @@ impl Chunks {
         })
     }
 
-    /// The zone of `chunk`.
+    /// Returns the zone of `chunk`.
     pub(super) fn zone(&self, chunk: u32) -> Option<Zone> {
         self.of(chunk).map(|chunk| chunk.zone).filter(|&zone| zone != NONE).map(Zone)
     }
 
-    /// Whether blocks of a zone of `chunk` have been copied to the buffer since it last had one.
+    /// Returns whether blocks of a zone of `chunk` have been copied to the buffer since it last had
+    /// one.
     pub(super) fn merged(&self, chunk: u32) -> bool {
         self.of(chunk).is_some_and(|chunk| chunk.merged)
     }
 
-    /// Blocks of `chunk` in the buffer.
+    /// Returns the number of blocks of `chunk` in the buffer.
     pub(super) fn live(&self, chunk: u32) -> u32 {
         self.of(chunk).map_or(0, |chunk| chunk.live)
     }
 
-    /// Segments that `chunk` lacks to be in the buffer whole.
+    /// Returns how many segments `chunk` lacks to be in the buffer as a whole.
     pub(super) fn lacks(&self, chunk: u32) -> u32 {
         self.of(chunk).map_or(NONE, |chunk| chunk.segments.len() as u32 - chunk.held)
     }
 
-    /// The chunk with segments that was not used for longest.
+    /// Returns the least recently used chunk with segments.
     pub(super) fn coldest(&self) -> Option<u32> {
         self.recent.tail()
     }
 
-    /// `chunk` is used.
+    /// Marks `chunk` as the most recently used.
     pub(super) fn touch(&mut self, chunk: u32) {
         if self.of(chunk).is_some_and(|chunk| chunk.held > 0) {
             self.recent.to_head(&mut self.links, chunk);
         }
     }
 
-    /// The slot for a block, if its part of the chunk has a segment, and how many slots the segment
-    /// has from there on.
+    /// Returns the slot for a block, if its part of the chunk has a segment, and how many slots the
+    /// segment has from there on.
     pub(super) fn slot(&self, chunk: u32, offset: u64) -> Option<(u64, u64)> {
         let (part, within) = (offset / self.segment_blocks, offset % self.segment_blocks);
         let segment = self.of(chunk)?.segments[part as usize];
@@ -151,7 +152,7 @@ impl Chunks {
         (segment != NONE).then(|| (start + within, self.segment_blocks - within))
     }
 
-    /// Gives the part of `chunk` at `offset` a free segment.
+    /// Allocates a free segment for the part of `chunk` at `offset`.
     pub(super) fn give_any(&mut self, chunk: u32, offset: u64) {
         let segment = self.free_segments.pop_front().expect("a segment is free");
         self.give(chunk, offset, segment);
@@ -168,7 +169,7 @@ impl Chunks {
         }
     }
 
-    /// Gives `chunk` all the segments it lacks.
+    /// Allocates all the segments that `chunk` lacks.
     pub(super) fn give_all(&mut self, chunk: u32) {
         for offset in (0..self.zone_blocks).step_by(self.segment_blocks as usize) {
             if self.slot(chunk, offset).is_none() {
@@ -177,7 +178,7 @@ impl Chunks {
         }
     }
 
-    /// Takes all segments of `chunk`, in which nothing is live.
+    /// Frees all segments of `chunk`, which has no live blocks in them.
     pub(super) fn take_all(&mut self, chunk: u32) {
         let from = self.written(chunk);
         debug_assert!(from.live == 0 && from.held > 0, "nothing is lost");
@@ -191,7 +192,7 @@ impl Chunks {
         self.recent.unlink(&mut self.links, chunk);
     }
 
-    /// Where the newest copy of a block is.
+    /// Returns the place of the newest copy of a block.
     pub(super) fn place(&self, chunk: u32, offset: u64) -> Place {
         if let Some((slot, _)) = self.slot(chunk, offset)
             && self.buffered.get(slot)
@@ -206,21 +207,22 @@ impl Chunks {
         }
     }
 
-    /// The next neighbours from `offset` on whose newest copies are in the chunk's zone: where the
-    /// first is, and how many.
+    /// Returns the next run from `offset` on of blocks whose newest copies are in the chunk's zone:
+    /// offset and length.
     pub(super) fn next_native(&self, chunk: u32, offset: u64) -> Option<(u64, u64)> {
         let of = self.of(chunk).filter(|of| of.zone != NONE)?;
         of.native.runs(offset, self.zone_blocks).next()
     }
 
-    /// From the first to behind the last block of a chunk whose newest copy is in its zone.
+    /// Returns the range from the first to the last block of a chunk whose newest copy is in its
+    /// zone.
     pub(super) fn native_span(&self, chunk: u32) -> Option<core::ops::Range<u64>> {
         let (first, _) = self.next_native(chunk, 0)?;
         Some(first..self.of(chunk)?.native.end())
     }
 
-    /// The next neighbours from `offset` on whose newest copies are neighbours in the buffer: where in
-    /// the chunk the first is, and how many.
+    /// Returns the next run from `offset` on of blocks whose newest copies are adjacent in the
+    /// buffer: offset in the chunk, and length.
     pub(super) fn next_buffered(&self, chunk: u32, offset: u64) -> Option<(u64, u64)> {
         let of = self.of(chunk).filter(|of| of.live > 0)?;
         // From here to the end of its segment.
@@ -244,8 +246,8 @@ impl Chunks {
         Some((first, count))
     }
 
-    /// The newest copies of `count` blocks, which have one segment, are in the buffer from now on. How
-    /// many were before.
+    /// Records that the newest copies of `count` blocks, all of one segment, are in the buffer.
+    /// Returns how many were before.
     pub(super) fn put(&mut self, chunk: u32, offset: u64, count: u64) -> u64 {
         let (slot, rest) = self.slot(chunk, offset).expect("the part has a segment");
         debug_assert!(count <= rest, "in one segment");
@@ -258,7 +260,7 @@ impl Chunks {
         were
     }
 
-    /// The newest copies of `count` blocks are in the chunk's zone from now on, or nowhere.
+    /// Records that the newest copies of `count` blocks are in the chunk's zone, or nowhere.
     pub(super) fn leave(&mut self, chunk: u32, offset: u64, count: u64, native: bool) {
         let (mut at, end) = (offset, offset + count);
         while at < end {
@@ -277,7 +279,7 @@ impl Chunks {
         }
     }
 
-    /// The host gives up `count` blocks from `block` on.
+    /// Trims `count` blocks from `block` on.
     pub(super) fn trim(&mut self, block: Block, count: u64) {
         let end = block.after(count);
         let mut next = block;
@@ -291,39 +293,39 @@ impl Chunks {
         }
     }
 
-    /// A zone of no chunk. It is empty, but for what was left there before this was opened.
+    /// Allocates a zone without a chunk. It is empty, except for data from before this was opened.
     pub(super) fn take_zone(&mut self) -> Zone {
         Zone(self.free_zones.pop_front().expect("more zones than chunks"))
     }
 
-    /// `chunk` has `zone` from now on.
+    /// Assigns `zone` to `chunk`.
     pub(super) fn set_zone(&mut self, chunk: u32, zone: Zone) {
         self.written(chunk).zone = zone.0;
     }
 
-    /// `chunk` has no zone from now on: what is newest of it is in the buffer.
+    /// Removes the zone of `chunk`: its newest copies are in the buffer.
     pub(super) fn merge(&mut self, chunk: u32) {
         let chunk = self.written(chunk);
         (chunk.zone, chunk.merged) = (NONE, true);
     }
 
-    /// `chunk`, of which nothing is anywhere, has no zone from now on.
+    /// Removes the zone of `chunk`, which has no data anywhere.
     pub(super) fn leave_zone(&mut self, chunk: u32) {
         self.written(chunk).zone = NONE;
     }
 
-    /// Whether nothing of `chunk` is anywhere.
+    /// Returns whether `chunk` has no data anywhere.
     pub(super) fn is_blank(&self, chunk: u32) -> bool {
         self.of(chunk).is_none_or(|of| of.live == 0 && of.native.end() == 0)
     }
 
-    /// `zone` is reset, and belongs to no chunk.
+    /// Frees `zone`, which was reset.
     pub(super) fn free_zone(&mut self, zone: Zone) {
         self.pointers[zone.index()] = 0;
         self.free_zones.push_back(zone.0);
     }
 
-    /// The write pointer of `zone`, in blocks from its start.
+    /// Returns the write pointer of `zone`, in blocks from its start.
     pub(super) fn pointer(&self, zone: Zone) -> u64 {
         u64::from(self.pointers[zone.index()])
     }
@@ -333,7 +335,7 @@ impl Chunks {
         self.pointers[zone.index()] = offset as u32;
     }
 
-    /// What the buffer holds. A rest that is less than a segment is free for ever.
+    /// Returns what the buffer holds. A remainder smaller than a segment always counts as free.
     pub(super) fn held(&self, buffer_blocks: u64) -> Held {
         let (segments, free) = self.segments();
         let used = u64::from(segments - free) * self.segment_blocks;

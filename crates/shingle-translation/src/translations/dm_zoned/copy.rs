@@ -1,28 +1,28 @@
-//! Copying a chunk: from the buffer to a zone, or from its zone to the buffer.
+//! Copies a chunk: from the buffer to a zone, or from its zone to the buffer.
 //!
-//! What is newest in a zone is read in one read, with all that lies between; what is newer in the buffer
-//! is read after it, or not written.
+//! The newest copies in a zone are read in one read, with all blocks between them; newer copies in
+//! the buffer are read after it, or not written.
 
 use super::chunks::Chunks;
 use crate::translation::{Counters, Step};
 use shingle_core::units::Zone;
 
-/// Where a chunk goes.
+/// The destination of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum To {
-    /// All of it to a zone of no chunk, and the zone it has is reset.
+    /// All of it goes to a zone without a chunk, and its own zone is reset.
     Zone(Zone),
-    /// What is in the buffer to the zone it has, at the write pointer.
+    /// Its blocks in the buffer go to its own zone, at the write pointer.
     Own(Zone),
-    /// What is in this zone, its own, to the buffer, and the zone is reset.
+    /// Its blocks in this zone, its own, go to the buffer, and the zone is reset.
     Buffer(Zone),
-    /// Nothing of it is in the buffer: it gives its segments up.
+    /// It has no blocks in the buffer: its segments are freed.
     Nowhere,
-    /// Nothing of it is anywhere: it gives this zone up, its own, which is reset.
+    /// It has no data anywhere: this zone, its own, is freed and reset.
     Gone(Zone),
 }
 
-/// What comes next.
+/// The next stage of a copy.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
     ReadNative,
@@ -33,7 +33,7 @@ enum Stage {
     Done,
 }
 
-/// A chunk on its way.
+/// A copy in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copy {
     chunk: u32,
@@ -41,12 +41,12 @@ pub(super) struct Copy {
     stage: Stage,
     /// Blocks of the chunk before this one have been copied from or to the buffer.
     at: u64,
-    /// Behind the last block that is copied.
+    /// End of the blocks that are copied.
     end: u64,
 }
 
 impl Copy {
-    /// No copy is under way.
+    /// No copy in progress.
     pub(super) const NONE: Copy =
         Copy { chunk: 0, to: To::Nowhere, stage: Stage::Done, at: 0, end: 0 };
 
@@ -54,8 +54,8 @@ impl Copy {
         Copy { chunk, to, stage: Stage::ReadNative, at: 0, end: 0 }
     }
 
-    /// The next step. Moves write pointers with the steps that do, and what the map says before it is
-    /// committed.
+    /// Returns the next step. Moves write pointers with the steps that do, and updates the map
+    /// before the step that commits it.
     pub(super) fn next(&mut self, chunks: &mut Chunks, counters: &mut Counters) -> Option<Step> {
         let first = chunks.first(self.chunk);
         loop {
@@ -115,7 +115,7 @@ impl Copy {
         }
     }
 
-    /// The map says where the chunk is now.
+    /// Updates the map to the chunk's new place.
     fn arrive(&mut self, chunks: &mut Chunks, counters: &mut Counters) {
         let (chunk, old) = (self.chunk, chunks.zone(self.chunk));
         self.stage = Stage::Done;

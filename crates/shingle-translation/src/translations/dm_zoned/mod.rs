@@ -2,35 +2,37 @@
 //! Amphisbaena §2.2). What is said here of segments is for [`super::ucache`]; dm-zoned's are as large
 //! as a zone.
 //!
-//! The host's addresses are chunks of a zone's size. A chunk has a sequential zone, any one, or
-//! segments of the buffer, or both. What the host writes at the write pointer of the chunk's zone
-//! goes there; all else goes to the segment, in place, which the chunk is given if it has none. A bit
-//! for each block says who has the newest copy.
+//! The host's addresses are divided into chunks of a zone's size. A chunk has a sequential zone
+//! (any one), or segments of the buffer, or both. A write at the write pointer of the chunk's zone
+//! goes there; any other goes to the segment, in place, and a chunk without one is given one. A bit
+//! for each block says which has the newest copy.
 //!
-//! The chunk with segments that was not used for longest is *reclaimed*:
+//! The least recently used chunk with segments is *reclaimed*:
 //! - It has no zone: it is copied to an empty one.
-//! - All it has in the buffer lies behind its write pointer: this is appended to its zone.
-//! - Otherwise what is newest in its zone is copied to the segment, and the zone is reset. The chunk is
-//!   then the last used one.
+//! - All its blocks in the buffer lie behind its write pointer: they are appended to its zone.
+//! - Otherwise the newest copies in its zone are copied to the segment, and the zone is reset. The
+//!   chunk is then the most recently used one.
 //!
-//! The data are written, then the map, and only then the old copies are given up: nothing is lost in
-//! a power cut.
+//! The data are written, then the map, and only then the old copies are freed: a power cut loses
+//! nothing.
 //!
-//! Reclaim begins when `low` of the segments or fewer are free, in whole percent, or one is, and ends with the first
-//! that brings it above: the kernel compares with a second threshold of 50 %, at which nothing is left to stop
-//! (`dmz_should_reclaim`). Each new segment is preceded by one reclaim until then, and so is each when none is
-//! free. The kernel does this beside the host's I/O instead. In idle time it reclaims all.
+//! Reclaim begins when `low` of the segments or fewer are free, in whole percent, or one is, and
+//! ends with the first reclaim that brings the number above: the kernel also compares with a second
+//! threshold of 50 %, which then changes nothing (`dmz_should_reclaim`). Until then each new
+//! segment is preceded by one reclaim, and so is each when none is free. The kernel reclaims in
+//! parallel with the host's I/O instead. In idle time it reclaims all.
 //!
-//! With a cache device (`translation.cache_zones` of the simulator) the buffer is that: chunks get their segments
-//! there only, and reclaim counts those only (`dmz_get_chunk_mapping`, `dmz_reclaim_percentage`).
+//! With a cache device (`translation.cache_zones` of the simulator), that device is the buffer:
+//! chunks get segments only there, and reclaim counts only those (`dmz_get_chunk_mapping`,
+//! `dmz_reclaim_percentage`).
 //!
-//! With `fresh=sequential` a chunk of which nothing is anywhere, if it is written from its first block on, is given an
-//! empty zone and not a segment: what is written in sequence is written once. It is given another one when all of it
-//! was trimmed and it is written so again.
+//! With `fresh=sequential` a chunk without data that is written from its first block on is given an
+//! empty zone and not a segment: sequential data are written once. It is given another one when all
+//! of it was trimmed and it is written so again.
 //!
-//! Other departures: a zone is read in one read, and a chunk written when all of it has been read, as
-//! by the other translations, where the kernel copies run of valid blocks by run; the buffer adds
-//! nothing to the capacity; the map on the disk costs no I/O.
+//! Other departures: a zone is read in one read, and a chunk written when all of it has been read,
+//! as by the other translations, where the kernel copies run by run; the buffer adds nothing to the
+//! capacity; the map on the disk costs no I/O.
 
 use crate::parts::{countable, pieces};
 use crate::translation::{
@@ -53,14 +55,14 @@ pub(crate) struct DmZoned<const PROMOTE: bool> {
     /// Free segments at which reclaim begins and ends.
     low: u32,
     high: u32,
-    /// Free segments at which idle time has nothing to do.
+    /// Free segments at which idle time does nothing.
     idle: u32,
-    /// Blocks of a chunk in the buffer from which on it is promoted.
+    /// A chunk with this many blocks in the buffer is promoted.
     promote: u64,
-    /// What the host writes in sequence to chunks without a block goes to zones.
+    /// Whether sequential writes to chunks without data go to zones.
     fresh_to_zones: bool,
     reclaiming: bool,
-    /// One chunk has been reclaimed for the segment, or the idle time, to come.
+    /// Whether one chunk has been reclaimed for the next segment, or idle time.
     paid: bool,
     work: Work,
     copy: Copy,
@@ -68,7 +70,7 @@ pub(crate) struct DmZoned<const PROMOTE: bool> {
 }
 
 impl<const PROMOTE: bool> DmZoned<PROMOTE> {
-    /// Writes as much of the host's next blocks as goes to one place.
+    /// Writes as many of the host's next blocks as go to one place.
     fn write(&mut self, block: Block, count: u64) -> Option<Step> {
         let (chunk, offset) = self.chunks.split(block);
         let count = count.min(self.chunks.chunk_blocks() - offset);
@@ -104,13 +106,13 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
         Some(step)
     }
 
-    /// Whether nothing of a chunk is anywhere, and it has no zone that could be written from its start on.
+    /// Returns whether a chunk has no data anywhere, and no zone that is empty.
     fn wants_zone(&self, chunk: u32) -> bool {
         let empty = self.chunks.zone(chunk).is_some_and(|zone| self.chunks.pointer(zone) == 0);
         !empty && self.chunks.is_blank(chunk)
     }
 
-    /// Gives a chunk of which nothing is anywhere a zone, or begins to reset the one it has.
+    /// Assigns a zone to a chunk without data, or begins to reset the one it has.
     fn give_zone(&mut self, chunk: u32) {
         match self.chunks.zone(chunk) {
             Some(zone) => self.copy = Copy::new(chunk, To::Gone(zone)),
@@ -121,7 +123,8 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
         }
     }
 
-    /// Gives a chunk a segment; `None` if one is to be reclaimed first, and this has begun.
+    /// Allocates a segment for a chunk. Returns `None` if one must be reclaimed first, and begins
+    /// that.
     fn give(&mut self, chunk: u32, offset: u64) -> Option<()> {
         let (_, free) = self.chunks.segments();
         self.reclaiming = free <= self.low || self.reclaiming && free < self.high;
@@ -149,7 +152,7 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
         self.copy = Copy::new(chunk, to);
     }
 
-    /// Begins to bring a chunk into the buffer whole, if it has enough there and there is room.
+    /// Begins to copy a whole chunk to the buffer, if enough of it is there and there is room.
     fn promote(&mut self, chunk: u32) {
         if let Some(zone) = self.chunks.zone(chunk)
             && u64::from(self.chunks.live(chunk)) >= self.promote
@@ -160,7 +163,7 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
         }
     }
 
-    /// Over an empty disk, with segments of `segment_blocks`.
+    /// Creates the translation over an empty disk, with segments of `segment_blocks`.
     pub(super) fn over(
         name: &str,
         params: &Params,
@@ -200,7 +203,7 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
         })
     }
 
-    /// Nothing is written so far: has what a map says. See [`Chunks::open`].
+    /// Restores the state from a saved map; nothing is written yet. See [`Chunks::open`].
     pub(super) fn opened(
         mut self,
         name: &str,
@@ -212,14 +215,14 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
         Ok(self)
     }
 
-    /// A chunk of which `blocks` are in the buffer is promoted.
+    /// Sets that a chunk with `blocks` in the buffer is promoted.
     pub(super) fn promoting(self, blocks: u64) -> Self {
         DmZoned { promote: blocks.max(1), ..self }
     }
 }
 
-/// The most free ones of `segments` at which the kernel reclaims although it is busy: those that are `low` of them
-/// in whole percent, rounded down. One free segment counts as none.
+/// Returns the largest number of free ones of `segments` at which the kernel reclaims although it
+/// is busy: `low` of them in whole percent, rounded down. One free segment counts as none.
 fn kernels_low(params: &Params, segments: u32) -> u32 {
     let percent = params.thousandths("low") / 10;
     let most = ((percent + 1) * u64::from(segments) - 1) / 100;
@@ -232,7 +235,7 @@ impl<const PROMOTE: bool> Translation for DmZoned<PROMOTE> {
     }
 
     fn locate(&mut self, block: Block, count: u64, out: &mut Vec<Piece>) {
-        // As in the kernel, reading is using.
+        // As in the kernel, a read counts as use.
         let mut used = None;
         pieces(block, count, out, |block| {
             let (chunk, offset) = self.chunks.split(block);

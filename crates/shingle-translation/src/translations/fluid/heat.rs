@@ -1,28 +1,28 @@
-//! Which zones are hot.
+//! Finds hot zones.
 
 use shingle_core::units::Zone;
 
-/// How much each zone was written lately, and what is usual among zones with blocks in the buffer,
+/// Recent writes to each zone, and their mean and deviation over zones with blocks in the buffer,
 /// the *live* ones.
 #[derive(Clone, Debug)]
 pub(super) struct Heat {
     /// Blocks written to each zone, halved now and then.
     written: Vec<u32>,
-    /// How many standard deviations above the mean is hot, in thousandths.
+    /// How many standard deviations above the mean a hot zone is, in thousandths.
     sigmas: u64,
     live: u64,
-    /// Of the live zones.
+    /// Sum of the counts of live zones.
     sum: u64,
     squares: u128,
 }
 
 impl Heat {
-    /// Nothing written, nothing live.
+    /// Creates counts without writes and live zones.
     pub(super) fn new(zones: u32, sigmas: u64) -> Heat {
         Heat { written: vec![0; zones as usize], sigmas, live: 0, sum: 0, squares: 0 }
     }
 
-    /// `zone` is live from now on.
+    /// Marks `zone` as live.
     pub(super) fn enter(&mut self, zone: Zone) {
         let written = self.written[zone.index()];
         self.live += 1;
@@ -30,7 +30,7 @@ impl Heat {
         self.squares += square(written);
     }
 
-    /// `zone` is no longer live.
+    /// Marks `zone` as not live.
     pub(super) fn leave(&mut self, zone: Zone) {
         let written = self.written[zone.index()];
         self.live -= 1;
@@ -38,7 +38,7 @@ impl Heat {
         self.squares -= square(written);
     }
 
-    /// A block of `zone`, which is live, was written.
+    /// Counts a written block of `zone`, which is live.
     pub(super) fn write(&mut self, zone: Zone) {
         let before = self.written[zone.index()];
         let after = before.saturating_add(1);
@@ -59,9 +59,9 @@ impl Heat {
         }
     }
 
-    /// Whether `zone` was written more than the mean of the live zones and so many standard
-    /// deviations. In whole numbers: both sides times the number of live zones, then squared. Never
-    /// are all live zones hot, as never all are above the mean.
+    /// Returns whether `zone` was written more than the mean of the live zones plus that many
+    /// standard deviations. Computed in integers: both sides times the number of live zones, then
+    /// squared. Not all live zones can be hot, as not all can be above the mean.
     pub(super) fn is_hot(&self, zone: Zone) -> bool {
         let zones = u128::from(self.live);
         let (written, sum) = (u128::from(self.written[zone.index()]), u128::from(self.sum));

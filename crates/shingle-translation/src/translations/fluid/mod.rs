@@ -1,5 +1,5 @@
-//! Fluid and Fluid_loop, the circular logs that Amphisbaena is held against (§2.2, §6.1, after Wu, Li
-//! and Du, FluidSMR, ACM Transactions on Storage 17(4), 2021).
+//! Fluid and Fluid_loop, the circular logs with which Amphisbaena is compared (§2.2, §6.1, after
+//! Wu, Li and Du, FluidSMR, ACM Transactions on Storage 17(4), 2021).
 //!
 //! ```text
 //!        tail                         head = tail + used
@@ -7,16 +7,16 @@
 //!   ┈┈┈┈┈┈█░█░░███░█████░██████████████┈┈┈┈┈┈     █ live   ░ hole
 //! ```
 //! A block that is in the log is updated in place; any other is appended at the head. When the log
-//! is full, the zone of the oldest block is written back, with all that the log has of it, read in the
-//! order of the log, which moves the arm least (§2.3 says only that they are scattered). That leaves
-//! holes; the tail passes over them.
+//! is full, the zone of the oldest block is written back, with all its blocks in the log, read in
+//! the order of the log, which moves the arm least (§2.3 says only that they are scattered). That
+//! leaves holes; the tail passes over them.
 //!
-//! Fluid_loop does not write back what belongs to a hot zone: it reads the blocks at the tail and
-//! appends them at the head. The papers leave open what is hot and what ends it, so here: a zone is
-//! hot if the blocks written to it, counted, and halved each time the head has gone around, exceed the
-//! mean of the zones in the log by `sigma` standard deviations; at most `requeued` of the log is
-//! blocks that were re-queued; and `batch` blocks of the log are kept free, so that as many can be read
-//! and appended at a time, each read from where it is until its new place is known.
+//! Fluid_loop does not write back blocks of a hot zone: it reads them at the tail and appends them
+//! at the head. The papers do not define hot zones, so here: a zone is hot if its written blocks, a
+//! count that is halved each time the head has gone around, exceed the mean of the zones in the log
+//! by `sigma` standard deviations; at most `requeued` of the log is re-queued blocks; and `batch`
+//! blocks of the log are kept free, so that as many can be read and appended at a time, each read
+//! from its old place until its new place is known.
 
 use crate::parts::{Buffered, FRESH, Native, WriteBack};
 use crate::translation::{
@@ -55,7 +55,7 @@ impl<const LOOP: bool> Fluid<LOOP> {
         (head % u64::from(self.buffered.slots())) as u32
     }
 
-    /// Slots that may be appended to before something is cleaned.
+    /// Returns how many slots may be appended to before a cleaning.
     fn room(&self) -> u32 {
         let batch = self.requeue.as_ref().map_or(0, |requeue| requeue.batch);
         (self.buffered.slots() - self.used).saturating_sub(batch)
@@ -69,7 +69,7 @@ impl<const LOOP: bool> Fluid<LOOP> {
         }
     }
 
-    /// The head takes `block`.
+    /// Appends `block` at the head.
     fn append(&mut self, block: Block) {
         let (slot, zone) = (self.head(), self.native.zone(block));
         self.buffered.fill(slot, block, zone);
@@ -82,7 +82,7 @@ impl<const LOOP: bool> Fluid<LOOP> {
         }
     }
 
-    /// Writes as much of the host's next blocks as goes into neighbouring slots.
+    /// Writes as many of the host's next blocks as go into neighbouring slots.
     fn write(&mut self, block: Block, count: u64) -> Option<Step> {
         if self.fresh_to_zones
             && let Some((count, step)) = self.buffered.append_fresh(&mut self.native, block, count)
@@ -117,7 +117,7 @@ impl<const LOOP: bool> Fluid<LOOP> {
         Some(Step::Buffer { block, count: written, at: u64::from(at) })
     }
 
-    /// The next `written` blocks of the host have their places.
+    /// Records that the next `written` blocks of the host are written.
     fn wrote(&mut self, written: u64) {
         self.counters.written_blocks += written;
         if let Work::Write { block, count } = self.work {
@@ -125,7 +125,7 @@ impl<const LOOP: bool> Fluid<LOOP> {
         }
     }
 
-    /// Begins to re-queue what is hot at the tail, or to write a zone back.
+    /// Begins to re-queue hot blocks at the tail, or to write a zone back.
     fn clean(&mut self) {
         let oldest = self.buffered.block(self.tail).expect("the tail is live");
         let hot = if self.work == Work::Drain { 0 } else { self.hot_run() };

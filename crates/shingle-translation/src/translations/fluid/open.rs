@@ -1,15 +1,16 @@
-//! Opening the log from a saved map.
+//! Restores the log from a saved map.
 
 use super::Fluid;
 use crate::parts::{InBuffer, behind_most_free, in_buffer};
 use crate::translation::{Layout, Saved};
 
 impl<const LOOP: bool> Fluid<LOOP> {
-    /// The log, empty so far, as a map has it.
+    /// Restores the log, which is empty so far, from a map.
     ///
-    /// Nobody saved where it begins: its tail is taken to lie behind the longest run of holes, and its blocks to have
-    /// been appended from there on in order. Between tail and head may so be more holes than there were, or fewer. A zone
-    /// is taken to have been written as many blocks as the log has of it; none to have been re-queued.
+    /// Its start is not saved: the tail is assumed to be after the longest run of holes, and blocks
+    /// to have been appended from there on in order. So the number of holes between tail and head
+    /// may change. The number of writes to a zone is assumed to be its number of blocks in the log,
+    /// and no block to be re-queued.
     pub(super) fn open_log(
         mut self,
         name: &str,

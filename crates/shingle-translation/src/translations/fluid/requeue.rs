@@ -1,5 +1,5 @@
-//! Re-queueing what is hot at the tail of the log: read, appended at the head, and released when the
-//! new place is known.
+//! Re-queues hot blocks at the tail of the log: they are read, appended at the head, and released
+//! when the new place is known.
 
 use super::Fluid;
 use super::heat::Heat;
@@ -8,13 +8,13 @@ use crate::translation::{Place, Step};
 use shingle_core::params::Params;
 use shingle_core::units::Zone;
 
-/// What re-queues, and what was.
+/// The state of re-queueing.
 #[derive(Clone, Debug)]
 pub(super) struct Requeue {
     pub(super) heat: Heat,
-    /// Blocks moved together, and kept free for it.
+    /// Blocks moved together, and kept free for that.
     pub(super) batch: u32,
-    /// One bit a slot: its block was re-queued.
+    /// One bit per slot: its block was re-queued.
     marks: Bits,
     marked: u32,
     marked_max: u32,
@@ -23,7 +23,7 @@ pub(super) struct Requeue {
     moving: Option<Moving>,
 }
 
-/// Neighbours in the log on their way to its head.
+/// Neighbours in the log that are being moved to its head.
 #[derive(Clone, Copy, Debug)]
 struct Moving {
     from: u32,
@@ -35,7 +35,7 @@ struct Moving {
 }
 
 impl Requeue {
-    /// Nothing re-queued in a log of `slots`.
+    /// Creates the state of a log of `slots` without re-queued blocks.
     pub(super) fn new(params: &Params, slots: u32, zones: u32) -> Requeue {
         Requeue {
             heat: Heat::new(zones, params.thousandths("sigma")),
@@ -58,7 +58,7 @@ impl Requeue {
         self.marks.get(slot.into())
     }
 
-    /// The head has taken a block.
+    /// Records that a block was appended at the head.
     pub(super) fn appended(&mut self, buffered: &Buffered) {
         self.appended += 1;
         if self.appended == buffered.slots() {
@@ -67,7 +67,7 @@ impl Requeue {
         }
     }
 
-    /// `slot` of `zone` has become a hole.
+    /// Records that `slot` of `zone` has become a hole.
     pub(super) fn emptied(&mut self, buffered: &Buffered, slot: u32, zone: Zone) {
         self.marked -= u32::from(self.marks.clear(slot.into()));
         if buffered.live_of(zone) == 0 {
@@ -91,7 +91,7 @@ impl Requeue {
 }
 
 impl<const LOOP: bool> Fluid<LOOP> {
-    /// Neighbours from the tail on that are to be re-queued together.
+    /// Returns how many neighbours from the tail on are to be re-queued together.
     pub(super) fn hot_run(&self) -> u32 {
         let Some(requeue) = &self.requeue else { return 0 };
         let slots = self.buffered.slots();
@@ -108,7 +108,7 @@ impl<const LOOP: bool> Fluid<LOOP> {
             as u32
     }
 
-    /// The next step of a re-queueing.
+    /// Returns the next step of re-queueing.
     pub(super) fn next_requeue(&mut self) -> Option<Step> {
         let requeue = self.requeue.as_mut()?;
         let moving = requeue.moving.as_mut()?;

@@ -1,13 +1,13 @@
-//! The cleaning of a zone, a batch at a time: what is live in up to 512 KiB of it is read in one read, with
-//! what lies between, and appended elsewhere, group by group.
+//! Cleans a zone, a batch at a time: the live blocks in up to 512 KiB of it are read in one read,
+//! with all blocks between them, and appended elsewhere, group by group.
 //!
-//! Between batches the host may write. What it overwrites in the victim is no longer moved.
+//! Between batches the host may write. Blocks of the victim that it overwrites are no longer moved.
 
 use super::zones::Zones;
 use crate::translation::{Place, Step};
 use shingle_core::units::Block;
 
-/// Blocks of a zone that a batch reads at most: 512 KiB.
+/// Most blocks of a zone that a batch reads: 512 KiB.
 pub(super) const BATCH: u64 = 128;
 
 /// A live block of the victim.
@@ -18,16 +18,16 @@ pub(super) struct Move {
     pub(super) group: u8,
 }
 
-/// See the module.
+/// The state of cleaning; see the module.
 #[derive(Clone, Debug)]
 pub(super) struct Cleaner {
     victim: Option<u32>,
     /// Live blocks of the victim when it was chosen.
     live: u64,
-    /// Blocks of the victim before this one are done with.
+    /// Blocks of the victim before this one are finished.
     at: u64,
     batch: Vec<Move>,
-    /// Of the batch: read, and behind the last that was; appended.
+    /// Of the batch: blocks read, the place after the last one read, and blocks appended.
     read: usize,
     place: u64,
     moved: usize,
@@ -43,25 +43,26 @@ impl Cleaner {
         self.victim
     }
 
-    /// Begins with a zone.
+    /// Begins to clean a zone.
     pub(super) fn begin(&mut self, victim: u32, zones: &Zones) {
         debug_assert!(self.moved == self.batch.len(), "nothing is under way");
         (self.victim, self.live, self.at) = (Some(victim), zones.live(victim), 0);
     }
 
-    /// The victim is cleaned, or nothing in it is live any more.
+    /// Ends the cleaning: the victim has no live blocks any more.
     pub(super) fn end(&mut self) {
         self.victim = None;
     }
 
-    /// Blocks to be moved for `written` ones, so that cleaning keeps pace with them.
+    /// Returns how many blocks must be moved for `written` ones, so that cleaning keeps pace with
+    /// writes.
     pub(super) fn due(&self, written: u64, zones: &Zones) -> u64 {
         let gained = zones.zone_blocks() - self.live;
         (written * self.live).div_ceil(gained.max(1))
     }
 
-    /// Gathers the next live blocks of the victim; `group` says where one that lies at a place goes. `false` if
-    /// there are none.
+    /// Collects the next live blocks of the victim; `group` returns the group for the block at a
+    /// place. Returns `false` if there are none.
     pub(super) fn gather(&mut self, zones: &Zones, mut group: impl FnMut(u64) -> u8) -> bool {
         let Some(victim) = self.victim else { return false };
         let (blocks, first) = (zones.pointer(victim), u64::from(victim) * zones.zone_blocks());
@@ -83,7 +84,7 @@ impl Cleaner {
         true
     }
 
-    /// The next step that reads the batch.
+    /// Returns the next step that reads the batch.
     pub(super) fn read(&mut self) -> Option<Step> {
         let next = *self.batch.get(self.read)?;
         if self.place < next.place {
@@ -105,8 +106,8 @@ impl Cleaner {
         Some(Step::Read { from: Place::Native(next.place), block, count })
     }
 
-    /// The next block to be appended, and of how many it is the first that are of one group and neighbours to the
-    /// host too.
+    /// Returns the next block to append, and the length of the run that it begins: blocks of one
+    /// group that are neighbours to the host too.
     pub(super) fn next(&self) -> Option<(Move, u64)> {
         let rest = &self.batch[self.moved..];
         let first = *rest.first()?;
@@ -115,7 +116,7 @@ impl Cleaner {
         Some((first, (0..).zip(rest).take_while(goes_on).count() as u64))
     }
 
-    /// The next block is appended. Which it is.
+    /// Marks the next block as appended, and returns it.
     pub(super) fn appended(&mut self) -> Move {
         self.moved += 1;
         self.batch[self.moved - 1]

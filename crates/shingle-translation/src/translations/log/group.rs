@@ -1,4 +1,4 @@
-//! Which blocks go to a zone together.
+//! Groups blocks that go to the same zone.
 //!
 //! `sepbit` follows Wang, Li, Lee and others, *Separating Data via Block Invalidation Time Inference for Write
 //! Amplification Reduction in Log-Structured Storage*, FAST 2022, §3 and Algorithm 1. A block that the host
@@ -8,11 +8,11 @@
 //! Times are in blocks that the host has written. ℓ is infinite at first; what is written for the first time
 //! lives for ever.
 //!
-//! Departures: the paper infers from a FIFO of recent addresses whether the old copy lived less than ℓ;
-//! here its time is known. A zone of class 1 in which nothing is live any more counts at that moment, as it is
-//! freed without being cleaned.
+//! Departures: the paper infers from a FIFO of recent addresses whether the old copy lived less
+//! than ℓ; here its time is known. A zone of class 1 without live blocks counts at that moment, as
+//! it is freed without being cleaned.
 
-/// Zones of class 1 over which ℓ is the mean.
+/// ℓ is the mean over this many zones of class 1.
 const ZONES: u64 = 16;
 
 /// See the module.
@@ -26,7 +26,7 @@ pub(super) enum Grouping {
 /// ℓ.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Lifespan {
-    /// None is infinite.
+    /// `None` means infinite.
     mean: Option<u64>,
     zones: u64,
     sum: u64,
@@ -41,7 +41,7 @@ impl Grouping {
         }
     }
 
-    /// How many groups there are.
+    /// Returns the number of groups.
     pub(super) fn groups(&self) -> u8 {
         match self {
             Grouping::None => 1,
@@ -50,12 +50,13 @@ impl Grouping {
         }
     }
 
-    /// Whether it asks when blocks were written.
+    /// Returns whether it needs the times at which blocks were written.
     pub(super) fn asks_times(&self) -> bool {
         matches!(self, Grouping::Sepbit(_))
     }
 
-    /// The group of a block that the host writes, whose old copy, if any, has lived for so long.
+    /// Returns the group of a block that the host writes; `lived` is how long its old copy, if any,
+    /// has lived.
     pub(super) fn written(&self, lived: Option<u64>) -> u8 {
         match (self, lived) {
             (Grouping::None | Grouping::Moved, _) => 0,
@@ -66,7 +67,7 @@ impl Grouping {
         }
     }
 
-    /// The group of a block of that age, moved out of a zone of group `from`.
+    /// Returns the group of a block of age `age` that is moved out of a zone of group `from`.
     pub(super) fn moved(&self, from: u8, age: u64) -> u8 {
         match (self, from) {
             (Grouping::None, _) => 0,
@@ -80,7 +81,7 @@ impl Grouping {
         }
     }
 
-    /// A zone of `group` is cleaned, or freed, so long after it was opened.
+    /// Records that a zone of `group` was cleaned, or freed, at this `age` since it was opened.
     pub(super) fn ended(&mut self, group: u8, age: u64) {
         if let (Grouping::Sepbit(span), 0) = (self, group) {
             span.zones += 1;

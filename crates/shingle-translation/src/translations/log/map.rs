@@ -1,12 +1,12 @@
-//! Where each block of the host lies: five bytes a block, in pages that are there once one of their
-//! blocks was written.
+//! The place of each block of the host: five bytes per block, in pages that are allocated once one
+//! of their blocks is written.
 
 use super::packed::{NONE, Packed};
 
 /// Blocks of a page: 8 MiB of the host's addresses.
 const PAGE: u64 = 2048;
 
-/// See the module.
+/// The map; see the module.
 #[derive(Clone, Debug)]
 pub(super) struct Map {
     blocks: u64,
@@ -15,26 +15,26 @@ pub(super) struct Map {
 }
 
 impl Map {
-    /// Nothing is written of `blocks`.
+    /// Creates the map of `blocks` unwritten blocks.
     pub(super) fn new(blocks: u64) -> Map {
         let pages = vec![None; blocks.div_ceil(PAGE) as usize];
         let memory_bytes = (pages.capacity() * size_of::<Option<Box<Packed>>>()) as u64;
         Map { blocks, pages, memory_bytes }
     }
 
-    /// Blocks that there may be.
+    /// Returns the number of blocks that the host may address.
     pub(super) fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// Where `block` lies, counted from the start of the sequential zones.
+    /// Returns the place of `block`, counted from the start of the sequential zones.
     #[inline]
     pub(super) fn get(&self, block: u64) -> Option<u64> {
         let page = self.pages[(block / PAGE) as usize].as_ref()?;
         Some(page.get(block % PAGE)).filter(|&place| place != NONE)
     }
 
-    /// `block` lies at `place` from now on.
+    /// Sets the place of `block`.
     #[inline]
     pub(super) fn set(&mut self, block: u64, place: u64) {
         let page = &mut self.pages[(block / PAGE) as usize];
@@ -46,7 +46,8 @@ impl Map {
         page.as_mut().expect("it is there now").set(block % PAGE, place);
     }
 
-    /// Forgets `count` blocks from `block` on; `forgot` is told where those lay that were written.
+    /// Removes `count` blocks from `block` on; `forgot` is called with the places of those that
+    /// were written.
     pub(super) fn forget(&mut self, block: u64, count: u64, mut forgot: impl FnMut(u64)) {
         let end = block + count;
         let mut at = block;

@@ -1,21 +1,24 @@
-//! A log: all that is written is appended to an open zone, a map says where each block lies, and zones are
-//! cleaned to make room (Rosenblum and Ousterhout, *The Design and Implementation of a Log-Structured File
-//! System*, SOSP 1991, §3). So do SMRSTORE (FAST 2023) over host-managed disks, and CSAL (SPDK's FTL) over large
-//! flash. The buffer is not used: there metadata would lie.
+//! A log: all writes are appended to an open zone, a map has the place of each block, and zones are
+//! cleaned to make room (Rosenblum and Ousterhout, *The Design and Implementation of a
+//! Log-Structured File System*, SOSP 1991, §3). SMRSTORE (FAST 2023) over host-managed disks, and
+//! CSAL (SPDK's FTL) over large flash, work so. The buffer is not used: there the metadata would
+//! be.
 //!
-//! - Blocks go to one of a few open zones, by their group (`group.rs`). What a host writes in sequence lies in
-//!   sequence, and is written once.
-//! - Cleaning chooses a full zone (`victim.rs`) and appends what is live in it elsewhere, a batch at a time
-//!   (`clean.rs`). Once the map is durable the zone may be reset (`zones.rs`).
-//! - It keeps pace with the host. As long as more than `garbage` of what is written is garbage, or `reserve`
-//!   zones or fewer are free, each write is followed by moving as many blocks as free the room that it took;
-//!   the victim says how many these are. No write cleans a whole zone, unless one zone only is free. Idle time
-//!   cleans, a batch at a time, down to `idle`.
-//! - The last free zone is for cleaning: then it can always go on. If it has none, groups share zones.
+//! - Blocks go to one of a few open zones, by their group (`group.rs`). Sequential writes of the
+//!   host are stored in sequence, and written once.
+//! - Cleaning chooses a full zone (`victim.rs`) and appends its live blocks elsewhere, a batch at a
+//!   time (`clean.rs`). Once the map is durable the zone may be reset (`zones.rs`).
+//! - It keeps pace with the host. As long as more than `garbage` of the written blocks is garbage,
+//!   or `reserve` zones or fewer are free, each write is followed by moving as many blocks as are
+//!   needed to free the room that it took; the victim determines how many these are. No write
+//!   cleans a whole zone, unless only one zone is free. Idle time cleans, a batch at a time, down
+//!   to `idle`.
+//! - The last free zone is reserved for cleaning, which can then always continue. If there are not
+//!   enough zones, groups share them.
 //!
-//! The map has five bytes for each block, in pages of 2048 blocks that were written to, and as many for each
-//! block below a write pointer, which say whose it is; five more where the time of a write matters
-//! (`cost-benefit`, `sepbit`). Nothing grows with the disk but 96 bytes a zone and a byte a MiB.
+//! The map has five bytes per block, in pages of 2048 blocks that were written to, and another five
+//! per block below a write pointer, for its owner; five more where the time of a write matters
+//! (`cost-benefit`, `sepbit`). Only 96 bytes per zone and one byte per MiB grow with the disk.
 
 mod clean;
 mod group;
@@ -36,10 +39,10 @@ use crate::parts::pieces;
 use crate::translation::{Counters, Held, Piece, Place, Queue, Step, Translation, Work};
 use shingle_core::units::{Block, Zone};
 
-/// Groups that there may be.
+/// Most groups.
 const GROUPS_MAX: usize = 6;
 
-/// See the module.
+/// The translation; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
     map: Map,
@@ -53,21 +56,21 @@ pub(crate) struct Log {
     /// Blocks that the host has written.
     now: u64,
     work: Work,
-    /// Blocks that the work under way has written.
+    /// Blocks that the work in progress has written.
     written: u64,
-    /// Blocks to be moved for what was written; below zero if more were.
+    /// Blocks still to be moved for those written; negative if more were moved.
     owed: i64,
     /// Steps that come before the next append: a commit, a reset.
     before: [Option<Step>; 2],
     cleaner: Cleaner,
-    /// Opened without a free zone: the host writes once there is one.
+    /// Whether it was opened without a free zone: the host's writes wait until there is one.
     cleans_first: bool,
     counters: Counters,
 }
 
 impl Log {
-    /// The open zone for blocks of `group`. `None` if steps come first, or, for what the host writes, if a zone
-    /// must be cleaned first.
+    /// Returns the open zone for blocks of `group`. Returns `None` if steps come first, or, for the
+    /// host's writes, if a zone must be cleaned first.
     fn zone_for(&mut self, group: u8, hosts: bool) -> Option<u32> {
         let group = group.min(self.groups - 1);
         if let Some(zone) = self.open[usize::from(group)] {
@@ -94,7 +97,7 @@ impl Log {
         if self.before == [None; 2] { Some(zone) } else { None }
     }
 
-    /// `zone` has been appended to.
+    /// Checks whether `zone` is full after an append.
     fn fill(&mut self, zone: u32) {
         let (full, dead) = self.zones.fill(zone);
         if full {
@@ -105,7 +108,7 @@ impl Log {
         }
     }
 
-    /// Nothing in `zone` is live any more.
+    /// Handles that `zone` has no live blocks any more.
     fn died(&mut self, zone: u32) {
         if self.cleaner.victim() != Some(zone) {
             let age = self.now - self.zones.opened(zone);
@@ -113,7 +116,7 @@ impl Log {
         }
     }
 
-    /// The copy at `place` is the newest no longer.
+    /// Marks the copy at `place` as garbage.
     #[inline]
     fn kill(&mut self, place: u64) {
         if let Some(zone) = self.zones.kill(place, self.now) {
@@ -121,7 +124,7 @@ impl Log {
         }
     }
 
-    /// The group of a block that the host writes as the `ahead`th of those to come.
+    /// Returns the group of a block that the host writes as the `ahead`th of those to come.
     fn group_of(&self, block: u64, ahead: u64) -> u8 {
         if !self.grouping.asks_times() {
             return self.grouping.written(None);
@@ -130,7 +133,7 @@ impl Log {
         self.grouping.written(old.map(|time| self.now + ahead - time))
     }
 
-    /// Appends as much of the host's next blocks as belongs together and has room.
+    /// Appends as many of the host's next blocks as belong together and fit.
     fn write(&mut self, block: Block, count: u64) -> Option<Step> {
         let group = self.group_of(block.0, 0);
         let zone = self.zone_for(group, true)?;
@@ -158,7 +161,7 @@ impl Log {
         Some(Step::Append { zone: Zone(zone), block, count })
     }
 
-    /// The next step that moves the batch under way.
+    /// Returns the next step that moves the current batch.
     fn move_on(&mut self) -> Option<Step> {
         if let Some(step) = self.cleaner.read() {
             return Some(step);
@@ -175,24 +178,24 @@ impl Log {
         }
         self.fill(zone);
         self.counters.moved_blocks += count;
-        // Moved unasked, in idle time, it is no credit.
+        // Moves in idle time earn no credit.
         self.owed = (self.owed - count as i64).max(-(BATCH as i64));
         Some(Step::Append { zone: Zone(zone), block: Block(first.block), count })
     }
 
-    /// What comes before the next append.
+    /// Returns the step that comes before the next append.
     fn step_before(&mut self) -> Option<Step> {
         self.before.iter_mut().find_map(Option::take)
     }
 
-    /// Whether writes pay for cleaning.
+    /// Returns whether writes have to clean.
     fn pays(&self) -> bool {
         self.zones.reclaimable()
             && (self.zones.free() <= self.limits.reserve
                 || self.zones.garbage_above(self.limits.garbage))
     }
 
-    /// Whether a zone is free, or what is left of a victim has room in open ones.
+    /// Returns whether a zone is free, or the rest of a victim fits into open ones.
     fn has_room_to_clean(&self) -> bool {
         let victim = self.cleaner.victim();
         let victim = victim.or_else(|| self.zones.victim(Victim::Greedy, self.now));
@@ -200,7 +203,7 @@ impl Log {
         self.zones.free() > 0 || victim.is_some_and(|zone| self.zones.live(zone) <= room)
     }
 
-    /// Has a victim, if there can be one.
+    /// Chooses a victim, if there is none yet. Returns whether there is one.
     fn choose(&mut self) -> bool {
         if self.cleaner.victim().is_none()
             && let Some(zone) = self.zones.victim(self.victim, self.now)
@@ -211,14 +214,14 @@ impl Log {
         self.cleaner.victim().is_some()
     }
 
-    /// Nothing in the victim is live any more.
+    /// Ends the cleaning: the victim has no live blocks any more.
     fn end_cleaning(&mut self) {
         self.cleaner.end();
         self.counters.cleanings += 1;
     }
 
-    /// Begins the next batch. The step with which it does, or with which the cleaning of the victim ends; `None`
-    /// if there is nothing to clean.
+    /// Begins the next batch. Returns its first step, or the step that ends the cleaning of the
+    /// victim; `None` if there is nothing to clean.
     fn clean(&mut self) -> Option<Step> {
         if !self.choose() {
             return None;
@@ -235,7 +238,7 @@ impl Log {
         Some(Step::Commit)
     }
 
-    /// Moves what is to be moved for the blocks that the host has written.
+    /// Returns the next step of the moves that the host's writes require.
     fn pay(&mut self) -> Option<Step> {
         let written = std::mem::take(&mut self.written);
         if !self.pays() {

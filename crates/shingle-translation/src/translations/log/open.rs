@@ -1,4 +1,4 @@
-//! Opening the log from a saved map.
+//! Restores the log from a saved map.
 
 use super::Log;
 use crate::parts::{in_one, misplaced};
@@ -6,13 +6,14 @@ use crate::translation::{Layout, Place, Saved, refusal};
 use shingle_core::units::Block;
 
 impl Log {
-    /// The log, empty so far, as a map has it.
+    /// Restores the log, which is empty so far, from a map.
     ///
-    /// Which zone was open for which group is not saved: those with room are gone on with, one for each group, the
-    /// roomiest for what the host writes; if fewer than two zones are free, for what cleaning moves. Times are not
-    /// saved either: all blocks count as written together, as long ago as blocks have been written, and for the first
-    /// time. So `cost-benefit` and `price` are `greedy` among them, and `sepbit` learns anew. A zone that was being cleaned is one
-    /// like the others. If no zone is free one is cleaned before the host writes.
+    /// The group of an open zone is not saved: zones with room stay open, one for each group, the
+    /// one with most room for the host's writes; if fewer than two zones are free, for cleaning.
+    /// Times are not saved either: all blocks count as written at the same time, as long ago as
+    /// blocks have been written, and for the first time. So `cost-benefit` and `price` behave as
+    /// `greedy` among them, and `sepbit` learns anew. A zone that was being cleaned is treated like
+    /// the others. If no zone is free one is cleaned before the host writes.
     pub(super) fn opened(mut self, layout: Layout, saved: &Saved) -> Result<Self, String> {
         const NAME: &str = <Log as crate::translation::Make>::NAME;
         saved.check(NAME, layout, self.map.blocks())?;

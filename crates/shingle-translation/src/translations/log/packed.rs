@@ -1,26 +1,27 @@
-//! Numbers of 40 bits: blocks of disks up to 4 PiB, and times in blocks written, in five bytes each.
+//! Numbers of 40 bits, in five bytes each: blocks of disks up to 4 PiB, and times in blocks
+//! written.
 
 /// No block.
 pub(super) const NONE: u64 = (1 << 40) - 1;
 
 const BYTES: usize = 5;
 
-/// A row of such numbers.
+/// A vector of such numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packed(Vec<u8>);
 
 impl Packed {
-    /// So many times [`NONE`].
+    /// Creates `count` times [`NONE`].
     pub(super) fn none(count: usize) -> Packed {
         Packed(vec![0xFF; count * BYTES])
     }
 
-    /// So many times 0.
+    /// Creates `count` zeros.
     pub(super) fn zeros(count: usize) -> Packed {
         Packed(vec![0; count * BYTES])
     }
 
-    /// How many there are.
+    /// Returns the number of elements.
     pub(super) fn len(&self) -> usize {
         self.0.len() / BYTES
     }
@@ -40,18 +41,18 @@ impl Packed {
         self.0[start..start + BYTES].copy_from_slice(&number.to_le_bytes()[..BYTES]);
     }
 
-    /// Adds one behind the last; there will be at most `most`.
+    /// Appends a number; there will be at most `most`.
     #[inline]
     pub(super) fn push(&mut self, number: u64, most: u64) {
         let (have, most) = (self.0.capacity(), most as usize * BYTES);
         if self.0.len() + BYTES > have {
-            // Twice as many, but no more than there will be.
+            // Doubles the capacity, up to the maximum.
             self.0.reserve_exact((2 * have).max(64 * BYTES).min(most) - self.0.len());
         }
         self.0.extend_from_slice(&number.to_le_bytes()[..BYTES]);
     }
 
-    /// Has none; keeps its memory.
+    /// Removes all elements; keeps the memory.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }

@@ -1,4 +1,4 @@
-//! Parameters, and how the log is made.
+//! The parameters, and the constructor of the log.
 
 use super::clean::Cleaner;
 use super::group::Grouping;
@@ -48,7 +48,7 @@ impl Make for Log {
     const HAS_BUFFER: bool = false;
 
     fn new(params: &Params, layout: Layout) -> Result<Self, String> {
-        // (Percents would leave the host one zone.)
+        // (A number meant as percent would leave the host one zone.)
         if params.thousandths("spare") >= 1000 {
             return Err("spare: it is a share of the zones, less than 1, such as 0.2".to_owned());
         }
@@ -75,7 +75,7 @@ impl Log {
         let grouping = Grouping::new(params.choice("group"));
         let open = params.count("open").clamp(1, GROUPS_MAX as u64) as u32;
         let groups = u32::from(grouping.groups()).min(open);
-        // Beside the open zones, one for cleaning to write to and one that makes a victim certain.
+        // Besides the open zones, one that cleaning writes to and one that guarantees a victim.
         let needed = groups + 2;
         if zones <= needed {
             return Err(format!(

@@ -1,23 +1,25 @@
-//! Which zone is cleaned next.
+//! Chooses the zone to clean next.
 
 use std::cmp::Ordering;
 
-/// See the module.
+/// The rule; see the module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Victim {
     /// The one with the fewest live blocks.
     Greedy,
-    /// The one with the most room and time gained for what it costs: (1 − u) · age / (1 + u), where u
-    /// of it is live and age is that of its youngest block (Rosenblum and Ousterhout, SOSP 1991, §3.5).
+    /// The one with the best ratio of gained room and time to cost: (1 − u) · age / (1 + u), where
+    /// u of it is live and age is that of its youngest block (Rosenblum and Ousterhout, SOSP 1991,
+    /// §3.5).
     CostBenefit,
-    /// The one whose room costs least, by the price of the policy `disk-time`: 2Kλ/g² for each block of room and each
-    /// block written that it would have been room for, where cleaning takes K (reading the zone, writing what is live),
-    /// g of it is garbage, and garbage comes at a rate of λ. A zone that goes on dying is waited for.
+    /// The one whose room costs least, by the price of the policy `disk-time`: 2Kλ/g² for each
+    /// block of room and each block written for which it would have been room, where cleaning takes
+    /// K (reading the zone, writing live blocks), g of it is garbage, and garbage arises at a rate
+    /// of λ. So a zone whose blocks are still being overwritten is left for later.
     Price,
 }
 
 impl Victim {
-    /// Which of two zones is cleaned rather: `Greater` for the first.
+    /// Compares two zones: `Greater` if the first is preferred.
     pub(super) fn prefers(self, one: Case, other: Case) -> Ordering {
         match self {
             Victim::Greedy => other.live.cmp(&one.live),
@@ -31,7 +33,7 @@ impl Victim {
     }
 }
 
-/// What the choice of a victim weighs.
+/// The figures of a zone that the choice compares.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Case {
     /// Live blocks of the zone.
@@ -40,13 +42,14 @@ pub(super) struct Case {
     pub(super) blocks: u64,
     /// Blocks that the host has written since it wrote the zone's youngest.
     pub(super) age: u64,
-    /// Blocks of the zone that have died, halved each so often.
+    /// Blocks of the zone that became garbage, with exponential decay.
     pub(super) deaths: f32,
 }
 
 impl Case {
-    /// But for what is the same of all zones. A zone that is quiet is taken to lose one block more: of two such the one
-    /// with more garbage goes.
+    /// Returns the price, without factors that are the same for all zones. A zone without recent
+    /// garbage is assumed to lose one more block, so that of two such zones the one with more
+    /// garbage is chosen.
     fn price(self) -> f32 {
         let garbage = (self.blocks - self.live) as f32;
         (self.blocks + self.live) as f32 * (self.deaths + 1.0) / (garbage * garbage)

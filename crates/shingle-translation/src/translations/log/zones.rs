@@ -1,10 +1,10 @@
-//! What lies in each zone, and which zones are free.
+//! The contents of each zone, and the free zones.
 //!
-//! A zone is *fresh* until it is first opened. Open, it is appended to until it is full. A full zone in
-//! which nothing is live any more is *dead*. It may be reset only once the map that no longer names it is
-//! durable: dead zones are *ready* from the next commit on. Zones are reset when they are opened again, so
-//! that a trim costs no I/O, and are opened again before fresh ones are: the log keeps close together, and
-//! memory grows with what is written.
+//! A zone is *fresh* until it is first opened. An open zone is appended to until it is full. A full
+//! zone without live blocks is *dead*. It may be reset only once the map that no longer names it is
+//! durable: dead zones are *ready* from the next commit on. Zones are reset when they are opened
+//! again, so that a trim costs no I/O, and are reused before fresh ones: the log stays compact, and
+//! memory grows with the written data.
 
 mod open;
 
@@ -25,26 +25,27 @@ enum State {
 #[derive(Clone, Debug)]
 struct Zone {
     state: State,
-    /// The group of blocks that it was opened for.
+    /// The group for which it was opened.
     group: u8,
     live: u32,
     /// The write pointer, in blocks from the start.
     pointer: u32,
-    /// When it was opened, in blocks written by the host.
+    /// The time of opening, in blocks written by the host.
     opened: u64,
-    /// When its youngest block was written by the host.
+    /// The time at which the host wrote its youngest block.
     youngest: u64,
-    /// Blocks of it that have died, if that is counted, halved each time that as much is written as is in use, as of `died`.
+    /// Blocks that became garbage, if that is counted, halved each time that as much is written as
+    /// is in use, as of time `died`.
     deaths: f32,
     died: u64,
-    /// Whose block lies in each place below the write pointer; [`NONE`] where it is not the newest copy. May be empty
-    /// if the zone is free.
+    /// The host's block at each place below the write pointer; [`NONE`] where it is not the newest
+    /// copy. May be empty if the zone is free.
     owners: Packed,
-    /// When the host wrote each of them, if that is kept.
+    /// The times at which the host wrote them, if those are kept.
     times: Packed,
 }
 
-/// A zone to be appended to, and what must come before.
+/// An opened zone, and the step that must come before appends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Opened {
     pub(super) zone: u32,
@@ -52,26 +53,27 @@ pub(super) struct Opened {
     pub(super) reset: bool,
 }
 
-/// What is kept of blocks and zones beside where blocks lie.
+/// Optional information on blocks and zones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Keeps {
-    /// When the host wrote each block.
+    /// The time at which the host wrote each block.
     pub(super) times: bool,
-    /// How many blocks of each zone have died lately.
+    /// How many blocks of each zone became garbage lately.
     pub(super) deaths: bool,
 }
 
-/// See the module.
+/// The zones; see the module.
 #[derive(Clone, Debug)]
 pub(super) struct Zones {
     zone_blocks: u64,
     zones: u32,
     keeps: Keeps,
-    /// Those that have been opened: the others are fresh.
+    /// Zones that have been opened: the others are fresh.
     all: Vec<Zone>,
     dead: Vec<u32>,
     ready: Vec<u32>,
-    /// Blocks below the write pointers of open zones and blocks of full ones, and those of them that are live.
+    /// Blocks below the write pointers of open zones and blocks of full ones, and how many of them
+    /// are live.
     used: u64,
     live: u64,
     /// Blocks of full zones that are not live.
@@ -97,17 +99,17 @@ impl Zones {
         self.zone_blocks
     }
 
-    /// Zones that nothing live is in.
+    /// Returns the number of zones without live blocks.
     pub(super) fn free(&self) -> u32 {
         self.zones - self.all.len() as u32 + (self.dead.len() + self.ready.len()) as u32
     }
 
-    /// Whether more than this many thousandths of what is written is garbage.
+    /// Returns whether more than this many thousandths of the written blocks are garbage.
     pub(super) fn garbage_above(&self, thousandths: u64) -> bool {
         u128::from(self.used - self.live) * 1000 > u128::from(self.used) * u128::from(thousandths)
     }
 
-    /// Whether some full zone has garbage.
+    /// Returns whether a full zone has garbage.
     pub(super) fn reclaimable(&self) -> bool {
         self.reclaimable > 0
     }
@@ -116,7 +118,7 @@ impl Zones {
         self.all.get(zone as usize).map_or(0, |zone| zone.pointer.into())
     }
 
-    /// Blocks that have room in `zone`, which is open.
+    /// Returns the free blocks of `zone`, which is open.
     pub(super) fn room(&self, zone: u32) -> u64 {
         self.zone_blocks - self.pointer(zone)
     }
@@ -129,7 +131,7 @@ impl Zones {
         self.all[zone as usize].group
     }
 
-    /// When `zone` was opened.
+    /// Returns the time at which `zone` was opened.
     pub(super) fn opened(&self, zone: u32) -> u64 {
         self.all[zone as usize].opened
     }
@@ -138,12 +140,12 @@ impl Zones {
         ((place / self.zone_blocks) as usize, place % self.zone_blocks)
     }
 
-    /// Whose newest copy lies at `offset` of `zone`.
+    /// Returns the block whose newest copy is at `offset` of `zone`.
     pub(super) fn owner(&self, zone: u32, offset: u64) -> Option<u64> {
         Some(self.all[zone as usize].owners.get(offset)).filter(|&owner| owner != NONE)
     }
 
-    /// When the host wrote the block at `place`; 0 if that is not kept.
+    /// Returns the time at which the host wrote the block at `place`; 0 if times are not kept.
     pub(super) fn time(&self, place: u64) -> u64 {
         let (zone, offset) = self.split(place);
         if self.keeps.times { self.all[zone].times.get(offset) } else { 0 }
@@ -181,12 +183,12 @@ impl Zones {
         Opened { zone, commit, reset: false }
     }
 
-    /// The map is durable: what is dead may be reset.
+    /// Records that the map is durable: dead zones may be reset.
     pub(super) fn committed(&mut self) {
         self.ready.append(&mut self.dead);
     }
 
-    /// Appends a block, written by the host at `time`. Where it lies.
+    /// Appends a block, written by the host at `time`. Returns its place.
     pub(super) fn append(&mut self, zone: u32, block: u64, time: u64) -> u64 {
         let of = &mut self.all[zone as usize];
         debug_assert!(of.state == State::Open && u64::from(of.pointer) < self.zone_blocks);
@@ -203,7 +205,8 @@ impl Zones {
         place
     }
 
-    /// If `zone` has no room left it is open no longer. Whether so; and whether it is dead already.
+    /// Closes `zone` if it has no room left. Returns whether it did, and whether the zone is
+    /// already dead.
     pub(super) fn fill(&mut self, zone: u32) -> (bool, bool) {
         let of = &mut self.all[zone as usize];
         if u64::from(of.pointer) < self.zone_blocks {
@@ -214,7 +217,8 @@ impl Zones {
         (true, self.bury(zone))
     }
 
-    /// The block at `place` is not the newest copy any more, from `now` on. The zone, if that leaves it dead.
+    /// Marks the block at `place` as garbage from time `now` on. Returns the zone if that leaves it
+    /// dead.
     #[inline]
     pub(super) fn kill(&mut self, place: u64, now: u64) -> Option<u32> {
         let (zone, offset) = self.split(place);
@@ -231,7 +235,7 @@ impl Zones {
         (of.live == 0 && self.bury(zone as u32)).then_some(zone as u32)
     }
 
-    /// A full zone without a live block is free. Whether it is.
+    /// Frees `zone` if it is full and has no live block. Returns whether it did.
     fn bury(&mut self, zone: u32) -> bool {
         let of = &mut self.all[zone as usize];
         if of.live > 0 || of.state != State::Full {
@@ -244,15 +248,16 @@ impl Zones {
         true
     }
 
-    /// The full zone that is cleaned next, if one has garbage; of equal ones the one opened first. One
-    /// pass over the zones for each victim, which is one over its blocks as well.
+    /// Returns the full zone to clean next, if one has garbage; of equal ones the one opened first.
+    /// This takes one pass over the zones for each victim, whose cleaning is a pass over its blocks
+    /// anyway.
     pub(super) fn victim(&self, by: Victim, now: u64) -> Option<u32> {
         let full = (0..).zip(&self.all).filter(|(_, zone)| {
             zone.state == State::Full && u64::from(zone.live) < self.zone_blocks
         });
         let best = full.reduce(|best, next| {
             let order = by.prefers(self.case(best.1, now), self.case(next.1, now));
-            // Of equal ones the first opened.
+            // Of equal ones the one opened first.
             if order.then(next.1.opened.cmp(&best.1.opened)).is_lt() { next } else { best }
         });
         best.map(|(zone, _)| zone)
@@ -278,7 +283,7 @@ impl Zones {
         (self.all.capacity() * size_of::<Zone>() + lists) as u64 + packed.sum::<u64>()
     }
 
-    /// Panics if a count is wrong. `place` says where a block lies.
+    /// Panics if a count is wrong. `place` returns the place of a block.
     pub(super) fn check(&self, place: impl Fn(u64) -> Option<u64>) {
         let (mut used, mut live, mut reclaimable, mut free) = (0, 0, 0, 0);
         for (at, zone) in (0..).zip(&self.all) {

@@ -1,15 +1,15 @@
-//! Chunks as a saved map has them.
+//! Restores chunks from a saved map.
 
 use super::{Chunks, NONE};
 use crate::parts::{InBuffer, behind_most_free, in_buffer, in_zones, misplaced};
 use crate::translation::{Layout, Place, Saved};
 
 impl Chunks {
-    /// Nothing is written so far: gives chunks the zones and segments in which a map, which was checked, has blocks of
-    /// them. The others are free, those to be reset last.
+    /// Assigns to chunks, of which nothing is written yet, the zones and segments in which a
+    /// checked map has blocks of them. The others are free; those that must be reset are used last.
     ///
-    /// When chunks were used is not saved. Segments are given out in turn, so those in the buffer are taken to have been
-    /// used in the order in which they lie there, from behind the longest run of free blocks on.
+    /// The order of use is not saved. Segments are allocated in turn, so chunks in the buffer count
+    /// as used in the order of their segments, from the end of the longest free run on.
     pub(in super::super) fn open(
         &mut self,
         name: &str,
@@ -102,7 +102,7 @@ impl Chunks {
         Ok(())
     }
 
-    /// The blocks of a part of a chunk, in words.
+    /// Describes the blocks of a part of a chunk.
     fn blocks_of(&self, chunk: u32, part: u64) -> String {
         let (from, first) = (part * self.segment_blocks, self.first(chunk).0);
         let end = (from + self.segment_blocks).min(self.zone_blocks);

@@ -1,12 +1,12 @@
-//! Zones as a disk has them. They are given their write pointers, then what is live in them, and then [`settle`]:
-//! which are free, which full, and which may be gone on with.
+//! Restores zones: sets their write pointers, then adds their live blocks, and then [`settle`]
+//! decides which are free, which full, and which stay open.
 //!
 //! [`settle`]: Zones::settle
 
 use super::{NONE, Packed, State, Zone, Zones};
 
 impl Zones {
-    /// Has these write pointers. What was written there counts for blocks of `group`.
+    /// Sets write pointers. Blocks written there count for `group`.
     pub(in super::super) fn set_pointers(&mut self, pointers: &[u64], group: u8) {
         let written = pointers.iter().rposition(|&pointer| pointer > 0).map_or(0, |last| last + 1);
         self.all.extend(pointers[..written].iter().map(|&pointer| Zone {
@@ -23,7 +23,8 @@ impl Zones {
         }));
     }
 
-    /// `block` lies at `place`, below a write pointer, unless another block does: which.
+    /// Adds `block` at `place`, below a write pointer. Returns the other block as an error if there
+    /// is one.
     pub(in super::super) fn put(&mut self, place: u64, block: u64) -> Result<(), u64> {
         let (zone, offset) = self.split(place);
         let of = &mut self.all[zone];
@@ -42,8 +43,9 @@ impl Zones {
         }
     }
 
-    /// All that is live has been put. Zones without a live block are free. Of those with room the `most` with the most
-    /// of it stay open, and are returned, the roomiest first; in others what has no owner is garbage.
+    /// Completes the zones when all live blocks were added. Zones without a live block are free. Of
+    /// those with room, the `most` with the most room stay open, and are returned, largest room
+    /// first; in the others places without an owner are garbage.
     pub(in super::super) fn settle(&mut self, most: usize) -> Vec<u32> {
         let zones = 0..self.all.len() as u32;
         let mut open: Vec<u32> =
@@ -62,12 +64,12 @@ impl Zones {
                 self.reclaimable += self.zone_blocks - u64::from(zone.live);
             }
         }
-        // The first of them is the first to be opened again.
+        // The first of them is reused first.
         self.ready.reverse();
         open
     }
 
-    /// `zone` is open for blocks of `group` from now on.
+    /// Opens `zone` for blocks of `group`.
     pub(in super::super) fn go_on(&mut self, zone: u32, group: u8) {
         self.all[zone as usize].group = group;
     }
