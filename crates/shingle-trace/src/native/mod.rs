@@ -29,13 +29,13 @@ pub(crate) const TOOL: &str = concat!("shingle ", env!("CARGO_PKG_VERSION"));
 /// Requests in every block but the last.
 pub(crate) const BLOCK_REQUESTS: usize = 4096;
 
-/// Returns the number of 8 bytes at `from`.
+/// Returns the little-endian number in the 8 bytes at `from`.
 #[inline]
 pub(crate) fn u64_at(bytes: &[u8], from: usize) -> u64 {
     u64::from_le_bytes(bytes[from..from + 8].try_into().expect("8 bytes"))
 }
 
-/// Returns the number of 4 bytes at `from`.
+/// Returns the little-endian number in the 4 bytes at `from`.
 #[inline]
 pub(crate) fn u32_at(bytes: &[u8], from: usize) -> u32 {
     u32::from_le_bytes(bytes[from..from + 4].try_into().expect("4 bytes"))
