@@ -32,7 +32,6 @@ use super::metrics::{
 use super::rows::{claims, rows};
 use crate::experiment::{Chart, Comparison, Figure, Paper, Row, Source};
 
-/// Amphisbaena.
 pub(super) static PAPER: Paper = Paper {
     name: "amphisbaena",
     citation: "C. Zhang, F. Yu, S. Nie, W. Tang, F. Liu, S. Liu, W. Wu: Amphisbaena: A Novel Persistent \

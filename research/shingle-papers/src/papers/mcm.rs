@@ -24,7 +24,6 @@ use super::metrics::{
 use super::rows::{claims, rows};
 use crate::experiment::{Chart, Comparison, Figure, Paper, Row, Source};
 
-/// MCM.
 pub(super) static PAPER: Paper = Paper {
     name: "mcm",
     citation: "Z. Chen, G. Wang, Z. Shi, Y. Guan, T. Wang: Region-based Flash Caching with Joint Latency \

@@ -27,7 +27,6 @@ use crate::cells::{Cells, Chain};
 use crate::experiment::{Chart, Comparison, Figure, Paper, Source};
 use crate::grid::{Grid, Metric, Point, Size, System, metric, point};
 
-/// PORE.
 pub(super) static PAPER: Paper = Paper {
     name: "pore",
     citation: "C. Wang, D. Wang, Y. Chai, C. Wang, D. Sun: Larger, cheaper, but faster: SSD-SMR hybrid \

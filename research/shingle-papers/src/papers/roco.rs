@@ -25,7 +25,6 @@ use crate::cells::{Cells, Chain};
 use crate::experiment::{Chart, Comparison, Figure, Paper, Row, Source};
 use crate::grid::{Grid, Metric, Sets, Size, System};
 
-/// ROCO.
 pub(super) static PAPER: Paper = Paper {
     name: "roco",
     citation: "W.-G. Liu, L.-F. Zeng, D. Feng, K. B. Kent: ROCO: Using a Solid State Drive Cache to \

@@ -36,7 +36,6 @@ use crate::experiment::{Chart, Comparison, Figure, Paper, Source};
 use crate::grid::{Grid, Metric, ONE, Point, Sets, Size, System, point};
 use crate::stats::pearson;
 
-/// SAC.
 pub(super) static PAPER: Paper = Paper {
     name: "sac",
     citation: "D. Sun, Y. Chai: SAC: A Co-Design Cache Algorithm for Emerging SMR-based High-Density \
