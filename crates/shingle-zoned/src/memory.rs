@@ -25,11 +25,11 @@ type Data = Option<Arc<Page>>;
 #[derive(Debug)]
 pub struct MemoryDisk {
     geometry: Geometry,
-    inside: Mutex<Inside>,
+    state: Mutex<State>,
 }
 
 #[derive(Debug)]
-struct Inside {
+struct State {
     zones: Zones,
     contents: Vec<Content>,
     /// Zones with unflushed changes.
@@ -112,7 +112,7 @@ impl MemoryDisk {
             before_resets: Vec::new(),
             older: BTreeMap::new(),
         };
-        let inside = Inside {
+        let state = State {
             contents: (0..geometry.zones).map(content).collect(),
             zones,
             unflushed: BTreeSet::new(),
@@ -123,40 +123,40 @@ impl MemoryDisk {
             late: None,
             failing: Vec::new(),
         };
-        MemoryDisk { geometry, inside: Mutex::new(inside) }
+        MemoryDisk { geometry, state: Mutex::new(state) }
     }
 
     /// Whether a fault has ended the host: every call fails until the next [`MemoryDisk::restart`].
     #[must_use]
     pub fn is_off(&self) -> bool {
-        self.inside().off
+        self.state().off
     }
 
     /// Cuts the power now.
     pub fn cut_power(&self) {
-        let mut inside = self.inside();
-        inside.lose_unflushed();
-        inside.off = true;
+        let mut state = self.state();
+        state.lose_unflushed();
+        state.off = true;
     }
 
     /// Starts the next host, after a power cut or a kill.
     pub fn restart(&self) {
-        self.inside().off = false;
+        self.state().off = false;
     }
 
     /// Panics if an invariant of the zones is broken.
     pub fn validate(&self) {
-        self.inside().zones.validate();
+        self.state().zones.validate();
     }
 
-    fn inside(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn call(&self, call: Call, command: &Command) -> Result<MutexGuard<'_, Inside>, ZonedError> {
-        let mut inside = self.inside();
-        match inside.call(command) {
-            Ok(()) => Ok(inside),
+    fn call(&self, call: Call, command: &Command) -> Result<MutexGuard<'_, State>, ZonedError> {
+        let mut state = self.state();
+        match state.call(command) {
+            Ok(()) => Ok(state),
             Err(Refused { reason: Reason::Device(error), .. }) => {
                 Err(call.failed(self.name(), &self.geometry, error))
             }
@@ -176,19 +176,19 @@ impl ZonedDisk for MemoryDisk {
 
     fn report(&self, first: Zone, count: u32) -> Result<Vec<ZoneReport>, ZonedError> {
         let call = Call::of(Operation::Report, Some(first), &self.geometry);
-        let inside = self.call(call, &Command::Report)?;
-        inside.zones.may_name(first).map_err(|refused| call.refused(self.name(), refused))?;
+        let state = self.call(call, &Command::Report)?;
+        state.zones.may_name(first).map_err(|refused| call.refused(self.name(), refused))?;
         let end = first.0.saturating_add(count).min(self.geometry.zones);
-        Ok((first.0..end).map(|zone| inside.zones.report(Zone(zone))).collect())
+        Ok((first.0..end).map(|zone| state.zones.report(Zone(zone))).collect())
     }
 
     fn read(&self, block: Block, buffers: &mut [Buffer]) -> Result<(), ZonedError> {
         let count = buffers.len() as u64;
         let call = Call::at(Operation::Read, block, buffers.len());
-        let inside = self.call(call, &Command::Read(block, count))?;
+        let state = self.call(call, &Command::Read(block, count))?;
         let mut buffers = buffers.iter_mut();
-        for (zone, offset, count) in inside.zones.pieces(block, count) {
-            let (end, content) = (inside.zones.written_end(zone), &inside.contents[zone.index()]);
+        for (zone, offset, count) in state.zones.pieces(block, count) {
+            let (end, content) = (state.zones.written_end(zone), &state.contents[zone.index()]);
             for (at, buffer) in (offset..offset + count).zip(&mut buffers) {
                 let data = content.blocks.get(at as usize).filter(|_| at < end);
                 buffer.0 = data.and_then(Option::as_deref).copied().unwrap_or([0; 4096]);
@@ -204,12 +204,12 @@ impl ZonedDisk for MemoryDisk {
     }
 
     fn append(&self, zone: Zone, buffers: &[Buffer]) -> Result<Block, ZonedError> {
-        let mut inside = self.inside();
-        let at = inside.zones.append_at(zone);
+        let mut state = self.state();
+        let at = state.zones.append_at(zone);
         let start = *at.as_ref().unwrap_or(&self.geometry.first(zone));
         let call = Call { zone: Some(zone), ..Call::at(Operation::Append, start, buffers.len()) };
         let pages = buffers.iter().map(|buffer| Arc::new(buffer.0)).collect();
-        let done = at.and_then(|start| inside.call(&Command::Write(start, pages)).map(|()| start));
+        let done = at.and_then(|start| state.call(&Command::Write(start, pages)).map(|()| start));
         done.map_err(|refused| match refused.reason {
             Reason::Device(error) => call.failed(self.name(), &self.geometry, error),
             _ => call.refused(self.name(), refused),
@@ -231,7 +231,7 @@ fn device(errno: Errno) -> Refused {
     Refused { zone: None, reason: Reason::Device(io::Error::from(errno)) }
 }
 
-impl Inside {
+impl State {
     fn call(&mut self, command: &Command) -> Result<(), Refused> {
         if self.off {
             return Err(device(Errno::NODEV));

@@ -40,13 +40,18 @@ pub trait Backing: Send + Sync {
     ///
     /// # Errors
     /// If the report fails.
-    fn look(&self, device: &Device, first: Zone, count: u32) -> io::Result<Option<Vec<ZoneState>>>;
+    fn report_states(
+        &self,
+        device: &Device,
+        first: Zone,
+        count: u32,
+    ) -> io::Result<Option<Vec<ZoneState>>>;
 
     /// Checks whether the device can be changed.
     ///
     /// # Errors
     /// If it cannot, for good.
-    fn changes(&self) -> io::Result<()> {
+    fn check_writable(&self) -> io::Result<()> {
         Ok(())
     }
 
@@ -111,8 +116,8 @@ impl<B: Backing> OnDevice<B> {
     /// Handles an error of the device: its report of the zone is used; without a report the state
     /// is `before`.
     fn failed(&self, call: Call, zone: Zone, before: ZoneState, error: io::Error) -> ZonedError {
-        let looked = self.backing.look(&self.device, zone, 1);
-        let state = match looked {
+        let reported = self.backing.report_states(&self.device, zone, 1);
+        let state = match reported {
             Ok(Some(states)) => states.first().copied(),
             Ok(None) => Some(before),
             Err(_) => None,
@@ -140,8 +145,8 @@ impl<B: Backing> OnDevice<B> {
     /// Writes while this caller has the zone.
     fn write_now(&self, call: Call, buffers: &[Buffer]) -> Result<(), ZonedError> {
         let (block, count) = (call.block, buffers.len() as u64);
-        let changes = self.backing.changes();
-        changes.map_err(|error| call.failed(&self.name, &self.geometry, error))?;
+        let writable = self.backing.check_writable();
+        writable.map_err(|error| call.failed(&self.name, &self.geometry, error))?;
         let (zone, before) = {
             let mut zones = self.zones();
             let zone = zones.admit(block, count).map_err(self.refused(call))?;
@@ -182,10 +187,10 @@ impl<B: Backing> ZonedDisk for OnDevice<B> {
         let call = Call::of(Operation::Report, Some(first), &self.geometry);
         self.zones().may_name(first).map_err(self.refused(call))?;
         let count = count.min(self.geometry.zones - first.0);
-        let looked = self.backing.look(&self.device, first, count);
-        let looked = looked.map_err(|error| call.failed(&self.name, &self.geometry, error))?;
+        let reported = self.backing.report_states(&self.device, first, count);
+        let reported = reported.map_err(|error| call.failed(&self.name, &self.geometry, error))?;
         let zones = (first.0..first.0 + count).map(Zone);
-        Ok(match looked {
+        Ok(match reported {
             Some(states) => {
                 zones.zip(states).map(|(zone, state)| report(&self.geometry, zone, state)).collect()
             }

@@ -64,10 +64,10 @@ pub fn open_read_only(path: &Path) -> Result<ReadOnlyDisk, OpenError> {
     let mut file = open_to_look(path).map_err(&open)?;
     let is_file = file.metadata().map_err(&open)?.is_file();
     let file::Seen { zones, first_page, damaged } = if is_file {
-        file::look(path, &file)?
+        file::inspect(path, &file)?
     } else {
         let bytes = file.seek(SeekFrom::End(0)).map_err(OpenError::system(path, "measure"))?;
-        let zones = kernel::look(path, &file, bytes)?;
+        let zones = kernel::inspect(path, &file, bytes)?;
         file::Seen { zones, first_page: 0, damaged: Vec::new() }
     };
     Ok(ReadOnlyDisk { name: path.display().to_string(), file, first_page, is_file, zones, damaged })

@@ -282,7 +282,7 @@ pub(crate) struct Seen {
 
 /// Reads the state of a zoned file, without a lock or a change. While another process uses it, this
 /// is the state at its last flush.
-pub(crate) fn look(path: &Path, file: &File) -> Result<Seen, OpenError> {
+pub(crate) fn inspect(path: &Path, file: &File) -> Result<Seen, OpenError> {
     let bytes = file.metadata().map_err(OpenError::system(path, "measure"))?.len();
     let read = |page: u64| {
         let mut out = [0; BLOCK_BYTES as usize];
@@ -318,7 +318,7 @@ impl InFile {
         table: &mut Table,
         zones: &[(Zone, ZoneState)],
     ) -> io::Result<()> {
-        self.changes()?;
+        self.check_writable()?;
         let settled = table.settle(direct, zones.iter().copied());
         if settled.is_err() {
             self.failed.store(true, Ordering::Release);
@@ -367,11 +367,11 @@ impl Backing for InFile {
         self.settle(direct, &mut table, &changed)
     }
 
-    fn look(&self, _: &Device, _: Zone, _: u32) -> io::Result<Option<Vec<ZoneState>>> {
+    fn report_states(&self, _: &Device, _: Zone, _: u32) -> io::Result<Option<Vec<ZoneState>>> {
         Ok(None)
     }
 
-    fn changes(&self) -> io::Result<()> {
+    fn check_writable(&self) -> io::Result<()> {
         match self.failed.load(Ordering::Acquire) {
             true => Err(Errno::ROFS.into()),
             false => Ok(()),

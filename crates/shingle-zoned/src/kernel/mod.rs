@@ -40,14 +40,14 @@ pub type BlockDisk = OnDevice<Kernel>;
 /// Opens a host-managed block device.
 pub(crate) fn open(device: Device) -> Result<BlockDisk, OpenError> {
     let path = device.path().to_owned();
-    let zones = look(&path, device.direct(), device.bytes())?;
+    let zones = inspect(&path, device.direct(), device.bytes())?;
     let kernel = Kernel { zone_blocks: zones.geometry().zone_blocks };
     let direct = device.again().map_err(OpenError::system(&path, "open"))?;
     Ok(OnDevice::new(device, direct, 0, zones, kernel))
 }
 
 /// Reads the zones of a block device of `bytes` bytes. Changes nothing.
-pub(crate) fn look(path: &Path, device: &File, bytes: u64) -> Result<Zones, OpenError> {
+pub(crate) fn inspect(path: &Path, device: &File, bytes: u64) -> Result<Zones, OpenError> {
     let number = device.metadata().map_err(OpenError::system(path, "measure"))?.rdev();
     let attribute = |name: &str| attribute(number, name);
     let unusable = |why| OpenError::unusable(path, why);
@@ -122,7 +122,12 @@ impl Backing for Kernel {
         direct.flush()
     }
 
-    fn look(&self, device: &Device, first: Zone, count: u32) -> io::Result<Option<Vec<ZoneState>>> {
+    fn report_states(
+        &self,
+        device: &Device,
+        first: Zone,
+        count: u32,
+    ) -> io::Result<Option<Vec<ZoneState>>> {
         let zones = reported(device.direct(), first, count, self.zone_blocks)?;
         Ok(Some(zones.into_iter().map(|zone| zone.state).collect()))
     }

@@ -1,5 +1,5 @@
-//! Thousands of hosts that lose their disk's power, are killed, or meet errors, each by a seed: what was flushed is there,
-//! what is below a write pointer is what was written, and a pointer is never beyond.
+//! Thousands of hosts with power cuts, kills or errors, each from a seed: flushed data is there,
+//! blocks below a write pointer have the written data, and no pointer is too high.
 //!
 //! `SHINGLE_SEEDS=N` (or `FIRST..END`) tries more of them, `SHINGLE_SEED=N` one.
 
@@ -19,32 +19,33 @@ const CONVENTIONAL: u32 = 1;
 const BLOCKS: u64 = 6;
 const CALLS: u64 = 60;
 
-/// What stood in a sequential zone between two resets.
+/// The contents of a sequential zone between two resets.
 #[derive(Clone, Default, Debug)]
 struct Life {
-    /// What was written, or may have been.
+    /// The versions that were written, or may have been.
     versions: Vec<u64>,
     /// How many of them are known to be written.
     done: usize,
 }
 
-/// What a host knows of a sequential zone: its lives since the last flush, and how much of the first was flushed.
+/// What a host knows about a sequential zone: its lives since the last flush, and how much of the
+/// first was flushed.
 #[derive(Clone, Debug)]
 struct Known {
     lives: Vec<Life>,
     flushed: usize,
-    /// Resets that are known to be done, of those since the last flush.
+    /// The number of resets since the last flush that are known to be done.
     resets: usize,
 }
 
-/// What may have happened to a disk since its host last knew.
+/// What may have happened to a disk since its state was last known.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Loss {
-    /// What was not flushed is lost in part.
+    /// Unflushed data is partly lost.
     Unflushed,
-    /// The same, or nothing: a flush failed. What is there may be lost later on.
+    /// The same, or nothing: a flush failed. Existing data may be lost later.
     Forgotten,
-    /// Nothing, but the last command may be done or not.
+    /// Nothing, except that the last command may be done or not.
     Nothing,
 }
 
@@ -62,14 +63,14 @@ struct Host<'a> {
     disk: &'a MemoryDisk,
     draw: SplitMix64,
     zones: Vec<Known>,
-    /// Of each conventional block: versions since the last flush, the last one is known.
+    /// For each conventional block: versions since the last flush; the last one is known.
     conventional: BTreeMap<u64, Vec<u64>>,
-    /// From this one on to `version`: written by the command that a kill has met. In a conventional zone it may land over
-    /// what was written and flushed since.
+    /// The versions from this one up to `version` belong to the command interrupted by a kill. In a
+    /// conventional zone it may arrive late, over data that was written and flushed since.
     late: std::ops::Range<u64>,
     /// The zone of that command, which may be written, finished or reset at any time.
     late_zone: Option<Zone>,
-    /// Conventional blocks that a power cut has mixed, as long as nothing else was written there.
+    /// Conventional blocks that a power cut has mixed, until they are written again.
     mixed: BTreeSet<u64>,
     version: u64,
     lost_resets: bool,
@@ -88,7 +89,7 @@ impl Host<'_> {
         (versions.clone(), blocks(&versions))
     }
 
-    /// One command; an error of the device is returned.
+    /// Executes one command; returns an error of the device.
     fn step(&mut self) -> Result<(), ZonedError> {
         let zone = CONVENTIONAL + self.below(u64::from(ZONES - CONVENTIONAL)) as u32;
         match self.below(16) {
@@ -96,7 +97,7 @@ impl Host<'_> {
                 let count = 1 + self.below(3);
                 let (versions, buffers) = self.data(count);
                 let life = self.zones[zone as usize].lives.last_mut().expect("one");
-                // (Behind a full zone there is another.)
+                // (After a full zone the next one begins.)
                 let at = Block(u64::from(zone) * BLOCKS + (life.done as u64).min(BLOCKS - 1));
                 life.versions.truncate(life.done);
                 let fits = life.done as u64 + count <= BLOCKS;
@@ -149,8 +150,8 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// Looks at the whole disk, which must be what it can be; from now on that is known. False if the device does not
-    /// let itself be looked at.
+    /// Checks that the contents of the whole disk are allowed; they are known from now on. False if
+    /// the device cannot be read at the moment.
     fn look(&mut self, loss: Loss) -> bool {
         let mut unseen: Vec<u32> = (CONVENTIONAL..ZONES).collect();
         for _ in 0..3 {
@@ -176,7 +177,7 @@ impl Host<'_> {
                     assert!(possible, "{}: block {at} is {parts:?}, not of {known:?}", self.seed);
                     if parts.iter().any(|part| *part != parts[0]) {
                         self.seen.mixed += 1;
-                        // Of no version any more: written anew.
+                        // Of several versions: a new version is recorded.
                         *known = parts;
                         self.mixed.insert(at);
                     } else if loss == Loss::Unflushed {
@@ -190,7 +191,7 @@ impl Host<'_> {
         true
     }
 
-    /// An error that says that there is nothing to be seen: true. The device may do it next time: false.
+    /// True for an error that means nothing can be read. False if the device may succeed later.
     fn may_fail(&mut self, error: &ZonedError) -> bool {
         let failed = matches!(rule(error), "read-only" | "offline" | "device");
         assert!(failed, "{}: {error}", self.seed);
@@ -210,7 +211,7 @@ impl Host<'_> {
         if let Err(error) = self.disk.read(reported.first, &mut buffers) {
             return self.may_fail(&error);
         }
-        // Something may land in between.
+        // Late I/O may arrive in between.
         if self.disk.report(Zone(zone), 1).is_ok_and(|zones| zones[0] != reported) {
             return false;
         }
@@ -227,7 +228,7 @@ impl Host<'_> {
                 Loss::Nothing if at == resets => life.done,
                 Loss::Nothing => 0,
             };
-            // What is read-only has no pointer: zeros may be the end of a zone that was finished.
+            // A read-only zone has no pointer: zeros may be the end of a finished zone.
             let pointer = reported.write_pointer.map_or(written.max(least), |at| at as usize);
             let (found, done) = (&all[..pointer], &life.versions[..life.done]);
             let alive = at >= resets || loss != Loss::Nothing && self.lost_resets;
@@ -265,7 +266,7 @@ impl Host<'_> {
             Loss::Forgotten | Loss::Nothing => {
                 known.lives.truncate(at + 1);
                 if pointer == 0 && done > 0 && self.late_zone == Some(Zone(zone)) {
-                    // Reset late, which may be lost in its turn.
+                    // The late reset may be lost too.
                     known.lives.push(life);
                     known.resets = at + 1;
                 } else {
@@ -308,7 +309,7 @@ fn run(seed: u64, seen: &mut Seen) {
         seed,
     };
     let mut ended = false;
-    // The host goes on after its end, for what lands late and to see that the disk is of use.
+    // The host continues after its end, for late I/O and to check that the disk is usable.
     for _ in 0..CALLS + 20 {
         let before = (host.zones.clone(), host.conventional.clone());
         let begun = host.version + 1;
@@ -320,7 +321,7 @@ fn run(seed: u64, seen: &mut Seen) {
                 disk.restart();
                 if killed {
                     (host.late, host.late_zone) = (begun..host.version + 1, error.zone);
-                    // What was under way lands when it does.
+                    // I/O in flight arrives at any time.
                     let late = host.below(2) == 0;
                     (0..8).filter(|_| late).for_each(|_| drop(disk.report(Zone(0), 0)));
                 }
@@ -328,9 +329,9 @@ fn run(seed: u64, seen: &mut Seen) {
             }
             "device" if flush && forgets => Loss::Forgotten,
             "device" => Loss::Nothing,
-            // Something that a killed host had asked for came between.
+            // Late I/O of a killed host came between.
             _ if ended && killed => Loss::Nothing,
-            // It was for the host to know that this does not go.
+            // The host must know that this is not possible.
             "not at pointer" | "full" | "torn" | "boundary" | "out of range" | "too many open"
             | "read-only" | "offline" => {
                 (host.zones, host.conventional) = before;
@@ -367,7 +368,7 @@ fn what_was_flushed_survives_whatever_ends_the_host() {
     }
 }
 
-/// Faults by name, one at a time.
+/// Each kind of fault by itself.
 #[test]
 fn faults_come_when_they_are_called() {
     let disk = |faults: &[Fault]| {

@@ -1,6 +1,6 @@
-//! A host-managed block device, against the disk in memory: the same commands end the same way. It destroys what is on the
-//! device, so it runs only where `SHINGLE_ROOT_TESTS=1` asks for it and `SHINGLE_ZONED_DEVICE` names one; `null_blk` and
-//! `scsi_debug` make such devices of memory:
+//! Compares a host-managed block device with the disk in memory: the same commands have the same
+//! results. It destroys the contents of the device, so it runs only with `SHINGLE_ROOT_TESTS=1` and
+//! `SHINGLE_ZONED_DEVICE`; `null_blk` and `scsi_debug` make such devices in memory:
 //!
 //! ```sh
 //! modprobe null_blk nr_devices=1 zoned=1 gb=1 bs=4096 zone_size=4 zone_nr_conv=2 zone_max_open=4
@@ -21,7 +21,8 @@ fn device() -> Result<std::path::PathBuf, String> {
     named.map(Into::into).ok_or_else(|| "SHINGLE_ZONED_DEVICE names no zoned device".to_owned())
 }
 
-/// Zones are alike, but for which of those opened by a write are closed for others: that is up to the device.
+/// Checks that zones are equal, except which of the zones opened by a write are closed for others:
+/// devices differ in this.
 fn same(ours: &[ZoneReport], theirs: &[ZoneReport], when: &str) {
     assert_eq!(ours.len(), theirs.len(), "{when}");
     let closed = |mut zone: ZoneReport| {
@@ -53,7 +54,7 @@ fn a_device_does_as_the_disk_in_memory() {
     );
     let (mut here, mut there) = (0, 0);
     let mut runner = TestRunner::deterministic();
-    // A few zones, and small writes: zones of a device are large.
+    // A few zones and small writes: zones of a device are large.
     let few = Geometry {
         zones: disk.geometry().zones.min(12),
         zone_blocks: 16,
@@ -64,7 +65,7 @@ fn a_device_does_as_the_disk_in_memory() {
     for _ in 0..40 {
         let steps = steps(&few, 60).new_tree(&mut runner).expect("steps").current();
         for step in steps {
-            // Conventional zones hold what they held before.
+            // Conventional zones keep their old contents.
             let far = |zone: u32| u64::from(zone) * disk.geometry().zone_blocks;
             let step = match step {
                 Step::Read(at, _) if at < far(disk.geometry().conventional_zones) => continue,

@@ -1,5 +1,5 @@
-//! The disk in a file: the same as the one in memory, also when it is opened again; what stands in the file may be
-//! damaged; other processes and threads.
+//! The disk in a file: it behaves like the one in memory, also after it is opened again; damage to
+//! the file; other processes and threads.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -20,7 +20,7 @@ fn geometry() -> Geometry {
     Geometry { conventional_zones: 2, max_open: 3, ..Geometry::new(8, 5) }
 }
 
-/// As a disk without power has it.
+/// The zones as after a power cut.
 fn settled(mut zones: Vec<ZoneReport>) -> Vec<ZoneReport> {
     for zone in &mut zones {
         if zone.condition.is_open() {
@@ -56,7 +56,7 @@ proptest! {
             file.flush().expect("flushed");
             memory.flush().expect("flushed");
             drop(file);
-            // Nobody uses it: no zone is open.
+            // A disk that is not in use has no open zones.
             for zone in report(&memory).iter().filter(|zone| zone.condition.is_open()) {
                 memory.close(zone.zone).expect("closed");
             }
@@ -65,7 +65,8 @@ proptest! {
         }
     }
 
-    /// A kill is a power cut of the disk: what was flushed is there, and resets; nothing else has to be.
+    /// A kill is a power cut of the disk: flushed data and resets are there; nothing else has to
+    /// be.
     #[test]
     fn without_a_flush_write_pointers_are_those_of_the_last(
         before in steps(&geometry(), 40),
@@ -146,7 +147,7 @@ fn zones_that_fail_stay_so() {
     assert_eq!(rule(&disk.write(Block(0), &[block(1)]).expect_err("failed")), "read-only");
 }
 
-/// A page of the file becomes this.
+/// Overwrites a page of the file.
 fn put(path: &Path, page: u64, bytes: &[u8; 4096]) {
     let file = OpenOptions::new().write(true).open(path).expect("a file");
     file.write_all_at(bytes, page * 4096).expect("written");
@@ -173,7 +174,7 @@ fn one_bad_page_costs_nothing() {
         let [told] = found.damaged() else { panic!("{:?}", found.damaged()) };
         let place = format!("(page {page} of the file: something else is written there)");
         assert!(told.starts_with("one copy of ") && told.ends_with(&place), "{told}");
-        // Opening makes the lost copy anew, so that the other may go.
+        // Opening repairs the damaged copy, so that the other may be damaged.
         drop(open(&path).expect("opened"));
         assert!(open_read_only(&path).expect("read").damaged().is_empty());
         let other = if page < 2 { 1 - page } else { 2 + (page - 2 + 2) % 4 };
@@ -207,7 +208,7 @@ fn both_copies_gone_is_an_error_that_names_the_zones() {
         "{error}"
     );
     assert!(!error.contains("there is no zoned disk"), "{error}");
-    // Without its header too: what is left of the table says what it was.
+    // Without its header too: the rest of the table contains the geometry.
     let header = std::fs::read(&path).expect("read")[..4096].try_into().expect("a page");
     put(&path, 0, &damaged(&header));
     put(&path, 1, &[0; 4096]);
@@ -231,7 +232,7 @@ fn both_copies_gone_is_an_error_that_names_the_zones() {
 fn a_conventional_zone_that_fails_stays_conventional() {
     let folder = folder();
     let path = folder.path().join("disk");
-    // Sequential zones take less than their size.
+    // The capacity of sequential zones is less than their size.
     let geometry =
         Geometry { zone_capacity_blocks: 3, reads_beyond: ReadsBeyond::Refused, ..geometry() };
     create_failed(
@@ -245,13 +246,13 @@ fn a_conventional_zone_that_fails_stays_conventional() {
     assert_eq!((zones[0].condition, zones[0].capacity_blocks), (Condition::ReadOnly, 5));
     assert_eq!((zones[5].condition, zones[5].capacity_blocks), (Condition::Offline, 3));
     assert_eq!(read(&*disk, 3, 2).expect("all of it can be read"), [0, 0]);
-    // A write that begins before it and reaches into another kind of zone ends where that begins.
+    // A write that crosses into another kind of zone ends at the boundary.
     let error = disk.write(Block(9), &blocks(&[1, 2])).expect_err("a sequential zone is behind");
     assert!(matches!(error.reason, Reason::Boundary { end: Block(10) }), "{error}");
     disk.write(Block(8), &blocks(&[1, 2])).expect("in zone 1");
 }
 
-/// Resets are in the file when they are answered, whoever flushes beside them.
+/// Resets are in the file when they complete, even with concurrent flushes.
 #[test]
 fn a_flush_beside_resets_does_not_bring_pointers_back() {
     let folder = folder();
@@ -389,7 +390,7 @@ fn threads_write_side_by_side_and_in_turn() {
 }
 
 proptest! {
-    /// Bytes of anybody: no panic, and what is taken for good is written and read again as it is.
+    /// Random bytes cause no panic, and accepted pages are written and read back unchanged.
     #[test]
     fn any_bytes_are_a_page_or_an_error(
         random in prop::collection::vec(any::<u8>(), 4096),
@@ -413,7 +414,7 @@ proptest! {
             one[at] = byte;
             other[at] = byte;
         }
-        // Checksums put right, so that what is behind them is reached.
+        // With corrected checksums, so that the checks behind them are reached.
         for (page, at) in [(&mut one, 12), (&mut other, 4)] {
             page[at..at + 4].fill(0);
             let crc = crc32c::crc32c(&page[..]);
@@ -429,7 +430,7 @@ proptest! {
     }
 }
 
-/// It reads what a disk that is open for writing would read, and nothing changes, not even a header that is lost.
+/// It reads what an open for writing would read, and changes nothing, not even a damaged header.
 #[test]
 fn a_disk_that_is_only_looked_at_stays_as_it_is() {
     let folder = folder();
@@ -473,7 +474,7 @@ fn a_zoned_disk_is_known_by_its_head() {
     let device = || shingle_device::Device::open(&path).expect("opened");
     assert!(is_zoned(&device()).expect("told"));
     open_device(device()).expect("opened");
-    // Damaged, it is one still.
+    // A damaged one is still recognized.
     let file = OpenOptions::new().write(true).open(&path).expect("opened");
     file.write_all_at(&[1; 10], 100).expect("written");
     file.write_all_at(&[0; 4096], 4096).expect("written");
@@ -483,7 +484,7 @@ fn a_zoned_disk_is_known_by_its_head() {
     assert!(is_zoned(&device()).expect("told"));
     file.write_all_at(&[0; 4096], 2 * 4096).expect("written");
     assert!(is_zoned(&device()).expect("told"));
-    // One that is not whole may be of somebody else.
+    // A damaged page may belong to something else.
     file.write_all_at(&[1; 10], 3 * 4096 + 4000).expect("written");
     assert!(!is_zoned(&device()).expect("told"));
     file.set_len(0).expect("cut");

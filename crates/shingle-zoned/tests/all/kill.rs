@@ -1,4 +1,5 @@
-//! A process that writes to a zoned file is killed at any time: what it was told to be flushed is there.
+//! A process that writes to a zoned file is killed at any time: data whose flush was acknowledged
+//! is there.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -14,12 +15,12 @@ const ZONES: u32 = 6;
 const BLOCKS: u64 = 64;
 const WRITER: &str = "SHINGLE_ZONED_WRITER";
 
-/// Which block of which zone, and how often the zone was reset before.
+/// A number for the block, the zone, and how often the zone was reset before.
 fn version(life: u64, zone: u32, at: u64) -> u64 {
     (life + 1) << 32 | u64::from(zone) << 16 | at
 }
 
-/// Not a test: what the process does that is killed. It says what it is about to do, and what was done.
+/// Not a test: the process that is killed. It prints what it is about to do, and what is done.
 #[test]
 #[ignore = "a part of another test"]
 fn writer() {
@@ -81,7 +82,7 @@ fn what_a_killed_process_has_flushed_is_there() {
             .stdout(Stdio::piped())
             .spawn()
             .expect("started");
-        // What was flushed of each zone, unless it was being reset since.
+        // The flushed length of each zone, unless a reset has begun since.
         let mut floors = vec![None; ZONES as usize];
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         let mut said = 0;
@@ -105,7 +106,7 @@ fn what_a_killed_process_has_flushed_is_there() {
         }
         child.kill().expect("killed");
         child.wait().expect("gone");
-        // What it had said before counts, too. A line that is cut off is none.
+        // Its last output counts too, except for an incomplete line.
         for line in lines.map_while(Result::ok) {
             let whole = !line.starts_with("flushed")
                 || line.split_whitespace().count() == 1 + ZONES as usize;

@@ -1,5 +1,5 @@
-//! The rules against those of the host-managed drive model: the same commands end the same way, refused by the same
-//! rule or not, and leave the same write pointers and conditions.
+//! Compares the rules with those of the host-managed drive model: the same commands succeed or
+//! break the same rule, with the same write pointers and conditions afterwards.
 
 use crate::common::{Step, carry_out, report, steps};
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ fn model(geometry: &Geometry) -> Box<dyn Drive> {
     make("hm-tiny", &Settings { overrides, ..Settings::default() }).expect("the drive")
 }
 
-/// Carries a step out in the model; versions of blocks are its stamps.
+/// Executes a step in the model; versions of blocks are its stamps.
 fn modelled(
     drive: &mut dyn Drive,
     geometry: &Geometry,

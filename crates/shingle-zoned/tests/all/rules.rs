@@ -1,5 +1,5 @@
-//! Rules that the drive model does not have, by hand: limits on active zones, capacity below the size, zones that fail,
-//! torn pointers, conventional zones that lie further on; and that the state machine keeps its own books.
+//! Rules that the drive model does not have: limits on active zones, capacity below the size, zones
+//! that fail, torn pointers, conventional zones elsewhere; and the counts of the state machine.
 
 use crate::common::{block, blocks, carry_out, read, rule, steps};
 use proptest::prelude::*;
@@ -51,7 +51,7 @@ fn a_zone_ends_at_its_capacity() {
 
 #[test]
 fn a_conventional_zone_that_fails_keeps_what_lies_behind_the_capacity_of_others() {
-    // (The second time it fails it is among what a power cut may change.)
+    // (The second failure is among the unflushed changes at a power cut.)
     let faults = [2, 4].map(|call| Fault::ReadOnly { call, zone: Zone(0) }).into();
     let geometry =
         Geometry { conventional_zones: 1, zone_capacity_blocks: 2, ..Geometry::new(2, 4) };
@@ -107,7 +107,7 @@ fn a_torn_block_is_no_block() {
     assert!(refused.reason.to_string().contains("inside block 1"), "{}", refused.reason);
     zones.command(ZoneCommand::Reset, Zone(0)).expect("reset");
     zones.admit(Block(0), 1).expect("from the start");
-    // A disk with physical blocks of 4 KiB tears nothing in between.
+    // A disk with physical blocks of 4 KiB tears no block.
     let coarse = Geometry { physical_block_bytes: 4096, ..geometry };
     assert!(Zones::restore(coarse, vec![torn, ZoneState::EMPTY]).is_err());
 }
@@ -143,7 +143,7 @@ fn an_error_names_disk_zone_and_block() {
 }
 
 proptest! {
-    /// Whatever is asked, books are right, and what is refused has changed nothing.
+    /// With random commands the counts are right, and a refused command changes nothing.
     #[test]
     fn the_books_are_right(
         steps in steps(&Geometry::new(7, 4), 120),

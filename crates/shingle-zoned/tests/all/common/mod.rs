@@ -1,4 +1,4 @@
-//! What tests share: commands by chance, blocks that are told apart, and what a disk is compared by.
+//! Shared by tests: random commands, distinguishable blocks, and comparisons of disks.
 
 #![allow(unreachable_pub)]
 
@@ -8,14 +8,14 @@ use shingle_engine::Buffer;
 use shingle_engine::buffer::Aligned;
 use shingle_zoned::{Condition, Geometry, Reason, ZoneReport, ZonedDisk, ZonedError};
 
-/// A block whose every part says which version it is.
+/// A block with its version in each part.
 pub fn block(version: u64) -> Buffer {
     let mut buffer = Box::new(Aligned([0; 4096]));
     buffer.0.chunks_exact_mut(8).for_each(|part| part.copy_from_slice(&version.to_le_bytes()));
     buffer
 }
 
-/// The version of a block, none if its parts are of several.
+/// The version of a block; `None` if its parts have several.
 pub fn version(buffer: &Buffer) -> Option<u64> {
     let mut parts =
         buffer.0.chunks_exact(8).map(|part| u64::from_le_bytes(part.try_into().expect("8")));
@@ -27,7 +27,7 @@ pub fn blocks(versions: &[u64]) -> Vec<Buffer> {
     versions.iter().map(|&version| block(version)).collect()
 }
 
-/// Reads versions.
+/// Reads the versions of blocks.
 pub fn read(disk: &dyn ZonedDisk, at: u64, count: u64) -> Result<Vec<u64>, ZonedError> {
     let mut buffers: Vec<Buffer> = (0..count).map(|_| block(u64::MAX)).collect();
     disk.read(Block(at), &mut buffers)?;
@@ -38,7 +38,7 @@ pub fn report(disk: &dyn ZonedDisk) -> Vec<ZoneReport> {
     disk.report(Zone(0), u32::MAX).expect("a report")
 }
 
-/// The rule that was broken, by its name.
+/// The name of the rule that was broken.
 pub fn rule(error: &ZonedError) -> &'static str {
     match error.reason {
         Reason::NotAtPointer { .. } => "not at pointer",
@@ -61,7 +61,7 @@ pub fn rule(error: &ZonedError) -> &'static str {
 #[derive(Clone, Debug)]
 pub enum Step {
     Write(u64, u64),
-    /// At the write pointer of a zone, whether or not that is allowed.
+    /// At the write pointer of a zone, even if that is not allowed.
     AtPointer(u32, u64),
     Append(u32, u64),
     Read(u64, u64),
@@ -96,7 +96,7 @@ pub fn reset_all(disk: &dyn ZonedDisk) {
     }
 }
 
-/// What came of a step: where an append went, what was read, or the rule that it broke.
+/// The result of a step: where an append went, what was read, or the broken rule.
 pub fn carry_out(
     disk: &dyn ZonedDisk,
     step: &Step,
@@ -125,7 +125,7 @@ pub fn carry_out(
     done.map_err(|error| rule(&error))
 }
 
-/// A file of its own, on the disk of the build folder: others may lie in memory, where no direct I/O goes.
+/// A temporary folder on the disk of the build folder: others may be in memory, without direct I/O.
 pub fn folder() -> tempfile::TempDir {
     let exe = std::env::current_exe().expect("a program");
     tempfile::tempdir_in(exe.parent().expect("its folder")).expect("a folder")
