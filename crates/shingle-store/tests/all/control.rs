@@ -1,4 +1,4 @@
-//! Who may answer an operator: nobody but the operator's own user, and root.
+//! Who may answer an operator: only the operator's own user, and root.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -11,13 +11,13 @@ use std::process::{Command, Stdio};
 use shingle_store::store::control::{Answer, ControlError, Request, ask, make_folder};
 use shingle_testbed::root_or_skip;
 
-/// A user who is nobody in particular.
+/// An arbitrary other user.
 const OTHER: u32 = 65_534;
 
-/// Where the process that another user runs is told to listen.
+/// The variable with the path at which the process of the other user listens.
 const LISTEN: &str = "SHINGLE_TEST_LISTEN";
 
-/// Listens and says to one who asks that all is done.
+/// Accepts one connection, and answers that the request is done.
 fn answer_once(listener: &UnixListener) {
     let (stream, _) = listener.accept().expect("somebody asks");
     let mut line = String::new();
@@ -25,7 +25,7 @@ fn answer_once(listener: &UnixListener) {
     let _ = (&stream).write_all(b"{\"done\":null}\n");
 }
 
-/// A folder with a socket in it at which somebody answers.
+/// A folder with a socket, at which a thread answers.
 fn folder() -> (tempfile::TempDir, PathBuf) {
     let all = tempfile::tempdir().expect("a folder");
     let folder = all.path().join("shingle");
@@ -39,7 +39,7 @@ fn detach(socket: &Path) -> Result<Answer, ControlError> {
     ask(socket, &mut |_| {}, &Request::Detach)
 }
 
-/// Neither the one who asks nor the one who serves uses this folder, and both name it.
+/// Neither side uses this folder, and the errors of both name it.
 fn refused(socket: &Path, why: &str) {
     let folder = socket.parent().expect("it is in one").display().to_string();
     for error in [detach(socket).expect_err("refused"), make_folder(socket).expect_err("refused")] {
@@ -60,7 +60,7 @@ fn a_folder_of_ones_own_is_trusted() {
     let answering = std::thread::spawn(move || answer_once(&listener));
     assert_eq!(detach(&socket).expect("answered"), Answer::Done(()));
     answering.join().expect("no panic");
-    // Without a folder nobody listens either.
+    // Without a folder nothing listens.
     let nobody = detach(Path::new("/nowhere/at/all/s.sock")).expect_err("nobody listens");
     assert!(matches!(nobody, ControlError::Nobody(_)), "{nobody:?}");
 }
@@ -98,7 +98,7 @@ fn a_folder_of_another_user_is_refused() {
     refused(&socket, "belongs to user 65534");
 }
 
-/// Even in a folder that is trusted: a socket that another user listens at was moved there.
+/// Even in a trusted folder: a socket of another user was moved there.
 #[test]
 fn a_socket_that_another_user_listens_at_is_refused() {
     if let Some(path) = std::env::var_os(LISTEN) {

@@ -1,5 +1,5 @@
-//! What a live store decides, the simulator decides, too: stores over real files are recorded, and
-//! the recordings followed event by event.
+//! A live store and the simulator make the same decisions: stores over real files are recorded, and
+//! the simulator follows the recordings event by event.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn below(rng: &mut Xoshiro256PlusPlus, bound: u64) -> u64 {
     rng.next_u64() % bound
 }
 
-/// Requests of all kinds, four fifths of them where a fifth of the disk is.
+/// Requests of all kinds, four fifths of them to a fifth of the disk.
 fn command(rng: &mut Xoshiro256PlusPlus) -> Command {
     let op = match below(rng, 100) {
         0..45 => CommandOp::Read,
@@ -46,7 +46,7 @@ fn command(rng: &mut Xoshiro256PlusPlus) -> Command {
     Command { fua: below(rng, 50) == 0, data, ..Command::new(0, op, offset, bytes) }
 }
 
-/// Serves `commands` at `depth`, in a folder that may hold a cache already, and records that.
+/// Serves `commands` at `depth`, in a folder that may have a cache already, and records it.
 fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed: u64) -> String {
     let (ssd, disk) = (folder.join("ssd"), folder.join("disk"));
     if !ssd.exists() {
@@ -65,7 +65,7 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
     let (recorder, recording) = Recording::begin(&path, &about).expect("a file");
     let cache = settings.cache(&Registry::default(), slots as u32, DISK_BLOCKS).expect("it fits");
     let observer = Shared::new(recorder);
-    // Idle often, so that idle destaging is recorded, too.
+    // Short, so that idle destaging is recorded too.
     let idle_after = shingle_core::units::Nanos::from_millis(2);
     let rules = Rules { idle_after, ..Rules::for_slots(slots) };
     let config = Config { rules, ..Config::for_slots(slots) };
@@ -95,7 +95,7 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
     path
 }
 
-/// Follows a recording with a cache made from what it says of itself, changed by `change`.
+/// Follows a recording with a cache made from its description, changed by `change`.
 fn follow(path: &str, change: impl Fn(&mut Event)) -> Result<Followed, FollowError> {
     let mut events = Events::open(path).expect("a recording");
     let About { slots, disk_blocks, settings: ref text } = *events.about();
@@ -111,14 +111,14 @@ fn follow(path: &str, change: impl Fn(&mut Event)) -> Result<Followed, FollowErr
     Ok(followed)
 }
 
-/// All policies that a store takes.
+/// All policies that a store accepts.
 fn all_policies() -> Vec<Settings> {
     let registry = Registry::default();
     let settings = registry.entries().iter().map(|entry| Settings::new(entry.name));
     settings.filter(|settings| settings.cache(&registry, 1000, DISK_BLOCKS).is_ok()).collect()
 }
 
-/// And some that write whole bands: 40 and one that is cut.
+/// Policies that write whole bands: 40 bands and a shorter one.
 fn with_bands() -> Vec<Settings> {
     let told = [
         ("most", "cache.bands=whole"),
@@ -139,7 +139,7 @@ fn with_bands() -> Vec<Settings> {
 fn every_policy(depth: usize, commands: u64) {
     let policies = all_policies();
     assert!(policies.len() > 15, "the registry has more");
-    // A store waits for its devices at times: two serve side by side.
+    // A store sometimes waits for its devices, so two serve in parallel.
     let (some, others) = policies.split_at(policies.len() / 2);
     std::thread::scope(|scope| {
         let some = scope.spawn(|| each_policy(some, depth, commands));
@@ -152,7 +152,7 @@ fn each_policy(policies: &[Settings], depth: usize, commands: u64) {
     for settings in policies {
         let folder = folder();
         let name = &settings.policy;
-        // The second time with what is in the cache then.
+        // The second run begins with the cache of the first.
         for seed in [1, 2] {
             let path = record(folder.path(), settings, depth, commands, seed);
             let followed = follow(&path, |_| {}).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -182,7 +182,7 @@ fn the_simulator_decides_as_a_live_store_with_32_requests_under_way() {
     every_policy(32, 2_000);
 }
 
-/// The comparison bites.
+/// The comparison detects differences.
 #[test]
 fn another_decision_is_noticed() {
     let folder = folder();

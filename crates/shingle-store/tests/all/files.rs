@@ -1,5 +1,5 @@
-//! The store over real files: what is written is read, by many threads at a time and after every
-//! kind of end; what does not fit is refused, and nothing is changed.
+//! The store over real files: reads return what was written, with many threads and after every kind
+//! of end; a pair that does not fit is refused and stays unchanged.
 
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -46,9 +46,9 @@ fn new_cache() -> NewCache {
     }
 }
 
-/// A disk whose blocks say their number, and a new cache.
+/// A disk whose blocks contain their numbers, and a new cache.
 fn beds() -> Beds {
-    // Beside the target directory: a file system with direct I/O, if there is one.
+    // In the target directory: it may be on a file system with direct I/O.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let (ssd, disk) = (folder.path().join("ssd"), folder.path().join("disk"));
     sparse(&ssd, SSD_BYTES);
@@ -82,7 +82,7 @@ fn start(beds: &Beds, policy: &str, mode: Mode) -> Store {
     ready.start(cache(policy, slots), config).expect("it starts")
 }
 
-/// A store over something else in the place of the disk.
+/// A store with this medium instead of the disk.
 fn with(medium: Box<dyn Medium>) -> Beside {
     Beside { medium: Some(medium), ..Beside::default() }
 }
@@ -104,7 +104,7 @@ fn flush(handle: &Handle) {
     assert_eq!(handle.call(command(CommandOp::Flush, 0, 0, Vec::new())), Ok(Vec::new()));
 }
 
-/// Asks which blocks are dirty, and when that is answered, again.
+/// Asks for the dirty blocks, again and again.
 fn ask_on(handle: &Handle, goes_on: Arc<AtomicBool>) {
     let again = handle.clone();
     handle.dirty(Block(0), DISK_BYTES / BLOCK_BYTES, move |_| {
@@ -153,7 +153,7 @@ fn what_is_written_is_read_after_a_restart() {
         nine[100..117].copy_from_slice(b"a part of a block");
         assert_eq!(read(handle, 9 * BLOCK_BYTES, BLOCK_BYTES), nine);
         assert_eq!(read(handle, 5 * BLOCK_BYTES + 4000, 200).len(), 200);
-        // Drained, the disk alone has everything.
+        // After a drain the disk has everything.
         handle.drain(true);
         while handle.status().expect("it runs").dirty_blocks > 0 {
             std::thread::sleep(std::time::Duration::from_millis(5));
@@ -173,7 +173,7 @@ fn many_threads_write_more_than_the_cache_holds() {
         .map(|thread| {
             let handle = store.handle().clone();
             std::thread::spawn(move || {
-                // Each has a quarter of the disk, and reads behind itself.
+                // Each thread has a quarter of the disk, and reads what it wrote.
                 let first = thread * 4096;
                 for n in 0..4096 {
                     let block = first + n * 1021 % 4096;
@@ -210,7 +210,7 @@ fn what_lies_beyond_the_end_is_refused() {
     assert_eq!(ask(CommandOp::Read, DISK_BYTES, 0, Vec::new()), Ok(Vec::new()));
 }
 
-/// The error, and that nothing was changed by asking.
+/// The error, after checking that the attempt has changed nothing.
 fn refused(beds: &Beds, ssd: &Path, disk: &Path) -> String {
     let before = std::fs::read(&beds.ssd).expect("there");
     let error = Ready::open(ssd, disk).err().expect("refused").to_string();
@@ -227,7 +227,7 @@ fn what_does_not_fit_is_refused() {
     assert!(refused(&beds, &beds.ssd, &other).contains("is it the right one?"));
     assert!(refused(&beds, &beds.disk, &other).contains("it holds no cache"));
     assert!(refused(&beds, &beds.ssd, &beds.ssd).contains("cache and disk at once"));
-    // Of an SSD that was cut short all is missing, not only what its metadata is read for.
+    // If the SSD is too short, the error reports all missing bytes, beyond its metadata too.
     let cut = beds.disk.with_file_name("cut");
     std::fs::copy(&beds.ssd, &cut).expect("copied");
     let file = std::fs::File::options().write(true).open(&cut).expect("there");
@@ -238,12 +238,12 @@ fn what_does_not_fit_is_refused() {
     assert!(checked.expect_err("cut").to_string().contains(told));
     let none = beds.disk.with_file_name("none");
     assert!(refused(&beds, &none, &beds.disk).contains("cannot open"));
-    // A file that was cut.
+    // A truncated file.
     let file = std::fs::OpenOptions::new().write(true).open(&beds.ssd).expect("there");
     file.set_len(SSD_BYTES - 4096).expect("cut");
     assert!(refused(&beds, &beds.ssd, &beds.disk).contains("when the cache was made"));
     file.set_len(SSD_BYTES).expect("as it was");
-    // Somebody else has it.
+    // In use by another store.
     let store = start(&beds, "lru", Mode::WriteBack);
     let busy = Ready::open(&beds.ssd, &beds.disk);
     assert!(matches!(busy, Err(StoreError::Device(DeviceError::Busy(_)))));
@@ -263,12 +263,12 @@ fn what_does_not_fit_is_refused() {
     assert!(matches!(make(&beds.ssd, &beds.disk, &long), Err(CreateError::SettingsTooLong(5000))));
 }
 
-/// I/O of a process that was killed goes on for a while: nobody else may have the file before it ends.
+/// I/O of a killed process continues for a while: the file stays locked until it ends.
 #[test]
 fn the_lock_lasts_as_long_as_its_io() {
     let beds = beds();
     let device = Device::open(&beds.ssd).expect("opened");
-    // As the kernel does for each I/O that is under way.
+    // As the kernel does for each I/O in flight.
     let under_way = device.direct().try_clone().expect("another reference");
     drop(device);
     assert!(matches!(Device::open(&beds.ssd), Err(DeviceError::Busy(_))));
@@ -276,7 +276,7 @@ fn the_lock_lasts_as_long_as_its_io() {
     Device::open(&beds.ssd).expect("nothing is under way any more");
 }
 
-/// What the superblocks on the SSD say while the disk is asked for something.
+/// Records what the superblocks on the SSD contain at each I/O of the disk.
 struct Overheard {
     ssd: PathBuf,
     said: Arc<Mutex<Vec<Superblock>>>,
@@ -298,7 +298,7 @@ impl Medium for Overheard {
     }
 }
 
-/// Otherwise a disk that its own cache has written would be taken for one that somebody else wrote.
+/// Otherwise a disk that its own cache has written would look like one written by something else.
 #[test]
 fn the_fingerprint_is_gone_before_the_disk_is_asked_for_anything() {
     let beds = beds();
@@ -322,12 +322,12 @@ fn the_fingerprint_is_gone_before_the_disk_is_asked_for_anything() {
     assert!(said.iter().all(|superblock| !superblock.clean), "nor that it was shut down");
 }
 
-/// A disk on which nothing moves until it is let go.
+/// A disk on which all I/O blocks until it is released.
 struct Stuck(Receiver<()>);
 
 impl Medium for Stuck {
     fn serve(&mut self, _: Kind, _: u64, buffers: &mut [Buffer]) -> std::io::Result<()> {
-        // Let go for good when the other end is dropped.
+        // Released for good when the other end is dropped.
         let _ = self.0.recv();
         buffers.iter_mut().for_each(|buffer| buffer.0.fill(0));
         Ok(())
@@ -348,7 +348,7 @@ fn operators_do_not_wait_behind_clients() {
     let medium = Box::new(Stuck(stuck));
     let store = ready.start_with(cache("lru", slots), config, with(medium));
     let store = store.expect("it starts");
-    // More than are carried out and wait within, fewer than the queue takes.
+    // More than are executed at a time, fewer than the queue holds.
     let (answered, answers) = std::sync::mpsc::channel();
     for block in 0..100 {
         let answered = answered.clone();
@@ -364,7 +364,7 @@ fn operators_do_not_wait_behind_clients() {
         handle.drain(true);
         let _ = asked.send(handle.status().is_some());
     });
-    // It never comes if it waits for the disk, which waits for us.
+    // It never comes if it waits for the disk, which waits for this thread.
     let told = heard.recv_timeout(std::time::Duration::from_secs(30));
     drop(let_go);
     assert_eq!(told, Ok(true), "the status waited for the disk");
@@ -374,7 +374,7 @@ fn operators_do_not_wait_behind_clients() {
     store.shut_down().expect("in order");
 }
 
-/// What it waits for would take half an hour at the pace that is allowed otherwise.
+/// With the limit that otherwise applies, the drain would take half an hour.
 #[test]
 fn who_gives_up_waiting_for_the_disk_leaves_others_what_they_wait_for() {
     let beds = beds();
@@ -386,7 +386,7 @@ fn who_gives_up_waiting_for_the_disk_leaves_others_what_they_wait_for() {
     let medium = Box::new(Stuck(stuck));
     let store = ready.start_with(cache("lru", slots), config, with(medium));
     let store = store.expect("it starts");
-    // (Not one behind the other: such go to the disk.)
+    // (Not sequential: such writes bypass the cache.)
     let blocks = (0..2_000).map(|block| block * 5);
     blocks.for_each(|block| write(store.handle(), block * BLOCK_BYTES, stamp(block, 1)));
     let handle = store.handle().clone();
@@ -414,7 +414,7 @@ fn who_gives_up_waiting_for_the_disk_leaves_others_what_they_wait_for() {
     store.shut_down().expect("in order");
 }
 
-/// A disk whose thread does not survive its first I/O.
+/// A disk whose thread panics at its first I/O.
 struct Broken;
 
 impl Medium for Broken {
@@ -443,7 +443,7 @@ fn a_store_that_fails_says_so_and_answers_all() {
     assert!(store.shut_down().is_err());
 }
 
-/// A disk that takes no write at all.
+/// A disk that refuses all writes.
 struct ReadOnly;
 
 impl Medium for ReadOnly {
@@ -466,7 +466,7 @@ fn why_a_device_fails_is_said_and_known() {
     let beds = beds();
     let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
     let mut config = Config::for_slots(ready.superblock().layout.slots);
-    // Nor does idle time ask the disk for anything, however slow this test is.
+    // Idle time must not use the disk either, however slow this test is.
     config.rules.idle_after = Nanos::NEVER;
     let (to, lines) = std::sync::mpsc::channel();
     let tell: Tell = Box::new(move |line| to.send(line).expect("somebody looks on"));
@@ -488,7 +488,7 @@ fn why_a_device_fails_is_said_and_known() {
         "disk: write of 128 KiB at block 100 failed: Read-only file system (EROFS); its blocks are tried \
          one by one"
     );
-    // Within the second all others are one line, however many: each block is tried again and again.
+    // Within a second all other failures make one line: each block is tried again and again.
     let second =
         lines.recv_timeout(std::time::Duration::from_secs(30)).expect("another line").to_string();
     assert!(second.starts_with("disk: write of 4 KiB at block 1"), "{second}");
@@ -497,7 +497,7 @@ fn why_a_device_fails_is_said_and_known() {
     let last = handle.last_errors();
     assert_eq!(last.len(), 1, "{last:?}");
     assert_eq!(last[0].cause, "Read-only file system (EROFS)");
-    // (They may just have been tried together once more. Right after that they are tried one by one again.)
+    // (They may just have been tried together once more, and are then tried one by one again.)
     let single = || {
         let last = handle.last_errors()[0].operation.to_string();
         last.split(" at ").next() == Some("disk: write of 4 KiB")

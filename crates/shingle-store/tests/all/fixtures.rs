@@ -1,8 +1,9 @@
-//! Caches that earlier versions have written, kept as files: they open, and hold what they held.
+//! Caches written by earlier versions, kept as files: they open, and have their old contents.
 //!
-//! Each is an SSD of 16 MiB and its disk of 1 MiB, after an end in order (`clean`) and as a killed
-//! process left them (`crash`). `cargo test -p shingle-store --test all fixtures -- --ignored` makes those
-//! of the version that is built, which is for a new version of the format only: what is there stays.
+//! Each is an SSD of 16 MiB and its disk of 1 MiB, after an orderly end (`clean`) and as a killed
+//! process left them (`crash`). `cargo test -p shingle-store --test all fixtures -- --ignored`
+//! makes those of the version that is built. This is only for a new version of the format: existing
+//! files stay.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,11 +23,11 @@ const SSD_BYTES: u64 = 16 << 20;
 const DISK_BYTES: u64 = 1 << 20;
 const WORDS: &str = "policy=sac\nmode=write-back\nsac.zone=20M\n";
 
-/// What the caches hold: block, version, and what it is. Of block 9 the first 100 bytes are those of the
-/// disk, version 0.
+/// The contents of the caches: block, version, and state. The first 100 bytes of block 9 are those
+/// of the disk, version 0.
 const HELD: [(u64, u64, State); 4] =
     [(3, 1, State::Dirty), (5, 0, State::Clean), (7, 1, State::Clean), (9, 1, State::Dirty)];
-/// On the disk these are of version 1, all others of version 0.
+/// On the disk these blocks have version 1, all others version 0.
 const DESTAGED: [u64; 1] = [7];
 
 fn stamp(block: u64, version: u64) -> Vec<u8> {
@@ -34,7 +35,7 @@ fn stamp(block: u64, version: u64) -> Vec<u8> {
     words.repeat(BLOCK_BYTES as usize / 16)
 }
 
-/// What a client reads.
+/// The data that a client reads.
 fn content(block: u64) -> Vec<u8> {
     let version = HELD.iter().find(|held| held.0 == block).map_or(0, |held| held.1);
     let mut bytes = stamp(block, version);
@@ -69,7 +70,7 @@ fn fixture(version: u32, kind: &str, device: &str) -> PathBuf {
     folder.join(format!("v{version}-{kind}.{device}.zst"))
 }
 
-/// The files of a fixture, unpacked.
+/// The unpacked files of a fixture.
 fn unpacked(version: u32, kind: &str) -> (tempfile::TempDir, PathBuf, PathBuf) {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let [ssd, disk] = ["ssd", "disk"].map(|device| {
@@ -113,7 +114,7 @@ fn it_opens_and_holds_what_it_held(version: u32, kind: &str, in_order: bool) {
     for block in 0..DISK_BYTES / BLOCK_BYTES {
         assert_eq!(read(store.handle(), block), content(block), "block {block}");
     }
-    // And it goes on from there.
+    // And it works from there on.
     write(store.handle(), 0, &stamp(0, 2));
     call(store.handle(), CommandOp::Flush, 0, 0, Vec::new());
     store.shut_down().expect("in order");
@@ -154,7 +155,7 @@ fn make_fixtures() {
         }
     };
     let status = || handle.status().expect("it runs");
-    // (Before the disk was flushed for the first time nothing that is read enters.)
+    // (Before the first flush of the disk, blocks that are read are not cached.)
     wait(&|| {
         read(handle, 5);
         status().clean_blocks == 1

@@ -1,7 +1,7 @@
-//! The simulator runs the product: what a store over real files did with a trace, the same engine over
-//! models does: hits agree within 0.1 points and destaged blocks within 1 % at depth 1, for every policy that
-//! a store takes, and nearly so at depth 32, where a real run depends on the moment. Before a zoned disk so do all
-//! translations, and what they write there agrees, too.
+//! Compares the simulator with the product: a store over real files executes a trace, and the same
+//! engine runs it over models. At depth 1 hits agree within 0.1 points and destaged blocks within 1
+//! % for every policy that a store accepts; at depth 32, where real runs vary, they nearly agree.
+//! With a zoned disk this holds for all translations, and their writes to the disk agree too.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -29,8 +29,9 @@ use shingle_translated::{Format, Formatted, WrittenStatus, format};
 use shingle_translation::{Layout, translations};
 use shingle_zoned::{Geometry, create as create_zoned};
 
-/// So many slots that the room which is kept ahead is more than what is under way at depth 32: how often a
-/// read finds no room, and bypasses, depends on how fast devices are.
+/// Enough slots that the room kept in advance is larger than the data in flight at depth 32:
+/// otherwise the number of reads that find no room, and bypass the cache, depends on the speed of
+/// devices.
 const SSD_BYTES: u64 = 64 << 20;
 const DISK_BLOCKS: u64 = 1 << 16;
 
@@ -52,13 +53,13 @@ fn labels(slots: u64) -> Labels {
     }
 }
 
-/// Reads and writes of different lengths, some of them of parts of blocks, more often where it is hot.
+/// Reads and writes of different lengths, some of parts of blocks, with a hot area.
 fn trace(requests: u64) -> Vec<Request> {
     let options = OpenOptions::default();
     let mut opened = shingle_trace::open("synth:mixed", &options).expect("built in");
     let shape = Shape { requests: Some(requests), ..Shape::default() };
     let mut read = shape.read(opened.source.as_mut(), &mut |_| {}).expect("requests");
-    // Onto the small disk, as a whole number of blocks further down.
+    // Onto the small disk, moved by a whole number of blocks.
     let end = DISK_BLOCKS * BLOCK_BYTES;
     read.retain(|request| matches!(request.op, Op::Read | Op::Write));
     for request in &mut read {
@@ -76,20 +77,20 @@ fn command(request: &Request) -> Command {
     Command { data, ..Command::new(0, request.op.into(), request.offset, request.bytes) }
 }
 
-/// Both are told the same. A busy machine may stop the client for longer than idle time takes to begin,
-/// which no model knows of: it is left out.
+/// The same configuration for both. On a busy machine the client may pause long enough for idle
+/// time to begin, which no model predicts, so idle work is disabled.
 fn config(settings: &Settings, slots: u64) -> Config {
     let mut config = Config::in_mode(settings.mode, slots);
     config.rules.idle_after = Nanos::from_millis(3_600_000);
     config
 }
 
-/// When a request comes.
+/// When a request is submitted.
 #[derive(Clone, Copy, PartialEq)]
 enum Depth {
-    /// When fewer than so many have no answer yet.
+    /// When fewer requests than this are in flight.
     Requests(usize),
-    /// When the store does nothing any more: what it does never depends on how fast anything is.
+    /// When the store is completely idle: then the result never depends on speeds.
     Alone,
 }
 
@@ -102,27 +103,28 @@ impl Depth {
     }
 }
 
-/// What a real store did.
+/// The result of a real store.
 struct Served {
     result: RunResult,
     disk_blocks: u64,
-    /// Bands that were written whole.
+    /// Number of bands written whole.
     bands: u64,
     /// What was written on a zoned disk.
     written: Option<WrittenStatus>,
-    /// The client was stopped by the system for so long that a zoned disk may have found time to clean.
+    /// Whether the system paused the client for so long that a zoned disk may have had time to
+    /// clean.
     paused: bool,
 }
 
-/// Less than a zoned disk waits before it takes time for idle.
+/// Less than the idle delay of a zoned disk.
 const PAUSE_MAX: Duration = Duration::from_millis(100);
 
-/// Makes an empty file.
+/// Creates an empty file.
 fn file(path: &Path, bytes: u64) {
     std::fs::File::create(path).expect("a file").set_len(bytes).expect("its size");
 }
 
-/// What a store over `ssd` and `disk` in `folder` does; the disk is there.
+/// Runs a store over `ssd` and `disk` in `folder`; the disk exists.
 fn served(
     folder: &Path,
     ssd_bytes: u64,
@@ -184,14 +186,15 @@ fn served(
     Served { result, disk_blocks, bands, written, paused }
 }
 
-/// As fast as files in memory are, nearly.
+/// Nearly as fast as files in memory.
 fn fast_ssd() -> Box<dyn Drive> {
     let mut overrides = Overrides::new();
     overrides.set("us_per_block", "1");
     make_ssd("pcie-ssd", &DriveSettings { overrides, ..DriveSettings::default() }).expect("a model")
 }
 
-/// What the same engine does over models of an SSD and of `disk`. At a depth a request takes its client so many microseconds.
+/// Runs the same engine over models of an SSD and of `disk`. At a depth each request takes its
+/// client some microseconds.
 fn predicted(
     settings: &Settings,
     real: &Served,
@@ -208,7 +211,7 @@ fn predicted(
         depth: depth.under_way(),
         request_time: match depth {
             Depth::Requests(_) => Nanos::from_micros(micros),
-            // Much longer than anything takes.
+            // Much longer than any I/O.
             Depth::Alone => Nanos::from_millis(5000),
         },
         flush_every: None,
@@ -226,21 +229,22 @@ fn predicted(
     store::run(cache, devices, &serving, requests, &labels, &course, &|_| {}).expect("no panic")
 }
 
-/// In memory, if there is a place: what counts is what is done, not how fast.
-/// Weighs whole zones by how many of their blocks are not under way just then: at depth 1, too, it is held to what
-/// others are at depth 32.
+/// Weighs whole zones by how many of their blocks are not in flight at that moment: even at depth 1
+/// it gets the tolerance of the others at depth 32.
 const BY_WHAT_IS_UNDER_WAY: &str = "disk-time";
 
-/// How long a request takes its client, in the model. At depth 32 that decides what is under way together.
+/// How long a request takes the client in the model. At depth 32 this determines which requests are
+/// in flight together.
 const CLIENT_MICROS: u64 = 20;
 
-/// Of these a moment decides much at depth 32. The cycles of `sac-plus` take whole zones, hot blocks too, and whether one more
-/// begins hangs on a few blocks: five real runs hit 33.5 to 38.0 %, and simulated ones whose clients are faster or slower 34.4
-/// to 38.6 %. `disk-time` weighs zones by what is not under way: six real runs destaged 13,600 to 14,900 blocks, and those
-/// simulated ones 13,700 to 14,700. A real run is among the simulated ones, or near.
+/// The results of these vary at depth 32. The cycles of `sac-plus` evict whole zones with hot
+/// blocks, and a few blocks decide whether one more begins: five real runs hit 33.5 to 38.0 %, and
+/// simulated ones with faster or slower clients 34.4 to 38.6 %. `disk-time` weighs zones by what is
+/// not in flight: six real runs destaged 13,600 to 14,900 blocks, and those simulated ones 13,700
+/// to 14,700. A real run is within the range of simulated ones, or near it.
 const BY_THE_MOMENT: [&str; 2] = ["sac-plus", BY_WHAT_IS_UNDER_WAY];
 
-/// How long such clients take.
+/// The times of faster and slower clients.
 const OTHER_CLIENTS_MICROS: [u64; 3] = [1, 5, 100];
 
 /// Blocks that were destaged, or would be at the end.
@@ -248,8 +252,8 @@ fn written(result: &RunResult) -> u64 {
     result.all.evictions.dirty_blocks + result.left.dirty_blocks
 }
 
-/// How many points of hits, and what share of blocks that were destaged, a simulated run has more than a real one; and that
-/// as text.
+/// The differences of a simulated run from a real one: points of hits, and fraction of destaged
+/// blocks; and both as text.
 fn apart_by(real: &RunResult, simulated: &RunResult) -> (f64, f64, String) {
     let points = |result: &RunResult| 100.0 * result.all.hits.ratio.expect("accesses");
     let off_points = points(simulated) - points(real);
@@ -263,7 +267,7 @@ fn apart_by(real: &RunResult, simulated: &RunResult) -> (f64, f64, String) {
     (off_points, off, told)
 }
 
-/// How far 0 is from the range of some numbers.
+/// The distance of 0 from the range of some numbers.
 fn from_0_to(numbers: impl Iterator<Item = f64> + Clone) -> f64 {
     let (least, most) =
         (numbers.clone().fold(f64::MAX, f64::min), numbers.fold(f64::MIN, f64::max));
@@ -286,9 +290,10 @@ fn every_policy_at(depth: usize) {
     let policies: Vec<Settings> =
         names.filter(|settings| settings.cache(&registry, 1000, DISK_BLOCKS).is_ok()).collect();
     assert!(policies.len() > 15, "the registry has more");
-    // (What order they are served in at depth 32 is chance, which more of them even out.)
+    // (At depth 32 the order of service is random; more requests average it out.)
     let requests = trace(times(if depth == 1 { 10_000 } else { 20_000 }));
-    // A real run that the system holds up at depth 32 may be apart; a fault of the model is in each of them.
+    // A real run at depth 32 may deviate because the system delayed it; a fault of the model shows
+    // in each run.
     let tries = if depth == 1 { 1 } else { 3 };
     let apart: Vec<String> = policies
         .iter()
@@ -299,7 +304,7 @@ fn every_policy_at(depth: usize) {
     assert!(apart.is_empty(), "{apart:#?}");
 }
 
-/// How far a real run of a policy and its simulation are apart, if that is too far.
+/// The differences between a real run of a policy and its simulation, if they are too large.
 fn apart(settings: &Settings, requests: &[Request], depth: usize) -> Option<String> {
     let folder = folder();
     file(&folder.path().join("disk"), DISK_BLOCKS * BLOCK_BYTES);
@@ -320,14 +325,14 @@ fn apart(settings: &Settings, requests: &[Request], depth: usize) -> Option<Stri
     let told = told.join("; ");
     let line = format!("{} at depth {depth}: {told}", settings.policy);
     println!("{line}");
-    // What order requests are served in at depth 32, and who finds room, depends on how fast threads
-    // and devices are at that moment: two real runs are not alike either.
+    // At depth 32 the order of service, and which requests find room, depend on the speeds of
+    // threads and devices: two real runs differ too.
     let exact = depth == 1 && settings.policy != BY_WHAT_IS_UNDER_WAY;
     let (points_max, share_max) = if exact { (0.1, 0.01) } else { (1.5, 0.04) };
     (off_points.abs() > points_max || off.abs() > share_max).then_some(line)
 }
 
-/// Bands of 256 blocks and, behind them, of 200.
+/// Bands of 256 blocks, followed by bands of 200.
 #[test]
 fn bands_are_written_whole_by_both() {
     let requests = trace(times(5_000));
@@ -363,7 +368,8 @@ fn bands_are_written_whole_by_both() {
 const ZONE_BLOCKS: u64 = 256;
 const ZONES: u32 = 400;
 
-/// A zoned file of 400 zones of 1 MiB at `path`, of which the first 16 are conventional, under a translation.
+/// A zoned file at `path` of 400 zones of 1 MiB, of which the first 16 are conventional, with a
+/// translation.
 fn zoned(path: &Path, translation: &str) -> Formatted {
     let geometry = Geometry { conventional_zones: 16, ..Geometry::new(ZONES, ZONE_BLOCKS) };
     create_zoned(path, &geometry).expect("made");
@@ -372,12 +378,12 @@ fn zoned(path: &Path, translation: &str) -> Formatted {
     format(&*disk, &wanted).expect("formatted")
 }
 
-/// The model of it: what the translation has to work with is what the map of the real one leaves.
+/// Its model: the translation has the space that the map of the real disk leaves.
 fn model_of(real: &Formatted, translation: &str) -> Disk {
     let mut overrides = Overrides::new();
     overrides.set("capacity_bytes", &(u64::from(ZONES) * ZONE_BLOCKS * BLOCK_BYTES).to_string());
     overrides.set("conventional_zones", "16");
-    // As fast as a file in memory, nearly.
+    // Nearly as fast as a file in memory.
     overrides.set("cost_read_us", "2");
     overrides.set("cost_write_us", "2");
     overrides.set("cost_block_ns", "500");
@@ -416,7 +422,7 @@ fn over_every_translation_a_simulated_store_does_what_a_real_one_did() {
             if real.paused { ", with a pause" } else { "" }
         );
         println!("{line}");
-        // (What is cleaned in a pause of a machine that is busy is cleaned in idle time.)
+        // (If the machine pauses the client, the pause may be idle time with cleaning.)
         if off_points.abs() > 0.1 || off.abs() > 0.01 || off_disk.abs() > 0.01 && !real.paused {
             apart.push(line);
         }

@@ -1,6 +1,6 @@
-//! How long a large cache takes to start and to end. Run it with
-//! `cargo test --release -p shingle-store --test all restart -- --ignored --nocapture`; it needs 1 GB of
-//! memory, and of disk (the cache itself is a file of holes).
+//! Measures how long a large cache takes to start and to stop. Run it with
+//! `cargo test --release -p shingle-store --test all restart -- --ignored --nocapture`; it needs 1
+//! GB of memory and of disk space (the cache itself is a sparse file).
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -24,9 +24,9 @@ const UUID: [u8; 16] = *b"a cache for test";
 const SLOTS: u64 = 8 << 20;
 const DISK_BYTES: u64 = 1 << 40;
 
-/// A cache in which every slot holds a block, one in four of them dirty, scattered over the disk, and
-/// used in an order that has nothing to do with their places, in 64 steps: the cache was turned over
-/// twice. It was shut down in order.
+/// A full cache with one of four blocks dirty, scattered over the disk, and used in 64 steps in an
+/// order unrelated to their positions, as if the contents had been replaced twice. It was shut down
+/// in order.
 fn full_cache(ssd: &Path, disk: &Path, dirty: bool) -> Superblock {
     let mut ssd_bytes = SLOTS * BLOCK_BYTES;
     while Layout::for_ssd(ssd_bytes).is_none_or(|layout| layout.slots < SLOTS) {
@@ -46,7 +46,7 @@ fn full_cache(ssd: &Path, disk: &Path, dirty: bool) -> Superblock {
             return Entry::UNUSED;
         }
         Entry {
-            // An odd factor: no block twice.
+            // The factor is odd: no block occurs twice.
             block: Block(frame.wrapping_mul(0x9E37_79B9_7F4A_7C15) % blocks),
             state: if dirty && frame.is_multiple_of(4) { State::Dirty } else { State::Clean },
             hint: (frame.wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 58) as u16,
@@ -68,7 +68,7 @@ fn full_cache(ssd: &Path, disk: &Path, dirty: bool) -> Superblock {
     superblock
 }
 
-/// That this thread has used, where the system tells.
+/// Processor time of this thread, where the system reports it.
 fn processor_time() -> Duration {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanos = told.split(' ').next().and_then(|nanos| nanos.parse().ok());

@@ -1,4 +1,4 @@
-//! A cache served over real sockets: clients, operators, restarts, and the end of it.
+//! A cache served over real sockets: clients, operators, restarts, and ends.
 
 mod changes;
 
@@ -44,7 +44,7 @@ use uuid::Uuid;
 
 const MIB: u64 = 1 << 20;
 
-/// An SSD, a disk and sockets, in a folder.
+/// A folder with an SSD, a disk and sockets.
 struct Bed {
     folder: tempfile::TempDir,
     uuid: Uuid,
@@ -65,7 +65,7 @@ impl Bed {
         bed
     }
 
-    /// The same before a zoned disk.
+    /// The same with a zoned disk.
     fn over_zoned() -> Bed {
         let mut bed = Bed::new();
         std::fs::remove_file(bed.path("disk")).expect("removed");
@@ -114,7 +114,7 @@ impl Bed {
         std::thread::spawn(|| serving.wait(|| ()))
     }
 
-    /// A store that has failed lets go of its devices when its last I/O is done.
+    /// A failed store releases its devices when its last I/O is done.
     fn wait_until_free(&self) {
         while Device::pair(&self.path("ssd"), &self.path("disk")).is_err() {
             std::thread::sleep(std::time::Duration::from_millis(10));
@@ -138,7 +138,7 @@ impl Bed {
         }
     }
 
-    /// Idle time writes nothing to the disk.
+    /// Disables idle time, so that it writes nothing to the disk.
     fn never_idle(&self) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
         let hour = (now.as_secs() / 3_600 + 12) % 24;
@@ -146,7 +146,8 @@ impl Bed {
         assert_eq!(self.ask(&Request::Set { what: never }), Answer::Done(()));
     }
 
-    /// All that the disk holds would be lost: nobody ends it with a word.
+    /// Deletes the disk while it is served, so that an end would lose it: a short confirmation is
+    /// not enough.
     fn disk_is_deleted(&self) {
         std::fs::remove_file(self.path("disk")).expect("removed");
         for request in [Request::Stop, Request::Detach] {
@@ -178,7 +179,7 @@ impl Bed {
         serving.join().expect("no panic").expect("in order");
     }
 
-    /// What the disk holds by itself.
+    /// What the disk has without the cache.
     fn disk(&self, offset: u64, bytes: usize) -> Vec<u8> {
         let mut out = vec![0; bytes];
         File::open(self.path("disk"))
@@ -237,12 +238,12 @@ fn what_clients_write_survives_restarts_and_reaches_the_disk() {
     bed.stop(serving);
 }
 
-/// What its journal says would not count at the next start, and the disk would change while it says nothing of that. What is
-/// dirty there is saved.
+/// The next start would ignore its journal, while the disk changes without a mark of that. Its
+/// dirty blocks can be saved.
 #[test]
 fn an_ssd_that_takes_no_superblock_is_not_served_and_what_is_dirty_is_saved() {
     let mut bed = Bed::new();
-    // As such a file can be sealed.
+    // A file can be sealed like this.
     let sealed = memfd_create("ssd", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING);
     let sealed = File::from(sealed.expect("a file in memory"));
     fallocate(&sealed, FallocateFlags::empty(), 0, 24 * MIB).expect("its room");
@@ -274,7 +275,7 @@ fn an_ssd_that_takes_no_superblock_is_not_served_and_what_is_dirty_is_saved() {
     assert_eq!(bed.disk(0, 5), *b"dirty");
 }
 
-/// Why policy `none` is none for a store.
+/// Why policy `none` is not for stores.
 const NONE: &str = "policy `none` caches nothing, and what is cached would never leave; set \
                     mode=pass-through instead";
 
@@ -288,7 +289,7 @@ fn settings_are_set_while_it_runs_and_kept() {
     write(&mut client, 0, b"through");
     client.flush().expect("connected").expect("flushed");
     assert_eq!(bed.disk(0, 7), b"through");
-    // Another policy takes over what is cached, at once.
+    // Another policy takes over the cached blocks at once.
     let before = bed.status();
     assert_eq!(set("policy=most"), Answer::Done(()));
     assert_eq!(set("policy=none"), Answer::Failed(NONE.to_owned()));
@@ -314,7 +315,7 @@ fn settings_are_set_while_it_runs_and_kept() {
     bed.stop(serving);
 }
 
-/// Whoever set a mode relies on it, though the power go a moment later.
+/// Whoever sets a mode relies on it, even if the power fails a moment later.
 #[test]
 fn what_was_set_is_on_the_ssd_when_that_is_answered() {
     let bed = Bed::new();
@@ -328,7 +329,7 @@ fn what_was_set_is_on_the_ssd_when_that_is_answered() {
     bed.stop(serving);
 }
 
-/// It counts, and the next start may not know it.
+/// It takes effect, but the next start may not know it.
 #[test]
 fn what_the_ssd_does_not_take_is_not_said_to_be_set() {
     if !root_or_skip("an SSD that takes no writes") {
@@ -373,7 +374,7 @@ fn a_disk_that_was_written_without_its_cache_is_noticed() {
     serving.join().expect("no panic").expect("in order");
 }
 
-/// He may use what is written last, too.
+/// The operator may use the files that are written last, too.
 #[test]
 fn who_asks_for_the_end_is_answered_after_the_last_word() {
     let bed = Bed::new();
@@ -416,14 +417,14 @@ fn a_detached_disk_has_everything() {
     assert!(matches!(nobody, Err(ControlError::Nobody(_))));
 }
 
-/// Or clients that write could keep it from its end.
+/// Otherwise writing clients could prevent its end.
 #[test]
 fn a_mode_that_is_set_makes_nothing_dirty_of_a_cache_that_is_detached() {
     let bed = Bed::new();
     let serving = bed.serve();
     bed.never_idle();
     let mut client = bed.client();
-    // Enough to be busy with for a while.
+    // Enough work for a while.
     for block in 0..4_000_u64 {
         write(&mut client, block * 16_384, &[1; 4096]);
     }
@@ -468,7 +469,7 @@ fn another(bed: &Bed) -> (PathBuf, Vec<u8>) {
     (here, bytes)
 }
 
-/// Whatever lies where the cache lay: the files that were opened are meant.
+/// Whatever is at the paths now: the commands refer to the opened files.
 #[test]
 fn stop_and_detach_keep_to_the_files_that_are_served() {
     for request in [Request::Stop, Request::Detach] {
@@ -515,7 +516,7 @@ fn a_copy_of_a_cache_is_not_served_beside_it() {
     bed.stop(serving);
 }
 
-/// What a file holds that has no name any more is gone when nobody has it open.
+/// A deleted file loses its contents when it is closed.
 #[test]
 fn what_would_go_with_a_deleted_file_is_said_before_the_end() {
     let bed = Bed::new();
@@ -555,7 +556,8 @@ fn what_would_go_with_a_deleted_zoned_disk_is_said_likewise() {
     serving.join().expect("no panic").expect("in order");
 }
 
-/// The disk is told first. Should the SSD not take that, or the power go, it is an emptied cache, and is ended once more.
+/// The disk is marked first. If the SSD then fails or the power is cut, the cache is empty, and can
+/// be ended again.
 #[test]
 fn a_zoned_disk_of_a_cache_does_not_become_an_ssd_by_mistake() {
     let bed = Bed::over_zoned();
@@ -586,7 +588,7 @@ fn cut_off_at_the_end(bed: &Bed) {
     disk.belong_to_none().expect("removed");
 }
 
-/// An SSD on which something else stands by now is not written any more.
+/// An SSD with other contents is not overwritten.
 #[test]
 fn a_cache_that_is_another_by_now_is_not_ended() {
     let bed = Bed::new();
@@ -600,7 +602,7 @@ fn a_cache_that_is_another_by_now_is_not_ended() {
     assert!(now[..8192] == bytes[..8192], "the other cache's superblocks stand");
 }
 
-/// Panics on the store's thread when this byte is asked for.
+/// Panics on the store's thread when this byte is requested.
 struct PanicsAt(u64);
 
 impl Observer for PanicsAt {
@@ -609,7 +611,8 @@ impl Observer for PanicsAt {
     }
 }
 
-/// A recording has one policy and one cache. One that has ended, as there is no room for its file, is in nobody's way.
+/// A recording has one policy and one cache. A recording that has ended because its disk was full
+/// prevents nothing.
 #[test]
 fn what_is_recorded_changes_when_the_recording_has_ended() {
     let bed = Bed::new();
@@ -641,10 +644,10 @@ fn what_is_recorded_changes_when_the_recording_has_ended() {
     bed.stop(serving);
 }
 
-/// Where a request ends the store.
+/// The offset at which a request ends the store.
 const END: u64 = 60 * MIB;
 
-/// A cache that is served until [`END`] is asked for.
+/// A cache that is served until [`END`] is requested.
 fn mortal(bed: &Bed) -> JoinHandle<Result<(), ServeError>> {
     let record = |_: &Settings, _: u32, _: u64| Ok(Shared::new(PanicsAt(END)));
     let options = bed.options(false);
@@ -654,15 +657,15 @@ fn mortal(bed: &Bed) -> JoinHandle<Result<(), ServeError>> {
     std::thread::spawn(|| serving.wait(|| ()))
 }
 
-/// A cache as a killed process leaves it, with a block at 8 MiB that the disk has, too, and one at
-/// 9 MiB that was not destaged on purpose.
+/// A cache as a killed process leaves it, with a clean block at 8 MiB and a dirty one at 9 MiB that
+/// was intentionally not destaged.
 fn killed(bed: &Bed) {
     let serving = mortal(bed);
     let mut client = bed.client();
     write(&mut client, 8 * MIB, b"on both");
     assert_eq!(bed.ask(&Request::Flush), Answer::Done(()));
     write(&mut client, 9 * MIB, b"only in the cache");
-    // With this record, that of the clean block is committed.
+    // The commit of this record includes that of the clean block.
     client.flush().expect("connected").expect("flushed");
     drop(client.write(END, b"the end", 0));
     serving.join().expect("no panic").expect_err("it has failed");
@@ -681,7 +684,7 @@ fn refused(outcome: Result<impl Sized, ServeError>) -> Distrusted {
     }
 }
 
-/// Whoever wants to write to a disk what a cache holds.
+/// Applies to every command that writes the contents of a cache to a disk.
 #[test]
 fn no_command_writes_to_a_disk_that_is_not_the_one_of_the_cache() {
     let bed = Bed::new();
@@ -732,7 +735,7 @@ fn after_a_crash_a_disk_that_was_written_without_its_cache_is_noticed() {
     assert_eq!(bed.disk(9 * MIB, 17), b"only in the cache");
 }
 
-/// A crash, nothing clean to compare, and a copy of the disk, which has no mark.
+/// A crash, no clean blocks to compare, and a copy of the disk, which has no mark.
 #[test]
 fn who_cannot_be_told_which_disk_it_is_is_warned() {
     let bed = Bed::new();
@@ -784,7 +787,7 @@ fn an_older_copy_of_a_cache_is_noticed_where_the_disk_can_say_so() {
     let serving = bed.serve();
     assert_eq!(read(&mut bed.client(), 9 * MIB, 5), b"newer");
     bed.stop(serving);
-    // Another cache takes the disk over, and this one may not have it any more.
+    // Another cache takes the disk over, and this one may no longer use it.
     std::fs::rename(bed.path("ssd"), bed.path("first")).expect("moved");
     File::create(bed.path("ssd")).and_then(|file| file.set_len(24 * MIB)).expect("made");
     let (ssd, disk) = bed.devices();
@@ -799,7 +802,7 @@ fn an_older_copy_of_a_cache_is_noticed_where_the_disk_can_say_so() {
     assert_eq!(bed.disk(9 * MIB, 5), b"newer");
 }
 
-/// What it has as dirty has been destaged since, and is older than what the disk has.
+/// Its dirty blocks have been destaged since, and are older than those of the disk.
 #[test]
 fn a_copy_of_a_cache_that_was_made_while_it_was_served_is_noticed_after_its_end() {
     for bed in [Bed::new(), Bed::over_zoned()] {
@@ -849,14 +852,14 @@ fn a_copy_of_a_cache_that_was_detached_is_noticed() {
         assert_eq!(refused(outcome).doubt, Doubt::Alone);
     }
     assert_eq!(bed.disk(9 * MIB, 6), b"newest");
-    // A cache is made for it without more ado.
+    // A cache is created for it without further consent.
     File::create(bed.path("ssd")).and_then(|file| file.set_len(24 * MIB)).expect("made");
     let (ssd, disk) = bed.devices();
     let (registry, consent) = (Registry::default(), Consent::default());
     create(&ssd, &disk, &Settings::new("lru"), &registry, consent).expect("it belongs to none");
 }
 
-/// Where samples and blocks that are compared are alike it is not noticed otherwise.
+/// If all compared samples and blocks are equal, nothing else detects it.
 #[test]
 fn an_older_copy_of_the_disk_is_noticed_likewise() {
     let bed = Bed::new();
@@ -883,7 +886,7 @@ fn an_older_copy_of_the_disk_is_noticed_likewise() {
     bed.stop(bed.serve());
 }
 
-/// The server died when the old SSD was told and the new one made, but not used.
+/// The server died after it had told the old SSD and made the new one, but before it used that.
 #[test]
 fn an_ssd_that_was_to_take_the_place_of_one_that_is_used_is_noticed_likewise() {
     let bed = Bed::new();
@@ -914,7 +917,7 @@ fn an_ssd_that_was_to_take_the_place_of_one_that_is_used_is_noticed_likewise() {
     assert!(matches!(why.doubt, Doubt::Later { disk, cache } if disk > cache), "{why}");
 }
 
-/// Neither the server nor its clients wait for a store that is gone.
+/// Neither the server nor its clients wait for a store that has ended.
 #[test]
 fn a_store_that_fails_ends_the_server() {
     let bed = Bed::new();
@@ -957,7 +960,7 @@ fn a_cache_that_nobody_serves_says_what_it_holds() {
     assert_eq!((zone.value.as_str(), zone.is_default), ("10240b", false));
 }
 
-/// A few caches in one process, as exports of their names.
+/// Several caches in one process, as exports with their names.
 mod several {
     use std::sync::Mutex;
     use std::sync::mpsc::{Receiver, channel};
@@ -967,7 +970,7 @@ mod several {
 
     use super::*;
 
-    /// Beds, the first of which has the socket of clients.
+    /// Several beds; the first has the socket of clients.
     struct Beds {
         beds: Vec<Bed>,
         notices: Mutex<Receiver<Notice>>,
@@ -987,7 +990,7 @@ mod several {
             Beds::recorded(count, None)
         }
 
-        /// The same, and `record` has who looks on at each of the two.
+        /// The same; `record` supplies an observer for each of the two.
         fn recorded(count: usize, record: Option<Record<'_>>) -> Beds {
             let beds: Vec<Bed> = (0..count).map(|_| Bed::new()).collect();
             let (to, notices) = channel();
@@ -1032,7 +1035,7 @@ mod several {
         }
     }
 
-    /// Does not come back from a request until the other end is dropped.
+    /// Does not return from a request until the other end is dropped.
     struct Stuck(Receiver<()>);
 
     impl Observer for Stuck {
@@ -1043,7 +1046,7 @@ mod several {
         }
     }
 
-    /// Whoever fetches what is measured gives up after some seconds, and so does a watchdog.
+    /// Whoever requests the measurements gives up after some seconds, and so does a watchdog.
     #[test]
     fn the_time_that_stores_take_that_hang_does_not_add_up() {
         let names = ["a", "b", "c", "d", "e", "f"];
@@ -1080,12 +1083,12 @@ mod several {
         serving.wait(|| ()).expect("in order");
         assert_eq!(told, names.len());
         assert!(took < Duration::from_secs(6), "{took:?}");
-        // An operator is told so, and his connection is not kept.
+        // An operator gets this error, and the connection is closed.
         let Ok(Answer::Failed(why)) = &status else { panic!("{status:?}") };
         assert!(why.starts_with("its store does not answer"), "{why}");
     }
 
-    /// Does not come back from the first destage until the other end is dropped.
+    /// Does not return from the first destage until the other end is dropped.
     struct StuckAtDestage(Receiver<()>);
 
     impl Observer for StuckAtDestage {
@@ -1096,7 +1099,7 @@ mod several {
         }
     }
 
-    /// Who asked for the end is told what it waits for, and all that others want is done meanwhile.
+    /// Whoever requested the end learns what it waits for, and other requests are served meanwhile.
     #[test]
     fn a_store_that_hangs_at_its_end_holds_up_nobody_else() {
         let holds = Mutex::new(Vec::new());
@@ -1170,7 +1173,7 @@ mod several {
             let status = bed.status();
             assert_eq!((&*status.export, status.connections, status.dirty_blocks), (name, 1, 1));
         }
-        // An operator ends one of them; the other goes on, and is an only export then.
+        // An operator ends one of them; the other continues as the only export.
         assert_eq!(beds.beds[1].ask(&Request::Stop), Answer::Done(()));
         two.flush().expect_err("sent away");
         beds.told("is served no longer");
@@ -1190,7 +1193,7 @@ mod several {
         let [mut one, mut two] = ["one", "two"].map(|name| beds.client(name).expect("there"));
         let changes = beds.reload(&[cache(a, "one"), cache(b, "two")]).expect("nothing to do");
         assert_eq!(changes.to_string(), "nothing has changed");
-        // Two is given up, three is new, and who uses one notices nothing.
+        // Two is removed, three is new, and users of one notice nothing.
         let changes = beds.reload(&[cache(c, "three"), cache(a, "one")]).expect("done");
         assert_eq!(changes.to_string(), "begun three; ended two");
         write(&mut one, 0, b"1");
@@ -1207,7 +1210,7 @@ mod several {
         beds.end().expect("in order");
     }
 
-    /// It is named as it was when the process began, or as it is by now.
+    /// It may be named as it was when the process began, or as it is now.
     #[test]
     fn after_an_exchange_a_reload_knows_either_ssd() {
         let beds = Beds::new(2);
@@ -1248,7 +1251,7 @@ mod several {
             let error = outcome.expect_err(told).to_string();
             assert!(error.contains(told) && !error.contains('\n'), "{error}");
         }
-        // Also of exports that would have been ended.
+        // Nor are exports ended.
         write(&mut two, 0, b"goes on");
         write(&mut beds.client("one").expect("there"), 0, b"goes on");
         assert_eq!(b.status().connections, 1);
@@ -1291,13 +1294,14 @@ mod several {
         assert_eq!((told.totals.starts, told.totals.requests[1].bytes), (1, 8192));
         assert_eq!((told.totals.counts.read_hits, told.now.dirty_blocks), (1, 2));
         assert_eq!(told.totals.requests[0].times.count(), 1);
-        // What was told was saved: a copy of the file as a process that dies now leaves it.
+        // Reported counters were saved first: a copy of the file, as a process that dies now leaves
+        // it.
         let file = folder.join(format!("{}.json", bed.uuid));
         let killed = std::fs::read(&file).expect("saved");
         write(&mut client, 0, &[1; 4096]);
         stopper.stop();
         serving.join().expect("no panic").expect("in order");
-        // In order all of it is saved.
+        // An orderly end saves everything.
         let (serving, stopper, roster) = serve();
         let totals = roster.measures().remove(0).totals;
         assert_eq!((totals.starts, totals.requests[1].bytes), (2, 8192 + 4096));
@@ -1312,7 +1316,7 @@ mod several {
     }
 }
 
-/// What a server needs for TLS, with a certificate that signs itself.
+/// The files that a server needs for TLS, with a self-signed certificate.
 fn tls_files(bed: &Bed, name: &str) -> PathBuf {
     let folder = bed.path(name);
     std::fs::create_dir(&folder).expect("made");
@@ -1328,7 +1332,7 @@ fn tls_files(bed: &Bed, name: &str) -> PathBuf {
     folder
 }
 
-/// As at those that are bound here: with TLS nothing is served over TCP without.
+/// As with sockets that are bound here: with TLS, everything over TCP is encrypted.
 #[test]
 fn a_socket_that_was_handed_over_is_encrypted_like_others() {
     let bed = Bed::new();
@@ -1349,7 +1353,7 @@ fn a_socket_that_was_handed_over_is_encrypted_like_others() {
     serving.wait(|| ()).expect("in order");
 }
 
-/// Exports that are new or renamed must never be there without the rule that came with them.
+/// New or renamed exports must never exist without their new rules.
 #[test]
 fn a_reload_applies_who_may_open_what() {
     let bed = Bed::new();

@@ -1,4 +1,4 @@
-//! Caches made, looked at and ended on real files.
+//! Caches created, inspected and ended on real files.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -84,7 +84,7 @@ fn a_new_cache_is_empty_and_sound() {
     assert_eq!(occupant(&ssd).expect("read"), None);
 }
 
-/// Blocks that nothing tells of any more would be served as the disk has them.
+/// Blocks without metadata would be served from the disk, with old contents.
 #[test]
 fn a_cache_that_has_lost_a_page_of_its_table_is_refused() {
     let files = Files::new(32 * MIB, 100 * MIB);
@@ -98,7 +98,7 @@ fn a_cache_that_has_lost_a_page_of_its_table_is_refused() {
     }
 }
 
-/// What would not be served is not sound.
+/// A cache that cannot be served is not sound.
 #[test]
 fn a_cache_that_contradicts_itself_is_told() {
     let files = Files::new(32 * MIB, 100 * MIB);
@@ -119,7 +119,7 @@ fn a_cache_that_contradicts_itself_is_told() {
     }
 }
 
-/// A disk that is cut off before its mark is gone.
+/// A disk whose end fails before its mark is removed.
 #[derive(Debug)]
 struct Marked<'a>(&'a Device);
 
@@ -173,7 +173,7 @@ fn an_end_that_is_cut_off_can_be_done_again() {
     let made = create(&ssd, &disk, &Settings::new("sac"), &Registry::default(), NO).expect("made");
     let uuid = Uuid::from_bytes(made.uuid);
     destroy(&ssd, &Marked(&disk), uuid).expect_err("cut off");
-    // The disk belongs to a cache that is there, and empty.
+    // The disk belongs to an existing, empty cache.
     let found = recover(&mut &ssd).expect("sound");
     assert_eq!(found.journal.superblock().uuid, made.uuid);
     assert_eq!((found.dirty_blocks(), found.live().count()), (0, 0));
@@ -181,7 +181,7 @@ fn an_end_that_is_cut_off_can_be_done_again() {
     assert_eq!((cache_of(&disk), occupant(&ssd).expect("read")), (None, None));
 }
 
-/// The system opens it for writing all the same.
+/// The system opens it for writing nevertheless.
 #[test]
 fn a_write_protected_disk_is_refused() {
     let files = Files::new(32 * MIB, 100 * MIB);
@@ -193,13 +193,13 @@ fn a_write_protected_disk_is_refused() {
     assert!(matches!(refused, DeviceError::Protected(_)), "{refused}");
     assert!(refused.to_string().starts_with("/dev/loop"), "{refused}");
     Device::pair_to_look(&files.path("ssd"), disk.path()).expect("it is only looked at");
-    // What an SSD still gives can be saved.
+    // The readable contents of an SSD can be saved.
     drop(disk);
     let ssd = Loop::new(&files.path("ssd"), &["--read-only"]).expect("made");
     Device::pair(ssd.path(), &files.path("disk")).expect("the SSD may be old");
 }
 
-/// What is mounted there would be written by two.
+/// A mounted file system and the store would both write it.
 #[test]
 fn a_file_behind_a_loop_device_is_refused() {
     let files = Files::new(32 * MIB, 100 * MIB);
@@ -215,7 +215,7 @@ fn a_file_behind_a_loop_device_is_refused() {
         Device::open(device.path()).expect("it is the one to be named");
     }
     Device::pair(&files.path("ssd"), &files.path("disk")).expect("they are free again");
-    // Nor is one used a second time by a loop device that is made while it is used.
+    // Nor can a file in use be used again through a new loop device.
     let used = Device::open(&files.path("disk")).expect("it is free");
     let device = Loop::new(&files.path("disk"), &[]).expect("made");
     let refused = Device::open(device.path()).expect_err("it is in use").to_string();
@@ -223,11 +223,13 @@ fn a_file_behind_a_loop_device_is_refused() {
     drop(used);
     Device::open(device.path()).expect("nobody else uses it");
     device.detach().expect("nobody uses it");
-    // (Not a test of its own: who starts a command beside this one holds its files open for a moment.)
+    // (Not a separate test: a concurrent test that starts a command keeps its files open for a
+    // moment.)
     two_loop_devices_of_one_file_are_refused(&files);
 }
 
-/// Each has a lock of its own, so a cache that is served as one could be ended, or made anew, as the other.
+/// Each loop device has its own lock, so a served cache could be ended or overwritten through the
+/// other.
 fn two_loop_devices_of_one_file_are_refused(files: &Files) {
     let [one, two] = [(); 2].map(|()| Loop::new(&files.path("ssd"), &[]).expect("made"));
     for (named, other) in [(&one, &two), (&two, &one)] {
@@ -238,7 +240,7 @@ fn two_loop_devices_of_one_file_are_refused(files: &Files) {
     }
     two.detach().expect("nobody uses it");
     Device::open(one.path()).expect("it is the only one");
-    // Parts of a file are devices beside each other.
+    // Different parts of a file are different devices.
     let [first, second] = [["--sizelimit", "16777216"], ["--offset", "16777216"]]
         .map(|part| Loop::new(&files.path("disk"), &part).expect("made"));
     Device::pair(first.path(), second.path()).expect("they have no byte together");
@@ -289,7 +291,7 @@ fn a_cache_is_not_made_over_another_by_mistake() {
     let second = make(None).expect("the first is empty");
     assert_ne!(first.uuid, second.uuid);
     assert!(matches!(make(Some(uuid)), Err(CreateError::Another { .. })), "it is gone");
-    // Who knows what a cache holds that cannot be read?
+    // The contents of a damaged cache are unknown.
     let mut table = [9; 4096];
     for copy in Copy::BOTH {
         ssd.write(second.layout.table_page(0, copy), &table).expect("written");
@@ -300,7 +302,7 @@ fn a_cache_is_not_made_over_another_by_mistake() {
     make(Some(Uuid::from_bytes(second.uuid))).expect("typed");
     table.fill(0);
     assert!(recover(&mut &ssd).expect("sound").live().next().is_none());
-    // What a cache on another SSD holds cannot be told: it may be all that there is.
+    // The contents of a cache on another SSD are unknown: it may have the only copy.
     if let Some(mark) = Mark::of(&disk).expect("told") {
         files.make("another", 32 * MIB);
         let another = Device::open(&files.path("another")).expect("opened");
@@ -344,13 +346,13 @@ fn what_somebody_would_miss_is_not_overwritten() {
     let mut page = [1; 4096];
     raw.read_exact_at(&mut page, 0).expect("read");
     assert!(page[..0x438].iter().all(|byte| *byte == 0), "nothing was written");
-    // Data of a kind that nobody knows.
+    // Data of an unknown kind.
     raw.write_all_at(&[0, 0], 0x438).expect("written");
     raw.write_all_at(b"rows of a table", 8).expect("written");
     let error = make(NO).expect_err("data").to_string();
     assert!(error.contains("this file holds data"), "{error}");
     make(Consent { overwrite: true, ..NO }).expect("it may be");
-    // Cache and disk swapped: the disk of the new cache would be the SSD of this one.
+    // Cache and disk swapped: the disk of the new cache would be the SSD of the existing one.
     let error = create(&disk, &ssd, &Settings::new("lru"), &Registry::default(), NO)
         .expect_err("swapped")
         .to_string();
@@ -358,7 +360,7 @@ fn what_somebody_would_miss_is_not_overwritten() {
     assert!(occupant(&disk).expect("read").is_none());
 }
 
-/// What was written to it first may be on its SSD only, so that nothing on it tells what it is.
+/// The first writes to it may be on its SSD only, so that nothing on it identifies it.
 #[test]
 fn a_disk_of_a_cache_does_not_become_the_ssd_of_another_by_mistake() {
     let files = Files::new(32 * MIB, 100 * MIB);
@@ -376,7 +378,7 @@ fn a_disk_of_a_cache_does_not_become_the_ssd_of_another_by_mistake() {
     let error = make(&disk, &other, NO).expect_err("it is in the way").to_string();
     assert!(error.contains(&format!("--destroy {uuid}")), "{error}");
     assert!(occupant(&disk).expect("read").is_none() && Mark::of(&other).expect("told").is_none());
-    // Whoever means it gets it, and once more: it is no disk any more.
+    // With consent it is overwritten, and can be again: it is no longer a disk of a cache.
     make(&disk, &other, typed).expect("typed");
     assert_eq!(Mark::of(&disk).expect("told"), None);
     make(&disk, &other, NO).expect("the cache is empty");

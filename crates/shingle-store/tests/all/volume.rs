@@ -1,4 +1,4 @@
-//! A disk that is no device: blocks that something else keeps, under a name of their own.
+//! A disk that is no device: blocks stored by something else, identified by a name.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,10 +20,10 @@ use shingle_store::store::trust::{Doubt, Known, look};
 
 const DISK_BLOCKS: u64 = 4096;
 
-/// Blocks in memory, which outlive the disk that is made of them.
+/// Blocks in memory, which outlive the disk made of them.
 struct InMemory(Mutex<Vec<Page>>);
 
-/// The disk does not give this one, if it is asked before it is served.
+/// A block that the disk cannot read before it is served.
 const BAD: u64 = 5;
 
 impl Volume for InMemory {
@@ -128,7 +128,7 @@ struct Bed {
 }
 
 impl Bed {
-    /// With a cache for the disk called 1.
+    /// With a cache for the disk named 1.
     fn new() -> Bed {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         let ssd = folder.path().join("ssd");
@@ -185,7 +185,8 @@ fn a_store_reads_and_writes_what_something_else_keeps() {
     store.shut_down().expect("in order");
 }
 
-/// After an end in order, and after a crash, of which this is one for the SSD: nothing was said of the disk.
+/// After an orderly end, and after a crash (for the SSD this is one), when nothing was recorded
+/// about the disk.
 #[test]
 fn a_disk_of_another_name_is_never_taken_for_the_right_one() {
     let bed = Bed::new();
@@ -198,7 +199,7 @@ fn a_disk_of_another_name_is_never_taken_for_the_right_one() {
     assert_eq!(bed.known(2), Known::Doubtful(Doubt::NotIt));
 }
 
-/// Bad blocks are the affair of those who read them.
+/// Bad blocks only concern those who read them.
 #[test]
 fn a_block_that_cannot_be_read_leaves_the_others_to_tell() {
     let bed = Bed::new();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 
-/// Writes and reads back until it is told to stop; returns what each of its blocks holds then.
+/// Writes and reads back until `stop` is set; returns the contents of its blocks.
 fn busy(bed: &Bed, stop: &AtomicBool) -> Vec<(u64, u8)> {
     let mut client = bed.client();
     let mut held = vec![0_u8; 400];
@@ -64,14 +64,14 @@ fn an_ssd_is_replaced_and_devices_grow_under_a_client_that_verifies() {
         stop.store(true, Ordering::Relaxed);
         client.join().expect("what is read is what was written")
     });
-    // A client that comes now sees all of the disk, and what is beyond its old end is cached.
+    // A new client sees the whole disk, and blocks beyond its old end are cached.
     let mut client = bed.client();
     assert_eq!(client.size_bytes(), 96 * MIB);
     write(&mut client, 95 * MIB, b"beyond");
     client.flush().expect("connected").expect("flushed");
     client.disconnect().expect("connected");
     bed.stop(serving);
-    // The old SSD is no cache any more, and the new one goes on after a restart.
+    // The old SSD is no longer a cache, and the new one works after a restart.
     let gone = unserved::superblock(&bed.path("ssd")).expect_err("moved").to_string();
     assert!(gone.contains("moved to") && gone.contains("/other by"), "{gone}");
     std::fs::rename(bed.path("other"), bed.path("ssd")).expect("renamed");
@@ -87,7 +87,7 @@ fn an_ssd_is_replaced_and_devices_grow_under_a_client_that_verifies() {
     assert_eq!(bed.disk(95 * MIB, 6), b"beyond");
 }
 
-/// A crash leaves the old SSD or the new one, and each of them may be what the next start reads.
+/// A crash leaves the old SSD or the new one, and the next start may read either.
 #[test]
 fn what_is_set_while_an_ssd_is_exchanged_is_on_the_one_that_a_crash_leaves() {
     if !root_or_skip("a disk that takes no writes") {
@@ -127,7 +127,7 @@ fn what_is_set_while_an_ssd_is_exchanged_is_on_the_one_that_a_crash_leaves() {
     bed.stop(serving);
 }
 
-/// The one before is gone at the moment at which the one that has grown is there.
+/// The old SSD is invalidated at the same moment at which the grown one becomes valid.
 #[test]
 fn an_ssd_that_grows_knows_its_zoned_disk_at_any_moment() {
     let bed = Bed::over_zoned();
@@ -151,7 +151,7 @@ fn an_ssd_that_grows_knows_its_zoned_disk_at_any_moment() {
     bed.stop(serving);
 }
 
-/// A size that a file system has in memory only is gone after a power cut.
+/// A size that the file system has in memory only is lost in a power cut.
 #[test]
 fn a_disk_that_has_grown_is_as_large_after_a_power_cut() {
     if !root_or_skip("a file system that loses what was not flushed") {
@@ -196,7 +196,7 @@ fn what_cannot_take_the_place_of_an_ssd_is_refused_and_nothing_changes() {
     assert!(failed("ssd").contains("this very store"));
     resize(&bed, "small", MIB);
     assert!(failed("small").contains("too small"));
-    // A cache of others, with what its disk does not have.
+    // A cache of others, with dirty data.
     let another = Bed::new();
     let others = another.serve();
     let mut theirs = another.client();
@@ -264,7 +264,7 @@ fn a_device_that_shrank_is_named_by_who_wants_to_grow() {
     bed.stop(serving);
 }
 
-/// Each takes as long as he likes, and none is sent away for another.
+/// Each observer takes as long as it needs, and none ends another.
 #[test]
 fn several_look_on_at_requests_at_a_time() {
     let bed = Bed::new();
@@ -311,7 +311,7 @@ fn limits_are_set_and_kept() {
     bed.stop(serving);
 }
 
-/// Its file opens as any other does, and takes no byte.
+/// Its file opens normally, but all writes fail.
 #[test]
 fn an_ssd_that_takes_no_writes_is_found_before_the_old_one_leaves() {
     use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
@@ -333,7 +333,7 @@ fn an_ssd_that_takes_no_writes_is_found_before_the_old_one_leaves() {
     bed.stop(serving);
 }
 
-/// Data on the SSD that is lost keeps it from leaving; the disk was there before.
+/// Lost data on the SSD keeps it in use; the disk had grown before.
 #[test]
 fn a_disk_that_has_grown_is_told_though_the_ssd_has_not() {
     let bed = Bed::new();
@@ -357,7 +357,7 @@ fn a_disk_that_has_grown_is_told_though_the_ssd_has_not() {
     bed.stop(serving);
 }
 
-/// The one that is used in its place has its edition: nothing else would tell them apart.
+/// The SSD that is used instead has the same edition: nothing else would distinguish them.
 #[test]
 fn an_ssd_that_was_made_and_not_used_is_no_cache() {
     use rustix::fs::{XattrFlags, fremovexattr, fsetxattr};
@@ -365,7 +365,7 @@ fn an_ssd_that_was_made_and_not_used_is_no_cache() {
     let bed = Bed::new();
     let serving = bed.serve();
     let disk = File::open(bed.path("disk")).expect("there");
-    // Others take all the room that attributes have, if they have a limit.
+    // Other attributes use all the space for attributes, if it is limited.
     if fremovexattr(&disk, "user.shingle").is_err() {
         return println!("SKIPPED: this file system keeps no attributes of users");
     }
