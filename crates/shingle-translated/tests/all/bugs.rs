@@ -1,4 +1,4 @@
-//! The crash tests bite: each of the mistakes one could make is found by them.
+//! Checks the crash tests: they find each of the seeded bugs.
 //!
 //! `SHINGLE_BUG=Name` tries one of them only.
 
@@ -7,13 +7,13 @@ use crate::common::world::{Seen, Theme, World};
 use shingle_testbed::bugs::{each_is_found, panics, seeds};
 use shingle_translated::Bug;
 
-/// Runs after which a bug counts as not found, of each theme and translation.
+/// Number of runs of each theme and translation after which a bug counts as not found.
 const SEEDS_MAX: u64 = 2000;
-/// Those tried before what takes long.
+/// Number of runs before the slow searches.
 const SEEDS_FEW: u64 = 60;
 
-/// Seeds that have found bugs which take many runs when one begins at the first. They are only tried first: where the disk
-/// does other I/O they may find nothing.
+/// Seeds that find bugs which would take many runs from the first seed on. They are only tried
+/// first: after a change of the disk's I/O they may find nothing.
 const FOUND_BY: [(Bug, u64); 4] = [
     (Bug::NamedBeforeCheckpoint, 86),
     (Bug::EpochNotSaid, 22),
@@ -21,10 +21,11 @@ const FOUND_BY: [(Bug, u64); 4] = [
     (Bug::LossForgotten, 57),
 ];
 
-/// One that rewrites zones where they are, one that commits before it gives up, and one that appends.
+/// One that rewrites zones in place, one that commits before it gives up blocks, and one that
+/// appends.
 const TRANSLATIONS: [&str; 3] = ["fluid", "dm-zoned", "log"];
 
-/// Which seed finds it, and how.
+/// What finds the bug, and how.
 fn found(bug: Bug) -> Option<String> {
     let drills = [drills::of_a_log, drills::of_a_repair, drills::of_a_commit_that_fails];
     if drills.iter().any(|drill| panics(|| drill(Some(bug)))) {
@@ -57,7 +58,7 @@ fn found(bug: Bug) -> Option<String> {
         .or_else(|| (SEEDS_FEW..SEEDS_MAX).find_map(by_seed))
 }
 
-/// How a seed finds it.
+/// How a seed finds the bug.
 fn by_seed(bug: Bug, seed: u64) -> Option<String> {
     for theme in [Theme::Crashes, Theme::Faults] {
         for translation in TRANSLATIONS {

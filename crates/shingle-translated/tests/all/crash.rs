@@ -1,8 +1,9 @@
-//! Thousands of hosts over translated disks that lose their power, are killed, or meet errors, each by a seed: what was
-//! flushed is there, or an error that names it.
+//! Thousands of hosts over translated disks with power cuts, kills or errors, each from a seed:
+//! flushed data is there, or an error names it.
 //!
-//! `SHINGLE_SEEDS=N` tries so many of each theme and translation, or `SHINGLE_SEEDS=FIRST..END` these, `SHINGLE_SEED=N` one,
-//! `SHINGLE_TRANSLATION=NAME` only that.
+//! `SHINGLE_SEEDS=N` tries this many seeds of each theme and translation,
+//! `SHINGLE_SEEDS=FIRST..END` these, `SHINGLE_SEED=N` one; `SHINGLE_TRANSLATION=NAME` only this
+//! translation.
 
 use crate::common::world::{Seen, Theme, World};
 use shingle_testbed::seeds;
@@ -20,7 +21,7 @@ fn lives(theme: Theme) {
         }
         println!("{}: {} crashes, all so far {all:?}", entry.name, all.crashes - before.crashes);
     }
-    // What is to be tested did happen.
+    // Checks that the tested events did happen.
     if all.lives >= 500 {
         let common = all.in_recovery > 10
             && all.checkpoints > 100

@@ -1,4 +1,5 @@
-//! Drills: what an operator will meet one day. Each ends with every flushed block intact, or an error that names what is not.
+//! Drills: failures that an operator may meet. Each ends with every flushed block intact, or an
+//! error that names the lost ones.
 
 use crate::common::drills::{damage, failing, log_page, three_commits};
 use crate::common::{Held, drills, formatted, geometry, read, wanted, write};
@@ -35,7 +36,7 @@ fn one_bad_page_of_either_copy_costs_nothing() {
             assert!(at != *page || is_used(copy), "block {page}: {found:?}");
         }
         are(&disk.open(), &[(10, 3), (20, 2), (30, 3), (36, 3), (31, 0)]);
-        // Opening has made both copies whole.
+        // Opening has repaired both copies.
         let healed = inspect(&disk).expect("there is a map");
         assert!(
             healed.copies.iter().all(|copy| copy.superblock && copy.bad_pages == 0),
@@ -65,7 +66,7 @@ fn both_superblocks_gone_are_damage_and_not_an_empty_disk() {
     damage(&disk, 95);
     let none = LiveDisk::open(disk.boxed()).err().expect("nothing can be known");
     assert!(matches!(none, OpenError::NotFormatted { .. }), "{none}");
-    // A flipped bit is no empty disk.
+    // A flipped bit does not make an empty disk.
     let (disk, _) = three_commits();
     for at in [0, 95] {
         let mut buffers = [shingle_engine::Buffer::default()];
@@ -141,7 +142,7 @@ fn a_full_disk_can_be_written_again_and_idle_time_comes_to_an_end() {
             works += 1;
             assert!(works < 10_000, "{}: idle time never ends", entry.name);
         }
-        // And then nothing is done any more.
+        // And then no work is left.
         let before = live.status().written;
         assert!(!live.idle().expect("no faults"));
         assert_eq!(live.status().written, before, "{}", entry.name);
@@ -150,7 +151,7 @@ fn a_full_disk_can_be_written_again_and_idle_time_comes_to_an_end() {
         let live = disk.open();
         (0..live.blocks())
             .for_each(|block| assert_eq!(read(&live, block).ok(), Some(3), "{}", entry.name));
-        // All is given up, and there is room for all again.
+        // Everything is trimmed, and there is room for everything again.
         live.trim(Block(0), live.blocks()).expect("no faults");
         (0..live.blocks()).for_each(|block| write(&live, block, 1, 5).expect("room"));
         (0..live.blocks())
@@ -197,7 +198,7 @@ fn limits_on_open_and_active_zones_are_kept_to() {
             for (block, version) in (0..).zip(&versions) {
                 assert_eq!(read(&live, block).ok(), Some(*version), "{what}: block {block}");
             }
-            // Idle time comes to its end.
+            // Idle work ends.
             (0..1000).take_while(|_| live.idle().expect("no faults")).for_each(drop);
             assert!(!live.idle().expect("no faults"), "{what}");
         }
@@ -244,13 +245,13 @@ fn a_trim_of_an_empty_disk_does_nothing() {
     assert_eq!(error.kind, LiveErrorKind::OutOfRange);
 }
 
-/// A disk that is written from end to end and closed, of which a zone fails while it is not in use.
+/// A disk that is written completely and closed, and a zone of it fails while it is not in use.
 fn with_a_zone_that_fails(
     translation: &str,
     fault: impl Fn(u64, Zone) -> Fault,
     zone: u32,
 ) -> Held {
-    // (The call with which it does is far behind those of a disk without faults.)
+    // (The call that makes it fail is later than any of a disk without faults.)
     let calls = 100_000;
     let disk =
         failing(translation, Faults { faults: vec![fault(calls, Zone(zone))], ..Faults::none() });
@@ -282,7 +283,8 @@ fn a_zone_that_is_gone_loses_its_blocks_and_no_others() {
                 }
             }
         }
-        // They stay lost while others are written around them, also after a crash, until they are written themselves.
+        // They stay lost while others are written around them, also after a crash, until they are
+        // written themselves.
         let first = lost[0].0;
         for block in (0..live.blocks()).filter(|block| !is_lost(*block)) {
             write(&live, block, 1, 2).expect("there are spares");
@@ -327,7 +329,7 @@ fn a_zone_that_can_only_be_read_is_replaced_without_a_word() {
 fn a_disk_that_takes_no_writes_is_read() {
     let (disk, _) = three_commits();
     let calls = 1000;
-    // The zone of the first superblock is read-only from now on.
+    // The zone of the first superblock becomes read-only.
     let faults =
         Faults { faults: vec![Fault::ReadOnly { call: calls, zone: Zone(0) }], ..Faults::none() };
     let failing = failing("fluid", faults);
@@ -353,7 +355,7 @@ fn a_map_without_room_takes_no_writes_until_something_is_trimmed() {
         let mut live = disk.open();
         let (mut full, mut version) = (0, 0);
         for round in 0..3000_u64 {
-            // Blocks that are no neighbours, one at a time.
+            // Single blocks that are no neighbours.
             let at = round * 7919 % (live.blocks() / 2) * 2;
             version += 1;
             match write(&live, at, 1, version) {
@@ -395,7 +397,7 @@ fn a_file_is_such_a_disk() {
         live.flush().expect("no faults");
     }
     write(&live, 1, 1, 9).expect("room");
-    // Nobody says that it ends.
+    // Without an orderly close.
     drop(live);
     let found = inspect(&*open()).expect("there is a map");
     assert_eq!((found.damage, found.lost_ranges), (None, vec![]));
@@ -407,7 +409,7 @@ fn a_file_is_such_a_disk() {
     assert_eq!(inspect(&*open()).expect("there is a map").commits, 0);
 }
 
-/// All zones of a disk that was used are to be reset before they are written: a large one has 100,000 of them.
+/// All zones of a used disk must be reset before they are written: a large one has 100,000 of them.
 #[test]
 fn after_a_format_idle_time_resets_many_zones_at_a_time() {
     let disk = formatted("log");

@@ -1,10 +1,13 @@
-//! The power goes before every call that a translated disk makes to the zoned one, in every short history of what a
-//! host may want, and once more before every call of the recovery from that. What was flushed is there.
+//! A power cut before every call that a translated disk makes to the zoned one, in every short
+//! sequence of host requests, and another one before every call of the recovery. Flushed data is
+//! there.
 //!
-//! It is [explored](shingle_testbed::explore) as the engine is, but for two things: a disk cannot be copied, so each
-//! history is played anew, and what of the unflushed survives is drawn by a seed, not tried in every combination.
+//! The disk is [explored](shingle_testbed::explore) as the engine is, with two differences: a disk
+//! cannot be copied, so each sequence is replayed, and the unflushed data that survives is random,
+//! instead of every combination.
 //!
-//! `SHINGLE_COMMANDS=N` tries histories of so many commands, `SHINGLE_OUTCOMES=N` so many seeds of each power cut.
+//! `SHINGLE_COMMANDS=N` tries sequences of this many commands, `SHINGLE_OUTCOMES=N` this many seeds
+//! for each power cut.
 
 use std::hash::Hasher as _;
 use std::sync::Arc;
@@ -19,7 +22,7 @@ use shingle_translated::{Bug, LiveDisk, LiveError, format};
 use shingle_translation::translations::ALL;
 use shingle_zoned::{Faults, Geometry, MemoryDisk, ZoneCommand, ZoneReport, ZonedDisk, ZonedError};
 
-/// A disk that counts calls, and is off before one of them.
+/// A disk that counts calls, and has its power cut before one of them.
 #[derive(Clone)]
 struct Counted {
     disk: Arc<MemoryDisk>,
@@ -39,7 +42,7 @@ impl Counted {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// The power goes before this call, counted from now on from 1; 0: it stays.
+    /// Cuts the power before this call, counted from 1 from now on; 0: never.
     fn cut_before(&self, call: u64) {
         let off_before = if call == 0 { 0 } else { self.calls() + call };
         self.off_before.store(off_before, Ordering::Relaxed);
@@ -86,18 +89,18 @@ impl ZonedDisk for Counted {
     }
 }
 
-/// What a host may want.
+/// The requests of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Want {
-    /// So many blocks from this one on.
+    /// This many blocks from this one on.
     Write(u64, u64),
     Flush,
     Trim(u64, u64),
-    /// There is time to clean.
+    /// Idle time.
     Idle,
 }
 
-/// A block, neighbours over the end of a zone, and so much that something has to be cleaned.
+/// A block, neighbours across the end of a zone, and a write large enough to cause cleaning.
 const WANTS: [Want; 6] = [
     Want::Write(3, 1),
     Want::Write(14, 4),
@@ -110,12 +113,12 @@ const WANTS: [Want; 6] = [
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
     Do(Want),
-    /// The power goes before a call of what was done last, and leaves what this seed says.
+    /// A power cut before a call of the last request, with a seed for its outcome.
     Cut {
         before: u64,
         seed: u64,
     },
-    /// And before a call of the recovery from that.
+    /// And another one before a call of the recovery.
     CutAgain {
         before: u64,
     },
@@ -129,21 +132,21 @@ struct Limits {
     again: bool,
 }
 
-/// What a block may be.
+/// The allowed versions of a block.
 #[derive(Clone)]
 struct Known {
     may_be: Vec<u64>,
     any: bool,
 }
 
-/// A history.
+/// A sequence of steps.
 #[derive(Clone)]
 struct History {
     translation: &'static str,
     bug: Option<Bug>,
     limits: Limits,
     steps: Vec<Step>,
-    /// Calls of what was done last, or of the recovery.
+    /// Number of calls of the last request, or of the recovery.
     calls: u64,
 }
 
@@ -152,7 +155,7 @@ impl History {
         History { translation, bug, limits, steps: Vec::new(), calls: 0 }
     }
 
-    /// Plays it, and looks at what is there if the power has gone.
+    /// Replays it, and checks the contents if the power was cut.
     fn played(mut self) -> History {
         let seed = self.steps.iter().find_map(|step| match step {
             Step::Cut { seed, .. } => Some(*seed),
@@ -163,7 +166,7 @@ impl History {
         let mut live = disk.open(self.bug);
         let mut blocks = vec![Known { may_be: vec![0], any: false }; made.blocks as usize];
         let mut version = 0;
-        // A disk that was in use.
+        // A used disk.
         for want in [Want::Write(0, 20), Want::Flush, Want::Write(5, 2), Want::Flush] {
             version += 1;
             wish(&live, want, version, &mut blocks).unwrap_or_else(|why| panic!("{why}"));
@@ -185,7 +188,7 @@ impl History {
             return self;
         }
         drop(live);
-        // (What it does when it is dropped may be all that is left to be cut off.)
+        // (The calls when it is dropped may be the only ones left to cut off.)
         if !disk.disk.is_off() {
             disk.disk.cut_power();
         }
@@ -231,7 +234,7 @@ fn wish(live: &LiveDisk, want: Want, version: u64, blocks: &mut [Known]) -> Resu
         Want::Flush => {
             live.flush()?;
             for known in blocks {
-                // Of what was trimmed nothing is known before it is written.
+                // The contents of trimmed blocks are unknown until they are written.
                 let newest = *known.may_be.last().expect("it is something");
                 known.may_be = vec![newest];
             }
@@ -241,7 +244,7 @@ fn wish(live: &LiveDisk, want: Want, version: u64, blocks: &mut [Known]) -> Resu
     }
 }
 
-/// Looks at all blocks: what they are they stay.
+/// Checks all blocks, whose contents are then fixed.
 fn look(live: &LiveDisk, blocks: &mut [Known]) {
     for (block, known) in (0..).zip(blocks) {
         let mut buffers = [Buffer::default()];
@@ -334,8 +337,9 @@ fn nor_does_another_one_in_recovery() {
     tried(Limits { commands, seeds: number("SHINGLE_OUTCOMES").unwrap_or(1), again: true });
 }
 
-/// Which seeded bug shows in the shortest histories: under each translation a bug is looked for with ever more steps. It
-/// takes minutes; whether all are found is for `bugs.rs`, which has longer lives and disks that fail.
+/// Which seeded bugs show in the shortest sequences: for each translation a bug is searched with
+/// more and more steps. This takes minutes; `bugs.rs` checks that all are found, with longer runs
+/// and disks that fail.
 #[test]
 #[ignore = "minutes"]
 fn seeded_bugs_by_their_shortest_histories() {

@@ -1,4 +1,4 @@
-//! Failures while a disk is in use: what an operator will meet one day, and need not do anything about.
+//! Failures while a disk is in use, which need no action of the operator.
 
 use std::sync::atomic::Ordering;
 
@@ -9,7 +9,7 @@ use shingle_translated::{Format, LiveDisk, LiveErrorKind, format, inspect};
 use shingle_translation::translations::ALL;
 use shingle_zoned::{Condition, Geometry, Operation};
 
-/// Writes everything, a version each.
+/// Writes all blocks, each with its own version.
 fn fill(live: &LiveDisk, version: u64) {
     for block in (0..live.blocks()).step_by(4) {
         write(live, block, 4.min(live.blocks() - block), version).expect("room");
@@ -55,7 +55,8 @@ fn a_disk_that_fails_all_the_time_loses_nothing_that_was_flushed() {
     for entry in ALL {
         drills::of_many_failures(None, entry.name, 0..4);
     }
-    // A zone was appended to, and the map went back to before that: what the zone has there is nobody's.
+    // A zone was appended to, and then the map was rolled back: the appended blocks belong to
+    // nothing.
     drills::of_many_failures(None, "skylight-sa", 782..783);
 }
 
@@ -131,14 +132,14 @@ fn what_a_flush_forgets_is_an_error_until_it_is_written_anew() {
             let what = format!("{}, flush {after}", entry.name);
             assert!(error.to_string().contains("flush"), "{what}: {error}");
             if live.status().map.commits == before {
-                // It was in place: there was no second flush to fail.
+                // It was written in place: there was no second flush to fail.
                 continue;
             }
             assert_eq!(live.status().doubtful_ranges, [(8, 2)], "{what}");
             let error = read(&live, 9).expect_err("it may be older");
             assert_eq!(error.kind, LiveErrorKind::Failed, "{what}");
             assert_eq!(read(&live, 10).ok(), Some(1), "{what}");
-            // It was told of, so the next one is as good as any.
+            // The failure was reported, so the next flush is a normal one.
             live.flush().expect("no more faults");
             write(&live, 8, 1, 3).expect("no more faults");
             assert_eq!(read(&live, 8).ok(), Some(3), "{what}");
@@ -155,7 +156,7 @@ fn what_a_flush_forgets_is_an_error_until_it_is_written_anew() {
 
 #[test]
 fn a_flush_that_fails_within_a_write_is_told_to_the_next_flush() {
-    // `log` commits when it cleans: a disk that is full cleans all the time.
+    // `log` commits when it cleans: a full disk cleans all the time.
     let disk = formatted("log");
     let live = disk.open();
     fill(&live, 1);
@@ -184,7 +185,7 @@ fn a_block_that_cannot_be_read_is_lost_and_cleaning_goes_on() {
         fill(&live, 1);
         live.flush().expect("no faults");
         let (bad, _) = drills::spoil_one_in_a_zone(&disk, &live);
-        // All around it is written, until its zone is rewritten.
+        // All blocks around it are written, until its zone is rewritten.
         let mut version = 1;
         while live.status().lost_ranges.is_empty() && version < 60 {
             version += 1;
@@ -245,7 +246,7 @@ fn a_checkpoint_that_fails_anywhere_leaves_a_map_and_the_next_one_succeeds() {
     }
 }
 
-/// It cannot be put right, and nobody may say that it was.
+/// It cannot be repaired, and must not be reported as repaired.
 #[test]
 fn without_a_spare_zone_writes_are_refused_and_counted() {
     for entry in ALL {
@@ -283,13 +284,13 @@ fn without_a_spare_zone_writes_are_refused_and_counted() {
     }
 }
 
-/// As where the file system of a file is full: the zones are as good as ever.
+/// As on a full file system: the zones themselves are good.
 #[test]
 fn spare_zones_that_fail_likewise_are_not_said_to_be_missing() {
     let disk = formatted("log");
     let live = disk.open();
     fill(&live, 1);
-    // (What a zone holds is moved before it is written on.)
+    // (The contents of a zone are moved before it is appended to.)
     write(&live, 1, 1, 2).expect("no faults");
     disk.fail(Operation::Write, 0, u64::MAX);
     let told = write(&live, 0, 1, 2).expect_err("nothing is written").to_string();
@@ -299,7 +300,7 @@ fn spare_zones_that_fail_likewise_are_not_said_to_be_missing() {
     write(&live, 0, 1, 2).expect("it was put right");
 }
 
-/// No other takes its place, and nobody may say that all is well.
+/// It cannot be replaced, and the status must say so.
 #[test]
 fn a_conventional_zone_that_fails_is_told() {
     for entry in ALL {
@@ -321,13 +322,13 @@ fn a_conventional_zone_that_fails_is_told() {
         let live = LiveDisk::open(open()).expect("it can be read");
         write(&live, 0, 1, 2).expect_err("the map cannot be written");
         assert!((0..live.blocks()).all(|block| read(&live, block).is_ok()), "{}", entry.name);
-        // (It concerns no blocks, and names none.)
+        // (The error concerns no blocks, and names none.)
         let error = live.close().expect_err("nor then").to_string();
         assert!(error.starts_with("nothing can be written"), "{error}");
     }
 }
 
-/// What was written anew elsewhere leaves zones that are to be reset, which is no trace of a crash.
+/// A repair elsewhere leaves zones that are to be reset, which is no sign of a crash.
 #[test]
 fn after_an_end_in_order_no_zone_is_ahead_of_the_map() {
     for entry in ALL {
@@ -340,7 +341,7 @@ fn after_an_end_in_order_no_zone_is_ahead_of_the_map() {
         live.close().expect("no faults");
         drop(live);
         assert_eq!(inspect(&disk).expect("there is a map").zones_ahead, 0, "{}", entry.name);
-        // Nor after a start that has not come to resetting them.
+        // Nor after a start that has not reset them yet.
         drop(disk.open());
         assert_eq!(inspect(&disk).expect("there is a map").zones_ahead, 0, "{}", entry.name);
     }

@@ -1,4 +1,4 @@
-//! Formats that are refused, and one that ends half-way.
+//! Formats that are refused, and one that is interrupted.
 
 use crate::common::{formatted, geometry, read, wanted, write};
 use shingle_core::units::Zone;
@@ -6,7 +6,7 @@ use shingle_device::Mark;
 use shingle_translated::{Format, OpenError, format, inspect};
 use shingle_zoned::{Condition, Operation};
 
-/// What the disk lacks is on the SSD of its cache.
+/// The newest data is on the SSD of its cache.
 #[test]
 fn the_disk_of_a_cache_is_given_up_only_by_the_name_of_the_cache() {
     let disk = formatted("log");
@@ -25,7 +25,7 @@ fn the_disk_of_a_cache_is_given_up_only_by_the_name_of_the_cache() {
     }
     assert_eq!(read(&disk.open(), 5).ok(), Some(1));
     with(Some([9; 16]), false).expect("it was named");
-    // It belongs to none any more, and to none that was served without its SSD.
+    // It no longer belongs to any cache, and not to one that was served without its SSD.
     refused(Some([9; 16]), true, "is not a cache that this disk belongs to");
     let live = disk.open();
     live.set_mark(Some(Mark::alone(Some(live.uuid())))).expect("no faults");
@@ -33,7 +33,7 @@ fn the_disk_of_a_cache_is_given_up_only_by_the_name_of_the_cache() {
     with(None, true).expect("it was forced");
 }
 
-/// Nobody can read in it whether there is a map.
+/// Then nobody can read whether there is a map.
 #[test]
 fn a_conventional_zone_that_is_lost_is_told() {
     for (zone, condition) in [(0, Condition::Offline), (5, Condition::ReadOnly)] {
@@ -47,7 +47,7 @@ fn a_conventional_zone_that_is_lost_is_told() {
     }
 }
 
-/// The map before, whole, or none, or the new one, empty: whichever write or flush was the last.
+/// The old map, or none, or the new and empty one, whichever write or flush was the last.
 #[test]
 fn a_format_that_ends_half_way_leaves_one_map_or_none() {
     let new = Format { uuid: Some([7; 16]), force: true, ..wanted("fluid") };
@@ -83,7 +83,7 @@ fn a_format_that_ends_half_way_leaves_one_map_or_none() {
                 }
                 Err(_) => {
                     seen[1] += 1;
-                    // Nothing is in the way of the next one.
+                    // The next format is not refused.
                     format(&disk, &Format { force: false, ..new.clone() }).expect("there is none");
                 }
             }

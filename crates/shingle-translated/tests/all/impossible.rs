@@ -1,5 +1,5 @@
-//! A map whose checksums are right and whose numbers are not: another program wrote it, or this one in error. It is opened
-//! or refused; whoever reads it neither panics nor loops nor asks for memory without bound.
+//! A map with valid checksums and wrong numbers, as another program or a bug might write it. It is
+//! opened or refused, without a panic, an endless loop, or unbounded memory.
 
 use crate::common::{Held, formatted, geometry, write};
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ use shingle_zoned::ZonedDisk as _;
 const TRANSLATIONS: [&str; 7] =
     ["log", "fluid", "fluid-loop", "ucache", "dm-zoned", "skylight-sa", "amphisbaena"];
 
-/// Fields of a superblock: where, and how many bytes.
+/// Fields of a superblock: offset and size.
 const SUPERBLOCK: [(usize, usize); 14] = [
     (32, 8),
     (40, 8),
@@ -30,10 +30,10 @@ const SUPERBLOCK: [(usize, usize); 14] = [
     (112, 2),
 ];
 
-/// Fields of the head of a page of the map; its records begin at byte 56.
+/// Fields of the header of a page of the map; its records begin at byte 56.
 const PAGE: [(usize, usize); 6] = [(24, 8), (32, 8), (40, 4), (44, 1), (45, 1), (46, 2)];
 
-/// A disk on which some is written, in a checkpoint and in the log after it.
+/// A disk with data whose map is in a checkpoint and in the log after it.
 fn written(translation: &str) -> Held {
     let disk = formatted(translation);
     let live = disk.open();
@@ -45,12 +45,12 @@ fn written(translation: &str) -> Held {
     let live = disk.open();
     write(&live, 20, 5, 5).expect("no faults");
     live.flush().expect("no faults");
-    // Not in order: its log stays.
+    // Without an orderly close: its log stays.
     drop(live);
     disk
 }
 
-/// Changes all pages that begin with `magic`, of which some are the copies of others, and makes their checksums right.
+/// Changes all pages that begin with `magic`, including copies, and corrects their checksums.
 fn change(disk: &Held, magic: &[u8], crc_at: usize, change: impl Fn(&mut Page)) {
     let geometry = geometry();
     for block in 0..u64::from(geometry.conventional_zones) * geometry.zone_blocks {
@@ -66,7 +66,7 @@ fn change(disk: &Held, magic: &[u8], crc_at: usize, change: impl Fn(&mut Page)) 
     }
 }
 
-/// Does with the disk what users do.
+/// Uses the disk as users do.
 fn use_it(disk: &Held) -> bool {
     let _ = inspect(disk);
     let Ok(live) = LiveDisk::open(disk.boxed()) else { return false };
@@ -82,7 +82,7 @@ fn use_it(disk: &Held) -> bool {
     true
 }
 
-/// Near the ends of numbers, or anything.
+/// Numbers near the limits of their types, or random ones.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![
         0..40u64,

@@ -1,4 +1,4 @@
-//! The map of a disk of 28 TB: 104,000 zones of 256 MiB. How long it takes to open is printed, and decides nothing.
+//! The map of a disk of 28 TB: 104,000 zones of 256 MiB. The time to open it is printed only.
 
 use crate::common::{Held, wanted};
 use shingle_core::units::{Block, Zone};
@@ -10,12 +10,13 @@ use shingle_zoned::{Faults, Geometry, ZonedDisk as _};
 fn the_map_of_a_large_disk_is_small() {
     let geometry = Geometry { conventional_zones: 1040, ..Geometry::new(104_000, 65_536) };
     let disk = Held::new(geometry, Faults::none());
-    // (The memory of a buffer is its translation's, which takes some for each of its blocks.)
+    // (The memory for a buffer belongs to its translation, which needs some for each of its
+    // blocks.)
     let wanted = Format { buffer_blocks: Some(1 << 17), ..wanted("fluid") };
     let made = format(&disk, &wanted).expect("there is room");
     assert_eq!((made.zones, made.spare_zones), (102_856, 104));
     assert!(made.runs_max > 100_000_000, "{made:?}");
-    // A run in all zones but a few.
+    // A run in almost all zones.
     let live = LiveDisk::open(disk.boxed()).expect("it was formatted");
     let buffers = [Buffer::default()];
     for zone in 0..100_000 {
@@ -48,7 +49,7 @@ fn the_map_of_a_large_disk_is_small() {
     assert!(taken.bytes_max < 64 << 20, "{taken:?}");
     assert_eq!(live.status().map.runs, 100_000);
 
-    // Whoever only wants its name, to ask who serves it, reads no map.
+    // Reading only its name, to ask who serves it, does not read the map.
     let name = allocation_counter::measure(|| {
         assert_eq!(
             uuid(&disk).expect("it was formatted").into_bytes(),

@@ -1,4 +1,5 @@
-//! Reads beside works, from many threads: what a reader gets is never older than what was acknowledged when it began.
+//! Concurrent reads, from many threads: a read never returns data older than what was acknowledged
+//! when it began.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -72,7 +73,7 @@ fn writes_of_many_threads_follow_each_other() {
                 }
             });
         }
-        // Beside them all that nobody writes is given up.
+        // Concurrently, all blocks that no thread writes are trimmed.
         let live = &live;
         scope.spawn(move || {
             for at in (1..4 * part).step_by(3) {

@@ -1,4 +1,4 @@
-//! Maps of which both copies are damaged.
+//! Maps with both copies damaged.
 
 use crate::common::{Held, data, drills, formatted, read, wanted, write};
 use shingle_core::units::Block;
@@ -6,7 +6,8 @@ use shingle_engine::Buffer;
 use shingle_translated::{LiveDisk, LiveErrorKind, OpenError, format, inspect, repair};
 use shingle_zoned::{Faults, Geometry, Operation, ZonedDisk as _};
 
-/// A disk whose checkpoint has several pages: zones, then runs. Every third block is written, so that each is a run.
+/// A disk whose checkpoint has several pages: zones, then runs. Every third block is written, so
+/// that each is a run.
 fn large(translation: &str) -> Held {
     let geometry = Geometry { conventional_zones: 80, ..Geometry::new(400, 16) };
     let disk = Held::new(geometry, Faults::none());
@@ -19,7 +20,7 @@ fn large(translation: &str) -> Held {
     disk
 }
 
-/// Where the pages of the checkpoint that counts are, both copies of each.
+/// The blocks with the pages of the current checkpoint, both copies of each.
 fn checkpoint(disk: &Held) -> Vec<Vec<u64>> {
     let geometry = *disk.geometry();
     let generation = inspect(disk).expect("there is a map").generation;
@@ -59,7 +60,7 @@ fn a_page_that_is_gone_in_both_copies_costs_what_it_knew_and_no_more() {
             let error = LiveDisk::open(disk.boxed()).err().expect("it is damaged");
             assert!(matches!(error, OpenError::Damaged { .. }), "{error}");
 
-            // Looking, and asking without consent, change nothing.
+            // Inspection, and a repair without consent, change nothing.
             let found = inspect(&disk).expect("there is a map");
             let what = format!("{translation}, page {page}");
             assert!(found.damage.is_some(), "{what}");
@@ -87,10 +88,11 @@ fn a_page_that_is_gone_in_both_copies_costs_what_it_knew_and_no_more() {
                     }
                 }
             }
-            // A page has 252 records: 320 zones come first, and one of these costs what lies in them.
+            // A page has 252 records: 320 zones come first, and losing one of these records loses
+            // the blocks of the zone.
             let few = page < 2 || lost <= 252 && there >= 500;
             assert!(few && lost + there == 800, "{translation}, page {page}: {there}, {lost} lost");
-            // It is a disk like any other.
+            // It works like any other disk.
             for block in 0..live.blocks() {
                 write(&live, block, 1, 2).unwrap_or_else(|error| panic!("{what}: {error}"));
             }
@@ -110,7 +112,7 @@ fn what_one_copy_has_is_never_given_up() {
     for (page, places) in checkpoint(&disk).into_iter().enumerate() {
         drills::damage(&disk, places[page % 2]);
     }
-    // Bad in one copy only, in another one each: `give_up` or not is the same.
+    // Each page is bad in one copy only, in different copies: `give_up` makes no difference.
     let found = repair(disk.boxed(), true).expect("every page is there once");
     assert_eq!((found.damage, found.given_up_ranges), (None, None));
     let healed = inspect(&disk).expect("there is a map");
@@ -132,9 +134,9 @@ fn a_commit_that_is_gone_cannot_be_repaired_and_nothing_is_changed() {
     let found = inspect(&disk).expect("there is a map");
     assert_eq!((&found.given_up_ranges, found.spares_left), (&None, None));
     assert!(found.damage.expect("it is damaged").starts_with("the log: page 1 at block "));
-    // Both superblocks are good, and nobody is told otherwise.
+    // Both superblocks are good, and this is reported.
     assert!(found.copies.iter().all(|copy| copy.superblock && copy.what.is_none()));
-    // Where there is no map there is nothing to repair.
+    // Without a map there is nothing to repair.
     let (empty, _) = (Held::new(crate::common::geometry(), Faults::none()), data(0, 0));
     let error = repair(empty.boxed(), true).expect_err("it is empty");
     assert!(matches!(error, OpenError::NotFormatted { .. }), "{error}");

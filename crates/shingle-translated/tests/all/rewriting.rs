@@ -1,4 +1,5 @@
-//! A large map is written anew while the disk is in use, and no work waits for all of it.
+//! A checkpoint of a large map is written while the disk is in use, and no request waits for all of
+//! it.
 
 use crate::common::{Held, read, wanted, write};
 use shingle_core::units::Block;
@@ -18,7 +19,8 @@ fn no_work_waits_for_the_whole_map() {
     assert!(made.runs_max > 60_000, "{made:?}");
     let live = disk.open();
     let mut versions = vec![0; 60_000];
-    // Each second block of 60,000, in an order in which no neighbours follow each other: 30,000 runs, 119 pages.
+    // Every second block of 60,000, in an order without adjacent neighbours: 30,000 runs, 119
+    // pages.
     let order = |n: u64| n * 7919 % 30_000 * 2;
     for n in 0..30_000 {
         write(&live, order(n), 1, 1).expect("room");
@@ -37,7 +39,7 @@ fn no_work_waits_for_the_whole_map() {
         (*longest, *last) = ((*longest).max(written - *last), written);
     };
     let mut n = 0;
-    // Twice, at least.
+    // At least two checkpoints.
     while live.status().map.checkpoints_beside_works < before.map.checkpoints_beside_works + 2 {
         for _ in 0..100 {
             n += 1;
@@ -56,9 +58,10 @@ fn no_work_waits_for_the_whole_map() {
         "none had to be written at once: {map:?}"
     );
     println!("the map has {whole} pages, a commit at most {longest} blocks, in both copies");
-    // Two copies of: a page of the log, eight of the map and a few to catch up; superblocks.
+    // Two copies of: a page of the log, eight pages of the map and some to catch up, and the
+    // superblock.
     assert!(longest <= 2 * 20, "{longest} of {whole}");
-    // Behind a power cut it is the map that it was.
+    // After a power cut the map is the same.
     drop(live);
     disk.0.cut_power();
     disk.0.restart();
@@ -80,7 +83,8 @@ fn a_trim_of_everything_delays_no_write_by_more_than_a_few_ios() {
         write(&live, n * 7919 % 30_000 * 2, 1, 1).expect("room");
     }
     live.flush().expect("no faults");
-    // Work for work: a trim of a zone's blocks, and how many I/Os it takes, as a write behind it waits for these.
+    // In steps: a trim of the blocks of a zone, and its number of I/Os, for which a write after it
+    // waits.
     let mut longest = 0;
     for block in (0..live.blocks()).step_by(256) {
         let before = live.progress().ios;

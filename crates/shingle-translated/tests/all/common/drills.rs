@@ -1,4 +1,4 @@
-//! Drills by hand that seeded bugs are tried against, too.
+//! Drills that are also run with seeded bugs.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -12,25 +12,26 @@ use shingle_zoned::{Fault, Faults, Geometry, Operation, ZonedDisk as _};
 
 use super::{Held, Spoils, data, geometry, read, wanted, write};
 
-/// Where the pages of a copy of the map are on the disk of [`super::geometry`]: superblock, and per slot two pages of
-/// checkpoint and eight of log.
+/// The block of a page in a copy of the map on the disk of [`super::geometry`]: superblock, and per
+/// slot two pages of checkpoint and eight of log.
 pub fn log_page(copy: u64, generation: u64, page: u64) -> u64 {
     let slot = generation % 2 * 10;
     if copy == 0 { 1 + slot + 2 + page } else { 96 - 1 - 10 - slot + 2 + page }
 }
 
-/// A page that a crash has kept from being written.
+/// Replaces a page by zeros, as if a crash had prevented its write.
 pub fn tear(disk: &Held, block: u64) {
     disk.write(Block(block), &[Buffer::default()]).expect("no faults");
 }
 
-/// A page that is none.
+/// Replaces a page by an invalid one.
 pub fn damage(disk: &Held, block: u64) {
     disk.write(Block(block), &[data(7, 7)]).expect("no faults");
 }
 
-/// A disk with three flushed commits, the last of two pages, and the generation that it is in. In test builds a page of the
-/// log has three records: the first commit has one page, so has the second.
+/// A disk with three flushed commits, the last of two pages, and its current generation. In test
+/// builds a page of the log has three records: the first commit has one page, and so has the
+/// second.
 pub fn three_commits() -> (Held, u64) {
     let disk = super::formatted("fluid");
     let live = disk.open();
@@ -58,29 +59,31 @@ fn damaged(disk: &Held, bug: Option<Bug>, part: &str) {
     assert_eq!(inspect(disk).expect("there is a map"), before, "something was written");
 }
 
-/// The end of a log is told from a hole in it.
+/// The end of a log is distinguished from a hole in it.
 pub fn of_a_log(bug: Option<Bug>) {
-    // The second page of the last commit is torn: nothing of the commit counts.
+    // The second page of the last commit is torn: the commit is not valid.
     let (disk, generation) = three_commits();
     tear(&disk, log_page(0, generation, 3));
-    // (Nobody was told of a commit that is not in both copies, so it does not matter what this one is.)
+    // (A commit that is not in both copies was not acknowledged, so the contents of this copy do
+    // not matter.)
     damage(&disk, log_page(1, generation, 3));
     let found = inspect(&disk).expect("there is a map");
     assert_eq!((found.commits, found.torn_commit, found.damage), (2, true, None));
     let live = LiveDisk::open_with(disk.boxed(), bug).expect("a torn commit is none");
     let versions = [10, 20, 30, 32, 34].map(|block| read(&live, block).expect("there"));
-    // (Block 10 was written where it was.)
+    // (Block 10 was written in place.)
     assert_eq!(versions, [3, 2, 0, 0, 0], "blocks of a torn commit");
     drop(live);
 
-    // A page in the middle is bad in both copies: what follows was acknowledged later.
+    // A page in the middle is bad in both copies: acknowledged commits follow it.
     let (disk, generation) = three_commits();
     (0..2).for_each(|copy| damage(&disk, log_page(copy, generation, 1)));
     let (one, other) = (log_page(0, generation, 1), log_page(1, generation, 1));
     damaged(&disk, bug, &format!("page 1 at block {one}"));
     damaged(&disk, bug, &format!("page 1 at block {other}"));
 
-    // The last page is bad in both copies, or cannot be read: nobody knows what it said. So it is behind the last one.
+    // The last page, or the one after it, is bad in both copies or unreadable: its contents are
+    // unknown.
     for page in [3, 4] {
         let (disk, generation) = three_commits();
         (0..2).for_each(|copy| damage(&disk, log_page(copy, generation, page)));
@@ -94,13 +97,15 @@ pub fn of_a_log(bug: Option<Bug>) {
     damaged(&disk, bug, "page 3 at block");
 }
 
-/// A commit fails twice half-way, and then the power goes: what is left of the two is no third one. And what is left of a
-/// checkpoint that was given up, with its log, is not taken for that of the next one.
+/// A commit fails twice halfway, and then the power is cut: the remains of the two must not form a
+/// third one. And the remains of an abandoned checkpoint, with its log, must not be taken for those
+/// of the next one.
 pub fn of_a_commit_that_fails(bug: Option<Bug>) {
     for seed in 0..12 {
         let disk = failing("log", Faults { seed, ..Faults::none() });
         let live = LiveDisk::open_with(disk.boxed(), bug).expect("it was formatted");
-        // Of five zones four have nothing that counts any more: what is rolled back says so, and takes a page more.
+        // Four of five zones have no valid blocks any more: a rolled-back commit records this, and
+        // needs another page.
         write(&live, 0, 80, 1).expect("room");
         live.close().expect("no faults");
         let live = LiveDisk::open_with(disk.boxed(), bug).expect("it was closed");
@@ -150,14 +155,14 @@ pub fn of_a_commit_that_fails(bug: Option<Bug>) {
     }
 }
 
-/// A zone is repaired, then a flush forgets, and the disk gives nothing for a moment: readers who were sent to the repaired
-/// zone find it whole, or are told.
+/// A zone is repaired, then a flush loses data, and the disk is unreadable for a moment: readers
+/// that are sent to the repaired zone get the right data or an error.
 pub fn of_a_repair(bug: Option<Bug>) {
     for seed in 0..6 {
         const CALLS: u64 = 20_000;
         let faults = vec![Fault::FlushForgets { call: CALLS }];
         let disk = Held::new(geometry(), Faults { seed, faults, ..Faults::none() });
-        // (With few spares it would be durable at once.)
+        // (With few spare zones it would be durable at once.)
         let wanted = Format { spare_zones: Some(4), ..wanted("log") };
         format(&disk, &wanted).expect("room");
         let live = LiveDisk::open_with(disk.boxed(), bug).expect("it was formatted");
@@ -177,8 +182,8 @@ pub fn of_a_repair(bug: Option<Bug>) {
     }
 }
 
-/// Writes and flushes fail every few calls, and now and then the power goes: what was flushed is there, and what was written
-/// later may be.
+/// Writes and flushes fail every few calls, with power cuts now and then: flushed data is there,
+/// and later data may be.
 pub fn of_many_failures(bug: Option<Bug>, translation: &str, seeds: Range<u64>) {
     for seed in seeds {
         let disk = failing(translation, Faults { seed, ..Faults::none() });
@@ -222,7 +227,7 @@ pub fn of_many_failures(bug: Option<Bug>, translation: &str, seeds: Range<u64>) 
     }
 }
 
-/// Each block that can be read is of a version that it may be of.
+/// Checks that each readable block has an allowed version.
 fn is_what_it_may_be(live: &LiveDisk, may_be: &[Vec<u64>], what: &str) {
     for (block, known) in (0..).zip(may_be) {
         if let Ok(found) = read(live, block) {
@@ -231,10 +236,11 @@ fn is_what_it_may_be(live: &LiveDisk, may_be: &[Vec<u64>], what: &str) {
     }
 }
 
-/// Blocks go bad as soon as they are written, before readers are told of them: what the host was told is written is there, or
-/// an error. It is never zeros.
+/// Blocks become unreadable as soon as they are written, before readers are sent to them:
+/// acknowledged data is there, or an error. It is never zeros.
 pub fn of_spoilt_blocks(bug: Option<Bug>, translation: &str) {
-    // An append of 300 blocks is three I/Os. The second fails, and what the first one brought cannot be read.
+    // An append of 300 blocks is three I/Os. The second fails, and the data of the first becomes
+    // unreadable.
     let large = Geometry { conventional_zones: 6, ..Geometry::new(20, 512) };
     let disk = disk_of(large, translation);
     let live = LiveDisk::open_with(disk.boxed(), bug).expect("it was formatted");
@@ -278,8 +284,9 @@ pub fn of_spoilt_blocks(bug: Option<Bug>, translation: &str) {
     }
 }
 
-/// Blocks go bad as soon as they are written, one is found so when it is moved, and soon after the power goes: a block is what
-/// was flushed, or what was written since, or an error. It is never zeros.
+/// Blocks become unreadable as soon as they are written, one is discovered when it is moved, and
+/// soon after the power is cut: a block is what was flushed, or what was written since, or an
+/// error. It is never zeros.
 pub fn of_spoilt_blocks_and_a_cut(bug: Option<Bug>, translation: &str, seeds: Range<u64>) {
     for seed in seeds {
         let mut draw = SplitMix64::seed_from_u64(seed);
@@ -302,7 +309,7 @@ pub fn of_spoilt_blocks_and_a_cut(bug: Option<Bug>, translation: &str, seeds: Ra
                 break;
             }
             if below(6) == 0 && live.flush().is_ok() {
-                // (It has not been looked at: it may be lost, and nothing older is right.)
+                // (It was not read: it may be lost, and nothing older is allowed.)
                 may_be.iter_mut().for_each(|known| *known = vec![known[known.len() - 1]]);
             }
         }
@@ -316,8 +323,8 @@ pub fn of_spoilt_blocks_and_a_cut(bug: Option<Bug>, translation: &str, seeds: Ra
     }
 }
 
-/// A block of the host in a sequential zone, and the block of the disk that it is, which can no longer be read. All blocks
-/// were written and flushed.
+/// Makes a block in a sequential zone unreadable. Returns the block of the host and the block of the disk. All blocks have been
+/// written and flushed before.
 pub fn spoil_one_in_a_zone(disk: &Held, live: &LiveDisk) -> (u64, u64) {
     let geometry = *disk.geometry();
     let first = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
@@ -335,8 +342,8 @@ pub fn spoil_one_in_a_zone(disk: &Held, live: &LiveDisk) -> (u64, u64) {
     bad.expect("not all of it is in the buffer")
 }
 
-/// A block of a zone cannot be read when the zone is cleaned, and later it can: it is what it was, or an error, however much
-/// is written meanwhile, and after a crash, and in the end it is lost no more. Whether it was still to be had.
+/// A block cannot be read when its zone is cleaned, and can be read later: it has its old data or is an error, whatever is
+/// written meanwhile, also after a crash, and in the end it is lost no more. Returns whether its old copy was kept.
 pub fn of_a_block_that_can_be_read_again(
     bug: Option<Bug>,
     translation: &str,
@@ -402,7 +409,7 @@ pub fn of_a_block_that_can_be_read_again(
     had
 }
 
-/// A disk of zones of another size.
+/// A disk with zones of another size.
 pub fn disk_of(geometry: Geometry, translation: &str) -> Held {
     let disk = Held::new(geometry, Faults::none());
     shingle_translated::format(&disk, &wanted(translation))
@@ -410,7 +417,7 @@ pub fn disk_of(geometry: Geometry, translation: &str) -> Held {
     disk
 }
 
-/// The same with zones that fail.
+/// The usual disk, with zones that fail.
 pub fn failing(translation: &str, faults: Faults) -> Held {
     let disk = Held::new(geometry(), faults);
     let made = format(&disk, &wanted(translation)).unwrap_or_else(|error| panic!("{error}"));

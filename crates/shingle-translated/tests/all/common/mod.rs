@@ -17,33 +17,34 @@ use shingle_zoned::{
     Faults, Geometry, MemoryDisk, Operation, Reason, ZoneCommand, ZoneReport, ZonedDisk, ZonedError,
 };
 
-/// A disk in memory that outlives those who have it, some blocks of which cannot be read, and that fails when it is told to.
+/// A disk in memory that outlives its users, has unreadable blocks, and fails on command.
 #[derive(Clone)]
 pub struct Held(pub Arc<MemoryDisk>, pub Arc<Mutex<BTreeSet<u64>>>, pub Arc<Switch>);
 
-/// What fails.
+/// The failures that are switched on.
 #[derive(Default)]
 pub struct Switch {
-    /// Everything.
+    /// All calls fail.
     pub all: AtomicBool,
-    /// The next call of a kind, after so many of that kind, and so many behind it.
+    /// Which calls fail: their kind, how many of that kind succeed before, and how many fail then.
     pub next: Mutex<Option<(Operation, u64, u64)>>,
-    /// Blocks that are written can no longer be read from some time on.
+    /// Which written blocks become unreadable later.
     pub spoils: Mutex<Option<Spoils>>,
-    /// The power goes before one of the writes and flushes that follow the first read of what cannot be read: before which.
+    /// The power is cut after the first bad read, and this many more writes and flushes.
     pub cut: Mutex<Option<u64>>,
-    /// There was such a read.
+    /// Whether an unreadable block has been read.
     pub has_read_bad: AtomicBool,
-    /// But for so many at both ends of the conventional zones: a map that is gone in both copies is another matter.
+    /// This many blocks at both ends of the conventional zones stay readable: the loss of both
+    /// copies of the map is tested elsewhere.
     pub spared: AtomicU64,
 }
 
-/// Which blocks can no longer be read, until they are written anew.
+/// Which blocks become unreadable, until they are written again.
 #[derive(Clone, Copy)]
 pub enum Spoils {
-    /// After so many more writes, the first ones that the next one brings, at most.
+    /// After this many writes, at most this many of the first blocks of the next write.
     Written { after: u64, blocks: u64 },
-    /// The next write that fails takes with it so many blocks before its own.
+    /// The next write that fails makes this many blocks before its own unreadable.
     BeforeFailed { blocks: u64 },
 }
 
@@ -52,24 +53,25 @@ impl Held {
         Held(Arc::new(MemoryDisk::new(geometry, faults)), Arc::default(), Arc::default())
     }
 
-    /// After `after` more calls of this kind, `count` fail.
+    /// After `after` calls of this kind, the next `count` fail.
     pub fn fail(&self, operation: Operation, after: u64, count: u64) {
         *self.2.next.lock().expect("no panic") = Some((operation, after, count));
     }
 
-    /// Nothing fails any more. What cannot be read still cannot.
+    /// Ends all failures. Unreadable blocks stay so.
     pub fn go_on(&self) {
         *self.2.next.lock().expect("no panic") = None;
         *self.2.spoils.lock().expect("no panic") = None;
         *self.2.cut.lock().expect("no panic") = None;
     }
 
-    /// What cannot be read can be from now on.
+    /// Makes all unreadable blocks readable again.
     pub fn can_be_read_again(&self) {
         self.1.lock().expect("no panic").clear();
     }
 
-    /// The power goes before a write or flush, `after` others behind the first read of what cannot be read.
+    /// The power is cut before a write or flush, `after` others after the first read of an
+    /// unreadable block.
     pub fn cut_power_after_a_bad_read(&self, after: u64) {
         *self.2.cut.lock().expect("no panic") = Some(after);
     }
@@ -89,7 +91,7 @@ impl Held {
         *self.2.spoils.lock().expect("no panic") = Some(spoils);
     }
 
-    /// A write was carried out, or has failed: which blocks that spoils.
+    /// The blocks that become unreadable after a write that was done, or has failed.
     fn spoilt(&self, block: Block, count: u64, done: bool) -> Range<u64> {
         let spared = self.2.spared.load(Ordering::Relaxed);
         let conventional =
@@ -172,7 +174,7 @@ impl ZonedDisk for Held {
     fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), ZonedError> {
         self.may_lose_its_power();
         if let Err(error) = self.may(Operation::Write, block) {
-            // It may have been carried out.
+            // It may have been executed.
             if !self.2.all.load(Ordering::Relaxed) {
                 let _ = self.0.write(block, buffers);
             }
@@ -180,7 +182,7 @@ impl ZonedDisk for Held {
             return Err(error);
         }
         self.0.write(block, buffers)?;
-        // What is written anew can be read.
+        // Blocks that are written again are readable.
         let range = block.0..block.0 + buffers.len() as u64;
         let mut bad = self.1.lock().expect("no panic");
         bad.retain(|bad| !range.contains(bad));
@@ -220,7 +222,8 @@ pub fn formatted(translation: &str) -> Held {
     disk
 }
 
-/// What version `version` of a block is: in each 512 bytes the block and the version; version 0 is zeros.
+/// The data of version `version` of a block: in each 512 bytes the block and the version. Version 0
+/// is zeros.
 pub fn data(block: u64, version: u64) -> Buffer {
     let mut buffer = Buffer::default();
     if version > 0 {
@@ -229,7 +232,7 @@ pub fn data(block: u64, version: u64) -> Buffer {
     buffer
 }
 
-/// Makes it such a version; what else it holds does not matter.
+/// Marks the buffer with a version of the block; the rest of its data stays.
 pub fn mark(buffer: &mut Buffer, block: u64, version: u64) {
     for part in buffer.0.chunks_mut(512) {
         part[..8].copy_from_slice(&block.to_le_bytes());
@@ -237,7 +240,7 @@ pub fn mark(buffer: &mut Buffer, block: u64, version: u64) {
     }
 }
 
-/// The version of each 512 bytes; `None` where they are another block's.
+/// The version of each 512 bytes; `None` where they are from another block.
 pub fn versions(block: u64, buffer: &Buffer) -> [Option<u64>; 8] {
     std::array::from_fn(|part| {
         let word = |at: usize| {
@@ -253,7 +256,7 @@ pub fn write(disk: &LiveDisk, block: u64, count: u64, version: u64) -> Result<()
     disk.write(Block(block), &buffers)
 }
 
-/// The version of a block that is whole.
+/// The version of a block that has only one.
 pub fn read(disk: &LiveDisk, block: u64) -> Result<u64, LiveError> {
     let mut buffers = [Buffer::default()];
     disk.read(Block(block), &mut buffers)?;

@@ -1,5 +1,5 @@
-//! A host over a translated disk that loses its power, its host, its zones: one seed, one life. It knows what each block may
-//! be, and panics when one is anything else.
+//! A host over a translated disk with power cuts, kills and failing zones: one seed is one run. It
+//! knows the allowed contents of each block, and panics at anything else.
 
 use std::sync::atomic::Ordering;
 
@@ -12,33 +12,36 @@ use shingle_zoned::{Fault, Faults, Geometry, Operation, ZonedDisk as _};
 
 use super::{Held, Spoils, data, mark, versions, wanted};
 
-/// What a block may be.
+/// The allowed contents of a block.
 #[derive(Clone, Debug)]
 struct Known {
-    /// What it is, if that is known: one of these, where a write of it has failed.
+    /// Its version, if known: one of these, if a write of it has failed.
     now: Vec<u64>,
-    /// What it may be after a crash.
+    /// The versions that are possible after a crash.
     after_crash: Vec<u64>,
-    /// It was trimmed: it may be anything, also another block's.
+    /// It was trimmed: it may be anything, even another block's data.
     any: bool,
-    /// It was lost, and is an error until it is written, or can be read again.
+    /// It was lost, and reads fail until it is written, or can be read again.
     lost: bool,
-    /// And so it is after a crash. (Before, it may turn out that an older copy is still there.)
+    /// This is also true after a crash. (Before, an older copy may turn out to exist.)
     lost_for_good: bool,
-    /// It was written, and a flush failed: the disk may have something older, and must not give it.
+    /// It was written, and a flush failed: the disk may have an older version, and must not return
+    /// it.
     doubtful: bool,
 }
 
-/// Lives of one kind.
+/// The kinds of runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Theme {
-    /// Power cuts and kills, at any call, also in recovery; in some, a page of one copy of the map goes bad before.
+    /// Power cuts and kills at any call, also in recovery; in some runs a page of one copy of the
+    /// map goes bad before.
     Crashes,
-    /// These, errors, flushes that forget, zones that fail; in some lives blocks that go bad as soon as they are written.
+    /// The same, with errors, flushes that lose data, and zones that fail; in some runs blocks
+    /// become unreadable as soon as they are written.
     Faults,
 }
 
-/// What was seen in all lives, so that a test can tell that it tests something.
+/// Counts of all runs, so that a test can check that it tests something.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Seen {
     pub lives: u64,
@@ -64,15 +67,15 @@ pub struct World<'a> {
     translation: &'a str,
     draw: SplitMix64,
     faults: Vec<Fault>,
-    /// Blocks go bad, when this says so.
+    /// Generates unreadable blocks, if any.
     spoils: Option<SplitMix64>,
     blocks: Vec<Known>,
-    /// Memory for what is read and written: to make it anew each time was half of a life.
+    /// Buffers for reads and writes: allocating them each time took half of a run.
     buffers: Vec<Buffer>,
     version: u64,
-    /// Of one copy of the map.
+    /// The size of one copy of the map.
     copy_blocks: u64,
-    /// Something was an error since the disk was opened.
+    /// Whether an error has occurred since the disk was opened.
     troubled: bool,
     seen: &'a mut Seen,
 }
@@ -81,7 +84,7 @@ fn below(draw: &mut SplitMix64, bound: u64) -> u64 {
     draw.next_u64() % bound
 }
 
-/// A disk, small so that everything happens soon.
+/// A small disk, so that everything happens soon.
 fn geometry(draw: &mut SplitMix64) -> Geometry {
     let mut geometry = super::geometry();
     if below(draw, 4) == 0 {
@@ -93,16 +96,16 @@ fn geometry(draw: &mut SplitMix64) -> Geometry {
     geometry
 }
 
-/// Where each of up to three hosts ends, and what else goes wrong.
+/// When each of up to three hosts ends, and other faults.
 fn faults(draw: &mut SplitMix64, theme: Theme, geometry: &Geometry) -> Faults {
     let mut faults = Vec::new();
     let mut call = 30;
     for _ in 0..1 + below(draw, 3) {
-        // The one after may meet the recovery from the one before.
+        // The next crash may come during the recovery from this one.
         let most = if below(draw, 2) == 0 { 40 } else { 400 };
         call += 1 + below(draw, most);
         faults.push(match below(draw, 3) {
-            // (Later, what lands is over when the disk is open.)
+            // (A greater value would have no effect, as the disk is then open.)
             0 => Fault::Kill { call, lands_after: below(draw, 13) },
             _ => Fault::PowerCut { call },
         });
@@ -166,7 +169,7 @@ impl<'a> World<'a> {
         self.faults.iter().any(is)
     }
 
-    /// Whether something is lost for good, or may be.
+    /// Whether data is or may be lost for good.
     fn may_lose(&self) -> bool {
         self.spoils.is_some()
             || self.has(|fault| {
@@ -174,7 +177,7 @@ impl<'a> World<'a> {
             })
     }
 
-    /// Whether the disk may end up as one that cannot be opened, or written.
+    /// Whether the disk may end up in a state in which it cannot be opened or written.
     fn may_end(&self) -> bool {
         let conventional = self.disk.geometry().conventional_zones;
         let spares =
@@ -187,7 +190,7 @@ impl<'a> World<'a> {
             })
     }
 
-    /// Lives until it is over.
+    /// Runs until the end.
     pub fn live(mut self) {
         self.seen.lives += 1;
         let mut wanted = wanted(self.translation);
@@ -262,7 +265,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Opens the disk, through crashes. None if it cannot be any more, as may be.
+    /// Opens the disk, through crashes. `None` if that is no longer possible, where this is
+    /// allowed.
     fn open(&mut self, ended: &mut u64) -> Option<LiveDisk> {
         loop {
             if self.disk.0.is_off() {
@@ -290,9 +294,9 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A page of the second copy of the map is not what it was.
+    /// Damages a page of the second copy of the map.
     fn damage_a_page(&mut self) {
-        // (A killed host's last write may land on the other one.)
+        // (The last write of a killed host may damage the other copy.)
         let killed = self.has(|fault| matches!(fault, Fault::Kill { .. }));
         if self.theme == Theme::Faults || killed || self.below(2) == 0 {
             return;
@@ -310,7 +314,7 @@ impl<'a> World<'a> {
         self.seen.healed += u64::from(self.disk.write(Block(at), &[buffer]).is_ok());
     }
 
-    /// Now and then something goes bad, and something fails.
+    /// Makes a block unreadable or an I/O fail now and then.
     fn spoil(&mut self) {
         let Some(draw) = &mut self.spoils else { return };
         if below(draw, 12) > 0 {
@@ -329,7 +333,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// What a host does, for a while. Whether it is over: false after a crash, or many failures.
+    /// Executes the requests of a host for a while. False after a crash, or many failures.
     fn serve(&mut self, disk: &LiveDisk) -> bool {
         let mut errors = 0;
         for _ in 0..60 + self.below(120) {
@@ -376,7 +380,7 @@ impl<'a> World<'a> {
                     self.troubled = true;
                     self.look(disk, false, true);
                     errors += 1;
-                    // It goes on, unless nothing is done any more.
+                    // It continues, unless the disk does nothing any more.
                     if errors < 9 {
                         continue;
                     }
@@ -397,7 +401,7 @@ impl<'a> World<'a> {
         disk.write(Block(start), buffers)
     }
 
-    /// The host wrote, or tried to.
+    /// Records a write or an attempt.
     fn wrote(&mut self, range: std::ops::Range<usize>, version: u64, done: bool) {
         for known in &mut self.blocks[range] {
             known.after_crash.push(version);
@@ -405,7 +409,7 @@ impl<'a> World<'a> {
             if done {
                 (known.now, known.lost, known.doubtful) = (vec![version], false, false);
             } else {
-                // (What it was before is still known, if it was.)
+                // (The previous version is still possible, if it was known.)
                 if !known.now.is_empty() {
                     known.now.push(version);
                 }
@@ -417,7 +421,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The host flushed, or tried to.
+    /// Records a flush or an attempt.
     fn flushed(&mut self, done: bool) {
         for known in &mut self.blocks {
             if !done {
@@ -432,7 +436,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Nothing has gone wrong for a while: all that was said is true, and the disk can be written from end to end.
+    /// After a while without faults: all reports were right, and the whole disk can be written.
     fn finish(&mut self, disk: LiveDisk) {
         self.disk.go_on();
         self.look(&disk, false, false);
@@ -456,7 +460,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Looks at all blocks. `opened`: from now on what they are is known, and durable, unless writing has `failed`.
+    /// Checks all blocks. `opened`: from now on their contents are known, and durable unless a
+    /// write has `failed`.
     fn look(&mut self, disk: &LiveDisk, opened: bool, failed: bool) {
         if opened {
             for known in &mut self.blocks {
@@ -479,7 +484,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// What a block was after a crash it stays. It was read, into this buffer.
+    /// The contents of a block after a crash, as read into this buffer, are now fixed.
     fn is_from_now_on(&mut self, block: u64, buffer: Option<usize>) {
         let known = &mut self.blocks[block as usize];
         known.lost_for_good = known.lost;
@@ -489,12 +494,12 @@ impl<'a> World<'a> {
             Some(version) if found == [Some(version); 8] => {
                 (known.now, known.after_crash) = (vec![version], vec![version]);
             }
-            // Torn: of no version any more.
+            // Torn: it has no single version.
             _ => known.any = true,
         }
     }
 
-    /// Looks at some blocks. Whether all could be read together.
+    /// Checks some blocks. Returns whether all could be read together.
     fn look_at(&mut self, disk: &LiveDisk, start: u64, count: u64, failed: bool) -> bool {
         if disk.read(Block(start), &mut self.buffers[..count as usize]).is_ok() {
             for (block, buffer) in (start..start + count).zip(&self.buffers) {
