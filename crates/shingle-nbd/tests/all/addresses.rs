@@ -1,4 +1,4 @@
-//! Where a server listens, and what it does not take from others.
+//! The addresses of a server, and what it refuses to overwrite or serve.
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -77,7 +77,7 @@ fn a_socket_is_private_and_goes_with_its_server() {
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     let mut client = Client::connect(UnixStream::connect(&path).unwrap(), &WISHES).unwrap();
     client.flush().unwrap().unwrap();
-    // A second server does not push the first one out.
+    // A second server does not take the socket of the first.
     let error = refused(&address);
     assert!(matches!(error, ListenError::Live(_)), "{error}");
     client.flush().unwrap().unwrap();
@@ -95,14 +95,14 @@ fn a_stale_socket_is_replaced_and_nothing_else() {
     assert!(fs::symlink_metadata(&path).unwrap().file_type().is_socket());
     let server = start(&address).unwrap();
     Client::connect(UnixStream::connect(&path).unwrap(), &WISHES).unwrap();
-    // Whoever replaces the file keeps it.
+    // A file that replaced the socket is not removed.
     fs::remove_file(&path).unwrap();
     fs::write(&path, "mine").unwrap();
     drop(server);
     assert_eq!(fs::read(&path).unwrap(), b"mine");
     assert!(matches!(refused(&address), ListenError::NoSocket(_)));
     assert_eq!(fs::read(&path).unwrap(), b"mine");
-    // A live one of somebody else, who does not even accept.
+    // A live socket of another program, which does not even accept.
     let other = folder.path().join("other");
     let _listening = UnixListener::bind(&other).unwrap();
     assert!(matches!(refused(&Address::Unix(other)), ListenError::Live(_)));
@@ -148,7 +148,7 @@ fn peers_over_tcp_are_asked_whether_they_are_there() {
     drop(client);
 }
 
-/// What a user gets who connects.
+/// What a user gets on connecting.
 fn greeting(user: u32, address: SocketAddr) -> String {
     let script = format!("exec 3<>/dev/tcp/{}/{} && head -c 8 <&3", address.ip(), address.port());
     let output = Command::new("bash").args(["-c", &script]).uid(user).output().unwrap();

@@ -1,6 +1,5 @@
-//! The clients that people use, against a server with memory behind it. Those that are not
-//! installed are skipped, and the test says so (`--nocapture`); in Debian they are in `libnbd-bin`,
-//! `python3-libnbd`, `qemu-utils` and `fio`.
+//! Real clients against a server with memory as its export. Missing ones are skipped with a message
+//! (`--nocapture`); in Debian they are in `libnbd-bin`, `python3-libnbd`, `qemu-utils` and `fio`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +35,7 @@ impl Bed {
         self.folder.path().join(name)
     }
 
-    /// Bytes that repeat nowhere, with a hole of zeroes in the middle.
+    /// Bytes that do not repeat, with a hole of zeros in the middle.
     fn image(&self, mib: usize) -> PathBuf {
         let mut state = 1u64;
         let mut bytes = Vec::with_capacity(mib * MIB);
@@ -51,7 +50,7 @@ impl Bed {
     }
 }
 
-/// Runs a program; None if it is not there. It must succeed, if `good`.
+/// Runs a program; `None` if it is missing. If `good`, it must succeed.
 fn run(program: &str, arguments: &[&str], good: bool) -> Option<Output> {
     let output = match Command::new(program).args(arguments).env("PATH", path()).output() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -104,7 +103,7 @@ fn nbdcopy_both_ways() {
     if run("nbdcopy", &["--flush", image_text, &bed.uri], true).is_none() {
         return;
     }
-    // What was flushed survives.
+    // Flushed data survives.
     bed.memory.crash();
     run("nbdcopy", &[&bed.uri, back_text], true);
     same(&image, &back);

@@ -1,4 +1,4 @@
-//! All commands over a socket pair: what they do, and the errors the specification asks for.
+//! All commands over a socket pair: their results, and the errors that the specification requires.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -49,7 +49,7 @@ fn the_largest_payload_goes_both_ways() {
     let data: Vec<u8> = (0..PAYLOAD_BYTES_MAX).map(|i| (i % 253) as u8).collect();
     client.write(12345, &data, 0).unwrap().unwrap();
     assert!(client.read(12345, PAYLOAD_BYTES_MAX).unwrap().unwrap() == data);
-    // One byte more is refused, and the connection goes on.
+    // One byte more is refused, and the connection continues.
     assert_eq!(code(client.read(0, PAYLOAD_BYTES_MAX + 1)), ErrorCode::Inval as u32);
     let long = vec![1; PAYLOAD_BYTES_MAX as usize + 1];
     assert_eq!(code(client.write(0, &long, 0)), ErrorCode::Inval as u32);
@@ -89,12 +89,12 @@ fn a_flush_or_fua_makes_durable_and_nothing_else_does() {
     one.write(0, b"a", command_flag::FUA).unwrap().unwrap();
     assert!(!lost(&mut one, 0));
     one.write(5000, b"b", 0).unwrap().unwrap();
-    // Multi-conn: another connection's flush covers it.
+    // Multi-conn: a flush on another connection covers it.
     other.flush().unwrap().unwrap();
     assert!(!lost(&mut one, 5000));
     one.write(9000, b"c", 0).unwrap().unwrap();
     assert!(lost(&mut other, 9000));
-    // FUA covers its own bytes only, even in the same block.
+    // FUA covers only its own bytes, even in the same block.
     one.write(20000, b"d", 0).unwrap().unwrap();
     one.write(20001, b"e", command_flag::FUA).unwrap().unwrap();
     assert!(lost(&mut one, 20000));
@@ -139,13 +139,13 @@ fn status_tells_holes_and_dirty_blocks() {
     client.call(command::WRITE_ZEROES, command_flag::NO_HOLE, 0, 4096, &[]).unwrap().unwrap();
     client.call(command::WRITE_ZEROES, command_flag::FAST_ZERO, 8192, 4096, &[]).unwrap().unwrap();
     assert_eq!(status(&mut client, 0, 0, 12288)[0], (1, vec![d(4096, 0), d(8192, hole)]));
-    // Contexts that were not asked for are not told.
+    // Contexts that were not requested are not reported.
     let mut plain = bed.client(false);
     let refused = plain.call(command::BLOCK_STATUS, 0, 0, 4096, &[]);
     assert_eq!(code(refused), ErrorCode::Inval as u32);
 }
 
-/// Kind, flags, offset, length and the error that must come.
+/// Kind, flags, offset, length and the expected error.
 const WRONG: &[(u16, u16, u64, u32, ErrorCode)] = &[
     (command::READ, 0, MIB, 1, ErrorCode::Inval),
     (command::READ, 0, MIB - 1, 2, ErrorCode::Inval),
@@ -168,7 +168,7 @@ const WRONG: &[(u16, u16, u64, u32, ErrorCode)] = &[
     (command::BLOCK_STATUS, 0, 0, 0, ErrorCode::Inval),
     (command::FLUSH, 0, 1, 0, ErrorCode::Inval),
     (command::FLUSH, 0, 0, 1, ErrorCode::Inval),
-    // RESIZE, and what nobody has defined.
+    // RESIZE, and an undefined command.
     (8, 0, 0, 1, ErrorCode::Inval),
     (u16::MAX, 0, 0, 1, ErrorCode::Inval),
 ];
@@ -264,7 +264,7 @@ fn replies_come_in_order_of_completion() {
     let reply = client.receive().unwrap();
     assert_eq!((reply.cookie, &reply.data[..]), (first, &b"wxyz"[..]));
     assert!(held.kicks.load(Ordering::Relaxed) > 0);
-    // A completion that is dropped is an error, not silence.
+    // A dropped completion is an error for the client.
     client.send(command::FLUSH, 0, 0, 0, &[]).unwrap();
     drop(held.next());
     assert_eq!(client.receive().unwrap().error.expect("an error").code, ErrorCode::Io as u32);
@@ -303,7 +303,7 @@ fn two_connections_with_many_requests_under_way() {
     });
 }
 
-/// Tells what an export hears of connections.
+/// Reports the export's notifications about connections.
 struct Heard(std::sync::Mutex<std::sync::mpsc::Sender<(&'static str, u64)>>);
 
 impl Heard {
@@ -346,7 +346,7 @@ fn an_export_knows_its_connections() {
             assert_eq!(next(), ("command", connection));
         }
     }
-    // In order, and by hanging up.
+    // An orderly disconnect, and a hang-up.
     one.disconnect().unwrap();
     assert_eq!(next(), ("closed", 1));
     drop(two);

@@ -1,4 +1,4 @@
-//! More clients than a server takes: those that do nothing give way, those that work stay.
+//! More clients than a server allows: inactive ones are disconnected, active ones stay.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -16,7 +16,7 @@ use shingle_nbd::server::{Event, Limits};
 use shingle_nbd::stream::Stream;
 use shingle_nbd::wire::command;
 
-/// A server of `connections` at most, of which one that does nothing gives way after `idle`.
+/// A server of at most `connections`; inactive ones can be disconnected after `idle`.
 fn bed(export: Arc<dyn shingle_nbd::export::Export>, connections: usize, idle: Duration) -> Bed {
     Bed::with(export, 1, Limits { connections, idle, ..Limits::default() })
 }
@@ -29,7 +29,7 @@ fn gave_way(bed: &Bed) -> u64 {
     })
 }
 
-/// The server has hung up on it.
+/// Checks that the server has hung up.
 fn is_cut_off(stream: &UnixStream) {
     let ended = std::io::copy(&mut { stream }, &mut std::io::sink());
     assert!(ended.is_ok() || ended.is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset));
@@ -41,7 +41,8 @@ fn works(client: &mut Client<UnixStream>) {
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// One that is silent since the server's greeting, which has come: what comes later is silent for less.
+/// A client that is silent after the greeting, which it has received: later clients are silent for
+/// a shorter time.
 fn greeted(bed: &Bed) -> UnixStream {
     let mut stream = bed.raw();
     std::io::Read::read_exact(&mut stream, &mut [0; 18]).expect("a greeting");
@@ -51,7 +52,7 @@ fn greeted(bed: &Bed) -> UnixStream {
 #[test]
 fn half_open_connections_give_way_the_one_longest_silent_first() {
     let bed = bed(Arc::new(Memory::new(4096)), 4, HOUR);
-    // One in transmission came first of all, and has done nothing since: it is left alone for an hour.
+    // A client in transmission came first and has done nothing since: it may stay for an hour.
     let mut first = bed.client(true);
     let silent: Vec<UnixStream> = (0..3).map(|_| greeted(&bed)).collect();
     let mut newer: Vec<Client<UnixStream>> = Vec::new();
@@ -116,7 +117,7 @@ fn one_that_the_export_works_for_is_never_cut_off() {
 fn who_stalls_in_a_request_gives_way() {
     let held = Held::new();
     let bed = bed(Arc::clone(&held) as _, 1, Duration::ZERO);
-    // The payload does not come, of one request that is served and of one that is refused.
+    // The payload is missing, once for a valid request and once for a refused one.
     for (nth, flags) in (1..).zip([0, 0x8000]) {
         let mut stalled = bed.client(true);
         let before = held.kicks.load(Ordering::Relaxed);
@@ -128,8 +129,8 @@ fn who_stalls_in_a_request_gives_way() {
         request.encode(&mut bytes);
         bytes.resize(60, 0xff);
         stalled.stream().write_all(&bytes).expect("sent");
-        // The export is told before the server waits: for the first request (if that is not counted
-        // in `before`), for the second, and for the payload.
+        // The export is kicked before the server waits: for the first request (if that is not
+        // counted in `before`), for the second, and for the payload.
         let begun = Instant::now();
         while held.kicks.load(Ordering::Relaxed) < before + 2 {
             assert!(begun.elapsed() < LONG, "the payload is not waited for");
@@ -171,7 +172,7 @@ fn who_takes_no_reply_gives_way() {
     assert_eq!(new.receive().expect("answered").error, None);
 }
 
-/// Each has 10 kB for itself, and all have 40 kB more.
+/// Each connection has 10 kB, and all share 40 kB more.
 fn short_of_memory(idle: Duration) -> (Arc<Held>, Bed) {
     let held = Held::new();
     let limits = Limits { connections: 4, memory_bytes_all: 80_000, idle, ..Limits::default() };
@@ -212,13 +213,13 @@ fn who_needs_memory_that_others_have_waits_and_nobody_waits_for_him() {
     answer(all_there_is);
     hears(greedy, 50_000);
     let second = held.next();
-    // Now half of what is shared is gone.
+    // Now half of the shared memory is in use.
     asks(greedy, 30_001);
     answer(second);
     hears(waits, 20_000);
     answer(held.next());
     hears(greedy, 30_001);
-    // What is larger than all goes alone.
+    // A request larger than all memory is served alone.
     asks(modest, 1 << 20);
     let large = held.next();
     asks(waits, 10_001);
@@ -271,7 +272,7 @@ fn requests_of_who_has_gone_are_not_begun() {
     assert!(held.none_within(Duration::ZERO));
 }
 
-/// As when there are no more descriptors: it may be so for days.
+/// As on a system without free descriptors, which may last for days.
 #[test]
 fn that_the_system_gives_no_connections_is_told_once() {
     let bed = Bed::new(Arc::new(Memory::new(4096)));

@@ -1,4 +1,4 @@
-//! Every message, byte for byte, written down by hand from the specification.
+//! Every message, byte for byte, written by hand from the specification.
 
 use shingle_nbd::batch::Batch;
 use shingle_nbd::export::{Answer, Contexts, Extent, Failure, Piece};
@@ -7,7 +7,7 @@ use shingle_nbd::replies::ErrorCode;
 use shingle_nbd::requests::Request;
 use shingle_nbd::session::Session;
 
-/// Digits of `hex`, and letters in quotes as they are; spaces are for the eye.
+/// Decodes digits of `hex` and quoted letters; spaces are ignored.
 fn hex(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (i, part) in text.split('"').enumerate() {
@@ -31,7 +31,7 @@ fn exports() -> Vec<ExportInfo> {
     vec![export("a", "an A", 0x12_3456, false, 1), export("bé", "", 4096, true, 4096)]
 }
 
-/// The server's answer to all of `input`, behind its greeting, and where it ends.
+/// The server's reply to `input`, without its greeting, and the last step.
 fn answer(client_flags: &str, input: &str) -> (Vec<u8>, Step) {
     let exports = exports();
     let mut out = Vec::new();
@@ -66,10 +66,10 @@ fn export_name() {
     assert_eq!(out, hex("0000000000123456 0d6d"));
     let agreement = Agreement { export: 0, structured: false, contexts: Contexts::NONE };
     assert_eq!(step, Step::Serve(agreement));
-    // Without NO_ZEROES there are 124 of them.
+    // Without NO_ZEROES 124 zeros follow.
     let (out, _) = answer("00000001", "\"IHAVEOPT\" 00000001 00000001 \"a\"");
     assert_eq!(out, [hex("0000000000123456 0d6d"), vec![0; 124]].concat());
-    // Where there are several, nobody has the empty name.
+    // With several exports none has the empty name.
     let (out, step) = answer("00000003", "\"IHAVEOPT\" 00000001 00000000");
     assert_eq!((out, step), (Vec::new(), Step::Close));
     // Read-only: HAS, READ_ONLY, FLUSH, FUA, MULTI, CACHE.
@@ -108,7 +108,7 @@ fn refused_options() {
         "\"IHAVEOPT\" 00000005 00000000",
         "REPLY 00000005 80000002 0000001c \"this server does not encrypt\"",
     );
-    // PEEK_EXPORT, EXTENDED_HEADERS, and one with data that are skipped.
+    // PEEK_EXPORT, EXTENDED_HEADERS, and an unknown option whose data is skipped.
     for (number, data) in [("00000004", ""), ("0000000b", ""), ("7fffffff", "ff 00 ff")] {
         let length = data.split_whitespace().count();
         options(
@@ -134,7 +134,7 @@ fn info_and_go() {
     let (out, step) = answer("00000003", &format!("\"IHAVEOPT\" 00000007 {data}"));
     assert_eq!(out, hex(&infos("00000007").replace("REPLY", REPLY)));
     assert!(matches!(step, Step::Serve(Agreement { export: 0, structured: false, .. })));
-    // Nothing asked for: the size, and the block sizes that are told to everyone.
+    // No information requested: the size, and the block sizes, which every client gets.
     options(
         "\"IHAVEOPT\" 00000006 00000009 00000003 \"bé\" 0000",
         "REPLY 00000006 00000003 0000000c 0000 0000000000001000 050f
@@ -189,12 +189,12 @@ fn structured_replies_and_contexts() {
     assert_eq!(out, hex(&expected.replace("REPLY", REPLY)));
     let contexts = Contexts { allocation: true, dirty: false };
     assert_eq!(step, Step::Serve(Agreement { export: 0, structured: true, contexts }));
-    // They were chosen for export a, so they do not hold for the other one.
+    // They were selected for export a, so they do not apply to the other one.
     let go = "\"IHAVEOPT\" 00000001 00000003 \"bé\"";
     let (_, step) = answer("00000003", &format!("\"IHAVEOPT\" 00000008 00000000 {set} {go}"));
     let contexts = Contexts::NONE;
     assert_eq!(step, Step::Serve(Agreement { export: 1, structured: true, contexts }));
-    // A second SET that fails forgets those of the first; so does one with a wildcard.
+    // A second SET that fails discards the contexts of the first; so does one with a wildcard.
     let bad = "\"IHAVEOPT\" 0000000a 0000000e 00000001 \"a\" 00000001 00000001 \"b\"";
     let wild = "\"IHAVEOPT\" 0000000a 00000012 00000001 \"a\" 00000001 00000005 \"base:\"";
     for second in [bad, wild] {
@@ -221,7 +221,7 @@ fn request() {
 
 #[test]
 fn only_writes_carry_a_payload() {
-    // "Request message": the data of a write follow it; of other commands there are none.
+    // "Request message": only a write has data after it.
     for kind in 0..=8 {
         let request = Request { flags: 1, kind, cookie: 0, offset: 0, length: 6 };
         assert_eq!(request.payload_bytes(), if kind == 1 { 6 } else { 0 }, "{kind}");
@@ -266,17 +266,18 @@ fn structured_replies() {
         hex("668e33ef 0000 0002 00000000000000c0 0000000c 0000000000001000 00000004
              668e33ef 0001 0001 00000000000000c0 0000000a 0000000000001004 \"YZ\"")
     );
-    // DF: zeroes are sent.
+    // DF: zeros are sent.
     assert_eq!(
         reply(true, 0, 4, Ok(pieces())),
         hex("668e33ef 0001 0001 00000000000000c0 0000000e 0000000000001000 00000000 \"YZ\"")
     );
-    // Unless they are all there is, and so one piece anyway. A piece of no bytes is none.
+    // Except if the reply consists of zeros only, which is a single piece anyway. Empty pieces are
+    // ignored.
     let zeroes = || Answer::Pieces(vec![Piece::Data(Vec::new()), Piece::Zeroes(6)]);
     let hole = "668e33ef 0001 0002 00000000000000c0 0000000c 0000000000001000 00000006";
     assert_eq!(reply(true, 0, 4, Ok(zeroes())), hex(hole));
     assert_eq!(reply(true, 0, 0, Ok(zeroes())), hex(hole));
-    // Whoever reads nothing is told so in a chunk, too: reads have no simple replies any more.
+    // An empty read gets a chunk too: reads no longer have simple replies.
     let nothing = Request { flags: 0, kind: 0, cookie: 0xc0, offset: 4096, length: 0 };
     let done = "668e33ef 0001 0000 00000000000000c0 00000000";
     assert_eq!(reply_to(true, nothing, Ok(Answer::Done)), hex(done));
@@ -287,7 +288,7 @@ fn structured_replies() {
     );
     let at = "668e33ef 0001 8002 00000000000000c0 00000011 00000005 0003 \"bad\" 0000000000001005";
     assert_eq!(reply(true, 0, 0, Err(failure().at(4101))), hex(at));
-    // Where it failed must lie within the request.
+    // The offset of a failure must lie within the request.
     for outside in [4095, 4102] {
         let general = reply(true, 0, 0, Err(failure().at(outside)));
         assert_eq!(general, reply(true, 0, 0, Err(failure())));

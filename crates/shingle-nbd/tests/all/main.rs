@@ -1,4 +1,4 @@
-//! Tests of the crate from outside, as one program: it is built and linked once.
+//! External tests of the crate, as one program that is built and linked once.
 
 mod addresses;
 mod clients;

@@ -1,4 +1,4 @@
-//! Exports and addresses that come and go while a server runs.
+//! Exports and addresses that are added and removed while a server runs.
 
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -41,7 +41,7 @@ fn a_client_gets_the_export_that_it_names() {
     one.write(0, b"1", 0).unwrap().unwrap();
     two.write(0, b"2", 0).unwrap().unwrap();
     assert_eq!(one.read(0, 1).unwrap().unwrap(), b"1");
-    // Of several none is meant by a client that names none.
+    // With several exports a client must name one.
     let Err(refused) = connect(&server, "") else { panic!("it is not refused") };
     assert!(refused.contains("there is no export \"\""), "{refused}");
     assert!(!server.offer(memory("two")), "a name twice");
@@ -67,7 +67,7 @@ fn who_uses_an_export_that_is_withdrawn_is_answered_and_sent_away() {
     answer.expect("written");
     goes.flush().expect_err("sent away");
     stays.write(0, b"x", 0).unwrap().unwrap();
-    // The name is free, and what is left is an only export.
+    // The name is free, and the remaining export is the only one.
     assert!(server.offer(memory("goes")));
     assert_eq!(server.withdraw("goes", LONG), 0);
     connect(&server, "").expect("there is one only");
@@ -96,7 +96,7 @@ fn addresses_come_and_go() {
     let client = UnixStream::connect(&one).expect("it listens");
     let wishes = Wishes { export: "disk", structured: true, contexts: &[] };
     let mut client = Client::connect(client, &wishes).expect("there");
-    // One that a service manager has made: its file is not ours to remove.
+    // A socket that a service manager created: its file must not be removed.
     let made = UnixListener::bind(&two).expect("free");
     server.listen(Listener::inherit_unix(made).expect("a path")).expect("a thread");
     assert_eq!(server.addresses(), [address.clone(), Address::Unix(two.clone())]);
@@ -108,7 +108,7 @@ fn addresses_come_and_go() {
     assert!(two.exists());
 }
 
-/// A service manager goes on to listen at what it has handed over, and hands it over again.
+/// A service manager keeps listening on the socket it handed over, and hands it over again.
 #[test]
 fn a_socket_that_was_handed_over_outlives_the_server() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -118,7 +118,7 @@ fn a_socket_that_was_handed_over_outlives_the_server() {
     let port = tcp.local_addr().expect("bound");
     let wishes = Wishes { export: "", structured: true, contexts: &[] };
     for turn in 0..2 {
-        // As one who came while nobody served.
+        // A client that connected while no server ran.
         let waits = UnixStream::connect(&path).expect("it listens still");
         let waits_too = TcpStream::connect(port).expect("it listens still");
         waits.set_read_timeout(Some(LONG)).expect("a time");

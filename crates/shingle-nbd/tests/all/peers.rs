@@ -1,5 +1,5 @@
-//! Clients that do what they must not: each is refused or cut off, others go on, and the server
-//! stays small.
+//! Misbehaving clients: each is refused or disconnected, others continue, and the server needs
+//! little memory.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -25,7 +25,7 @@ fn drained(mut stream: &UnixStream) -> Vec<u8> {
     let mut bytes = Vec::new();
     match stream.read_to_end(&mut bytes) {
         Ok(_) => bytes,
-        // What we sent was not read to its end.
+        // Some of the sent data was not read.
         Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => bytes,
         Err(error) => panic!("the server did not hang up: {error}"),
     }
@@ -72,7 +72,7 @@ fn a_wrong_handshake_is_cut_off() {
     bed.client(true).disconnect().unwrap();
 }
 
-/// As clients do that were told that there is no such export.
+/// As clients do after the reply that there is no such export.
 #[test]
 fn who_says_good_bye_need_not_wait_for_the_answer() {
     let bed = bed();
@@ -114,7 +114,7 @@ fn options_that_are_too_large_are_refused_and_the_handshake_goes_on() {
     }
     let bad = Query { name: "", queries: vec!["allocation"] };
     assert_eq!(refusal(&mut stream, &OptionRequest::ListMetaContext(bad)), [Refusal::Invalid]);
-    // 1 MiB of data: of an option with data, and of one that nobody knows. They come in pieces.
+    // 1 MiB of data: of a known option, and of an unknown one. It arrives in pieces.
     for (number, expected) in [(9, 0x8000_0009u32), (77, 0x8000_0001)] {
         stream.write_all(&option(number, 1 << 20)).unwrap();
         (0..1024).for_each(|_| stream.write_all(&[b'a'; 1024]).unwrap());
@@ -136,7 +136,7 @@ fn who_stalls_in_the_handshake_is_cut_off() {
     let handshake = Duration::from_millis(300);
     let limits = Limits { handshake, ..Limits::default() };
     let bed = Bed::with(Arc::new(Memory::new(4096)), 1, limits);
-    // One says nothing, one a little now and then, one asks and never listens.
+    // One client is silent, one sends a little now and then, one sends requests without reading.
     let silent = bed.raw();
     let mut slow = bed.raw();
     let mut deaf = bed.raw();
@@ -181,7 +181,7 @@ fn a_wrong_request_ends_the_connection_after_the_replies_to_those_before() {
 #[test]
 fn a_client_may_vanish_at_any_point() {
     let bed = bed();
-    // In the middle of a request, and of a payload: nothing of it is written.
+    // In the middle of a request or a payload: nothing is written.
     for sent in [1, 27, 28, 29, 127] {
         let mut client = bed.client(true);
         let mut bytes = Vec::new();
@@ -193,7 +193,7 @@ fn a_client_may_vanish_at_any_point() {
         assert_eq!(cut_off(&bed).to_string(), "it hung up in the middle of a message");
     }
     assert_eq!(bed.client(true).read(0, 100).unwrap().unwrap(), [0; 100]);
-    // With requests under way, and never listening to the replies.
+    // With requests in flight, and without reading the replies.
     for _ in 0..20 {
         let mut client = bed.client(false);
         for _ in 0..50 {
@@ -226,7 +226,7 @@ fn no_more_requests_are_read_than_may_be_under_way() {
     }
     under_way.into_iter().for_each(|done| done.done(Ok(Answer::Done)));
     (0..4).for_each(|_| drop(client.receive().unwrap()));
-    // Payload: two of 5000 bytes fit; one that is larger than all room goes alone.
+    // Payload: two of 5000 bytes fit; one that is larger than all memory is served alone.
     for length in [5000, 5000, 1, 20_000] {
         client.send(command::READ, 0, 0, length, &[]).unwrap();
     }
@@ -291,7 +291,7 @@ fn stopping_does_not_wait_for_an_export_that_never_answers() {
     let server = std::mem::replace(&mut bed.server, nothing.server);
     assert_eq!(server.stop(Duration::from_millis(50)), 1);
     assert_eq!(drained(busy.stream()), b"");
-    // An answer that comes later goes nowhere.
+    // A late answer is dropped.
     under_way.1.done(Ok(Answer::Done));
 }
 

@@ -1,5 +1,5 @@
-//! Messages come back as they were, no bytes bring the protocol down, and what is served is what a
-//! plain array would give.
+//! Messages survive encoding and decoding, no bytes crash the protocol, and a served disk behaves
+//! like an array.
 
 use std::sync::Arc;
 
@@ -118,7 +118,7 @@ proptest! {
         }
     }
 
-    /// However the bytes of a handshake are cut, the answer is the same.
+    /// The reply does not depend on how the bytes of a handshake are split.
     #[test]
     fn a_handshake_does_not_depend_on_how_it_arrives(
         numbers in prop::collection::vec((0u32..12, prop::collection::vec(any::<u8>(), 0..30)), 0..8),
@@ -182,7 +182,7 @@ fn action() -> impl Strategy<Value = Action> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Against an array of bytes, one request at a time, over a real connection.
+    /// Compares with an array of bytes, one request at a time, over a real connection.
     #[test]
     fn a_disk_is_an_array(
         actions in prop::collection::vec(action(), 1..200), structured: bool, threads: bool,
@@ -197,7 +197,7 @@ proptest! {
         let mut client = bed.client(structured);
         let mut model = vec![0u8; bytes];
         for Action { kind, flags, block, blocks, stamp } in actions {
-            // Not all at the borders of blocks, if that is allowed.
+            // Not only at block boundaries, if that is allowed.
             let odd = u64::from(stamp % 7) * u64::from(minimum == 1);
             let (offset, length) = (block * BLOCK + odd, blocks * BLOCK as u32);
             let (offset, length) = if kind == command::FLUSH { (0, 0) } else { (offset, length) };

@@ -1,5 +1,5 @@
-//! Which requests are refused, and with which error: numbers of commands, flags and errors as the specification has them
-//! ("Request types", "Command flags", "Error values").
+//! Which requests are refused, and with which error: the numbers of commands, flags and errors in
+//! the specification ("Request types", "Command flags", "Error values").
 
 use shingle_nbd::export::Contexts;
 use shingle_nbd::handshake::{Agreement, ExportInfo};
@@ -14,7 +14,7 @@ const TRIM: u16 = 4;
 const CACHE: u16 = 5;
 const WRITE_ZEROES: u16 = 6;
 const BLOCK_STATUS: u16 = 7;
-/// Those with a range.
+/// Commands with a range.
 const RANGED: [u16; 6] = [READ, WRITE, TRIM, CACHE, WRITE_ZEROES, BLOCK_STATUS];
 const DF: u16 = 1 << 2;
 
@@ -22,7 +22,7 @@ const SIZE_BYTES: u64 = 1 << 30;
 const BLOCK: u32 = 4096;
 const LONGEST: u32 = 32 << 20;
 
-/// A writable export for clients that have agreed on everything.
+/// A writable export for clients that have negotiated everything.
 fn all() -> (ExportInfo, Agreement) {
     let name = String::new();
     let info = ExportInfo {
@@ -41,7 +41,7 @@ fn refused(session: &Session, kind: u16, flags: u16, range: (u64, u32)) -> Optio
     session.check(&request).err().map(|failure| failure.code)
 }
 
-/// For who has agreed on everything.
+/// For a client that has negotiated everything.
 fn by_all(kind: u16, flags: u16, range: (u64, u32)) -> Option<ErrorCode> {
     let (info, agreement) = all();
     refused(&Session::new(&info, agreement), kind, flags, range)
@@ -49,7 +49,7 @@ fn by_all(kind: u16, flags: u16, range: (u64, u32)) -> Option<ErrorCode> {
 
 #[test]
 fn commands_have_flags_of_their_own() {
-    // FUA: bit 0, and allowed with any; NO_HOLE: 1; DF: 2; REQ_ONE: 3; FAST_ZERO: 4.
+    // FUA: bit 0, allowed with any command; NO_HOLE: 1; DF: 2; REQ_ONE: 3; FAST_ZERO: 4.
     let known = [
         (READ, 0b00101),
         (WRITE, 0b00001),
@@ -67,7 +67,7 @@ fn commands_have_flags_of_their_own() {
             assert_eq!(by_all(kind, flag, range), expected, "{kind} with {flag:#x}");
         }
     }
-    // RESIZE, and what nobody has yet.
+    // RESIZE, and undefined commands.
     for kind in [8, 9, u16::MAX] {
         assert_eq!(by_all(kind, 0, (0, BLOCK)), Some(Inval), "{kind}");
     }
@@ -92,7 +92,7 @@ fn nothing_changes_a_read_only_export() {
         assert_eq!(refused(&session, kind, 0, (0, BLOCK)), expected, "{kind}");
     }
     assert_eq!(refused(&session, FLUSH, 0, (0, 0)), None);
-    // That is told first.
+    // This error has precedence.
     assert_eq!(refused(&session, WRITE, 0, (SIZE_BYTES + 1, BLOCK)), Some(Perm));
 }
 
@@ -112,7 +112,7 @@ fn a_status_is_of_contexts_and_of_a_range() {
     let without = Session::new(&info, agreement);
     assert_eq!(refused(&without, BLOCK_STATUS, 0, (0, BLOCK)), Some(Inval));
     for kind in RANGED {
-        // Of all others, a range of no bytes is a success.
+        // For all other commands an empty range is a success.
         let expected = (kind == BLOCK_STATUS).then_some(Inval);
         assert_eq!(by_all(kind, 0, (0, 0)), expected, "{kind}");
     }
@@ -137,7 +137,7 @@ fn ranges_are_of_whole_blocks() {
             ((1, BLOCK), Some(Inval)),
             ((u64::from(BLOCK), 1), Some(Inval)),
             ((1, BLOCK - 1), Some(Inval)),
-            // That is told before the end is.
+            // This error has precedence over that of the end.
             ((SIZE_BYTES, BLOCK + 1), Some(Inval)),
         ] {
             assert_eq!(by_all(kind, 0, range), expected, "{kind} of {range:?}");

@@ -1,4 +1,4 @@
-//! TLS: who is let in, who is not and what the server says of it, and that nobody waits for anybody.
+//! TLS: who is admitted, how refusals are reported, and that no client waits for another.
 
 use std::cell::RefCell;
 use std::io::{Read, Write};
@@ -29,7 +29,7 @@ use shingle_nbd::wire::option;
 
 use crate::common::{Bed, LONG};
 
-/// Those who sign, and a folder with what the server needs.
+/// A certificate authority, and a folder with the files of the server.
 struct Authority {
     issuer: Issuer<'static, KeyPair>,
     pem: String,
@@ -48,7 +48,7 @@ impl Authority {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let folder = tempfile::tempdir().unwrap();
-        // A name of its own.
+        // A unique name.
         let name = folder.path().display().to_string();
         params.distinguished_name.push(DnType::CommonName, name);
         let key = KeyPair::generate().unwrap();
@@ -60,7 +60,7 @@ impl Authority {
         authority
     }
 
-    /// What the server shows from now on.
+    /// Sets the certificate of the server.
     fn put(&self, papers: &Papers) {
         let write = |name: &str, text: &str| {
             std::fs::write(self.folder.path().join(name), text).unwrap();
@@ -125,7 +125,7 @@ fn bed() -> Bed {
     Bed::new(Arc::new(Memory::new(64 << 20)))
 }
 
-/// The client's end of a connection on which TLS has to be begun.
+/// The client's end of a connection that requires TLS.
 fn raw(bed: &Bed, tls: &Arc<Tls>) -> UnixStream {
     let (ours, theirs) = UnixStream::pair().unwrap();
     ours.set_read_timeout(Some(LONG)).unwrap();
@@ -169,7 +169,7 @@ fn a_client_with_a_good_certificate_reads_and_writes() {
     client.write(4097, &data, 0).unwrap().unwrap();
     client.flush().unwrap().unwrap();
     assert_eq!(client.read(4097, data.len() as u32).unwrap().unwrap(), data);
-    // Many requests at a time, and replies between them, both ways at once.
+    // Many requests at a time, with replies between them, in both directions.
     for n in 0..200_u64 {
         client.write(n * 40_000, &[n as u8; 30_000], 0).unwrap().unwrap();
         assert_eq!(client.read(n * 40_000, 30_000).unwrap().unwrap(), [n as u8; 30_000]);
@@ -177,7 +177,7 @@ fn a_client_with_a_good_certificate_reads_and_writes() {
     client.disconnect().unwrap();
 }
 
-/// nbd-client speaks nothing newer.
+/// nbd-client supports no newer version.
 #[test]
 fn a_client_with_an_older_tls_is_served_and_shows_its_certificate() {
     let (served, refused, authority) = (bed(), bed(), Authority::new());
@@ -206,7 +206,7 @@ fn who_is_not_let_in_is_told_of_in_one_line() {
         (None, "no certificate"),
     ] {
         let mut stream = start_tls(raw(&bed, &tls), authority.config(papers));
-        // It learns of it when it reads: TLS 1.3 lets it speak before.
+        // The client notices when it reads: TLS 1.3 lets it send before.
         let _ = stream.write_all(b"hello");
         assert!(stream.read(&mut [0; 1]).is_err());
         let line = cut_off(&bed);
@@ -253,7 +253,7 @@ fn nothing_is_served_without_tls_where_it_has_to_be() {
     stream.write_all(&bytes).unwrap();
     assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
     assert_eq!(cut_off(&bed), CutOff::Plain.to_string());
-    // One that says in plain text what is to count as encrypted.
+    // A client that sends plain text where it should be encrypted.
     let mut stream = raw(&bed, &tls);
     greet(&mut stream).unwrap();
     let mut bytes = Vec::new();
@@ -284,7 +284,7 @@ fn certificates_say_who_may_open_what() {
     assert!(Client::open(stream, &WISHES).is_err());
     let line = cut_off(&bed);
     assert!(line.contains("may open nothing") && line.contains("sha256:"), "{line}");
-    // By the digest that the line has.
+    // By the digest in the line.
     let digest = line.split(['(', ')']).nth(1).unwrap();
     let rights = Rights { all: vec![named(digest)], ..Rights::default() };
     let tls = authority.tls(rights);
@@ -305,7 +305,7 @@ fn who_may_open_nothing_any_more_is_sent_away() {
         Client::open(stream, &WISHES)
     };
     let (mut one, two) = (open(&alice).unwrap(), open(&bob).unwrap());
-    // (A client may know of its agreement before the server has noted it.)
+    // (A client may know of the end of the handshake before the server has recorded it.)
     while bed.server.connections_of("disk") < 2 {
         std::thread::yield_now();
     }
@@ -326,13 +326,13 @@ fn a_slow_handshake_holds_its_own_connection_only() {
     let bed = Bed::with(Arc::new(Memory::new(1 << 20)), 1, limits);
     let authority = Authority::new();
     let tls = authority.tls(Rights::default());
-    // A byte now and then would never end it.
+    // A byte now and then must not keep it alive.
     let mut slow = raw(&bed, &tls);
     greet(&mut slow).unwrap();
     ask(&mut slow, &OptionRequest::StartTls, |_| {}).unwrap();
     let begun = Instant::now();
     let dripping = std::thread::spawn(move || {
-        // (The head of a record of TLS that is announced as long.)
+        // (The head of a TLS record with a large announced length.)
         for byte in [22, 3, 1, 0x3f, 0xff].into_iter().chain(std::iter::repeat(1)) {
             if slow.write_all(&[byte]).is_err() {
                 return;
@@ -353,7 +353,7 @@ fn a_slow_handshake_holds_its_own_connection_only() {
     dripping.join().unwrap();
 }
 
-/// The certificate that a client is shown now.
+/// The server certificate that a client gets now.
 fn shown(bed: &Bed, tls: &Arc<Tls>, config: &Arc<ClientConfig>) -> CertificateDer<'static> {
     let mut client = Client::open(start_tls(raw(bed, tls), config.clone()), &WISHES).unwrap();
     client.flush().unwrap().unwrap();
@@ -373,7 +373,7 @@ fn a_new_certificate_counts_from_the_next_connection_on() {
     tls.reload().unwrap();
     let second = shown();
     assert_ne!(second, first);
-    // Nonsense changes nothing.
+    // Invalid files change nothing.
     std::fs::write(authority.folder.path().join("server-cert.pem"), "none").unwrap();
     assert!(matches!(tls.reload(), Err(TlsError::Content { .. })));
     assert_eq!(shown(), second);
@@ -412,7 +412,7 @@ fn a_client_that_hangs_up_on_an_expired_certificate_is_told_with_that() {
     let (bed, authority) = (bed(), Authority::new());
     authority.put(&authority.papers("localhost", ExtendedKeyUsagePurpose::ServerAuth, true));
     let tls = authority.tls(Rights::default());
-    // Some say why they hang up, some do not.
+    // Some clients give a reason when they hang up, some do not.
     let config = authority.config(Some(&authority.client("a.example")));
     assert!(start_tls(raw(&bed, &tls), config.clone()).flush().is_err());
     let line = cut_off(&bed);
@@ -422,7 +422,7 @@ fn a_client_that_hangs_up_on_an_expired_certificate_is_told_with_that() {
     ask(&mut stream, &OptionRequest::StartTls, |_| ()).unwrap();
     drop(stream);
     assert_eq!(cut_off(&bed), "TLS: the client hung up; server-cert.pem has expired");
-    // With a good one nothing is said of it.
+    // With a valid certificate this is not reported.
     authority.put(&authority.papers("localhost", ExtendedKeyUsagePurpose::ServerAuth, false));
     let mut stream = raw(&bed, &tls);
     greet(&mut stream).unwrap();
@@ -452,7 +452,7 @@ fn before_a_certificate_expires_a_warning_says_so() {
     assert_eq!(said(Duration::from_secs(1)), expires("within a day"));
     let past = tls.warning(end + DAY).unwrap();
     assert!(past.contains("server-cert.pem has expired"), "{past}");
-    // A new one counts though no client has come since, and nonsense is told.
+    // A new certificate is used even if no client has come since, and an invalid one is reported.
     authority.put(&authority.papers("localhost", ExtendedKeyUsagePurpose::ServerAuth, false));
     assert_eq!(tls.warning(end + DAY), None);
     std::fs::write(authority.folder.path().join("server-cert.pem"), "none").unwrap();

@@ -1,4 +1,4 @@
-//! A server over socket pairs, with memory behind it.
+//! A server over socket pairs, with memory as its export.
 #![allow(unreachable_pub)]
 
 use std::os::unix::net::UnixStream;
@@ -12,7 +12,7 @@ use shingle_nbd::memory::Memory;
 use shingle_nbd::server::{Event, Limits, Served, Server};
 use shingle_nbd::stream::Stream;
 
-/// Long enough for a busy machine; a test that waits so long has failed.
+/// Long enough for a busy machine; a test that waits this long has failed.
 pub const LONG: Duration = Duration::from_secs(30);
 
 pub struct Bed {
@@ -40,7 +40,7 @@ impl Bed {
         Self { server: server.expect("no address to fail at"), events: Mutex::new(events) }
     }
 
-    /// The client's end of a new connection; reading from it fails after a long time.
+    /// The client's end of a new connection. Reads from it time out.
     pub fn raw(&self) -> UnixStream {
         let (ours, theirs) = UnixStream::pair().expect("two sockets");
         ours.set_read_timeout(Some(LONG)).expect("a time");
@@ -55,7 +55,7 @@ impl Bed {
         Client::connect(self.raw(), &wishes).expect("a handshake")
     }
 
-    /// The next event that `wanted` takes for itself.
+    /// The next event that `wanted` accepts.
     pub fn event<T>(&self, wanted: impl Fn(Event) -> Option<T>) -> T {
         let events = self.events.lock().expect("no panics");
         loop {
@@ -104,7 +104,7 @@ impl Export for Held {
     }
 }
 
-/// Memory whose every answer comes from another thread, in no particular order.
+/// Memory whose replies come from other threads, in random order.
 pub struct Shuffled {
     memory: Arc<Memory>,
     queue: Mutex<Vec<std::sync::mpsc::Sender<(Command, Completion)>>>,
@@ -138,7 +138,7 @@ impl Export for Shuffled {
     }
 }
 
-/// Answers everything with the same failure.
+/// Answers every command with the same failure.
 pub struct Failing(pub Failure);
 
 impl Export for Failing {
