@@ -1,5 +1,5 @@
 //! Violations of the contract of [`Policy`](crate::policy::Policy). They end the program, in
-//! release builds too, with a sentence that names the policy, the method and the rule. To go on
+//! release builds too, with a sentence that names the policy, the method and the rule. Continuing
 //! would lose data, or wait for room that is never made.
 
 use core::fmt::Display;

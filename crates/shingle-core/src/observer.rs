@@ -134,7 +134,7 @@ impl Shared {
         Shared(observer)
     }
 
-    /// Tells it. All who tell it are on one thread: nobody waits.
+    /// Passes an event to the observer. All callers are on one thread, so the lock never waits.
     pub fn event(&self, event: &Event) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).event(event);
     }
@@ -191,7 +191,7 @@ impl core::fmt::Debug for Shared {
     }
 }
 
-/// A cache whose events an observer is told. It decides as it would by itself.
+/// A cache that reports its events to an observer. It decides as it would without one.
 pub struct Observed<O = Shared> {
     cache: Box<dyn CacheCore>,
     observer: O,
@@ -199,7 +199,7 @@ pub struct Observed<O = Shared> {
 }
 
 impl<O: Observer> Observed<O> {
-    /// `cache`, and `observer` is told. Whoever has it can ask it by [`CacheCore::observer`].
+    /// Wraps `cache`, and reports to `observer`, which [`CacheCore::observer`] returns.
     #[must_use]
     pub fn new(cache: Box<dyn CacheCore>, observer: O) -> Observed<O> {
         let follows = observer.follows();

@@ -321,11 +321,11 @@ impl core::fmt::Display for Idle {
 /// meets it ([`ByZone`](crate::parts::ByZone)), never for all zones of the disk, of which there may
 /// be thousands of millions. Once all zones have been met it allocates nothing.
 ///
-/// Four mistakes end the program, because to go on would lose data or wait for ever: naming a slot
-/// that is not evictable; naming none though one is evictable and no I/O is in flight; naming more
-/// than was asked for where that is not allowed; doing in idle time what [`Policy::IDLE`] does not
-/// declare. The message names the policy and the rule. A policy that loses track of its lists ends
-/// the program, too, as far as [`List`](crate::parts::List) detects it.
+/// Four mistakes end the program, because continuing would lose data or wait for ever: naming a
+/// slot that is not evictable; naming none though one is evictable and no I/O is in flight; naming
+/// more than was asked for where that is not allowed; doing in idle time what [`Policy::IDLE`] does
+/// not declare. The message names the policy and the rule. A policy that loses track of its lists
+/// ends the program, too, as far as [`List`](crate::parts::List) detects it.
 pub trait Policy: Clone + Send + 'static {
     /// Name on the command line.
     const NAME: &'static str;

@@ -4,8 +4,8 @@ use shingle_drive::Drive;
 
 use crate::translated::Translated;
 
-/// A drive, or a translation over one. Only a translation is told of coming requests, and it has
-/// more counters than a drive.
+/// A drive, or a translation over one. Only a translation uses announced requests, and it has more
+/// counters than a drive.
 pub enum Disk {
     /// A drive by itself.
     Drive(Box<dyn Drive>),

@@ -29,9 +29,9 @@
 //!   behind the other, those of a read or a write in any order.
 //! - **Durable.** At [`Action::Commit`] the caller flushes the disk, saves the map as it is now, and makes that
 //!   durable before `done`. No other action needs a flush. A FLUSH of the host is the same, between works.
-//! - **Failure.** Without `done` there is no further action, so one that failed may be tried again, an append from
-//!   where the write pointer is. If it cannot be carried out the work cannot go on; the durable map still names what
-//!   was there at the last `Commit`.
+//! - **Failure.** Without `done` there is no further action, so a failed one may be tried again, an
+//!   append from the write pointer on. If it fails for good the work cannot continue; the durable
+//!   map still names the places of the last `Commit`.
 
 mod action;
 mod memory;

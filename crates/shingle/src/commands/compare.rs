@@ -23,7 +23,7 @@ pub(crate) struct Compare {
     /// Policies; `all` for all that go with the drive. [default: those of none,lru,lru-band,most,sac that do]
     #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) policies: Vec<String>,
-    /// Repeat a synthetic trace with so many seeds, from --seed on, and show least and most.
+    /// Repeat a synthetic trace with N seeds, from --seed on, and show minimum and maximum.
     /// [default: 1]
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub(crate) seeds: Option<u64>,

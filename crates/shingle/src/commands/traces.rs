@@ -99,7 +99,7 @@ fn streamed(
     }
     let Opened { name, recognised, .. } = open_trace(args)?;
     if recognised.name != "native" {
-        return Ok(None); // somebody says so
+        return Ok(None); // the format was named otherwise
     }
     let progress = listener.begin("reading", 0);
     let read = native::Streamed::new(file, &shape, &mut |done, all| progress.set(done, all));

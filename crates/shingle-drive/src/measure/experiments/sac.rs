@@ -55,7 +55,7 @@ fn begin(load: &mut Load, start: Start) {
 ///
 /// The paper does not say how long it measured, nor how full the buffer was. A relative standard
 /// deviation of 870 % at a mean of 124 KB/s needs a few seconds of some 13 MB/s among many of
-/// little: a run that begins with an empty buffer and goes on for hours, and then at a rate far
+/// little: a run that begins with an empty buffer and continues for hours, and then at a rate far
 /// below what the models, and other published runs, reach over so small a range (`docs/drives.md`).
 ///
 /// # Errors

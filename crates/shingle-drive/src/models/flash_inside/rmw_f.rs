@@ -6,8 +6,8 @@
 //! disk, and cleaning is guided by a model of the cost of writing back and by popularity. **How all of
 //! this is done here is a reconstruction**:
 //!
-//! - each band has an end: nobody wrote at or beyond it. A write there overlaps nothing that is needed
-//!   and goes to its place; any other goes to the flash. Either moves the end.
+//! - each band has an end: nothing was written at or beyond it. A write there overlaps nothing that
+//!   is needed and goes to its place; any other goes to the flash. Both move the end.
 //! - the band that leaves is the one whose rewriting takes least time for each page that was not
 //!   written of late: `R(x) / cold`, with `R` as measured on the disk, of the [`CANDIDATES`] bands with
 //!   most such pages. Without any, it is the band of the page written longest ago.

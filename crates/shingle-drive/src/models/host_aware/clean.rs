@@ -1,9 +1,9 @@
 //! Making room in the disk cache: cleaning of zones, garbage collection of log zones (ROCO §2.1).
 //!
-//! *Cleaning* moves what the disk cache holds of a zone to the zone; the zones take turns in the
-//! order of their first non-sequential write since they were last cleaned. If all of it lies at or
-//! beyond the write pointer it is appended, else the zone is rewritten from its first block. Blocks
-//! that nobody wrote are made up below the new write pointer (Fig. 2):
+//! *Cleaning* moves the blocks of a zone from the disk cache to the zone; zones are cleaned in the
+//! order of their first non-sequential write since they were last cleaned. If all of these blocks
+//! lie at or beyond the write pointer they are appended, else the zone is rewritten from its first
+//! block. Never-written blocks below the new write pointer are synthesized (Fig. 2):
 //!
 //! ```text
 //!            A B C D E│                 │ write pointer; in the disk cache A' B' C' F G H K M

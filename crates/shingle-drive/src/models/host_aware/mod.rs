@@ -7,11 +7,11 @@
 //!  └────────────────────────┴──────────────┴────────┴────────┴───┄┄┄───┴────────┘
 //!    ▲ all other writes        ▲ any write   ▲ writes that start at the write pointer
 //! ```
-//! A write is cut at the borders of zones. A piece that starts at its zone's write pointer goes
-//! there, whole, and the pointer moves on; any other goes to the disk cache, and the pointer stays
-//! (ROCO §2.1, Fig. 2). When the disk cache runs out of free log zones it is cleaned zone by zone, or
-//! its log zones are garbage collected (`clean.rs`). Reads return the newest copy; beyond the write
-//! pointer, where nobody has written, the drive makes zeros up.
+//! A write is split at the borders of zones. A piece that starts at its zone's write pointer goes
+//! there, as a whole, and advances the pointer; any other goes to the disk cache, and the pointer
+//! stays (ROCO §2.1, Fig. 2). When the disk cache runs out of free log zones it is cleaned zone by
+//! zone, or its log zones are garbage collected (`clean.rs`). Reads return the newest copy; beyond
+//! the write pointer the drive returns zeros.
 //!
 //! The write cache is off, as ROCO's disk has it: a write is on the medium when it is done. What is
 //! not modelled: where the map of the disk cache lies and how it is saved, scratch space that keeps

@@ -17,9 +17,9 @@
 //! a write cache, zones that are read-only or offline, guard tracks between zones, defects, a trim
 //! (it changes nothing), and what a finished zone takes to be filled.
 //!
-//! Under timing by cost an I/O that does not go on where the last one ended costs positioning, and
-//! every block its transfer, so that a host that reads `x` blocks of a zone and writes them again is
-//! charged the `R(x)` that SAC+ measured on a host-managed disk, in however many I/Os it does so.
+//! Under timing by cost an I/O that does not continue the last one costs positioning, and every
+//! block its transfer, so that a host that reads `x` blocks of a zone and writes them again is
+//! charged the `R(x)` that SAC+ measured on a host-managed disk, in any number of I/Os.
 
 mod commands;
 mod values;
