@@ -1,6 +1,6 @@
 //! A drive with its queue: I/O waits for earlier I/O, and idle time is given to the drive.
 
-use shingle_core::units::{Nanos, Op, Zone};
+use shingle_core::units::{Nanos, Op, Request, Zone};
 use shingle_drive::{Counters, Drive, Io, Served, Stamp, Wear, Zoned};
 use shingle_result::{HostCounters, Responses, Snapshot};
 
@@ -70,9 +70,9 @@ impl Device {
 
     /// Notes the start of the next request of a sample.
     #[inline]
-    pub(crate) fn begin_request(&mut self, op: Op) {
+    pub(crate) fn begin_request(&mut self, request: &Request) {
         if let Some(passed) = &mut self.passed {
-            passed.begin(op);
+            passed.begin(request);
         }
     }
 

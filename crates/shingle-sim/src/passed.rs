@@ -5,26 +5,39 @@
 //! that were far apart in time as if nothing had come between, and would be too fast. So before a
 //! read of the sample the disk reads what was left out since the last one, as far as it matters and
 //! is likely to have reached the disk: with the same probability as sampled requests. This time is
-//! not counted. Writes need none of it: they go to the log. The disk returns to the log as often as
+//! not counted. A write of a part of a block that is not cached needs a read, too, of the rest of
+//! the block. Other writes need none: they go to the log. The disk returns to the log as often as
 //! it has read in between, and a sample contains its share of these returns.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use shingle_core::units::{Op, Request};
+use shingle_core::units::{Block, Op, Request};
 use shingle_drive::{Counters, Io, Rng};
 
-/// Reads that the disk's memory may hold: of the requests left out, earlier ones do not matter.
+/// Reads that the disk's memory may hold: of those that reached it, earlier ones do not matter.
 const READS_MAX: usize = 16;
+
+/// The most reads that are noted between two requests of a sample, as not all of them reach the disk.
+const NOTED_MAX: usize = 2 * READS_MAX;
 
 /// The requests left out before each request of a sample.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LeftOut {
     gaps: Vec<Gap>,
-    reads: Vec<Io>,
+    reads: Vec<Read>,
     /// The gap before the next request.
     gap: Gap,
-    next: VecDeque<Io>,
+    next: VecDeque<Read>,
+}
+
+/// A read that is left out.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    first: Block,
+    blocks: u32,
+    /// Of the rest of a block that is written in part.
+    rest: bool,
 }
 
 /// The requests left out before one request of a sample.
@@ -46,8 +59,14 @@ impl LeftOut {
         let (block, count) = (request.first(), request.blocks());
         self.gap.requests = self.gap.requests.saturating_add(1);
         self.gap.last = Some(Io { op: Op::Read, block, count: 1 });
-        if request.op == Op::Read {
-            keep(&mut self.next, Io { op: Op::Read, block, count });
+        match request.op {
+            Op::Read => {
+                let blocks = u32::try_from(count).unwrap_or(u32::MAX);
+                keep(&mut self.next, NOTED_MAX, Read { first: block, blocks, rest: false });
+            }
+            _ => rests(request).for_each(|first| {
+                keep(&mut self.next, NOTED_MAX, Read { first, blocks: 1, rest: true });
+            }),
         }
     }
 
@@ -59,12 +78,33 @@ impl LeftOut {
     }
 }
 
+/// Returns the blocks that a write covers in part: the first or the last one.
+fn rests(request: &Request) -> impl Iterator<Item = Block> {
+    let (first, last) = (request.first(), request.first().after(request.blocks() - 1));
+    let outer = [Some(first), Some(last).filter(|&last| last != first)];
+    outer.into_iter().flatten().filter(|&block| request.partial(block))
+}
+
 /// Adds a read, and removes the earliest if there are too many.
-fn keep(reads: &mut VecDeque<Io>, read: Io) {
-    if reads.len() == READS_MAX {
+fn keep<T>(reads: &mut VecDeque<T>, most: usize, read: T) {
+    if reads.len() == most {
         reads.pop_front();
     }
     reads.push_back(read);
+}
+
+/// A count, and the part of it that reached the disk.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    of: u64,
+    reached: u64,
+}
+
+impl Share {
+    /// Draws whether one more reaches the disk.
+    fn draw(self, rng: &mut Rng) -> bool {
+        rng.below(self.of.max(1)) < self.reached
+    }
 }
 
 /// The position of a disk in the sample, and the extra I/O it did.
@@ -74,14 +114,17 @@ pub(crate) struct Passed {
     /// Requests of the sample begun so far, and reads left out before them.
     begun: usize,
     passed_reads: usize,
-    /// Read requests so far; requests, and read requests, that reached the disk.
-    reads: u64,
-    reached: u64,
-    reads_reached: u64,
-    /// Whether the current request is a read, and whether it reached the disk.
+    /// Of the requests of the sample, of those that read, and of the blocks written in part.
+    requests: Share,
+    reads: Share,
+    rests: Share,
+    /// The current request: whether it reads, how many blocks it writes in part, whether it reached the disk, and the number of
+    /// its reads of the disk.
     reading: bool,
+    parts: u64,
     reaches: bool,
-    /// Reads left out since the last read of the sample.
+    disk_reads: u64,
+    /// Reads left out since the last read of the sample, and drawn to have reached the disk.
     waiting: VecDeque<Io>,
     others: u64,
     last: Option<Io>,
@@ -95,11 +138,13 @@ impl Passed {
             left_out,
             begun: 0,
             passed_reads: 0,
-            reads: 0,
-            reached: 0,
-            reads_reached: 0,
+            requests: Share::default(),
+            reads: Share::default(),
+            rests: Share::default(),
             reading: false,
+            parts: 0,
             reaches: false,
+            disk_reads: 0,
             waiting: VecDeque::with_capacity(READS_MAX),
             others: 0,
             last: None,
@@ -109,17 +154,29 @@ impl Passed {
     }
 
     /// Notes the start of the next request of the sample.
-    pub(crate) fn begin(&mut self, op: Op) {
+    pub(crate) fn begin(&mut self, request: &Request) {
         let reached = u64::from(std::mem::take(&mut self.reaches));
-        self.reached += reached;
-        self.reads_reached += reached * u64::from(self.reading);
-        self.reading = op == Op::Read;
-        self.reads += u64::from(self.reading);
+        self.requests.reached += reached;
+        self.reads.reached += reached * u64::from(self.reading);
+        // (A host that reads to write a zone back reads more than rests.)
+        self.rests.reached += std::mem::take(&mut self.disk_reads).min(self.parts);
+        self.reading = request.op == Op::Read;
+        self.parts = match request.op {
+            Op::Write => rests(request).count() as u64,
+            _ => 0,
+        };
+        self.requests.of += 1;
+        self.reads.of += u64::from(self.reading);
+        self.rests.of += self.parts;
         let gap = self.left_out.gaps.get(self.begun).copied().unwrap_or_default();
         self.begun += 1;
         let to = self.passed_reads + gap.reads as usize;
         for read in &self.left_out.reads[self.passed_reads..to] {
-            keep(&mut self.waiting, *read);
+            let share = if read.rest { self.rests } else { self.reads };
+            if share.draw(&mut self.rng) {
+                let io = Io { op: Op::Read, block: read.first, count: read.blocks.into() };
+                keep(&mut self.waiting, READS_MAX, io);
+            }
         }
         self.passed_reads = to;
         self.others += u64::from(gap.requests);
@@ -129,14 +186,14 @@ impl Passed {
     /// Appends the I/O that the disk did in between to `ios`. Called before an I/O of the sample.
     pub(crate) fn before(&mut self, op: Op, ios: &mut Vec<Io>) {
         self.reaches = true;
+        self.disk_reads += u64::from(op == Op::Read);
         if op != Op::Read || self.others == 0 {
             return;
         }
-        let (rng, of, reached) = (&mut self.rng, self.reads.max(1), self.reads_reached);
-        ios.extend(self.waiting.drain(..).filter(|_| rng.below(of) < reached));
+        ios.extend(self.waiting.drain(..));
         // At least one of the other requests has moved the head.
-        let reached = self.others.saturating_mul(self.reached);
-        if ios.is_empty() && self.rng.below(self.begun as u64) < reached {
+        let Share { of, reached } = self.requests;
+        if ios.is_empty() && self.rng.below(of) < self.others.saturating_mul(reached) {
             ios.extend(self.last);
         }
         (self.others, self.last) = (0, None);
@@ -172,7 +229,7 @@ mod tests {
         let mut passed = Passed::new(left_out.into());
         let of_each = gaps.iter().map(|_| {
             let mut ios = Vec::new();
-            passed.begin(Op::Read);
+            passed.begin(&request(Op::Read, 0, 1));
             passed.before(Op::Write, &mut ios);
             assert!(ios.is_empty(), "writes go to the log");
             passed.before(Op::Read, &mut ios);
@@ -196,6 +253,40 @@ mod tests {
         let last = before_each(&gaps).pop().expect("the last");
         assert!((12..=READS_MAX).contains(&last.len()), "{last:?}");
         assert!(last.is_sorted() && last[0].0 >= 2_400, "the latest ones: {last:?}");
+    }
+
+    /// Of blocks that are written in part the rest is read, as often as by the sample: here by each second of its writes.
+    #[test]
+    fn the_rest_of_a_block_that_is_left_out_is_read() {
+        let part = |block, blocks| Request {
+            offset: block * BLOCK_BYTES + 512,
+            ..request(Op::Write, block, blocks)
+        };
+        assert_eq!(rests(&part(5, 3)).map(|block| block.0).collect::<Vec<_>>(), [5, 8]);
+        assert_eq!(rests(&request(Op::Write, 5, 3)).count(), 0);
+        let mut left_out = LeftOut::default();
+        let gaps = 2_000;
+        for _ in 0..gaps {
+            left_out.add(&part(700, 1));
+            left_out.end_gap();
+        }
+        let mut passed = Passed::new(left_out.into());
+        let mut of_rests = [0_u32; 2];
+        for gap in 0..gaps {
+            passed.begin(&part(9, 1));
+            if gap % 2 == 0 {
+                // Both of its outer blocks.
+                for _ in 0..2 {
+                    let mut ios = Vec::new();
+                    passed.before(Op::Read, &mut ios);
+                    let rests = ios.iter().filter(|io| [700, 701].contains(&io.block.0));
+                    of_rests[0] += rests.count() as u32;
+                }
+                of_rests[1] += 4;
+            }
+        }
+        let share = f64::from(of_rests[0]) / f64::from(of_rests[1]);
+        assert!((0.45..0.55).contains(&share), "{share}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ impl System {
     pub fn request(&mut self, request: &Request) -> (Nanos, Nanos) {
         let start = self.clock.begin(request.at);
         self.tell_of_request(start);
-        self.disk.begin_request(request.op);
+        self.disk.begin_request(request);
         match request.op {
             Op::Read | Op::Write => {
                 self.blocks(request);
