@@ -19,7 +19,7 @@ pub use crate::limits::{
     REQUESTS_IN_FLIGHT_MAX,
 };
 use crate::listen::{Address, ListenError, Listener};
-use crate::offers::{List, infos};
+use crate::offers::{List, Offer, infos};
 use crate::outbox::{Outbox, Room};
 use crate::pool::Pool;
 pub use crate::served::{MINIMUM_BLOCK_MAX, Served};
@@ -187,16 +187,15 @@ impl Server {
         self.shared.offers.add(export)
     }
 
-    /// Removes an export. Clients that use it: no more requests are read, those in flight are
-    /// answered, and the connections are closed. After `grace` the rest is cut off. Returns the
-    /// number of those.
-    pub fn withdraw(&self, name: &str, grace: Duration) -> usize {
-        let Some(offer) = self.shared.offers.withdraw(name) else { return 0 };
-        self.shared.send_away(grace, |connection| connection.uses(&offer))
+    /// Removes an export: no client can open it any more, and its name is free. Clients that use it stay until they are
+    /// disconnected by [`Withdrawn::send_away`].
+    pub fn withdraw(&self, name: &str) -> Option<Withdrawn> {
+        let offer = self.shared.offers.withdraw(name)?;
+        Some(Withdrawn { shared: self.shared.clone(), offer })
     }
 
     /// Checks the certificates of connected clients again, after [`Tls::allow`]. Those whose export
-    /// is not allowed any more are disconnected as by [`Server::withdraw`].
+    /// is not allowed any more are disconnected as by [`Withdrawn::send_away`].
     pub fn judge_again(&self, grace: Duration) -> usize {
         self.shared.lock().iter().for_each(Connection::check_rights);
         self.shared.send_away(grace, Connection::is_revoked)
@@ -230,6 +229,21 @@ impl Server {
         let closed = std::mem::take(&mut *self.accepting());
         closed.into_iter().for_each(Accepting::close);
         self.shared.send_away(grace, |_| true)
+    }
+}
+
+/// An export that no client can open any more.
+#[must_use]
+pub struct Withdrawn {
+    shared: Arc<Shared>,
+    offer: Arc<Offer>,
+}
+
+impl Withdrawn {
+    /// Disconnects the clients that use it: no more requests are read, those in flight are answered, and the connections are
+    /// closed. After `grace` the rest is cut off. Returns the number of those.
+    pub fn send_away(self, grace: Duration) -> usize {
+        self.shared.send_away(grace, |connection| connection.uses(&self.offer))
     }
 }
 

@@ -49,6 +49,11 @@ fn a_client_gets_the_export_that_it_names() {
     connect(&server, "three").expect("there");
 }
 
+/// Returns how many were cut off.
+fn withdraw(server: &Server, name: &str, grace: Duration) -> usize {
+    server.withdraw(name).map_or(0, |withdrawn| withdrawn.send_away(grace))
+}
+
 #[test]
 fn who_uses_an_export_that_is_withdrawn_is_answered_and_sent_away() {
     let held = Held::new();
@@ -58,7 +63,7 @@ fn who_uses_an_export_that_is_withdrawn_is_answered_and_sent_away() {
     let asked = thread::spawn(move || (goes.write(0, b"x", 0).expect("answered"), goes));
     let (_, under_way) = held.next();
     thread::scope(|scope| {
-        let withdrawn = scope.spawn(|| server.withdraw("goes", LONG));
+        let withdrawn = scope.spawn(|| withdraw(&server, "goes", LONG));
         while connect(&server, "goes").is_ok() {}
         under_way.done(Ok(Answer::Done));
         assert_eq!(withdrawn.join().expect("no panic"), 0, "nobody was cut off");
@@ -69,9 +74,9 @@ fn who_uses_an_export_that_is_withdrawn_is_answered_and_sent_away() {
     stays.write(0, b"x", 0).unwrap().unwrap();
     // The name is free, and the remaining export is the only one.
     assert!(server.offer(memory("goes")));
-    assert_eq!(server.withdraw("goes", LONG), 0);
+    assert_eq!(withdraw(&server, "goes", LONG), 0);
     connect(&server, "").expect("there is one only");
-    assert_eq!(server.withdraw("never there", LONG), 0);
+    assert_eq!(withdraw(&server, "never there", LONG), 0);
 }
 
 #[test]
@@ -81,7 +86,7 @@ fn who_does_not_leave_a_withdrawn_export_is_cut_off() {
     let mut goes = connect(&server, "goes").expect("there");
     let asked = thread::spawn(move || goes.flush());
     let (_, never_answered) = held.next();
-    assert_eq!(server.withdraw("goes", Duration::from_millis(1)), 1);
+    assert_eq!(withdraw(&server, "goes", Duration::from_millis(1)), 1);
     asked.join().expect("no panic").expect_err("cut off");
     drop(never_answered);
 }

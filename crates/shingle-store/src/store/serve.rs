@@ -15,7 +15,7 @@ use std::time::Duration;
 use shingle_core::registry::Registry;
 use shingle_device::{panicked, start_thread};
 use shingle_nbd::listen::{Address, ListenError, Listener};
-use shingle_nbd::server::{Limits, Server};
+use shingle_nbd::server::{Limits, Server, Withdrawn};
 use shingle_nbd::tls::Tls;
 use shingle_nbd::users::Users;
 use uuid::Uuid;
@@ -268,7 +268,8 @@ impl Serving {
                     let _ = to.send(self.reload(*prepared));
                 }
                 ServeCommand::Failed(uuid, why) => {
-                    let Some(cache) = self.take(uuid, Duration::ZERO) else { continue };
+                    let Some((cache, users)) = self.take(uuid, Duration::ZERO) else { continue };
+                    users.map(|users| users.send_away(Duration::ZERO));
                     let name = cache.options.name.clone();
                     cache.abandon();
                     let error = ServeError::Failed(why);
@@ -291,17 +292,19 @@ impl Serving {
         }
     }
 
-    /// Takes a cache out of use: clients are disconnected within `grace`.
-    fn take(&mut self, uuid: Uuid, grace: Duration) -> Option<Cache> {
+    /// Takes a cache out of use: no client can open it any more. If it is the last one, all clients are disconnected within
+    /// `grace`; if not, the caller has to disconnect those that use it.
+    fn take(&mut self, uuid: Uuid, grace: Duration) -> Option<(Cache, Option<Withdrawn>)> {
         let at = self.caches.iter().position(|cache| cache.uuid() == uuid)?;
         let cache = self.caches.remove(at);
         self.roster.lock().retain(|shared| shared.uuid != uuid);
-        match self.caches.is_empty() {
-            // No client should find a server without exports.
-            true => self.common.server.stop(grace),
-            false => self.common.server.withdraw(&cache.options.name, grace),
-        };
-        Some(cache)
+        if !self.caches.is_empty() {
+            let users = self.common.server.withdraw(&cache.options.name);
+            return Some((cache, users));
+        }
+        // No client should find a server without exports.
+        self.common.server.stop(grace);
+        Some((cache, None))
     }
 
     /// Ends one cache for an operator, who is answered when it has ended. If it was the last one,
@@ -315,13 +318,13 @@ impl Serving {
         // It may have ended in the meantime: the connection is closed, which the operator sees.
         let cache = self.caches.iter().find(|cache| cache.uuid() == uuid)?;
         let telling = ProgressReporter::begin(cache.shared.clone(), asker.clone());
-        let cache = self.take(uuid, GRACE)?;
+        let (cache, users) = self.take(uuid, GRACE)?;
         if self.caches.is_empty() {
             let outcome = end(cache, detach, &self.common.tell);
             telling.end();
             return Some((asker, outcome));
         }
-        self.end_in_background(cache, detach, move |outcome| {
+        self.end_in_background(cache, users, detach, move |outcome| {
             telling.end();
             // The operator may be gone.
             let _ = control::say(&asker, &outcome_answer(outcome.as_ref().copied()));
@@ -329,17 +332,19 @@ impl Serving {
         None
     }
 
-    /// Ends a cache on a thread of its own: a device that hangs must not delay other requests.
+    /// Disconnects the users of a cache and ends it, on a thread of its own: a device that hangs must not delay other requests.
     /// `then` receives the result.
     fn end_in_background(
         &mut self,
         cache: Cache,
+        users: Option<Withdrawn>,
         detach: bool,
         then: impl FnOnce(&Result<(), ServeError>) + Send + 'static,
     ) {
         let (name, uuid) = (cache.options.name.clone(), cache.uuid());
         let tell = self.common.tell.clone();
         let ending = move || {
+            users.map(|users| users.send_away(GRACE));
             let outcome = end(cache, detach, &tell);
             then(&outcome);
             if let Err(error) = outcome {

@@ -1142,6 +1142,34 @@ mod several {
         beds.end().expect("in order");
     }
 
+    /// They have half a minute, and others who are ended meanwhile do not wait for that.
+    #[test]
+    fn a_cache_whose_clients_wait_for_answers_holds_up_no_other_end() {
+        let holds = Mutex::new(Vec::new());
+        let record = |_: &Settings, _: u32, _: u64| {
+            let (hold, stuck) = channel();
+            holds.lock().expect("no panic").push(hold);
+            Ok(Shared::new(Stuck(stuck)))
+        };
+        let beds = Beds::recorded(3, Some(&record));
+        // The other one is not stuck.
+        holds.lock().expect("no panic").truncate(1);
+        let mut client = beds.client("one").expect("there");
+        std::thread::scope(|scope| {
+            let asked = scope.spawn(move || client.write(0, b"held", 0));
+            while !matches!(beds.beds[0].ask(&Request::Status), Answer::Failed(_)) {}
+            let stop = scope.spawn(|| beds.beds[0].ask(&Request::Stop));
+            while beds.roster.measures().len() > 1 {}
+            let wanted = [cache(&beds.beds[2], "three")];
+            let changes = beds.reload(&wanted).expect("it is done");
+            assert_eq!((changes.begun, changes.ended.len()), (vec!["three".to_owned()], 1));
+            holds.lock().expect("no panic").clear();
+            asked.join().expect("no panic").expect("not cut off").expect("written");
+            assert_eq!(stop.join().expect("no panic"), Answer::Done(()));
+        });
+        beds.end().expect("in order");
+    }
+
     /// It waits for a device, of which somebody holds the lock.
     #[test]
     fn a_reload_that_waits_holds_up_nothing_else() {

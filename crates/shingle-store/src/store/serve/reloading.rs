@@ -120,7 +120,8 @@ impl Serving {
         let ended: Vec<_> = end.iter().map(|&at| self.caches[at].uuid()).collect();
         // Names are released before other exports take them.
         for &(at, _) in change {
-            self.common.server.withdraw(&names[at], GRACE);
+            let users = self.common.server.withdraw(&names[at]);
+            users.map(|users| users.send_away(GRACE));
         }
         for &(at, to) in change {
             let CacheOptions { name, minimum_block, .. } = &wanted.caches[to];
@@ -130,15 +131,13 @@ impl Serving {
             changes.changed.push(name.clone());
         }
         // Not by `take`: other exports follow, so the server continues.
-        for (uuid, &at) in ended.iter().zip(end) {
-            self.common.server.withdraw(&names[at], GRACE);
-            self.roster.lock().retain(|shared| shared.uuid != *uuid);
-        }
-        for uuid in ended {
+        for (uuid, &at) in ended.into_iter().zip(end) {
+            let users = self.common.server.withdraw(&names[at]);
+            self.roster.lock().retain(|shared| shared.uuid != uuid);
             let at = self.caches.iter().position(|cache| cache.uuid() == uuid);
             let cache = self.caches.remove(at.expect("it was there"));
             changes.ended.push(cache.options.name.clone());
-            self.end_in_background(cache, false, |_| ());
+            self.end_in_background(cache, users, false, |_| ());
         }
         self.wait_for_ends();
         // No old name is left without its rule, and no new name is ever without one.
