@@ -497,15 +497,10 @@ impl Reader<'_> {
                     && u64::from(pointer) <= capacity
             }
             Record::Lost { block, count, first_copy } => {
-                let first_zone = superblock.conventional_zones;
-                let zones = first_zone..superblock.zones;
-                let is_in_zones = |copy: Block| {
-                    let Some(last) = copy.0.checked_add(count - 1) else { return false };
-                    [copy.0, last].iter().all(|at| {
-                        let zone = at / superblock.zone_blocks;
-                        u32::try_from(zone).is_ok_and(|zone| zones.contains(&zone))
-                    })
-                };
+                let blocks = |zones: u32| u64::from(zones) * superblock.zone_blocks;
+                let sequential = blocks(superblock.conventional_zones)..blocks(superblock.zones);
+                let is_in_zones =
+                    |copy: Block| sequential.contains(&copy.0) && copy.0 + count <= sequential.end;
                 block.0 + count <= superblock.blocks && first_copy.is_none_or(is_in_zones)
             }
             Record::NoneLost => true,

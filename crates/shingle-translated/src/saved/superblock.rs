@@ -310,6 +310,15 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_translation_without_a_buffer_shows_none() {
+        assert_eq!(example().told_buffer_blocks(), 100);
+        let log = Superblock { translation: "log".to_owned(), ..example() };
+        assert_eq!(log.told_buffer_blocks(), 0);
+        let unknown = Superblock { translation: "of a later version".to_owned(), ..example() };
+        assert_eq!(unknown.told_buffer_blocks(), 100);
+    }
+
+    #[test]
     fn what_is_none_is_refused() {
         assert_eq!(Superblock::decode(&[0; 4096]), Err(NoSuperblock::Foreign));
         let changed = |at: usize, to: u8, sealed: bool| {
