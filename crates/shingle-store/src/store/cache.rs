@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
 
 use shingle_core::cache::CacheCore;
 use shingle_core::observer::Shared as Observer;
@@ -28,7 +27,7 @@ use super::leave;
 use super::notice::{Left, Notice, TellNotice};
 use super::operators::ServeCommand;
 use super::options::CacheOptions;
-use super::shared::{Devices, Shared};
+use super::shared::{Devices, LATE, Shared};
 use super::status::{Recording, SCHEMA, Status};
 use super::trust;
 use crate::backend::{Beside, Ready, Store, Tell};
@@ -248,9 +247,6 @@ impl Cache {
         self.store.abandon();
     }
 }
-
-/// The end of a cache takes longer than this only if a device does.
-pub(super) const LATE: Duration = Duration::from_secs(10);
 
 /// Reports which device is larger than what is used of it.
 fn larger(ready: &Ready) -> Result<Vec<String>, ServeError> {

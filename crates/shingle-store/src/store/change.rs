@@ -22,12 +22,11 @@ use shingle_engine::{NewSsd, SsdState, Status};
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::cache::LATE;
 use super::create::{Consent, CreateError, check_free};
 use super::drain::{Tell, Waiting};
 use super::format::{NewCache, format_for, read_superblock};
 use super::moved::Moved;
-use super::shared::{Shared, within};
+use super::shared::{LATE, Shared, within};
 use crate::backend::{StoreError, write_over_superblocks};
 
 /// Why nothing was changed, or not everything.

@@ -21,7 +21,6 @@ use super::errors::ServeError;
 use super::notice::{Notice, Outcome};
 use super::options::Options;
 use super::reload::Changes;
-use super::serve::Prepared;
 use super::shared::{PATIENCE, Shared, within};
 
 /// Where the outcome of a reload is sent.
@@ -39,8 +38,8 @@ pub(super) enum ServeCommand {
     Failed(Uuid, String),
     /// Serve this instead, and send back the outcome.
     Reload(Options, ReloadAnswer),
-    /// What a reload needs is open: carry it out.
-    Prepared(Box<Prepared>, ReloadAnswer),
+    /// What a reload needs is open, and waits to be carried out.
+    Prepared,
 }
 
 impl Shared {

@@ -20,14 +20,14 @@ use shingle_nbd::tls::Tls;
 use shingle_nbd::users::Users;
 use uuid::Uuid;
 
-pub(super) use self::reloading::Prepared;
+use self::reloading::Prepared;
 pub use super::cache::Record;
 use super::cache::{Cache, Common, Opened};
 use super::control::{self, Answer};
 pub use super::errors::ServeError;
 use super::notice::TellNotice;
 pub use super::notice::{Left, Notice, Outcome};
-use super::operators::{ServeCommand, outcome_answer};
+use super::operators::{ReloadAnswer, ServeCommand, outcome_answer};
 pub use super::options::{CacheOptions, Options};
 use super::reload;
 pub use super::reload::{Changes, ReloadError};
@@ -80,9 +80,14 @@ pub struct Serving {
     tls: Option<Arc<Tls>>,
     roster: Roster,
     commands: Receiver<ServeCommand>,
+    /// Reloads that are prepared, each announced by a command.
+    prepared: (Sender<Waiting>, Receiver<Waiting>),
     /// Threads of caches that are ending while others are served.
     ending: Vec<JoinHandle<()>>,
 }
+
+/// A reload that is prepared, and where its outcome is sent.
+type Waiting = (Prepared, ReloadAnswer);
 
 /// How long requests of clients may take when the process ends.
 const GRACE: Duration = Duration::from_secs(30);
@@ -137,6 +142,7 @@ impl Serving {
             tls: options.tls,
             roster: Roster::default(),
             commands,
+            prepared: channel(),
             ending: Vec::new(),
         };
         let begun = serving.begin(opened, extra.record)?;
@@ -259,13 +265,15 @@ impl Serving {
             match self.commands.recv().unwrap_or(ServeCommand::All) {
                 ServeCommand::All => return before.and(self.end_all(last)),
                 ServeCommand::Reload(wanted, to) => self.prepare(wanted, to),
-                // (The caches have changed meanwhile, so the preparation is out of date.)
-                ServeCommand::Prepared(prepared, to) if !prepared.is_for(&self.exports()) => {
-                    self.prepare(prepared.into_wanted(), to);
-                }
-                ServeCommand::Prepared(prepared, to) => {
-                    // The sender may be gone.
-                    let _ = to.send(self.reload(*prepared));
+                ServeCommand::Prepared => {
+                    let Ok((prepared, to)) = self.prepared.1.try_recv() else { continue };
+                    if prepared.is_for(&self.exports()) {
+                        // The sender may be gone.
+                        let _ = to.send(self.reload(prepared));
+                    } else {
+                        // The caches have changed meanwhile, so the preparation is out of date.
+                        self.prepare(prepared.into_wanted(), to);
+                    }
                 }
                 ServeCommand::Failed(uuid, why) => {
                     let Some((cache, users)) = self.take(uuid, Duration::ZERO) else { continue };

@@ -24,6 +24,9 @@ use crate::measures::{DevicesNow, IosNow, Measures, Now};
 /// How long to wait for an answer of a store: it answers at once, unless it hangs.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
+/// The end of a cache takes longer than this only if a device does.
+pub(super) const LATE: Duration = Duration::from_secs(10);
+
 /// A device with older I/O than this hangs.
 const HANGS: Duration = Duration::from_secs(30);
 

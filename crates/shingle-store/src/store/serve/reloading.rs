@@ -11,11 +11,12 @@ use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::tls::{Rights, Tls};
 use uuid::Uuid;
 
-use super::super::cache::{Cache, LATE, Opened};
+use super::super::cache::{Cache, Opened};
 use super::super::errors::ServeError;
 use super::super::operators::{ReloadAnswer, ServeCommand};
 use super::super::options::{CacheOptions, Options};
 use super::super::reload::{self, Changes, Plan, ReloadError};
+use super::super::shared::LATE;
 use super::{GRACE, Serving, bind, in_parallel, on_own_thread, with_export_name};
 
 /// The state of a serving process when a reload begins.
@@ -29,7 +30,7 @@ struct Before {
 }
 
 /// What a reload needs, opened. Nothing is changed yet.
-pub(in super::super) struct Prepared {
+pub(super) struct Prepared {
     wanted: Options,
     names: Vec<(String, Uuid)>,
     plan: Plan,
@@ -82,10 +83,14 @@ impl Serving {
             tls: self.tls.clone(),
             registry: self.common.registry.clone(),
         };
-        let commands = self.common.commands.clone();
+        let (commands, waiting) = (self.common.commands.clone(), self.prepared.0.clone());
         // (The operator may be gone, and the process may be ending.)
         on_own_thread("shingle-prepare", move || match Prepared::open(wanted, before) {
-            Ok(prepared) => drop(commands.send(ServeCommand::Prepared(Box::new(prepared), to))),
+            Ok(prepared) => {
+                if waiting.send((prepared, to)).is_ok() {
+                    let _ = commands.send(ServeCommand::Prepared);
+                }
+            }
             Err(error) => drop(to.send(Err(error))),
         });
     }
