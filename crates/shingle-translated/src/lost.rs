@@ -10,6 +10,11 @@ use std::ops::Range;
 use shingle_core::ranges::Ranges;
 use shingle_core::units::Block;
 
+/// The physical zone of a block of the disk, if zones have `zone_blocks` blocks.
+pub(crate) fn zone_of(at: Block, zone_blocks: u64) -> u32 {
+    (at.0 / zone_blocks) as u32
+}
+
 /// A set of lost blocks.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Lost {
@@ -71,9 +76,9 @@ impl Lost {
         self.copies.get(&block).copied()
     }
 
-    /// All old copies, in the order of the host's blocks.
-    pub(crate) fn copies(&self) -> impl Iterator<Item = (u64, Block)> + '_ {
-        self.copies.iter().map(|(&block, &copy)| (block, copy))
+    /// The blocks of the host that have old copies, in order.
+    pub(crate) fn with_copies(&self) -> impl Iterator<Item = u64> + '_ {
+        self.copies.keys().copied()
     }
 
     /// Gives up old copies for which `keep` is false. Returns whether there were any.
@@ -85,12 +90,12 @@ impl Lost {
 
     /// Whether a physical zone of `zone_blocks` blocks has old copies.
     pub(crate) fn has_copies_in(&self, zone: u32, zone_blocks: u64) -> bool {
-        self.copies.values().any(|copy| copy.0 / zone_blocks == u64::from(zone))
+        self.copies.values().any(|&copy| zone_of(copy, zone_blocks) == zone)
     }
 
     /// The physical zones, of `zone_blocks` blocks each, with old copies.
     pub(crate) fn zones(&self, zone_blocks: u64) -> BTreeSet<u32> {
-        self.copies.values().map(|copy| (copy.0 / zone_blocks) as u32).collect()
+        self.copies.values().map(|&copy| zone_of(copy, zone_blocks)).collect()
     }
 
     /// Runs of lost blocks whose old copies are a run as well, with the first copy; or which have none.

@@ -320,17 +320,24 @@ fn nor_does_a_file_system_that_hangs_from_the_start() {
     assert!(flush.wait().expect("ended").success(), "it is destaged in the end");
 }
 
-/// What operators want to know of such a file the thread of the store does not ask.
-#[test]
-fn nor_does_an_operator_who_asks_for_its_size() {
+/// A store with a written block, whose file system hangs when the kernel has to ask it for the size of the file again. None if
+/// this system cannot try it.
+fn hung() -> Option<(Bed, Client<UnixStream>)> {
     if !can_hang() {
-        return;
+        return None;
     }
     let bed = Bed::new(false);
     let mut client = bed.client();
     write(&mut client);
     std::thread::sleep(KNOWN);
     bed.signal_fuse("-STOP");
+    Some((bed, client))
+}
+
+/// What operators want to know of such a file the thread of the store does not ask.
+#[test]
+fn nor_does_an_operator_who_asks_for_its_size() {
+    let Some((bed, mut client)) = hung() else { return };
     let mut grow = bed.store("grow").stderr(Stdio::piped()).spawn().expect("started");
     let begun = Instant::now();
     let (longest, _) = read(&mut client, || begun.elapsed() > HANG);
@@ -346,14 +353,7 @@ fn nor_does_an_operator_who_asks_for_its_size() {
 /// The kernel asks the file system for the size of the file before it reads, if what it knows of that is old.
 #[test]
 fn nor_does_a_read_that_a_file_system_does_not_answer() {
-    if !can_hang() {
-        return;
-    }
-    let bed = Bed::new(false);
-    let mut client = bed.client();
-    write(&mut client);
-    std::thread::sleep(KNOWN);
-    bed.signal_fuse("-STOP");
+    let Some((bed, mut client)) = hung() else { return };
     let mut other = bed.client();
     let begun = Instant::now();
     let (longest, _) = std::thread::scope(|scope| {

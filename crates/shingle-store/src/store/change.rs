@@ -221,7 +221,7 @@ impl Shared {
         }
         let mut said = Vec::new();
         if disk_grows {
-            // (A power cut may take back the new size of a file, and a cache whose disk is smaller than it says is refused.)
+            // A power cut may undo the growth of a file, and a cache is refused if its disk is smaller than recorded.
             disk.device().map_or(Ok(()), Device::flush)?;
             self.grow_disk(blocks)?;
             said.push(format!(

@@ -277,7 +277,9 @@ impl Serving {
                 }
                 ServeCommand::Failed(uuid, why) => {
                     let Some((cache, users)) = self.take(uuid, Duration::ZERO) else { continue };
-                    users.map(|users| users.send_away(Duration::ZERO));
+                    if let Some(users) = users {
+                        users.send_away(Duration::ZERO);
+                    }
                     let name = cache.options.name.clone();
                     cache.abandon();
                     let error = ServeError::Failed(why);
@@ -352,7 +354,9 @@ impl Serving {
         let (name, uuid) = (cache.options.name.clone(), cache.uuid());
         let tell = self.common.tell.clone();
         let ending = move || {
-            users.map(|users| users.send_away(GRACE));
+            if let Some(users) = users {
+                users.send_away(GRACE);
+            }
             let outcome = end(cache, detach, &tell);
             then(&outcome);
             if let Err(error) = outcome {

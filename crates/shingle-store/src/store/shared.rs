@@ -66,7 +66,7 @@ pub(super) struct Shared {
 #[derive(Clone, Debug)]
 pub(super) struct Devices {
     pub(super) ssd: String,
-    /// Where that is from the root: found out at once, as a folder may hang later.
+    /// Its absolute path, which is resolved once, as a folder may hang later.
     pub(super) ssd_place: String,
     pub(super) edition: u64,
     pub(super) slots: u64,

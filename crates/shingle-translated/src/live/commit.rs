@@ -62,7 +62,7 @@ impl Worker {
         let lost = std::mem::take(&mut self.lost);
         if !lost.blocks().is_empty() {
             map.lost.add(&lost);
-            self.to_read_again.extend(lost.copies().map(|(block, _)| block));
+            self.to_read_again.extend(lost.with_copies());
             self.lost_unlogged = true;
         }
         if let Some(range) = written {

@@ -1,5 +1,6 @@
 //! Blocks that cannot be read when they are moved, and how they are recovered ([`crate::lost`]).
 
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use shingle_core::units::Block;
@@ -9,6 +10,7 @@ use shingle_zoned::ZonedDisk as _;
 
 use super::Shared;
 use super::worker::{Stop, Worker};
+use crate::lost::zone_of;
 
 impl Worker {
     /// Marks a block of the host as lost, with the place of its old copy, if the copy stays there.
@@ -39,18 +41,14 @@ impl Worker {
         zones.retain(|zone| !table.physical.contains(zone));
         let leaving = table.leaving.iter().filter(|zone| !zones.contains(zone)).count();
         let most = table.spares.len() + leaving;
-        while zones.len() > most {
-            let given_up = zones.pop_first();
-            let is_other = |copy: Block| Some((copy.0 / plan.zone_blocks) as u32) != given_up;
-            self.lost_unlogged |= shared.map_mut().lost.keep_copies(is_other);
-        }
+        let given_up = zones.len().saturating_sub(most);
+        let given_up: BTreeSet<u32> = zones.into_iter().take(given_up).collect();
         let mut room = plan.copies_max;
-        let is_room = |_| {
-            let is_room = room > 0;
-            room = room.saturating_sub(1);
-            is_room
-        };
-        self.lost_unlogged |= shared.map_mut().lost.keep_copies(is_room);
+        self.lost_unlogged |= shared.map_mut().lost.keep_copies(|copy| {
+            let keeps = room > 0 && !given_up.contains(&zone_of(copy, plan.zone_blocks));
+            room -= u64::from(keeps);
+            keeps
+        });
     }
 
     /// Gives up all old copies, as no spare zone is left.
@@ -62,8 +60,7 @@ impl Worker {
     pub(super) fn is_to_read_again(&mut self, shared: &Shared) -> bool {
         // A client has read one, so others may be readable again, too.
         if shared.reads_again.swap(false, Ordering::Relaxed) {
-            let map = shared.map();
-            self.to_read_again.extend(map.lost.copies().map(|(block, _)| block));
+            self.to_read_again.extend(shared.map().lost.with_copies());
         }
         !self.to_read_again.is_empty()
     }

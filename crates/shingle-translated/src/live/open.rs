@@ -166,7 +166,7 @@ pub(crate) fn open(
 ) -> Result<LiveDisk, OpenError> {
     let found = find(&*disk, reading, bugs)?;
     let Found { superblock, recovered, survey, lost, entry, translation, .. } = found;
-    let lost_copies = lost.copies().map(|(block, _)| block).collect();
+    let lost_copies = lost.with_copies().collect();
     let map = Map::new(recovered.whereabouts, &survey.table, lost);
     let others = records_of(&map.whereabouts, &survey.table, &map.lost) - map.whereabouts.runs();
     let plan = Plan {
@@ -310,7 +310,7 @@ impl Worker {
         let Found { superblock, recovered, survey, lost, translation, .. } = found;
         {
             let mut map = shared.map_mut();
-            self.to_read_again = lost.copies().map(|(block, _)| block).collect();
+            self.to_read_again = lost.with_copies().collect();
             *map = Map::new(recovered.whereabouts, &survey.table, lost);
             self.unflushed_by_host.iter().for_each(|range| self.reverted.insert(range));
             map.doubtful = self.reverted.clone();

@@ -10,7 +10,6 @@ use shingle_core::ranges::Ranges;
 use shingle_core::units::Block;
 use shingle_engine::{Buffer, IO_PAGES_MAX};
 use shingle_translation::Place;
-use shingle_zoned::ZonedDisk;
 
 use super::{Plan, Shared};
 use crate::error::{LiveError, LiveErrorKind};
@@ -58,8 +57,10 @@ impl Map {
         let most = buffers.len().min(IO_PAGES_MAX) as u64;
         let asked = block.0..block.0 + most;
         let lost = self.lost.blocks().first_in(asked.clone());
-        let is_lost = lost.clone().filter(|lost| lost.start == block.0);
-        if let Some(lost) = is_lost.clone().filter(|_| self.lost.copy(block.0).is_none()) {
+        let old_copy = self.lost.copy(block.0);
+        if old_copy.is_none()
+            && let Some(lost) = lost.clone().filter(|lost| lost.start == block.0)
+        {
             let what =
                 "what they held is lost with the zone it was in; write them anew, or trim them";
             return Err(LiveError::new(lost, LiveErrorKind::Lost, what));
@@ -68,8 +69,11 @@ impl Map {
             let what = "they were written, and a flush failed before they were durable: the disk may have older ones; write them anew";
             return Err(LiveError::new(doubtful, LiveErrorKind::Failed, what));
         }
-        if is_lost.is_some() {
-            self.read_old_copy(disk, block, &mut buffers[..1])?;
+        if let Some(copy) = old_copy {
+            disk.read(copy, &mut buffers[..1]).map_err(|error| {
+                let what = format!("it could not be read when its zone was cleaned, and now: {error}; write it anew, or trim it");
+                LiveError::new(block.0..block.0 + 1, LiveErrorKind::Lost, what)
+            })?;
             shared.reads_again.store(true, Ordering::Relaxed);
             return Ok(1);
         }
@@ -89,19 +93,5 @@ impl Map {
             LiveError::new(block.0..block.0 + count, LiveErrorKind::Disk, error)
         })?;
         Ok(buffers.len())
-    }
-
-    /// Reads the old copy of a lost block, which has one.
-    fn read_old_copy(
-        &self,
-        disk: &dyn ZonedDisk,
-        block: Block,
-        buffer: &mut [Buffer],
-    ) -> Result<(), LiveError> {
-        let copy = self.lost.copy(block.0).expect("asked for before");
-        disk.read(copy, buffer).map_err(|error| {
-            let what = format!("it could not be read when its zone was cleaned, and now: {error}; write it anew, or trim it");
-            LiveError::new(block.0..block.0 + 1, LiveErrorKind::Lost, what)
-        })
     }
 }

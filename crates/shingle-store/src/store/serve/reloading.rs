@@ -126,7 +126,9 @@ impl Serving {
         // Names are released before other exports take them.
         for &(at, _) in change {
             let users = self.common.server.withdraw(&names[at]);
-            users.map(|users| users.send_away(GRACE));
+            if let Some(users) = users {
+                users.send_away(GRACE);
+            }
         }
         for &(at, to) in change {
             let CacheOptions { name, minimum_block, .. } = &wanted.caches[to];

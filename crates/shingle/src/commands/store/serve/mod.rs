@@ -296,7 +296,7 @@ impl Kept {
 fn answer_signals(mut ending: Ending, stopper: &Stopper, reload: Option<Sender<()>>) {
     loop {
         match (ending.wait(), &reload) {
-            // (It reads as long as this thread is there.)
+            // (The receiver stays as long as this thread.)
             (Signal::HangUp, Some(reload)) => drop(reload.send(())),
             (signal, _) => {
                 info!("stopping: {signal}");
