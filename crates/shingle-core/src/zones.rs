@@ -1,6 +1,8 @@
 //! The division of a disk into zones: of fixed size, exposed by the device, or the true bands of
 //! the drive.
 
+use core::ops::Range;
+
 use crate::units::{Block, Zone};
 
 /// Maps each block to its zone.
@@ -98,6 +100,24 @@ impl ZoneMap {
         }
     }
 
+    /// Returns the zone that holds `block`, with its blocks: the same as [`ZoneMap::zone`],
+    /// [`ZoneMap::first_block`] and [`ZoneMap::blocks`], in one search.
+    #[must_use]
+    #[inline]
+    pub fn extent(&self, block: Block) -> (Zone, Range<Block>) {
+        let (first_zone, first_block, zone_blocks) = match self {
+            ZoneMap::Fixed { zone_blocks, .. } => (0, 0, *zone_blocks),
+            ZoneMap::Runs { runs, .. } => {
+                let run = run_at(runs, |run| run.first_block <= block);
+                (run.first_zone.0, run.first_block.0, run.zone_blocks)
+            }
+        };
+        let nth = (block.0 - first_block) / zone_blocks;
+        let from = first_block + nth * zone_blocks;
+        let to = (from + zone_blocks).min(self.disk_blocks()).max(from);
+        (Zone(first_zone + nth as u32), Block(from)..Block(to))
+    }
+
     /// Returns the first block of `zone`.
     #[must_use]
     pub fn first_block(&self, zone: Zone) -> Block {
@@ -171,6 +191,12 @@ mod tests {
         assert_eq!(map.first_block(Zone(3)), Block(25));
         assert_eq!((map.blocks(Zone(1)), map.blocks(Zone(4)), map.count()), (10, 3, 5));
         assert_eq!(map.largest(), 10);
+        assert_eq!(map.extent(Block(24)), (Zone(2), Block(20)..Block(25)));
+        assert_eq!(
+            map.extent(Block(31)),
+            (Zone(4), Block(30)..Block(33)),
+            "cut by the end of the disk"
+        );
     }
 
     #[test]
@@ -181,6 +207,9 @@ mod tests {
             assert_eq!(zone, runs.zone(block));
             assert_eq!(fixed.first_block(zone), runs.first_block(zone));
             assert_eq!(fixed.blocks(zone), runs.blocks(zone));
+            let first = fixed.first_block(zone);
+            let extent = (zone, first..first.after(fixed.blocks(zone)));
+            assert_eq!((fixed.extent(block), runs.extent(block)), (extent.clone(), extent));
         }
         assert_eq!(fixed.count(), runs.count());
     }

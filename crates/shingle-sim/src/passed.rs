@@ -26,9 +26,6 @@ const NOTED_MAX: usize = 2 * READS_MAX;
 pub(crate) struct LeftOut {
     gaps: Vec<Gap>,
     reads: Vec<Read>,
-    /// The gap before the next request.
-    gap: Gap,
-    next: VecDeque<Read>,
 }
 
 /// A read that is left out.
@@ -51,46 +48,62 @@ struct Gap {
 }
 
 impl LeftOut {
-    /// Adds a request that is left out.
-    pub(crate) fn add(&mut self, request: &Request) {
-        if !matches!(request.op, Op::Read | Op::Write) || request.bytes == 0 {
-            return;
-        }
-        let (block, count) = (request.first(), request.blocks());
-        self.gap.requests = self.gap.requests.saturating_add(1);
-        self.gap.last = Some(Io { op: Op::Read, block, count: 1 });
-        match request.op {
-            Op::Read => {
-                let blocks = u32::try_from(count).unwrap_or(u32::MAX);
-                keep(&mut self.next, NOTED_MAX, Read { first: block, blocks, rest: false });
+    /// Ends a gap, in which these requests, which have these marks, are left out: a request of the sample follows.
+    pub(crate) fn end_gap(&mut self, left_out: &[Request], marks: &[u8]) {
+        let begin = self.reads.len();
+        let reads = left_out.iter().zip(marks).rev().filter(|(_, mark)| *mark & READS != 0);
+        for (request, _) in reads {
+            match request.op {
+                Op::Read => self.reads.push(Read {
+                    first: request.first(),
+                    blocks: u32::try_from(request.blocks()).unwrap_or(u32::MAX),
+                    rest: false,
+                }),
+                _ => self.reads.extend(rests(request).rev().map(|first| Read {
+                    first,
+                    blocks: 1,
+                    rest: true,
+                })),
             }
-            _ => rests(request).for_each(|first| {
-                keep(&mut self.next, NOTED_MAX, Read { first, blocks: 1, rest: true });
-            }),
+            // Earlier ones do not matter.
+            if self.reads.len() - begin >= NOTED_MAX {
+                self.reads.truncate(begin + NOTED_MAX);
+                break;
+            }
         }
+        self.reads[begin..].reverse();
+        let accesses = |mark: &u8| mark & ACCESSES != 0;
+        let last = marks.iter().rposition(accesses).map(|at| left_out[at].first());
+        self.gaps.push(Gap {
+            requests: marks.iter().copied().filter(|mark| accesses(mark)).count() as u32,
+            last: last.map(|block| Io { op: Op::Read, block, count: 1 }),
+            reads: (self.reads.len() - begin) as u32,
+        });
     }
+}
 
-    /// Ends the gap: a request of the sample follows.
-    pub(crate) fn end_gap(&mut self) {
-        let reads = self.next.len() as u32;
-        self.reads.extend(self.next.drain(..));
-        self.gaps.push(Gap { reads, ..std::mem::take(&mut self.gap) });
+/// Bit of the mark of a request that accesses blocks.
+const ACCESSES: u8 = 1 << 6;
+
+/// Bit of the mark of a request that may read the disk.
+const READS: u8 = 1 << 7;
+
+/// Returns what a request does if it is left out.
+pub(crate) fn mark_of(request: &Request) -> u8 {
+    match request.op {
+        Op::Read | Op::Write if request.bytes == 0 => 0,
+        Op::Read => ACCESSES | READS,
+        Op::Write if rests(request).next().is_some() => ACCESSES | READS,
+        Op::Write => ACCESSES,
+        _ => 0,
     }
 }
 
 /// Returns the blocks that a write covers in part: the first or the last one.
-fn rests(request: &Request) -> impl Iterator<Item = Block> {
+fn rests(request: &Request) -> impl DoubleEndedIterator<Item = Block> {
     let (first, last) = (request.first(), request.first().after(request.blocks() - 1));
     let outer = [Some(first), Some(last).filter(|&last| last != first)];
     outer.into_iter().flatten().filter(|&block| request.partial(block))
-}
-
-/// Adds a read, and removes the earliest if there are too many.
-fn keep<T>(reads: &mut VecDeque<T>, most: usize, read: T) {
-    if reads.len() == most {
-        reads.pop_front();
-    }
-    reads.push_back(read);
 }
 
 /// A count, and the part of it that reached the disk.
@@ -175,7 +188,10 @@ impl Passed {
             let share = if read.rest { self.rests } else { self.reads };
             if share.draw(&mut self.rng) {
                 let io = Io { op: Op::Read, block: read.first, count: read.blocks.into() };
-                keep(&mut self.waiting, READS_MAX, io);
+                if self.waiting.len() == READS_MAX {
+                    self.waiting.pop_front();
+                }
+                self.waiting.push_back(io);
             }
         }
         self.passed_reads = to;
@@ -223,8 +239,7 @@ mod tests {
     fn before_each(gaps: &[&[Request]]) -> Vec<Vec<(u64, u64)>> {
         let mut left_out = LeftOut::default();
         for gap in gaps {
-            gap.iter().for_each(|request| left_out.add(request));
-            left_out.end_gap();
+            left_out.end_gap(gap, &gap.iter().map(mark_of).collect::<Vec<_>>());
         }
         let mut passed = Passed::new(left_out.into());
         let of_each = gaps.iter().map(|_| {
@@ -267,8 +282,8 @@ mod tests {
         let mut left_out = LeftOut::default();
         let gaps = 2_000;
         for _ in 0..gaps {
-            left_out.add(&part(700, 1));
-            left_out.end_gap();
+            let gap = part(700, 1);
+            left_out.end_gap(&[gap], &[mark_of(&gap)]);
         }
         let mut passed = Passed::new(left_out.into());
         let mut of_rests = [0_u32; 2];

@@ -13,10 +13,12 @@
 //! | blocks that are no longer cached | [`Ghosts`] |
 //! | how often a block was used, roughly | [`Sketch`] |
 //! | which blocks are cold: not used within a window | [`Recency`] |
-//! | one bit for each member | [`Bits`] |
+//! | a sparse set, of which the next member is wanted | [`Bits`] |
+//! | one bit for each number, set in ranges | [`Bitmap`] |
 //! | a count that decays, by half-lives | [`halved`] |
 //! | pseudo-random bits from a number | [`split_mix`] |
 
+mod bitmap;
 mod bits;
 mod buckets;
 mod by_zone;
@@ -32,6 +34,7 @@ mod tournament;
 mod uses;
 mod worth;
 
+pub use bitmap::Bitmap;
 pub use bits::Bits;
 pub use buckets::Buckets;
 pub(crate) use by_zone::Met;

@@ -1,8 +1,11 @@
 //! The part of a trace in each band, and the choice of a sample of bands that has the same share of
 //! everything.
 
-use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
 
+use rayon::prelude::*;
+use shingle_core::parts::Bitmap;
 use shingle_core::parts::split_mix::mixed;
 use shingle_core::units::{Op, Request, Zone};
 use shingle_core::zones::ZoneMap;
@@ -48,8 +51,9 @@ impl Held {
 
 /// The bands that a trace touches, with the counts of each.
 pub(super) struct Bands {
-    map: ZoneMap,
-    held: BTreeMap<u32, Held>,
+    map: Arc<ZoneMap>,
+    /// In the order of bands.
+    held: Vec<(Zone, Held)>,
     pub(super) all: Held,
 }
 
@@ -61,24 +65,35 @@ pub(super) const QUARTERS: usize = 4;
 
 impl Bands {
     pub(super) fn new(map: ZoneMap, requests: &[Request]) -> Bands {
+        let map = Arc::new(map);
         let whole = Sampling::new(map.clone(), WHOLE, 0);
-        let mut seen: BTreeMap<u32, Seen> = BTreeMap::new();
-        for request in requests {
-            whole.pieces(request, |piece, _| {
-                if !matches!(piece.op, Op::Read | Op::Write) {
-                    return;
+        let part = requests.len().div_ceil(rayon::current_num_threads()).max(1);
+        let seen = requests.par_chunks(part).map(|requests| {
+            let mut seen: Vec<Option<Box<Seen>>> = vec![None; map.count()];
+            for request in requests.iter().filter(|request| request.op != Op::Trim) {
+                whole.pieces_of_bands(request, |band, Range { start, end }, piece| {
+                    let seen = &mut seen[band.index()];
+                    let seen = seen.get_or_insert_with(|| Seen::new(end.0 - start.0).into());
+                    seen.access(piece.first().0 - start.0, piece.blocks(), piece.op == Op::Write);
+                });
+            }
+            seen
+        });
+        let seen = seen.reduce_with(|mut one, two| {
+            for (one, two) in one.iter_mut().zip(two) {
+                match (one, two) {
+                    (_, None) => {}
+                    (one @ None, two) => *one = two,
+                    (Some(one), Some(two)) => one.add(&two),
                 }
-                let band = map.zone(piece.first());
-                let blocks = map.blocks(band) as usize;
-                let seen = seen.entry(band.0).or_insert_with(|| Seen::new(blocks));
-                let from = (piece.first().0 - map.first_block(band).0) as usize;
-                seen.access(from, piece.blocks() as usize, piece.op == Op::Write);
-            });
-        }
-        let held: BTreeMap<u32, Held> =
-            seen.into_iter().map(|(band, seen)| (band, seen.held)).collect();
+            }
+            one
+        });
+        let seen = seen.unwrap_or_default();
+        let held = (0..).zip(seen).filter_map(|(band, seen)| Some((Zone(band), seen?.held)));
+        let held: Vec<(Zone, Held)> = held.collect();
         let mut all = Held::default();
-        held.values().for_each(|band| all.add(band));
+        held.iter().for_each(|(_, band)| all.add(band));
         Bands { map, held, all }
     }
 
@@ -91,7 +106,7 @@ impl Bands {
     /// much from sample to sample, by accesses, and by writes where these matter.
     pub(super) fn alike(&self) -> f64 {
         let alike = |of: fn(&Held) -> f64| {
-            let squares: f64 = self.held.values().map(|band| of(band).powi(2)).sum();
+            let squares: f64 = self.held.iter().map(|(_, band)| of(band).powi(2)).sum();
             of(&self.all).powi(2) / squares.max(1.0)
         };
         let accesses = alike(|held| held.accesses);
@@ -114,20 +129,21 @@ impl Bands {
             // A quarter has less weight, as results are of all quarters together.
             sample.off(&self.all, part) + of_quarters.sum::<f64>() / 16.0
         };
-        let drawn = (0..CANDIDATES).map(|nth| {
+        let drawn = (0..CANDIDATES).into_par_iter().map(|nth| {
             let seed = mixed(mixed(seed).wrapping_add(nth));
             let sampling = Sampling::new(self.map.clone(), millionths, seed).in_rows_of(row_bands);
             (off(&sampling), sampling)
         });
-        let best = drawn.min_by(|a, b| a.0.total_cmp(&b.0));
+        let drawn: Vec<(f64, Sampling)> = drawn.collect();
+        let best = drawn.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
         best.expect("there are candidates").1
     }
 
     /// Returns the counts of each quarter of a sample.
     pub(super) fn quarters(&self, sampling: &Sampling) -> [Held; QUARTERS] {
         let mut quarters = [Held::default(); QUARTERS];
-        for (&band, held) in &self.held {
-            if let Some(group) = sampling.group(Zone(band)) {
+        for (band, held) in &self.held {
+            if let Some(group) = sampling.group(*band) {
                 quarters[group % QUARTERS].add(held);
             }
         }
@@ -136,35 +152,39 @@ impl Bands {
 
     /// Returns the number of touched bands in a sample.
     pub(super) fn sampled(&self, sampling: &Sampling) -> u64 {
-        let sampled = |band: &&u32| sampling.group(Zone(**band)).is_some();
-        self.held.keys().filter(sampled).count() as u64
+        self.held.iter().filter(|(band, _)| sampling.group(*band).is_some()).count() as u64
     }
 }
 
 /// Which blocks of a band have been seen.
+#[derive(Clone)]
 struct Seen {
     held: Held,
-    accessed: Vec<bool>,
-    written: Vec<bool>,
+    accessed: Bitmap,
+    written: Bitmap,
 }
 
 impl Seen {
-    fn new(blocks: usize) -> Seen {
-        let none = vec![false; blocks];
+    fn new(blocks: u64) -> Seen {
+        let none = Bitmap::new(blocks);
         Seen { held: Held::default(), accessed: none.clone(), written: none }
     }
 
-    fn access(&mut self, from: usize, count: usize, write: bool) {
-        let mark = |seen: &mut [bool]| {
-            let new = seen.iter().filter(|seen| !**seen).count();
-            seen.fill(true);
-            new as f64
-        };
+    /// Adds what later requests have seen.
+    fn add(&mut self, later: &Seen) {
+        self.held.accesses += later.held.accesses;
+        self.held.writes += later.held.writes;
+        self.held.blocks += self.accessed.add(&later.accessed) as f64;
+        self.held.written += self.written.add(&later.written) as f64;
+    }
+
+    fn access(&mut self, from: u64, count: u64, write: bool) {
+        let mark = |seen: &mut Bitmap| (count - seen.fill(from, count, true)) as f64;
         self.held.accesses += count as f64;
-        self.held.blocks += mark(&mut self.accessed[from..from + count]);
+        self.held.blocks += mark(&mut self.accessed);
         if write {
             self.held.writes += count as f64;
-            self.held.written += mark(&mut self.written[from..from + count]);
+            self.held.written += mark(&mut self.written);
         }
     }
 }
@@ -187,16 +207,18 @@ mod tests {
             request(Op::Trim, 0, 20),
             request(Op::Read, 10, 2),
         ];
-        let bands = Bands::new(ZoneMap::fixed(10, 100), &requests);
-        let held = |accesses, writes, blocks, written| Held { accesses, writes, blocks, written };
-        assert_eq!(bands.held[&0], held(4.0, 2.0, 2.0, 2.0));
-        assert_eq!(bands.held[&1], held(5.0, 2.0, 2.0, 2.0));
-        assert_eq!(
-            (bands.count(), bands.all, bands.all.again()),
-            (2, held(9.0, 4.0, 4.0, 4.0), 5.0)
-        );
-        // 81 ÷ (16 + 25) accesses; writes are alike.
-        assert!((bands.alike() - 81.0 / 41.0).abs() < 1e-9, "{}", bands.alike());
+        for threads in [1, 2, 5] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            let pool = pool.expect("threads");
+            let bands = pool.install(|| Bands::new(ZoneMap::fixed(10, 100), &requests));
+            let held =
+                |accesses, writes, blocks, written| Held { accesses, writes, blocks, written };
+            let each = [held(4.0, 2.0, 2.0, 2.0), held(5.0, 2.0, 2.0, 2.0)];
+            assert_eq!(bands.held, [(Zone(0), each[0]), (Zone(1), each[1])]);
+            assert_eq!((bands.all, bands.all.again()), (held(9.0, 4.0, 4.0, 4.0), 5.0));
+            // 81 ÷ (16 + 25) accesses; writes are alike.
+            assert!((bands.alike() - 81.0 / 41.0).abs() < 1e-9, "{}", bands.alike());
+        }
     }
 
     #[test]

@@ -35,8 +35,11 @@ mod scaled;
 mod shadow;
 mod thinned;
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use shingle_core::parts::split_mix::mixed;
-use shingle_core::units::{BLOCK_BYTES, Op, Request, Zone};
+use shingle_core::units::{BLOCK_BYTES, Block, Op, Request, Zone};
 use shingle_core::zones::ZoneMap;
 
 pub use estimate::change;
@@ -65,7 +68,7 @@ pub fn part_of(count: u64, millionths: u64) -> u64 {
 /// The choice of sampled bands.
 #[derive(Clone, Debug)]
 pub struct Sampling {
-    bands: ZoneMap,
+    bands: Arc<ZoneMap>,
     millionths: u64,
     seed: u64,
     row_bands: u32,
@@ -77,9 +80,9 @@ impl Sampling {
     /// # Panics
     /// If it is none, or more than all.
     #[must_use]
-    pub fn new(bands: ZoneMap, millionths: u64, seed: u64) -> Sampling {
+    pub fn new(bands: impl Into<Arc<ZoneMap>>, millionths: u64, seed: u64) -> Sampling {
         assert!((1..=WHOLE).contains(&millionths), "a part of the bands");
-        Sampling { bands, millionths, seed, row_bands: ROW_BANDS }
+        Sampling { bands: bands.into(), millionths, seed, row_bands: ROW_BANDS }
     }
 
     /// Samples `row_bands` neighbouring bands together.
@@ -110,39 +113,36 @@ impl Sampling {
 
     /// Returns the group of the band of a block.
     #[must_use]
-    pub fn group_of(&self, block: shingle_core::units::Block) -> Option<usize> {
+    pub fn group_of(&self, block: Block) -> Option<usize> {
         self.group(self.bands.zone(block))
     }
 
-    /// Returns the band of a request that lies within one, as most do.
-    fn only_band(&self, request: &Request) -> Option<Zone> {
-        let (first, blocks) = (request.first(), request.blocks());
-        let within = first.0 + blocks <= self.bands.disk_blocks();
-        let band = within.then(|| self.bands.zone(first))?;
-        (self.bands.zone(first.after(blocks - 1)) == band).then_some(band)
+    /// Calls `each` with the parts of a request that are in sampled bands, and their groups.
+    #[inline]
+    pub fn pieces(&self, request: &Request, mut each: impl FnMut(Request, usize)) {
+        self.pieces_of_bands(request, |band, _, piece| {
+            if let Some(group) = self.group(band) {
+                each(piece, group);
+            }
+        });
     }
 
-    /// Calls `each` with the parts of a request that are in sampled bands, and their groups.
-    pub fn pieces(&self, request: &Request, mut each: impl FnMut(Request, usize)) {
+    /// Calls `each` with the band and its blocks of each part of a request, which the borders of bands cut.
+    #[inline]
+    fn pieces_of_bands(
+        &self,
+        request: &Request,
+        mut each: impl FnMut(Zone, Range<Block>, Request),
+    ) {
         if !matches!(request.op, Op::Read | Op::Write | Op::Trim) || request.bytes == 0 {
             return;
         }
         let end = request.offset + request.bytes;
         let (mut from, last) = (request.offset, self.bands.disk_blocks() * BLOCK_BYTES);
-        if let Some(band) = self.only_band(request) {
-            if let Some(group) = self.group(band) {
-                each(*request, group);
-            }
-            return;
-        }
         while from < end.min(last) {
-            let band = self.bands.zone(shingle_core::units::Block(from / BLOCK_BYTES));
-            let after =
-                self.bands.first_block(band).bytes() + self.bands.blocks(band) * BLOCK_BYTES;
-            let to = after.max(from + 1).min(end);
-            if let Some(group) = self.group(band) {
-                each(Request { offset: from, bytes: to - from, ..*request }, group);
-            }
+            let (band, blocks) = self.bands.extent(Block(from / BLOCK_BYTES));
+            let to = end.min(blocks.end.bytes());
+            each(band, blocks, Request { offset: from, bytes: to - from, ..*request });
             from = to;
         }
     }

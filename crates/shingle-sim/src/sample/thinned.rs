@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use shingle_core::units::Request;
 
 use super::Sampling;
 use super::held::QUARTERS;
-use crate::passed::LeftOut;
+use crate::passed::{LeftOut, mark_of};
 
 /// The sampled part of a trace.
 #[derive(Clone, Debug)]
@@ -16,37 +17,47 @@ pub struct Thinned {
     pub(crate) left_out: Arc<LeftOut>,
 }
 
-/// A sampled part under construction.
-#[derive(Default)]
-struct Builder {
-    requests: Vec<Request>,
-    left_out: LeftOut,
-}
-
 impl Thinned {
     /// Returns the sampled part, then each of its quarters: the groups with the same remainder
     /// modulo four.
     #[must_use]
     pub fn parts(requests: &[Request], sampling: &Sampling) -> [Thinned; 1 + QUARTERS] {
-        let mut parts: [Builder; 1 + QUARTERS] = Default::default();
-        let mut pieces = Vec::new();
-        for request in requests {
-            pieces.clear();
-            sampling.pieces(request, |piece, group| pieces.push((piece, group % QUARTERS)));
-            for (nth, part) in parts.iter_mut().enumerate() {
-                let mut left_out = true;
-                for (piece, quarter) in &pieces {
-                    if nth == 0 || nth == 1 + quarter {
-                        part.requests.push(*piece);
-                        part.left_out.end_gap();
-                        left_out = false;
-                    }
-                }
-                if left_out {
-                    part.left_out.add(request);
-                }
-            }
-        }
-        parts.map(|Builder { requests, left_out }| Thinned { requests, left_out: left_out.into() })
+        let mark = |request: &Request| {
+            let mut mark = mark_of(request);
+            sampling.pieces(request, |_, group| mark |= quarter(group));
+            mark
+        };
+        let marks: Vec<u8> = requests.par_iter().map(mark).collect();
+        let all = (0..QUARTERS).map(quarter).sum();
+        let parts = std::array::from_fn(|nth| if nth == 0 { all } else { quarter(nth - 1) });
+        let mut thinned = parts.map(|part| (part, None));
+        thinned.par_iter_mut().for_each(|(part, thinned)| {
+            *thinned = Some(Thinned::part(requests, sampling, &marks, *part));
+        });
+        thinned.map(|(_, thinned)| thinned.expect("each part was made"))
     }
+
+    /// Returns the requests of the quarters in `part`, a bit for each. `marks` has, for each request, the quarters that it
+    /// is in, and what it does if it is left out: each part goes through all requests, and reads no more of most.
+    fn part(requests: &[Request], sampling: &Sampling, marks: &[u8], part: u8) -> Thinned {
+        let (mut sampled, mut left_out) = (Vec::new(), LeftOut::default());
+        let mut from = 0;
+        for (at, _) in marks.iter().enumerate().filter(|(_, mark)| *mark & part != 0) {
+            sampling.pieces(&requests[at], |piece, group| {
+                if part & quarter(group) != 0 {
+                    sampled.push(piece);
+                    // Nothing lies between the pieces of one request.
+                    let gap = from.min(at)..at;
+                    left_out.end_gap(&requests[gap.clone()], &marks[gap]);
+                    from = at + 1;
+                }
+            });
+        }
+        Thinned { requests: sampled, left_out: left_out.into() }
+    }
+}
+
+/// Returns the bit of the quarter that a group belongs to; [`mark_of`] uses others.
+fn quarter(group: usize) -> u8 {
+    1 << (group % QUARTERS)
 }

@@ -1,12 +1,10 @@
 //! Building blocks of translations.
 
-mod bits;
 mod buffered;
 mod native;
 mod opening;
 mod write_back;
 
-pub(crate) use self::bits::Bits;
 pub(crate) use self::buffered::Buffered;
 pub(crate) use self::native::{FRESH, Native, countable, pieces};
 pub(crate) use self::opening::{

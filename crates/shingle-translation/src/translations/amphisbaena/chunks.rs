@@ -11,7 +11,7 @@
 
 use super::index::{Index, hash};
 use super::zones::Zones;
-use crate::parts::Bits;
+use shingle_core::parts::Bitmap;
 use shingle_core::parts::{Links, List};
 use shingle_core::units::Block;
 
@@ -122,7 +122,7 @@ pub(super) struct Chunks {
     /// a chunk.
     frames_of_chunk: Vec<u32>,
     /// Marks the blocks of the buffer that are live.
-    live: Bits,
+    live: Bitmap,
     index: Index,
     /// Each frame of the LFB is free or on the list of its zone.
     links: Links,
@@ -141,7 +141,7 @@ impl Chunks {
             geometry,
             part_of: Parts::new(frames as usize, geometry.frame_blocks < geometry.chunk_blocks),
             frames_of_chunk: Vec::new(),
-            live: Bits::new(u64::from(frames) * u64::from(geometry.frame_blocks)),
+            live: Bitmap::new(u64::from(frames) * u64::from(geometry.frame_blocks)),
             index: Index::new(frames_max as usize, frames as usize),
             links: Links::new(frames as usize),
             free: List::default(),

@@ -5,7 +5,7 @@
 //! within a sample period" (§5.2.3). Literally one such block is enough ([`Returns::Any`]). If *any
 //! … not* means *none* ([`Returns::None`]), a chunk of which a single block is updated stays.
 
-use crate::parts::Bits;
+use shingle_core::parts::Bitmap;
 
 /// When a chunk returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +41,7 @@ pub(super) struct Hot {
     /// All entries before this one are in use.
     room_from: usize,
     /// By slot: whether its block was updated in this period.
-    updated: Bits,
+    updated: Bitmap,
     /// Chunks before this one were checked, and stay until the next period.
     looked_at: usize,
 }
@@ -54,7 +54,7 @@ impl Hot {
             owned: vec![UNUSED; chunks_max as usize].into(),
             chunks: 0,
             room_from: 0,
-            updated: Bits::new(u64::from(chunks_max) * u64::from(chunk_blocks)),
+            updated: Bitmap::new(u64::from(chunks_max) * u64::from(chunk_blocks)),
             looked_at: 0,
         }
     }

@@ -2,8 +2,8 @@
 
 mod open;
 
-use crate::parts::Bits;
 use crate::translation::{Held, Layout, Place};
+use shingle_core::parts::Bitmap;
 use shingle_core::parts::{Links, List};
 use shingle_core::units::{Block, Zone};
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ const NONE: u32 = u32::MAX;
 struct Chunk {
     zone: u32,
     /// One bit per block: its newest copy is in the zone.
-    native: Bits,
+    native: Bitmap,
     /// The segment of each part of the chunk.
     segments: Box<[u32]>,
     held: u32,
@@ -39,7 +39,7 @@ pub(super) struct Chunks {
     free_segments: VecDeque<u32>,
     segments: u32,
     /// One bit per block of the buffer: it is the newest copy.
-    buffered: Bits,
+    buffered: Bitmap,
     /// The chunks with segments, the most recently used one at the head.
     links: Links,
     recent: List,
@@ -59,7 +59,7 @@ impl Chunks {
             free_zones: (0..layout.zones).collect(),
             free_segments: (0..segments).collect(),
             segments,
-            buffered: Bits::new(layout.buffer_blocks),
+            buffered: Bitmap::new(layout.buffer_blocks),
             links: Links::new(chunks as usize),
             recent: List::default(),
             live: 0,
@@ -101,7 +101,7 @@ impl Chunks {
         self.chunks[chunk as usize].get_or_insert_with(|| {
             Box::new(Chunk {
                 zone: NONE,
-                native: Bits::new(blocks),
+                native: Bitmap::new(blocks),
                 segments: vec![NONE; parts as usize].into(),
                 held: 0,
                 live: 0,

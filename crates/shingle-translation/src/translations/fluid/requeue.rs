@@ -3,9 +3,10 @@
 
 use super::Fluid;
 use super::heat::Heat;
-use crate::parts::{Bits, Buffered};
+use crate::parts::Buffered;
 use crate::translation::{Place, Step};
 use shingle_core::params::Params;
+use shingle_core::parts::Bitmap;
 use shingle_core::units::Zone;
 
 /// The state of re-queueing.
@@ -15,7 +16,7 @@ pub(super) struct Requeue {
     /// Blocks moved together, and kept free for that.
     pub(super) batch: u32,
     /// One bit per slot: its block was re-queued.
-    marks: Bits,
+    marks: Bitmap,
     marked: u32,
     marked_max: u32,
     /// Blocks appended since the head last went around.
@@ -40,7 +41,7 @@ impl Requeue {
         Requeue {
             heat: Heat::new(zones, params.thousandths("sigma")),
             batch: params.blocks("batch").min(u64::from(slots / 8).max(1)) as u32,
-            marks: Bits::new(slots.into()),
+            marks: Bitmap::new(slots.into()),
             marked: 0,
             marked_max: params.part_of("requeued", slots).min(u64::from(slots)) as u32,
             appended: 0,

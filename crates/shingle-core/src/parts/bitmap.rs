@@ -1,39 +1,43 @@
-//! Bits by number, a word at a time.
+//! A bitmap: a bit for each number, changed and searched a word at a time.
 
-/// A vector of bits, all clear at first.
+/// A bitmap, all clear at first.
 #[derive(Clone, Debug)]
-pub(crate) struct Bits(Box<[u64]>);
+pub struct Bitmap(Box<[u64]>);
 
-impl Bits {
-    pub(crate) fn new(count: u64) -> Bits {
-        Bits(vec![0; count.div_ceil(64) as usize].into())
+impl Bitmap {
+    /// Creates a bitmap of `count` bits.
+    #[must_use]
+    pub fn new(count: u64) -> Bitmap {
+        Bitmap(vec![0; count.div_ceil(64) as usize].into())
     }
 
+    /// Returns whether the bit is set.
+    #[must_use]
     #[inline]
-    pub(crate) fn get(&self, at: u64) -> bool {
+    pub fn get(&self, at: u64) -> bool {
         self.0[(at / 64) as usize] >> (at % 64) & 1 == 1
     }
 
     /// Sets the bit; returns whether it was set.
     #[inline]
-    pub(crate) fn set(&mut self, at: u64) -> bool {
+    pub fn set(&mut self, at: u64) -> bool {
         self.fill(at, 1, true) == 1
     }
 
     /// Clears the bit; returns whether it was set.
     #[inline]
-    pub(crate) fn clear(&mut self, at: u64) -> bool {
+    pub fn clear(&mut self, at: u64) -> bool {
         self.fill(at, 1, false) == 1
     }
 
     /// Clears all bits.
-    pub(crate) fn clear_all(&mut self) {
+    pub fn clear_all(&mut self) {
         self.0.fill(0);
     }
 
     /// Sets `count` bits from `from` on to `value`. Returns how many were set before.
     #[inline]
-    pub(crate) fn fill(&mut self, from: u64, count: u64, value: bool) -> u64 {
+    pub fn fill(&mut self, from: u64, count: u64, value: bool) -> u64 {
         let (mut at, end, mut were) = (from, from + count, 0);
         while at < end {
             let (word, bit) = (&mut self.0[(at / 64) as usize], at % 64);
@@ -44,6 +48,16 @@ impl Bits {
             at += length;
         }
         were
+    }
+
+    /// Sets the bits that are set in `other`, of the same size. Returns how many were clear.
+    pub fn add(&mut self, other: &Bitmap) -> u64 {
+        let words = self.0.iter_mut().zip(&other.0);
+        words.fold(0, |were, (word, other)| {
+            let clear = u64::from((other & !*word).count_ones());
+            *word |= other;
+            were + clear
+        })
     }
 
     /// Returns the first bit of `from..end` that is `value`, or `end`.
@@ -60,7 +74,7 @@ impl Bits {
     }
 
     /// Returns the runs of set bits in `from..end`: start and length.
-    pub(crate) fn runs(&self, from: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub fn runs(&self, from: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut at = from;
         core::iter::from_fn(move || {
             let start = self.next(true, at, end);
@@ -70,13 +84,15 @@ impl Bits {
     }
 
     /// Returns the place behind the last set bit; 0 if there is none.
-    pub(crate) fn end(&self) -> u64 {
+    #[must_use]
+    pub fn end(&self) -> u64 {
         let last = self.0.iter().rposition(|&word| word != 0);
         last.map_or(0, |last| last as u64 * 64 + u64::from(64 - self.0[last].leading_zeros()))
     }
 
     /// Returns the bytes of memory used.
-    pub(crate) fn bytes(&self) -> usize {
+    #[must_use]
+    pub fn bytes(&self) -> usize {
         size_of_val(&*self.0)
     }
 }
@@ -88,12 +104,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bits_are_booleans(
+        fn a_bitmap_is_a_vector_of_booleans(
             fills in prop::collection::vec((0u64..200, 0u64..140, any::<bool>()), 0..12),
             ops in prop::collection::vec((any::<bool>(), 0u64..200), 0..300),
             (from, length) in (0u64..200, 0u64..200),
         ) {
-            let (mut bits, mut model) = (Bits::new(200), vec![false; 200]);
+            let (mut bits, mut model) = (Bitmap::new(200), vec![false; 200]);
             for (from, count, value) in fills {
                 let count = count.min(200 - from);
                 let part = &mut model[from as usize..(from + count) as usize];
@@ -114,6 +130,11 @@ mod tests {
             prop_assert!(bits.runs(from, end).zip(bits.runs(from, end).skip(1)).all(|(a, b)| a.0 + a.1 < b.0));
             let last = model.iter().rposition(|&one| one);
             prop_assert_eq!(bits.end(), last.map_or(0, |last| last as u64 + 1));
+            let (mut sum, mut other) = (bits.clone(), Bitmap::new(200));
+            other.fill(from, end - from, true);
+            let clear = model[from as usize..end as usize].iter().filter(|&&one| !one).count();
+            prop_assert_eq!(sum.add(&other), clear as u64);
+            prop_assert!((0..200).all(|at| sum.get(at) == (bits.get(at) || other.get(at))));
             bits.clear_all();
             prop_assert_eq!(bits.end(), 0);
         }
