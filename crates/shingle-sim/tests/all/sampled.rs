@@ -257,22 +257,27 @@ fn a_small_trace_is_run_in_full() {
 fn curves_beside_full_runs() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
     pool.install(|| {
-        for (file, copies) in [
-            ("alibaba_replaylog_52k.csv.zst", 64),
-            ("cloudphysics_sample.vscsi.zst", 16),
-            ("umass_financial1_50k.flashsim.txt.zst", 64),
-            ("msrssd_iozone100k.disksim.txt.zst", 16),
-            ("hadoop_eternity10_sdb.csv.gz", 1),
+        let samples = [WHOLE / 50, WHOLE / 10];
+        for (file, copies, samples) in [
+            ("alibaba_replaylog_52k.csv.zst", 1, &[][..]),
+            ("alibaba_replaylog_52k.csv.zst", 64, &samples),
+            ("alibaba_replaylog_52k.csv.zst", 320, &samples[..1]),
+            ("cloudphysics_sample.vscsi.zst", 16, &samples),
+            ("cloudphysics_sample.vscsi.zst", 192, &samples[..1]),
+            ("umass_financial1_50k.flashsim.txt.zst", 64, &samples),
+            ("msrssd_iozone100k.disksim.txt.zst", 16, &samples),
+            ("hadoop_eternity10_sdb.csv.gz", 1, &samples),
         ] {
             let Some(trace) = real(file) else { continue };
-            beside(&trace, None);
             let shape = Shape { copies, ..Shape::default() };
             let requests = shape.apply(trace.requests).expect("they fit the disk");
             let summary = Summary::of(&requests);
             let trace =
                 Trace { name: format!("{copies} of {file}"), format: None, requests, summary };
-            beside(&trace, Some(WHOLE / 50));
-            beside(&trace, Some(WHOLE / 10));
+            if samples.is_empty() {
+                beside(&trace, None);
+            }
+            samples.iter().for_each(|&millionths| beside(&trace, Some(millionths)));
         }
     });
 }
@@ -301,21 +306,29 @@ fn beside(trace: &Trace, millionths: Option<u64>) {
         of_full / of_part
     );
     println!("| policy | blocks | misses, off % ± | RMWs, off % ± | done + left, off % ± |");
+    let (mut most_off, mut within, mut count) = ([0.0_f64; 3], 0, 0);
     for (full, part) in full.iter().zip(&part) {
-        let off = |full: Estimate, part: Estimate| {
+        let figures = [
+            (full.misses, part.misses),
+            (full.rmws, part.rmws),
+            (full.done_and_left_seconds, part.done_and_left_seconds),
+        ];
+        let cells = figures.iter().zip(&mut most_off).map(|((full, part), most_off)| {
             let percent = |value: f64| 100.0 * value / full.value;
             let off = percent(part.value - full.value);
+            // (Of no RMWs there is no percentage.)
+            *most_off = most_off.max(off.abs());
+            within += u32::from((part.value - full.value).abs() <= part.error);
+            count += 1;
             format!("{:.0}, {off:+.1} ± {:.1}", full.value, percent(part.error))
-        };
-        println!(
-            "| {} | {} | {} | {} | {} |",
-            full.policy,
-            full.cache_blocks,
-            off(full.misses, part.misses),
-            off(full.rmws, part.rmws),
-            off(full.done_and_left_seconds, part.done_and_left_seconds),
-        );
+        });
+        let cells: Vec<String> = cells.collect();
+        println!("| {} | {} | {} |", full.policy, full.cache_blocks, cells.join(" | "));
     }
+    let [misses, rmws, time] = most_off;
+    println!(
+        "off by at most: misses {misses:.1} %, RMWs {rmws:.1} %, time {time:.1} %; within ± in {within} of {count}"
+    );
 }
 
 /// How often the full run is within what a sample says, over seeds.
