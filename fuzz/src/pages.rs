@@ -234,11 +234,11 @@ fn recovered(ssd: &mut Ssd) {
     let Some(settings) = crate::store::settings(&superblock.settings) else { return };
     let disk_blocks = (superblock.disk_bytes / BLOCK_BYTES).min(BLOCKS_MAX);
     let Some(cache) = cache(&settings, layout.slots as u32, disk_blocks) else { return };
-    for write in found.journal.put_into_use() {
+    for write in found.journal.mark_in_use() {
         assert_eq!(Superblock::decode(&write.bytes).as_ref(), Ok(found.journal.superblock()));
     }
     match <Engine>::open(found, cache, disk_blocks, Config::for_slots(layout.slots)) {
-        Ok(mut engine) => drop(engine.take()),
+        Ok(mut engine) => drop(engine.take_effects()),
         Err(error) => crate::one_line(&error),
     }
 }

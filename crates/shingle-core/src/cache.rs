@@ -25,7 +25,7 @@ pub const LOOKAHEAD: usize = 16;
 /// Requests passed to one call of [`CacheCore::prefetch`]: three batches, because a lookup takes
 /// three dependent reads (the head of its chain, the first slot there, the next one), and each
 /// batch is prefetched one step further.
-pub const LOOKAHEAD_SHOWN: usize = 3 * LOOKAHEAD;
+pub const PREFETCH_REQUESTS: usize = 3 * LOOKAHEAD;
 
 /// The outcome of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -249,7 +249,7 @@ pub trait CacheCore: Send {
     /// Marks the end of an I/O on `slot`.
     fn unpin(&mut self, slot: Slot);
 
-    /// Prefetches what the next requests will read: `requests` are the next [`LOOKAHEAD_SHOWN`], or
+    /// Prefetches what the next requests will read: `requests` are the next [`PREFETCH_REQUESTS`], or
     /// as many as are known. Call it before each [`LOOKAHEAD`] requests; each batch of them is
     /// taken one step further. `tell` gets the likely outcomes of the first batch. The state does
     /// not change. Only an executor that knows the next requests can call it.

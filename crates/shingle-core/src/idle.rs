@@ -10,7 +10,7 @@ use crate::slots::Slots;
 use crate::units::Slot;
 
 /// Slots examined in the policy's own order, for each block to be written.
-pub const LOOKED_AT: usize = 8;
+pub const SLOTS_EXAMINED: usize = 8;
 
 /// Walks round the dirty blocks, in slot order.
 #[derive(Clone, Copy, Debug, Default)]

@@ -15,7 +15,7 @@ use crate::units::{Block, Nanos, Op, Request, Slot, Zone};
 
 /// Whether an access is a first attempt or a retry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Asked {
+pub enum Attempt {
     /// The first attempt.
     Access,
     /// A retry after no room was found.
@@ -65,7 +65,7 @@ pub enum Event {
     /// A block of a request was accessed.
     Access {
         /// First attempt or retry.
-        asked: Asked,
+        asked: Attempt,
         /// Number of the request.
         number: u64,
         /// The block.
@@ -230,7 +230,7 @@ impl<O: Observer> Observed<O> {
 
     fn asked(
         &mut self,
-        asked: Asked,
+        asked: Attempt,
         access: &mut Access,
         plan: &mut Plan,
         ask: impl FnOnce(&mut dyn CacheCore, &mut Access, &mut Plan) -> Outcome,
@@ -251,11 +251,11 @@ fn length(plan: &Plan) -> (usize, usize) {
 
 impl<O: Observer + 'static> CacheCore for Observed<O> {
     fn access(&mut self, access: &mut Access, plan: &mut Plan) -> Outcome {
-        self.asked(Asked::Access, access, plan, |cache, access, plan| cache.access(access, plan))
+        self.asked(Attempt::Access, access, plan, |cache, access, plan| cache.access(access, plan))
     }
 
     fn retry(&mut self, access: &mut Access, plan: &mut Plan) -> Outcome {
-        self.asked(Asked::Retry, access, plan, |cache, access, plan| cache.retry(access, plan))
+        self.asked(Attempt::Retry, access, plan, |cache, access, plan| cache.retry(access, plan))
     }
 
     fn destaged(&mut self, slot: Slot) -> bool {

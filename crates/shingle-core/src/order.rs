@@ -1,7 +1,7 @@
 //! Orders: which slot is coldest. A policy that only orders is an [`Order`] and nothing more.
 //! Policies that restrict or combine orders ask them for one slot at a time.
 
-use crate::idle::{LOOKED_AT, Round};
+use crate::idle::{Round, SLOTS_EXAMINED};
 use crate::params::{Param, Params};
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims};
 use crate::slots::Slots;
@@ -136,7 +136,7 @@ impl<O: Order> Policy for Plain<O> {
         if O::IDLE != Idle::Names {
             return;
         }
-        for slot in self.order.coldest().take(LOOKED_AT.saturating_mul(want as usize)) {
+        for slot in self.order.coldest().take(SLOTS_EXAMINED.saturating_mul(want as usize)) {
             if out.len() == want {
                 return;
             }

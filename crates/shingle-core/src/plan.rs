@@ -70,7 +70,7 @@ impl Plan {
     /// Creates an empty plan that lists the clean victims, too. A store has to record that they are
     /// gone; the simulator only counts them.
     #[must_use]
-    pub fn naming_dropped() -> Plan {
+    pub fn listing_dropped() -> Plan {
         Plan { dropped: Some(Vec::new()), ..Plan::default() }
     }
 

@@ -18,7 +18,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use invalidate::MayHold;
+pub(crate) use invalidate::PossibleContents;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub enum PageKind {
 
 /// The journal is full: pages of the table have to be written before it can continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Full;
+pub struct JournalFull;
 
 /// The journal of a cache, and the table that it updates.
 #[derive(Clone, Debug)]
@@ -125,7 +125,7 @@ struct Pair {
 
 /// What a flush of the SSD covers that begins now.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Covered {
+pub struct FlushCoverage {
     /// The pages of the journal up to this number.
     number: u64,
 }
@@ -203,13 +203,13 @@ impl Journal {
     /// about to change, and is not marked as shut down in order. It begins a session, so that no
     /// page of the journal after the last valid one can become valid again. The caller writes both
     /// copies, in this order and each flushed, before any other I/O.
-    pub fn put_into_use(&mut self) -> [Write; 2] {
-        self.put_into_use_over([0; 32])
+    pub fn mark_in_use(&mut self) -> [Write; 2] {
+        self.mark_in_use_with([0; 32])
     }
 
-    /// As [`Journal::put_into_use`], with `disk` in place of the fingerprint: something that is
+    /// As [`Journal::mark_in_use`], with `disk` in place of the fingerprint: something that is
     /// known of the disk even while it changes.
-    pub fn put_into_use_over(&mut self, disk: [u8; 32]) -> [Write; 2] {
+    pub fn mark_in_use_with(&mut self, disk: [u8; 32]) -> [Write; 2] {
         // An emptied SSD may have a successor, which has been put into use at most once. If this
         // one is used all the same, its edition must be higher, so that the successor counts as an
         // older copy.
@@ -306,7 +306,7 @@ impl Journal {
 
     /// The number of frames that become free when the next page is committed.
     #[must_use]
-    pub fn given_up(&self) -> usize {
+    pub fn frames_to_free(&self) -> usize {
         self.given_up.len()
     }
 
@@ -327,7 +327,7 @@ impl Journal {
     ///
     /// # Errors
     /// If the page would overwrite one that is still needed.
-    pub fn seal(&mut self) -> Result<Option<[Write; 2]>, Full> {
+    pub fn seal(&mut self) -> Result<Option<[Write; 2]>, JournalFull> {
         let frees = !self.given_up.is_empty() && self.sealed.is_empty();
         if self.open.is_empty() && !frees && !self.must_confirm {
             return Ok(None);
@@ -335,7 +335,7 @@ impl Journal {
         let number = self.next;
         let full = self.used_pages() >= self.layout().journal_pages;
         if full && !self.bugs.has(Bug::JournalWrapsOver) {
-            return Err(Full);
+            return Err(JournalFull);
         }
         let records = self.open.drain(..self.records_of_a_page()).collect();
         // Corrections on several pages are valid together: a recovery that finds only some of them
@@ -398,7 +398,7 @@ impl Journal {
         } else if self.bugs.has(Bug::TablePageLeavingUnheld) {
             self.table.needs_from_where(false, |_| true)
         } else {
-            self.table.needs_from()
+            self.table.first_needed_page()
         };
         // At most the first uncommitted page: after a crash, pages that are not valid can be behind
         // it, in the way of new ones.
@@ -414,7 +414,7 @@ impl Journal {
     /// # Panics
     /// If a record is not committed, or a page of the table not written.
     pub fn write_last_superblock(&mut self) -> Option<Write> {
-        assert!(self.is_committed() && self.table.needs_from().is_none(), "all is written");
+        assert!(self.is_committed() && self.table.first_needed_page().is_none(), "all is written");
         self.supersede(self.next, true)
     }
 

@@ -50,7 +50,7 @@
 //! let reply = loop {
 //!     now += Nanos::from_millis(1);
 //!     engine.tick(now);
-//!     let effects = engine.take();
+//!     let effects = engine.take_effects();
 //!     if let Some(reply) = effects.replies.into_iter().next() {
 //!         break reply;
 //!     }
@@ -62,7 +62,7 @@
 //!                 (device, kind) => unreachable!("nothing is to be read yet: {device:?} {kind:?}"),
 //!             }
 //!         }
-//!         engine.done(io.id, Ok(io.buffers.len() * PAGE_BYTES), io.buffers);
+//!         engine.io_done(io.id, Ok(io.buffers.len() * PAGE_BYTES), io.buffers);
 //!     }
 //! };
 //! assert_eq!((reply.id, reply.result), (1, Ok(vec![])));

@@ -229,7 +229,11 @@ impl Settings {
     ///
     /// # Errors
     /// If policy or parameters are unknown.
-    pub fn tells_trims(&self, registry: &Registry, by_itself: bool) -> Result<bool, SettingsError> {
+    pub fn trim_passdown(
+        &self,
+        registry: &Registry,
+        by_itself: bool,
+    ) -> Result<bool, SettingsError> {
         let entry = registry.get(&self.policy).map_err(error)?;
         Ok(match self.checked(entry, registry)?.drive.choice(TRIM) {
             "on" => true,

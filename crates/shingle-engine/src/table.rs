@@ -74,7 +74,7 @@ impl Table {
     /// Sets when a frame was last used. It is written to the SSD only with its page, for another
     /// reason or at the end.
     #[inline]
-    pub fn hint(&mut self, frame: Frame, hint: u16) {
+    pub fn set_hint(&mut self, frame: Frame, hint: u16) {
         let entry = &mut self.entries[frame.0 as usize];
         if entry.hint != hint {
             entry.hint = hint;
@@ -117,7 +117,7 @@ impl Table {
     /// The first page of the journal that the table still needs; `None` if the SSD has all of the
     /// table.
     #[must_use]
-    pub fn needs_from(&self) -> Option<u64> {
+    pub fn first_needed_page(&self) -> Option<u64> {
         self.needs_from_where(true, |_| true)
     }
 
@@ -193,12 +193,12 @@ mod tests {
         table.touch(Frame(0), 1);
         assert_eq!(table.begin_write(), Some((0, Copy::One)));
         table.touch(Frame(1), 2);
-        assert_eq!((table.begin_write(), table.needs_from()), (None, Some(1)));
+        assert_eq!((table.begin_write(), table.first_needed_page()), (None, Some(1)));
         table.end_write(0);
-        assert_eq!(table.needs_from(), Some(2));
+        assert_eq!(table.first_needed_page(), Some(2));
         assert_eq!(table.begin_write(), Some((0, Copy::One)));
         table.end_write(0);
-        assert_eq!((table.begin_write(), table.needs_from()), (None, None));
+        assert_eq!((table.begin_write(), table.first_needed_page()), (None, None));
     }
 
     #[test]
@@ -210,10 +210,10 @@ mod tests {
         // The page is about to be written anyway.
         table.touch(second, 5);
         assert_eq!(table.begin_write(), Some((1, Copy::One)));
-        assert_eq!(table.needs_from(), Some(3));
+        assert_eq!(table.first_needed_page(), Some(3));
         assert_eq!(table.begin_write(), Some((0, Copy::One)));
         table.end_write(1);
-        assert_eq!(table.needs_from(), Some(4));
+        assert_eq!(table.first_needed_page(), Some(4));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use shingle_core::cache::Outcome;
-use shingle_core::observer::{Asked, Event, Observer};
+use shingle_core::observer::{Attempt, Event, Observer};
 use shingle_core::policy;
 use shingle_core::units::{Block, Nanos, Op, Request};
 use shingle_drive::{BufferState, Counters};
@@ -50,9 +50,9 @@ impl HostMeter {
     }
 
     #[inline]
-    fn access(&mut self, asked: Asked, number: u64, block: Block, outcome: Outcome) {
+    fn access(&mut self, asked: Attempt, number: u64, block: Block, outcome: Outcome) {
         let Some(Some((request, blocks))) = self.open(number) else { return };
-        *blocks += u64::from(asked == Asked::Access);
+        *blocks += u64::from(asked == Attempt::Access);
         let (write, partial) = (request.op == Op::Write, request.partial(block));
         let host = &mut self.host;
         match (outcome, write) {

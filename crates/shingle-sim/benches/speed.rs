@@ -9,7 +9,7 @@
 //! a test it runs small.
 
 use rustix::time::{ClockId, clock_gettime};
-use shingle_core::cache::{Cache, CacheCore, LOOKAHEAD, LOOKAHEAD_SHOWN, Outcome};
+use shingle_core::cache::{Cache, CacheCore, LOOKAHEAD, Outcome, PREFETCH_REQUESTS};
 use shingle_core::drive_view::Costs;
 use shingle_core::order::Plain;
 use shingle_core::params::Params;
@@ -178,7 +178,7 @@ fn core_alone(requests: &[Request], slots: u32) -> (f64, u64) {
     let (mut plan, mut hits) = (Plan::default(), 0);
     let begun = processor_seconds();
     for first in (0..requests.len()).step_by(LOOKAHEAD) {
-        cache.prefetch(part_of(requests, first, LOOKAHEAD_SHOWN), &mut |_| {});
+        cache.prefetch(part_of(requests, first, PREFETCH_REQUESTS), &mut |_| {});
         for (request, number) in part_of(requests, first, LOOKAHEAD).iter().zip(first as u64..) {
             let mut access = Access::whole(number, request.first(), request.op);
             access.request = *request;
@@ -221,7 +221,7 @@ fn simulated(
     }
     let begun = processor_seconds();
     for first in (0..trace.requests.len()).step_by(LOOKAHEAD) {
-        system.prefetch(part_of(&trace.requests, first, LOOKAHEAD_SHOWN));
+        system.prefetch(part_of(&trace.requests, first, PREFETCH_REQUESTS));
         for request in part_of(&trace.requests, first, LOOKAHEAD) {
             system.request(request);
         }

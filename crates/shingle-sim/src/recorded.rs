@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use shingle_core::cache::{CacheCore, Outcome};
-use shingle_core::observer::{Asked, Event};
+use shingle_core::observer::{Attempt, Event};
 use shingle_core::plan::Plan;
 use shingle_core::policy::Access;
 use shingle_core::units::{Block, Op, Request};
@@ -76,7 +76,7 @@ impl<'a> Follower<'a> {
     pub fn new(cache: &'a mut dyn CacheCore) -> Follower<'a> {
         Follower {
             cache,
-            plan: Plan::naming_dropped(),
+            plan: Plan::listing_dropped(),
             open: BTreeMap::new(),
             due: VecDeque::new(),
             events: 0,
@@ -167,7 +167,7 @@ impl<'a> Follower<'a> {
     }
 
     /// Accesses a block of a request.
-    fn access(&mut self, asked: Asked, number: u64, block: Block) -> Result<Event, FollowError> {
+    fn access(&mut self, asked: Attempt, number: u64, block: Block) -> Result<Event, FollowError> {
         let Some(&request) = self.open.get(&number) else {
             return Err(self.senseless("a block of a request that is not under way"));
         };
@@ -181,11 +181,11 @@ impl<'a> Follower<'a> {
         access.place = place as u32;
         access.partial = request.partial(block);
         let outcome = match asked {
-            Asked::Access => {
+            Attempt::Access => {
                 self.followed.accesses += 1;
                 self.cache.access(&mut access, &mut self.plan)
             }
-            Asked::Retry => self.cache.retry(&mut access, &mut self.plan),
+            Attempt::Retry => self.cache.retry(&mut access, &mut self.plan),
         };
         self.followed.hits += u64::from(matches!(outcome, Outcome::Hit(_)));
         self.followed.entered += u64::from(matches!(outcome, Outcome::Miss(_)));

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use shingle_core::cache::{LOOKAHEAD, LOOKAHEAD_SHOWN};
+use shingle_core::cache::{LOOKAHEAD, PREFETCH_REQUESTS};
 use shingle_core::units::{Nanos, Op, Request};
 use shingle_drive::BufferState;
 use shingle_result::{
@@ -134,7 +134,7 @@ fn serve_all(
     let mut number = 0;
     loop {
         ahead.announce(number + ANNOUNCED + LOOKAHEAD, requests, &mut system);
-        let shown = requests.part(number, LOOKAHEAD_SHOWN, &mut scratch);
+        let shown = requests.part(number, PREFETCH_REQUESTS, &mut scratch);
         if shown.is_empty() {
             break;
         }

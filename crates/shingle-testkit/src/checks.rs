@@ -171,7 +171,7 @@ pub fn a_restored_cache_goes_on(entry: &Entry) -> Vec<Block> {
     let mut left = Vec::new();
     for_each_variant(entry, |params| {
         let mut cache = make_with(entry, params, 20, 1);
-        let mut plan = Plan::naming_dropped();
+        let mut plan = Plan::listing_dropped();
         for n in 0..20_u64 {
             let slot = cache.restore(Block(n * 7), n % 3 == 0).expect("there is room");
             assert_eq!(cache.lookup(Block(n * 7)), Some(slot));

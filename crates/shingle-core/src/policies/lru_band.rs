@@ -4,7 +4,7 @@
 //! The paper says nothing of idle time. Here the dirty blocks of the bands that would leave next
 //! are written, band by band.
 
-use crate::idle::{LOOKED_AT, Round};
+use crate::idle::{Round, SLOTS_EXAMINED};
 use crate::param;
 use crate::params::{Param, Params};
 use crate::parts::{ByZone, Links, List};
@@ -103,7 +103,7 @@ impl Policy for LruBand {
     }
 
     fn destage(&mut self, want: u32, out: &mut Victims) {
-        let looked_at = LOOKED_AT.saturating_mul(want as usize);
+        let looked_at = SLOTS_EXAMINED.saturating_mul(want as usize);
         for slot in self.lru.from_tail(&self.order).map(Slot).take(looked_at) {
             if out.len() >= want {
                 return;

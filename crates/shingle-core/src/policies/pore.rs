@@ -39,7 +39,7 @@ pub mod scheme;
 use core::marker::PhantomData;
 
 use crate::gated::Gated;
-use crate::idle::{LOOKED_AT, Round};
+use crate::idle::{Round, SLOTS_EXAMINED};
 use crate::order::Order;
 use crate::param;
 use crate::params::{Param, Params};
@@ -206,7 +206,7 @@ impl<S: Scheme, O: Order> Pore<S, O> {
     /// the first one in an open zone, or else of the first one.
     fn next_zone(&mut self, slots: &Slots) -> Option<ZoneIndex> {
         let mut ahead = self.round;
-        let zones = (0..LOOKED_AT).map_while(|_| ahead.next(slots));
+        let zones = (0..SLOTS_EXAMINED).map_while(|_| ahead.next(slots));
         let open = zones.map(|slot| slots.zone_index(slot)).find(|&zone| self.region.is_open(zone));
         open.or_else(|| self.round.next(slots).map(|slot| slots.zone_index(slot)))
     }
@@ -360,7 +360,7 @@ impl<S: Scheme, O: Order> Policy for Pore<S, O> {
     }
 
     fn destage(&mut self, want: u32, out: &mut Victims) {
-        for slot in self.order.coldest().take(LOOKED_AT.saturating_mul(want as usize)) {
+        for slot in self.order.coldest().take(SLOTS_EXAMINED.saturating_mul(want as usize)) {
             if out.len() == want {
                 return;
             }

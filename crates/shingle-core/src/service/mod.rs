@@ -5,7 +5,7 @@
 //! and over models alike, so its effects can be simulated.
 //!
 //! ```
-//! use shingle_core::service::{Rules, Service, Way};
+//! use shingle_core::service::{Rules, Service, Route};
 //! use shingle_core::units::{Nanos, Op, Request};
 //!
 //! let mut service = Service::new(Rules::for_slots(1 << 20));
@@ -13,9 +13,9 @@
 //! // The fifth MiB of a sequential run bypasses the cache, if it is not cached already.
 //! let long: Vec<bool> = (0..5).map(|n| service.is_sequential(&write(n << 20))).collect();
 //! assert_eq!(long, [false, false, false, false, true]);
-//! assert_eq!(service.way(true, false, true, false), Way::Bypass);
+//! assert_eq!(service.route(true, false, true, false), Route::Bypass);
 //! // 4,096 slots are kept free.
-//! assert_eq!(service.room_wanted(4_000, 0), 96);
+//! assert_eq!(service.slots_to_free(4_000, 0), 96);
 //! ```
 
 mod limits;
@@ -65,7 +65,7 @@ impl Rules {
 
 /// Where an operation on a block is routed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum Route {
     /// To the cache: the policy decides.
     Cache,
     /// To the disk; the cache stays as it is.
@@ -90,7 +90,7 @@ pub struct Service {
     /// Offset from the time to the time of day.
     to_time_of_day: Nanos,
     /// Whether the SSD is being detached: nothing more may become dirty on it.
-    leaves_ssd: bool,
+    detaching_ssd: bool,
 }
 
 /// The length of a day.
@@ -114,7 +114,7 @@ impl Service {
             destages: None,
             ssd: None,
             to_time_of_day: Nanos::ZERO,
-            leaves_ssd: false,
+            detaching_ssd: false,
         };
         service.set_limits(service.rules.limits);
         service
@@ -130,7 +130,7 @@ impl Service {
     #[must_use]
     #[inline]
     pub fn mode(&self) -> Mode {
-        if self.leaves_ssd { Mode::PassThrough } else { self.rules.mode }
+        if self.detaching_ssd { Mode::PassThrough } else { self.rules.mode }
     }
 
     /// Sets the mode.
@@ -140,8 +140,8 @@ impl Service {
 
     /// Sets whether the SSD is being detached. Meanwhile the mode is pass-through, so that the disk
     /// gets everything.
-    pub fn set_leaves_ssd(&mut self, leaves: bool) {
-        self.leaves_ssd = leaves;
+    pub fn set_detaching_ssd(&mut self, detaching: bool) {
+        self.detaching_ssd = detaching;
     }
 
     /// Sets the number of slots kept free, after the cache was resized.
@@ -195,14 +195,14 @@ impl Service {
     /// is used up.
     #[must_use]
     #[inline]
-    pub fn spares_ssd(&self, write: bool, now: Nanos) -> bool {
+    pub fn ssd_budget_is_used(&self, write: bool, now: Nanos) -> bool {
         let left = if write { 0 } else { SSD_PERCENT_FOR_WRITES };
         self.ssd.is_some_and(|rate| !rate.allows(now, left))
     }
 
     /// Notes the arrival of a request.
     #[inline]
-    pub fn asked(&mut self, now: Nanos) {
+    pub fn request_arrived(&mut self, now: Nanos) {
         self.last_request = now;
     }
 
@@ -215,32 +215,32 @@ impl Service {
     /// `others_wait`: other operations wait for room.
     #[must_use]
     #[inline]
-    pub fn way(&self, write: bool, cached: bool, sequential: bool, others_wait: bool) -> Way {
+    pub fn route(&self, write: bool, cached: bool, sequential: bool, others_wait: bool) -> Route {
         match cached {
-            true => Way::Cache,
-            false if sequential || self.mode().bypasses(write) => Way::Bypass,
+            true => Route::Cache,
+            false if sequential || self.mode().bypasses(write) => Route::Bypass,
             // First come, first served.
-            false if write && others_wait => Way::Queue,
-            false => Way::Cache,
+            false if write && others_wait => Route::Queue,
+            false => Route::Cache,
         }
     }
 
     /// Routes a block for which the policy could not make room at once: a read needs none.
     #[must_use]
-    pub fn way_without_room(&self, write: bool) -> Way {
-        if write { Way::Queue } else { Way::Bypass }
+    pub fn route_without_room(&self, write: bool) -> Route {
+        if write { Route::Queue } else { Route::Bypass }
     }
 
     /// Returns whether to retry the first operation that waits for room. Not if as many slots as
     /// all of them need are leaving already: the policy would name more and more victims.
     #[must_use]
-    pub fn serves_waiting(&self, free: u32, leaving: u32, waiting: usize) -> bool {
+    pub fn may_retry_waiting(&self, free: u32, leaving: u32, waiting: usize) -> bool {
         free > 0 || (leaving as usize) < waiting
     }
 
     /// Returns whether an operation that has waited for room since then has timed out.
     #[must_use]
-    pub fn gives_up(&self, since: Nanos, now: Nanos) -> bool {
+    pub fn has_timed_out(&self, since: Nanos, now: Nanos) -> bool {
         now.since(since) > self.rules.room_timeout
     }
 
@@ -248,7 +248,7 @@ impl Service {
     /// more are wanted while the disk does not take everything.
     #[must_use]
     #[inline]
-    pub fn room_wanted(&self, coming: u32, choice: u32) -> u32 {
+    pub fn slots_to_free(&self, coming: u32, choice: u32) -> u32 {
         (self.rules.room_slots + choice).saturating_sub(coming)
     }
 
@@ -272,43 +272,43 @@ mod tests {
 
     #[test]
     fn ways_of_blocks() {
-        let way = |mode, write, cached, sequential, others_wait| {
+        let route = |mode, write, cached, sequential, others_wait| {
             let rules = Rules { mode, ..Rules::for_slots(1_000) };
-            Service::new(rules).way(write, cached, sequential, others_wait)
+            Service::new(rules).route(write, cached, sequential, others_wait)
         };
         for mode in Mode::ALL {
             for bits in 0..8 {
                 let [write, sequential, others] = [1, 2, 4].map(|bit| bits & bit != 0);
-                assert_eq!(way(mode, write, true, sequential, others), Way::Cache, "a hit");
-                assert_eq!(way(mode, write, false, true, others), Way::Bypass, "a long run");
+                assert_eq!(route(mode, write, true, sequential, others), Route::Cache, "a hit");
+                assert_eq!(route(mode, write, false, true, others), Route::Bypass, "a long run");
             }
         }
-        assert_eq!(way(Mode::WriteBack, true, false, false, true), Way::Queue);
-        assert_eq!(way(Mode::WriteBack, false, false, false, true), Way::Cache);
-        assert_eq!(way(Mode::WriteAround, true, false, false, true), Way::Bypass);
-        assert_eq!(way(Mode::WriteAround, false, false, false, false), Way::Cache);
-        assert_eq!(way(Mode::NoReadFill, false, false, false, false), Way::Bypass);
-        assert_eq!(way(Mode::PassThrough, true, false, false, false), Way::Bypass);
+        assert_eq!(route(Mode::WriteBack, true, false, false, true), Route::Queue);
+        assert_eq!(route(Mode::WriteBack, false, false, false, true), Route::Cache);
+        assert_eq!(route(Mode::WriteAround, true, false, false, true), Route::Bypass);
+        assert_eq!(route(Mode::WriteAround, false, false, false, false), Route::Cache);
+        assert_eq!(route(Mode::NoReadFill, false, false, false, false), Route::Bypass);
+        assert_eq!(route(Mode::PassThrough, true, false, false, false), Route::Bypass);
     }
 
     #[test]
     fn who_waits_for_room() {
         let service = Service::new(Rules::for_slots(1 << 20));
-        assert!(service.serves_waiting(1, 9, 2) && service.serves_waiting(0, 1, 2));
-        assert!(!service.serves_waiting(0, 2, 2));
+        assert!(service.may_retry_waiting(1, 9, 2) && service.may_retry_waiting(0, 1, 2));
+        assert!(!service.may_retry_waiting(0, 2, 2));
         let (second, minute) = (Nanos::from_millis(1_000), Nanos::from_millis(60_000));
-        assert!(!service.gives_up(second, second + minute));
-        assert!(service.gives_up(second, second + minute + Nanos(1)));
-        let wanted = [0, 4_095, 4_096, 9_999].map(|coming| service.room_wanted(coming, 0));
+        assert!(!service.has_timed_out(second, second + minute));
+        assert!(service.has_timed_out(second, second + minute + Nanos(1)));
+        let wanted = [0, 4_095, 4_096, 9_999].map(|coming| service.slots_to_free(coming, 0));
         assert_eq!(wanted, [4_096, 1, 0, 0]);
-        assert_eq!(Service::new(Rules::for_slots(1_280)).room_wanted(5, 7), 12);
+        assert_eq!(Service::new(Rules::for_slots(1_280)).slots_to_free(5, 7), 12);
     }
 
     #[test]
     fn idle_time_begins_after_a_pause() {
         let mut service = Service::new(Rules::for_slots(1_000));
         let at = Nanos::from_millis;
-        service.asked(at(1_000));
+        service.request_arrived(at(1_000));
         let blocks = [1_000, 1_199, 1_200].map(|ms| service.idle_blocks(at(ms)));
         assert_eq!(blocks, [0, 0, IDLE_BLOCKS]);
     }
@@ -335,7 +335,7 @@ mod tests {
         for second in 0..10 * 86_400 {
             let now = Nanos::from_millis(second * 1_000);
             for (write, count) in [(false, &mut fills), (true, &mut writes)] {
-                if !service.spares_ssd(write, now) {
+                if !service.ssd_budget_is_used(write, now) {
                     service.writes_ssd(1, now);
                     *count += 1;
                 }
@@ -347,8 +347,8 @@ mod tests {
         let day = Nanos::from_millis(86_400_000);
         service.writes_ssd(2_400, day);
         service.set_limits(limits);
-        assert!(service.spares_ssd(true, day));
+        assert!(service.ssd_budget_is_used(true, day));
         service.set_limits(Limits::default());
-        assert!(!service.spares_ssd(false, day) && service.may_destage(day));
+        assert!(!service.ssd_budget_is_used(false, day) && service.may_destage(day));
     }
 }

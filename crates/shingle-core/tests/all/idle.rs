@@ -167,7 +167,7 @@ fn roco_writes_in_sequence_where_it_can() {
     run.cache.set_write_pointer(Zone(5), 3);
     assert_eq!(run.idle(1), [(Manner::HostRmw(Zone(5)), (40..47).collect())]);
     // Nothing is dirty: zones leave as they are.
-    let mut plan = Plan::naming_dropped();
+    let mut plan = Plan::listing_dropped();
     run.cache.evict(1, &mut plan);
     assert_eq!((plan.destages().len(), plan.dropped().len()), (0, 3), "all of zone 2");
     assert!(!run.has(16) && run.has(24));

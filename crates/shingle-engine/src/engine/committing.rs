@@ -63,7 +63,7 @@ impl<D: Data> Engine<D> {
         if lost && !self.bugs.has(Bug::GoneUntold) {
             self.requests.report_loss();
         }
-        self.failure.ssd_failed(settled, self.durability.may_hold());
+        self.failure.ssd_failed(settled, self.durability.possible_contents());
         self.requests.fail_uncommitted(committed);
         // Operations that waited for a commit, or for room, take another way.
         self.requests.resume_all(self.durability.take_waiting());

@@ -12,7 +12,7 @@ impl<D: Data> Engine<D> {
     ///
     /// # Panics
     /// If no such I/O is under way, or buffers are missing.
-    pub fn done(&mut self, id: IoId, result: Result<usize, Failed>, mut buffers: Vec<D>) {
+    pub fn io_done(&mut self, id: IoId, result: Result<usize, Failed>, mut buffers: Vec<D>) {
         let done = self.port.done(id, result, &mut buffers, self.now, self.observer.as_ref());
         if let Some(cost) = done.cost {
             self.contents.observe(&cost);

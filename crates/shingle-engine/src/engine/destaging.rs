@@ -44,7 +44,7 @@ impl<D: Data> Engine<D> {
     /// Frees slots before they are needed.
     pub(super) fn make_room(&mut self) {
         let coming = self.contents.free_slots() + self.destages.leaving();
-        let wanted = self.service.room_wanted(coming, self.destages.choice_blocks());
+        let wanted = self.service.slots_to_free(coming, self.destages.choice_blocks());
         if wanted > 0 && self.may_plan() {
             self.contents.evict(wanted);
             self.carry_out();
@@ -99,7 +99,7 @@ impl<D: Data> Engine<D> {
     /// Reads queued destages, and writes those that were read.
     pub(super) fn feed_destages(&mut self) {
         if self.life.is_ending() && self.requests.is_empty() && self.requests.has_no_ops() {
-            self.destages.keep_dirty(&mut self.contents, &mut self.port);
+            self.destages.drop_unsubmitted(&mut self.contents, &mut self.port);
         }
         self.write_bands();
         // The limits of the operator do not apply when everything has to be destaged.

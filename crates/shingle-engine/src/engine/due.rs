@@ -103,8 +103,8 @@ impl<D: Data> Engine<D> {
         let coming = self.contents.free_slots() + self.destages.leaving();
         self.requests.has_runnable()
             || self.requests.some_wait_for_frame() && frames()
-            || self.requests.waiting_for_room() > 0 && self.serves_waiting()
-            || self.service.room_wanted(coming, self.destages.choice_blocks()) > 0
+            || self.requests.waiting_for_room() > 0 && self.may_retry_waiting()
+            || self.service.slots_to_free(coming, self.destages.choice_blocks()) > 0
     }
 
     /// Whether other steps may have something left to do; true in doubt. Work that waits for I/O,

@@ -26,7 +26,7 @@ use crate::recover::Recovered;
 
 /// An SSD with an empty cache for it.
 pub struct NewSsd {
-    /// What was found on it, after it was [put into use](crate::journal::Journal::put_into_use).
+    /// What was found on it, after it was [put into use](crate::journal::Journal::mark_in_use).
     pub found: Recovered,
     /// A cache of its size.
     pub cache: Box<dyn CacheCore>,

@@ -15,7 +15,7 @@ impl<D: Data> Engine<D> {
     /// set.
     pub fn take_ssd_out(&mut self, forgets_lost: bool) {
         if !self.life.is_ending() && self.exchange.begin(forgets_lost) {
-            self.service.set_leaves_ssd(true);
+            self.service.set_detaching_ssd(true);
             self.drain.search_again();
         }
         self.pump();
@@ -25,7 +25,7 @@ impl<D: Data> Engine<D> {
     pub fn keep_ssd_in(&mut self) -> bool {
         let stays = self.exchange.keep_in();
         if stays {
-            self.service.set_leaves_ssd(false);
+            self.service.set_detaching_ssd(false);
         }
         self.pump();
         stays
@@ -111,7 +111,7 @@ impl<D: Data> Engine<D> {
     fn begin_invalidation(&mut self) {
         let forgotten = self.forget_lost();
         assert!(forgotten, "nobody uses a slot");
-        self.failure.ssd_taken_out(self.durability.may_hold());
+        self.failure.ssd_taken_out(self.durability.possible_contents());
         self.durability.end();
         if self.bugs.has(Bug::TakenOutUntold) {
             self.failure.abandon();
@@ -156,6 +156,6 @@ impl<D: Data> Engine<D> {
         }
         self.drain.forget();
         self.service.set_room_slots(room_slots);
-        self.service.set_leaves_ssd(false);
+        self.service.set_detaching_ssd(false);
     }
 }

@@ -64,7 +64,7 @@ impl<D: Data> Engine<D> {
             drain: Drain::default(),
             exchange: Exchange::new(bugs),
             growth: Growth::default(),
-            trims: Trims::new(config.tells_trims, bugs),
+            trims: Trims::new(config.trim_passdown, bugs),
             observer: None,
             ssd_written_pages: 0,
             due: DueSteps::default(),
@@ -83,39 +83,39 @@ impl<D: Data> Engine<D> {
 
     /// The observer of the cache, if it is an [`Observed`](shingle_core::observer::Observed) with
     /// an observer of this type.
-    pub fn observer_of_cache<O: 'static>(&mut self) -> Option<&mut O> {
+    pub fn cache_observer<O: 'static>(&mut self) -> Option<&mut O> {
         self.contents.observer()?.downcast_mut()
     }
 
     /// Whether another command may be submitted. If not, wait for replies.
     #[must_use]
-    pub fn accepts(&self) -> bool {
-        self.requests.accepts()
+    pub fn can_submit(&self) -> bool {
+        self.requests.can_submit()
     }
 
     /// Prefetches what these requests, which come next, will look up. Changes nothing; only an
     /// owner who knows the future can call it. Calls `disk` for blocks that the disk is likely to
     /// read or write for them.
-    pub fn expect(&self, requests: &[Request], disk: &dyn Fn(Block)) {
+    pub fn prefetch(&self, requests: &[Request], disk: &dyn Fn(Block)) {
         self.contents.prefetch(requests, &self.durability, disk);
     }
 
     /// Submits a command of a client. A [`Reply`](super::Reply) with the same id answers it.
     pub fn submit(&mut self, command: Command<D>) {
-        self.service.asked(self.now);
+        self.service.request_arrived(self.now);
         self.mark_requests();
         self.requests.submit(command, self.life.is_ending());
     }
 
     /// Opens a connection. It is told of losses from now on, and of an earlier one that no other
     /// connection was told of.
-    pub fn opened(&mut self, connection: Connection) {
-        self.requests.opened(connection);
+    pub fn connection_opened(&mut self, connection: Connection) {
+        self.requests.connection_opened(connection);
     }
 
     /// Closes a connection: nothing receives the replies of its commands in flight.
-    pub fn closed(&mut self, connection: Connection) {
-        self.requests.closed(connection);
+    pub fn connection_closed(&mut self, connection: Connection) {
+        self.requests.connection_closed(connection);
     }
 
     /// The mode.
@@ -133,12 +133,12 @@ impl<D: Data> Engine<D> {
     }
 
     /// Sets whether trims of clients are passed on to the disk.
-    pub fn set_tells_trims(&mut self, tells: bool) {
-        self.trims.set_tells(tells);
+    pub fn set_trim_passdown(&mut self, passes: bool) {
+        self.trims.set_passdown(passes);
     }
 
     /// Whether there is work that waits neither for I/O nor for time: an owner with nothing else to
-    /// do calls [`Engine::take`] again.
+    /// do calls [`Engine::take_effects`] again.
     #[must_use]
     pub fn has_more_to_do(&self) -> bool {
         self.trims.may_continue()
@@ -157,7 +157,7 @@ impl<D: Data> Engine<D> {
     }
 
     /// Destages everything that is dirty, also blocks that become dirty later, until
-    /// [`Engine::keep_dirty`].
+    /// [`Engine::cancel_drain`].
     pub fn drain(&mut self) {
         self.drain.want(true);
         self.drain.search_again();
@@ -165,7 +165,7 @@ impl<D: Data> Engine<D> {
     }
 
     /// Ends [`Engine::drain`].
-    pub fn keep_dirty(&mut self) {
+    pub fn cancel_drain(&mut self) {
         self.drain.want(false);
     }
 
@@ -205,7 +205,7 @@ impl<D: Data> Engine<D> {
 
     /// As [`Engine::shut_down`], for a cache that is deleted right after: the disk has everything,
     /// and nothing more is written to the SSD.
-    pub fn shut_down_for_good(&mut self) {
+    pub fn shut_down_for_removal(&mut self) {
         self.life.forget();
         self.shut_down();
     }
@@ -218,7 +218,7 @@ impl<D: Data> Engine<D> {
 
     /// Whether the SSD has failed and nothing is in flight any more: there is nothing to wait for.
     #[must_use]
-    pub fn can_do_no_more(&self) -> bool {
+    pub fn is_failed_and_idle(&self) -> bool {
         self.durability.has_failed() && self.is_idle()
     }
 
@@ -239,7 +239,7 @@ impl<D: Data> Engine<D> {
     /// The rest of the back-off of the disk after a destage failed; `None` if the last one
     /// succeeded.
     #[must_use]
-    pub fn destage_pause(&self) -> Option<Nanos> {
+    pub fn destage_back_off(&self) -> Option<Nanos> {
         self.destages.pause(self.now)
     }
 
@@ -262,7 +262,7 @@ impl<D: Data> Engine<D> {
             dirty_ages: self.contents.dirty_ages(self.now),
             journal: self.durability.status(),
             destaging_blocks: self.destages.count() as u64,
-            destage_pause: self.destage_pause(),
+            destage_back_off: self.destage_back_off(),
             counts: self.requests.counts(),
             errors: self.failure.errors(),
             refused: self.failure.refused(),

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The engine has no clock and does no I/O. Its owner sets the time, carries out the I/O that
-//! [`Engine::take`] returns, and reports completions. The same object runs over files, and over
+//! [`Engine::take_effects`] returns, and reports completions. The same object runs over files, and over
 //! simulated devices that lose power.
 //!
 //! The fields of each module are private to it:
@@ -128,7 +128,7 @@ pub struct Config {
     /// The number of commands in progress at a time; as many more wait.
     pub depth: usize,
     /// Whether trims of clients are passed on to the disk ([`Kind::Trim`]).
-    pub tells_trims: bool,
+    pub trim_passdown: bool,
     /// A band that is written whole is read, and written, in pieces of this many blocks: no request
     /// waits for more.
     pub piece_blocks: usize,
@@ -141,7 +141,7 @@ pub struct Config {
 impl Config {
     /// The configuration for a cache of `slots` slots in this mode.
     #[must_use]
-    pub fn in_mode(mode: Mode, slots: u64) -> Config {
+    pub fn new(mode: Mode, slots: u64) -> Config {
         let rules = Rules { mode, ..Rules::for_slots(slots) };
         Config { rules, ..Config::for_slots(slots) }
     }
@@ -152,7 +152,7 @@ impl Config {
         Config {
             rules: Rules::for_slots(slots),
             depth: 256,
-            tells_trims: false,
+            trim_passdown: false,
             piece_blocks: IO_PAGES_MAX,
             commit_after: Nanos::from_millis(1_000),
             bug: None,
@@ -203,15 +203,15 @@ impl<D: Data> Engine<D> {
     /// Returns what the owner has to carry out since the last call. Call it after events: the
     /// consequences of several events are handled once, and their I/O to neighbouring pages is
     /// joined.
-    pub fn take(&mut self) -> Effects<D> {
+    pub fn take_effects(&mut self) -> Effects<D> {
         let mut effects = Effects::default();
-        self.take_into(&mut effects);
+        self.take_effects_into(&mut effects);
         effects
     }
 
-    /// As [`Engine::take`], but appends to `effects`: an owner that reuses the lists needs no new
+    /// As [`Engine::take_effects`], but appends to `effects`: an owner that reuses the lists needs no new
     /// memory.
-    pub fn take_into(&mut self, effects: &mut Effects<D>) {
+    pub fn take_effects_into(&mut self, effects: &mut Effects<D>) {
         self.run_due();
         self.port.take_issued(&mut effects.ios);
         self.requests.take_replies(&mut effects.replies);

@@ -82,7 +82,7 @@ where
     D::Payload: Hash,
 {
     /// Hashes everything that decides what the engine does from now on. Call it when
-    /// [`Engine::take`] has nothing left to return.
+    /// [`Engine::take_effects`] has nothing left to return.
     ///
     /// # Panics
     /// If the engine detects sequential runs, which are not hashed.
@@ -123,7 +123,7 @@ where
         self.pump();
     }
 
-    /// Whether running all steps right after [`Engine::take`] would do something although none is
+    /// Whether running all steps right after [`Engine::take_effects`] would do something although none is
     /// due. Then a handler has not marked every step that became due, and work waits for an
     /// unrelated event.
     #[must_use]

@@ -129,7 +129,7 @@ pub struct Status {
     pub destaging_blocks: u64,
     /// The rest of the back-off of the disk after a destage failed; `None` if the last one
     /// succeeded.
-    pub destage_pause: Option<Nanos>,
+    pub destage_back_off: Option<Nanos>,
     /// Free frames.
     pub free_frames: u64,
     /// I/Os of SSD and disk that are queued or in flight.

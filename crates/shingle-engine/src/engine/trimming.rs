@@ -27,7 +27,7 @@ impl<D: Data> Engine<D> {
             }
         }
         let exchanged = self.exchange.state() != SsdState::In;
-        if !self.trims.tells() || self.failure.has_ssd_failed() || exchanged {
+        if !self.trims.passdown() || self.failure.has_ssd_failed() || exchanged {
             return self.trims.forget(piece);
         }
         if !self.durability.has_committed_invalidations(piece.clone())

@@ -29,7 +29,7 @@ const END_WITHIN: Nanos = Nanos::from_millis(10_000);
 #[derive(Clone, Default)]
 pub(super) struct Trims {
     /// Whether the disk is trimmed. If not, blocks leave the cache only.
-    tells: bool,
+    passdown: bool,
     /// Blocks trimmed by clients, not written since, and not yet trimmed on the disk.
     waiting: Ranges,
     /// The next block to look at in this pass.
@@ -54,17 +54,17 @@ pub(super) struct Trims {
 }
 
 impl Trims {
-    pub(super) fn new(tells: bool, bugs: Seeded) -> Trims {
-        Trims { tells, bugs, ..Trims::default() }
+    pub(super) fn new(passdown: bool, bugs: Seeded) -> Trims {
+        Trims { passdown, bugs, ..Trims::default() }
     }
 
     /// Sets whether the disk is trimmed.
-    pub(super) fn set_tells(&mut self, tells: bool) {
-        self.tells = tells;
+    pub(super) fn set_passdown(&mut self, passdown: bool) {
+        self.passdown = passdown;
     }
 
-    pub(super) fn tells(&self) -> bool {
-        self.tells
+    pub(super) fn passdown(&self) -> bool {
+        self.passdown
     }
 
     /// Whether no trim is pending.
@@ -235,9 +235,10 @@ impl Trims {
     pub(super) fn hash_state<H: std::hash::Hasher>(&self, view: &super::state::View, into: &mut H) {
         use std::hash::Hash;
 
-        let Trims { tells, waiting, next, progressed, is_stalled, under_way, overtaken, .. } = self;
+        let Trims { passdown, waiting, next, progressed, is_stalled, under_way, overtaken, .. } =
+            self;
         let Trims { unflushed, flushing, doubted, ends_since, bugs: _, .. } = self;
-        (tells, next, progressed, is_stalled, under_way, overtaken).hash(into);
+        (passdown, next, progressed, is_stalled, under_way, overtaken).hash(into);
         for ranges in [waiting, unflushed, flushing, doubted] {
             ranges.len().hash(into);
             ranges.iter().for_each(|range| range.hash(into));

@@ -1,7 +1,7 @@
 //! What follows from the writes and flushes of pages: committed records, free frames, second
 //! copies.
 
-use super::{Covered, Journal, PageKind, Write};
+use super::{FlushCoverage, Journal, PageKind, Write};
 use crate::format::{Frame, State};
 
 impl Journal {
@@ -21,16 +21,21 @@ impl Journal {
     }
 
     /// What a flush that begins now will cover. One flush at a time.
-    pub fn covered(&mut self) -> Covered {
+    pub fn begin_flush(&mut self) -> FlushCoverage {
         let written = self.sealed.iter().take_while(|page| page.written == 2);
         let number = written.last().map_or(self.durable, |page| page.number);
         self.pairs.iter_mut().filter(|page| page.written).for_each(|page| page.covered = true);
-        Covered { number }
+        FlushCoverage { number }
     }
 
     /// Notes that a flush is done. Appends the frames that are free now to `freed`, and the second
     /// copies to write to `next`.
-    pub fn flushed(&mut self, covered: Covered, freed: &mut Vec<Frame>, next: &mut Vec<Write>) {
+    pub fn flushed(
+        &mut self,
+        covered: FlushCoverage,
+        freed: &mut Vec<Frame>,
+        next: &mut Vec<Write>,
+    ) {
         while self.sealed.front().is_some_and(|page| page.number <= covered.number) {
             let page = self.sealed.pop_front().expect("there is one");
             page.records.iter().for_each(|record| self.table.prefetch(record.frame));

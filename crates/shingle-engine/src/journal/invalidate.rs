@@ -11,7 +11,7 @@ use crate::format::superblock::Superblock;
 /// What an SSD may hold when it is read the next time, whichever writes in flight arrive. Both
 /// lists are sorted.
 #[derive(Clone, Default, Debug)]
-pub struct MayHold {
+pub struct PossibleContents {
     /// Clean blocks. A block may be in both lists.
     pub clean: Vec<Block>,
     /// Dirty blocks.
@@ -21,8 +21,8 @@ pub struct MayHold {
 impl Journal {
     /// What the SSD may hold at the next start.
     #[must_use]
-    pub fn may_hold(&self) -> MayHold {
-        let mut held = MayHold::default();
+    pub fn possible_contents(&self) -> PossibleContents {
+        let mut held = PossibleContents::default();
         let committed = self.table.entries().iter().map(|entry| (entry.block, entry.state));
         let sealed = self.sealed.iter().flat_map(|page| &page.records);
         for (block, state) in committed.chain(sealed.map(|record| (record.block, record.state))) {

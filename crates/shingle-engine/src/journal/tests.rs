@@ -3,7 +3,7 @@
 
 use shingle_core::units::Block;
 
-use super::{Covered, Full, Journal, PageKind, Write};
+use super::{FlushCoverage, Journal, JournalFull, PageKind, Write};
 use crate::format::journal::{JournalPage, Record};
 use crate::format::layout::{Copy, Layout};
 use crate::format::superblock::{SUCCESSOR_AHEAD, Superblock};
@@ -32,11 +32,11 @@ fn seal(journal: &mut Journal) -> JournalPage {
 
 /// A complete flush: the frames that are free after it, and the next writes.
 fn flush(journal: &mut Journal) -> (Vec<Frame>, Vec<Write>) {
-    let covered = journal.covered();
+    let covered = journal.begin_flush();
     flushed(journal, covered)
 }
 
-fn flushed(journal: &mut Journal, covered: Covered) -> (Vec<Frame>, Vec<Write>) {
+fn flushed(journal: &mut Journal, covered: FlushCoverage) -> (Vec<Frame>, Vec<Write>) {
     let (mut freed, mut next) = (Vec::new(), Vec::new());
     journal.flushed(covered, &mut freed, &mut next);
     (freed, next)
@@ -72,13 +72,13 @@ fn a_cache_that_rests_has_nothing_to_write() {
     assert!(journal.seal().expect("there is room").is_none());
     assert!(journal.write_table().is_none() && journal.write_superblock().is_none());
     assert!(journal.is_committed() && !journal.is_unconfirmed() && !journal.has_new_settings());
-    assert_eq!((journal.open(), journal.used_pages(), journal.given_up()), (0, 0, 0));
+    assert_eq!((journal.open(), journal.used_pages(), journal.frames_to_free()), (0, 0, 0));
 }
 
 #[test]
 fn use_is_not_an_orderly_end() {
     let mut journal = journal();
-    let [one, two] = journal.put_into_use_over([9; 32]);
+    let [one, two] = journal.mark_in_use_with([9; 32]);
     let written = superblock(&one);
     assert_eq!((written.clean, written.fingerprint), (false, [9; 32]));
     assert_eq!((written.edition, written.session, written.session_from), (2, 2, 1));
@@ -91,13 +91,13 @@ fn use_is_not_an_orderly_end() {
 fn an_ssd_that_was_emptied_and_is_used_all_the_same_goes_beyond_its_successor() {
     let (mut old, mut new) = (journal(), journal());
     new.superblock.edition = old.superblock.edition + SUCCESSOR_AHEAD;
-    new.put_into_use();
+    new.mark_in_use();
     old.invalidate(true);
-    old.put_into_use();
+    old.mark_in_use();
     assert_eq!((old.superblock.edition, new.superblock.edition), (6, 4));
     // But not if it has a block: then nothing has replaced it.
     let mut used = with_a_block();
-    used.put_into_use();
+    used.mark_in_use();
     assert_eq!(used.superblock.edition, 2);
 }
 
@@ -181,11 +181,11 @@ fn a_frame_is_free_when_the_page_that_gives_it_up_is_known_to_be_flushed() {
     journal.add(record(0, 5, State::Superseded));
     seal(&mut journal);
     assert_eq!(flush(&mut journal).0, [], "the SSD does not say yet that page 2 was flushed");
-    assert_eq!(journal.given_up(), 1);
+    assert_eq!(journal.frames_to_free(), 1);
     // A page without records confirms it.
     assert_eq!(seal(&mut journal).durable, 2);
     assert_eq!(flush(&mut journal).0, [Frame(0)]);
-    assert_eq!(journal.given_up(), 0);
+    assert_eq!(journal.frames_to_free(), 0);
     assert!(journal.seal().expect("there is room").is_none());
 }
 
@@ -197,7 +197,7 @@ fn pages_that_a_crash_has_left_do_not_fill_the_journal_for_ever() {
     let next = 1 + layout.journal_pages;
     let mut journal = Journal::new(superblock_found, None, Table::new(&layout, None), 0, next);
     journal.add(record(0, 5, State::Dirty));
-    assert!(matches!(journal.seal(), Err(Full)));
+    assert!(matches!(journal.seal(), Err(JournalFull)));
     let write = journal.write_superblock().expect("they are not needed");
     assert_eq!(superblock(&write).journal_from, next);
     pairs(&mut journal, &write);
@@ -208,7 +208,7 @@ fn pages_that_a_crash_has_left_do_not_fill_the_journal_for_ever() {
 fn a_flush_covers_what_was_written_when_it_began() {
     let mut journal = with_a_block();
     let page = journal.write_table().expect("its page has changed");
-    let covered = journal.covered();
+    let covered = journal.begin_flush();
     journal.written(page.what);
     assert!(flushed(&mut journal, covered).1.is_empty(), "it was written while the flush ran");
     assert!(flush(&mut journal).1.len() == 1, "the next one covers it");
@@ -219,18 +219,18 @@ fn how_late_frames_were_used_is_written_where_it_is_asked_for() {
     let mut journal = journal();
     journal.touch_hinted();
     assert!(journal.write_table().is_none(), "nothing was used");
-    journal.table.hint(Frame(3), 9);
+    journal.table.set_hint(Frame(3), 9);
     assert!(journal.write_table().is_none());
     journal.touch_hinted();
     let write = journal.write_table().expect("a hint has changed");
     let owner = journal.superblock.owner();
     assert_eq!(TablePage::decode(&write.bytes, owner, 0).expect("a page").entries[3].hint, 9);
     pairs(&mut journal, &write);
-    journal.table.hint(Frame(3), 9);
+    journal.table.set_hint(Frame(3), 9);
     journal.touch_hinted();
     assert!(journal.write_table().is_none(), "nothing new");
     // Pages written for other reasons contain their hints, too.
-    journal.table.hint(Frame(3), 10);
+    journal.table.set_hint(Frame(3), 10);
     journal.table.touch(Frame(4), 1);
     let write = journal.write_table().expect("its page was touched");
     pairs(&mut journal, &write);
@@ -244,7 +244,7 @@ fn after_the_last_superblock_of_an_ssd_that_fails_nothing_follows() {
     journal.set_settings("policy lru".to_owned());
     let on_its_way = journal.write_superblock().expect("it is due");
     journal.written(on_its_way.what);
-    let covered = journal.covered();
+    let covered = journal.begin_flush();
     let last = journal.invalidate(true);
     assert_eq!(last[0].what, PageKind::Superblock(Copy::One), "the other copy may be the good one");
     assert_eq!(last[1].what, PageKind::Superblock(Copy::Two));
@@ -274,6 +274,6 @@ fn what_an_ssd_may_hold_is_what_is_committed_and_what_is_on_its_way() {
     journal.add(record(3, 2, State::Dirty));
     journal.add(record(2, 3, State::Free));
     seal(&mut journal);
-    let held = journal.may_hold();
+    let held = journal.possible_contents();
     assert_eq!((held.clean, held.dirty), (vec![Block(3), Block(9)], vec![Block(2), Block(4)]));
 }

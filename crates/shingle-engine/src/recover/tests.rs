@@ -201,7 +201,7 @@ fn the_better_superblock_stays_until_the_other_is_written() {
             due.map(|write| write.what),
             (editions[0] != editions[1]).then_some(PageKind::Superblock(first))
         );
-        assert_eq!(first_copy(found.journal.put_into_use()), PageKind::Superblock(first));
+        assert_eq!(first_copy(found.journal.mark_in_use()), PageKind::Superblock(first));
     }
 }
 

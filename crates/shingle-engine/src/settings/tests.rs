@@ -46,7 +46,7 @@ fn who_is_told_of_trims_is_a_setting() {
     let tells = |text: &str, by_itself| {
         let mut settings = Settings::new("sac");
         settings.set(text).expect("words");
-        settings.tells_trims(&registry, by_itself)
+        settings.trim_passdown(&registry, by_itself)
     };
     let of = |text| [true, false].map(|by_itself| tells(text, by_itself).expect("valid"));
     assert_eq!(of("drive.trim=auto"), [true, false]);

@@ -90,7 +90,7 @@ impl Bed {
         let pages = if io.device == Device::Ssd { &mut self.ssd } else { &mut self.disk };
         carry_out(pages, &mut io);
         let bytes = io.buffers.len() * PAGE_BYTES;
-        self.engine.done(io.id, Ok(bytes), io.buffers);
+        self.engine.io_done(io.id, Ok(bytes), io.buffers);
     }
 
     fn run(mut self, client: Client) -> Seen {
@@ -105,7 +105,7 @@ impl Bed {
         let (mut ids, mut writes, mut tick) = (0, 0, Nanos::ZERO);
         let mut full_since = None;
         loop {
-            while (asked.len() as u64) < DEPTH && self.engine.accepts() {
+            while (asked.len() as u64) < DEPTH && self.engine.can_submit() {
                 ids += 1;
                 let read = client.read_one_in > 0 && self.below(client.read_one_in) == 0;
                 let flush = client.flush_each > 0 && ids % (client.flush_each + 1) == 0;
@@ -121,7 +121,7 @@ impl Bed {
                 self.engine.submit(Command { data, ..Command::new(ids, op, offset, bytes) });
                 asked.insert(ids, (op, self.now));
             }
-            let effects = self.engine.take();
+            let effects = self.engine.take_effects();
             effects.ios.into_iter().for_each(|io| self.begin(io));
             for reply in effects.replies {
                 reply.result.expect("an answer");

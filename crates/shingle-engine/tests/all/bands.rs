@@ -76,7 +76,7 @@ impl Bed {
     }
 
     fn take(&mut self) {
-        let effects = self.engine.take();
+        let effects = self.engine.take_effects();
         self.replies.extend(effects.replies);
         for io in effects.ios {
             if io.device == Device::Disk {
@@ -100,7 +100,7 @@ impl Bed {
             carry_out(device, &mut io);
         }
         let bytes = io.buffers.len() * PAGE_BYTES;
-        self.engine.done(io.id, if fails { Err(Failed) } else { Ok(bytes) }, io.buffers);
+        self.engine.io_done(io.id, if fails { Err(Failed) } else { Ok(bytes) }, io.buffers);
         self.take();
     }
 

@@ -13,7 +13,7 @@ use shingle_engine::format::journal::{JournalPage, RECORDS_MAX, Record};
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{Frame, PAGE_BYTES, Page, State};
-use shingle_engine::journal::{Full, Journal, Write};
+use shingle_engine::journal::{Journal, JournalFull, Write};
 use shingle_engine::recover::{Pages, RecoverError, Recovered, recover};
 use shingle_engine::settings::Settings;
 use shingle_engine::{Command, CommandOp, Config, Device, Engine, Kind};
@@ -187,12 +187,12 @@ impl World {
         match self.journal.seal() {
             Ok(Some(writes)) => writes.into_iter().for_each(|write| self.carry_out(write)),
             Ok(None) => {}
-            Err(Full) => self.checkpoint(usize::MAX),
+            Err(JournalFull) => self.checkpoint(usize::MAX),
         }
     }
 
     fn flush(&mut self) {
-        let covered = self.journal.covered();
+        let covered = self.journal.begin_flush();
         self.ssd.flush();
         let mut next = Vec::new();
         self.journal.flushed(covered, &mut self.free, &mut next);
@@ -300,7 +300,7 @@ fn an_orderly_end_leaves_nothing_to_replay() {
     let mut world = World::new();
     (0..200).for_each(|n| world.write(n % BLOCKS));
     world.commit();
-    while world.journal.table.needs_from().is_some() {
+    while world.journal.table.first_needed_page().is_some() {
         world.checkpoint(usize::MAX);
     }
     let write = world.journal.write_last_superblock().expect("none is on its way");
@@ -365,9 +365,9 @@ fn sealed(journal: &mut Journal, block: u64) -> [Write; 2] {
 }
 
 /// The writes of a start.
-fn put_into_use(ssd: &mut Ssd) -> Journal {
+fn mark_in_use(ssd: &mut Ssd) -> Journal {
     let mut journal = recover(ssd).expect("good").journal;
-    for write in journal.put_into_use() {
+    for write in journal.mark_in_use() {
         ssd.write(write.page, *write.bytes);
         ssd.flush();
     }
@@ -381,7 +381,7 @@ fn put_into_use(ssd: &mut Ssd) -> Journal {
 #[test]
 fn a_page_that_a_torn_write_makes_whole_does_not_count() {
     let mut ssd = World::new().ssd;
-    let mut journal = put_into_use(&mut ssd);
+    let mut journal = mark_in_use(&mut ssd);
     ssd.write(journal.layout().frame_page(Frame(0)), data(7, 1));
     let first = sealed(&mut journal, 7);
     for write in &first {
@@ -390,7 +390,7 @@ fn a_page_that_a_torn_write_makes_whole_does_not_count() {
         ssd.write(write.page, torn);
     }
     ssd.flush();
-    let mut journal = put_into_use(&mut ssd);
+    let mut journal = mark_in_use(&mut ssd);
     let second = sealed(&mut journal, 8);
     assert_eq!(first[0].page, second[0].page, "the second has the number of the first");
     for (first, second) in first.iter().zip(&second) {
@@ -409,7 +409,7 @@ fn a_page_that_a_torn_write_makes_whole_does_not_count() {
     let found = recover(&mut ssd).expect("good");
     assert_eq!(found.replayed_pages, 1);
     // After a third process has started.
-    put_into_use(&mut ssd);
+    mark_in_use(&mut ssd);
     let found = recover(&mut ssd).expect("good");
     let entry = found.journal.table.entry(Frame(0));
     assert_eq!((found.replayed_pages, entry.block), (1, Block(8)), "it is the page of the second");
@@ -505,7 +505,7 @@ fn corrections_of_many_pages_count_together_or_not_at_all() {
         Record { frame: Frame(frame), crc, block: Block(block), state }
     };
     let mut ssd = World::new().ssd;
-    let mut journal = put_into_use(&mut ssd);
+    let mut journal = mark_in_use(&mut ssd);
     for (version, first) in [(1, 0), (2, MOVED), (3, 0)] {
         for n in 0..MOVED {
             journal.add(record(first + n, n, version));
@@ -523,7 +523,7 @@ fn corrections_of_many_pages_count_together_or_not_at_all() {
             ssd.write(write.page, *write.bytes);
             journal.written(write.what);
         }
-        let covered = journal.covered();
+        let covered = journal.begin_flush();
         ssd.flush();
         journal.flushed(covered, &mut Vec::new(), &mut Vec::new());
     }
@@ -531,7 +531,7 @@ fn corrections_of_many_pages_count_together_or_not_at_all() {
     let found = recover(&mut ssd).expect("good");
     assert_eq!(held(&found), as_before);
 
-    let mut journal = put_into_use(&mut ssd);
+    let mut journal = mark_in_use(&mut ssd);
     found.corrections.iter().for_each(|record| journal.add(*record));
     let pages = sealed_pages(&mut journal);
     assert_eq!(pages.len(), 3);
@@ -582,7 +582,7 @@ fn no_frame_is_used_again_before_what_was_found_is_confirmed() {
     engine.submit(Command { data: vec![7; PAGE_BYTES], ..write });
     let (mut written, mut answered) = (false, false);
     while !answered {
-        let effects = engine.take();
+        let effects = engine.take_effects();
         assert!(!effects.ios.is_empty() || !effects.replies.is_empty(), "it goes on by itself");
         answered = !effects.replies.is_empty();
         for io in effects.ios {
@@ -595,7 +595,7 @@ fn no_frame_is_used_again_before_what_was_found_is_confirmed() {
                 }
                 ssd.extend((io.page..).zip(io.buffers.iter().map(|buffer| buffer.0)));
             }
-            engine.done(io.id, Ok(io.buffers.len() * PAGE_BYTES), io.buffers);
+            engine.io_done(io.id, Ok(io.buffers.len() * PAGE_BYTES), io.buffers);
         }
     }
     assert!(written);

@@ -22,7 +22,7 @@ struct Bed {
 
 impl Bed {
     fn new() -> Bed {
-        let store = Store::new(DISK_BLOCKS, |config| config.tells_trims = true);
+        let store = Store::new(DISK_BLOCKS, |config| config.trim_passdown = true);
         let mut bed = Bed { store, trim: None, told: Vec::new(), no_flush: false };
         bed.pass();
         bed
@@ -57,7 +57,7 @@ impl Bed {
     /// Ends the trim in flight with `result`.
     fn end_trim(&mut self, result: Result<usize, Failed>) {
         let io = self.trim.take().expect("one is under way");
-        self.store.engine.done(io.id, result, io.buffers);
+        self.store.engine.io_done(io.id, result, io.buffers);
         self.work();
     }
 

@@ -140,7 +140,7 @@ impl Replay<'_> {
         let (recorder, recording) = recording.unzip();
         let cache = self.settings.cache(self.registry, slots as u32, disk_blocks)?;
         let memory: Memory = cache.memory();
-        let config = Config::in_mode(self.settings.mode, slots);
+        let config = Config::new(self.settings.mode, slots);
         let observer = Some(Shared::new((meter.clone(), recorder)));
         let beside = Beside { observer, medium, tell: self.tell.take() };
         let store = ready.start_with(cache, config, beside)?;
@@ -206,7 +206,7 @@ impl Replay<'_> {
         let ready = Ready::open(self.ssd, self.disk)?;
         let slots = ready.superblock().layout.slots;
         let cache = self.settings.cache(self.registry, slots as u32, ready.disk().blocks())?;
-        let config = Config::in_mode(self.settings.mode, slots);
+        let config = Config::new(self.settings.mode, slots);
         let store = ready.start(cache, config)?;
         let outcome = client::check_all(store.handle(), stamps);
         store.shut_down()?;

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use shingle_core::cache::{LOOKAHEAD, LOOKAHEAD_SHOWN};
+use shingle_core::cache::{LOOKAHEAD, PREFETCH_REQUESTS};
 use shingle_core::observer::{Event, Observer as _};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 use shingle_drive::Stamp;
@@ -150,7 +150,7 @@ impl<'a> Client<'a> {
             let mut coming = Nanos::NEVER;
             while next < requests.len() && self.has_place() {
                 if next == expected {
-                    self.world.prefetch(requests.part(next, LOOKAHEAD_SHOWN, &mut scratch));
+                    self.world.prefetch(requests.part(next, PREFETCH_REQUESTS, &mut scratch));
                     expected += LOOKAHEAD;
                 }
                 let Some(request) = requests.part(next, 1, &mut scratch).first() else {
@@ -206,7 +206,7 @@ impl<'a> Client<'a> {
     fn has_place(&self) -> bool {
         let in_flight = self.in_flight();
         let few = self.course.pacing == Pacing::Open || in_flight < self.serving.depth;
-        in_flight == 0 || few && self.world.engine.accepts()
+        in_flight == 0 || few && self.world.engine.can_submit()
     }
 
     /// Returns whether this request may be in flight with the others.

@@ -92,7 +92,7 @@ fn open(
     let mut blank = Blank(Copy::BOTH.map(|copy| (copy.superblock_page(), page)));
     let mut found = recover(&mut blank).expect("a new cache is whole");
     // Both copies of the superblock are written before anything is counted.
-    let _ = found.journal.put_into_use();
+    let _ = found.journal.mark_in_use();
     Engine::open(found, cache, disk_blocks, config)
 }
 

@@ -60,12 +60,12 @@ impl World {
     /// Prefetches data for the next requests.
     pub(super) fn prefetch(&self, requests: &[Request]) {
         let disk = self.disk.drive();
-        self.engine.expect(requests, &|block| disk.prefetch(block));
+        self.engine.prefetch(requests, &|block| disk.prefetch(block));
     }
 
     /// Returns the counters of host and cache: the observer of the cache.
     pub(super) fn meter(&mut self) -> &mut HostMeter {
-        self.engine.observer_of_cache().expect("the cache was given one")
+        self.engine.cache_observer().expect("the cache was given one")
     }
 
     /// Returns the time.
@@ -86,7 +86,7 @@ impl World {
 
     /// Submits the I/O that the engine requests, and appends its replies to `replies`.
     pub(super) fn carry_out(&mut self, replies: &mut Vec<Reply<Stamped>>) {
-        self.engine.take_into(&mut self.effects);
+        self.engine.take_effects_into(&mut self.effects);
         let Effects { ios, replies: answers } = &mut self.effects;
         if !ios.is_empty() || !answers.is_empty() {
             self.quiet = 0;
@@ -130,7 +130,7 @@ impl World {
         while let Some(key) = self.due.done(self.now) {
             let buffers = std::mem::take(&mut self.in_flight[key]);
             let bytes = buffers.len() * shingle_engine::format::PAGE_BYTES;
-            self.engine.done(IoId(key as u64), Ok(bytes), buffers);
+            self.engine.io_done(IoId(key as u64), Ok(bytes), buffers);
         }
         true
     }

@@ -45,7 +45,7 @@ pub(super) enum AdminCommand {
     Status(SyncSender<Status>),
     Measure(SyncSender<(Status, DevicesNow)>),
     SetLimits(Limits),
-    SetTellsTrims(bool),
+    SetTrimPassdown(bool),
     GrowDisk(u64, Box<dyn CacheCore>, SyncSender<Result<(), StoreError>>),
     TakeSsdOut { forgets_lost: bool },
     KeepSsdIn(SyncSender<bool>),
@@ -227,8 +227,8 @@ impl Handle {
     }
 
     /// Sets whether trims of clients are passed on to the disk.
-    pub fn set_tells_trims(&self, tells: bool) {
-        self.send_admin(AdminCommand::SetTellsTrims(tells));
+    pub fn set_trim_passdown(&self, passes: bool) {
+        self.send_admin(AdminCommand::SetTrimPassdown(passes));
     }
 
     /// Begins to take the SSD out: see

@@ -138,7 +138,7 @@ impl Ready {
         };
         let Ready { ssd, disk, mut found, trusts_disk, only_empties } = self;
         let disk_blocks = disk.blocks();
-        let superblocks = found.journal.put_into_use_over(disk.fingerprint_in_use());
+        let superblocks = found.journal.mark_in_use_with(disk.fingerprint_in_use());
         let Superblock { uuid, edition, .. } = *found.journal.superblock();
         let mut engine = Engine::open(found, cache, disk_blocks, config)?;
         if let Some(observer) = observer {

@@ -79,7 +79,7 @@ impl Store {
     ///
     /// # Errors
     /// If the store failed.
-    pub fn shut_down_for_good(mut self) -> io::Result<ShutDown> {
+    pub fn shut_down_for_removal(mut self) -> io::Result<ShutDown> {
         self.end(AdminCommand::ShutDownForGood).expect("it was not ended before")
     }
 
@@ -201,7 +201,7 @@ impl Run {
             let (taps, now) = (std::mem::take(&mut self.taps), self.now);
             self.taps = taps.into_iter().filter_map(|tap| tap.hand_over(now)).collect();
             self.carry_out();
-            if self.ended && (self.engine.is_stopped() || self.engine.can_do_no_more()) {
+            if self.ended && (self.engine.is_stopped() || self.engine.is_failed_and_idle()) {
                 self.replies.send();
                 return Ok(());
             }
@@ -241,7 +241,7 @@ impl Run {
             let bytes = buffers.len() * PAGE_BYTES;
             self.measured.done(id, buffers.len(), result.is_ok(), now);
             let result_bytes = result.as_ref().map(|()| bytes).map_err(|_| Failed);
-            self.engine.done(id, result_bytes, buffers);
+            self.engine.io_done(id, result_bytes, buffers);
             if let Err(error) = result {
                 let follows = self.follows(&error.operation);
                 self.errors.add(&error, &follows, now);
@@ -253,7 +253,7 @@ impl Run {
     /// What the engine does after this error, for the log.
     fn follows(&self, failed: &Operation) -> String {
         let of_disk = failed.device == shingle_engine::Device::Disk && failed.kind != Kind::Read;
-        match self.engine.destage_pause() {
+        match self.engine.destage_back_off() {
             _ if matches!(failed.kind, Kind::Trim(_)) => {
                 "; it is not told of what else waits to be trimmed".to_owned()
             }
@@ -280,7 +280,7 @@ impl Run {
             self.carry_out_admin(command);
             some = true;
         }
-        while self.engine.accepts() {
+        while self.engine.can_submit() {
             match self.inbox.requests.try_recv() {
                 // The answer is immediate, but may take milliseconds: a client that asks repeatedly
                 // must not delay I/O.
@@ -310,8 +310,8 @@ impl Run {
                 command.id = self.replies.register(answer);
                 self.engine.submit(command);
             }
-            ClientRequest::Opened(connection) => self.engine.opened(connection),
-            ClientRequest::Closed(connection) => self.engine.closed(connection),
+            ClientRequest::Opened(connection) => self.engine.connection_opened(connection),
+            ClientRequest::Closed(connection) => self.engine.connection_closed(connection),
             ClientRequest::Dirty(first, blocks, answer) => {
                 answer(self.engine.dirty_runs(first, blocks));
             }
@@ -331,7 +331,7 @@ impl Run {
                 // Other callers may still want it.
                 self.drains = self.drains.saturating_sub(1);
                 if self.drains == 0 {
-                    self.engine.keep_dirty();
+                    self.engine.cancel_drain();
                 }
             }
             AdminCommand::SetSettings(text) => self.engine.set_settings(text),
@@ -340,7 +340,7 @@ impl Run {
                 drop(sender.send((self.engine.status(), self.measured.now(Instant::now()))));
             }
             AdminCommand::SetLimits(limits) => self.engine.set_limits(limits),
-            AdminCommand::SetTellsTrims(tells) => self.engine.set_tells_trims(tells),
+            AdminCommand::SetTrimPassdown(passes) => self.engine.set_trim_passdown(passes),
             AdminCommand::TakeSsdOut { forgets_lost } => self.engine.take_ssd_out(forgets_lost),
             AdminCommand::KeepSsdIn(sender) => drop(sender.send(self.engine.keep_ssd_in())),
             AdminCommand::AbandonSsd => self.engine.abandon_ssd(),
@@ -362,7 +362,7 @@ impl Run {
             }
             AdminCommand::ShutDownForGood => {
                 self.ended = true;
-                self.engine.shut_down_for_good();
+                self.engine.shut_down_for_removal();
             }
         }
     }
@@ -390,7 +390,7 @@ impl Run {
     }
 
     fn carry_out(&mut self) {
-        self.engine.take_into(&mut self.effects);
+        self.engine.take_effects_into(&mut self.effects);
         let now = Instant::now();
         self.inbox.disk_blocks.store(self.engine.disk_blocks(), Ordering::Relaxed);
         for io in self.effects.ios.drain(..) {

@@ -106,10 +106,10 @@ impl Cache {
         let superblock = ready.superblock().clone();
         let uuid = Uuid::from_bytes(superblock.uuid);
         let (slots, disk_blocks) = (superblock.layout.slots, ready.disk().blocks());
-        let mut config = Config::in_mode(settings.mode, slots);
+        let mut config = Config::new(settings.mode, slots);
         config.rules.limits = settings.limits(&common.registry)?;
         let frees_trimmed = ready.disk().frees_trimmed();
-        config.tells_trims = settings.tells_trims(&common.registry, frees_trimmed)?;
+        config.trim_passdown = settings.trim_passdown(&common.registry, frees_trimmed)?;
         let watch = ready.disk().watch();
         let fingerprint_in_use = ready.disk().fingerprint_in_use();
         // The file may be a copy, which has lost the space reserved for it.
@@ -230,7 +230,7 @@ impl Cache {
         self.shared.save_counters();
         let uuid = self.shared.uuid;
         let ended = match detach {
-            true => leave::ended(self.store.shut_down_for_good()?, uuid),
+            true => leave::ended(self.store.shut_down_for_removal()?, uuid),
             false => self.store.shut_down().map_err(ServeError::from).and_then(|left| {
                 let (left, warnings) = leave::stopped(left, uuid)?;
                 let tell = |text| (self.shared.tell)(Notice::Remark(self.shared.export(), text));

@@ -331,7 +331,7 @@ impl Shared {
         format_for(new, disk, &cache)?;
         let mut found =
             recover(&mut { new }).map_err(|error| ChangeError::Recover { path, error })?;
-        for write in found.journal.put_into_use_over(self.fingerprint_in_use) {
+        for write in found.journal.mark_in_use_with(self.fingerprint_in_use) {
             new.write(write.page, &write.bytes[..])?;
             new.flush()?;
         }

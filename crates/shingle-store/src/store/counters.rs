@@ -131,7 +131,7 @@ fn now(engine: &Status, devices: &DevicesNow, slots: u64) -> Now {
         oldest_dirty_ns: oldest.0,
         dirty_older: older,
         destaging_blocks: engine.destaging_blocks,
-        destages_refused: engine.destage_pause.is_some(),
+        destages_refused: engine.destage_back_off.is_some(),
         drain_seconds,
         ios: devices.now,
         journal_used_pages: used_pages,

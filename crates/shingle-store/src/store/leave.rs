@@ -117,7 +117,7 @@ fn empty(cache: Offline<'_>, end: bool, left: &mut dyn FnMut(u64)) -> Result<(),
     let settings = Settings::from_text(&superblock.settings)?;
     let slots = superblock.layout.slots;
     let cache = settings.cache(registry, slots as u32, ready.disk().blocks())?;
-    let config = Config::in_mode(Mode::PassThrough, slots);
+    let config = Config::new(Mode::PassThrough, slots);
     let store = ready.start_with(cache, config, Beside { tell, ..Beside::default() })?;
     let drained = drain(store.handle(), &mut |told| {
         // Errors of the disk are reported as they occur.
@@ -127,7 +127,7 @@ fn empty(cache: Offline<'_>, end: bool, left: &mut dyn FnMut(u64)) -> Result<(),
         Ok(())
     });
     if end && drained.is_ok() {
-        return ended(store.shut_down_for_good()?, uuid).map(drop);
+        return ended(store.shut_down_for_removal()?, uuid).map(drop);
     }
     stopped(store.shut_down()?, uuid)?.1.iter().for_each(|text| warn(text));
     Ok(drained?)

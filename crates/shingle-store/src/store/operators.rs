@@ -176,7 +176,7 @@ impl Shared {
             settings.check_without_bands()?;
         }
         let limits = settings.limits(&self.registry)?;
-        let tells_trims = settings.tells_trims(&self.registry, self.frees_trimmed)?;
+        let trim_passdown = settings.trim_passdown(&self.registry, self.frees_trimmed)?;
         let text = settings.to_text()?;
         if settings.decides_otherwise_than(&held) {
             if self.is_recorded() {
@@ -185,7 +185,7 @@ impl Shared {
             self.handle.set_cache(cache);
         }
         self.handle.set_limits(limits);
-        self.handle.set_tells_trims(tells_trims);
+        self.handle.set_trim_passdown(trim_passdown);
         self.handle.set_settings(text);
         self.use_mode(&settings);
         *held = settings;

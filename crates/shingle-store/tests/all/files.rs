@@ -78,7 +78,7 @@ fn cache(name: &str, slots: u64) -> Box<dyn CacheCore> {
 fn start(beds: &Beds, policy: &str, mode: Mode) -> Store {
     let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
     let slots = ready.superblock().layout.slots;
-    let config = Config::in_mode(mode, slots);
+    let config = Config::new(mode, slots);
     ready.start(cache(policy, slots), config).expect("it starts")
 }
 
@@ -311,7 +311,7 @@ fn the_fingerprint_is_gone_before_the_disk_is_asked_for_anything() {
     let slots = ready.superblock().layout.slots;
     let said = Arc::default();
     let medium = Overheard { ssd: beds.ssd.clone(), said: Arc::clone(&said) };
-    let config = Config::in_mode(Mode::WriteAround, slots);
+    let config = Config::new(Mode::WriteAround, slots);
     let store = ready.start_with(cache("lru", slots), config, with(Box::new(medium)));
     let store = store.expect("it starts");
     write(store.handle(), 0, stamp(0, 1));

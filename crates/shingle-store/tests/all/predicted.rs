@@ -80,7 +80,7 @@ fn command(request: &Request) -> Command {
 /// The same configuration for both. On a busy machine the client may pause long enough for idle
 /// time to begin, which no model predicts, so idle work is disabled.
 fn config(settings: &Settings, slots: u64) -> Config {
-    let mut config = Config::in_mode(settings.mode, slots);
+    let mut config = Config::new(settings.mode, slots);
     config.rules.idle_after = Nanos::from_millis(3_600_000);
     config
 }

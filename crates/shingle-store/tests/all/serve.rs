@@ -900,7 +900,7 @@ fn an_ssd_that_was_to_take_the_place_of_one_that_is_used_is_noticed_likewise() {
     let cache = NewCache { uuid, edition: told.edition + 2, fingerprint, settings };
     shingle_store::store::format::format(&new, &disk, &cache).expect("made");
     let mut found = recover(&mut &new).expect("a cache");
-    for write in found.journal.put_into_use() {
+    for write in found.journal.mark_in_use() {
         new.write(write.page, &write.bytes[..]).expect("written");
     }
     drop((ssd, disk, new));

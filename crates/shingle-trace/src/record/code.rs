@@ -3,7 +3,7 @@
 //! bit.
 
 use shingle_core::cache::Outcome;
-use shingle_core::observer::{Asked, Event};
+use shingle_core::observer::{Attempt, Event};
 use shingle_core::policy::Cost;
 use shingle_core::units::{Block, Nanos, Op, Request, Slot};
 
@@ -89,7 +89,7 @@ pub(super) fn encode(out: &mut Vec<u8>, last: &mut Last, event: &Event, in_trace
             put_delta(out, &mut last.block, block.0);
         }
         Event::Access { asked, number, block, outcome } => {
-            let again = if asked == Asked::Retry { 4 } else { 0 };
+            let again = if asked == Attempt::Retry { 4 } else { 0 };
             let (what, slot) = match outcome {
                 Outcome::Hit(slot) => (0, Some(slot)),
                 Outcome::Miss(slot) => (1, Some(slot)),
@@ -238,7 +238,7 @@ impl Bytes<'_> {
                     2 => Outcome::Bypass,
                     _ => Outcome::NoRoom,
                 };
-                let asked = if code & 4 == 0 { Asked::Access } else { Asked::Retry };
+                let asked = if code & 4 == 0 { Attempt::Access } else { Attempt::Retry };
                 Event::Access { asked, number, block, outcome }
             }
             IO..80 => {

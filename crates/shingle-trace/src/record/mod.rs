@@ -46,7 +46,7 @@ pub(crate) const CHUNK_BYTES_MAX: usize = 64 << 10;
 mod tests {
     use super::write::BATCH_EVENTS;
     use shingle_core::cache::Outcome;
-    use shingle_core::observer::{Asked, Event, Observer};
+    use shingle_core::observer::{Attempt, Event, Observer};
     use shingle_core::policy::Cost;
     use shingle_core::units::{Block, Nanos, Op, Request, Slot};
 
@@ -72,10 +72,10 @@ mod tests {
             request(5, Op::Write, 4096, 8192),
             request(9, Op::Read, 0, 0), // not valid in a trace
             request(9, Op::Flush, 0, 0),
-            access(Asked::Access, Outcome::NoRoom),
-            access(Asked::Retry, Outcome::Miss(Slot(3))),
-            access(Asked::Access, Outcome::Hit(Slot(0))),
-            access(Asked::Access, Outcome::Bypass),
+            access(Attempt::Access, Outcome::NoRoom),
+            access(Attempt::Retry, Outcome::Miss(Slot(3))),
+            access(Attempt::Access, Outcome::Hit(Slot(0))),
+            access(Attempt::Access, Outcome::Bypass),
             Event::Dropped(Block(9)),
             Event::Leaves(Block(8)),
             Event::Stays(Block(7)),

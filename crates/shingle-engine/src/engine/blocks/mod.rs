@@ -5,7 +5,7 @@ mod past;
 mod written;
 
 use shingle_core::cache::Outcome;
-use shingle_core::service::Way;
+use shingle_core::service::Route;
 use shingle_core::units::{Op, Slot};
 
 use super::Engine;
@@ -67,15 +67,15 @@ impl<D: Data> Engine<D> {
             self.contents.clear_lost(block);
         }
         match self.route(key) {
-            Way::Cache if write && self.bugs.has(Bug::BypassOfCached) => {
+            Route::Cache if write && self.bugs.has(Bug::BypassOfCached) => {
                 match self.route_uncached(key) {
-                    Way::Bypass => self.bypass(key),
+                    Route::Bypass => self.bypass(key),
                     _ => self.look_up_cached(key),
                 }
             }
-            Way::Cache => self.look_up_cached(key),
-            Way::Bypass => self.bypass(key),
-            Way::Queue => {
+            Route::Cache => self.look_up_cached(key),
+            Route::Bypass => self.bypass(key),
+            Route::Queue => {
                 // An operation that waits for room may need a flush of the disk.
                 self.due.mark(Part::Destages);
                 self.requests.wait_for_room(key);
@@ -99,27 +99,27 @@ impl<D: Data> Engine<D> {
     }
 
     /// Decides where the operation goes. The lookup is skipped where it makes no difference.
-    fn route(&self, key: OpKey) -> Way {
-        let way = self.route_uncached(key);
+    fn route(&self, key: OpKey) -> Route {
+        let route = self.route_uncached(key);
         let cached = || self.contents.lookup(self.requests.op(key).block()).is_some();
-        if way != Way::Cache && cached() { Way::Cache } else { way }
+        if route != Route::Cache && cached() { Route::Cache } else { route }
     }
 
     /// Decides where the operation goes if its block is not cached.
-    fn route_uncached(&self, key: OpKey) -> Way {
+    fn route_uncached(&self, key: OpKey) -> Route {
         let op = self.requests.op(key);
         // A fill would be recorded as clean, and the disk may still lose what it has not flushed.
         let block = op.block();
         let unflushed =
             !op.is_write() && (self.disk.is_unflushed(block) || self.trims.is_unsettled(block));
         if unflushed && !self.bugs.has(Bug::FillFromUnflushed) {
-            return Way::Bypass;
+            return Route::Bypass;
         }
-        if self.service.spares_ssd(op.is_write(), self.now) {
-            return Way::Bypass;
+        if self.service.ssd_budget_is_used(op.is_write(), self.now) {
+            return Route::Bypass;
         }
         let others_wait = self.requests.waiting_for_room() > 0;
-        self.service.way(op.is_write(), false, self.requests.is_sequential(key), others_wait)
+        self.service.route(op.is_write(), false, self.requests.is_sequential(key), others_wait)
     }
 
     /// Serves the operation from the cache.
@@ -159,9 +159,9 @@ impl<D: Data> Engine<D> {
                 self.miss(key);
             }
             Outcome::Bypass => self.bypass(key),
-            Outcome::NoRoom => match self.service.way_without_room(write) {
-                Way::Bypass => self.bypass(key),
-                Way::Cache | Way::Queue => {
+            Outcome::NoRoom => match self.service.route_without_room(write) {
+                Route::Bypass => self.bypass(key),
+                Route::Cache | Route::Queue => {
                     self.due.mark(Part::Destages);
                     self.requests.wait_for_room_first(key);
                 }
@@ -200,9 +200,9 @@ impl<D: Data> Engine<D> {
 
     /// Whether the first operation that waits for a slot should try again.
     #[inline]
-    pub(super) fn serves_waiting(&self) -> bool {
+    pub(super) fn may_retry_waiting(&self) -> bool {
         let (free, leaving) = (self.contents.free_slots(), self.destages.leaving());
-        self.service.serves_waiting(free, leaving, self.requests.waiting_for_room())
+        self.service.may_retry_waiting(free, leaving, self.requests.waiting_for_room())
     }
 
     /// Retries the operations that wait for a slot, in order.
@@ -210,7 +210,7 @@ impl<D: Data> Engine<D> {
         if self.requests.waiting_for_room() == 0 {
             return;
         }
-        while self.serves_waiting() {
+        while self.may_retry_waiting() {
             let Some(key) = self.requests.next_for_room() else { return };
             let (outcome, was_dirty) = self.access_cache(key);
             if outcome == Outcome::NoRoom {
@@ -224,7 +224,7 @@ impl<D: Data> Engine<D> {
     /// Fails writes that have waited for room too long: the disk accepts nothing.
     pub(super) fn time_out_room_queue(&mut self) {
         while let Some(since) = self.requests.waits_for_room_since()
-            && self.service.gives_up(since, self.now)
+            && self.service.has_timed_out(since, self.now)
             && let Some(key) = self.requests.next_for_room()
         {
             self.fail(key, Errno::TIMED_OUT);

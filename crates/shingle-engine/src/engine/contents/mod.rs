@@ -379,7 +379,7 @@ impl Contents {
     #[inline]
     pub(super) fn touch(&self, slot: Slot, durability: &mut Durability) {
         if let Some(frame) = self.mapping(slot).frame {
-            durability.hint(frame, self.hints.now());
+            durability.set_hint(frame, self.hints.now());
         }
     }
 

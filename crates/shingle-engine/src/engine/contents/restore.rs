@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, Builder, ScopedJoinHandle};
 
-use shingle_core::cache::{CacheCore, LOOKAHEAD, LOOKAHEAD_SHOWN};
+use shingle_core::cache::{CacheCore, LOOKAHEAD, PREFETCH_REQUESTS};
 use shingle_core::plan::Plan;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
 
@@ -61,7 +61,7 @@ impl Contents {
         let latest = order.last().map_or(0, |&frame| table.entry(frame).hint);
         let mut contents = Contents {
             cache,
-            plan: Plan::naming_dropped(),
+            plan: Plan::listing_dropped(),
             mappings,
             hints: Hints::new(slots.into(), latest),
             ages: Ages::new(slots as usize),
@@ -99,7 +99,7 @@ impl Contents {
             requests.extend(part.iter().map(|(_, entry)| request_for(entry.block)));
             for (held, first) in part.chunks(LOOKAHEAD).zip((0..).step_by(LOOKAHEAD)) {
                 self.cache.prefetch(
-                    &requests[first..requests.len().min(first + LOOKAHEAD_SHOWN)],
+                    &requests[first..requests.len().min(first + PREFETCH_REQUESTS)],
                     &mut |_| {},
                 );
                 held.iter()

@@ -418,7 +418,7 @@ impl<D: Data> Destages<D> {
 
     /// Drops the runs that were read but not submitted, when the store is ending and nothing waits
     /// for room: their blocks are safe on the SSD, and a slow disk would take long.
-    pub(super) fn keep_dirty(&mut self, contents: &mut Contents, port: &mut Port<D>) {
+    pub(super) fn drop_unsubmitted(&mut self, contents: &mut Contents, port: &mut Port<D>) {
         while self.runs.front().is_some_and(|run| run.left == 0)
             && !self.bands.precede(self.first_run)
         {

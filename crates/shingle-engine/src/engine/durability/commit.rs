@@ -12,7 +12,7 @@ use crate::bugs::Bug;
 use crate::data::Data;
 use crate::format::Frame;
 use crate::format::journal::RECORDS_MAX;
-use crate::journal::{Covered, Full, PageKind, Write};
+use crate::journal::{FlushCoverage, JournalFull, PageKind, Write};
 
 /// The commit in flight.
 #[derive(Clone)]
@@ -23,7 +23,7 @@ pub(super) struct GroupCommit {
     pub(super) tries: u32,
     /// A page could not be written.
     pub(super) failed: bool,
-    pub(super) covered: Option<Covered>,
+    pub(super) covered: Option<FlushCoverage>,
 }
 
 /// How often a page of metadata is tried.
@@ -37,7 +37,7 @@ impl Durability {
     /// Whether a commit is due.
     fn is_due(&self, demand: Demand, now: Nanos) -> bool {
         let open = self.journal.open();
-        let frees = open > 0 || self.journal.given_up() > 0;
+        let frees = open > 0 || self.journal.frames_to_free() > 0;
         self.wanted > self.committed
             || self.withheld.is_some()
             || !self.next.is_empty()
@@ -108,7 +108,7 @@ impl Durability {
             match self.journal.seal() {
                 Ok(Some(pages)) => writes.extend(pages),
                 Ok(None) => break false,
-                Err(Full) => break true,
+                Err(JournalFull) => break true,
             }
         };
         if self.journal.has_new_settings() {
@@ -197,7 +197,7 @@ impl Durability {
     /// Notes what the flush that begins now covers: the pages written so far, not those written
     /// while it is in flight.
     fn cover_written(&mut self) {
-        let covered = self.journal.covered();
+        let covered = self.journal.begin_flush();
         self.commit.as_mut().expect("a commit").covered = Some(covered);
     }
 

@@ -22,7 +22,7 @@ use crate::data::Data;
 use crate::format::journal::Record;
 use crate::format::table::Entry;
 use crate::format::{Frame, State};
-use crate::journal::{Journal, MayHold, Write};
+use crate::journal::{Journal, PossibleContents, Write};
 
 /// The number of all records that were found at the start: they are committed after the first flush
 /// of the SSD.
@@ -280,7 +280,7 @@ impl Durability {
 
     /// Whether the SSD has all records and all of the table.
     pub(super) fn is_emptied(&self) -> bool {
-        self.journal.is_committed() && self.journal.table.needs_from().is_none()
+        self.journal.is_committed() && self.journal.table.first_needed_page().is_none()
     }
 
     /// Lets the hints be written to the SSD, too, at the end.
@@ -364,13 +364,13 @@ impl Durability {
     /// Sets when the block of `frame` was last used. It is written with its page, but does not make
     /// a write due.
     #[inline]
-    pub(super) fn hint(&mut self, frame: Frame, hint: u16) {
-        self.journal.table.hint(frame, hint);
+    pub(super) fn set_hint(&mut self, frame: Frame, hint: u16) {
+        self.journal.table.set_hint(frame, hint);
     }
 
     /// What the SSD may hold at the next start.
-    pub(super) fn may_hold(&self) -> MayHold {
-        self.journal.may_hold()
+    pub(super) fn possible_contents(&self) -> PossibleContents {
+        self.journal.possible_contents()
     }
 
     /// Returns the copies of a superblock that invalidates the clean blocks, or everything if

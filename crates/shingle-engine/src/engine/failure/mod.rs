@@ -11,7 +11,7 @@ use super::port::{Failed, Port};
 use super::status::ErrorCounts;
 use crate::bugs::{Bug, Seeded};
 use crate::data::Data;
-use crate::journal::{MayHold, Write};
+use crate::journal::{PossibleContents, Write};
 use crate::recover::Findings;
 use ssd::FailedSsd;
 
@@ -64,12 +64,12 @@ impl Failure {
 
     /// Notes that the SSD has failed. `held` is what it may hold; `settled` if what it held at the
     /// start was durable.
-    pub(super) fn ssd_failed(&mut self, settled: bool, held: MayHold) {
+    pub(super) fn ssd_failed(&mut self, settled: bool, held: PossibleContents) {
         self.ssd = Some(FailedSsd::new(settled, held));
     }
 
     /// Notes that the SSD is taken out. It holds no dirty block, and is to be invalidated.
-    pub(super) fn ssd_taken_out(&mut self, held: MayHold) {
+    pub(super) fn ssd_taken_out(&mut self, held: PossibleContents) {
         self.ssd = Some(FailedSsd::taken_out(held));
     }
 

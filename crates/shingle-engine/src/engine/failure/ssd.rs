@@ -17,7 +17,7 @@ use shingle_core::units::{Block, Nanos};
 use super::super::keys::OpKey;
 use super::super::port::{Completion, Device, Failed, Port};
 use crate::data::Data;
-use crate::journal::{MayHold, Write};
+use crate::journal::{PossibleContents, Write};
 
 /// What the superblock of the SSD invalidates.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -65,7 +65,7 @@ pub(super) struct FailedSsd {
 const TRIES: u32 = 3;
 
 impl FailedSsd {
-    pub(super) fn new(settled: bool, held: MayHold) -> FailedSsd {
+    pub(super) fn new(settled: bool, held: PossibleContents) -> FailedSsd {
         FailedSsd {
             invalidation: match settled {
                 true => Invalidation::OfCleanUnderWay,
@@ -83,7 +83,7 @@ impl FailedSsd {
 
     /// An SSD that is taken out without having failed: the disk has everything, and all of it is
     /// being invalidated.
-    pub(super) fn taken_out(held: MayHold) -> FailedSsd {
+    pub(super) fn taken_out(held: PossibleContents) -> FailedSsd {
         FailedSsd { all_at_once: true, ..FailedSsd::new(true, held) }
     }
 

@@ -57,7 +57,7 @@ impl Losses {
 
     /// Opens a connection. It is told of losses from now on, and of an earlier one that no other
     /// connection was told of.
-    pub(super) fn opened(&mut self, connection: Connection, bugs: Seeded) {
+    pub(super) fn connection_opened(&mut self, connection: Connection, bugs: Seeded) {
         self.known_by(connection);
         if bugs.has(Bug::OpenerUntold) {
             self.connections.insert(connection, self.count);
@@ -66,7 +66,7 @@ impl Losses {
     }
 
     /// Closes a connection.
-    pub(super) fn closed(&mut self, connection: Connection) {
+    pub(super) fn connection_closed(&mut self, connection: Connection) {
         self.connections.remove(&connection);
         self.last = None;
     }
@@ -118,15 +118,15 @@ mod tests {
     fn who_was_cut_off_is_not_told() {
         let (mut losses, bugs) = (Losses::default(), Seeded::default());
         let (one, other, third) = (Connection(1), Connection(2), Connection(3));
-        losses.opened(one, bugs);
+        losses.connection_opened(one, bugs);
         let knew = losses.known_by(one);
-        losses.closed(one);
+        losses.connection_closed(one);
         losses.add_loss();
         assert!(losses.must_report(one, knew, bugs));
-        losses.opened(other, bugs);
+        losses.connection_opened(other, bugs);
         let knew = losses.known_by(other);
         assert!(losses.must_report(other, knew, bugs), "nobody was told before");
-        losses.opened(third, bugs);
+        losses.connection_opened(third, bugs);
         let knew = losses.known_by(third);
         assert!(!losses.must_report(third, knew, bugs), "the other one was");
     }

@@ -124,7 +124,7 @@ impl<D: Data> Requests<D> {
     }
 
     /// Whether another command may be submitted.
-    pub(super) fn accepts(&self) -> bool {
+    pub(super) fn can_submit(&self) -> bool {
         self.waiting.len() < self.depth
     }
 
@@ -167,12 +167,12 @@ impl<D: Data> Requests<D> {
         }
     }
 
-    pub(super) fn opened(&mut self, connection: Connection) {
-        self.losses.opened(connection, self.bugs);
+    pub(super) fn connection_opened(&mut self, connection: Connection) {
+        self.losses.connection_opened(connection, self.bugs);
     }
 
-    pub(super) fn closed(&mut self, connection: Connection) {
-        self.losses.closed(connection);
+    pub(super) fn connection_closed(&mut self, connection: Connection) {
+        self.losses.connection_closed(connection);
     }
 
     /// Queues a command, or refuses it if the engine is stopping or the command is invalid.

@@ -40,7 +40,7 @@ impl World {
         assert!(self.pending().iter().all(|one| one.io.device == Device::Disk), "it is out");
         self.take_another();
         let mut found = recover(&mut self.ssd).expect("a new cache");
-        for write in found.journal.put_into_use() {
+        for write in found.journal.mark_in_use() {
             self.ssd.keep(write.page, Cell::of(&write.bytes));
         }
         let cache = self.scope.cache(self.disk.pages());

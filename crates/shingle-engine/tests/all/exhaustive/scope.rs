@@ -71,7 +71,7 @@ pub(crate) struct Scope {
     pub(crate) depth: usize,
     pub(crate) room_slots: u32,
     /// Whether trims are passed to the disk.
-    pub(crate) tells_trims: bool,
+    pub(crate) trim_passdown: bool,
     /// The whole disk is one band, which is written whole, a block at a time. Blocks with odd
     /// numbers are never cached.
     pub(crate) band: bool,
@@ -108,7 +108,7 @@ impl Scope {
         mode: Mode::WriteBack,
         depth: 8,
         room_slots: 0,
-        tells_trims: false,
+        trim_passdown: false,
         band: false,
         highest: false,
         connections: 1,

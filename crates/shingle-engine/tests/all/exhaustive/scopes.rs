@@ -49,13 +49,13 @@ pub(crate) const SCOPES: &[Scope] = scopes! {
     "around-killed": ONE, mode: Mode::WriteAround, wants: &[Write(0), Read(0)], commands: 2, crashes: 2,
         kills: true;
     "around-trim": ONE, mode: Mode::WriteAround, wants: &[Write(0), Read(0), Trim(0)], commands: 4;
-    "told": ONE, wants: &[Write(1), Read(1), Trim(1)], commands: 3, blocks: 2, tells_trims: true;
+    "told": ONE, wants: &[Write(1), Read(1), Trim(1)], commands: 3, blocks: 2, trim_passdown: true;
     "around-told": ONE, mode: Mode::WriteAround, wants: &[Write(1), Read(1), Trim(1), Flush], commands: 3,
-        blocks: 2, tells_trims: true;
+        blocks: 2, trim_passdown: true;
     "told-lost": ONE, wants: &[Read(1), Trim(1)], commands: 2, tears: (false, false), blocks: 2,
-        tells_trims: true, faults: (1, &[Fault::Flush]);
+        trim_passdown: true, faults: (1, &[Fault::Flush]);
     "told-written": ONE, mode: Mode::WriteAround, wants: &[Trim(1), Read(1), Write(1)], commands: 4,
-        tears: (false, false), blocks: 2, tells_trims: true, faults: (1, &[Fault::Flush]);
+        tears: (false, false), blocks: 2, trim_passdown: true, faults: (1, &[Fault::Flush]);
     "through": ONE, mode: Mode::WriteThrough, wants: &[Write(0), Flush], commands: 3;
     "modes": ONE,
         wants: &[Write(0), Mode(Mode::WriteThrough), Mode(Mode::WriteAround), Mode(Mode::NoReadFill),
@@ -89,7 +89,7 @@ pub(crate) const SCOPES: &[Scope] = scopes! {
     "grown": ONE, wants: &[Grow, WriteFua(1)], commands: 3, tears: (false, false);
     "band": BAND, slots: 2, frames: 4, blocks: 3, wants: &[Write(0), Write(2), Flush], commands: 3;
     "band-past": BAND, wants: &[Write(0), Write(1), WriteFua(1), Read(1)], commands: 3;
-    "band-told": BAND, wants: &[Write(0), Trim(1), Read(1)], tells_trims: true, commands: 3;
+    "band-told": BAND, wants: &[Write(0), Trim(1), Read(1)], trim_passdown: true, commands: 3;
     "band-errors": BAND, wants: &[Write(1), Read(1)], commands: 2, faults: (1, &[Fault::Io]);
     "band-lost": BAND, wants: &[Write(0), WriteFua(1), Flush], commands: 3, faults: (1, &[Fault::Flush]),
         prelude: &[];
@@ -183,6 +183,6 @@ pub(crate) const LARGE: Scope = Scope {
     commands: 40,
     crashes: 3,
     ticks: true,
-    tells_trims: true,
+    trim_passdown: true,
     ..Scope::PLAIN
 };

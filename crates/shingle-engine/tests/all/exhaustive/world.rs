@@ -160,10 +160,10 @@ impl World {
     }
 
     pub(super) fn config(&self) -> Config {
-        let Scope { slots, mode, depth, room_slots, tells_trims, .. } = self.scope;
-        let mut config = Config::in_mode(mode, slots);
+        let Scope { slots, mode, depth, room_slots, trim_passdown, .. } = self.scope;
+        let mut config = Config::new(mode, slots);
         config.depth = depth;
-        config.tells_trims = tells_trims;
+        config.trim_passdown = trim_passdown;
         config.piece_blocks = 1;
         config.rules.sequential_bytes = None;
         config.rules.room_slots = room_slots;
@@ -205,7 +205,7 @@ impl World {
     pub(super) fn started(mut self) -> World {
         let down = self.up.as_ref().err().copied().expect("it is down");
         let mut found = self.found(down != Down::Killed);
-        for write in found.journal.put_into_use() {
+        for write in found.journal.mark_in_use() {
             self.ssd.keep(write.page, Cell::of(&write.bytes));
         }
         // (The disk may have been about to grow.)
@@ -234,14 +234,14 @@ impl World {
         up.connections += 1;
         let connection = Connection(up.connections);
         self.oracle.opened(connection);
-        up.engine.opened(connection);
+        up.engine.connection_opened(connection);
     }
 
     /// A power cut while the superblock is written, after this many halves.
     pub(super) fn start_cut(mut self, halves: u8) -> World {
         let down = self.up.as_ref().err().copied().expect("it is down");
         let mut found = self.found(down != Down::Killed);
-        let [one, other] = found.journal.put_into_use();
+        let [one, other] = found.journal.mark_in_use();
         let (first, second) = (Cell::of(&one.bytes), Cell::of(&other.bytes));
         match halves {
             0 => self.ssd.tear(one.page, first),
@@ -259,7 +259,7 @@ impl World {
     /// Handles the effects of the engine.
     pub(super) fn effects(&mut self) {
         let up = self.up.as_mut().expect("it is up");
-        let effects = up.engine.take();
+        let effects = up.engine.take_effects();
         assert!(!up.engine.has_missed_step(), "what can be done now is left to the next event");
         if up.grows_to > 0 {
             self.disk_blocks = up.engine.status().disk_blocks;
@@ -275,7 +275,7 @@ impl World {
         }
         if up.stops && up.engine.is_stopped() {
             self.has_stopped();
-        } else if up.stops && up.engine.can_do_no_more() {
+        } else if up.stops && up.engine.is_failed_and_idle() {
             // Its owner gives up.
             self.up = Err(Down::Killed);
         }
@@ -332,7 +332,7 @@ impl World {
             }
             Want::Connect => return self.connect(),
             Want::Leave => {
-                up.engine.closed(Connection(up.connections));
+                up.engine.connection_closed(Connection(up.connections));
                 up.connections -= 1;
                 return;
             }
@@ -390,7 +390,7 @@ impl World {
                 self.oracle.may_lack(block);
             }
         }
-        up.engine.done(pending.io.id, result, pending.io.buffers);
+        up.engine.io_done(pending.io.id, result, pending.io.buffers);
     }
 
     pub(super) fn pending(&self) -> &[Pending] {

@@ -49,7 +49,7 @@ impl Store {
     pub(crate) fn work(&mut self, mut fate: impl FnMut(&Io) -> Fate) -> Vec<Io> {
         let mut stays = Vec::new();
         loop {
-            let effects = self.engine.take();
+            let effects = self.engine.take_effects();
             self.replies.extend(effects.replies);
             if effects.ios.is_empty() && !self.engine.has_more_to_do() {
                 return stays;
@@ -57,7 +57,7 @@ impl Store {
             for io in effects.ios {
                 match fate(&io) {
                     Fate::Done => self.end(io),
-                    Fate::Failed => self.engine.done(io.id, Err(Failed), io.buffers),
+                    Fate::Failed => self.engine.io_done(io.id, Err(Failed), io.buffers),
                     Fate::Stays => stays.push(io),
                 }
             }
@@ -73,7 +73,7 @@ impl Store {
     pub(crate) fn end(&mut self, mut io: Io) {
         let device = if io.device == Device::Ssd { &mut self.ssd } else { &mut self.disk };
         carry_out(device, &mut io);
-        self.engine.done(io.id, Ok(io.buffers.len() * PAGE_BYTES), io.buffers);
+        self.engine.io_done(io.id, Ok(io.buffers.len() * PAGE_BYTES), io.buffers);
     }
 
     /// Time passes, and the engine gets a tick.

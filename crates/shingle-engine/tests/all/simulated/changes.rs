@@ -81,7 +81,7 @@ impl World {
         assert!(self.pending.iter().all(|pending| pending.io.device == Device::Disk), "it is out");
         self.take_another();
         let mut found = recover(&mut self.ssd).expect("a new cache");
-        for write in found.journal.put_into_use() {
+        for write in found.journal.mark_in_use() {
             self.ssd.keep(write.page, &write.bytes);
         }
         let cache = cache(&self.policy, self.layout.slots, self.disk_blocks, self.band_blocks);

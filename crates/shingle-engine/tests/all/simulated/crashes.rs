@@ -30,7 +30,7 @@ impl World {
         if self.abandoned || self.engine.ssd_state() == SsdState::Out && self.rng.one_in(2) {
             self.take_another();
         }
-        let found = self.put_into_use(power);
+        let found = self.mark_in_use(power);
         // It may have been about to grow.
         let disk_blocks = found.journal.superblock().disk_bytes / BLOCK_BYTES;
         assert!(disk_blocks >= self.disk_blocks, "the disk has shrunk");
@@ -47,12 +47,12 @@ impl World {
     }
 
     /// Recovers, and writes the superblock for the new start, which may be interrupted too.
-    fn put_into_use(&mut self, power: bool) -> Recovered {
+    fn mark_in_use(&mut self, power: bool) -> Recovered {
         loop {
             let mut found =
                 recover(&mut self.ssd).expect("a crash damages nothing that was flushed");
             self.look_at(&found, power);
-            let [one, other] = found.journal.put_into_use();
+            let [one, other] = found.journal.mark_in_use();
             self.ssd.keep(one.page, &one.bytes);
             if !self.rng.one_in(8) {
                 self.ssd.keep(other.page, &other.bytes);
@@ -128,7 +128,7 @@ impl World {
             self.oracle.ask(&mut command);
             self.engine.submit(command);
             self.effects();
-            while !self.engine.accepts() {
+            while !self.engine.can_submit() {
                 self.complete();
                 self.effects();
             }

@@ -208,12 +208,12 @@ impl World {
             // A failed flush of the SSD is the end of the SSD.
             ssd.faults.flushes = *rng.pick(&[0, 0, 0, 200]);
         }
-        let mut config = Config::in_mode(*rng.pick(&Mode::ALL), slots);
+        let mut config = Config::new(*rng.pick(&Mode::ALL), slots);
         config.depth = rng.range(1, 20) as usize;
         config.rules.sequential_bytes = rng.one_in(3).then_some(40_000);
         config.rules.room_slots = rng.below(slots / 2) as u32;
         // (Not random, so that seeds from before there were trims do not change.)
-        config.tells_trims = seed % 4 < 3;
+        config.trim_passdown = seed % 4 < 3;
         if theme == Theme::Bands {
             let modes = [Mode::WriteBack, Mode::WriteBack, Mode::NoReadFill];
             config.rules.mode = *rng.pick(&modes);
@@ -232,7 +232,7 @@ impl World {
         config.bug = bug;
         let mut found = recover(&mut ssd).expect("a new cache");
         assert!(found.clean && found.live().next().is_none());
-        for write in found.journal.put_into_use() {
+        for write in found.journal.mark_in_use() {
             ssd.keep(write.page, &write.bytes);
         }
         let mut world = World {
@@ -328,7 +328,7 @@ impl World {
             n if n < self.diligence && !self.pending.is_empty() => self.complete(),
             n if n < 97 => {
                 let room = (self.oracle.under_way() as u64) < self.depth;
-                if room && self.engine.accepts() {
+                if room && self.engine.can_submit() {
                     self.ask();
                 } else if !self.pending.is_empty() {
                     self.complete();
@@ -370,7 +370,7 @@ impl World {
             Some(connection) if self.connections.len() > 1 => {
                 if !self.oracle.is_busy(connection) {
                     self.connections.remove(at);
-                    self.engine.closed(connection);
+                    self.engine.connection_closed(connection);
                 }
             }
             _ => {
@@ -378,7 +378,7 @@ impl World {
                 let connection = Connection(self.last_connection);
                 self.connections.push(connection);
                 self.oracle.opened(connection);
-                self.engine.opened(connection);
+                self.engine.connection_opened(connection);
             }
         }
     }
@@ -414,7 +414,7 @@ impl World {
 
     /// Handles the effects of the engine.
     pub(super) fn effects(&mut self) {
-        let effects = self.engine.take();
+        let effects = self.engine.take_effects();
         if self.checks_for_missed_steps {
             self.check_for_missed_steps();
         }
@@ -447,9 +447,9 @@ impl World {
     /// later calls. (A policy that is asked for victims again may choose others.)
     fn check_for_missed_steps(&self) {
         let mut engine = self.engine.clone();
-        (0..100).for_each(|_| drop(engine.take()));
+        (0..100).for_each(|_| drop(engine.take_effects()));
         engine.run_all_steps();
-        let Effects { ios, replies } = engine.take();
+        let Effects { ios, replies } = engine.take_effects();
         let ios: Vec<_> = ios.iter().map(|io| (io.device, io.kind, io.page)).collect();
         assert!(ios.is_empty() && replies.is_empty(), "seed {}: left out {ios:?}", self.seed);
     }
@@ -465,7 +465,7 @@ impl World {
         self.disk_has_lost();
         self.now += Nanos::from_micros(self.rng.below(500));
         let io = pending.io;
-        self.engine.done(io.id, result, io.buffers);
+        self.engine.io_done(io.id, result, io.buffers);
     }
 
     /// Data that the disk has lost cannot be restored, unless the SSD has it.
@@ -511,7 +511,7 @@ impl World {
             bytes = 1 + rng.below(bytes - (offset - first * BLOCK_BYTES));
         }
         if op == CommandOp::Trim {
-            let reads = self.config.tells_trims && self.commands.is_multiple_of(2);
+            let reads = self.config.trim_passdown && self.commands.is_multiple_of(2);
             let next = if reads { CommandOp::Read } else { CommandOp::Write };
             self.next = Some((next, first, blocks));
         } else if self.theme == Theme::Bands && op == CommandOp::Write {
