@@ -159,7 +159,7 @@ pub fn transmission(bytes: &[u8]) {
         batch.send(&mut out).expect("into memory");
         let total = out.len() as u64;
         let mut client = Client::after_handshake(Sent(Cursor::new(out)), structured, names.clone());
-        client.expect(request);
+        client.register(request);
         let reply = client.receive().expect("what a client accepts");
         assert_eq!(client.stream().0.position(), total, "bytes behind the reply");
         assert_eq!(reply.error.is_none(), done);

@@ -123,15 +123,15 @@ impl Device {
     ///
     /// # Errors
     /// As [`Device::open`], or if they are the same.
-    pub fn pair(ssd: &Path, disk: &Path) -> Result<(Device, Device), DeviceError> {
+    pub fn open_pair(ssd: &Path, disk: &Path) -> Result<(Device, Device), DeviceError> {
         Device::both(ssd, disk, true)
     }
 
-    /// As [`Device::pair`], read-only.
+    /// As [`Device::open_pair`], read-only.
     ///
     /// # Errors
     /// The same.
-    pub fn pair_to_look(ssd: &Path, disk: &Path) -> Result<(Device, Device), DeviceError> {
+    pub fn open_pair_read_only(ssd: &Path, disk: &Path) -> Result<(Device, Device), DeviceError> {
         Device::both(ssd, disk, false)
     }
 
@@ -141,7 +141,7 @@ impl Device {
         }
         // Data of an SSD that takes no writes any more can still be read.
         let ssd = Device::open_as(ssd, write)?;
-        let disk = if write { Device::open(disk)? } else { Device::open_to_look(disk)? };
+        let disk = if write { Device::open(disk)? } else { Device::open_read_only(disk)? };
         Ok((ssd, disk))
     }
 
@@ -161,7 +161,7 @@ impl Device {
     ///
     /// # Errors
     /// The same.
-    pub fn open_to_look(path: &Path) -> Result<Device, DeviceError> {
+    pub fn open_read_only(path: &Path) -> Result<Device, DeviceError> {
         Device::open_as(path, false)
     }
 
@@ -216,8 +216,8 @@ impl Device {
     ///
     /// # Errors
     /// If it is smaller.
-    pub fn must_have(&mut self, needed: u64) -> Result<(), DeviceError> {
-        self.must_reach(needed)?;
+    pub fn limit_to(&mut self, needed: u64) -> Result<(), DeviceError> {
+        self.check_size(needed)?;
         self.bytes = needed;
         Ok(())
     }
@@ -226,7 +226,7 @@ impl Device {
     ///
     /// # Errors
     /// If it is smaller.
-    pub fn must_reach(&self, needed: u64) -> Result<(), DeviceError> {
+    pub fn check_size(&self, needed: u64) -> Result<(), DeviceError> {
         if self.bytes < needed {
             return Err(DeviceError::Size { path: self.path.clone(), found: self.bytes, needed });
         }
@@ -234,7 +234,7 @@ impl Device {
     }
 
     /// Sets the number of bytes that are used from now on.
-    pub fn use_bytes(&mut self, bytes: u64) {
+    pub fn set_used_bytes(&mut self, bytes: u64) {
         self.bytes = bytes;
     }
 

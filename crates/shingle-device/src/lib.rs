@@ -11,7 +11,7 @@
 //! - [`Worker`] is a thread whose panic is an error.
 //! - [`IoError`] says what failed: the device, the operation, its place, and the error of the
 //!   system.
-//! - [`Alike`] limits the reports of similar errors.
+//! - [`RepeatLimiter`] limits the reports of similar errors.
 //! - [`Mark`], [`fingerprint`] and [`signature`] identify a disk and what is on it.
 //!
 //! This crate does not know what a cache is, or what is on its SSD; `shingle-store` does.
@@ -36,7 +36,6 @@
 
 // Casts lose nothing: places in memory.
 
-mod alike;
 mod device;
 mod direct;
 mod error;
@@ -47,6 +46,7 @@ mod loops;
 mod mark;
 mod medium;
 mod page_reader;
+mod repeat_limiter;
 mod ring;
 mod room;
 mod same;
@@ -54,7 +54,6 @@ mod signature;
 mod volume;
 mod worker;
 
-pub use alike::{Alike, Told};
 pub use device::{Device, DeviceError, deleted};
 pub use direct::Direct;
 pub use error::{IoError, Operation, cause};
@@ -62,9 +61,10 @@ pub use fingerprint::{
     Fingerprint, SAMPLED_FIRST_BLOCKS, fingerprint, fingerprint_of, sampled_blocks,
 };
 pub use lanes::{IDLE_AFTER, Lanes, MainLane, READERS, ReadLane};
-pub use lock::{is_held, open_to_look};
+pub use lock::{is_locked, open_unlocked};
 pub use mark::Mark;
 pub use medium::{Medium, MediumThreads, Reader};
+pub use repeat_limiter::{RepeatLimiter, Repeats};
 pub use ring::{Done, Ring, RingFile};
 pub use same::is_same;
 pub use signature::{SIGNATURE_PAGES, ZONED_FILE, signature, signature_in};

@@ -16,7 +16,7 @@ const WITHIN: Duration = Duration::from_millis(200);
 /// busy machine.
 const WITHIN_FOR_OUR_OWN: Duration = Duration::from_secs(2);
 /// How long to wait for what passes by itself: a process that only tests the lock holds it for a
-/// moment ([`is_held`]), or until it is scheduled again; I/O of a killed process lasts as long as
+/// moment ([`is_locked`]), or until it is scheduled again; I/O of a killed process lasts as long as
 /// the device needs.
 const WITHIN_FOR_WHAT_PASSES: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(10);
@@ -66,7 +66,7 @@ fn try_open(path: &Path, regular: bool, write: bool) -> io::Result<File> {
 ///
 /// # Errors
 /// If it cannot be opened, or is neither.
-pub fn open_to_look(path: &Path) -> io::Result<File> {
+pub fn open_unlocked(path: &Path) -> io::Result<File> {
     let kind = std::fs::metadata(path)?.file_type();
     if kind.is_file() || kind.is_block_device() {
         return File::open(path);
@@ -78,7 +78,7 @@ pub fn open_to_look(path: &Path) -> io::Result<File> {
 /// Whether another process has locked `file`, which is open for reading. Holds a lock itself for a
 /// moment.
 #[must_use]
-pub fn is_held(file: &File) -> bool {
+pub fn is_locked(file: &File) -> bool {
     if flock(file, FlockOperation::NonBlockingLockShared).is_err() {
         return true;
     }
@@ -91,7 +91,7 @@ pub fn is_held(file: &File) -> bool {
 /// lock, is a process that is gone, or cannot be seen from here. `by_lock` is false if the system
 /// refused the open, because the device is mounted or locked.
 fn patience(path: &Path, metadata: &Metadata, by_lock: bool) -> Duration {
-    if File::open(path).is_ok_and(|file| !is_held(&file)) {
+    if File::open(path).is_ok_and(|file| !is_locked(&file)) {
         return if by_lock { WITHIN_FOR_WHAT_PASSES } else { WITHIN };
     }
     let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
@@ -132,7 +132,7 @@ mod tests {
             scope.spawn(move || {
                 begun.send(()).expect("heard");
                 while !done.load(std::sync::atomic::Ordering::Relaxed) {
-                    let _ = is_held(&look);
+                    let _ = is_locked(&look);
                 }
             });
             begins.recv().expect("it looks");

@@ -56,7 +56,7 @@ pub(crate) fn of_file(path: &Path) -> Option<String> {
 /// loop device may have been made after that.
 pub(crate) fn file_in_use(number: u64) -> Option<PathBuf> {
     let Loop { file, .. } = Loop::numbered(number)?;
-    let held = lock::open_to_look(&file).is_ok_and(|file| lock::is_held(&file));
+    let held = lock::open_unlocked(&file).is_ok_and(|file| lock::is_locked(&file));
     held.then_some(file)
 }
 

@@ -32,21 +32,21 @@ impl Mark {
     /// The mark of a disk whose cache was detached, or that was served without it: from then on no
     /// SSD has data for it. It contains the name of the disk, if it has one.
     #[must_use]
-    pub fn alone(disk: Option<[u8; 16]>) -> Mark {
+    pub fn without_cache(disk: Option<[u8; 16]>) -> Mark {
         Mark { uuid: disk.unwrap_or_default(), edition: 0 }
     }
 
     /// Whether it is such a mark of a disk with this name.
     #[must_use]
-    pub fn is_alone(&self, disk: Option<[u8; 16]>) -> bool {
-        *self == Mark::alone(disk)
+    pub fn is_without_cache(&self, disk: Option<[u8; 16]>) -> bool {
+        *self == Mark::without_cache(disk)
     }
 
     /// The UUID of the cache that the disk with this name belongs to; `None` for a mark of
-    /// [`Mark::alone`].
+    /// [`Mark::without_cache`].
     #[must_use]
     pub fn cache(&self, disk: Option<[u8; 16]>) -> Option<Uuid> {
-        (!self.is_alone(disk)).then(|| Uuid::from_bytes(self.uuid))
+        (!self.is_without_cache(disk)).then(|| Uuid::from_bytes(self.uuid))
     }
 
     /// The mark of a disk; `None` if there is none, or it is not valid.
@@ -75,7 +75,7 @@ impl Mark {
     ///
     /// # Errors
     /// If the system fails.
-    pub fn leave(&self, disk: &Device) -> Result<bool, DeviceError> {
+    pub fn write_to(&self, disk: &Device) -> Result<bool, DeviceError> {
         if !disk.is_regular() {
             return Ok(false);
         }
@@ -155,7 +155,7 @@ mod tests {
         let mark = Mark { uuid: [7; 16], edition: 3 };
         assert_eq!(Mark::of(&disk).expect("told"), None);
         Mark::remove(&disk).expect("there is none");
-        if !mark.leave(&disk).expect("left, if it can be") {
+        if !mark.write_to(&disk).expect("left, if it can be") {
             return println!("SKIPPED: this file system keeps no attributes of users");
         }
         assert_eq!(Mark::of(&disk).expect("told"), Some(mark));
@@ -180,7 +180,7 @@ mod tests {
         let full =
             [1000, 100, 10, 0].map(|bytes| (0..100).any(|number| fill(number, bytes).is_err()));
         let mark = Mark { uuid: [7; 16], edition: 3 };
-        match mark.leave(&disk) {
+        match mark.write_to(&disk) {
             Err(error) => {
                 let text = error.to_string();
                 assert!(text.starts_with("cannot mark ") && text.contains("os error"), "{text}");

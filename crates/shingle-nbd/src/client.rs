@@ -14,7 +14,7 @@ use crate::wire::{
 
 /// What a client requests in the handshake.
 #[derive(Clone, Copy, Debug)]
-pub struct Wishes<'a> {
+pub struct ClientOptions<'a> {
     /// The name of the export.
     pub export: &'a str,
     /// Structured replies.
@@ -120,13 +120,13 @@ pub fn ask(
 
 impl<S: Read + Write> Client<S> {
     /// Connects: does the handshake for an export.
-    pub fn connect(mut stream: S, wishes: &Wishes<'_>) -> io::Result<Self> {
+    pub fn connect(mut stream: S, options: &ClientOptions<'_>) -> io::Result<Self> {
         greet(&mut stream)?;
-        Self::open(stream, wishes)
+        Self::open(stream, options)
     }
 
     /// As [`Client::connect`], after [`greet`]: TLS may have begun in between.
-    pub fn open(mut stream: S, wishes: &Wishes<'_>) -> io::Result<Self> {
+    pub fn open(mut stream: S, options: &ClientOptions<'_>) -> io::Result<Self> {
         let mut refused = None;
         let mut contexts = Vec::new();
         let (mut size_bytes, mut flags) = (None, 0);
@@ -140,20 +140,20 @@ impl<S: Read + Write> Client<S> {
             }
             _ => {}
         };
-        if wishes.structured {
+        if options.structured {
             ask(&mut stream, &OptionRequest::StructuredReply, &mut see)?;
         }
-        if !wishes.contexts.is_empty() {
-            let query = Query { name: wishes.export, queries: wishes.contexts.to_vec() };
+        if !options.contexts.is_empty() {
+            let query = Query { name: options.export, queries: options.contexts.to_vec() };
             ask(&mut stream, &OptionRequest::SetMetaContext(query), &mut see)?;
         }
-        let choice = Choice { name: wishes.export, infos: vec![info::BLOCK_SIZE] };
+        let choice = Choice { name: options.export, infos: vec![info::BLOCK_SIZE] };
         ask(&mut stream, &OptionRequest::Go(choice), &mut see)?;
         if let Some(refused) = refused {
             return Err(io::Error::new(io::ErrorKind::ConnectionRefused, refused));
         }
         let size_bytes = size_bytes.ok_or_else(|| wrong("no size"))?;
-        let mut client = Self::after_handshake(stream, wishes.structured, contexts);
+        let mut client = Self::after_handshake(stream, options.structured, contexts);
         (client.size_bytes, client.flags) = (size_bytes, flags);
         Ok(client)
     }
@@ -200,13 +200,13 @@ impl<S: Read + Write> Client<S> {
         let mut out = Vec::with_capacity(Request::BYTES + payload.len());
         request.encode(&mut out);
         out.extend_from_slice(payload);
-        self.expect(request);
+        self.register(request);
         self.stream.write_all(&out)?;
         Ok(cookie)
     }
 
     /// Registers a request that was sent some other way, to receive its reply.
-    pub fn expect(&mut self, request: Request) {
+    pub fn register(&mut self, request: Request) {
         self.next_cookie = self.next_cookie.max(request.cookie.wrapping_add(1));
         let reply = Reply { cookie: request.cookie, ..Reply::default() };
         self.waiting.insert(request.cookie, (request, reply));

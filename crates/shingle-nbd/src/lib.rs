@@ -14,7 +14,7 @@
 //!
 //! ```
 //! use std::{net::TcpStream, sync::Arc, time::Duration};
-//! use shingle_nbd::client::{Client, Wishes};
+//! use shingle_nbd::client::{Client, ClientOptions};
 //! use shingle_nbd::listen::Address;
 //! use shingle_nbd::memory::Memory;
 //! use shingle_nbd::server::{Limits, Served, Server};
@@ -26,8 +26,8 @@
 //! let server = Server::start(&[address], vec![served], Limits::default(), |_| {})?;
 //!
 //! let Address::Tcp(address) = server.addresses()[0] else { unreachable!() };
-//! let wishes = Wishes { export: "disk", structured: true, contexts: &[] };
-//! let mut client = Client::connect(TcpStream::connect(address)?, &wishes)?;
+//! let options = ClientOptions { export: "disk", structured: true, contexts: &[] };
+//! let mut client = Client::connect(TcpStream::connect(address)?, &options)?;
 //! client.write(4096, b"kept", 0)??;
 //! client.flush()??;
 //! assert_eq!(client.read(4096, 4)??, b"kept");

@@ -128,14 +128,14 @@ impl Drawn {
 
 /// A measured value with its true value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Beside {
+pub struct Compared {
     /// The value that was measured.
     pub told: f64,
     /// The true value.
     pub truth: f64,
 }
 
-impl Beside {
+impl Compared {
     /// The relative error.
     #[must_use]
     pub fn off(&self) -> f64 {
@@ -153,15 +153,15 @@ pub struct Trial {
     /// Its profile.
     pub profile: Profile,
     /// Size of writes in blocks, and capacity for them in bytes.
-    pub capacities: Vec<(u64, Beside)>,
+    pub capacities: Vec<(u64, Compared)>,
     /// Whether those limits by entries and by bytes that bind were found, and no others.
     pub limits_told: bool,
     /// For each band found: its size in blocks, and the allowed error in blocks.
-    pub bands: Vec<(Beside, f64)>,
+    pub bands: Vec<(Compared, f64)>,
     /// Number of places where bands were searched.
     pub places: usize,
     /// Slope of `R(x)` in microseconds per block.
-    pub slope: Option<Beside>,
+    pub slope: Option<Compared>,
     /// Drive time of the probe.
     pub time: Nanos,
 }
@@ -184,7 +184,7 @@ impl Trial {
     /// Whether bands were found at nine of ten places, each within [`BAND_OFF`] or a reading step.
     #[must_use]
     pub fn bands_hold(&self) -> bool {
-        let good = |(band, step): &&(Beside, f64)| {
+        let good = |(band, step): &&(Compared, f64)| {
             (band.told - band.truth).abs() <= (BAND_OFF * band.truth).max(*step)
         };
         self.bands.iter().all(|band| good(&band)) && self.bands.len() * 10 >= self.places * 9
@@ -251,7 +251,7 @@ pub fn trial(seed: u64) -> Result<Trial, TrialError> {
     let capacity = |&blocks: &u64| {
         let row = findings.capacities.iter().find(|row| row.writes.blocks == blocks);
         let told = row.and_then(|row| row.facts()).map_or(0.0, |row| real(row.bytes));
-        (blocks, Beside { told, truth: real(drawn.buffer_bytes(blocks)) })
+        (blocks, Compared { told, truth: real(drawn.buffer_bytes(blocks)) })
     };
     let step = real(options.step_bytes / BLOCK_BYTES);
     let slope_told = profile.rmw.map(|rmw| rmw.us_per_block);
@@ -261,7 +261,7 @@ pub fn trial(seed: u64) -> Result<Trial, TrialError> {
         limits_told: limits_told(&drawn, &profile),
         bands: bands(&profile, &truth).into_iter().map(|band| (band, step)).collect(),
         places: findings.bands.len(),
-        slope: slope_told.map(|told| Beside { told, truth: slope_truth }),
+        slope: slope_told.map(|told| Compared { told, truth: slope_truth }),
         time: model.now(),
         profile,
         findings,
@@ -282,11 +282,11 @@ fn limits_told(drawn: &Drawn, profile: &Profile) -> bool {
 }
 
 /// Compares each band found with the true one.
-fn bands(profile: &Profile, truth: &Description) -> Vec<Beside> {
+fn bands(profile: &Profile, truth: &Description) -> Vec<Compared> {
     let Some(map) = &truth.bands else { return Vec::new() };
     let beside = |band: &shingle_drive::profile::BandFacts| {
         let middle = map.zone(Block(band.first_block + band.blocks / 2));
-        Beside { told: real(band.blocks), truth: real(map.blocks(middle)) }
+        Compared { told: real(band.blocks), truth: real(map.blocks(middle)) }
     };
     profile.bands.iter().map(beside).collect()
 }

@@ -13,7 +13,7 @@ use std::thread;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_engine::format::Page;
 use shingle_engine::recover::Pages;
-use shingle_nbd::client::{Client, Wishes};
+use shingle_nbd::client::{Client, ClientOptions};
 use shingle_nbd::requests::Request;
 use shingle_nbd::stream::Stream;
 use shingle_nbd::url::{Place, Url};
@@ -49,8 +49,8 @@ impl Nbd {
         let open = |error| Refusal::Open { path: name.clone().into(), error };
         // Structured replies carry an error message, but not every server supports them.
         let connected = [true, false].into_iter().map(|structured| {
-            let wishes = Wishes { export: &url.export, structured, contexts: &[] };
-            Client::connect(url.connect()?, &wishes)
+            let options = ClientOptions { export: &url.export, structured, contexts: &[] };
+            Client::connect(url.connect()?, &options)
         });
         let mut result = Err(io::ErrorKind::NotConnected.into());
         for client in connected {
@@ -201,7 +201,7 @@ impl Connection {
                 }
                 match self.request(&io) {
                     Ok(request) => {
-                        self.client.expect(request);
+                        self.client.register(request);
                         let begun = self.clock.now();
                         in_flight.insert(request.cookie, InFlight { number, begun, io });
                         // If the writer has stopped, there is no reply either.

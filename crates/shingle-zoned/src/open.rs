@@ -3,7 +3,7 @@
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
 
-use shingle_device::{Device, is_held, open_to_look};
+use shingle_device::{Device, is_locked, open_unlocked};
 
 use crate::disk::ZonedDisk;
 use crate::file::{self, OpenError};
@@ -61,7 +61,7 @@ pub fn open_file(path: &Path) -> Result<file::FileDisk, OpenError> {
 /// If it is no zoned disk, or cannot be read.
 pub fn open_read_only(path: &Path) -> Result<ReadOnlyDisk, OpenError> {
     let open = OpenError::system(path, "open");
-    let mut file = open_to_look(path).map_err(&open)?;
+    let mut file = open_unlocked(path).map_err(&open)?;
     let is_file = file.metadata().map_err(&open)?.is_file();
     let file::Seen { zones, first_page, damaged } = if is_file {
         file::inspect(path, &file)?
@@ -78,6 +78,6 @@ pub fn open_read_only(path: &Path) -> Result<ReadOnlyDisk, OpenError> {
 /// # Errors
 /// If it cannot be opened.
 pub fn is_in_use(path: &Path) -> Result<bool, OpenError> {
-    let file = open_to_look(path).map_err(OpenError::system(path, "open"))?;
-    Ok(is_held(&file))
+    let file = open_unlocked(path).map_err(OpenError::system(path, "open"))?;
+    Ok(is_locked(&file))
 }

@@ -51,9 +51,9 @@ pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
         return Ok(());
     }
     let checked = match Destination::of(path) {
-        Destination::Straight(path) if path.is_dir() => Err(ErrorKind::IsADirectory.into()),
-        Destination::Straight(_) => Ok(()),
-        Destination::Beside { partial, .. } => {
+        Destination::Direct(path) if path.is_dir() => Err(ErrorKind::IsADirectory.into()),
+        Destination::Direct(_) => Ok(()),
+        Destination::ViaTemporary { partial, .. } => {
             std::fs::write(&partial, "").and_then(|()| std::fs::remove_file(&partial))
         }
     };

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use shingle_nbd::client::{Client, Wishes};
+use shingle_nbd::client::{Client, ClientOptions};
 use shingle_nbd::export::{Command as Asked, Completion, Export};
 use shingle_nbd::listen::Address;
 use shingle_nbd::memory::Memory;
@@ -156,8 +156,8 @@ impl Bed {
 
     fn client(&self) -> Client<UnixStream> {
         let stream = UnixStream::connect(self.path("nbd")).expect("connected");
-        let wishes = Wishes { export: "", structured: true, contexts: &[] };
-        Client::connect(stream, &wishes).expect("a handshake")
+        let options = ClientOptions { export: "", structured: true, contexts: &[] };
+        Client::connect(stream, &options).expect("a handshake")
     }
 }
 

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
-use shingle_nbd::client::{Client, Wishes};
+use shingle_nbd::client::{Client, ClientOptions};
 use shingle_nbd::wire::{command, command_flag};
 use shingle_probe::guard::Refusal;
 use shingle_probe::nbd::Nbd;
@@ -53,8 +53,9 @@ impl Model {
 
     fn client(&self) -> Client<UnixStream> {
         let stream = UnixStream::connect(self.socket()).expect("connected");
-        let wishes = Wishes { export: "", structured: true, contexts: &["base:allocation"] };
-        Client::connect(stream, &wishes).expect("a handshake")
+        let options =
+            ClientOptions { export: "", structured: true, contexts: &["base:allocation"] };
+        Client::connect(stream, &options).expect("a handshake")
     }
 
     /// As a probe sees it.

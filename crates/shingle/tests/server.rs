@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use common::{Folder, MIB, PATIENCE, Served, never_idle, text, write};
 use rustix::fs::{FlockOperation, flock};
-use shingle_nbd::client::{Client, Wishes};
+use shingle_nbd::client::{Client, ClientOptions};
 use shingle_testbed::{Mount, skip_if};
 
 const TWO: &str = r#"
@@ -70,8 +70,8 @@ impl Bed {
     fn client(&self, export: &str) -> Result<Client<UnixStream>, String> {
         let stream = UnixStream::connect(self.0.path("nbd.sock")).expect("connected");
         stream.set_read_timeout(Some(PATIENCE)).expect("a time");
-        let wishes = Wishes { export, structured: true, contexts: &[] };
-        Client::connect(stream, &wishes).map_err(|error| error.to_string())
+        let options = ClientOptions { export, structured: true, contexts: &[] };
+        Client::connect(stream, &options).map_err(|error| error.to_string())
     }
 }
 

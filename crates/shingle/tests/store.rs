@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use common::{Folder, MIB, PATIENCE, Served, never_idle, text, write};
 use serde_json::Value;
-use shingle_nbd::client::{Client, Wishes};
+use shingle_nbd::client::{Client, ClientOptions};
 use shingle_testbed::root_or_skip;
 
 /// A folder with an SSD of 24 MiB and a disk of 64, and where operators ask: lines are those after `shingle store`.
@@ -442,8 +442,8 @@ fn who_may_connect_over_tcp_is_told() {
         let who = lines.next().expect("a second line");
         assert!(who.contains(told), "{who}");
         let stream = TcpStream::connect(at.expect("it is served")).expect("connected");
-        let wishes = Wishes { export: "", structured: true, contexts: &[] };
-        let mut client = Client::connect(stream, &wishes).expect("a handshake");
+        let options = ClientOptions { export: "", structured: true, contexts: &[] };
+        let mut client = Client::connect(stream, &options).expect("a handshake");
         client.flush().expect("connected").expect("flushed");
         client.disconnect().expect("connected");
         bed.done("stop --cache cache.img");

@@ -199,7 +199,7 @@ mod tests {
     use shingle_engine::buffer::Buffer;
     use shingle_engine::settings::Settings;
     use shingle_engine::{Config, Kind};
-    use shingle_store::backend::{Beside, Ready};
+    use shingle_store::backend::{Ready, StartOptions};
     use shingle_store::store::create::{Consent, create};
 
     use super::*;
@@ -228,14 +228,14 @@ mod tests {
         });
         let (settings, registry) = (Settings::new("lru"), Registry::default());
         {
-            let (ssd, disk) = Device::pair(&ssd, &disk).expect("opened");
+            let (ssd, disk) = Device::open_pair(&ssd, &disk).expect("opened");
             create(&ssd, &disk, &settings, &registry, Consent::default()).expect("made");
         }
         let ready = Ready::open(&ssd, &disk).expect("they fit");
         let (slots, blocks) = (ready.superblock().layout.slots, ready.disk().blocks());
         let cache = settings.cache(&registry, slots as u32, blocks).expect("lru");
-        let beside = Beside { medium: Some(Box::new(Broken)), ..Beside::default() };
-        let store = ready.start_with(cache, Config::for_slots(slots), beside).expect("it starts");
+        let options = StartOptions { medium: Some(Box::new(Broken)), ..StartOptions::default() };
+        let store = ready.start_with(cache, Config::for_slots(slots), options).expect("it starts");
         let handle = store.handle().clone();
         let (to, outcome) = channel();
         std::thread::spawn(move || {

@@ -16,7 +16,7 @@ use shingle_device::{Device, DeviceError, Medium};
 use shingle_engine::settings::{Settings, SettingsError};
 use shingle_engine::{Config, Errno};
 use shingle_result::{Labels, Meter, Parts, RealRun, RunResult};
-use shingle_store::backend::{Beside, Ready, StoreError, Tell};
+use shingle_store::backend::{Ready, StartOptions, StoreError, Tell};
 use shingle_store::store::drain::drain;
 use shingle_trace::TraceError;
 use shingle_trace::record::{About, Recording};
@@ -142,8 +142,8 @@ impl Replay<'_> {
         let memory: Memory = cache.memory();
         let config = Config::new(self.settings.mode, slots);
         let observer = Some(Shared::new((meter.clone(), recorder)));
-        let beside = Beside { observer, medium, tell: self.tell.take() };
-        let store = ready.start_with(cache, config, beside)?;
+        let options = StartOptions { observer, medium, tell: self.tell.take() };
+        let store = ready.start_with(cache, config, options)?;
 
         let (depth, pace) = match self.speed_thousandths {
             None => (Some(self.depth as u64), Pace::Closed(self.depth)),

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use shingle_device::{Alike, Told};
+use shingle_device::{RepeatLimiter, Repeats};
 
 /// Receives lines about failures.
 pub type Tell = Box<dyn Fn(String) + Send + Sync>;
@@ -13,12 +13,12 @@ pub type Tell = Box<dyn Fn(String) + Send + Sync>;
 pub(super) struct Failures {
     tell: Tell,
     /// Groups failures whose messages differ only in numbers, such as zones.
-    alike: Mutex<Alike<String, String>>,
+    limiter: Mutex<RepeatLimiter<String, String>>,
 }
 
 impl Failures {
     pub(super) fn new(tell: Tell) -> Failures {
-        Failures { tell, alike: Mutex::default() }
+        Failures { tell, limiter: Mutex::default() }
     }
 
     /// Reports the outcome if it is a failure, and returns it.
@@ -32,22 +32,24 @@ impl Failures {
     fn add(&self, error: &io::Error, now: Instant) {
         let what = error.to_string();
         let of = what.chars().filter(|c| !c.is_ascii_digit()).collect();
-        self.tell(|alike| alike.add(of, what, now).into_iter().chain(alike.tick(now)).collect());
+        self.tell(|limiter| {
+            limiter.add(of, what, now).into_iter().chain(limiter.tick(now)).collect()
+        });
     }
 
     /// Reports what is due after a time without failures.
     pub(super) fn tick(&self, now: Instant) {
-        self.tell(|alike| alike.tick(now));
+        self.tell(|limiter| limiter.tick(now));
     }
 
     /// Reports what is left at the end.
     pub(super) fn end(&self, now: Instant) {
-        self.tell(|alike| alike.end(now));
+        self.tell(|limiter| limiter.end(now));
     }
 
-    fn tell(&self, due: impl FnOnce(&mut Alike<String, String>) -> Vec<Told<String>>) {
-        let due = due(&mut self.alike.lock().unwrap_or_else(PoisonError::into_inner));
-        for Told { what, more, .. } in due {
+    fn tell(&self, due: impl FnOnce(&mut RepeatLimiter<String, String>) -> Vec<Repeats<String>>) {
+        let due = due(&mut self.limiter.lock().unwrap_or_else(PoisonError::into_inner));
+        for Repeats { what, more, .. } in due {
             let more = match more {
                 0 => String::new(),
                 more => format!("; {more} more like it"),

@@ -302,7 +302,7 @@ impl TestClient {
         let mut client = Client::after_handshake(heard, self.structured, contexts);
         // A server that stops may answer a request that it has in part only.
         let half = self.half_said.iter();
-        half.chain(self.waiting.values()).for_each(|(request, _)| client.expect(*request));
+        half.chain(self.waiting.values()).for_each(|(request, _)| client.register(*request));
         for (cookie, result) in results {
             let reply = client.receive().expect("what a client that believes nothing accepts");
             assert_eq!(reply.cookie, *cookie, "in the order of completion");

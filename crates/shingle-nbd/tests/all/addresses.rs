@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use shingle_nbd::client::{Client, Wishes};
+use shingle_nbd::client::{Client, ClientOptions};
 use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::memory::Memory;
 use shingle_nbd::server::{Event, Limits, Server};
@@ -18,7 +18,8 @@ use shingle_nbd::stream::Stream;
 use shingle_nbd::users::{Refused, Users};
 use shingle_testbed::root_or_skip;
 
-const WISHES: Wishes<'_> = Wishes { export: "disk", structured: true, contexts: &[] };
+const OPTIONS: ClientOptions<'_> =
+    ClientOptions { export: "disk", structured: true, contexts: &[] };
 
 fn start(address: &Address) -> Result<Server, ListenError> {
     let exports = vec![crate::common::served(Arc::new(Memory::new(4096)), 1)];
@@ -75,7 +76,7 @@ fn a_socket_is_private_and_goes_with_its_server() {
     let address = Address::Unix(path.clone());
     let server = start(&address).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    let mut client = Client::connect(UnixStream::connect(&path).unwrap(), &WISHES).unwrap();
+    let mut client = Client::connect(UnixStream::connect(&path).unwrap(), &OPTIONS).unwrap();
     client.flush().unwrap().unwrap();
     // A second server does not take the socket of the first.
     let error = refused(&address);
@@ -94,7 +95,7 @@ fn a_stale_socket_is_replaced_and_nothing_else() {
     drop(UnixListener::bind(&path).unwrap());
     assert!(fs::symlink_metadata(&path).unwrap().file_type().is_socket());
     let server = start(&address).unwrap();
-    Client::connect(UnixStream::connect(&path).unwrap(), &WISHES).unwrap();
+    Client::connect(UnixStream::connect(&path).unwrap(), &OPTIONS).unwrap();
     // A file that replaced the socket is not removed.
     fs::remove_file(&path).unwrap();
     fs::write(&path, "mine").unwrap();
@@ -123,7 +124,7 @@ fn tcp() {
     let [Address::Tcp(address)] = server.addresses()[..] else { panic!("one address") };
     assert_ne!(address.port(), 0);
     let stream = std::net::TcpStream::connect(address).unwrap();
-    let mut client = Client::connect(stream, &WISHES).unwrap();
+    let mut client = Client::connect(stream, &OPTIONS).unwrap();
     client.write(0, b"over TCP", 0).unwrap().unwrap();
     assert_eq!(client.read(0, 8).unwrap().unwrap(), b"over TCP");
     assert!(matches!(refused(&Address::Tcp(address)), ListenError::Busy(_)));

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::common::{Held, LONG, served};
-use shingle_nbd::client::{Client, Wishes};
+use shingle_nbd::client::{Client, ClientOptions};
 use shingle_nbd::export::{Answer, Export};
 use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::memory::Memory;
@@ -30,7 +30,7 @@ fn connect(server: &Server, export: &str) -> Result<Client<UnixStream>, String> 
     let (ours, theirs) = UnixStream::pair().expect("two sockets");
     ours.set_read_timeout(Some(LONG)).expect("a time");
     assert!(server.adopt(Stream::Unix(theirs)));
-    Client::connect(ours, &Wishes { export, structured: true, contexts: &[] })
+    Client::connect(ours, &ClientOptions { export, structured: true, contexts: &[] })
         .map_err(|error| error.to_string())
 }
 
@@ -99,8 +99,8 @@ fn addresses_come_and_go() {
     let address = Address::Unix(one.clone());
     server.listen(Listener::bind(&address).expect("free")).expect("a thread");
     let client = UnixStream::connect(&one).expect("it listens");
-    let wishes = Wishes { export: "disk", structured: true, contexts: &[] };
-    let mut client = Client::connect(client, &wishes).expect("there");
+    let options = ClientOptions { export: "disk", structured: true, contexts: &[] };
+    let mut client = Client::connect(client, &options).expect("there");
     // A socket that a service manager created: its file must not be removed.
     let made = UnixListener::bind(&two).expect("free");
     server.listen(Listener::inherit_unix(made).expect("a path")).expect("a thread");
@@ -121,7 +121,7 @@ fn a_socket_that_was_handed_over_outlives_the_server() {
     let unix = UnixListener::bind(&path).expect("free");
     let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = tcp.local_addr().expect("bound");
-    let wishes = Wishes { export: "", structured: true, contexts: &[] };
+    let options = ClientOptions { export: "", structured: true, contexts: &[] };
     for turn in 0..2 {
         // A client that connected while no server ran.
         let waits = UnixStream::connect(&path).expect("it listens still");
@@ -135,8 +135,8 @@ fn a_socket_that_was_handed_over_outlives_the_server() {
         ];
         server.listen(again).expect("a thread");
         server.listen(again_tcp).expect("a thread");
-        Client::connect(waits, &wishes).unwrap_or_else(|error| panic!("turn {turn}: {error}"));
-        Client::connect(waits_too, &wishes).unwrap_or_else(|error| panic!("turn {turn}: {error}"));
+        Client::connect(waits, &options).unwrap_or_else(|error| panic!("turn {turn}: {error}"));
+        Client::connect(waits_too, &options).unwrap_or_else(|error| panic!("turn {turn}: {error}"));
         let begun = Instant::now();
         server.stop(LONG);
         assert!(begun.elapsed() < LONG / 2, "it waits for a client to end");

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::common::{Bed, Held, LONG};
-use shingle_nbd::client::{Client, Wishes, ask, greet};
+use shingle_nbd::client::{Client, ClientOptions, ask, greet};
 use shingle_nbd::connection::{CutOff, End};
 use shingle_nbd::export::{Answer, Command};
 use shingle_nbd::memory::Memory;
@@ -318,7 +318,7 @@ fn an_export_that_panics_ends_its_connection_only() {
 #[test]
 fn no_such_export() {
     let bed = bed();
-    let wishes = Wishes { export: "other", structured: true, contexts: &[] };
-    let refused = Client::connect(bed.raw(), &wishes).expect_err("refused");
+    let options = ClientOptions { export: "other", structured: true, contexts: &[] };
+    let refused = Client::connect(bed.raw(), &options).expect_err("refused");
     assert!(refused.to_string().contains("Unknown: there is no export \"other\""), "{refused}");
 }

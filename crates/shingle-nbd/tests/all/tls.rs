@@ -17,7 +17,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, StreamOwned, SupportedProtocolVersion,
 };
-use shingle_nbd::client::{Client, Wishes, ask, greet};
+use shingle_nbd::client::{Client, ClientOptions, ask, greet};
 use shingle_nbd::connection::CutOff;
 use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::memory::Memory;
@@ -148,8 +148,8 @@ fn start_tls(mut stream: UnixStream, config: Arc<ClientConfig>) -> Encrypted {
     StreamOwned::new(connection, stream)
 }
 
-const WISHES: Wishes<'_> =
-    Wishes { export: "disk", structured: true, contexts: &["base:allocation"] };
+const OPTIONS: ClientOptions<'_> =
+    ClientOptions { export: "disk", structured: true, contexts: &["base:allocation"] };
 
 fn cut_off(bed: &Bed) -> String {
     bed.event(|event| match event {
@@ -164,7 +164,7 @@ fn a_client_with_a_good_certificate_reads_and_writes() {
     let (bed, authority) = (bed(), Authority::new());
     let tls = authority.tls(Rights::default());
     let config = authority.config(Some(&authority.client("alice.example")));
-    let mut client = Client::open(start_tls(raw(&bed, &tls), config), &WISHES).unwrap();
+    let mut client = Client::open(start_tls(raw(&bed, &tls), config), &OPTIONS).unwrap();
     let data: Vec<u8> = (0..5_000_000_u32).map(|n| ((n * 7) >> 3) as u8).collect();
     client.write(4097, &data, 0).unwrap().unwrap();
     client.flush().unwrap().unwrap();
@@ -184,12 +184,12 @@ fn a_client_with_an_older_tls_is_served_and_shows_its_certificate() {
     let tls = authority.tls(Rights::default());
     let alice = authority.client("alice.example");
     let config = authority.config_of(&rustls::version::TLS12, Some(&alice));
-    let mut client = Client::open(start_tls(raw(&served, &tls), config), &WISHES).unwrap();
+    let mut client = Client::open(start_tls(raw(&served, &tls), config), &OPTIONS).unwrap();
     client.write(4096, &[7; 100_000], 0).unwrap().unwrap();
     assert_eq!(client.read(4096, 100_000).unwrap().unwrap(), [7; 100_000]);
     client.disconnect().unwrap();
     let config = authority.config_of(&rustls::version::TLS12, None);
-    Client::open(start_tls(raw(&refused, &tls), config), &WISHES).map(drop).unwrap_err();
+    Client::open(start_tls(raw(&refused, &tls), config), &OPTIONS).map(drop).unwrap_err();
     assert!(cut_off(&refused).contains("no certificates"));
 }
 
@@ -278,10 +278,10 @@ fn certificates_say_who_may_open_what() {
     let tls = authority.tls(rights);
     let (alice, bob) = (authority.client("alice.example"), authority.client("bob.example"));
     let stream = start_tls(raw(&bed, &tls), authority.config(Some(&alice)));
-    Client::open(stream, &WISHES).unwrap().disconnect().unwrap();
+    Client::open(stream, &OPTIONS).unwrap().disconnect().unwrap();
     bed.event(|event| matches!(event, Event::Left(..)).then_some(()));
     let stream = start_tls(raw(&bed, &tls), authority.config(Some(&bob)));
-    assert!(Client::open(stream, &WISHES).is_err());
+    assert!(Client::open(stream, &OPTIONS).is_err());
     let line = cut_off(&bed);
     assert!(line.contains("may open nothing") && line.contains("sha256:"), "{line}");
     // By the digest in the line.
@@ -289,10 +289,10 @@ fn certificates_say_who_may_open_what() {
     let rights = Rights { all: vec![named(digest)], ..Rights::default() };
     let tls = authority.tls(rights);
     let stream = start_tls(raw(&bed, &tls), authority.config(Some(&bob)));
-    Client::open(stream, &WISHES).unwrap().disconnect().unwrap();
+    Client::open(stream, &OPTIONS).unwrap().disconnect().unwrap();
     bed.event(|event| matches!(event, Event::Left(..)).then_some(()));
     let stream = start_tls(raw(&bed, &tls), authority.config(Some(&alice)));
-    assert!(Client::open(stream, &WISHES).is_err());
+    assert!(Client::open(stream, &OPTIONS).is_err());
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn who_may_open_nothing_any_more_is_sent_away() {
     let (alice, bob) = (authority.client("alice.example"), authority.client("bob.example"));
     let open = |papers| {
         let stream = start_tls(raw(&bed, &tls), authority.config(Some(papers)));
-        Client::open(stream, &WISHES)
+        Client::open(stream, &OPTIONS)
     };
     let (mut one, two) = (open(&alice).unwrap(), open(&bob).unwrap());
     // (A client may know of the end of the handshake before the server has recorded it.)
@@ -341,7 +341,7 @@ fn a_slow_handshake_holds_its_own_connection_only() {
         }
     });
     let config = authority.config(Some(&authority.client("a.example")));
-    let mut client = Client::open(start_tls(raw(&bed, &tls), config), &WISHES).unwrap();
+    let mut client = Client::open(start_tls(raw(&bed, &tls), config), &OPTIONS).unwrap();
     client.flush().unwrap().unwrap();
     let line = bed.event(|event| match event {
         Event::CutOff(_, why) => Some(why.to_string()),
@@ -355,7 +355,7 @@ fn a_slow_handshake_holds_its_own_connection_only() {
 
 /// The server certificate that a client gets now.
 fn shown(bed: &Bed, tls: &Arc<Tls>, config: &Arc<ClientConfig>) -> CertificateDer<'static> {
-    let mut client = Client::open(start_tls(raw(bed, tls), config.clone()), &WISHES).unwrap();
+    let mut client = Client::open(start_tls(raw(bed, tls), config.clone()), &OPTIONS).unwrap();
     client.flush().unwrap().unwrap();
     client.stream().conn.peer_certificates().unwrap()[0].clone().into_owned()
 }

@@ -115,7 +115,7 @@ fn a_cache_is_occupied_and_what_holds_unmarked_data_too() {
     let (ssd, disk) = (bed.file("cache.img", BYTES), bed.file("disk.img", BYTES));
     let data = vec![7; 64 << 10];
     File::options().write(true).open(&disk).expect("opened").write_all_at(&data, 0).expect("made");
-    let (cache, behind) = Device::pair(&ssd, &disk).expect("free");
+    let (cache, behind) = Device::open_pair(&ssd, &disk).expect("free");
     let made =
         create(&cache, &behind, &Settings::new("lru"), &Registry::default(), Consent::default());
     let name = uuid::Uuid::from_bytes(made.expect("made").uuid).to_string();

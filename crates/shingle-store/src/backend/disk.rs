@@ -152,7 +152,7 @@ pub trait Disk: Debug + Send {
     ///
     /// # Errors
     /// If the size is wrong.
-    fn must_have(&mut self, needed: u64) -> Result<(), DeviceError> {
+    fn limit_to(&mut self, needed: u64) -> Result<(), DeviceError> {
         let (path, found) = (self.path().to_owned(), self.bytes());
         if found == needed { Ok(()) } else { Err(DeviceError::Size { path, found, needed }) }
     }
@@ -180,11 +180,11 @@ impl Disk for Device {
     }
 
     fn leave_mark(&self, mark: &Mark) -> Result<bool, DeviceError> {
-        mark.leave(self)
+        mark.write_to(self)
     }
 
     fn belong_to_none(&self) -> Result<(), DeviceError> {
-        Mark::alone(None).leave(self).map(drop)
+        Mark::without_cache(None).write_to(self).map(drop)
     }
 
     fn device(&self) -> Option<&Device> {
@@ -196,15 +196,15 @@ impl Disk for Device {
     }
 
     fn grow(&mut self, bytes: u64) {
-        self.use_bytes(bytes);
+        self.set_used_bytes(bytes);
     }
 
     fn share(&self) -> Box<dyn Disk> {
         Box::new(self.clone())
     }
 
-    fn must_have(&mut self, needed: u64) -> Result<(), DeviceError> {
-        Device::must_have(self, needed)
+    fn limit_to(&mut self, needed: u64) -> Result<(), DeviceError> {
+        Device::limit_to(self, needed)
     }
 
     fn medium(&self) -> Option<Box<dyn Medium>> {

@@ -6,7 +6,7 @@ use std::mem::{Discriminant, discriminant};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use shingle_device::{Alike, IoError, Operation, Told, cause};
+use shingle_device::{IoError, Operation, RepeatLimiter, Repeats, cause};
 use shingle_engine::{Device, Kind};
 
 /// Receives a line about failed I/O. The store's thread calls it and waits for it.
@@ -71,14 +71,14 @@ impl LastErrors {
 pub(super) struct Errors {
     last: LastErrors,
     /// Errors of one device, one operation (trims of any length are one) and one error number are
-    /// alike.
-    alike: Alike<(Device, Discriminant<Kind>, Option<i32>), FailedIo>,
+    /// limiter.
+    limiter: RepeatLimiter<(Device, Discriminant<Kind>, Option<i32>), FailedIo>,
     tell: Option<Tell>,
 }
 
 impl Errors {
     pub(super) fn new(tell: Option<Tell>) -> Errors {
-        Errors { last: LastErrors::default(), alike: Alike::default(), tell }
+        Errors { last: LastErrors::default(), limiter: RepeatLimiter::default(), tell }
     }
 
     pub(super) fn last(&self) -> LastErrors {
@@ -94,7 +94,7 @@ impl Errors {
         let (cause, errno) = (cause(why), why.raw_os_error());
         let of = (operation.device, discriminant(&operation.kind), errno);
         let failed = FailedIo { operation, cause, errno, follows, first: false, more: 0 };
-        if let Some(told) = self.alike.add(of, failed, now) {
+        if let Some(told) = self.limiter.add(of, failed, now) {
             tell(line(told));
         }
     }
@@ -102,18 +102,18 @@ impl Errors {
     /// Reports what is due at this time.
     pub(super) fn tick(&mut self, now: Instant) {
         let Some(tell) = &mut self.tell else { return };
-        self.alike.tick(now).into_iter().map(line).for_each(tell);
+        self.limiter.tick(now).into_iter().map(line).for_each(tell);
     }
 
     /// Reports what is left: no more I/O comes.
     pub(super) fn end(&mut self, now: Instant) {
         let Some(tell) = &mut self.tell else { return };
-        self.alike.end(now).into_iter().map(line).for_each(tell);
+        self.limiter.end(now).into_iter().map(line).for_each(tell);
     }
 }
 
-fn line(told: Told<FailedIo>) -> FailedIo {
-    let Told { what, first, more } = told;
+fn line(told: Repeats<FailedIo>) -> FailedIo {
+    let Repeats { what, first, more } = told;
     FailedIo { first, more, ..what }
 }
 

@@ -25,7 +25,7 @@ use super::zoned::open_pair;
 
 /// Optional companions of a running store.
 #[derive(Default)]
-pub struct Beside {
+pub struct StartOptions {
     /// Receives all events, on the store's thread.
     pub observer: Option<Shared>,
     /// Does the I/O of the disk.
@@ -40,7 +40,7 @@ pub struct Ready {
     disk: Box<dyn Disk>,
     found: Recovered,
     trusts_disk: bool,
-    only_empties: bool,
+    only_drains: bool,
 }
 
 impl Ready {
@@ -50,21 +50,21 @@ impl Ready {
     /// If they are in use, have another size than before, or the cache cannot be used.
     pub fn open(ssd_path: &Path, disk_path: &Path) -> Result<Ready, StoreError> {
         let (ssd, disk) = open_pair(ssd_path, disk_path)?;
-        Ready::over(ssd, disk)
+        Ready::from_devices(ssd, disk)
     }
 
     /// Opens the cache on `ssd` over an open disk.
     ///
     /// # Errors
     /// As [`Ready::open`].
-    pub fn over(mut ssd: Device, mut disk: Box<dyn Disk>) -> Result<Ready, StoreError> {
+    pub fn from_devices(mut ssd: Device, mut disk: Box<dyn Disk>) -> Result<Ready, StoreError> {
         must_be_whole(&ssd)?;
         let found = recover(&mut ssd.reader())
             .map_err(|error| StoreError::Recover { path: ssd.path().to_owned(), error })?;
         let superblock = found.journal.superblock();
-        ssd.must_have(superblock.ssd_bytes)?;
-        disk.must_have(superblock.disk_bytes)?;
-        Ok(Ready { ssd, disk, found, trusts_disk: false, only_empties: false })
+        ssd.limit_to(superblock.ssd_bytes)?;
+        disk.limit_to(superblock.disk_bytes)?;
+        Ok(Ready { ssd, disk, found, trusts_disk: false, only_drains: false })
     }
 
     /// Starts the cache even if the disk does not take its mark: the operator has confirmed that
@@ -76,8 +76,8 @@ impl Ready {
     /// Starts the cache only to destage everything, even if the superblock cannot be written.
     /// Clients must not be served then: at the next start the journal would not be valid from here
     /// on.
-    pub fn only_empty(&mut self) {
-        self.only_empties = true;
+    pub fn only_drain(&mut self) {
+        self.only_drains = true;
     }
 
     /// The superblock of the SSD.
@@ -109,7 +109,7 @@ impl Ready {
     /// # Errors
     /// If the cache does not fit, the system has no io_uring, or the SSD takes no writes.
     pub fn start(self, cache: Box<dyn CacheCore>, config: Config) -> Result<Store, StoreError> {
-        self.start_with(cache, config, Beside::default())
+        self.start_with(cache, config, StartOptions::default())
     }
 
     /// Opens direct I/O on the disk, for a [`Medium`] that replaces it.
@@ -129,14 +129,14 @@ impl Ready {
         self,
         cache: Box<dyn CacheCore>,
         config: Config,
-        beside: Beside,
+        options: StartOptions,
     ) -> Result<Store, StoreError> {
-        let Beside { observer, medium, tell } = beside;
+        let StartOptions { observer, medium, tell } = options;
         let cache = match &observer {
             Some(observer) => Box::new(Observed::new(cache, observer.clone())),
             None => cache,
         };
-        let Ready { ssd, disk, mut found, trusts_disk, only_empties } = self;
+        let Ready { ssd, disk, mut found, trusts_disk, only_drains } = self;
         let disk_blocks = disk.blocks();
         let superblocks = found.journal.mark_in_use_with(disk.fingerprint_in_use());
         let Superblock { uuid, edition, .. } = *found.journal.superblock();
@@ -158,7 +158,7 @@ impl Ready {
         // that may change it.
         match write_all(&ssd, &superblocks) {
             Ok(()) => {}
-            Err(_) if only_empties => {}
+            Err(_) if only_drains => {}
             Err(error) => return Err(StoreError::Superblock { error }),
         }
         match disk.leave_mark(&Mark { uuid, edition }) {

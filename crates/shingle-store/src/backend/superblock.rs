@@ -28,7 +28,7 @@ pub(crate) fn must_be_whole(ssd: &Device) -> Result<(), DeviceError> {
     // Recovery reports an SSD that cannot be read, and pages that are no superblock.
     let copies = superblock_pages(&mut { ssd }).ok();
     match copies.and_then(|copies| Superblock::newer(&copies).ok()) {
-        Some(superblock) => ssd.must_reach(superblock.ssd_bytes),
+        Some(superblock) => ssd.check_size(superblock.ssd_bytes),
         None => Ok(()),
     }
 }

@@ -88,9 +88,9 @@ impl Seen {
 impl Watch {
     /// Watches a disk as long as it is in use.
     #[must_use]
-    pub fn over(live: &Arc<LiveDisk>) -> Watch {
+    pub fn new(live: &Arc<LiveDisk>) -> Watch {
         let weak = Arc::downgrade(live);
-        let watch = Watch::new({
+        let watch = Watch::from_fn({
             let weak = weak.clone();
             move || weak.upgrade().map(|live| live.status())
         });
@@ -110,7 +110,7 @@ impl Watch {
     }
 
     /// Watches by calling `ask`, which returns `None` when the disk is not in use any more.
-    fn new(ask: impl Fn() -> Option<Status> + Send + Sync + 'static) -> Watch {
+    fn from_fn(ask: impl Fn() -> Option<Status> + Send + Sync + 'static) -> Watch {
         let (seen, last, told) = (Mutex::default(), Mutex::default(), Condvar::new());
         Watch(Arc::new(Shared { seen, ask: Box::new(ask), last, told }))
     }
@@ -142,7 +142,7 @@ mod tests {
     fn who_asks_does_not_wait_for_a_disk_that_is_busy() {
         let (to, answers) = channel();
         let answers = Mutex::new(answers);
-        let watch = Watch::new(move || answers.lock().expect("no panic").recv().ok());
+        let watch = Watch::from_fn(move || answers.lock().expect("no panic").recv().ok());
         let told = |blocks| Status { blocks, ..Status::default() };
         to.send(told(7)).expect("heard");
         assert_eq!(watch.status(), Some(told(7)));

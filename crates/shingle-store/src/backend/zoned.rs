@@ -38,7 +38,7 @@ pub fn open_disk(path: &Path) -> Result<Box<dyn Disk>, StoreError> {
 /// # Errors
 /// As [`open_disk`], or if they are the same.
 pub fn open_pair(ssd: &Path, disk: &Path) -> Result<(Device, Box<dyn Disk>), StoreError> {
-    let (ssd, disk) = Device::pair(ssd, disk)?;
+    let (ssd, disk) = Device::open_pair(ssd, disk)?;
     Ok((ssd, opened(disk)?))
 }
 
@@ -55,8 +55,8 @@ fn opened(device: Device) -> Result<Box<dyn Disk>, StoreError> {
 ///
 /// # Errors
 /// As [`open_pair`].
-pub fn look_at_pair(ssd: &Path, disk: &Path) -> Result<(Device, Box<dyn Disk>), StoreError> {
-    let (ssd, disk) = Device::pair_to_look(ssd, disk)?;
+pub fn open_pair_read_only(ssd: &Path, disk: &Path) -> Result<(Device, Box<dyn Disk>), StoreError> {
+    let (ssd, disk) = Device::open_pair_read_only(ssd, disk)?;
     if !shingle_zoned::is_zoned(&disk)? {
         return Ok((ssd, Box::new(disk)));
     }
@@ -211,7 +211,7 @@ impl Disk for TranslatedDisk {
         if self.live.mark().is_none() {
             return Ok(());
         }
-        self.set_mark("clear the mark of", Some(Mark::alone(self.name())))
+        self.set_mark("clear the mark of", Some(Mark::without_cache(self.name())))
     }
 
     fn device(&self) -> Option<&Device> {
@@ -235,7 +235,7 @@ impl Disk for TranslatedDisk {
     }
 
     fn watch(&self) -> Option<Watch> {
-        Some(Watch::over(&self.live))
+        Some(Watch::new(&self.live))
     }
 
     fn close(self: Box<Self>) -> Result<(), DeviceError> {

@@ -54,7 +54,7 @@ impl IosNow {
 
     /// How long it has not answered, if that is long.
     #[must_use]
-    pub fn silent_for(&self) -> Option<Duration> {
+    pub fn unresponsive_for(&self) -> Option<Duration> {
         let oldest = Duration::from_nanos(self.oldest_ns);
         (oldest > IosNow::PATIENCE).then_some(oldest)
     }

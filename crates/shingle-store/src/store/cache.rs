@@ -30,7 +30,7 @@ use super::options::CacheOptions;
 use super::shared::{Devices, LATE, Shared};
 use super::status::{Recording, SCHEMA, Status};
 use super::trust;
-use crate::backend::{Beside, Ready, Store, Tell};
+use crate::backend::{Ready, StartOptions, Store, Tell};
 use crate::ublk;
 
 /// Makes the observer of a cache with these settings, this number of slots and a disk of this
@@ -121,8 +121,8 @@ impl Cache {
         let observer: Option<Observer> =
             record.map(|record| record(&settings, slots as u32, disk_blocks)).transpose()?;
         let recorded = observer.is_some();
-        let beside = Beside { observer, medium: None, tell: Some(tell) };
-        let mut store = ready.start_with(cache, config, beside)?;
+        let start_options = StartOptions { observer, medium: None, tell: Some(tell) };
+        let mut store = ready.start_with(cache, config, start_options)?;
         watch_failure(&mut store, uuid, common.commands.clone())?;
         let fixed = Status {
             schema: SCHEMA.to_owned(),

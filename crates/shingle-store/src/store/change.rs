@@ -212,7 +212,7 @@ impl Shared {
         if has < used {
             return Err(ChangeError::Shrunk { path, has, used });
         }
-        ssd.use_bytes(has);
+        ssd.set_used_bytes(has);
         let disk_grows = blocks > self.handle.disk_bytes() / BLOCK_BYTES;
         let layout = Layout::for_ssd(ssd.bytes());
         let slots = layout.map_or(0, |layout| layout.slots);

@@ -125,7 +125,7 @@ pub fn check(
         let grown = disk.device().filter(|disk| disk.bytes() > superblock.disk_bytes);
         let mut beginning = grown.cloned();
         if let Some(beginning) = &mut beginning {
-            beginning.use_bytes(superblock.disk_bytes);
+            beginning.set_used_bytes(superblock.disk_bytes);
         }
         let disk = beginning.as_ref().map_or(disk, |beginning| beginning as &dyn Disk);
         let other = disk.bytes() != superblock.disk_bytes;

@@ -135,7 +135,7 @@ pub enum Answer {
 impl Answer {
     /// Whether more answers follow.
     #[must_use]
-    pub fn goes_on(&self) -> bool {
+    pub fn has_more(&self) -> bool {
         matches!(self, Answer::DirtyBlocks(_) | Answer::Stuck(_) | Answer::Waits(_))
     }
 }
@@ -301,7 +301,7 @@ fn ask_within(
         let answer: Answer = serde_json::from_str(&line)
             .map_err(|error| ControlError::Nonsense { path: path.to_owned(), error })?;
         each(&answer);
-        if !answer.goes_on() {
+        if !answer.has_more() {
             return Ok(answer);
         }
     }

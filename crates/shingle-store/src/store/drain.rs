@@ -12,7 +12,7 @@ use crate::backend::{Handle, LastError};
 
 /// The progress that an operator is told.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Told {
+pub enum DrainProgress {
     /// The number of blocks that are still dirty.
     Dirty(u64),
     /// No block was destaged for a while, with the last error of the disk. Each kind of error is
@@ -21,7 +21,7 @@ pub enum Told {
 }
 
 /// Receives the progress for the operator.
-pub type Tell<'a> = &'a mut dyn FnMut(Told) -> io::Result<()>;
+pub type Tell<'a> = &'a mut dyn FnMut(DrainProgress) -> io::Result<()>;
 
 /// Waits until nothing is dirty, and reports the number of dirty blocks from time to time. Blocks
 /// whose data is lost do not count: they never become clean.
@@ -117,11 +117,11 @@ impl Waiting<'_> {
     /// # Errors
     /// If the operator is gone.
     pub(super) fn step(&mut self, tell: Tell<'_>) -> io::Result<()> {
-        let mut told = tell(Told::Dirty(self.dirty));
+        let mut told = tell(DrainProgress::Dirty(self.dirty));
         if self.idle > SILENCE
             && let Some(why) = self.new_reason()
         {
-            told = told.and_then(|()| tell(Told::Stuck(why)));
+            told = told.and_then(|()| tell(DrainProgress::Stuck(why)));
         }
         told.map_err(|_| {
             let dirty = self.dirty;

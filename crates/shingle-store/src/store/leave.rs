@@ -11,12 +11,12 @@ use shingle_engine::{Config, SsdState};
 use uuid::Uuid;
 
 use super::create::destroy;
-use super::drain::{Told, drain};
+use super::drain::{DrainProgress, drain};
 use super::errors::{EndError, ServeError};
 use super::format::{read_superblock, write_superblock};
 use super::notice::Left;
 use super::trust;
-use crate::backend::{Beside, ShutDown, StoreError, Tell};
+use crate::backend::{ShutDown, StartOptions, StoreError, Tell};
 
 /// Records the state of the disk, for a cache that was shut down in order. If the disk cannot be
 /// read, the next start is as after a crash, and the operator is told the reason.
@@ -109,7 +109,7 @@ fn empty(cache: Offline<'_>, end: bool, left: &mut dyn FnMut(u64)) -> Result<(),
     let Offline { ssd, disk, trust_disk, registry, tell, warn } = cache;
     let (mut ready, warning) = trust::open(ssd, disk, trust_disk)?;
     if trust_disk {
-        ready.only_empty();
+        ready.only_drain();
     }
     warning.iter().for_each(|text| warn(text));
     let superblock = ready.superblock().clone();
@@ -118,10 +118,11 @@ fn empty(cache: Offline<'_>, end: bool, left: &mut dyn FnMut(u64)) -> Result<(),
     let slots = superblock.layout.slots;
     let cache = settings.cache(registry, slots as u32, ready.disk().blocks())?;
     let config = Config::new(Mode::PassThrough, slots);
-    let store = ready.start_with(cache, config, Beside { tell, ..Beside::default() })?;
+    let store =
+        ready.start_with(cache, config, StartOptions { tell, ..StartOptions::default() })?;
     let drained = drain(store.handle(), &mut |told| {
         // Errors of the disk are reported as they occur.
-        if let Told::Dirty(blocks) = told {
+        if let DrainProgress::Dirty(blocks) = told {
             left(blocks);
         }
         Ok(())

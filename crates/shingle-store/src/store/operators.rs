@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::change::{ChangeError, Replace};
 use super::control::{self, Answer, Request, watch};
-use super::drain::{Told, drain};
+use super::drain::{DrainProgress, drain};
 use super::errors::ServeError;
 use super::notice::{Notice, Outcome};
 use super::options::Options;
@@ -98,7 +98,7 @@ impl Shared {
                     Err(error) => return answer(&Answer::Failed(format!("--destroy: {error}"))),
                 };
                 let replace = Replace { with: &with, destroy: &destroy, overwrite, accept_lost };
-                let mut tell = |told: Told| answer(&told.into());
+                let mut tell = |told: DrainProgress| answer(&told.into());
                 let outcome = self.replace(&replace, &mut tell);
                 answer(&change_answer(outcome))
             }
@@ -220,11 +220,11 @@ const PATIENCE_WITH_SSD: Duration = Duration::from_secs(6);
 const NOT_KEPT: &str = "it counts from now on, but the SSD has not taken it: the next start may not know it; see \
                         `shingle store status`, and set it again";
 
-impl From<Told> for Answer {
-    fn from(told: Told) -> Answer {
+impl From<DrainProgress> for Answer {
+    fn from(told: DrainProgress) -> Answer {
         match told {
-            Told::Dirty(blocks) => Answer::DirtyBlocks(blocks),
-            Told::Stuck(why) => Answer::Stuck(why),
+            DrainProgress::Dirty(blocks) => Answer::DirtyBlocks(blocks),
+            DrainProgress::Stuck(why) => Answer::Stuck(why),
         }
     }
 }

@@ -17,7 +17,7 @@ impl Roster {
     }
 
     /// Saves counters where they are kept, and reports devices that hang.
-    pub fn look_after(&self) {
+    pub fn save_and_check(&self) {
         let caches = self.lock().clone();
         for shared in caches {
             shared.save_counters();
@@ -28,7 +28,7 @@ impl Roster {
     /// Whether every store answers within `patience`. All are asked at once, so the waits do not
     /// add up.
     #[must_use]
-    pub fn all_answer(&self, patience: Duration) -> bool {
+    pub fn all_are_responsive(&self, patience: Duration) -> bool {
         let caches = self.lock().clone();
         let end = Instant::now() + patience;
         let asked: Vec<_> = caches.iter().map(|shared| shared.handle.begin_status()).collect();

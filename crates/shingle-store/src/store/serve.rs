@@ -61,7 +61,7 @@ impl Stopper {
 
 /// Optional companions of the served caches.
 #[derive(Default)]
-pub struct Extra<'a> {
+pub struct ServeOptions<'a> {
     /// Makes an observer that records the only cache.
     pub record: Option<Record<'a>>,
     /// The state of the recording, for operators.
@@ -102,7 +102,7 @@ impl Serving {
         registry: &Registry,
         tell: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<Serving, ServeError> {
-        Serving::start_with(options, registry, Extra::default(), tell)
+        Serving::start_with(options, registry, ServeOptions::default(), tell)
     }
 
     /// As [`Serving::start`], with companions.
@@ -112,7 +112,7 @@ impl Serving {
     pub fn start_with(
         options: Options,
         registry: &Registry,
-        extra: Extra<'_>,
+        extra: ServeOptions<'_>,
         tell: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<Serving, ServeError> {
         reload::check(&options.caches)?;

@@ -171,7 +171,7 @@ impl Status {
     /// Fills in the devices that do not answer.
     pub(crate) fn put_devices(&mut self, [ssd, disk]: [IosNow; 2]) {
         let silent = |(device, ios): (&str, IosNow)| {
-            let seconds = ios.silent_for()?.as_secs();
+            let seconds = ios.unresponsive_for()?.as_secs();
             Some(Silent { device: device.to_owned(), seconds, ios: ios.under_way })
         };
         self.silent = [("SSD", ssd), ("disk", disk)].into_iter().filter_map(silent).collect();

@@ -95,8 +95,8 @@ pub fn look(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Result<Known, D
     match mark {
         // A cache that was emptied for this disk was not deleted completely: an empty cache cannot
         // be stale.
-        Some(mark) if mark.is_alone(disk.name()) && was_emptied(found) => {}
-        Some(mark) if mark.is_alone(disk.name()) => {
+        Some(mark) if mark.is_without_cache(disk.name()) && was_emptied(found) => {}
+        Some(mark) if mark.is_without_cache(disk.name()) => {
             return Ok(Known::Doubtful(Doubt::Alone));
         }
         Some(mark) if mark.uuid != superblock.uuid => {

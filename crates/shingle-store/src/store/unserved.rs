@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use shingle_device::{is_held, open_to_look};
+use shingle_device::{is_locked, open_unlocked};
 use shingle_engine::ErrorCounts;
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
@@ -71,7 +71,7 @@ impl Pages for ReadOnly {
 
 impl ReadOnly {
     fn at(ssd: &Path) -> io::Result<ReadOnly> {
-        open_to_look(ssd).map(ReadOnly)
+        open_unlocked(ssd).map(ReadOnly)
     }
 
     /// Reads the superblock; `None` if there is no cache.
@@ -113,14 +113,14 @@ pub fn superblock(ssd: &Path) -> Result<Option<Superblock>, UnservedError> {
 /// If another process uses it, the SSD cannot be read, or metadata is damaged.
 pub fn status(ssd: &Path) -> Result<Status, UnservedError> {
     let mut look = ReadOnly::at(ssd).map_err(io_error(ssd))?;
-    if is_held(&look.0) {
+    if is_locked(&look.0) {
         return Err(UnservedError::Held(ssd.to_owned()));
     }
     let found = recover(&mut look);
     // A process that began to use the cache in the meantime has written a superblock first.
     let path = || ssd.to_owned();
     let found = match found {
-        Err(_) if is_held(&look.0) => return Err(UnservedError::Held(path())),
+        Err(_) if is_locked(&look.0) => return Err(UnservedError::Held(path())),
         other => other.map_err(|error| UnservedError::Recover { path: path(), error })?,
     };
     let superblock = found.journal.superblock();

@@ -15,7 +15,7 @@ use shingle_device::Device;
 use shingle_engine::settings::Settings;
 use shingle_engine::{Command, CommandOp, Config, Errno};
 use shingle_sim::recorded::{FollowError, Followed, Follower};
-use shingle_store::backend::{Beside, Ready};
+use shingle_store::backend::{Ready, StartOptions};
 use shingle_store::store::create::{Consent, create};
 use shingle_testbed::folder;
 use shingle_trace::record::{About, Events, Recording};
@@ -53,7 +53,7 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
         for (path, bytes) in [(&ssd, SSD_BYTES), (&disk, DISK_BLOCKS * BLOCK_BYTES)] {
             std::fs::File::create(path).expect("a file").set_len(bytes).expect("its size");
         }
-        let (ssd, disk) = Device::pair(&ssd, &disk).expect("opened");
+        let (ssd, disk) = Device::open_pair(&ssd, &disk).expect("opened");
         create(&ssd, &disk, settings, &Registry::default(), Consent::default())
             .expect("a new cache");
     }
@@ -69,8 +69,8 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
     let idle_after = shingle_core::units::Nanos::from_millis(2);
     let rules = Rules { idle_after, ..Rules::for_slots(slots) };
     let config = Config { rules, ..Config::for_slots(slots) };
-    let beside = Beside { observer: Some(observer), ..Beside::default() };
-    let store = ready.start_with(cache, config, beside).expect("it starts");
+    let options = StartOptions { observer: Some(observer), ..StartOptions::default() };
+    let store = ready.start_with(cache, config, options).expect("it starts");
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut waiting: VecDeque<Receiver<Result<Vec<u8>, Errno>>> = VecDeque::new();
     for number in 0..commands {

@@ -18,7 +18,7 @@ use shingle_engine::buffer::Buffer;
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::{Command, CommandOp, Config, Errno, Kind};
-use shingle_store::backend::{Beside, Handle, Ready, Store, StoreError, Tell};
+use shingle_store::backend::{Handle, Ready, StartOptions, Store, StoreError, Tell};
 use shingle_store::store::check::check;
 use shingle_store::store::create::CreateError;
 use shingle_store::store::drain::drain;
@@ -57,7 +57,7 @@ fn beds() -> Beds {
     for block in 0..DISK_BYTES / BLOCK_BYTES {
         file.write_all_at(&stamp(block, 0), block * BLOCK_BYTES).expect("written");
     }
-    let (ssd_device, disk_device) = Device::pair(&ssd, &disk).expect("opened");
+    let (ssd_device, disk_device) = Device::open_pair(&ssd, &disk).expect("opened");
     format(&ssd_device, &disk_device, &new_cache()).expect("a new cache");
     Beds { _folder: folder, ssd, disk }
 }
@@ -83,8 +83,8 @@ fn start(beds: &Beds, policy: &str, mode: Mode) -> Store {
 }
 
 /// A store with this medium instead of the disk.
-fn with(medium: Box<dyn Medium>) -> Beside {
-    Beside { medium: Some(medium), ..Beside::default() }
+fn with(medium: Box<dyn Medium>) -> StartOptions {
+    StartOptions { medium: Some(medium), ..StartOptions::default() }
 }
 
 fn command(op: CommandOp, offset: u64, bytes: u64, data: Vec<u8>) -> Command {
@@ -252,7 +252,7 @@ fn what_does_not_fit_is_refused() {
     let small = beds.disk.with_file_name("small");
     sparse(&small, 1 << 20);
     let make = |ssd: &Path, disk: &Path, new: &NewCache| {
-        let (ssd, disk) = Device::pair(ssd, disk)?;
+        let (ssd, disk) = Device::open_pair(ssd, disk)?;
         format(&ssd, &disk, new)
     };
     let error = make(&small, &beds.disk, &new_cache());
@@ -303,7 +303,7 @@ impl Medium for Overheard {
 fn the_fingerprint_is_gone_before_the_disk_is_asked_for_anything() {
     let beds = beds();
     {
-        let (ssd, disk) = Device::pair(&beds.ssd, &beds.disk).expect("opened");
+        let (ssd, disk) = Device::open_pair(&beds.ssd, &beds.disk).expect("opened");
         format(&ssd, &disk, &NewCache { fingerprint: [7; 32], ..new_cache() }).expect("a cache");
     }
     let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
@@ -470,9 +470,9 @@ fn why_a_device_fails_is_said_and_known() {
     config.rules.idle_after = Nanos::NEVER;
     let (to, lines) = std::sync::mpsc::channel();
     let tell: Tell = Box::new(move |line| to.send(line).expect("somebody looks on"));
-    let beside = Beside { tell: Some(tell), ..with(Box::new(ReadOnly)) };
+    let options = StartOptions { tell: Some(tell), ..with(Box::new(ReadOnly)) };
     let slots = ready.superblock().layout.slots;
-    let store = ready.start_with(cache("lru", slots), config, beside).expect("it starts");
+    let store = ready.start_with(cache("lru", slots), config, options).expect("it starts");
     let handle = store.handle();
     assert_eq!(handle.last_errors(), []);
     for block in 100..132 {

@@ -85,7 +85,7 @@ fn unpacked(version: u32, kind: &str) -> (tempfile::TempDir, PathBuf, PathBuf) {
 fn it_opens_and_holds_what_it_held(version: u32, kind: &str, in_order: bool) {
     let (_folder, ssd, disk) = unpacked(version, kind);
     {
-        let (ssd, disk) = Device::pair(&ssd, &disk).expect("opened");
+        let (ssd, disk) = Device::open_pair(&ssd, &disk).expect("opened");
         let findings = check(&ssd, Some(&disk), &mut |_, _| {}).expect("checked");
         assert!(findings.is_sound(), "{findings:?}");
         assert_eq!((findings.clean, findings.replayed_pages == 0), (in_order, in_order));
@@ -142,7 +142,7 @@ fn make_fixtures() {
     let blocks: Vec<u8> = (0..DISK_BYTES / BLOCK_BYTES).flat_map(|block| stamp(block, 0)).collect();
     std::fs::write(&disk, blocks).expect("written");
     {
-        let (ssd, disk) = Device::pair(&ssd, &disk).expect("opened");
+        let (ssd, disk) = Device::open_pair(&ssd, &disk).expect("opened");
         let uuid = *b"a fixture cache!";
         let new = NewCache { uuid, edition: 1, fingerprint: [0; 32], settings: WORDS.to_owned() };
         format(&ssd, &disk, &new).expect("a new cache");

@@ -21,7 +21,7 @@ use shingle_sim::Disk;
 use shingle_sim::run::Course;
 use shingle_sim::store::{self, Devices, Serving};
 use shingle_sim::translated::Translated;
-use shingle_store::backend::{Beside, Ready, open_pair};
+use shingle_store::backend::{Ready, StartOptions, open_pair};
 use shingle_store::store::create::{Consent, create};
 use shingle_testbed::{folder, times};
 use shingle_trace::{OpenOptions, Shape};
@@ -148,8 +148,8 @@ fn served(
     let meter = Arc::new(Mutex::new(Meter::default()));
     let observer = Shared::new(meter.clone());
     let config = config(settings, slots);
-    let beside = Beside { observer: Some(observer), ..Beside::default() };
-    let store = ready.start_with(cache, config, beside).expect("it starts");
+    let options = StartOptions { observer: Some(observer), ..StartOptions::default() };
+    let store = ready.start_with(cache, config, options).expect("it starts");
     let mut waiting: VecDeque<Receiver<Result<Vec<u8>, Errno>>> = VecDeque::new();
     let (mut last, mut paused) = (Instant::now(), false);
     for request in requests {

@@ -35,7 +35,7 @@ fn full_cache(ssd: &Path, disk: &Path, dirty: bool) -> Superblock {
     for (path, bytes) in [(ssd, ssd_bytes), (disk, DISK_BYTES)] {
         std::fs::File::create(path).expect("a file").set_len(bytes).expect("its size");
     }
-    let (ssd, disk) = Device::pair(ssd, disk).expect("opened");
+    let (ssd, disk) = Device::open_pair(ssd, disk).expect("opened");
     let words = "policy=sac\nmode=write-back\n".to_owned();
     let new = NewCache { uuid: UUID, edition: 1, fingerprint: [0; 32], settings: words };
     let superblock = format(&ssd, &disk, &new).expect("a new cache");
@@ -112,7 +112,7 @@ fn a_restart_of_eight_million_slots_takes_two_seconds() {
     drop(superblock);
     full_cache(&ssd, &disk, false);
     let (ended, took) = timed("end of a clean cache", || {
-        let (ssd, disk) = Device::pair(&ssd, &disk).expect("opened");
+        let (ssd, disk) = Device::open_pair(&ssd, &disk).expect("opened");
         destroy(&ssd, &disk, Uuid::from_bytes(UUID)).expect("ended");
     });
     let () = ended;

@@ -22,7 +22,7 @@ use shingle_device::{Device, Mark};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::recover::recover;
 use shingle_engine::settings::Settings;
-use shingle_nbd::client::{Client, Wishes};
+use shingle_nbd::client::{Client, ClientOptions};
 use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::replies::Descriptor;
 use shingle_nbd::tls::{Rights, Tls};
@@ -33,7 +33,9 @@ use shingle_store::store::control::{Answer, ControlError, Request, ask, watch};
 use shingle_store::store::create::{Consent, create};
 use shingle_store::store::format::{NewCache, read_superblock, write_superblock};
 use shingle_store::store::leave::{Offline, detach, export};
-use shingle_store::store::serve::{CacheOptions, Extra, Notice, Options, ServeError, Serving};
+use shingle_store::store::serve::{
+    CacheOptions, Notice, Options, ServeError, ServeOptions, Serving,
+};
 use shingle_store::store::status::{Recording, Status};
 use shingle_store::store::trust::{Distrusted, Doubt, Known};
 use shingle_store::store::unserved::{self, UnservedError};
@@ -87,7 +89,7 @@ impl Bed {
     }
 
     fn devices(&self) -> (Device, Device) {
-        Device::pair(&self.path("ssd"), &self.path("disk")).expect("opened")
+        Device::open_pair(&self.path("ssd"), &self.path("disk")).expect("opened")
     }
 
     fn options(&self, trust_disk: bool) -> Options {
@@ -116,15 +118,15 @@ impl Bed {
 
     /// A failed store releases its devices when its last I/O is done.
     fn wait_until_free(&self) {
-        while Device::pair(&self.path("ssd"), &self.path("disk")).is_err() {
+        while Device::open_pair(&self.path("ssd"), &self.path("disk")).is_err() {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
     }
 
     fn client(&self) -> Client<UnixStream> {
         let stream = UnixStream::connect(self.path("nbd")).expect("connected");
-        let wishes = Wishes { export: "", structured: true, contexts: &["shingle:dirty"] };
-        Client::connect(stream, &wishes).expect("a handshake")
+        let options = ClientOptions { export: "", structured: true, contexts: &["shingle:dirty"] };
+        Client::connect(stream, &options).expect("a handshake")
     }
 
     fn ask(&self, request: &Request) -> Answer {
@@ -562,7 +564,7 @@ fn what_would_go_with_a_deleted_zoned_disk_is_said_likewise() {
 fn a_zoned_disk_of_a_cache_does_not_become_an_ssd_by_mistake() {
     let bed = Bed::over_zoned();
     File::create(bed.path("other")).and_then(|file| file.set_len(MIB)).expect("made");
-    let (disk, other) = Device::pair(&bed.path("disk"), &bed.path("other")).expect("opened");
+    let (disk, other) = Device::open_pair(&bed.path("disk"), &bed.path("other")).expect("opened");
     let make = |destroy: &[Uuid]| {
         let consent = Consent { destroy, overwrite: true };
         create(&disk, &other, &Settings::new("lru"), &Registry::default(), consent)
@@ -618,8 +620,11 @@ fn what_is_recorded_changes_when_the_recording_has_ended() {
     let bed = Bed::new();
     let recording = Arc::new(Mutex::new(Recording::default()));
     let record = |_: &Settings, _: u32, _: u64| Ok(Shared::new(PanicsAt(END)));
-    let extra =
-        Extra { record: Some(&record), recording: Some(recording.clone()), ..Extra::default() };
+    let extra = ServeOptions {
+        record: Some(&record),
+        recording: Some(recording.clone()),
+        ..ServeOptions::default()
+    };
     let serving = Serving::start_with(bed.options(false), &Registry::default(), extra, |_| {});
     let serving = serving.expect("it is served");
     let serving = std::thread::spawn(|| serving.wait(|| ()));
@@ -651,7 +656,7 @@ const END: u64 = 60 * MIB;
 fn mortal(bed: &Bed) -> JoinHandle<Result<(), ServeError>> {
     let record = |_: &Settings, _: u32, _: u64| Ok(Shared::new(PanicsAt(END)));
     let options = bed.options(false);
-    let extra = Extra { record: Some(&record), ..Extra::default() };
+    let extra = ServeOptions { record: Some(&record), ..ServeOptions::default() };
     let serving = Serving::start_with(options, &Registry::default(), extra, |_| {});
     let serving = serving.expect("it is served");
     std::thread::spawn(|| serving.wait(|| ()))
@@ -871,13 +876,13 @@ fn an_older_copy_of_the_disk_is_noticed_likewise() {
         let (ssd, disk) = bed.devices();
         let newer = Mark::of(&disk).expect("told").expect("it has one");
         let (superblock, _) = read_superblock(&ssd).expect("a cache");
-        assert!(older.leave(&disk).expect("left"));
+        assert!(older.write_to(&disk).expect("left"));
         drop((ssd, disk));
         for why in [refused(bed.try_serve(false)), refused(bed.export(false))] {
             let Doubt::Earlier { disk, cache } = why.doubt else { panic!("{why}") };
             assert_eq!((disk, cache), (older.edition, superblock.session));
         }
-        newer.leave(&bed.devices().1).expect("left");
+        newer.write_to(&bed.devices().1).expect("left");
     };
     bed.stop(bed.serve());
     is_refused();
@@ -1001,7 +1006,7 @@ mod several {
                 ..Options::default()
             };
             let tell = move |notice| drop(to.lock().expect("no panic").send(notice));
-            let extra = Extra { record, ..Extra::default() };
+            let extra = ServeOptions { record, ..ServeOptions::default() };
             let serving = Serving::start_with(options, &Registry::default(), extra, tell);
             let serving = serving.expect("they are served");
             let (stopper, roster) = (serving.stopper(), serving.roster());
@@ -1011,8 +1016,8 @@ mod several {
 
         fn client(&self, export: &str) -> Result<Client<UnixStream>, String> {
             let stream = UnixStream::connect(self.beds[0].path("nbd")).expect("connected");
-            let wishes = Wishes { export, structured: true, contexts: &[] };
-            Client::connect(stream, &wishes).map_err(|error| error.to_string())
+            let options = ClientOptions { export, structured: true, contexts: &[] };
+            Client::connect(stream, &options).map_err(|error| error.to_string())
         }
 
         fn reload(&self, caches: &[CacheOptions]) -> Result<Changes, ServeError> {
@@ -1060,19 +1065,19 @@ mod several {
         let caches = beds.iter().zip(names).map(|(bed, name)| cache(bed, name)).collect();
         let addresses = vec![Address::Unix(beds[0].path("nbd"))];
         let options = Options { caches, addresses, ..Options::default() };
-        let extra = Extra { record: Some(&record), ..Extra::default() };
+        let extra = ServeOptions { record: Some(&record), ..ServeOptions::default() };
         let serving = Serving::start_with(options, &Registry::default(), extra, |_| {});
         let serving = serving.expect("they are served");
         let roster = serving.roster();
-        assert!(roster.all_answer(Duration::from_secs(20)));
+        assert!(roster.all_are_responsive(Duration::from_secs(20)));
         let clients = names.map(|export| {
             let stream = UnixStream::connect(beds[0].path("nbd")).expect("connected");
-            let wishes = Wishes { export, structured: true, contexts: &[] };
-            let mut client = Client::connect(stream, &wishes).expect("there");
+            let options = ClientOptions { export, structured: true, contexts: &[] };
+            let mut client = Client::connect(stream, &options).expect("there");
             client.send(command::READ, 0, 0, 4096, &[]).expect("sent");
             client
         });
-        while roster.all_answer(Duration::from_millis(100)) {}
+        while roster.all_are_responsive(Duration::from_millis(100)) {}
         while roster.measures().iter().any(|one| one.up) {}
         let begun = Instant::now();
         let told = roster.measures().len();
@@ -1370,12 +1375,12 @@ fn a_socket_that_was_handed_over_is_encrypted_like_others() {
     let port = socket.local_addr().expect("bound");
     let inherited = vec![Listener::inherit_tcp(socket).expect("of the loopback")];
     let options = Options { tls: Some(Arc::new(tls)), ..bed.options(false) };
-    let extra = Extra { inherited, ..Extra::default() };
+    let extra = ServeOptions { inherited, ..ServeOptions::default() };
     let serving = Serving::start_with(options, &Registry::default(), extra, |_| {});
     let serving = serving.expect("it is served");
     let stream = TcpStream::connect(port).expect("connected");
-    let wishes = Wishes { export: "", structured: false, contexts: &[] };
-    let refused = Client::connect(stream, &wishes).expect_err("it is in plain text").to_string();
+    let options = ClientOptions { export: "", structured: false, contexts: &[] };
+    let refused = Client::connect(stream, &options).expect_err("it is in plain text").to_string();
     assert!(refused.contains("TLS has to be begun first"), "{refused}");
     serving.stopper().stop();
     serving.wait(|| ()).expect("in order");

@@ -40,7 +40,7 @@ impl Files {
     }
 
     fn pair(&self) -> (Device, Device) {
-        Device::pair(&self.path("ssd"), &self.path("disk")).expect("opened")
+        Device::open_pair(&self.path("ssd"), &self.path("disk")).expect("opened")
     }
 }
 
@@ -189,14 +189,15 @@ fn a_write_protected_disk_is_refused() {
         return;
     }
     let disk = Loop::new(&files.path("disk"), &["--read-only"]).expect("made");
-    let refused = Device::pair(&files.path("ssd"), disk.path()).expect_err("it takes no writes");
+    let refused =
+        Device::open_pair(&files.path("ssd"), disk.path()).expect_err("it takes no writes");
     assert!(matches!(refused, DeviceError::Protected(_)), "{refused}");
     assert!(refused.to_string().starts_with("/dev/loop"), "{refused}");
-    Device::pair_to_look(&files.path("ssd"), disk.path()).expect("it is only looked at");
+    Device::open_pair_read_only(&files.path("ssd"), disk.path()).expect("it is only looked at");
     // The readable contents of an SSD can be saved.
     drop(disk);
     let ssd = Loop::new(&files.path("ssd"), &["--read-only"]).expect("made");
-    Device::pair(ssd.path(), &files.path("disk")).expect("the SSD may be old");
+    Device::open_pair(ssd.path(), &files.path("disk")).expect("the SSD may be old");
 }
 
 /// A mounted file system and the store would both write it.
@@ -211,10 +212,10 @@ fn a_file_behind_a_loop_device_is_refused() {
         let refused = Device::open(&files.path(name)).expect_err("it is in use").to_string();
         let told = format!("is in use as {}", device.path().display());
         assert!(refused.contains(&told), "{refused}");
-        Device::open_to_look(&files.path(name)).expect("it is only looked at");
+        Device::open_read_only(&files.path(name)).expect("it is only looked at");
         Device::open(device.path()).expect("it is the one to be named");
     }
-    Device::pair(&files.path("ssd"), &files.path("disk")).expect("they are free again");
+    Device::open_pair(&files.path("ssd"), &files.path("disk")).expect("they are free again");
     // Nor can a file in use be used again through a new loop device.
     let used = Device::open(&files.path("disk")).expect("it is free");
     let device = Loop::new(&files.path("disk"), &[]).expect("made");
@@ -236,14 +237,14 @@ fn two_loop_devices_of_one_file_are_refused(files: &Files) {
         let refused = Device::open(named.path()).expect_err("there are two").to_string();
         let told = format!("is in use as {}", other.path().display());
         assert!(refused.contains(&told), "{refused}");
-        Device::open_to_look(named.path()).expect("it is only looked at");
+        Device::open_read_only(named.path()).expect("it is only looked at");
     }
     two.detach().expect("nobody uses it");
     Device::open(one.path()).expect("it is the only one");
     // Different parts of a file are different devices.
     let [first, second] = [["--sizelimit", "16777216"], ["--offset", "16777216"]]
         .map(|part| Loop::new(&files.path("disk"), &part).expect("made"));
-    Device::pair(first.path(), second.path()).expect("they have no byte together");
+    Device::open_pair(first.path(), second.path()).expect("they have no byte together");
 }
 
 #[test]
@@ -266,7 +267,7 @@ fn a_cache_that_its_file_system_cannot_hold_is_not_made() {
 fn what_is_wrong_with_places_is_told() {
     let files = Files::new(32 * MIB, 100 * MIB);
     let open = |ssd: &str, disk: &str| {
-        Device::pair(&files.path(ssd), &files.path(disk)).map(drop).map_err(|e| e.to_string())
+        Device::open_pair(&files.path(ssd), &files.path(disk)).map(drop).map_err(|e| e.to_string())
     };
     assert!(open("none", "disk").expect_err("none").contains("cannot open"));
     assert!(open("ssd", "ssd").expect_err("same").contains("cache and disk at once"));

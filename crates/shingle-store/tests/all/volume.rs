@@ -151,7 +151,7 @@ impl Bed {
     }
 
     fn ready(&self, name: u8) -> Ready {
-        Ready::over(self.open(), Box::new(self.disk(name))).expect("they fit")
+        Ready::from_devices(self.open(), Box::new(self.disk(name))).expect("they fit")
     }
 
     fn start(&self) -> Store {
@@ -205,7 +205,7 @@ fn a_block_that_cannot_be_read_leaves_the_others_to_tell() {
     let bed = Bed::new();
     let known = || {
         let disk = Named { has_bad: true, ..bed.disk(1) };
-        let ready = Ready::over(bed.open(), Box::new(disk)).expect("they fit");
+        let ready = Ready::from_devices(bed.open(), Box::new(disk)).expect("they fit");
         look(ready.found(), ready.ssd(), ready.disk())
     };
     known().expect_err("nothing is cached that could tell");

@@ -8,7 +8,7 @@ use super::{Broken, Fingerprints, History, Model, replay};
 
 /// The parameters of the runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Plays {
+pub struct GuidedRuns {
     /// The first seed, and the number of seeds; one run for each.
     pub seeds: (u64, u64),
     /// The most steps of a run.
@@ -19,7 +19,7 @@ pub struct Plays {
 
 /// Statistics of the runs.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Played {
+pub struct GuidedStats {
     /// Number of runs.
     pub plays: u64,
     /// Steps of all runs.
@@ -40,12 +40,12 @@ const KEPT_MAX: usize = 4096;
 /// The first violation, with its history.
 pub fn guided<M: Model + Clone>(
     begin: &M,
-    plays: Plays,
+    plays: GuidedRuns,
     aspect: impl Fn(&M) -> u64,
-) -> Result<Played, Broken<M::Step>> {
+) -> Result<GuidedStats, Broken<M::Step>> {
     let mut aspects = Fingerprints::default();
     let mut kept: Vec<History<M::Step>> = Vec::new();
-    let mut played = Played::default();
+    let mut played = GuidedStats::default();
     let (first, count) = plays.seeds;
     for seed in first..first + count {
         let mut chance = Chance(Xoshiro256PlusPlus::seed_from_u64(seed));

@@ -11,7 +11,7 @@ use crate::input::Input;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Evidence {
     /// The user named the format.
-    Told,
+    Explicit,
     /// It is a built-in workload.
     Workload,
     /// It begins with bytes, or a line, that are unique to this format.
@@ -39,7 +39,7 @@ impl Evidence {
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
-            Evidence::Told => "told",
+            Evidence::Explicit => "told",
             Evidence::Workload => "workload",
             Evidence::Magic => "magic",
             Evidence::Header { .. } => "header",
@@ -57,7 +57,7 @@ impl fmt::Display for Evidence {
             (fit, of) => write!(f, "only {fit} of the first {of} lines fit"),
         };
         match *self {
-            Evidence::Told => f.write_str("as --format says"),
+            Evidence::Explicit => f.write_str("as --format says"),
             Evidence::Workload => f.write_str("built in"),
             Evidence::Magic => f.write_str("certain by how it begins"),
             Evidence::Header { of: 0, .. } => f.write_str("by its header"),

@@ -173,7 +173,7 @@ pub(crate) fn decoded(
         Some(spec) => {
             let name = spec.split_once(':').map_or(spec, |(name, _)| name);
             let format = named(name).map_err(|problem| problem.at(input.name(), Place::Whole))?;
-            (format, Evidence::Told)
+            (format, Evidence::Explicit)
         }
         None => recognised(&mut input)?,
     };

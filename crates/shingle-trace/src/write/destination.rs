@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 /// The destination of a file.
 pub enum Destination {
     /// Written under another name, and renamed when complete.
-    Beside {
+    ViaTemporary {
         /// The path while it is written.
         partial: PathBuf,
         /// The final path.
         path: PathBuf,
     },
     /// Written directly to a device or a pipe, which must not be replaced.
-    Straight(PathBuf),
+    Direct(PathBuf),
 }
 
 impl Destination {
@@ -22,14 +22,14 @@ impl Destination {
     #[must_use]
     pub fn of(path: &Path) -> Destination {
         let path = match fs::metadata(path) {
-            Ok(there) if !there.is_file() => return Destination::Straight(path.into()),
+            Ok(there) if !there.is_file() => return Destination::Direct(path.into()),
             // A link is kept: the file that it points to is replaced.
             Ok(_) => path.canonicalize().unwrap_or_else(|_| path.into()),
             Err(_) => path.into(),
         };
         let mut partial = path.as_os_str().to_owned();
         partial.push(".partial");
-        Destination::Beside { partial: partial.into(), path }
+        Destination::ViaTemporary { partial: partial.into(), path }
     }
 
     /// Opens the file to write to.
@@ -38,8 +38,8 @@ impl Destination {
     /// If it cannot be opened.
     pub fn create(&self) -> io::Result<File> {
         match self {
-            Destination::Beside { partial, .. } => File::create(partial),
-            Destination::Straight(path) => File::options().write(true).open(path),
+            Destination::ViaTemporary { partial, .. } => File::create(partial),
+            Destination::Direct(path) => File::options().write(true).open(path),
         }
     }
 
@@ -48,7 +48,7 @@ impl Destination {
     /// # Errors
     /// If writing or renaming failed.
     pub fn finish(self, written: io::Result<()>) -> io::Result<()> {
-        let Destination::Beside { partial, path } = &self else { return written };
+        let Destination::ViaTemporary { partial, path } = &self else { return written };
         let named = written.and_then(|()| fs::rename(partial, path));
         if named.is_err() {
             self.discard();
@@ -58,7 +58,7 @@ impl Destination {
 
     /// Removes the incomplete file.
     pub(crate) fn discard(self) {
-        if let Destination::Beside { partial, .. } = self {
+        if let Destination::ViaTemporary { partial, .. } = self {
             let _ = fs::remove_file(partial);
         }
     }

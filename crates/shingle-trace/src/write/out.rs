@@ -74,7 +74,9 @@ impl Out {
 
     /// Returns the folder of the file; `None` for stdout, devices and pipes.
     pub(crate) fn folder(&self) -> Option<&Path> {
-        let Destination::Beside { partial, .. } = self.destination.as_ref()? else { return None };
+        let Destination::ViaTemporary { partial, .. } = self.destination.as_ref()? else {
+            return None;
+        };
         partial.parent().map(|folder| if folder == "" { Path::new(".") } else { folder })
     }
 

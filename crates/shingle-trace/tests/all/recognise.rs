@@ -230,7 +230,7 @@ fn evidence_is_told() {
     assert_eq!(iolog.expect("recognised").evidence, Evidence::Magic);
     let input = Input::from_bytes("t", msr).expect("text");
     let (named, _) = format::open(input, &OpenOptions::of(Some("msr"), None)).expect("msr");
-    assert_eq!(named.evidence, Evidence::Told);
+    assert_eq!(named.evidence, Evidence::Explicit);
 }
 
 /// The start is aligned and of one size, which fits both formats; a later part decides.

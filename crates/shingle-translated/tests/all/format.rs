@@ -28,7 +28,7 @@ fn the_disk_of_a_cache_is_given_up_only_by_the_name_of_the_cache() {
     // It no longer belongs to any cache, and not to one that was served without its SSD.
     refused(Some([9; 16]), true, "is not a cache that this disk belongs to");
     let live = disk.open();
-    live.set_mark(Some(Mark::alone(Some(live.uuid())))).expect("no faults");
+    live.set_mark(Some(Mark::without_cache(Some(live.uuid())))).expect("no faults");
     refused(None, false, "has a map already");
     with(None, true).expect("it was forced");
 }

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
-use shingle_nbd::client::{Client, Wishes};
+use shingle_nbd::client::{Client, ClientOptions};
 use tempfile::TempDir;
 
 pub(crate) const MIB: u64 = 1 << 20;
@@ -100,8 +100,8 @@ impl Folder {
 
     pub(crate) fn client(&self) -> Client<UnixStream> {
         let stream = UnixStream::connect(self.path("nbd.sock")).expect("connected");
-        let wishes = Wishes { export: "", structured: true, contexts: &[] };
-        Client::connect(stream, &wishes).expect("a handshake")
+        let options = ClientOptions { export: "", structured: true, contexts: &[] };
+        Client::connect(stream, &options).expect("a handshake")
     }
 }
 

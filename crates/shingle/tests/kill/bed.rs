@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use shingle_core::units::Block;
-use shingle_nbd::client::{Client, Wishes};
+use shingle_nbd::client::{Client, ClientOptions};
 use shingle_store::backend::open_disk;
 use shingle_store::store::control::{self, Answer, Request};
 use shingle_testbed::{Loop, Mount, run, text};
@@ -64,7 +64,7 @@ impl Bed {
             file.set_len(bytes).and_then(|()| file.sync_all()).expect("sized");
         }
         bed.attach()?;
-        if !bed.is_alone() {
+        if !bed.is_without_cache() {
             let mut create = bed.serving("create");
             create.args(["--policy", policy, "--quiet"]);
             bed.uuid = said(&mut create).parse().expect("the name of the cache");
@@ -86,7 +86,7 @@ impl Bed {
     }
 
     /// Without an SSD.
-    fn is_alone(&self) -> bool {
+    fn is_without_cache(&self) -> bool {
         matches!(self.kind, Kind::Zoned { ssd: false, .. })
     }
 
@@ -130,7 +130,7 @@ impl Bed {
     fn serving(&self, what: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
         let [ssd, disk] = self.places();
-        if self.is_alone() {
+        if self.is_without_cache() {
             command.args(["zoned", what]).arg(disk);
         } else {
             command.args(["store", what]).arg("--cache").arg(ssd).arg("--disk").arg(disk);
@@ -152,8 +152,8 @@ impl Bed {
         let begun = Instant::now();
         loop {
             if let Ok(stream) = UnixStream::connect(self.path("nbd")) {
-                let wishes = Wishes { export: "", structured: true, contexts: &[] };
-                if let Ok(client) = Client::connect(stream, &wishes) {
+                let options = ClientOptions { export: "", structured: true, contexts: &[] };
+                if let Ok(client) = Client::connect(stream, &options) {
                     return client;
                 }
             }
@@ -217,7 +217,8 @@ impl Bed {
         assert_eq!(self.ask(&Request::Stop).expect("answered"), Answer::Done(()));
         let status = self.server.take().expect("it serves").wait().expect("waited for");
         assert!(status.success(), "{}", self.said());
-        let whats = if self.is_alone() { &["check"][..] } else { &["check", "export", "check"] };
+        let whats =
+            if self.is_without_cache() { &["check"][..] } else { &["check", "export", "check"] };
         for &what in whats {
             let output = self.serving(what).arg("--quiet").output().expect("started");
             assert!(output.status.success(), "{what}: {output:?}");

@@ -3,7 +3,7 @@
 
 use shingle_engine::Bug;
 use shingle_testbed::bugs::each_is_found;
-use shingle_testbed::explore::guided::{Plays, guided};
+use shingle_testbed::explore::guided::{GuidedRuns, guided};
 use shingle_testbed::explore::{Quiet, explore, pasted, shortest, shrink};
 use shingle_testbed::number;
 
@@ -172,7 +172,7 @@ fn seeded_bugs_are_found_by_exploring() {
 fn what_chance_finds_is_printed_as_a_short_test() {
     let begin = || World::with(named("flush"), Some(Bug::FlushBeforeCommit));
     let quiet = Quiet::begin();
-    let how = Plays { seeds: (0, 10_000), steps_max: 60, branch_one_in: 10 };
+    let how = GuidedRuns { seeds: (0, 10_000), steps_max: 60, branch_one_in: 10 };
     let broken = guided(&begin(), how, World::aspect).expect_err("plays find it");
     let played = broken.steps.len();
     let least = shrink(begin, broken);

@@ -36,7 +36,7 @@ mod world;
 
 use std::time::Instant;
 
-use shingle_testbed::explore::guided::{Plays, guided};
+use shingle_testbed::explore::guided::{GuidedRuns, guided};
 use shingle_testbed::explore::{Broken, Explored, Quiet, explore, pasted, shrink};
 use shingle_testbed::{number, times};
 
@@ -112,7 +112,7 @@ fn plays_of_a_large_world() {
         let scope = Scope { faults, ..LARGE };
         let begun = Instant::now();
         let quiet = Quiet::begin();
-        let how = Plays { seeds: (first, plays), steps_max: 200, branch_one_in: 30 };
+        let how = GuidedRuns { seeds: (first, plays), steps_max: 200, branch_one_in: 30 };
         let played = guided(&World::new(scope), how, World::aspect);
         drop(quiet);
         match played {

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use shingle_nbd::client::{Client, Wishes};
+use shingle_nbd::client::{Client, ClientOptions};
 use shingle_nbd::export::{Answer, Command, Completion, Export, Failure};
 use shingle_nbd::memory::Memory;
 use shingle_nbd::server::{Event, Limits, Served, Server};
@@ -51,8 +51,8 @@ impl Bed {
     pub fn client(&self, structured: bool) -> Client<UnixStream> {
         let contexts: &[&str] =
             if structured { &["base:allocation", "shingle:dirty"] } else { &[] };
-        let wishes = Wishes { export: "", structured, contexts };
-        Client::connect(self.raw(), &wishes).expect("a handshake")
+        let options = ClientOptions { export: "", structured, contexts };
+        Client::connect(self.raw(), &options).expect("a handshake")
     }
 
     /// The next event that `wanted` accepts.

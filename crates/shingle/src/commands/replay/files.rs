@@ -7,14 +7,14 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_device::{Device, ZONED_FILE, open_to_look, signature};
+use shingle_device::{Device, ZONED_FILE, open_unlocked, signature};
 use shingle_engine::format::layout::Layout;
 
 use crate::Usage;
 
 /// Returns the length of a file or device; `None` if it does not exist or is empty.
 fn length(path: &Path) -> anyhow::Result<Option<u64>> {
-    match open_to_look(path) {
+    match open_unlocked(path) {
         Ok(mut file) => {
             let bytes = file.seek(SeekFrom::End(0)).with_context(|| path.display().to_string())?;
             Ok(Some(bytes).filter(|&bytes| bytes > 0))

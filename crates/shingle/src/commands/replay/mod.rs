@@ -264,7 +264,7 @@ impl Real {
 
     /// Creates the cache.
     fn create(&self, args: &Replay, registry: &Registry, overwrite: bool) -> anyhow::Result<()> {
-        let (ssd, disk) = Device::pair(&args.cache, &args.disk)?;
+        let (ssd, disk) = Device::open_pair(&args.cache, &args.disk)?;
         let consent = Consent { destroy: &args.destroy, overwrite };
         create(&ssd, &disk, &self.settings, registry, consent)?;
         Ok(())
@@ -281,7 +281,7 @@ impl Real {
         let Real { settings, labels, emulation, .. } = self;
         let done = replayed(args, global, registry, &settings, trace, &labels, emulation);
         // Its data is no longer needed.
-        let (ssd, disk) = Device::pair(&args.cache, &args.disk)?;
+        let (ssd, disk) = Device::open_pair(&args.cache, &args.disk)?;
         destroy(&ssd, &disk, Uuid::from_bytes(read_superblock(&ssd)?.0.uuid))?;
         done
     }

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::json;
 use shingle_core::size::show_blocks;
 use shingle_device::Device;
-use shingle_store::backend::look_at_pair;
+use shingle_store::backend::open_pair_read_only;
 use shingle_store::store::check::{CheckError, Findings, check};
 use shingle_store::store::trust::Known;
 
@@ -33,10 +33,10 @@ pub(crate) struct Check {
 pub(super) fn execute(args: &Check, global: &Global) -> anyhow::Result<()> {
     let (ssd, disk) = match &args.disk {
         Some(disk) => {
-            let (ssd, disk) = look_at_pair(&args.cache, disk)?;
+            let (ssd, disk) = open_pair_read_only(&args.cache, disk)?;
             (ssd, Some(disk))
         }
-        None => (Device::open_to_look(&args.cache)?, None),
+        None => (Device::open_read_only(&args.cache)?, None),
     };
     let progress = Progress::new("checking", 0, global.quiet);
     let findings = check(&ssd, disk.as_deref(), &mut |done, all| progress.set(done, all)).map_err(

@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use shingle_core::registry::Registry;
 use shingle_core::size::show_blocks;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_device::{is_held, open_to_look};
+use shingle_device::{is_locked, open_unlocked};
 use shingle_engine::settings::Settings;
 use shingle_store::backend::{Tell, open_pair};
 use shingle_store::store::control::{self, Answer, Request};
@@ -272,7 +272,7 @@ fn name(cache: &Path) -> Option<Uuid> {
 /// Sends `request` to the server of the cache, and waits until it is done. A server that cannot be
 /// reached from here is an error, and does not count as “not served”.
 fn ask(ssd: &Path, request: &Request, global: &Global) -> anyhow::Result<()> {
-    let held = || open_to_look(ssd).is_ok_and(|file| is_held(&file));
+    let held = || open_unlocked(ssd).is_ok_and(|file| is_locked(&file));
     ask_server(ssd, request, global).map_err(|error| match error.downcast_ref() {
         Some(control::ControlError::Nobody(_)) if held() => {
             unserved::UnservedError::Held(ssd.to_owned()).into()

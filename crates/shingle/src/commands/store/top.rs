@@ -166,7 +166,7 @@ fn trouble(one: &Measures) -> Vec<String> {
     let (now, errors) = (&one.now, &one.totals.errors);
     let export = if one.export.is_empty() { &one.ssd } else { &one.export };
     let silent = |device: usize, name: &str| {
-        let age = now.ios[device].silent_for().unwrap_or_default();
+        let age = now.ios[device].unresponsive_for().unwrap_or_default();
         (!age.is_zero(), format!("the {name} has not answered for {}", time(age.as_secs_f64())))
     };
     let told = [

@@ -102,7 +102,7 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
             let _ = on_signal.send(None);
         }
     })?;
-    let watch = Watch::over(&live);
+    let watch = Watch::new(&live);
     control::listen(control.clone(), move |stream| answer(stream, &watch, &leave))?;
     for address in server.addresses() {
         say(&format!("{uuid}: served at {address}"));
@@ -145,7 +145,7 @@ fn belongs_to_nobody(live: &LiveDisk, disk: &Path, without_ssd: bool) -> anyhow:
             disk.display()
         );
     }
-    live.set_mark(Some(Mark::alone(Some(uuid))))?;
+    live.set_mark(Some(Mark::without_cache(Some(uuid))))?;
     note(&format!("what only the SSD of cache {cache} had is given up"), false);
     Ok(())
 }

@@ -33,7 +33,7 @@ use shingle_device::start_thread;
 use shingle_engine::settings::Settings;
 use shingle_nbd::listen::{Address, Listener};
 use shingle_store::store::serve::{
-    CacheOptions, Changes, Extra, Notice, Options, Record, Serving, Stopper,
+    CacheOptions, Changes, Notice, Options, Record, ServeOptions, Serving, Stopper,
 };
 use shingle_store::store::status;
 use shingle_store::ublk::Number;
@@ -184,7 +184,7 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     let serving = Serving::start_with(
         options,
         registry,
-        Extra { record, recording: recording_now.clone(), inherited },
+        ServeOptions { record, recording: recording_now.clone(), inherited },
         tell,
     )?;
     // From now on a signal stops the server cleanly.

@@ -62,7 +62,7 @@ pub(super) fn look_after(roster: Roster) -> std::io::Result<()> {
     start_thread("shingle-look", move || {
         loop {
             thread::sleep(EVERY);
-            roster.look_after();
+            roster.save_and_check();
         }
     })?;
     Ok(())
@@ -74,7 +74,7 @@ pub(super) fn watch(roster: Roster) -> std::io::Result<()> {
     let step = (within / 2).max(Duration::from_millis(1));
     start_thread("shingle-watchdog", move || {
         loop {
-            if roster.all_answer(step) {
+            if roster.all_are_responsive(step) {
                 tell(&[NotifyState::Watchdog]);
             }
             thread::sleep(step);
