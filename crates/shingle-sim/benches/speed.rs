@@ -217,7 +217,7 @@ fn simulated(
     let (jobs, _) = plan(&options, &Registry::default(), trace)?;
     let mut system = jobs[0].system()?;
     if system.wants_future() {
-        system.foresee(next_uses(trace.requests.iter().copied()));
+        system.set_future(next_uses(trace.requests.iter().copied()));
     }
     let begun = processor_seconds();
     for first in (0..trace.requests.len()).step_by(LOOKAHEAD) {

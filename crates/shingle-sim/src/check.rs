@@ -11,12 +11,12 @@ pub(crate) struct Check {
     latest: HashMap<Block, Option<Stamp>>,
     drawn: Stamp,
     reads: u64,
-    stale: Option<Stale>,
+    stale: Option<StaleRead>,
 }
 
 /// A read that did not return the last write: a bug in the simulator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stale {
+pub struct StaleRead {
     /// The block.
     pub block: Block,
     /// The stamp that was written last.
@@ -49,7 +49,7 @@ impl Check {
             && expected != found
             && self.stale.is_none()
         {
-            self.stale = Some(Stale { block, expected, found });
+            self.stale = Some(StaleRead { block, expected, found });
         }
     }
 
@@ -67,7 +67,7 @@ impl Check {
     }
 
     /// Returns the first stale read, if any.
-    pub(crate) fn stale(&self) -> Option<Stale> {
+    pub(crate) fn stale(&self) -> Option<StaleRead> {
         self.stale
     }
 

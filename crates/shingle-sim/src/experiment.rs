@@ -25,12 +25,12 @@ use shingle_result::{Labels, Notes, Pacing};
 use shingle_trace::Summary;
 
 use crate::requests::RequestList;
-use crate::run::Course;
+use crate::run::RunOptions;
 use crate::system::Rules;
 use crate::watch::Rows;
 pub use assignments::{Assignment, Assignments};
 use drives::{DriveChoice, check_capacity, drive_choice, unused_zones};
-pub use job::{Job, run_all, unheard};
+pub use job::{Job, run_all, setting_without_effect};
 pub use names::{check_names, check_options, takes};
 use options::{ALL, usage};
 pub use options::{DEFAULT_CACHE, DEFAULT_POLICIES, ExperimentError, Options, StoreOptions, Trace};
@@ -60,7 +60,7 @@ pub fn plan<R: RequestList>(
     let mut jobs: Vec<Job> = Vec::new();
     let rules =
         Rules { pacing: options.pacing, split: options.split, fill_partial: options.fill_partial };
-    let course = Course {
+    let run_options = RunOptions {
         pacing: options.pacing,
         speed_thousandths: options.speed_thousandths,
         drain: options.drain,
@@ -112,7 +112,7 @@ pub fn plan<R: RequestList>(
                     drive: drive.clone(),
                     ssd: ssd.clone(),
                     rules,
-                    course: course.clone(),
+                    run_options: run_options.clone(),
                     store,
                     check: options.check,
                 };

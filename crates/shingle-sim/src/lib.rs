@@ -50,6 +50,6 @@ pub mod system;
 pub mod translated;
 pub mod watch;
 
-pub use check::Stale;
+pub use check::StaleRead;
 pub use disk::Disk;
 pub use guard::cancel;

@@ -16,7 +16,7 @@ use thiserror::Error;
 
 /// Totals of a replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Followed {
+pub struct ReplayTotals {
     /// Number of requests.
     pub requests: u64,
     /// Number of block accesses.
@@ -36,7 +36,7 @@ pub struct Followed {
 /// The error that ended a replay.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
-pub enum FollowError {
+pub enum RecordingError {
     /// The cache decided differently.
     #[error("event {event}: recorded was {recorded}, and here it is {here}")]
     Differs {
@@ -58,7 +58,7 @@ pub enum FollowError {
 }
 
 /// Replays a recording.
-pub struct Follower<'a> {
+pub struct RecordingReplay<'a> {
     cache: &'a mut dyn CacheCore,
     plan: Plan,
     /// Requests not yet completed.
@@ -66,21 +66,21 @@ pub struct Follower<'a> {
     /// Decisions that the recording has to contain next.
     due: VecDeque<Event>,
     events: u64,
-    followed: Followed,
+    followed: ReplayTotals,
 }
 
-impl<'a> Follower<'a> {
+impl<'a> RecordingReplay<'a> {
     /// Creates it with a cache like the recorded one: empty, of the same size, with the same
     /// parameters.
     #[must_use]
-    pub fn new(cache: &'a mut dyn CacheCore) -> Follower<'a> {
-        Follower {
+    pub fn new(cache: &'a mut dyn CacheCore) -> RecordingReplay<'a> {
+        RecordingReplay {
             cache,
             plan: Plan::listing_dropped(),
             open: BTreeMap::new(),
             due: VecDeque::new(),
             events: 0,
-            followed: Followed::default(),
+            followed: ReplayTotals::default(),
         }
     }
 
@@ -88,7 +88,7 @@ impl<'a> Follower<'a> {
     ///
     /// # Errors
     /// If the cache decides differently; the replay ends there.
-    pub fn follow(&mut self, event: &Event) -> Result<(), FollowError> {
+    pub fn event(&mut self, event: &Event) -> Result<(), RecordingError> {
         let outcome = self.take(event);
         self.events += 1;
         outcome
@@ -98,10 +98,10 @@ impl<'a> Follower<'a> {
     ///
     /// # Errors
     /// If an expected event is missing.
-    pub fn end(self) -> Result<Followed, FollowError> {
+    pub fn end(self) -> Result<ReplayTotals, RecordingError> {
         match self.due.front() {
             None => Ok(self.followed),
-            Some(due) => Err(FollowError::Differs {
+            Some(due) => Err(RecordingError::Differs {
                 event: self.events,
                 recorded: "the end".to_owned(),
                 here: format!("{due:?}"),
@@ -109,7 +109,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    fn take(&mut self, event: &Event) -> Result<(), FollowError> {
+    fn take(&mut self, event: &Event) -> Result<(), RecordingError> {
         if let Event::Dropped(_) | Event::Leaves(_) | Event::Stays(_) = event {
             let due = self.due.pop_front();
             self.followed.dropped += u64::from(matches!(event, Event::Dropped(_)));
@@ -167,7 +167,12 @@ impl<'a> Follower<'a> {
     }
 
     /// Accesses a block of a request.
-    fn access(&mut self, asked: Attempt, number: u64, block: Block) -> Result<Event, FollowError> {
+    fn access(
+        &mut self,
+        asked: Attempt,
+        number: u64,
+        block: Block,
+    ) -> Result<Event, RecordingError> {
         let Some(&request) = self.open.get(&number) else {
             return Err(self.senseless("a block of a request that is not under way"));
         };
@@ -202,11 +207,11 @@ impl<'a> Follower<'a> {
         self.plan.clear();
     }
 
-    fn same(&mut self, recorded: &Event, here: Option<Event>) -> Result<(), FollowError> {
+    fn same(&mut self, recorded: &Event, here: Option<Event>) -> Result<(), RecordingError> {
         self.followed.decisions += 1;
         match here {
             Some(here) if here == *recorded => Ok(()),
-            here => Err(FollowError::Differs {
+            here => Err(RecordingError::Differs {
                 event: self.events,
                 recorded: format!("{recorded:?}"),
                 here: here.map_or_else(|| "nothing".to_owned(), |here| format!("{here:?}")),
@@ -214,7 +219,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    fn senseless(&self, what: &'static str) -> FollowError {
-        FollowError::Senseless { event: self.events, what }
+    fn senseless(&self, what: &'static str) -> RecordingError {
+        RecordingError::Senseless { event: self.events, what }
     }
 }

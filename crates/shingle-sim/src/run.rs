@@ -17,7 +17,7 @@ use shingle_trace::TraceError;
 use thiserror::Error;
 
 use crate::backlog::Backlog;
-use crate::check::Stale;
+use crate::check::StaleRead;
 use crate::future::next_uses;
 use crate::guard::{Stopped, guarded};
 use crate::requests::{RequestList, all};
@@ -26,7 +26,7 @@ use crate::watch::{Heating, Rows};
 
 /// Options of a run, apart from its system.
 #[derive(Clone, Debug)]
-pub struct Course {
+pub struct RunOptions {
     /// When requests arrive; the system must have been created with the same.
     pub pacing: Pacing,
     /// Open loop: speed of the trace, in thousandths of its own.
@@ -50,7 +50,7 @@ pub enum RunError {
          please report it with the command that shows it",
         .0.block.0, .0.found, .0.expected
     )]
-    Stale(Stale),
+    Stale(StaleRead),
     /// A panic: the policy broke its contract, or there is another bug.
     #[error(
         "the run of policy `{policy}` ended at request {request}: {what}; this is a bug, in the policy \
@@ -89,10 +89,10 @@ pub fn run(
     system: System,
     requests: &(impl RequestList + ?Sized),
     labels: &Labels,
-    course: &Course,
+    run_options: &RunOptions,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<RunResult, RunError> {
-    guarded_run(labels, |served| serve_all(system, requests, labels, course, progress, served))
+    guarded_run(labels, |served| serve_all(system, requests, labels, run_options, progress, served))
 }
 
 /// Runs an executor under guard: a panic ends the run with one line that names the policy and the
@@ -116,19 +116,19 @@ fn serve_all(
     mut system: System,
     requests: &(impl RequestList + ?Sized),
     labels: &Labels,
-    course: &Course,
+    run_options: &RunOptions,
     progress: &(dyn Fn(u64) + Sync),
     served: &Cell<usize>,
 ) -> Result<RunResult, RunError> {
     if system.wants_future() {
-        system.foresee(next_uses(all(requests)));
+        system.set_future(next_uses(all(requests)));
     }
     let begun = Instant::now();
-    let mut times = Times::new(course.pacing);
-    let mut series = Series::new(course.points, requests.len());
+    let mut times = Times::new(run_options.pacing);
+    let mut series = Series::new(run_options.points, requests.len());
     let mut scratch = Default::default();
-    let mut ahead = Announcer::new(course);
-    if let Some(rows) = &course.rows {
+    let mut ahead = Announcer::new(run_options);
+    if let Some(rows) = &run_options.rows {
         system.watch().heating = Some(Heating::new(rows.clone()));
     }
     let mut number = 0;
@@ -140,7 +140,7 @@ fn serve_all(
         }
         system.prefetch(shown);
         for request in shown.iter().take(LOOKAHEAD) {
-            let (start, done) = system.request(&course.paced(request));
+            let (start, done) = system.request(&run_options.paced(request));
             times.record(request.op, start, done, &system);
             number += 1;
             served.set(number);
@@ -165,8 +165,8 @@ fn serve_all(
     system.catch_up(system.finished());
     let undone = Undone::of(&system);
     let drive_latency = DriveLatency::of(system.drive_responses());
-    let queue = (course.pacing == Pacing::Open).then(|| times.queue(&system));
-    if course.drain {
+    let queue = (run_options.pacing == Pacing::Open).then(|| times.queue(&system));
+    if run_options.drain {
         system.drain_all();
     }
     if let Some((_, Some(stale))) = system.checked() {
@@ -188,7 +188,7 @@ fn serve_all(
         queue,
         series: series.points,
         heat: system.watched().and_then(|watch| watch.heating.as_ref()).map(Heating::heat),
-        histogram: if course.points > 0 { times.responses.bars() } else { Vec::new() },
+        histogram: if run_options.points > 0 { times.responses.bars() } else { Vec::new() },
         checked_reads: system.checked().map(|(reads, _)| reads),
         wall: Wall {
             seconds: wall,
@@ -196,7 +196,7 @@ fn serve_all(
         },
         ..RunResult::uncounted(labels, memory)
     };
-    if course.drain {
+    if run_options.drain {
         result.drained = Some(undone.done_by(&end));
     } else {
         // Drains the system itself, not a copy, which would copy every map of a disk. What is
@@ -208,7 +208,7 @@ fn serve_all(
     Ok(result)
 }
 
-impl Course {
+impl RunOptions {
     /// Returns `request` with its arrival time scaled.
     #[inline]
     pub(crate) fn paced(&self, request: &Request) -> Request {
@@ -226,7 +226,7 @@ impl Course {
 
 /// Announces requests to a system ahead of their time.
 struct Announcer<R: RequestList + ?Sized> {
-    course: Course,
+    run_options: RunOptions,
     /// Number of requests announced so far.
     told: usize,
     part: Vec<Request>,
@@ -234,9 +234,9 @@ struct Announcer<R: RequestList + ?Sized> {
 }
 
 impl<R: RequestList + ?Sized> Announcer<R> {
-    fn new(course: &Course) -> Announcer<R> {
+    fn new(run_options: &RunOptions) -> Announcer<R> {
         Announcer {
-            course: course.clone(),
+            run_options: run_options.clone(),
             told: 0,
             part: Vec::new(),
             scratch: R::Scratch::default(),
@@ -245,14 +245,14 @@ impl<R: RequestList + ?Sized> Announcer<R> {
 
     /// Announces all requests up to `to`, if the system uses it.
     fn announce(&mut self, to: usize, requests: &R, system: &mut System) {
-        while system.announces() && self.told < to.min(requests.len()) {
+        while system.uses_announcements() && self.told < to.min(requests.len()) {
             let part = requests.part(self.told, to - self.told, &mut self.scratch);
             if part.is_empty() {
                 return; // reading failed
             }
             self.told += part.len();
             self.part.clear();
-            self.part.extend(part.iter().map(|request| self.course.paced(request)));
+            self.part.extend(part.iter().map(|request| self.run_options.paced(request)));
             system.announce(&self.part);
         }
     }

@@ -104,8 +104,8 @@ impl Translated {
 
     /// Puts the buffer on a device of its own, at its start, instead of conventional zones.
     #[must_use]
-    pub fn buffered_on(self, cache: Box<dyn Drive>) -> Translated {
-        Translated { media: self.media.buffered_on(cache), ..self }
+    pub fn with_buffer_on(self, cache: Box<dyn Drive>) -> Translated {
+        Translated { media: self.media.with_buffer_on(cache), ..self }
     }
 
     /// Returns what a host may know of `translation` over a drive with this description.

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use shingle_core::registry::Registry;
 use shingle_result::{Axis, Labels, Place, RunResult, Swept, SweptTrace, TraceInfo};
-use shingle_sim::experiment::{ExperimentError, Job, Options, Trace, plan, takes, unheard};
+use shingle_sim::experiment::{
+    ExperimentError, Job, Options, Trace, plan, setting_without_effect, takes,
+};
 use shingle_sim::requests::{RequestList, Requests};
 
 use crate::SweepError;
@@ -293,7 +295,7 @@ impl<'a> Found<'a> {
         let varied = self.grid.axes.iter().map(|axis| ("--vary", axis.name.clone()));
         for (option, key) in set.chain(varied) {
             let jobs = self.cells.iter().map(|cell| &cell.job);
-            self.notes.extend(unheard(option, &key, jobs));
+            self.notes.extend(setting_without_effect(option, &key, jobs));
         }
     }
 

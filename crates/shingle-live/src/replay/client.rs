@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 use shingle_engine::{Command, CommandOp, Errno};
 use shingle_result::{Parts, ResponseTimes};
-use shingle_sim::store::goes_alone;
+use shingle_sim::store::must_be_alone;
 use shingle_store::backend::Handle;
 
 use super::ReplayError;
@@ -90,7 +90,7 @@ impl<'a> Client<'a> {
             if number % PROGRESS_EVERY == PROGRESS_EVERY - 1 {
                 progress(PROGRESS_EVERY);
             }
-            let alone = goes_alone(request);
+            let alone = must_be_alone(request);
             if alone {
                 self.wait_for_depth(0)?;
             }

@@ -14,8 +14,8 @@ use super::served::{as_a_store_knows, serving};
 use super::ssd::SsdChoice;
 use crate::disk::Disk;
 use crate::requests::RequestList;
-use crate::run::{Course, run};
-use crate::sample::{Thinned, part_of, scaled_settings};
+use crate::run::{RunOptions, run};
+use crate::sample::{SampledTrace, part_of, scaled_settings};
 use crate::store::{self, Devices};
 use crate::system::{Rules, System};
 use crate::watch::Log;
@@ -29,7 +29,7 @@ pub struct Job {
     pub(super) drive: DriveChoice,
     pub(super) ssd: SsdChoice,
     pub(super) rules: Rules,
-    pub(super) course: Course,
+    pub(super) run_options: RunOptions,
     /// Options of the client, if this is a run of the store.
     pub(super) store: Option<StoreOptions>,
     pub(super) check: bool,
@@ -149,18 +149,26 @@ impl Job {
         log: Option<Log>,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<RunResult, ExperimentError> {
-        let (labels, course) = (&self.labels, &self.course);
+        let (labels, run_options) = (&self.labels, &self.run_options);
         if let Some(store) = &self.store {
             let serving = serving(store, self.cache_blocks, self.check);
             let devices = Devices { ssd: self.ssd.make()?, disk: self.disk()?, log };
             let cache = self.cache()?;
-            return Ok(store::run(cache, devices, &serving, requests, labels, course, progress)?);
+            return Ok(store::run(
+                cache,
+                devices,
+                &serving,
+                requests,
+                labels,
+                run_options,
+                progress,
+            )?);
         }
         let mut system = self.system()?;
         if let Some(log) = log {
             system.watch().log = Some(log);
         }
-        Ok(run(system, requests, labels, course, progress)?)
+        Ok(run(system, requests, labels, run_options, progress)?)
     }
 
     /// [`Job::run`] that passes each command of the disk to `log`.
@@ -182,12 +190,12 @@ impl Job {
     /// As [`Job::run`].
     pub fn run_sampled(
         &self,
-        sample: &Thinned,
+        sample: &SampledTrace,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<RunResult, ExperimentError> {
         let mut system = self.system()?;
         system.pass_over(sample.left_out.clone());
-        Ok(run(system, &sample.requests[..], &self.labels, &self.course, progress)?)
+        Ok(run(system, &sample.requests[..], &self.labels, &self.run_options, progress)?)
     }
 
     fn setup(&self) -> Setup<'_> {
@@ -258,7 +266,7 @@ impl Job {
 }
 
 /// Returns a note if the owner of OWNER.NAME, which `option` sets, runs in none of `jobs`.
-pub fn unheard<'a>(
+pub fn setting_without_effect<'a>(
     option: &str,
     key: &str,
     mut jobs: impl Iterator<Item = &'a Job>,

@@ -11,7 +11,7 @@ use shingle_engine::format::layout::{Layout, SLOTS_MIN};
 use super::drives::DriveChoice;
 use super::options::{ExperimentError, Options, StoreOptions, usage};
 use super::ssd::SsdChoice;
-use crate::store::Serving;
+use crate::store::ServingOptions;
 
 /// CPU time of a request in store and client, beside its I/O (a choice). It keeps queue depths
 /// apart where a model takes no time. `.ci/speed` measures the store of a machine.
@@ -68,8 +68,8 @@ pub(super) fn check_devices(
 }
 
 /// Returns the configuration of the store.
-pub(super) fn serving(store: &StoreOptions, cache_blocks: u32, check: bool) -> Serving {
-    Serving {
+pub(super) fn serving(store: &StoreOptions, cache_blocks: u32, check: bool) -> ServingOptions {
+    ServingOptions {
         config: Config::for_slots(u64::from(cache_blocks)),
         depth: store.depth,
         request_time: REQUEST_TIME,

@@ -226,7 +226,7 @@ impl Translator {
         let translated = Translated::new(made, drive, self.layout, self.idle_after);
         Ok(match &self.cache {
             None => translated.into(),
-            Some(ssd) => translated.buffered_on(ssd.make()?).into(),
+            Some(ssd) => translated.with_buffer_on(ssd.make()?).into(),
         })
     }
 

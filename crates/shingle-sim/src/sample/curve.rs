@@ -29,7 +29,7 @@ use shingle_trace::zones::ZONE_BLOCKS;
 
 use super::estimate::around;
 use super::held::{Bands, Held, QUARTERS};
-use super::{ROW_BANDS, Thinned, WHOLE};
+use super::{ROW_BANDS, SampledTrace, WHOLE};
 use crate::experiment::{ExperimentError, Job, Trace};
 
 /// Least size of a sample, in equally used bands.
@@ -50,7 +50,7 @@ const MILLIONTHS_MAX: u64 = WHOLE / 4;
 
 /// How a sample is chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Choice {
+pub struct SampleOptions {
     /// Sampled part of the bands, in millionths; `None`: as many as needed.
     pub millionths: Option<u64>,
     /// Seed of the choice.
@@ -62,12 +62,12 @@ pub struct Sample {
     /// The parts of the sample; `None` if the trace is run in full.
     parts: Option<Box<Parts>>,
     /// Its description.
-    pub about: About,
+    pub about: SampleInfo,
 }
 
 /// Description of a sample.
 #[derive(Clone, PartialEq, Debug)]
-pub struct About {
+pub struct SampleInfo {
     /// Sampled part of the bands, in millionths; all if the trace is run in full.
     pub millionths: u64,
     /// The needed part, in millionths. If it is above a quarter, the trace is run in full unless a
@@ -86,7 +86,7 @@ pub struct About {
     pub sampled_requests: u64,
 }
 
-impl About {
+impl SampleInfo {
     /// Returns whether the trace is run in full.
     #[must_use]
     pub fn is_all(&self) -> bool {
@@ -108,7 +108,7 @@ struct Parts {
 
 /// A part of a trace, and its shares of the whole.
 struct Part {
-    thinned: Thinned,
+    thinned: SampledTrace,
     /// Share of the different blocks.
     blocks: f64,
     /// Share of the accesses.
@@ -125,7 +125,11 @@ type Figures = [f64; 6];
 ///
 /// # Errors
 /// If a part is requested and no part of the disk is representative, or the sample is empty.
-pub fn sample(trace: &Trace, jobs: &[Job], choice: Choice) -> Result<Sample, ExperimentError> {
+pub fn sample(
+    trace: &Trace,
+    jobs: &[Job],
+    choice: SampleOptions,
+) -> Result<Sample, ExperimentError> {
     let disk = jobs.first().expect("a job").disk()?;
     let of_disk = disk.drive().description();
     let map = of_disk.bands.clone();
@@ -142,7 +146,7 @@ pub fn sample(trace: &Trace, jobs: &[Job], choice: Choice) -> Result<Sample, Exp
         (None, None) if wanted_millionths > MILLIONTHS_MAX => WHOLE,
         (None, None) => wanted_millionths,
     };
-    let mut about = About {
+    let mut about = SampleInfo {
         millionths,
         wanted_millionths,
         wanted_for: whole.map_or(wanted_for, |_| "disk"),
@@ -165,7 +169,7 @@ pub fn sample(trace: &Trace, jobs: &[Job], choice: Choice) -> Result<Sample, Exp
             about.bands
         )));
     }
-    let part = |held: &[Held], thinned: Thinned| {
+    let part = |held: &[Held], thinned: SampledTrace| {
         let sum = |of: fn(&Held) -> f64| held.iter().map(of).sum::<f64>() / of(&bands.all);
         Part {
             thinned,
@@ -174,7 +178,7 @@ pub fn sample(trace: &Trace, jobs: &[Job], choice: Choice) -> Result<Sample, Exp
             again: sum(Held::again),
         }
     };
-    let [whole, quarters @ ..] = Thinned::parts(&trace.requests, &sampling);
+    let [whole, quarters @ ..] = SampledTrace::parts(&trace.requests, &sampling);
     let whole = part(&held, whole);
     let mut nth = 0..;
     let quarters = quarters.map(|quarter| {

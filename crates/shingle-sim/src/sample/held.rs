@@ -131,7 +131,8 @@ impl Bands {
         };
         let drawn = (0..CANDIDATES).into_par_iter().map(|nth| {
             let seed = mixed(mixed(seed).wrapping_add(nth));
-            let sampling = Sampling::new(self.map.clone(), millionths, seed).in_rows_of(row_bands);
+            let sampling =
+                Sampling::new(self.map.clone(), millionths, seed).with_row_bands(row_bands);
             (off(&sampling), sampling)
         });
         let drawn: Vec<(f64, Sampling)> = drawn.collect();
@@ -236,7 +237,8 @@ mod tests {
             bands.quarters(sampling).iter().for_each(|quarter| sample.add(quarter));
             sample.off(&bands.all, 0.2)
         };
-        let drawn = |seed| Sampling::new(ZoneMap::fixed(50, 50_000), WHOLE / 5, seed).in_rows_of(1);
+        let drawn =
+            |seed| Sampling::new(ZoneMap::fixed(50, 50_000), WHOLE / 5, seed).with_row_bands(1);
         let chance: f64 = (0..50).map(|seed| off(&drawn(seed))).sum::<f64>() / 50.0;
         let chosen = off(&bands.balanced(WHOLE / 5, 1, 1));
         assert!(chosen < chance / 4.0, "{chosen}, by chance {chance}");

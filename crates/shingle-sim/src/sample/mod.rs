@@ -46,7 +46,7 @@ pub use estimate::change;
 pub(crate) use scaled::scaled_settings;
 pub use shadow::{Shadow, Sizes, scaled_drive};
 pub use shingle_result::Estimate;
-pub use thinned::Thinned;
+pub use thinned::SampledTrace;
 
 /// Number of groups in which bands are left out.
 pub const GROUPS: usize = 16;
@@ -87,7 +87,7 @@ impl Sampling {
 
     /// Samples `row_bands` neighbouring bands together.
     #[must_use]
-    pub fn in_rows_of(self, row_bands: u32) -> Sampling {
+    pub fn with_row_bands(self, row_bands: u32) -> Sampling {
         Sampling { row_bands: row_bands.max(1), ..self }
     }
 

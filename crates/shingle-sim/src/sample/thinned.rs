@@ -11,17 +11,17 @@ use crate::passed::{LeftOut, mark_of};
 
 /// The sampled part of a trace.
 #[derive(Clone, Debug)]
-pub struct Thinned {
+pub struct SampledTrace {
     /// Its requests, cut at the borders of bands, with their own times.
     pub requests: Vec<Request>,
     pub(crate) left_out: Arc<LeftOut>,
 }
 
-impl Thinned {
+impl SampledTrace {
     /// Returns the sampled part, then each of its quarters: the groups with the same remainder
     /// modulo four.
     #[must_use]
-    pub fn parts(requests: &[Request], sampling: &Sampling) -> [Thinned; 1 + QUARTERS] {
+    pub fn parts(requests: &[Request], sampling: &Sampling) -> [SampledTrace; 1 + QUARTERS] {
         let mark = |request: &Request| {
             let mut mark = mark_of(request);
             sampling.pieces(request, |_, group| mark |= quarter(group));
@@ -32,14 +32,14 @@ impl Thinned {
         let parts = std::array::from_fn(|nth| if nth == 0 { all } else { quarter(nth - 1) });
         let mut thinned = parts.map(|part| (part, None));
         thinned.par_iter_mut().for_each(|(part, thinned)| {
-            *thinned = Some(Thinned::part(requests, sampling, &marks, *part));
+            *thinned = Some(SampledTrace::part(requests, sampling, &marks, *part));
         });
         thinned.map(|(_, thinned)| thinned.expect("each part was made"))
     }
 
     /// Returns the requests of the quarters in `part`, a bit for each. `marks` has, for each request, the quarters that it
     /// is in, and what it does if it is left out: each part goes through all requests, and reads no more of most.
-    fn part(requests: &[Request], sampling: &Sampling, marks: &[u8], part: u8) -> Thinned {
+    fn part(requests: &[Request], sampling: &Sampling, marks: &[u8], part: u8) -> SampledTrace {
         let (mut sampled, mut left_out) = (Vec::new(), LeftOut::default());
         let mut from = 0;
         for (at, _) in marks.iter().enumerate().filter(|(_, mark)| *mark & part != 0) {
@@ -53,7 +53,7 @@ impl Thinned {
                 }
             });
         }
-        Thinned { requests: sampled, left_out: left_out.into() }
+        SampledTrace { requests: sampled, left_out: left_out.into() }
     }
 }
 

@@ -11,20 +11,20 @@ use shingle_engine::{Command, CommandOp, Reply};
 use shingle_result::{Counts, Pacing, Parts, Point, Queue, ResponseTimes, Snapshot};
 use slab::Slab;
 
-use super::Serving;
+use super::ServingOptions;
 use super::stamps::{Stamped, Stamps};
 use super::world::World;
 use crate::backlog::Backlog;
 use crate::check::Check;
 use crate::requests::RequestList;
-use crate::run::{Course, PROGRESS_EVERY, RunError};
+use crate::run::{PROGRESS_EVERY, RunError, RunOptions};
 
 const TOGETHER_BLOCKS_MAX: u64 = 1024;
 
 /// Returns whether a request must be in flight alone: one of more than 1,024 blocks. The store
 /// serves such a request part by part, so later requests could overtake the rest of it.
 #[must_use]
-pub fn goes_alone(request: &Request) -> bool {
+pub fn must_be_alone(request: &Request) -> bool {
     // The test of bytes comes first, as it is cheaper and mostly decides.
     request.bytes > (TOGETHER_BLOCKS_MAX - 2) * BLOCK_BYTES
         && request.blocks() > TOGETHER_BLOCKS_MAX
@@ -69,8 +69,8 @@ pub(super) struct Client<'a> {
     pub(super) points: Vec<Point>,
     /// The request from which on the cache was full, and the counters before it.
     pub(super) warm: Option<(u64, Snapshot)>,
-    serving: &'a Serving,
-    course: &'a Course,
+    serving: &'a ServingOptions,
+    run_options: &'a RunOptions,
     check: Option<Check>,
     /// Requests and flushes in flight, by the ids that the store uses.
     pending: Slab<Pending>,
@@ -94,11 +94,11 @@ pub(super) struct Client<'a> {
 impl<'a> Client<'a> {
     pub(super) fn new(
         mut world: World,
-        serving: &'a Serving,
-        course: &'a Course,
+        serving: &'a ServingOptions,
+        run_options: &'a RunOptions,
         requests: usize,
     ) -> Client<'a> {
-        let open = course.pacing == Pacing::Open;
+        let open = run_options.pacing == Pacing::Open;
         let now = world.now();
         let host = world.meter().host;
         let before = world.snapshot(&host);
@@ -109,7 +109,7 @@ impl<'a> Client<'a> {
             points: Vec::new(),
             warm: None,
             serving,
-            course,
+            run_options,
             check: serving.check.then(Check::default),
             pending: Slab::new(),
             flushes: 0,
@@ -119,7 +119,7 @@ impl<'a> Client<'a> {
             next_flush: serving.flush_every.map_or(Nanos::NEVER, |every| now + every),
             next_request: now,
             requests: requests as u64,
-            parts: Parts::new(requests, course.points),
+            parts: Parts::new(requests, run_options.points),
             before,
         }
     }
@@ -157,8 +157,8 @@ impl<'a> Client<'a> {
                     let why = requests.failure().expect("there are more");
                     return Err(why.clone().into());
                 };
-                let request = self.course.paced(request);
-                let at = match self.course.pacing {
+                let request = self.run_options.paced(request);
+                let at = match self.run_options.pacing {
                     Pacing::Closed => self.next_request.max(self.world.now()),
                     Pacing::Open => start + request.at,
                 };
@@ -205,7 +205,7 @@ impl<'a> Client<'a> {
     #[inline]
     fn has_place(&self) -> bool {
         let in_flight = self.in_flight();
-        let few = self.course.pacing == Pacing::Open || in_flight < self.serving.depth;
+        let few = self.run_options.pacing == Pacing::Open || in_flight < self.serving.depth;
         in_flight == 0 || few && self.world.engine.can_submit()
     }
 
@@ -214,10 +214,10 @@ impl<'a> Client<'a> {
     fn goes_with_others(&self, request: &Request) -> bool {
         // A request that must be alone was submitted when nothing was in flight, and if several are
         // in flight none of them is such a request.
-        let one_alone = || self.pending.iter().any(|(_, asked)| goes_alone(&asked.request));
+        let one_alone = || self.pending.iter().any(|(_, asked)| must_be_alone(&asked.request));
         match self.in_flight() {
             0 => true,
-            in_flight => !(goes_alone(request) || in_flight == 1 && one_alone()),
+            in_flight => !(must_be_alone(request) || in_flight == 1 && one_alone()),
         }
     }
 

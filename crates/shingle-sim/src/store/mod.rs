@@ -10,7 +10,7 @@ mod client;
 mod stamps;
 mod world;
 
-pub use client::goes_alone;
+pub use client::must_be_alone;
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -31,7 +31,7 @@ use shingle_result::{
 use crate::device::Device;
 use crate::disk::Disk;
 use crate::requests::RequestList;
-use crate::run::{Course, RunError, guarded_run};
+use crate::run::{RunError, RunOptions, guarded_run};
 use crate::translated::Translated;
 use crate::watch::Log;
 use client::Client;
@@ -39,7 +39,7 @@ use world::World;
 
 /// Configuration of a store and its client, in addition to that of any run.
 #[derive(Clone, Debug)]
-pub struct Serving {
+pub struct ServingOptions {
     /// Mode, room ahead, idle time, and so on.
     pub config: Config,
     /// Closed loop: requests in flight at a time.
@@ -107,14 +107,14 @@ fn open(
 pub fn run(
     cache: Box<dyn CacheCore>,
     devices: Devices,
-    serving: &Serving,
+    serving: &ServingOptions,
     requests: &(impl RequestList + ?Sized),
     labels: &Labels,
-    course: &Course,
+    run_options: &RunOptions,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<RunResult, RunError> {
     guarded_run(labels, |served| {
-        serve_all(cache, devices, serving, requests, labels, course, progress, served)
+        serve_all(cache, devices, serving, requests, labels, run_options, progress, served)
     })
 }
 
@@ -122,10 +122,10 @@ pub fn run(
 fn serve_all(
     cache: Box<dyn CacheCore>,
     devices: Devices,
-    serving: &Serving,
+    serving: &ServingOptions,
     requests: &(impl RequestList + ?Sized),
     labels: &Labels,
-    course: &Course,
+    run_options: &RunOptions,
     progress: &(dyn Fn(u64) + Sync),
     served: &Cell<usize>,
 ) -> Result<RunResult, RunError> {
@@ -143,7 +143,7 @@ fn serve_all(
     // The cost of the start does not count for the trace.
     let start = world.snapshot(&HostCounters::default());
 
-    let mut client = Client::new(world, serving, course, requests.len());
+    let mut client = Client::new(world, serving, run_options, requests.len());
     client.serve(requests, progress, served)?;
     let checked_reads = client.checked_reads();
 
@@ -158,7 +158,8 @@ fn serve_all(
     let queue = client.queue.as_ref().map(|queue| queue.result(world));
     client.world.drain();
     let after = client.snapshot();
-    let (wear, translating) = if course.drain { told(client.world.disk()) } else { told_before };
+    let (wear, translating) =
+        if run_options.drain { told(client.world.disk()) } else { told_before };
     let Client { times, points, warm, .. } = client;
     let undone = Left {
         dirty_blocks,
@@ -166,9 +167,9 @@ fn serve_all(
         buffer_bands: buffer.bands,
         ..Left::doing(&Counts::between(&before, &after))
     };
-    let end = if course.drain { after } else { before };
+    let end = if run_options.drain { after } else { before };
     let (left, drained) =
-        if course.drain { (Left::default(), Some(undone)) } else { (undone, None) };
+        if run_options.drain { (Left::default(), Some(undone)) } else { (undone, None) };
     let all = Counts::between(&start, &end);
     let wall = begun.elapsed().as_secs_f64().max(1e-9);
     let blocks_per_second = (all.accesses.read_blocks + all.accesses.write_blocks) as f64 / wall;
@@ -185,7 +186,7 @@ fn serve_all(
         flash: wear.map(|wear| Flash::new(&wear, &end.disk)),
         queue,
         series: points,
-        histogram: if course.points > 0 { times.bars() } else { Vec::new() },
+        histogram: if run_options.points > 0 { times.bars() } else { Vec::new() },
         checked_reads,
         wall: Wall { seconds: wall, blocks_per_second },
         ..RunResult::uncounted(labels, memory)

@@ -44,7 +44,7 @@ impl Hints {
 }
 
 impl System {
-    /// Returns whether the policy needs [`System::foresee`].
+    /// Returns whether the policy needs [`System::set_future`].
     #[must_use]
     pub fn wants_future(&self) -> bool {
         self.cache.wants_future()
@@ -52,7 +52,7 @@ impl System {
 
     /// Gives the policy the future: `next_uses` has an entry for every block access from the first
     /// request on ([`crate::future::next_uses`]). Accesses beyond its end have no next use.
-    pub fn foresee(&mut self, next_uses: Vec<u64>) {
+    pub fn set_future(&mut self, next_uses: Vec<u64>) {
         self.hints.future = Some(Arc::new(next_uses));
     }
 
@@ -65,7 +65,7 @@ impl System {
 
     /// Returns whether [`System::announce`] has an effect.
     #[must_use]
-    pub fn announces(&self) -> bool {
+    pub fn uses_announcements(&self) -> bool {
         self.hints.announces
     }
 

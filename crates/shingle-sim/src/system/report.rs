@@ -9,7 +9,7 @@ use shingle_drive::steps::Step;
 use shingle_result::{Responses, Snapshot, Translating};
 
 use super::System;
-use crate::check::Stale;
+use crate::check::StaleRead;
 use crate::device;
 use crate::passed::{LeftOut, Passed};
 use crate::translated::Translated;
@@ -72,7 +72,7 @@ impl System {
 
     /// Returns the number of checked reads and the first stale one, in a checked system.
     #[must_use]
-    pub fn checked(&self) -> Option<(u64, Option<Stale>)> {
+    pub fn checked(&self) -> Option<(u64, Option<StaleRead>)> {
         self.check.as_ref().map(|check| (check.reads(), check.stale()))
     }
 

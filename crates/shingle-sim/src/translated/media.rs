@@ -23,7 +23,7 @@ impl Media {
     }
 
     /// Puts the buffer on `cache`.
-    pub(super) fn buffered_on(self, cache: Box<dyn Drive>) -> Media {
+    pub(super) fn with_buffer_on(self, cache: Box<dyn Drive>) -> Media {
         Media { cache: Some(cache), ..self }
     }
 

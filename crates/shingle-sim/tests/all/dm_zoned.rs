@@ -48,7 +48,7 @@ fn course(cache: f64, fresh: &str) -> Course {
         let bytes = (layout.buffer_blocks * BLOCK_BYTES).to_string();
         let overrides = Overrides::new().with("capacity_bytes", &bytes);
         let ssd = make_ssd("pcie-ssd", &Settings { overrides, ..Settings::default() });
-        disk = disk.buffered_on(ssd.expect("an SSD"));
+        disk = disk.with_buffer_on(ssd.expect("an SSD"));
     }
     let blocks = (real.buffer_blocks as f64 * DATA) as u64 / WRITE * WRITE;
     let (mut now, mut knee) = (Nanos::ZERO, None);

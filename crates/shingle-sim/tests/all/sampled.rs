@@ -10,8 +10,8 @@ use shingle_core::zones::ZoneMap;
 use shingle_drive::{Buffer, Rng, Settings};
 use shingle_engine::settings::Settings as Told;
 use shingle_sim::experiment::{Assignment, Job, Options, Trace, plan, run_all};
-use shingle_sim::sample::curve::{Choice, sample};
-use shingle_sim::sample::{Estimate, Sampling, Shadow, Thinned, WHOLE, change, scaled_drive};
+use shingle_sim::sample::curve::{SampleOptions, sample};
+use shingle_sim::sample::{Estimate, SampledTrace, Sampling, Shadow, WHOLE, change, scaled_drive};
 use shingle_trace::{Shape, Summary};
 
 /// A cache of so many slots under a policy, sampled by so many millionths.
@@ -155,7 +155,7 @@ fn jobs(trace: &Trace, policies: &[&str], caches: &[&str], sets: &[(&str, &str)]
 fn a_curve_of_all_bands_is_the_runs_themselves() {
     let trace = read("synth:mixed?requests=20000");
     let jobs = jobs(&trace, &["none", "lru", "sac"], &["5%", "20%"], &[]);
-    let choice = Choice { millionths: Some(WHOLE), seed: 1 };
+    let choice = SampleOptions { millionths: Some(WHOLE), seed: 1 };
     let sampled = sample(&trace, &jobs, choice).expect("a sample");
     let points = sampled.points(&jobs, &trace, &|_| {}).expect("runs");
     let runs = run_all(&jobs, &trace, &|_| {}).expect("runs");
@@ -191,7 +191,7 @@ fn a_curve_of_a_sample_is_within_its_errors() {
     let trace = made(2_000, 150_000);
     let jobs = jobs(&trace, &["lru", "most"], &["5%", "25%"], &[("drive.pb", "100M")]);
     let of = |millionths| {
-        let choice = Choice { millionths: Some(millionths), seed: 1 };
+        let choice = SampleOptions { millionths: Some(millionths), seed: 1 };
         let sampled = sample(&trace, &jobs, choice).expect("a sample");
         (sampled.about.clone(), sampled.points(&jobs, &trace, &|_| {}).expect("runs"))
     };
@@ -219,8 +219,8 @@ fn what_is_left_out_moves_the_head_and_is_not_counted() {
     let trace = made(500, 20_000);
     let jobs = jobs(&trace, &["lru"], &["5%"], &[]);
     let bands = jobs[0].disk().expect("a disk").drive().description().bands.clone();
-    let sampling = Sampling::new(bands.expect("bands"), WHOLE / 5, 2).in_rows_of(1);
-    let thinned = Thinned::parts(&trace.requests, &sampling);
+    let sampling = Sampling::new(bands.expect("bands"), WHOLE / 5, 2).with_row_bands(1);
+    let thinned = SampledTrace::parts(&trace.requests, &sampling);
     let thinned = &thinned[0];
     let job = jobs[0].scaled(WHOLE / 5).expect("a smaller one");
     let alone = job.run(&thinned.requests[..], &|_| {}).expect("a run");
@@ -237,13 +237,13 @@ fn what_is_left_out_moves_the_head_and_is_not_counted() {
 fn a_small_trace_is_run_in_full() {
     let trace = read("synth:mixed?requests=5000");
     let jobs_of = |sets: &[(&str, &str)]| jobs(&trace, &["lru"], &["5%"], sets);
-    let any = Choice { millionths: None, seed: 1 };
+    let any = SampleOptions { millionths: None, seed: 1 };
     let sampled = sample(&trace, &jobs_of(&[]), any).expect("a sample");
     assert!(sampled.about.is_all() && !sampled.about.is_small(), "{:?}", sampled.about);
     assert_eq!(sampled.about.sampled_requests, 5_000);
     // Asked for, it is sampled all the same; a sample without anything in it is refused.
     let asked = |millionths| {
-        sample(&trace, &jobs_of(&[]), Choice { millionths: Some(millionths), seed: 1 })
+        sample(&trace, &jobs_of(&[]), SampleOptions { millionths: Some(millionths), seed: 1 })
     };
     assert!(asked(WHOLE / 5).expect("a sample").about.is_small());
     let error = asked(1).err().expect("nothing is in it").to_string();
@@ -286,7 +286,7 @@ fn curves_beside_full_runs() {
 fn beside(trace: &Trace, millionths: Option<u64>) {
     let jobs = jobs(trace, &["lru", "most", "sac"], &["2%", "5%", "20%"], &[]);
     let begun = Instant::now();
-    let sampled = sample(trace, &jobs, Choice { millionths, seed: 1 });
+    let sampled = sample(trace, &jobs, SampleOptions { millionths, seed: 1 });
     let sampled = match sampled {
         Ok(sampled) => sampled,
         Err(error) => return println!("{}: {error}", trace.name),
@@ -298,7 +298,8 @@ fn beside(trace: &Trace, millionths: Option<u64>) {
     let part = sampled.points(&jobs, trace, &|_| {}).expect("runs");
     let of_part = begun.elapsed().as_secs_f64();
     let begun = Instant::now();
-    let full = sample(trace, &jobs, Choice { millionths: Some(WHOLE), seed: 1 }).expect("all");
+    let full =
+        sample(trace, &jobs, SampleOptions { millionths: Some(WHOLE), seed: 1 }).expect("all");
     let full = full.points(&jobs, trace, &|_| {}).expect("runs");
     let of_full = begun.elapsed().as_secs_f64();
     println!(
@@ -345,7 +346,8 @@ fn errors_of_curves_are_as_large_as_they_say() {
     for trace in &traces {
         let jobs = jobs(trace, &["lru", "most", "sac"], &["5%", "20%"], &[]);
         let of = |millionths, seed| {
-            let sampled = sample(trace, &jobs, Choice { millionths: Some(millionths), seed });
+            let sampled =
+                sample(trace, &jobs, SampleOptions { millionths: Some(millionths), seed });
             sampled.expect("a sample").points(&jobs, trace, &|_| {}).expect("runs")
         };
         let full = of(WHOLE, 1);

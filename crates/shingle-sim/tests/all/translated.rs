@@ -205,7 +205,7 @@ fn the_buffer_may_be_a_device_of_its_own() {
         Piece { place: Place::Native(ZONE), count: 1 },
     ];
     let ssd = make_ssd("pcie-ssd", &Settings::default()).expect("an SSD");
-    let mut drive = script.over_a_drive(None).buffered_on(ssd);
+    let mut drive = script.over_a_drive(None).with_buffer_on(ssd);
     let served = drive.serve(Nanos::ZERO, &io(Op::Write, 40, 2), &mut [400, 410]);
     assert_eq!(served.done, Nanos::from_micros(56), "on the SSD");
     assert_eq!(drive.counters().log_time, Nanos::from_micros(56));
@@ -358,7 +358,7 @@ fn in_open_loop_a_translation_sees_what_has_arrived() {
         let script = Scripted::new(&works);
         let seen = script.seen.clone();
         let mut system = system(script, pacing);
-        assert_eq!(system.announces(), pacing == Pacing::Open);
+        assert_eq!(system.uses_announcements(), pacing == Pacing::Open);
         system.announce(&requests);
         let mut told = Vec::new();
         for request in &requests {

@@ -113,7 +113,7 @@ fn case(
     // On an SSD, where it fits.
     let cached = small.is_some() && buffer_blocks <= 37 && rng.below(3) == 0;
     let disk = small.or_else(|| fits(128)).expect("128 blocks suit every translation");
-    let disk = if cached { disk.buffered_on(tiny_ssd("pcie-ssd")) } else { disk };
+    let disk = if cached { disk.with_buffer_on(tiny_ssd("pcie-ssd")) } else { disk };
     let told = format!(
         "{case:?} over {} {:?}, {buffer_blocks} blocks (SSD: {cached}), idle after {idle_after:?}: {draws:?}",
         entry.name,

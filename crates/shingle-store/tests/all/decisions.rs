@@ -14,7 +14,7 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_device::Device;
 use shingle_engine::settings::Settings;
 use shingle_engine::{Command, CommandOp, Config, Errno};
-use shingle_sim::recorded::{FollowError, Followed, Follower};
+use shingle_sim::recorded::{RecordingError, RecordingReplay, ReplayTotals};
 use shingle_store::backend::{Ready, StartOptions};
 use shingle_store::store::create::{Consent, create};
 use shingle_testbed::folder;
@@ -96,15 +96,15 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
 }
 
 /// Follows a recording with a cache made from its description, changed by `change`.
-fn follow(path: &str, change: impl Fn(&mut Event)) -> Result<Followed, FollowError> {
+fn follow(path: &str, change: impl Fn(&mut Event)) -> Result<ReplayTotals, RecordingError> {
     let mut events = Events::open(path).expect("a recording");
     let About { slots, disk_blocks, settings: ref text } = *events.about();
     let settings = Settings::from_text(text).expect("as written");
     let mut cache = settings.cache(&Registry::default(), slots, disk_blocks).expect("it fits");
-    let mut follower = Follower::new(cache.as_mut());
+    let mut follower = RecordingReplay::new(cache.as_mut());
     while let Some(mut event) = events.next().expect("whole") {
         change(&mut event);
-        follower.follow(&event)?;
+        follower.event(&event)?;
     }
     let followed = follower.end()?;
     cache.check();
@@ -195,20 +195,20 @@ fn another_decision_is_noticed() {
                 count.set(count.get() + 1);
             }
         });
-        assert!(matches!(other, Err(FollowError::Differs { .. })), "{other:?}");
+        assert!(matches!(other, Err(RecordingError::Differs { .. })), "{other:?}");
     }
     // Another policy.
     let mut events = Events::open(&path).expect("a recording");
     let About { slots, disk_blocks, .. } = *events.about();
     let settings = Settings::new("sieve");
     let mut cache = settings.cache(&Registry::default(), slots, disk_blocks).expect("it fits");
-    let mut follower = Follower::new(cache.as_mut());
+    let mut follower = RecordingReplay::new(cache.as_mut());
     let mut differs = None;
     while let Some(event) = events.next().expect("whole") {
-        if let Err(error) = follower.follow(&event) {
+        if let Err(error) = follower.event(&event) {
             differs = Some(error);
             break;
         }
     }
-    assert!(matches!(differs, Some(FollowError::Differs { .. })), "{differs:?}");
+    assert!(matches!(differs, Some(RecordingError::Differs { .. })), "{differs:?}");
 }

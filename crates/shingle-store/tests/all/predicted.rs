@@ -18,8 +18,8 @@ use shingle_engine::settings::Settings;
 use shingle_engine::{Command, Config, Errno};
 use shingle_result::{Labels, Meter, Pacing, RealRun, ResponseTimes, RunResult};
 use shingle_sim::Disk;
-use shingle_sim::run::Course;
-use shingle_sim::store::{self, Devices, Serving};
+use shingle_sim::run::RunOptions;
+use shingle_sim::store::{self, Devices, ServingOptions};
 use shingle_sim::translated::Translated;
 use shingle_store::backend::{Ready, StartOptions, open_pair};
 use shingle_store::store::create::{Consent, create};
@@ -206,7 +206,7 @@ fn predicted(
     let slots = real.result.labels.cache_blocks;
     let cache = settings.cache(&Registry::default(), slots as u32, real.disk_blocks);
     let cache = cache.expect("it fits");
-    let serving = Serving {
+    let serving = ServingOptions {
         config: config(settings, slots),
         depth: depth.under_way(),
         request_time: match depth {
@@ -217,7 +217,7 @@ fn predicted(
         flush_every: None,
         check: true,
     };
-    let course = Course {
+    let run_options = RunOptions {
         pacing: Pacing::Closed,
         speed_thousandths: 1000,
         drain: false,
@@ -226,7 +226,8 @@ fn predicted(
     };
     let devices = Devices { ssd: fast_ssd(), disk, log: None };
     let labels = labels(slots);
-    store::run(cache, devices, &serving, requests, &labels, &course, &|_| {}).expect("no panic")
+    store::run(cache, devices, &serving, requests, &labels, &run_options, &|_| {})
+        .expect("no panic")
 }
 
 /// Weighs whole zones by how many of their blocks are not in flight at that moment: even at depth 1

@@ -13,7 +13,7 @@ use shingle_result::{RunResult, verdict};
 use shingle_sim::bound::{self, Accesses, Prices, Room};
 use shingle_sim::experiment::{self, Job, Options, Trace};
 
-use super::setup::{assigned, unheard};
+use super::setup::{assigned, setting_without_effect};
 use super::traces::{mode, read_trace, seed};
 use crate::Usage;
 use crate::cli::{self, Global, TraceArgs};
@@ -113,7 +113,7 @@ pub(crate) fn execute(args: &Bound, global: &Global, registry: &Registry) -> any
     experiment::check_options(&options, registry)?;
     let trace = read_trace(&args.trace, global)?;
     let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
-    unheard(&args.set, &jobs).iter().for_each(|told| note(told, global.quiet));
+    setting_without_effect(&args.set, &jobs).iter().for_each(|told| note(told, global.quiet));
     notes.0.iter().for_each(|told| note(&told.text, global.quiet));
     let total = (trace.requests.len() * jobs.len()) as u64;
     let progress = Progress::new("running", total, global.quiet);

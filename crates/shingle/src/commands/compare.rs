@@ -8,7 +8,7 @@ use shingle_sim::experiment::{self, Job};
 
 use super::setup::{
     Asked, check_files, check_pacing, check_store, deliver, info, options, report, run_jobs,
-    unheard,
+    setting_without_effect,
 };
 use super::traces::{DEFAULT_TRACE, Traces, seed};
 use crate::Usage;
@@ -126,7 +126,9 @@ impl Comparison {
                 return Err(Usage(why).into());
             }
             if first.is_none() {
-                unheard(&setup.set, &jobs).iter().for_each(|told| listener.note(told));
+                setting_without_effect(&setup.set, &jobs)
+                    .iter()
+                    .for_each(|told| listener.note(told));
                 notes.0.iter().for_each(|told| listener.note(&told.text));
                 baselines.extend(jobs.iter().map(Job::is_baseline));
             }

@@ -6,9 +6,9 @@ use clap::Args;
 use shingle_core::registry::Registry;
 use shingle_result::{CURVES_SCHEMA, CurvePoint, CurveSample, Curves, CurvesOfDrive, TraceInfo};
 use shingle_sim::experiment::{self, Job, Options, Trace};
-use shingle_sim::sample::curve::{About, Choice, sample};
+use shingle_sim::sample::curve::{SampleInfo, SampleOptions, sample};
 
-use super::setup::{assigned, check_written, pool, unheard};
+use super::setup::{assigned, check_written, pool, setting_without_effect};
 use super::traces::{mode, read_trace, seed};
 use crate::Usage;
 use crate::cli::{self, Global, TraceArgs};
@@ -87,10 +87,12 @@ pub(crate) fn execute(args: &Curve, global: &Global, registry: &Registry) -> any
         let options = Options { drives: vec![drive.clone()], ..options.clone() };
         let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
         if curves.is_empty() {
-            unheard(&args.set, &jobs).iter().for_each(|told| note(told, global.quiet));
+            setting_without_effect(&args.set, &jobs)
+                .iter()
+                .for_each(|told| note(told, global.quiet));
         }
         notes.0.iter().for_each(|told| note(&told.text, global.quiet));
-        let choice = Choice { millionths: args.sample, seed: options.seed };
+        let choice = SampleOptions { millionths: args.sample, seed: options.seed };
         curves.push(threads.install(|| of_drive(drive, &jobs, &trace, choice, global))?);
     }
     let all = Curves {
@@ -141,7 +143,7 @@ fn of_drive(
     drive: &str,
     jobs: &[Job],
     trace: &Trace,
-    choice: Choice,
+    choice: SampleOptions,
     global: &Global,
 ) -> anyhow::Result<CurvesOfDrive> {
     let sampled = sample(trace, jobs, choice)?;
@@ -156,7 +158,7 @@ fn of_drive(
     Ok(CurvesOfDrive { drive: drive.to_owned(), sample: told(&sampled.about, trace), points })
 }
 
-fn told(about: &About, trace: &Trace) -> CurveSample {
+fn told(about: &SampleInfo, trace: &Trace) -> CurveSample {
     let percent = |millionths: u64| millionths as f64 / 10_000.0;
     CurveSample {
         in_full: about.is_all(),

@@ -5,7 +5,7 @@ use clap::Args;
 use shingle_core::registry::Registry;
 use shingle_core::size::show_blocks;
 use shingle_engine::settings::Settings;
-use shingle_sim::recorded::Follower;
+use shingle_sim::recorded::RecordingReplay;
 use shingle_trace::record::{About, Events};
 
 use crate::output::print;
@@ -23,9 +23,9 @@ pub(crate) fn execute(args: &Follow, registry: &Registry) -> anyhow::Result<()> 
     let settings = Settings::from_text(text).with_context(|| path.clone())?;
     let policy = settings.policy.clone();
     let mut cache = settings.cache(registry, slots, disk_blocks).with_context(|| path.clone())?;
-    let mut follower = Follower::new(cache.as_mut());
+    let mut follower = RecordingReplay::new(cache.as_mut());
     while let Some(event) = events.next()? {
-        follower.follow(&event).map_err(|error| anyhow!("{path}: {error}"))?;
+        follower.event(&event).map_err(|error| anyhow!("{path}: {error}"))?;
     }
     let followed = follower.end().map_err(|error| anyhow!("{path}: {error}"))?;
     let ratio = match followed.accesses {

@@ -11,7 +11,7 @@ use shingle_sim::requests::{RequestList as _, Requests};
 
 use super::setup::{
     Asked, check_files, check_pacing, check_store, check_written, deliver, info, options, report,
-    run_jobs, unheard,
+    run_jobs, setting_without_effect,
 };
 use super::traces::Traces;
 use crate::Usage;
@@ -101,7 +101,7 @@ impl One {
         experiment::check_options(&options, registry)?;
         let trace = traces.for_runs(&self.setup, listener)?;
         let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
-        unheard(&self.setup.set, &jobs).iter().for_each(|told| listener.note(told));
+        setting_without_effect(&self.setup.set, &jobs).iter().for_each(|told| listener.note(told));
         notes.0.iter().for_each(|told| listener.note(&told.text));
         let runs = match otherwise(&jobs[0], &trace)? {
             Some(run) => vec![run],

@@ -88,9 +88,9 @@ pub(crate) fn check_store(args: &SetupArgs) -> anyhow::Result<()> {
 }
 
 /// Returns notes on settings that have no effect in `jobs`.
-pub(crate) fn unheard(sets: &[(String, String)], jobs: &[Job]) -> Vec<String> {
+pub(crate) fn setting_without_effect(sets: &[(String, String)], jobs: &[Job]) -> Vec<String> {
     let keys = sets.iter().map(|(key, _)| key);
-    keys.filter_map(|key| experiment::unheard("--set", key, jobs.iter())).collect()
+    keys.filter_map(|key| experiment::setting_without_effect("--set", key, jobs.iter())).collect()
 }
 
 /// Checks options of one pacing, where every run has this pacing.
