@@ -30,7 +30,7 @@ impl Call {
     ) -> PyResult<Call> {
         let mut registry = crate::policies();
         for policy in &policies {
-            registry.put(policy.get().entry());
+            registry.insert(policy.get().entry());
         }
         first_error(&policies); // (one that an earlier call left)
         let program =

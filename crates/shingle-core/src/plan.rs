@@ -15,7 +15,7 @@ pub enum WriteOrder {
 
 /// How the dirty victims of a group are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Manner {
+pub enum DestageMethod {
     /// To their places. The drive has to cope if they are not in sequence.
     Write(WriteOrder),
     /// Reset of the write pointer, then the zone from start to end: the group is all of it (ROCO
@@ -53,7 +53,7 @@ pub struct Plan {
     destages: Vec<Destage>,
     /// Ends of groups within `destages`. Destages after the last end are one more group, written by
     /// address.
-    groups: Vec<(usize, Manner)>,
+    groups: Vec<(usize, DestageMethod)>,
     dropped_blocks: u64,
     /// The clean victims, if the executor asked for them.
     dropped: Option<Vec<Destage>>,
@@ -82,8 +82,8 @@ impl Plan {
     }
 
     /// Returns the destages, in groups.
-    pub fn groups(&mut self) -> impl Iterator<Item = (&mut [Destage], Manner)> {
-        let last = (self.destages.len(), Manner::Write(WriteOrder::ByAddress));
+    pub fn groups(&mut self) -> impl Iterator<Item = (&mut [Destage], DestageMethod)> {
+        let last = (self.destages.len(), DestageMethod::Write(WriteOrder::ByAddress));
         let mut rest = self.destages.as_mut_slice();
         let mut start = 0;
         let ends = self.groups.iter().copied().chain([last]);
@@ -160,7 +160,7 @@ impl Plan {
     /// Takes back the destages planned since `mark`, if all of them are written to their places.
     pub(crate) fn take_since(&mut self, mark: Mark) -> Vec<Destage> {
         let groups = &self.groups[mark.groups..];
-        if groups.iter().any(|(_, manner)| !matches!(manner, Manner::Write(_))) {
+        if groups.iter().any(|(_, manner)| !matches!(manner, DestageMethod::Write(_))) {
             return Vec::new();
         }
         self.groups.truncate(mark.groups);
@@ -174,9 +174,9 @@ impl Plan {
 
     /// Ends a group that began at destage `start`. Destages before it that belong to no group
     /// become one.
-    pub(crate) fn end_group(&mut self, start: usize, manner: Manner) {
+    pub(crate) fn end_group(&mut self, start: usize, manner: DestageMethod) {
         if self.groups.last().map_or(0, |&(end, _)| end) < start {
-            self.groups.push((start, Manner::Write(WriteOrder::ByAddress)));
+            self.groups.push((start, DestageMethod::Write(WriteOrder::ByAddress)));
         }
         self.groups.push((self.destages.len(), manner));
     }

@@ -55,7 +55,7 @@
 use crate::contract::broken;
 use crate::params::{Param, Params};
 use crate::parts::Links;
-use crate::plan::{Manner, Plan};
+use crate::plan::{DestageMethod, Plan};
 use crate::slots::{PREFETCH_MAX, Slots};
 use crate::units::{Block, Nanos, Op, Request, Slot, Zone};
 
@@ -213,7 +213,7 @@ impl<'a> Victims<'a> {
     }
 
     /// Ends a group: the dirty victims named since the last call are written in `manner`.
-    pub fn end_group(&mut self, manner: Manner) {
+    pub fn end_group(&mut self, manner: DestageMethod) {
         self.plan.end_group(self.group, manner);
         self.group = self.plan.destages().len();
     }
@@ -334,8 +334,8 @@ pub trait Policy: Clone + Send + 'static {
     /// How it divides the disk.
     const ZONING: Zoning = Zoning::None;
     /// Whether it writes zones that the drive exposes only at their write pointers, or after a
-    /// reset: groups of the manners [`Manner::Append`], [`Manner::Rewrite`] and
-    /// [`Manner::HostRmw`], and no bypassed writes. Only such a policy needs no translation over a
+    /// reset: groups of the manners [`DestageMethod::Append`], [`DestageMethod::Rewrite`] and
+    /// [`DestageMethod::HostRmw`], and no bypassed writes. Only such a policy needs no translation over a
     /// drive whose zones must be written in sequence.
     const IN_SEQUENCE: bool = false;
     /// What it does with idle time. The papers do not say, so this is a decision of this project:

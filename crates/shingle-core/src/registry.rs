@@ -306,11 +306,11 @@ impl Registry {
 
     /// Adds policy `P`, replacing one of the same name.
     pub fn add<P: Policy>(&mut self) {
-        self.put(Entry::of::<P>());
+        self.insert(Entry::of::<P>());
     }
 
     /// Adds a policy, replacing one of the same name.
-    pub fn put(&mut self, entry: Entry) {
+    pub fn insert(&mut self, entry: Entry) {
         self.entries.retain(|known| known.name != entry.name);
         self.entries.push(entry);
     }

@@ -3,28 +3,28 @@
 //! added blocks stay, clean. So a policy that does not know whole bands can be compared with one
 //! that does.
 
-use crate::plan::{Manner, Mark, Plan, WriteOrder};
+use crate::plan::{DestageMethod, Mark, Plan, WriteOrder};
 use crate::slots::Slots;
 use crate::units::{Block, Slot, Zone};
 
 /// How the host writes a whole band.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Taken {
-    /// From start to end ([`Manner::WholeBand`]).
+    /// From start to end ([`DestageMethod::WholeBand`]).
     InOrder,
-    /// After a reset of the write pointer ([`Manner::HostRmw`]). The first `conventional_zones`
+    /// After a reset of the write pointer ([`DestageMethod::HostRmw`]). The first `conventional_zones`
     /// zones have none and are written in place.
     Reset { conventional_zones: u32 },
 }
 
 impl Taken {
-    fn manner(self, band: Zone) -> Manner {
+    fn manner(self, band: Zone) -> DestageMethod {
         match self {
-            Taken::InOrder => Manner::WholeBand(band),
+            Taken::InOrder => DestageMethod::WholeBand(band),
             Taken::Reset { conventional_zones } if band.0 < conventional_zones => {
-                Manner::Write(WriteOrder::ByAddress)
+                DestageMethod::Write(WriteOrder::ByAddress)
             }
-            Taken::Reset { .. } => Manner::HostRmw(band),
+            Taken::Reset { .. } => DestageMethod::HostRmw(band),
         }
     }
 }

@@ -17,7 +17,7 @@
 //! let drive = make("sac-emulator", &Settings::default())?;
 //! // The drive's time runs a thousand times as fast as real time.
 //! let clock = DriveClock::new(1_000_000);
-//! let model = ServedModel::start(drive, Contents::kept(1 << 20)?, 1 << 20, clock)?;
+//! let model = ServedModel::start(drive, Contents::with_data(1 << 20)?, 1 << 20, clock)?;
 //! let (answered, answer) = channel();
 //! let write = Command::Write { offset: 8192, data: vec![7; 4096], fua: true };
 //! model.submit(write, Completion::new(move |result| drop(answered.send(result))));

@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::Rng;
-use shingle_drive::profile::{DistanceFacts, MechanicsFacts, pairs_below};
+use shingle_drive::profile::{DistanceFacts, MechanicsFacts, read_pairs_end};
 
 use crate::change::{real, round};
 use crate::error::ProbeError;
@@ -91,10 +91,10 @@ pub(crate) fn distances(
     }
     let (mut before_us, mut again_us) = (Vec::new(), Vec::new());
     for _ in 0..TURNS {
-        let block = 1 + rng.below(pairs_below(blocks, 0) - 1);
+        let block = 1 + rng.below(read_pairs_end(blocks, 0) - 1);
         let us = scratch.latencies_us([block, block - 1].into_iter().map(read))?;
         before_us.push(us[1]);
-        let block = rng.below(pairs_below(blocks, 0));
+        let block = rng.below(read_pairs_end(blocks, 0));
         again_us.push(scratch.latencies_us([block, block].into_iter().map(read))?[1]);
     }
     let mut ahead = Vec::new();
@@ -119,7 +119,7 @@ fn read(block: u64) -> Io {
 /// The latency of the second of two reads.
 fn pair(scratch: &mut Scratch, rng: &mut Rng, least: u64, blocks: u64) -> Result<u64, ProbeError> {
     let distance = least + rng.below(least / 2);
-    let first = distance + rng.below(pairs_below(blocks, distance) - distance);
+    let first = distance + rng.below(read_pairs_end(blocks, distance) - distance);
     Ok(scratch.latencies_us([first, first - distance].into_iter().map(read))?[1])
 }
 

@@ -49,7 +49,7 @@ pub struct Left {
 impl Left {
     /// Computes what draining did from its counters, without the blocks and bands that were left.
     #[must_use]
-    pub fn doing(done: &Counts) -> Left {
+    pub fn of_drain(done: &Counts) -> Left {
         Left {
             seconds: done.seconds.total,
             by_cause: done.seconds.by_cause,

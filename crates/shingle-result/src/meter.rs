@@ -239,7 +239,7 @@ impl Meter {
             ..Left::default()
         };
         let done = self.drain_from.as_ref().map(|before| Counts::between(before, &end));
-        let done = done.as_ref().map(Left::doing).unwrap_or_default();
+        let done = done.as_ref().map(Left::of_drain).unwrap_or_default();
         let Left { dirty_blocks, buffer_blocks, buffer_bands, .. } = undone;
         let drained = run.drained_seconds.map(|seconds| Left {
             seconds,
@@ -271,7 +271,7 @@ impl Meter {
                 blocks_per_second: (end.host.read_blocks + end.host.write_blocks) as f64 / wall,
             },
             // (This process has no translation.)
-            ..RunResult::uncounted(run.labels, run.memory)
+            ..RunResult::without_counts(run.labels, run.memory)
         }
     }
 }

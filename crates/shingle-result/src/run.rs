@@ -70,7 +70,7 @@ pub struct RunResult {
 impl RunResult {
     /// Creates a result with zero counters, and without the optional parts.
     #[must_use]
-    pub fn uncounted(labels: &Labels, memory: policy::Memory) -> RunResult {
+    pub fn without_counts(labels: &Labels, memory: policy::Memory) -> RunResult {
         let none = Counts::between(&Snapshot::default(), &Snapshot::default());
         RunResult {
             labels: labels.clone(),

@@ -129,7 +129,7 @@ impl Target {
         let mut found: Vec<Smallest> = Vec::new();
         // The tried sizes of each, with the number of their run of the first seed.
         let mut tried: Vec<Vec<(usize, Tried)>> = Vec::new();
-        for (run, like) in runs.iter().zip(verdict::likes(runs)) {
+        for (run, like) in runs.iter().zip(verdict::counterparts(runs)) {
             let same = |s: &Smallest| {
                 (&s.policy, &s.drive, &s.translation)
                     == (&run.labels.policy, &run.labels.drive, &run.labels.translation)

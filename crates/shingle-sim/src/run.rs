@@ -194,7 +194,7 @@ fn serve_all(
             seconds: wall,
             blocks_per_second: (end.host.read_blocks + end.host.write_blocks) as f64 / wall,
         },
-        ..RunResult::uncounted(labels, memory)
+        ..RunResult::without_counts(labels, memory)
     };
     if run_options.drain {
         result.drained = Some(undone.done_by(&end));
@@ -281,7 +281,7 @@ impl Undone {
             dirty_blocks: self.dirty_blocks,
             buffer_blocks: self.buffer.pending_blocks(),
             buffer_bands: self.buffer.bands,
-            ..Left::doing(&done)
+            ..Left::of_drain(&done)
         }
     }
 }

@@ -115,7 +115,7 @@ impl Translated {
         layout: &Layout,
         translation: &dyn Translation,
     ) -> Description {
-        let (disk_blocks, held) = (translation.blocks(), translation.held());
+        let (disk_blocks, held) = (translation.blocks(), translation.buffer_state());
         Description {
             bands: Some(ZoneMap::fixed(layout.zone_blocks, disk_blocks)),
             buffer_blocks: held.used + held.free,
@@ -205,7 +205,7 @@ impl Translated {
 
     /// Finishes the current idle work before I/O.
     fn end_idle_work(&mut self, served: &mut Served, io: Option<&Io>) {
-        if self.executor.works() {
+        if self.executor.is_working() {
             self.finish(served, io);
         }
     }
@@ -298,7 +298,7 @@ impl Translated {
     /// zones.
     fn live_or_left(&self) -> u64 {
         let did = self.translation().counters();
-        did.write_hits + did.evicted_blocks + self.translation().held().blocks
+        did.write_hits + did.evicted_blocks + self.translation().buffer_state().blocks
     }
 
     /// Reads the newest copies, with one I/O for those that lie together.
@@ -343,8 +343,8 @@ impl Drive for Translated {
             Op::Write => {
                 let cleanings = self.translation().counters().cleanings;
                 self.work(&mut served, Work::Write { block, count }, data);
-                let filled =
-                    self.description.buffer_blocks > 0 && self.translation().held().free == 0;
+                let filled = self.description.buffer_blocks > 0
+                    && self.translation().buffer_state().free == 0;
                 self.was_full |= filled || self.translation().counters().cleanings > cleanings;
             }
             Op::Trim => self.work(&mut served, Work::Trim { block, count }, data),
@@ -363,7 +363,7 @@ impl Drive for Translated {
             return None;
         }
         // When a work ends, another may begin: once.
-        for begins in [!self.executor.works(), true] {
+        for begins in [!self.executor.is_working(), true] {
             if begins {
                 if !self.translation().wants_idle() {
                     return None;
@@ -384,7 +384,7 @@ impl Drive for Translated {
     }
 
     fn background_from(&self, idle_since: Nanos) -> Option<Nanos> {
-        let works = self.executor.works() || self.translation().wants_idle();
+        let works = self.executor.is_working() || self.translation().wants_idle();
         self.idle_after.filter(|_| works).map(|after| idle_since + after)
     }
 
@@ -400,7 +400,7 @@ impl Drive for Translated {
     }
 
     fn buffer(&self) -> BufferState {
-        let held = self.translation().held();
+        let held = self.translation().buffer_state();
         BufferState {
             blocks: held.blocks,
             held_blocks: 0,
@@ -422,9 +422,9 @@ impl Drive for Translated {
 
     fn check(&self) {
         self.media.drive().check();
-        let held = self.translation().held();
+        let held = self.translation().buffer_state();
         assert_eq!(held.used + held.free, self.description.buffer_blocks, "the buffer adds up");
-        if self.executor.works() {
+        if self.executor.is_working() {
             return; // in the middle of a work
         }
         let entered = self.counters.log_bytes_written / BLOCK_BYTES;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::params::Params;
-use shingle_core::plan::{Destage, Manner, Plan, WriteOrder};
+use shingle_core::plan::{Destage, DestageMethod, Plan, WriteOrder};
 use shingle_core::policy::{Access, Idle};
 use shingle_core::registry::Entry;
 use shingle_core::units::{Block, Op, Zone};
@@ -98,7 +98,7 @@ impl AtOnce {
     fn execute_plan(&mut self) {
         let mut plan = core::mem::take(&mut self.plan);
         for (group, manner) in plan.groups() {
-            if manner != Manner::Write(WriteOrder::AsGiven) {
+            if manner != DestageMethod::Write(WriteOrder::AsGiven) {
                 group.sort_by_key(|destage| destage.block);
             }
             if self.cache.wants_write_pointers() {
@@ -113,32 +113,32 @@ impl AtOnce {
         self.plan = plan;
     }
 
-    fn move_pointers(&mut self, group: &[Destage], manner: Manner) {
+    fn move_pointers(&mut self, group: &[Destage], manner: DestageMethod) {
         let zones = self.cache.slots().zones().clone();
         let offset = |one: &Destage| one.block.0 - zones.first_block(zones.zone(one.block)).0;
         let last = offset(group.last().expect("groups are not empty"));
         let zone = match manner {
-            Manner::Write(_) => {
+            DestageMethod::Write(_) => {
                 for one in group {
                     let pointer = self.pointers.entry(zones.zone(one.block)).or_default();
                     *pointer += u64::from(*pointer == offset(one));
                 }
                 zones.zone(group[0].block)
             }
-            Manner::Rewrite(zone) => {
+            DestageMethod::Rewrite(zone) => {
                 assert_eq!(group.len() as u64, zones.blocks(zone), "all of it is cached");
                 assert!(self.pointers[&zone] > 0, "there is something to reset");
                 self.pointers.insert(zone, zones.blocks(zone));
                 zone
             }
-            Manner::Append(zone) => {
+            DestageMethod::Append(zone) => {
                 let pointer = self.pointers.entry(zone).or_default();
                 assert!(*pointer <= offset(&group[0]), "nothing before the pointer is appended");
                 *pointer = last + 1;
                 zone
             }
-            Manner::WholeBand(_) => unreachable!("only over disks without write pointers"),
-            Manner::HostRmw(zone) => {
+            DestageMethod::WholeBand(_) => unreachable!("only over disks without write pointers"),
+            DestageMethod::HostRmw(zone) => {
                 let pointer = self.pointers.entry(zone).or_default();
                 *pointer = (*pointer).max(last + 1);
                 zone

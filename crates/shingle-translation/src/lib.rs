@@ -37,6 +37,7 @@ pub mod translations;
 
 pub use executor::{Action, Cause, Executor};
 pub use translation::{
-    Counters, Held, Layout, Make, NoQueue, Piece, Place, Queue, Saved, Step, Translation, Work,
+    BufferState, Counters, Layout, Make, NoQueue, Piece, Place, Queue, Saved, Step, Translation,
+    Work,
 };
 pub use translations::Entry;

@@ -53,7 +53,7 @@ impl Bench {
     ) -> Bench {
         let blocks = translation.blocks();
         assert!(blocks <= u64::from(layout.zones) * layout.zone_blocks, "too many blocks");
-        let held = translation.held();
+        let held = translation.buffer_state();
         let buffer_blocks = held.used + held.free;
         assert!([0, layout.buffer_blocks].contains(&buffer_blocks), "the buffer adds up: {held:?}");
         Bench {
@@ -203,7 +203,7 @@ impl Bench {
             !places.windows(2).any(|two| two[0].place.after(two[0].count) == two[1].place),
             "neighbours are not joined: {places:?}"
         );
-        let held = translation.held();
+        let held = translation.buffer_state();
         let counters = *translation.counters();
         let (mut buffered, mut zones, mut slots) = (0, BTreeSet::new(), BTreeSet::new());
         for (at, place) in each(&places).enumerate() {

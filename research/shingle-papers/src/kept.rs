@@ -112,7 +112,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("runs.jsonl");
         let labels = Labels { cache_blocks: 7, ..Labels::default() };
-        let result = RunResult::uncounted(&labels, shingle_core::policy::Memory::default());
+        let result = RunResult::without_counts(&labels, shingle_core::policy::Memory::default());
         let done = |build: &str, accesses: usize, labels: &Labels| {
             let kept = Kept::open(&path, build.into()).expect("a journal");
             let key = kept.key("xxh3:1", accesses, labels);

@@ -59,7 +59,7 @@ impl SentZones {
     /// Returns the zone that the disk cleans before it takes `runs` and `blocks` more; `None` if
     /// there is room for them.
     #[must_use]
-    pub fn cleaned_for(&self, runs: u32, blocks: u32) -> Option<ZoneIndex> {
+    pub fn cleaned_first(&self, runs: u32, blocks: u32) -> Option<ZoneIndex> {
         let fits = self.runs + u64::from(runs) <= self.runs_max
             && self.log_used() + u64::from(blocks) <= self.blocks_max;
         self.queue.tail().filter(|_| !fits).map(ZoneIndex)
@@ -86,7 +86,7 @@ impl SentZones {
     }
 
     /// Allocates for `zone`, so that [`SentZones::send`] need not.
-    pub fn meet(&mut self, zone: ZoneIndex) {
+    pub fn reserve(&mut self, zone: ZoneIndex) {
         if zone.0 >= self.met {
             self.met = zone.0 + 1;
             self.sent[zone] = Sent::default();
@@ -98,8 +98,8 @@ impl SentZones {
     /// Notes that `runs` and `blocks` of `zone` were sent at `now`. If they do not fit, zones are
     /// cleaned first.
     pub fn send(&mut self, zone: ZoneIndex, runs: u32, blocks: u32, now: u32) {
-        self.meet(zone);
-        while let Some(oldest) = self.cleaned_for(runs, blocks) {
+        self.reserve(zone);
+        while let Some(oldest) = self.cleaned_first(runs, blocks) {
             let stayed = now.wrapping_sub(self.sent[oldest].since) as f32;
             self.stay =
                 if self.stay == 0.0 { stayed } else { self.stay + (stayed - self.stay) / 16.0 };
@@ -130,7 +130,7 @@ impl SentZones {
     /// Returns for about how many accesses a zone stays in the buffer. Before the first cleaning:
     /// the time to fill the buffer at the rate so far.
     #[must_use]
-    pub fn stay(&self, now: u32) -> f32 {
+    pub fn expected_stay(&self, now: u32) -> f32 {
         let part = (self.runs as f32 / self.runs_max as f32)
             .max(self.blocks as f32 / self.blocks_max as f32);
         if self.stay > 0.0 { self.stay } else { now as f32 / part }
@@ -168,14 +168,14 @@ mod tests {
         let zone = ZoneIndex;
         let mut buffer = SentZones::new(10, 100);
         buffer.send(zone(3), 4, 4, 10);
-        assert_eq!(buffer.stay(20), 50.0, "four of ten entries in 20 accesses");
+        assert_eq!(buffer.expected_stay(20), 50.0, "four of ten entries in 20 accesses");
         buffer.send(zone(1), 4, 40, 20);
         buffer.send(zone(3), 1, 1, 30);
-        assert_eq!(buffer.cleaned_for(1, 1), None);
-        assert_eq!(buffer.cleaned_for(2, 2), Some(zone(3)), "entries are used up");
-        assert_eq!(buffer.cleaned_for(1, 56), Some(zone(3)), "blocks are");
+        assert_eq!(buffer.cleaned_first(1, 1), None);
+        assert_eq!(buffer.cleaned_first(2, 2), Some(zone(3)), "entries are used up");
+        assert_eq!(buffer.cleaned_first(1, 56), Some(zone(3)), "blocks are");
         buffer.send(zone(2), 2, 2, 40);
-        assert_eq!(buffer.stay(50), 30.0);
+        assert_eq!(buffer.expected_stay(50), 30.0);
         assert!(!buffer.holds(zone(3)) && buffer.holds(zone(1)));
         buffer.check();
         buffer.send(zone(4), 20, 20, 50);

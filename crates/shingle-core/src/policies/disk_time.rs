@@ -136,7 +136,7 @@ impl DiskTime {
     fn keep(&mut self, slot: Slot, slots: &Slots) {
         match slots.dirty(slot) {
             true => {
-                self.sent.meet(slots.zone_index(slot));
+                self.sent.reserve(slots.zone_index(slot));
                 self.zones.insert(slot, &mut self.links, slots);
             }
             false => {
@@ -227,7 +227,7 @@ impl DiskTime {
 
     fn cheapest_zone(&mut self, slots: &Slots) -> Option<(f32, ZoneIndex)> {
         let (sent, costs) = (&self.sent, &self.costs);
-        let along = costs.along(sent.stay(self.now));
+        let along = costs.along(sent.expected_stay(self.now));
         let saves = |zone, dirty, rate| {
             let cost = if sent.holds(zone) { costs.more_of_zone(dirty) } else { costs.zone(dirty) };
             2.0 * cost * rate / (dirty * (dirty + 2.0 * rate * along))

@@ -102,7 +102,7 @@ impl<S: Scheme, O: Order> Pore<S, O> {
                 self.region.add_record(zone, 0);
             }
             Records::Forever(history) => {
-                if let Some(uses) = history.came(slot, slots.block(slot)) {
+                if let Some(uses) = history.entered(slot, slots.block(slot)) {
                     self.region.add_record(zone, uses);
                 }
             }

@@ -35,7 +35,7 @@ mod heat;
 use crate::param;
 use crate::params::{Param, Params};
 use crate::parts::{ByZone, Links, List, Tournament, ZoneIndex};
-use crate::plan::{Manner, WriteOrder};
+use crate::plan::{DestageMethod, WriteOrder};
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, Zoning};
 use crate::slots::Slots;
 use crate::units::{Op, Slot, Zone};
@@ -230,11 +230,13 @@ impl Roco {
             return self.name_run(zone, pointer, named, out);
         }
         let manner = match way {
-            Way::Sequential if pointer.is_some_and(|pointer| pointer > 0) => Manner::Rewrite(zone),
-            Way::HostRmw => Manner::HostRmw(zone),
-            _ => Manner::Write(WriteOrder::ByAddress),
+            Way::Sequential if pointer.is_some_and(|pointer| pointer > 0) => {
+                DestageMethod::Rewrite(zone)
+            }
+            Way::HostRmw => DestageMethod::HostRmw(zone),
+            _ => DestageMethod::Write(WriteOrder::ByAddress),
         };
-        if matches!(manner, Manner::Write(_)) || self.all_dirty_evictable(index, slots) {
+        if matches!(manner, DestageMethod::Write(_)) || self.all_dirty_evictable(index, slots) {
             self.name_all(index, manner, named, out);
         }
     }
@@ -248,7 +250,7 @@ impl Roco {
             self.name_one(slot, named, out);
             offset += 1;
         }
-        out.end_group(Manner::Write(WriteOrder::ByAddress));
+        out.end_group(DestageMethod::Write(WriteOrder::ByAddress));
     }
 
     fn all_dirty_evictable(&self, zone: ZoneIndex, slots: &Slots) -> bool {
@@ -257,7 +259,13 @@ impl Roco {
     }
 
     /// Names all evictable blocks of the zone, or only the dirty ones if they stay.
-    fn name_all(&mut self, zone: ZoneIndex, manner: Manner, named: Named, out: &mut Victims) {
+    fn name_all(
+        &mut self,
+        zone: ZoneIndex,
+        manner: DestageMethod,
+        named: Named,
+        out: &mut Victims,
+    ) {
         let mut next = self.zones[zone].blocks.tail();
         while let Some(slot) = next.map(Slot) {
             next = self.members.towards_head(slot.0);
@@ -287,7 +295,7 @@ impl Roco {
     fn take_back(&mut self, named: Named, out: &mut Victims) {
         while let Some(zone) = self.held_up.pop() {
             if out.is_empty() {
-                self.name_all(zone, Manner::Write(WriteOrder::ByAddress), named, out);
+                self.name_all(zone, DestageMethod::Write(WriteOrder::ByAddress), named, out);
             }
             self.change(zone);
         }

@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 
 use crate::params::{Param, Params};
 use crate::parts::{ByZone, Links, List, Tournament, ZoneIndex};
-use crate::plan::{Manner, WriteOrder};
+use crate::plan::{DestageMethod, WriteOrder};
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, ZONE, Zoning};
 use crate::slots::Slots;
 use crate::units::{Op, Slot};
@@ -111,7 +111,7 @@ impl<S: Sequence> ZoneFifo<S> {
                 out.push(member);
             }
         }
-        out.end_group(Manner::Write(S::ORDER));
+        out.end_group(DestageMethod::Write(S::ORDER));
     }
 }
 
@@ -185,7 +185,7 @@ impl<S: Sequence> Policy for ZoneFifo<S> {
             let named = out.len();
             out.push_dirty(self.zones[zone].blocks.from_tail(&self.members).map(Slot));
             if out.len() > named {
-                out.end_group(Manner::Write(S::ORDER));
+                out.end_group(DestageMethod::Write(S::ORDER));
             }
             // The zone stays dirty until the writes complete; without this it would be chosen
             // again.

@@ -3,13 +3,13 @@
 use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::drive_view::InOrder;
 use shingle_core::params::Params;
-use shingle_core::plan::{Manner, Plan, WriteOrder};
+use shingle_core::plan::{DestageMethod, Plan, WriteOrder};
 use shingle_core::policy::Access;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::units::{Block, Nanos, Op, Zone};
 use shingle_core::zones::ZoneMap;
 
-const BY_ADDRESS: Manner = Manner::Write(WriteOrder::ByAddress);
+const BY_ADDRESS: DestageMethod = DestageMethod::Write(WriteOrder::ByAddress);
 
 /// A disk that takes bands in order past its buffer.
 const PAST_BUFFER: InOrder = InOrder { log_blocks: 0, band_pass: Some(Nanos::from_millis(150)) };
@@ -72,7 +72,7 @@ impl Run {
     }
 
     /// Returns what was written to the disk for it: manner, blocks that left, blocks that stayed.
-    fn access(&mut self, block: u64, op: Op) -> Vec<(Manner, Vec<u64>, Vec<u64>)> {
+    fn access(&mut self, block: u64, op: Op) -> Vec<(DestageMethod, Vec<u64>, Vec<u64>)> {
         self.number += 1;
         let mut access = Access::whole(self.number, Block(block), op);
         let (mut plan, mut written) = (Plan::default(), Vec::new());
@@ -193,7 +193,7 @@ fn a_read_of_two_blocks_does_not_wait_for_the_second() {
 fn a_band_is_written_whole_where_the_disk_takes_it() {
     let mut run = Run::new(4, 100, &[("zone", "bands"), ("whole_bands", "always")], &[]);
     run.writes([10, 11, 12, 20]);
-    let whole = Manner::WholeBand(Zone(1));
+    let whole = DestageMethod::WholeBand(Zone(1));
     assert_eq!(run.access(30, Op::Write), [(whole, vec![10, 11, 12], vec![])]);
 }
 
@@ -203,7 +203,7 @@ fn any_policy_with_bands_can_write_them_whole() {
     let mut run = Run::new(4, 100, &[("policy", "sac"), ("zone", "bands")], &[("bands", "whole")]);
     run.writes([10, 11, 20, 12]);
     let written = run.access(30, Op::Write);
-    assert_eq!(written, [(Manner::WholeBand(Zone(1)), vec![10], vec![11, 12])]);
+    assert_eq!(written, [(DestageMethod::WholeBand(Zone(1)), vec![10], vec![11, 12])]);
     assert_eq!(run.cache.slots().dirty_blocks(), 2, "20 and 30: what stays is clean");
 }
 
@@ -219,8 +219,8 @@ fn zones_with_write_pointers_are_appended_to_or_rewritten() {
         assert_eq!((left, stayed), (vec![block, 16, 17], vec![]));
         manner
     };
-    assert_eq!(written(0, 4, 14), Manner::Append(Zone(1)));
-    assert_eq!(written(0, 5, 14), Manner::HostRmw(Zone(1)));
+    assert_eq!(written(0, 4, 14), DestageMethod::Append(Zone(1)));
+    assert_eq!(written(0, 5, 14), DestageMethod::HostRmw(Zone(1)));
     assert_eq!(written(2, 0, 14), BY_ADDRESS);
 }
 
@@ -237,7 +237,7 @@ fn a_zone_that_the_buffer_does_not_hold_is_rewritten_by_the_host() {
         [70, 71, 80, 81, 90].map(leave).into_iter().flatten().last().expect("some leave").0
     };
     assert_eq!(third(2), BY_ADDRESS);
-    assert!(matches!(third(1), Manner::HostRmw(_)), "{:?}", third(1));
+    assert!(matches!(third(1), DestageMethod::HostRmw(_)), "{:?}", third(1));
 }
 
 /// Zone 5 was written once, then zones 2 and 6 twice. The quietest leaves first, and then that which goes on where it ended: not if
@@ -278,7 +278,7 @@ fn any_policy_with_bands_can_rewrite_zones_with_write_pointers() {
         run.writes([10, 11, 20, 12]);
         run.access(30, Op::Write)
     };
-    assert_eq!(written(1), [(Manner::HostRmw(Zone(1)), vec![10], vec![11, 12])]);
+    assert_eq!(written(1), [(DestageMethod::HostRmw(Zone(1)), vec![10], vec![11, 12])]);
     assert_eq!(written(2), [(BY_ADDRESS, vec![10], vec![11, 12])]);
 }
 

@@ -1,6 +1,6 @@
 //! What policies name in idle time: by hand, and in figures.
 
-use shingle_core::plan::{Manner, Plan, WriteOrder};
+use shingle_core::plan::{DestageMethod, Plan, WriteOrder};
 use shingle_core::policies;
 use shingle_core::units::{Op, Zone};
 use shingle_testkit::{DISK_BLOCKS, Rng, make};
@@ -9,8 +9,8 @@ use crate::run::{Run, Written, made};
 
 const READ: Op = Op::Read;
 const WRITE: Op = Op::Write;
-const BY_ADDRESS: Manner = Manner::Write(WriteOrder::ByAddress);
-const AS_GIVEN: Manner = Manner::Write(WriteOrder::AsGiven);
+const BY_ADDRESS: DestageMethod = DestageMethod::Write(WriteOrder::ByAddress);
+const AS_GIVEN: DestageMethod = DestageMethod::Write(WriteOrder::AsGiven);
 
 fn by_address(blocks: &[u64]) -> Written {
     vec![(BY_ADDRESS, blocks.to_vec())]
@@ -160,12 +160,12 @@ fn roco_writes_in_sequence_where_it_can() {
     run.writes([33]);
     assert_eq!(run.idle(1), by_address(&[16, 17]));
     run.cache.set_write_pointer(Zone(2), 2);
-    assert_eq!(run.idle(1), [(Manner::Rewrite(Zone(3)), (24..32).collect())]);
+    assert_eq!(run.idle(1), [(DestageMethod::Rewrite(Zone(3)), (24..32).collect())]);
     assert_eq!(run.idle(2), [(BY_ADDRESS, vec![19]), (BY_ADDRESS, vec![33])]);
     // A part of a zone, most of it: the host reads the rest.
     run.writes(40..47);
     run.cache.set_write_pointer(Zone(5), 3);
-    assert_eq!(run.idle(1), [(Manner::HostRmw(Zone(5)), (40..47).collect())]);
+    assert_eq!(run.idle(1), [(DestageMethod::HostRmw(Zone(5)), (40..47).collect())]);
     // Nothing is dirty: zones leave as they are.
     let mut plan = Plan::listing_dropped();
     run.cache.evict(1, &mut plan);
@@ -181,8 +181,8 @@ fn sac_plus_appends_and_rewrites() {
     run.cache.set_write_pointer(Zone(3), 1);
     // Zone 2 has a cold block of 16 blocks less two, zone 3 has 24 and 26: it releases more.
     let first = run.idle(1);
-    let append = |zone, blocks: &[u64]| (Manner::Append(Zone(zone)), blocks.to_vec());
-    let rewrite = |zone, blocks: &[u64]| (Manner::HostRmw(Zone(zone)), blocks.to_vec());
+    let append = |zone, blocks: &[u64]| (DestageMethod::Append(Zone(zone)), blocks.to_vec());
+    let rewrite = |zone, blocks: &[u64]| (DestageMethod::HostRmw(Zone(zone)), blocks.to_vec());
     assert_eq!(first, [append(2, &[18, 19])], "two cold of six blocks, against one of eight");
     run.cache.set_write_pointer(Zone(2), 4);
     assert_eq!(run.idle(1), [rewrite(3, &[24, 26, 27])]);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use shingle_core::cache::Outcome;
 use shingle_core::drive_view::Costs;
 use shingle_core::params::Params;
-use shingle_core::plan::{Manner, Plan, WriteOrder};
+use shingle_core::plan::{DestageMethod, Plan, WriteOrder};
 use shingle_core::policy::Access;
 use shingle_core::registry::{CACHE_PARAMS, MakeError, Registry, Setup};
 use shingle_core::units::{Block, Nanos, Op, Zone};
@@ -58,7 +58,7 @@ fn point(run: &mut Run, zone: u64, to: u64) {
     run.cache.check();
 }
 
-const BY_ADDRESS: Manner = Manner::Write(WriteOrder::ByAddress);
+const BY_ADDRESS: DestageMethod = DestageMethod::Write(WriteOrder::ByAddress);
 
 /// Figure 6 and equation (1), with fewer blocks: three of a zone, accessed 1, 2 and 3 times, make a
 /// heat of 2; a zone of one block accessed once is colder, one of two with 5 accesses is hotter.
@@ -136,7 +136,7 @@ fn sequential_zones_leave_first_and_only_their_runs() {
 /// start there is nothing to reset.
 #[test]
 fn a_zone_cached_whole_is_rewritten() {
-    for (pointer, manner) in [(7, Manner::Rewrite(Zone(1))), (0, BY_ADDRESS)] {
+    for (pointer, manner) in [(7, DestageMethod::Rewrite(Zone(1))), (0, BY_ADDRESS)] {
         let mut run = exposed("roco", 10);
         point(&mut run, 1, pointer);
         run.writes((10..20).rev());
@@ -155,9 +155,9 @@ fn zones_cached_to_four_fifths_are_rewritten_by_the_host() {
     run.writes((10..18).chain(10..18));
     point(&mut run, 2, 9);
     run.writes([20]);
-    assert_eq!(run.access(21, Op::Write), [(Manner::HostRmw(Zone(1)), (10..18).collect())]);
+    assert_eq!(run.access(21, Op::Write), [(DestageMethod::HostRmw(Zone(1)), (10..18).collect())]);
     run.writes(22..29); // 90 % of zone 2, as cold as zone 0, which is older
-    assert_eq!(run.access(50, Op::Write), [(Manner::HostRmw(Zone(2)), (20..29).collect())]);
+    assert_eq!(run.access(50, Op::Write), [(DestageMethod::HostRmw(Zone(2)), (20..29).collect())]);
 }
 
 /// A conventional zone needs no sequence.
@@ -208,7 +208,7 @@ fn a_cache_of_writes_fills_no_reads() {
 #[test]
 fn zone_fifos_empty_the_oldest_zone() {
     let cases = [
-        ("zfifo", Manner::Write(WriteOrder::AsGiven), [17, 11, 14]),
+        ("zfifo", DestageMethod::Write(WriteOrder::AsGiven), [17, 11, 14]),
         ("reorder-zfifo", BY_ADDRESS, [11, 14, 17]),
     ];
     for (policy, manner, order) in cases {
@@ -283,7 +283,7 @@ impl Model {
         gone
     }
 
-    fn crea(&mut self) -> (Manner, Vec<u64>) {
+    fn crea(&mut self) -> (DestageMethod, Vec<u64>) {
         let mut cached: Vec<u64> = self.zones.keys().copied().collect();
         cached.retain(|zone| !self.zones[zone].blocks.is_empty());
         // Heats as fractions of the product of all counts would be exact too; products of two are.
@@ -303,7 +303,8 @@ impl Model {
             }
             if zone.blocks.len() as u64 == ZONE {
                 let start = zone.write_pointer == 0;
-                let manner = if start { BY_ADDRESS } else { Manner::Rewrite(Zone(k as u32)) };
+                let manner =
+                    if start { BY_ADDRESS } else { DestageMethod::Rewrite(Zone(k as u32)) };
                 return (manner, self.take(k, &(0..ZONE).collect::<Vec<_>>()));
             }
         }
@@ -312,7 +313,7 @@ impl Model {
         for &k in &cached {
             if self.zones[&k].blocks.len() as u64 * 10 >= ZONE * 8 {
                 let blocks = whole(&self.zones[&k]);
-                return (Manner::HostRmw(Zone(k as u32)), self.take(k, &blocks));
+                return (DestageMethod::HostRmw(Zone(k as u32)), self.take(k, &blocks));
             }
         }
         let blocks = whole(&self.zones[&cached[0]]);

@@ -2,14 +2,14 @@
 
 use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::params::Params;
-use shingle_core::plan::{Manner, Plan, WriteOrder};
+use shingle_core::plan::{DestageMethod, Plan, WriteOrder};
 use shingle_core::policy::Access;
 use shingle_core::registry::{Entry, Registry};
 use shingle_core::units::{Block, Op};
 use shingle_testkit::{DISK_BLOCKS, make_with};
 
 /// Groups of blocks, in the order in which they are written.
-pub(crate) type Written = Vec<(Manner, Vec<u64>)>;
+pub(crate) type Written = Vec<(DestageMethod, Vec<u64>)>;
 
 /// See the module.
 pub(crate) struct Run {
@@ -62,7 +62,7 @@ impl Run {
     pub(crate) fn carry_out(&mut self, plan: &mut Plan) -> Written {
         let mut written = Vec::new();
         for (group, manner) in plan.groups() {
-            if manner != Manner::Write(WriteOrder::AsGiven) {
+            if manner != DestageMethod::Write(WriteOrder::AsGiven) {
                 group.sort_by_key(|destage| destage.block);
             }
             written.push((manner, group.iter().map(|destage| destage.block.0).collect()));

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::params::Params;
-use shingle_core::plan::{Manner, WriteOrder};
+use shingle_core::plan::{DestageMethod, WriteOrder};
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::units::{Block, Nanos, Op, Zone};
 use shingle_core::zones::ZoneMap;
@@ -18,7 +18,7 @@ const ZONE: u64 = 10;
 const ZONES: u64 = 12;
 const READ: Op = Op::Read;
 const WRITE: Op = Op::Write;
-const BY_ADDRESS: Manner = Manner::Write(WriteOrder::ByAddress);
+const BY_ADDRESS: DestageMethod = DestageMethod::Write(WriteOrder::ByAddress);
 
 /// What left the cache: dirty blocks, how and by address, and clean ones.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,7 +31,7 @@ fn clean(blocks: &[u64]) -> Gone {
     Gone { clean: blocks.to_vec(), ..Gone::default() }
 }
 
-fn dirty(manner: Manner, blocks: &[u64]) -> Gone {
+fn dirty(manner: DestageMethod, blocks: &[u64]) -> Gone {
     Gone { dirty: vec![(manner, blocks.to_vec())], ..Gone::default() }
 }
 
@@ -105,16 +105,16 @@ fn the_zone_with_most_cold_blocks_for_each_rewritten_goes() {
     run.all(WRITE, [38, 39, 42, 44, 45, 46, 59, 58]);
     run.all(WRITE, [58, 58, 58]);
     // A window of 4: all but 58 are cold. Of zones 3 and 5, which tie, the first goes.
-    assert_eq!(run.access(60, WRITE), dirty(Manner::HostRmw(Zone(3)), &[38, 39]));
+    assert_eq!(run.access(60, WRITE), dirty(DestageMethod::HostRmw(Zone(3)), &[38, 39]));
     assert_eq!(run.access(61, WRITE), Gone::default());
     // 59 is alone at the end: 1 / 1 against 4 / 8. What lies before it stays.
-    assert_eq!(run.access(62, WRITE), dirty(Manner::HostRmw(Zone(5)), &[59]));
+    assert_eq!(run.access(62, WRITE), dirty(DestageMethod::HostRmw(Zone(5)), &[59]));
     // By whole zones: 4 of zone 4 before 2 of zone 3.
     let mut run = Plus::new(8, DEAR_READS, &[("window", "0.5"), ("partial", "off")], true);
     full(&mut run);
     run.all(WRITE, [38, 39, 42, 44, 45, 46, 59, 58]);
     run.all(WRITE, [58, 58, 58]);
-    assert_eq!(run.access(60, WRITE), dirty(Manner::HostRmw(Zone(4)), &[42, 44, 45, 46]));
+    assert_eq!(run.access(60, WRITE), dirty(DestageMethod::HostRmw(Zone(4)), &[42, 44, 45, 46]));
 }
 
 /// From the lowest cold block on all dirty ones go, the hot among them too.
@@ -125,7 +125,7 @@ fn hot_blocks_in_the_range_go_along() {
     run.all(WRITE, [24, 26, 21, 25, 50]);
     run.all(WRITE, [21, 25]);
     // A window of 2: 24, 26 and 50 are cold, 21 and 25 hot. Zone 2: 2 / 6; zone 5: 1 / 10.
-    assert_eq!(run.access(51, WRITE), dirty(Manner::HostRmw(Zone(2)), &[24, 25, 26]));
+    assert_eq!(run.access(51, WRITE), dirty(DestageMethod::HostRmw(Zone(2)), &[24, 25, 26]));
     assert_eq!(run.0.cached(), [21, 50, 51]);
 }
 
@@ -135,17 +135,19 @@ fn without_cold_blocks_most_dirty_blocks_for_each_rewritten() {
     let mut run = Plus::new(6, DEAR_READS, &[], true);
     run.all(WRITE, [20, 21, 22, 37, 38, 45]);
     // 3 / 10, 2 / 3, 1 / 5.
-    assert_eq!(run.access(50, WRITE), dirty(Manner::Append(Zone(3)), &[37, 38]));
+    assert_eq!(run.access(50, WRITE), dirty(DestageMethod::Append(Zone(3)), &[37, 38]));
     // 2 / 5 now.
     assert_eq!(run.access(46, WRITE), Gone::default());
-    assert_eq!(run.access(51, WRITE), dirty(Manner::Append(Zone(4)), &[45, 46]));
+    assert_eq!(run.access(51, WRITE), dirty(DestageMethod::Append(Zone(4)), &[45, 46]));
 }
 
 /// How a zone is written back: beyond the pointer in sequence, else read, reset and rewritten, and a
 /// conventional one in place.
 #[test]
 fn the_manner_is_by_the_write_pointer() {
-    for (pointer, manner) in [(4, Manner::Append(Zone(3))), (5, Manner::HostRmw(Zone(3)))] {
+    for (pointer, manner) in
+        [(4, DestageMethod::Append(Zone(3))), (5, DestageMethod::HostRmw(Zone(3)))]
+    {
         let mut run = Plus::new(2, DEAR_READS, &[], true);
         run.0.cache.set_write_pointer(Zone(3), pointer);
         run.all(WRITE, [34, 37]);
@@ -164,7 +166,7 @@ fn what_costs_less_for_each_released_block_goes() {
     let mut run = Plus::new(5, (7, 5), &sets, true);
     run.all(WRITE, [36, 37, 46]);
     run.all(READ, [20, 21]);
-    assert_eq!(run.access(50, READ), dirty(Manner::Append(Zone(3)), &[36, 37]));
+    assert_eq!(run.access(50, READ), dirty(DestageMethod::Append(Zone(3)), &[36, 37]));
     run.all(READ, [51]);
     // Two clean ones then, before costs are compared again.
     assert_eq!(run.access(52, READ), clean(&[20]));
@@ -291,9 +293,9 @@ impl Model {
         let manner = match zone {
             0 => BY_ADDRESS,
             _ if blocks[0] % ZONE >= self.pointers[zone as usize] => {
-                Manner::Append(Zone(zone as u32))
+                DestageMethod::Append(Zone(zone as u32))
             }
-            _ => Manner::HostRmw(Zone(zone as u32)),
+            _ => DestageMethod::HostRmw(Zone(zone as u32)),
         };
         Gone { dirty: vec![(manner, blocks)], ..Gone::default() }
     }

@@ -12,7 +12,7 @@ const NEAR_PART: u64 = 4;
 /// Returns the block below which pairs of reads `distance` blocks apart lie, evenly spread, on a
 /// disk of `blocks`: its first quarter, or, if they need more, twice the distance.
 #[must_use]
-pub fn pairs_below(blocks: u64, distance: u64) -> u64 {
+pub fn read_pairs_end(blocks: u64, distance: u64) -> u64 {
     (blocks / NEAR_PART).max((distance * 2).min(blocks)).max(distance + 1)
 }
 
@@ -65,7 +65,7 @@ pub(super) fn seeks(
     let mut points: Vec<(u64, f64)> = Vec::new();
     for read in &mechanics.reads {
         // The pairs lie around the middle of their range.
-        let middle = pairs_below(disk_blocks, read.blocks) as f64 / 2.0;
+        let middle = read_pairs_end(disk_blocks, read.blocks) as f64 / 2.0;
         let half = read.blocks as f64 / 2.0;
         let over = tracks.before(middle + half) - tracks.before((middle - half).max(0.0));
         let ms = ((read.us - still) / 1e3).max(SEEK_MIN_MS);
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn pairs_have_room() {
-        assert_eq!((pairs_below(1000, 10), pairs_below(1000, 200)), (250, 400));
-        assert_eq!(pairs_below(1000, 700), 1000);
+        assert_eq!((read_pairs_end(1000, 10), read_pairs_end(1000, 200)), (250, 400));
+        assert_eq!(read_pairs_end(1000, 700), 1000);
     }
 }

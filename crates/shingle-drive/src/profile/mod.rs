@@ -10,7 +10,7 @@ mod plan;
 mod text;
 mod work;
 
-pub use mechanics::pairs_below;
+pub use mechanics::read_pairs_end;
 pub(crate) use model::Model;
 pub use plan::Plan;
 pub use text::{ProfileError, parse, read};

@@ -1,7 +1,7 @@
 //! Bands that a policy wants to be written whole: planning them, and handling their I/O
 //! completions.
 
-use shingle_core::plan::{Destage, Manner, WriteOrder};
+use shingle_core::plan::{Destage, DestageMethod, WriteOrder};
 
 use super::Engine;
 use super::destage::{BandContext, Read};
@@ -10,14 +10,14 @@ use super::port::Failed;
 use crate::bugs::Bug;
 use crate::data::Data;
 
-fn is_sorted(manner: Manner) -> bool {
-    manner != Manner::Write(WriteOrder::AsGiven)
+fn is_sorted(manner: DestageMethod) -> bool {
+    manner != DestageMethod::Write(WriteOrder::AsGiven)
 }
 
 impl<D: Data> Engine<D> {
     /// Plans the destages of one group that a policy has named.
-    pub(super) fn plan_group(&mut self, group: &mut [Destage], manner: Manner) {
-        if let Manner::WholeBand(zone) = manner
+    pub(super) fn plan_group(&mut self, group: &mut [Destage], manner: DestageMethod) {
+        if let DestageMethod::WholeBand(zone) = manner
             && self.may_write_whole()
             && let Some(blocks) = self.contents.blocks_of(zone)
             && self.destages.plan_band(group, blocks, &self.contents)

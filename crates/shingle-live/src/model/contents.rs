@@ -18,7 +18,7 @@ impl Contents {
     ///
     /// # Errors
     /// If that folder cannot hold a file of this length.
-    pub fn kept(bytes: u64) -> io::Result<Contents> {
+    pub fn with_data(bytes: u64) -> io::Result<Contents> {
         let file = tempfile::tempfile()?;
         file.set_len(bytes)?;
         Ok(Contents(Some(file)))
@@ -26,7 +26,7 @@ impl Contents {
 
     /// Keeps nothing.
     #[must_use]
-    pub fn forgotten() -> Contents {
+    pub fn without_data() -> Contents {
         Contents(None)
     }
 
@@ -125,7 +125,7 @@ mod tests {
         fn a_read_returns_the_last_write(
             steps in prop::collection::vec((0..4, 0..BLOCKS, 1..20_u64, 1..=255_u8), 1..40),
         ) {
-            let contents = Contents::kept(BLOCKS * BLOCK_BYTES).expect("made");
+            let contents = Contents::with_data(BLOCKS * BLOCK_BYTES).expect("made");
             let mut model = [0_u8; BLOCKS as usize];
             for (op, block, count, stamp) in steps {
                 let count = count.min(BLOCKS - block);
@@ -162,7 +162,8 @@ mod tests {
 
     #[test]
     fn eight_terabytes_take_no_room() {
-        let contents = Contents::kept(8_000_000_000_000 / BLOCK_BYTES * BLOCK_BYTES).expect("made");
+        let contents =
+            Contents::with_data(8_000_000_000_000 / BLOCK_BYTES * BLOCK_BYTES).expect("made");
         let place = 7_000_000_000_000 / BLOCK_BYTES * BLOCK_BYTES;
         contents.write(place, &[7; 4096]).expect("written");
         let block = place / BLOCK_BYTES;
@@ -174,7 +175,7 @@ mod tests {
 
     #[test]
     fn what_is_forgotten_reads_as_zeroes() {
-        let contents = Contents::forgotten();
+        let contents = Contents::without_data();
         contents.write(0, &[7; 4096]).expect("taken");
         assert_eq!(read(&contents, 0, 1), [0; 4096]);
         let extents = contents.extents(0, 8192).expect("told");

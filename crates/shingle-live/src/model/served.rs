@@ -270,7 +270,7 @@ mod tests {
     fn live(name: &str, settings: &Settings, speed: u64) -> ServedModel {
         let drive = make(name, settings).expect("made");
         let size = drive.description().disk_blocks * BLOCK_BYTES;
-        let contents = Contents::kept(size).expect("made");
+        let contents = Contents::with_data(size).expect("made");
         ServedModel::start(drive, contents, size, DriveClock::new(speed * 1000)).expect("started")
     }
 
@@ -295,7 +295,7 @@ mod tests {
     fn nobody_waits_for_a_model_that_has_failed() {
         let drive = make("sac-emulator", &Settings::default()).expect("made");
         let size_bytes = drive.description().disk_blocks * BLOCK_BYTES;
-        let contents = Contents::kept(size_bytes).expect("made");
+        let contents = Contents::with_data(size_bytes).expect("made");
         let clock = DriveClock::new(1_000);
         let shared = Arc::new(Shared { queue: Mutex::default(), changed: Condvar::new(), clock });
         let worker =

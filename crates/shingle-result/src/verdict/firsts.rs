@@ -3,17 +3,17 @@
 use super::groups::Group;
 use super::measure::{measure, none_filled, ranking};
 use super::names::name;
-use super::seeds::likes;
+use super::seeds::counterparts;
 use crate::run::RunResult;
 use crate::said::{Said, SaidKind};
 
 /// Says which policy is first with how many seeds; nothing with one seed.
 pub(super) fn over_seeds(runs: &[RunResult], groups: &[Group]) -> Vec<Said> {
     let seed = |group: &Group| runs[group.runs[0]].labels.seed;
-    let likes = likes(runs);
+    let counterparts = counterparts(runs);
     // Slots of the cache with the first seed.
     let slots = |group: &Group| {
-        group.runs.iter().map(|&run| runs[likes[run]].labels.cache_blocks).max().unwrap_or(0)
+        group.runs.iter().map(|&run| runs[counterparts[run]].labels.cache_blocks).max().unwrap_or(0)
     };
     let alike = |a: &Group, b: &Group| {
         runs[a.runs[0]].labels.drive == runs[b.runs[0]].labels.drive && slots(a) == slots(b)
@@ -75,7 +75,7 @@ mod tests {
     fn the_order_of_policies_makes_none_the_best() {
         let run = |policy: &str, seconds: f64| {
             let labels = Labels { policy: policy.into(), cache_blocks: 9, ..Labels::default() };
-            let mut run = RunResult::uncounted(&labels, Memory::default());
+            let mut run = RunResult::without_counts(&labels, Memory::default());
             (run.warm_from, run.all.seconds.total) = (Some(1), seconds);
             run
         };

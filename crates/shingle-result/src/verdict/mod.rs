@@ -20,7 +20,7 @@ pub use measure::{
 };
 pub use names::{count, counted, name};
 pub use places::{POLICY, PlaceRuns, places};
-pub use seeds::likes;
+pub use seeds::counterparts;
 pub use swept::said as said_of_sweep;
 
 /// Returns the remarks on `runs` of `compare` or `run`, group by group, and over all seeds.

@@ -159,7 +159,7 @@ mod tests {
         };
         let mut seconds = 100.0;
         let run = |_| {
-            let mut run = RunResult::uncounted(&Labels::default(), Memory::default());
+            let mut run = RunResult::without_counts(&Labels::default(), Memory::default());
             seconds -= 1.0;
             run.all.seconds.total = seconds;
             run

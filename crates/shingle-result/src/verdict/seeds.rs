@@ -7,7 +7,7 @@ use crate::run::RunResult;
 /// decide.) A run without such a counterpart gets its own number. For runs of `compare`, in their
 /// order.
 #[must_use]
-pub fn likes(runs: &[RunResult]) -> Vec<usize> {
+pub fn counterparts(runs: &[RunResult]) -> Vec<usize> {
     let Some(first) = runs.first() else { return Vec::new() };
     let each = runs.iter().take_while(|run| run.labels.seed == first.labels.seed).count();
     let same = |a: &RunResult, b: &RunResult| {
@@ -39,7 +39,7 @@ mod tests {
                 cache_blocks: *cache_blocks,
                 ..Labels::default()
             };
-            let mut run = RunResult::uncounted(&labels, Memory::default());
+            let mut run = RunResult::without_counts(&labels, Memory::default());
             (run.warm_from, run.all.seconds.total) = (Some(1), *seconds);
             run
         };

@@ -165,7 +165,7 @@ fn serve_all(
         dirty_blocks,
         buffer_blocks: buffer.pending_blocks(),
         buffer_bands: buffer.bands,
-        ..Left::doing(&Counts::between(&before, &after))
+        ..Left::of_drain(&Counts::between(&before, &after))
     };
     let end = if run_options.drain { after } else { before };
     let (left, drained) =
@@ -189,6 +189,6 @@ fn serve_all(
         histogram: if run_options.points > 0 { times.bars() } else { Vec::new() },
         checked_reads,
         wall: Wall { seconds: wall, blocks_per_second },
-        ..RunResult::uncounted(labels, memory)
+        ..RunResult::without_counts(labels, memory)
     })
 }

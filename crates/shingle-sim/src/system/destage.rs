@@ -2,7 +2,7 @@
 //! dirty.
 
 use shingle_core::cache::Outcome;
-use shingle_core::plan::{Destage, Manner, WriteOrder};
+use shingle_core::plan::{Destage, DestageMethod, WriteOrder};
 use shingle_core::policy::{Access, Cost};
 use shingle_core::units::{Nanos, Op};
 use shingle_drive::Io;
@@ -52,15 +52,15 @@ impl System {
     fn carry_out_groups(&mut self, mut write: impl FnMut(&mut System, &mut [Destage], WriteOrder)) {
         let mut plan = core::mem::take(&mut self.plan);
         for (group, manner) in plan.groups() {
-            if !matches!(manner, Manner::Write(_)) {
+            if !matches!(manner, DestageMethod::Write(_)) {
                 group.sort_unstable_by_key(|destage| destage.block);
             }
             match manner {
-                Manner::Write(order) => write(self, group, order),
-                Manner::Append(zone) => self.append_to(zone, group),
-                Manner::Rewrite(zone) => self.rewrite(zone, group),
-                Manner::HostRmw(zone) => self.host_rmw(zone, group),
-                Manner::WholeBand(zone) => self.write_band(zone, group),
+                DestageMethod::Write(order) => write(self, group, order),
+                DestageMethod::Append(zone) => self.append_to(zone, group),
+                DestageMethod::Rewrite(zone) => self.rewrite(zone, group),
+                DestageMethod::HostRmw(zone) => self.host_rmw(zone, group),
+                DestageMethod::WholeBand(zone) => self.write_band(zone, group),
             }
         }
         plan.clear();

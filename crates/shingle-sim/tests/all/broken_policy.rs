@@ -105,7 +105,7 @@ fn who_hears_of_progress_may_end_a_run() {
 fn a_policy_may_be_described_while_the_program_runs() {
     let mut registry = Registry::default();
     let known = registry.entries().len();
-    registry.put(Entry::described::<Wrong<NAMES_TWICE>>(
+    registry.insert(Entry::described::<Wrong<NAMES_TWICE>>(
         "mine",
         "of two lines",
         &[],
@@ -115,7 +115,7 @@ fn a_policy_may_be_described_while_the_program_runs() {
     ));
     let entry = *registry.get("mine").unwrap();
     assert_eq!((entry.name, entry.about, entry.params.len()), ("mine", "of two lines", 0));
-    registry.put(entry);
+    registry.insert(entry);
     assert_eq!(registry.entries().len(), known + 1, "it replaces the one of its name");
     let options =
         Options { policies: vec!["mine".into()], caches: vec!["20b".into()], ..Options::default() };

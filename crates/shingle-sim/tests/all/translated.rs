@@ -12,7 +12,9 @@ use shingle_drive::{Overrides, Settings, make, make_ssd};
 use shingle_result::Pacing;
 use shingle_sim::system::{Rules, System};
 use shingle_sim::translated::{Translated, layout};
-use shingle_translation::{Counters, Held, Layout, Piece, Place, Queue, Step, Translation, Work};
+use shingle_translation::{
+    BufferState, Counters, Layout, Piece, Place, Queue, Step, Translation, Work,
+};
 
 /// Blocks in a zone. Two zones are conventional, six sequential.
 const ZONE: u64 = 16;
@@ -94,8 +96,8 @@ impl Translation for Scripted {
     fn counters(&self) -> &Counters {
         &self.counters
     }
-    fn held(&self) -> Held {
-        Held { free: 20, ..Held::default() }
+    fn buffer_state(&self) -> BufferState {
+        BufferState { free: 20, ..BufferState::default() }
     }
     fn write_pointer(&self, zone: Zone) -> u64 {
         self.pointers[zone.index()]

@@ -36,7 +36,7 @@ fn run(policy: &str, done: f64, left: f64) -> RunResult {
         pacing: "closed".into(),
         knows_bands: false,
     };
-    let nothing = RunResult::uncounted(&labels, Memory::default());
+    let nothing = RunResult::without_counts(&labels, Memory::default());
     RunResult { warm: all, all, warm_from: Some(5), left: work(left), ..nothing }
 }
 

@@ -16,7 +16,7 @@ impl LiveDisk {
         let worker = self.lock_worker().unwrap_or_else(PoisonError::into_inner);
         let (plan, map) = (&self.shared.plan, self.shared.map());
         let (translation, table) = (worker.executor.translation(), &worker.table);
-        let (held, before) = (translation.held(), &worker.done_before);
+        let (held, before) = (translation.buffer_state(), &worker.done_before);
         let counters = &sum(before, translation.counters());
         let zones = |wanted: &dyn Fn(u64) -> bool| {
             table.pointers.iter().filter(|pointer| wanted(u64::from(**pointer))).count() as u32

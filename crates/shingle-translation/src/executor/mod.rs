@@ -115,7 +115,7 @@ impl<D: Clone + Default> Executor<D> {
 
     /// Returns whether a work is in progress: [`Executor::next`] has not returned its end.
     #[must_use]
-    pub fn works(&self) -> bool {
+    pub fn is_working(&self) -> bool {
         self.works
     }
 

@@ -6,7 +6,7 @@
 
 use super::native::{Native, pieces};
 use super::write_back::WriteBack;
-use crate::translation::{Held, Layout, Piece, Place, Step};
+use crate::translation::{BufferState, Layout, Piece, Place, Step};
 use shingle_core::parts::{Links, List};
 use shingle_core::units::{Block, Zone};
 
@@ -193,8 +193,8 @@ impl Buffered {
     }
 
     /// Returns the state of the buffer if `used` of its slots are in use.
-    pub(crate) fn held(&self, used: u32) -> Held {
-        Held {
+    pub(crate) fn buffer_state(&self, used: u32) -> BufferState {
+        BufferState {
             blocks: u64::from(self.live),
             zones: u64::from(self.live_zones),
             used: u64::from(used),

@@ -112,7 +112,7 @@ pub struct Counters {
 
 /// The state of the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Held {
+pub struct BufferState {
     /// Live blocks.
     pub blocks: u64,
     /// Zones that own them.
@@ -162,7 +162,7 @@ pub trait Translation: Send {
     fn counters(&self) -> &Counters;
 
     /// Returns the state of the buffer.
-    fn held(&self) -> Held;
+    fn buffer_state(&self) -> BufferState;
 
     /// Returns the write pointer of a sequential zone, in blocks from its start, as the translation
     /// knows it.

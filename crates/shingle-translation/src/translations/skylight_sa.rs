@@ -12,7 +12,7 @@
 
 use crate::parts::{Buffered, FRESH, InBuffer, Native, WriteBack, in_buffer, misplaced};
 use crate::translation::{
-    Counters, Held, Layout, Make, Piece, Place, Queue, Saved, Step, Translation, Work,
+    BufferState, Counters, Layout, Make, Piece, Place, Queue, Saved, Step, Translation, Work,
 };
 use core::ops::Range;
 use shingle_core::param;
@@ -168,8 +168,8 @@ impl Translation for SkylightSa {
         &self.counters
     }
 
-    fn held(&self) -> Held {
-        self.buffered.held(self.used_all)
+    fn buffer_state(&self) -> BufferState {
+        self.buffered.buffer_state(self.used_all)
     }
 
     fn write_pointer(&self, zone: Zone) -> u64 {

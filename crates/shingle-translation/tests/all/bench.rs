@@ -3,7 +3,7 @@
 use shingle_core::units::{Block, Zone};
 use shingle_translation::testing::Bench;
 use shingle_translation::{
-    Counters, Held, Layout, NoQueue, Piece, Place, Queue, Step, Translation, Work,
+    BufferState, Counters, Layout, NoQueue, Piece, Place, Queue, Step, Translation, Work,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -55,9 +55,9 @@ impl Translation for Script {
     fn counters(&self) -> &Counters {
         &self.counters
     }
-    fn held(&self) -> Held {
+    fn buffer_state(&self) -> BufferState {
         let held = u64::from(matches!(self.now, Place::Buffer(_)));
-        Held { blocks: held, zones: held, used: 1, free: 3 }
+        BufferState { blocks: held, zones: held, used: 1, free: 3 }
     }
     fn write_pointer(&self, zone: Zone) -> u64 {
         self.pointers[zone.index()]

@@ -73,7 +73,7 @@ fn reclaim_begins_at_low_and_ends_at_high() {
     for chunk in 7..9 {
         let steps = write(&mut dm, chunk * 4, 1);
         assert!(matches!(steps[..], [_, Step::Append { .. }, COMMIT, Step::Buffer { .. }]));
-        assert_eq!(dm.translation().held().free, 12);
+        assert_eq!(dm.translation().buffer_state().free, 12);
     }
     for left in [true, false] {
         assert!(dm.translation().wants_idle());
@@ -99,12 +99,12 @@ fn by_default_the_thresholds_are_the_kernels() {
         }
         for chunk in segments - low..segments + 4 {
             assert_eq!(write(&mut dm, chunk * 4, 1).len(), 4, "one is reclaimed for one given");
-            assert_eq!(dm.translation().held().free, 4 * low);
+            assert_eq!(dm.translation().buffer_state().free, 4 * low);
         }
         while dm.translation().wants_idle() {
             assert_eq!(dm.run(Work::Idle, &NoQueue).len(), 3);
         }
-        assert_eq!(dm.translation().held().free, 4 * segments);
+        assert_eq!(dm.translation().buffer_state().free, 4 * segments);
     }
 }
 

@@ -23,7 +23,7 @@ fn the_zone_of_the_oldest_block_is_written_back() {
     // Slots 3 to 5, 0, 1, 2 hold 4, 5, 6, a hole, 0, 7. The tail passes over the hole.
     let cleaned = [read(3, 4, 3), read(2, 7, 1), append(1, 4, 4), Step::Commit, buffer(1, 1, 3)];
     assert_eq!(write(&mut fluid, 1, 1), cleaned);
-    let held = fluid.translation().held();
+    let held = fluid.translation().buffer_state();
     assert_eq!((held.blocks, held.zones, held.used, held.free), (2, 1, 3, 3));
     // Zone 0 has two native blocks; now both are overwritten.
     let rewritten = [

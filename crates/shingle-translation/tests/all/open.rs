@@ -49,7 +49,7 @@ pub(crate) fn nothing_leaks(bench: &mut Bench, free: u64) {
     while bench.translation().wants_idle() {
         assert!(!bench.run(Work::Idle, &none).is_empty(), "idle time ends");
     }
-    assert_eq!(bench.translation().held().free, free);
+    assert_eq!(bench.translation().buffer_state().free, free);
     let blocks = bench.translation().blocks();
     // In sequence, and then all over the place: 7 and the number of blocks have no common divisor, or every 7th.
     for pass in 0..2 {
@@ -60,7 +60,7 @@ pub(crate) fn nothing_leaks(bench: &mut Bench, free: u64) {
         }
     }
     bench.run(Work::Drain, &none);
-    assert_eq!(bench.translation().held().free, free);
+    assert_eq!(bench.translation().buffer_state().free, free);
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn what_was_durable_is_read_after_every_power_cut_and_nothing_leaks() {
         for params in variants(entry) {
             for &layout in LAYOUTS {
                 let Ok(empty) = entry.make(&params, layout) else { continue };
-                let free = empty.held().free;
+                let free = empty.buffer_state().free;
                 let config = Config {
                     cases: times(4) as u32,
                     failure_persistence: None,

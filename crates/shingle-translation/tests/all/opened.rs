@@ -54,7 +54,10 @@ fn a_log_begins_behind_its_longest_run_of_holes() {
     for name in ["fluid", "fluid-loop"] {
         let mut log = opened(name, layout, &[], &runs, &[0; 8]).expect("a map");
         let batch = u64::from(name == "fluid-loop");
-        assert_eq!((log.translation().held().used, log.translation().held().blocks), (4, 3));
+        assert_eq!(
+            (log.translation().buffer_state().used, log.translation().buffer_state().blocks),
+            (4, 3)
+        );
         assert_eq!(write(&mut log, 24, 4 - batch), [buffer(24, 4 - batch, 1)]);
         // Zone 2 has the oldest block.
         if batch == 0 {
@@ -69,7 +72,7 @@ fn a_bucket_goes_on_behind_its_last_block() {
     // Eight buckets of two places. Zone 1 has those from 2 on, zone 3 those from 6 on.
     let runs = [(5, Buffer(2), 1), (12, Buffer(7), 1)];
     let mut buckets = opened("skylight-sa", LAYOUT, &[], &runs, &[0; 8]).expect("a map");
-    assert_eq!(buckets.translation().held().used, 1 + 2, "place 6 is used");
+    assert_eq!(buckets.translation().buffer_state().used, 1 + 2, "place 6 is used");
     assert_eq!(write(&mut buckets, 6, 1), [buffer(6, 1, 3)]);
     let back = [read(2, 5, 2), append(1, 4, 3), COMMIT, buffer(7, 1, 2)];
     assert_eq!(write(&mut buckets, 7, 1), back);
@@ -111,7 +114,7 @@ fn runs_may_go_over_chunks_and_segments() {
     for count in [2, 5, 7] {
         let runs = [(3, Buffer(3), count)];
         let ucache = opened("ucache", layout, &[("segment", "4b")], &runs, &[0; 8]).expect("a map");
-        assert_eq!(ucache.translation().held().blocks, count);
+        assert_eq!(ucache.translation().buffer_state().blocks, count);
     }
     // The last segment of a chunk is short: the next chunk begins in another one.
     let odd = Layout { zone_blocks: 6, ..layout };
@@ -209,7 +212,7 @@ fn frames_that_cannot_be_of_the_lfb_are_of_the_hfb() {
     let (chunk, pointers) = ([("chunk", "4b")], [0, 0, 6, 0]);
     let runs = [(0, Buffer(9), 1), (17, Buffer(13), 1), (20, Buffer(16), 1), (21, Buffer(29), 1)];
     let mut both = opened("amphisbaena", layout, &chunk, &runs, &pointers).expect("a map");
-    let held = both.translation().held();
+    let held = both.translation().buffer_state();
     assert_eq!(
         (held.blocks, held.used),
         (4, 2 + 2 * 4),

@@ -14,7 +14,7 @@ fn a_full_bucket_is_written_back_with_every_zone_in_it() {
     // A newer copy is appended, and a write hit.
     assert_eq!(write(&mut skylight, 17, 1), [buffer(17, 1, 2)]);
     assert_eq!(write(&mut skylight, 16, 1), [buffer(16, 1, 3)]);
-    let held = skylight.translation().held();
+    let held = skylight.translation().buffer_state();
     assert_eq!((held.blocks, held.zones, held.used), (4, 3, 5));
     // Block 3 is the oldest in the bucket, then the second copy of 17. Zone 1 stays where it is.
     let cleaned = [read(1, 3, 1), append(0, 0, 4), Step::Commit];
@@ -35,7 +35,7 @@ fn a_full_bucket_is_written_back_with_every_zone_in_it() {
         Step::Commit,
     ];
     assert_eq!(skylight.run(Work::Drain, &NoQueue), rewritten);
-    assert_eq!(skylight.translation().held().free, 16);
+    assert_eq!(skylight.translation().buffer_state().free, 16);
 }
 
 #[test]

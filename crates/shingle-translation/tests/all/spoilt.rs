@@ -125,7 +125,7 @@ fn a_spoilt_map_is_refused_or_harmless() {
         for params in variants(entry) {
             for &layout in LAYOUTS {
                 let Ok(empty) = entry.make(&params, layout) else { continue };
-                let (free, safe) = (empty.held().free, entry.survives_power_cuts);
+                let (free, safe) = (empty.buffer_state().free, entry.survives_power_cuts);
                 let config = Config {
                     cases: times(7) as u32,
                     failure_persistence: None,

@@ -22,11 +22,16 @@ pub(crate) type Named = (&'static str, Picture);
 /// Returns all pictures that `report` has data for, with the names of their files.
 pub(crate) fn pictures(report: &Report) -> Vec<Named> {
     let runs: Vec<&RunResult> = report.runs.iter().collect();
-    let likes = match report.sweep {
-        None => verdict::likes(&report.runs),
+    let counterparts = match report.sweep {
+        None => verdict::counterparts(&report.runs),
         Some(_) => (0..runs.len()).collect(),
     };
-    let all = All { names: Names::of(&report.runs), ranking: verdict::ranking(&runs), likes, runs };
+    let all = All {
+        names: Names::of(&report.runs),
+        ranking: verdict::ranking(&runs),
+        counterparts,
+        runs,
+    };
     let mut pictures = vec![("io-time", all.io_time())];
     pictures.extend(all.by_cache());
     pictures.push(("response-times", all.response_times()));
@@ -43,13 +48,13 @@ struct All<'a> {
     ranking: Vec<usize>,
     /// For each run, the run of the first seed that differs only in the seed. Sizes that are a
     /// share of the trace, such as the cache, differ by seed.
-    likes: Vec<usize>,
+    counterparts: Vec<usize>,
 }
 
 impl All<'_> {
     /// Returns the name of a run without cache size and seed, which all runs of one line share.
     fn kind(&self, run: usize) -> String {
-        self.names.name(self.likes[run], &[CACHE, SEED])
+        self.names.name(self.counterparts[run], &[CACHE, SEED])
     }
 
     /// Returns the best run of each kind, the best first; if there is only one kind, its best runs.
@@ -119,7 +124,7 @@ impl All<'_> {
 
     /// Draws figures over the cache size.
     fn by_cache(&self) -> Vec<Named> {
-        let slots = |run: usize| self.runs[self.likes[run]].labels.cache_blocks;
+        let slots = |run: usize| self.runs[self.counterparts[run]].labels.cache_blocks;
         let mut sizes: Vec<u64> = (0..self.runs.len()).map(slots).collect();
         sizes.retain(|&blocks| blocks > 0);
         sizes.sort_unstable();

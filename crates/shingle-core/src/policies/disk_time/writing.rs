@@ -3,7 +3,7 @@
 
 use super::DiskTime;
 use crate::parts::ZoneIndex;
-use crate::plan::{Manner, WriteOrder};
+use crate::plan::{DestageMethod, WriteOrder};
 use crate::policy::Victims;
 use crate::slots::Slots;
 use crate::units::{Slot, Zone};
@@ -13,7 +13,7 @@ const RUN_BLOCKS_MAX: u32 = 128;
 /// With less room than this in the buffer, in runs or in blocks, it is too late for a last call.
 const LAST_CALL_MIN: u64 = 8;
 /// To the disk's buffer, from where the disk cleans it to its place.
-const THROUGH_BUFFER: Manner = Manner::Write(WriteOrder::ByAddress);
+const THROUGH_BUFFER: DestageMethod = DestageMethod::Write(WriteOrder::ByAddress);
 /// A zone with a write pointer is rewritten by the host if that takes this many times less than
 /// what the disk would take, as the disk may get more of the zone before it cleans. Between 1.3 and
 /// 1.6 results on the tuning traces are much the same.
@@ -116,10 +116,11 @@ impl DiskTime {
     }
 
     /// Returns the cheapest manner for the collected blocks of `zone`, which form `runs` runs.
-    fn manner(&self, zone: ZoneIndex, runs: u32, slots: &Slots) -> Manner {
+    fn manner(&self, zone: ZoneIndex, runs: u32, slots: &Slots) -> DestageMethod {
         let Some(pass) = self.costs.band_pass_ns else { return THROUGH_BUFFER };
         // Number of times that the zone would be sent until the disk cleans it.
-        let times = (self.sent.stay(self.now) / self.zones.fills_in(zone, self.now)).max(1.0);
+        let times =
+            (self.sent.expected_stay(self.now) / self.zones.fills_in(zone, self.now)).max(1.0);
         if slots.drive().write_pointers.is_empty() {
             return self.in_order(slots.zone_of(zone), pass, times, runs);
         }
@@ -128,17 +129,24 @@ impl DiskTime {
 
     /// Returns whether to write the band whole: if that takes less each time than to send it to the
     /// buffer for as long as it stays there, and have the disk clean it once.
-    fn in_order(&self, band: Zone, pass: f32, times: f32, runs: u32) -> Manner {
+    fn in_order(&self, band: Zone, pass: f32, times: f32, runs: u32) -> DestageMethod {
         let sent = self.costs.zone_ns + times * self.costs.block_ns * runs as f32;
         let whole = self.always_whole || times * 2.0 * pass < sent;
-        if whole { Manner::WholeBand(band) } else { THROUGH_BUFFER }
+        if whole { DestageMethod::WholeBand(band) } else { THROUGH_BUFFER }
     }
 
     /// Appends the blocks behind the write pointer of `zone`, unless they are mostly gaps, or else
     /// rewrites the zone, if that takes less each time than to send it. The disk does the same with
     /// it, as often as its buffer is full, and each run of blocks costs one seek to the log and one
     /// back.
-    fn at_pointer(&self, zone: Zone, pass: f32, times: f32, runs: u32, slots: &Slots) -> Manner {
+    fn at_pointer(
+        &self,
+        zone: Zone,
+        pass: f32,
+        times: f32,
+        runs: u32,
+        slots: &Slots,
+    ) -> DestageMethod {
         let ends = self.scratch.first().zip(self.scratch.last());
         let (Some((lowest, last)), Some(pointer)) = (ends, slots.write_pointer(zone)) else {
             return THROUGH_BUFFER;
@@ -162,7 +170,7 @@ impl DiskTime {
         if !self.always_whole && (mostly_gaps || times * takes * least >= sent) {
             return THROUGH_BUFFER;
         }
-        if appends { Manner::Append(zone) } else { Manner::HostRmw(zone) }
+        if appends { DestageMethod::Append(zone) } else { DestageMethod::HostRmw(zone) }
     }
 }
 

@@ -59,7 +59,7 @@ impl History {
     }
 
     /// Notes that `block` enters `slot`. Returns its initial count if the record is new.
-    pub fn came(&mut self, slot: Slot, block: Block) -> Option<u64> {
+    pub fn entered(&mut self, slot: Slot, block: Block) -> Option<u64> {
         let bucket = self.bucket(block);
         let (mut before, mut at) = (NONE, self.heads[bucket]);
         while at != NONE {

@@ -15,7 +15,7 @@ use crate::cdc::{Offer, Shared, Side};
 use crate::drive_view::Costs;
 use crate::params::Params;
 use crate::parts::{ByZone, Heap, List, Pool, Tournament, ZoneIndex};
-use crate::plan::{Manner, WriteOrder};
+use crate::plan::{DestageMethod, WriteOrder};
 use crate::policy::{Access, Memory, Victims};
 use crate::slots::Slots;
 use crate::units::Slot;
@@ -152,9 +152,9 @@ impl Partial {
         }
         if count > 0 {
             out.end_group(match out.slots().write_pointer(disk_zone) {
-                None => Manner::Write(WriteOrder::ByAddress),
-                Some(pointer) if u64::from(lowest) >= pointer => Manner::Append(disk_zone),
-                Some(_) => Manner::HostRmw(disk_zone),
+                None => DestageMethod::Write(WriteOrder::ByAddress),
+                Some(pointer) if u64::from(lowest) >= pointer => DestageMethod::Append(disk_zone),
+                Some(_) => DestageMethod::HostRmw(disk_zone),
             });
         }
         count

@@ -11,8 +11,7 @@
 
 use super::index::{Index, hash};
 use super::zones::Zones;
-use shingle_core::parts::Bitmap;
-use shingle_core::parts::{Links, List};
+use shingle_core::parts::{Bitmap, Links, List};
 use shingle_core::units::Block;
 
 /// Marks a frame without a part.

@@ -33,7 +33,7 @@ mod tests;
 
 use crate::parts::{Native, WriteBack, pieces};
 use crate::translation::{
-    Counters, Held, Layout, Make, Piece, Place, Queue, Saved, Step, Translation, Work,
+    BufferState, Counters, Layout, Make, Piece, Place, Queue, Saved, Step, Translation, Work,
 };
 use chunks::Chunks;
 use classify::Window;
@@ -199,11 +199,11 @@ impl Translation for Amphisbaena {
         &self.counters
     }
 
-    fn held(&self) -> Held {
+    fn buffer_state(&self) -> BufferState {
         let residents = u64::from(self.roles.residents());
         let frames = u64::from(self.cold.frames() - self.cold.free_frames());
         let used = residents + frames * u64::from(self.settings.geometry.frame_blocks);
-        Held {
+        BufferState {
             blocks: residents + self.cold.blocks(),
             zones: self.zones.held(),
             used,

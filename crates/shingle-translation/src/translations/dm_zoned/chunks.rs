@@ -2,9 +2,8 @@
 
 mod open;
 
-use crate::translation::{Held, Layout, Place};
-use shingle_core::parts::Bitmap;
-use shingle_core::parts::{Links, List};
+use crate::translation::{BufferState, Layout, Place};
+use shingle_core::parts::{Bitmap, Links, List};
 use shingle_core::units::{Block, Zone};
 use std::collections::VecDeque;
 
@@ -336,11 +335,11 @@ impl Chunks {
     }
 
     /// Returns what the buffer holds. A remainder smaller than a segment always counts as free.
-    pub(super) fn held(&self, buffer_blocks: u64) -> Held {
+    pub(super) fn buffer_state(&self, buffer_blocks: u64) -> BufferState {
         let (segments, free) = self.segments();
         let used = u64::from(segments - free) * self.segment_blocks;
         let free = buffer_blocks - used;
-        Held { blocks: self.live, zones: self.live_chunks, used, free }
+        BufferState { blocks: self.live, zones: self.live_chunks, used, free }
     }
 
     /// Bytes of memory taken.

@@ -36,7 +36,7 @@
 
 use crate::parts::{countable, pieces};
 use crate::translation::{
-    Counters, Held, Layout, Make, Piece, Queue, Saved, Step, Translation, Work,
+    BufferState, Counters, Layout, Make, Piece, Queue, Saved, Step, Translation, Work,
 };
 use chunks::Chunks;
 use copy::{Copy, To};
@@ -281,8 +281,8 @@ impl<const PROMOTE: bool> Translation for DmZoned<PROMOTE> {
         &self.counters
     }
 
-    fn held(&self) -> Held {
-        self.chunks.held(self.buffer_blocks)
+    fn buffer_state(&self) -> BufferState {
+        self.chunks.buffer_state(self.buffer_blocks)
     }
 
     fn write_pointer(&self, zone: Zone) -> u64 {

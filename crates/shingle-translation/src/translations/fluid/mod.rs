@@ -20,7 +20,7 @@
 
 use crate::parts::{Buffered, FRESH, Native, WriteBack};
 use crate::translation::{
-    Counters, Held, Layout, Make, Piece, Queue, Saved, Step, Translation, Work,
+    BufferState, Counters, Layout, Make, Piece, Queue, Saved, Step, Translation, Work,
 };
 use requeue::Requeue;
 use shingle_core::param;
@@ -199,8 +199,8 @@ impl<const LOOP: bool> Translation for Fluid<LOOP> {
         &self.counters
     }
 
-    fn held(&self) -> Held {
-        self.buffered.held(self.used)
+    fn buffer_state(&self) -> BufferState {
+        self.buffered.buffer_state(self.used)
     }
 
     fn write_pointer(&self, zone: Zone) -> u64 {

@@ -36,7 +36,7 @@ use self::settings::Limits;
 use self::victim::Victim;
 use self::zones::Zones;
 use crate::parts::pieces;
-use crate::translation::{Counters, Held, Piece, Place, Queue, Step, Translation, Work};
+use crate::translation::{BufferState, Counters, Piece, Place, Queue, Step, Translation, Work};
 use shingle_core::units::{Block, Zone};
 
 /// Most groups.
@@ -313,8 +313,8 @@ impl Translation for Log {
         &self.counters
     }
 
-    fn held(&self) -> Held {
-        Held::default()
+    fn buffer_state(&self) -> BufferState {
+        BufferState::default()
     }
 
     fn write_pointer(&self, zone: Zone) -> u64 {

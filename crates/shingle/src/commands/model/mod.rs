@@ -69,7 +69,7 @@ fn serve(args: &Serve, global: &Global) -> anyhow::Result<()> {
     // By default, disks do not clean in idle time; here there is real idle time.
     let drive = drive(&args.model, &args.set, args.drive_timing, true)?;
     let size = size(args, drive.description().disk_blocks * BLOCK_BYTES)?;
-    let contents = if args.forget { Contents::forgotten() } else { kept(size)? };
+    let contents = if args.forget { Contents::without_data() } else { kept(size)? };
     let mut ending = Ending::new()?;
     let model = Arc::new(ServedModel::start(drive, contents, size, DriveClock::new(args.speed))?);
     let quiet = global.quiet;
@@ -97,7 +97,7 @@ fn serve(args: &Serve, global: &Global) -> anyhow::Result<()> {
 
 /// Creates the file for the data of a drive of this size.
 fn kept(bytes: u64) -> anyhow::Result<Contents> {
-    Contents::kept(bytes).with_context(|| {
+    Contents::with_data(bytes).with_context(|| {
         let folder = std::env::temp_dir();
         format!(
             "{}: cannot hold a sparse file of {bytes} bytes; set TMPDIR to another folder, or serve less with \

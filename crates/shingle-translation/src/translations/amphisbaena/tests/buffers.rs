@@ -107,7 +107,7 @@ fn the_lfb_is_full_of_chunks_or_of_blocks() {
     };
     let mut blocks = full("blocks");
     assert_eq!((counters(&full("frames")).victims > 0, counters(&blocks).victims), (true, 0));
-    assert_eq!(blocks.translation().held().free, 8, "the HFB");
+    assert_eq!(blocks.translation().buffer_state().free, 8, "the HFB");
     // All zones weigh the same, and zone 0 was touched first: four chunks of a block.
     let steps = blocks.run(write(96, 1), &NoQueue);
     let wanted = [
@@ -214,7 +214,7 @@ fn hot_blocks_are_evicted_to_their_chunk_in_bulk_or_one_by_one() {
     for block in [0, 1, 20, 3] {
         hot(&mut bench, block); // LUP, in this order
     }
-    assert_eq!(bench.translation().held().free, 32 - 8, "the HFB is full, the LFB empty");
+    assert_eq!(bench.translation().buffer_state().free, 32 - 8, "the HFB is full, the LFB empty");
     // The next one: 0 leaves, and with it 1 and 3, of the same chunk; 20 stays.
     let steps = hot(&mut bench, 40);
     let wanted = [
@@ -293,9 +293,9 @@ fn one_long_trim_is_as_many_short_ones() {
     let each = (5..125)
         .flat_map(|block| short.run(Work::Trim { block: Block(block), count: 1 }, &NoQueue));
     assert_eq!(steps, each.collect::<Vec<_>>());
-    let held = |bench: &Bench| format!("{:?}", bench.translation().held());
+    let held = |bench: &Bench| format!("{:?}", bench.translation().buffer_state());
     assert_eq!(held(&long), held(&short));
-    assert!(long.translation().held().blocks > 0, "blocks 0 to 2 are left");
+    assert!(long.translation().buffer_state().blocks > 0, "blocks 0 to 2 are left");
     for work in writes {
         assert_eq!(long.run(work, &NoQueue), short.run(work, &NoQueue));
     }
