@@ -124,6 +124,25 @@ fn a_hit_does_not_wait_for_the_disk() {
     assert!(read.clean > ERASE);
 }
 
+/// With small regions for the host a quarter of the flash, the most that can be asked for, is more than
+/// they have free when nothing of them is full yet.
+#[test]
+fn small_regions_gain_no_more_than_they_can_have_free() {
+    let shares = [("mcm_shr_share", "1"), ("mcm_rdr_share", "1")];
+    for rbr in ["2", "6"] {
+        let marks = [("flash_low_percent", "25"), ("flash_high_percent", "25")];
+        let sets = [&shares[..], &marks[..], &[("mcm_rbr_share", rbr)]].concat();
+        let mut drive = drive("st5000as0011+mcm", Timing::Cost, &sets);
+        let (mut rng, mut now) = (Rng::new(1), Nanos::ZERO);
+        for _ in 0..3000 {
+            let block = rng.below(20) * 9728 + rng.below(100);
+            // Long enough for what is done beside the host's I/O.
+            now = io(drive.as_mut(), now, Op::Write, block, 1).done + Nanos::from_millis(1000);
+        }
+        assert!(drive.counters().flash_blocks_migrated > 10, "{rbr}");
+    }
+}
+
 #[test]
 fn random_work_reaches_every_part() {
     for (name, timing) in

@@ -113,6 +113,10 @@ impl Mcm {
         if lanes == 0 {
             return None;
         }
+        // Blocks are freed out of full ones: with fewer than this free, not all others are open.
+        let not_open = space.free(SHR) + space.free(RDR) - values.mcm_reserve_blocks - 2 * lanes;
+        let high = marks.high.min(not_open);
+        let marks = Marks { low: marks.low.min(high), high, ..marks };
         let p = values.mcm_false_positive_percent / 100.0;
         let shape = Shape::new(values.mcm_samples, p, bands.units());
         Some(Mcm {
