@@ -179,6 +179,28 @@ mod tests {
         assert_eq!((latency.ios, latency.mean_us), (4, Some(latency.max_us)));
     }
 
+    /// Of a thousand requests one in a hundred may be longer than the 99th percentile, one than the 99.9th.
+    #[test]
+    fn percentiles_are_those_counted_by_hand() {
+        let is = |found_us: f64, ms: f64| (0.0..0.01).contains(&(found_us / (ms * 1000.0) - 1.0));
+        let quantiles = |slow: u64| {
+            let mut times = ResponseTimes::default();
+            for request in 0..1000 {
+                let op = if request % 3 == 0 { Op::Read } else { Op::Write };
+                times.record(op, Nanos::from_millis(if request < slow { 700 } else { 5 }));
+            }
+            times.latency()
+        };
+        for (slow, p99, p999) in
+            [(1, 5.0, 5.0), (2, 5.0, 700.0), (10, 5.0, 700.0), (11, 700.0, 700.0)]
+        {
+            let found = quantiles(slow);
+            assert!(is(found.p99_us, p99) && is(found.p999_us, p999), "{slow}: {found:?}");
+        }
+        let (few, many) = (quantiles(500), quantiles(501));
+        assert!(is(few.p50_us, 5.0) && is(many.p50_us, 700.0), "{few:?}, {many:?}");
+    }
+
     #[test]
     fn reads_are_told_apart_and_counted_with_the_rest() {
         let mut times = ResponseTimes::default();
