@@ -1254,6 +1254,29 @@ fn equal_runs_give_equal_bytes_on_any_number_of_threads() {
 }
 
 #[test]
+fn a_run_is_the_same_alone_and_beside_others_in_any_order() {
+    let folder = Folder::new();
+    for pacing in ["closed", "trace"] {
+        let runs = |policies: &str, caches: &str| {
+            let args = ["compare", SMALL, "--pacing", pacing, "--baseline", "none"];
+            let args = [&args[..], &["-p", policies, "-c", caches]].concat();
+            let found = without_wall(folder.results(&args));
+            let mut runs: Vec<String> =
+                found["runs"].as_array().expect("runs").iter().map(Value::to_string).collect();
+            runs.sort();
+            runs
+        };
+        let together = runs("lru,sac,disk-time,w-tinylfu", "1%,300b");
+        assert_eq!(together.len(), 8);
+        assert_eq!(together, runs("w-tinylfu,disk-time,sac,lru", "300b,1%"), "{pacing}");
+        for policy in ["lru", "sac", "disk-time", "w-tinylfu"] {
+            let alone = runs(policy, "300b");
+            assert!(alone.len() == 1 && together.contains(&alone[0]), "{pacing}: {policy}");
+        }
+    }
+}
+
+#[test]
 fn emulators_run_at_the_traces_pace_too() {
     let folder = Folder::new();
     let args = ["compare", SMALL, "-p", "lru", "-d", "sac-emulator,pore-emulator"];
