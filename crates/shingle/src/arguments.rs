@@ -1,5 +1,7 @@
 //! The command line with all its commands: the source of `--help`.
 
+use std::ffi::{OsStr, OsString};
+
 #[cfg(feature = "manual")]
 use clap::CommandFactory;
 use clap::{Parser, Subcommand};
@@ -103,6 +105,40 @@ pub(crate) enum Command {
     Man(Man),
 }
 
+impl Arguments {
+    /// Returns the arguments of the process.
+    pub(crate) fn given() -> Result<Arguments, clap::Error> {
+        Arguments::try_parse_from(negative_with_option(std::env::args_os()))
+    }
+}
+
+/// Joins a word such as `-1` or `-5ms` to the option before it, as in `--seed=-1`, so that the option says what is wrong
+/// with its value. Options do not begin with a digit, and clap would call the word an unknown one.
+fn negative_with_option(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = Vec::new();
+    let mut options = true;
+    for word in given {
+        options &= word != "--";
+        let negative = matches!(word.as_encoded_bytes(), [b'-', b'0'..=b'9' | b'.', ..]);
+        match words.last_mut().filter(|last| options && negative && is_option(last)) {
+            Some(option) => {
+                if option.as_encoded_bytes().starts_with(b"--") {
+                    option.push("=");
+                }
+                option.push(word);
+            }
+            None => words.push(word),
+        }
+    }
+    words
+}
+
+/// Returns whether `word` is an option without a value.
+fn is_option(word: &OsStr) -> bool {
+    let bytes = word.as_encoded_bytes();
+    bytes.len() > 1 && bytes[0] == b'-' && !bytes.contains(&b'=')
+}
+
 /// Executes the command in `arguments`.
 pub(crate) fn execute(arguments: &Arguments, registry: &Registry) -> anyhow::Result<()> {
     let global = &arguments.global;
@@ -139,17 +175,34 @@ pub(crate) fn execute(arguments: &Arguments, registry: &Registry) -> anyhow::Res
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
     #[test]
     fn the_definition_is_sound() {
-        use clap::CommandFactory;
         Arguments::command().debug_assert();
     }
 
     #[test]
+    fn a_negative_value_goes_to_its_option() {
+        for (given, joined) in [
+            ("run --seed -1", "run --seed=-1"),
+            ("run -c -5% -q", "run -c-5% -q"),
+            ("run --offset=1 -1M", "run --offset=1 -1M"),
+            ("run -1 - -1", "run -1 - -1"),
+            ("run --seed -c", "run --seed -c"),
+            ("run -- -c -1", "run -- -c -1"),
+        ] {
+            assert_eq!(
+                negative_with_option(given.split(' ').map(OsString::from)),
+                *joined.split(' ').collect::<Vec<_>>()
+            );
+        }
+    }
+
+    #[test]
     fn every_command_shows_an_example_of_itself() {
-        use clap::CommandFactory;
         fn check(command: &clap::Command, path: &str) {
             let leaf = command.get_subcommands().next().is_none();
             if leaf || command.get_after_help().is_some() {

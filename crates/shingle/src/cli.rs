@@ -39,7 +39,7 @@ pub(crate) struct SetupArgs {
     pub(crate) translations: Vec<String>,
     /// Cache sizes: 256MiB, 2G, 5000b (blocks), 5% of the footprint (the different blocks
     /// accessed), 5%zones of the zones touched, 5%written of the zones written. [default: 15%]
-    #[arg(short, long, value_delimiter = ',', value_name = "SIZE,…", allow_hyphen_values = true)]
+    #[arg(short, long, value_delimiter = ',', value_name = "SIZE,…")]
     pub(crate) cache: Vec<String>,
     /// SSD the cache is on. [default: pcie-ssd]
     #[arg(short, long, value_name = "NAME")]

@@ -45,7 +45,6 @@ pub mod fuzzing {
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use shingle_core::registry::{Registry, UnknownPolicy};
 use shingle_drive::DriveError;
 use shingle_sim::experiment::ExperimentError;
@@ -68,7 +67,7 @@ impl std::error::Error for Usage {}
 /// success, 1 for bad data or a failure, 2 for a wrong option or name.
 #[must_use]
 pub fn main_with(registry: &Registry) -> ExitCode {
-    let arguments = match arguments::Arguments::try_parse() {
+    let arguments = match arguments::Arguments::given() {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error),
     };

@@ -35,7 +35,7 @@ pub(crate) struct Curve {
     drives: Vec<String>,
     /// Cache sizes, as in `compare`, and ranges of them: 1%..64% doubles, 1G..16G/9 is nine in equal factors.
     /// [default: 1%..64%]
-    #[arg(short, long, value_delimiter = ',', value_name = "SIZE,…", allow_hyphen_values = true)]
+    #[arg(short, long, value_delimiter = ',', value_name = "SIZE,…")]
     cache: Vec<String>,
     /// Sampled part of the bands, in percent; 100 runs all. --seed chooses the bands. [default: as
     /// much as is needed; all if the trace has too few bands]
