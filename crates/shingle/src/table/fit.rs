@@ -43,7 +43,7 @@ pub(super) fn table(color: Color) -> Table {
     table
 }
 
-/// Wraps the lines of `text` between words where they are too wide.
+/// Wraps the lines of `text` between words where they are too wide, and never between a number and its unit.
 pub(crate) fn wrapped(text: &str) -> String {
     wrapped_to(text, width())
 }
@@ -54,7 +54,7 @@ fn wrapped_to(text: &str, width: usize) -> String {
         // Continuation lines keep the indentation.
         let indent = &line[..line.len() - line.trim_start_matches(' ').len()];
         let mut begun = String::new();
-        for word in line.split(' ').filter(|word| !word.is_empty()) {
+        for word in unbroken(line) {
             let fits = begun.chars().count() + 1 + word.chars().count() <= width;
             if !begun.is_empty() && fits {
                 begun.push(' ');
@@ -64,11 +64,38 @@ fn wrapped_to(text: &str, width: usize) -> String {
                 }
                 begun.push_str(indent);
             }
-            begun.push_str(word);
+            begun.push_str(&word);
         }
         lines.push(begun);
     }
     lines.join("\n")
+}
+
+/// Units that stand behind a number and a space, and those that another number follows, as in `3 h 26 min`.
+const UNITS: &[&str] = &[
+    "%", "B", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB", "ns", "us", "µs", "ms", "s",
+    "min", "h", "times",
+];
+const COMPOUND: &[&str] = &["min", "h"];
+
+/// Splits a line into words, each number with its unit as one word.
+fn unbroken(line: &str) -> Vec<String> {
+    let is_number =
+        |word: &str| word.trim_start_matches(['(', '±']).starts_with(|c: char| c.is_ascii_digit());
+    let bare = |word: &str| {
+        word.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '%').to_owned()
+    };
+    let mut words: Vec<String> = Vec::new();
+    for word in line.split(' ').filter(|word| !word.is_empty()) {
+        let last = words.last().and_then(|words| words.rsplit(' ').next()).unwrap_or_default();
+        let joins = is_number(last) && UNITS.contains(&&*bare(word))
+            || is_number(word) && COMPOUND.contains(&last);
+        match words.last_mut() {
+            Some(words) if joins => *words += &format!(" {word}"),
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 /// A table of figures. Cells are never wrapped: a number broken in two would read as two numbers.
@@ -168,6 +195,19 @@ mod tests {
         assert_eq!(wrapped_to("  one two", 7), "  one\n  two");
         assert_eq!(wrapped_to("a\n\nunbreakable b\n", 5), "a\n\nunbreakable\nb\n");
         assert_eq!(wrapped_to("äöü äöü", 7), "äöü äöü", "characters count, not bytes");
+    }
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        for (text, width, lines) in [
+            ("zones of 3.7 GiB, seed 1", 14, "zones of\n3.7 GiB, seed\n1"),
+            ("it takes 3 h 26 min, or 5 s.", 14, "it takes\n3 h 26 min, or\n5 s."),
+            ("a share (69.4 %) of it", 12, "a share\n(69.4 %) of\nit"),
+            ("policy 2 serves", 8, "policy 2\nserves"),
+            ("a 12345 MiB", 5, "a\n12345 MiB"),
+        ] {
+            assert_eq!(wrapped_to(text, width), lines);
+        }
     }
 
     #[test]
