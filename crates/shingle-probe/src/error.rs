@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::guard::BYTES_MIN;
 use crate::target::TargetError;
 
 /// The reason why a probe ended without findings. Displays as one line.
@@ -43,13 +44,9 @@ pub enum ProbeError {
     #[error("{0} exposes zones; there is no hidden buffer to empty")]
     Zoned(String),
     /// The disk is too small for the method.
-    #[error("{name} has {bytes} bytes: too small to be probed, which takes {needed} at least")]
+    #[error("{name}: it is smaller than {} MiB, which a probe needs; name a larger disk", BYTES_MIN >> 20)]
     TooSmall {
         /// Name of the disk.
         name: String,
-        /// Its size.
-        bytes: u64,
-        /// The least size that can be probed.
-        needed: u64,
     },
 }

@@ -56,15 +56,10 @@ pub enum Refusal {
         by: String,
     },
     /// It is too small.
-    #[error(
-        "{name}: it has {bytes} bytes; probing needs {} MiB at least, so name a larger disk",
-        BYTES_MIN >> 20
-    )]
+    #[error("{name}: it is smaller than {} MiB, which a probe needs; name a larger disk", BYTES_MIN >> 20)]
     TooSmall {
         /// Name of the disk.
         name: String,
-        /// Its size.
-        bytes: u64,
     },
     /// The given serial is not that of this disk.
     #[error(
@@ -171,9 +166,8 @@ pub(crate) fn check_allowed(
     destroy: Option<&str>,
 ) -> Result<(), Refusal> {
     let Facts { name, serial, blocks, .. } = facts;
-    let bytes = blocks * BLOCK_BYTES;
-    if bytes < BYTES_MIN {
-        return Err(Refusal::TooSmall { name: name.clone(), bytes });
+    if *blocks < BYTES_MIN / BLOCK_BYTES {
+        return Err(Refusal::TooSmall { name: name.clone() });
     }
     match destroy {
         Some(typed) if typed == serial => return Ok(()),

@@ -80,9 +80,8 @@ pub fn force_clean(target: &mut dyn Target, options: &Options) -> Result<u64, Pr
 
 /// Refuses disks that are too small. Models and records have not passed the guard.
 fn check_size(facts: &Facts) -> Result<(), ProbeError> {
-    let (bytes, name) = (facts.blocks * BLOCK_BYTES, facts.name.clone());
-    match bytes < BYTES_MIN {
-        true => Err(ProbeError::TooSmall { name, bytes, needed: BYTES_MIN }),
+    match facts.blocks < BYTES_MIN / BLOCK_BYTES {
+        true => Err(ProbeError::TooSmall { name: facts.name.clone() }),
         false => Ok(()),
     }
 }

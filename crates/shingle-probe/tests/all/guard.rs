@@ -155,9 +155,12 @@ fn what_is_no_disk_is_refused() {
     assert!(matches!(refused(bed.0.path(), None, "neither"), Refusal::Kind(_)));
     assert!(matches!(refused(Path::new("/dev/null"), None, "neither"), Refusal::Kind(_)));
 
-    let small = bed.file("small.img", BYTES_MIN - 4096);
-    let refusal = refused(&small, Some("small.img"), "268431360 bytes; probing needs 256 MiB");
-    assert!(matches!(refusal, Refusal::TooSmall { .. }), "{refusal:?}");
+    // A file below one block has no block, and is not called empty.
+    for bytes in [BYTES_MIN - 4096, 1000] {
+        let small = bed.file("small.img", bytes);
+        let refusal = refused(&small, Some("small.img"), "it is smaller than 256 MiB");
+        assert!(matches!(refusal, Refusal::TooSmall { .. }), "{refusal:?}");
+    }
     allow(&bed.file("enough.img", BYTES_MIN), None).expect("an empty file may go");
 
     let path = bed.file("kept.img", BYTES);

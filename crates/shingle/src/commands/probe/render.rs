@@ -6,7 +6,9 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_drive::profile::{BandFacts, CapacityFacts, Kind, Profile};
+use shingle_drive::profile::{
+    BandFacts, BufferFacts, CapacityFacts, IdleFacts, Kind, Profile, RmwFacts, ZoneFacts,
+};
 use shingle_probe::findings::Findings;
 use shingle_probe::plan::Step;
 use shingle_probe::target::Facts;
@@ -101,110 +103,109 @@ pub(crate) fn kind(kind: Kind) -> &'static str {
 
 /// What was found.
 pub(crate) fn findings(findings: &Findings, profile: &Profile) -> String {
+    let name = format!("{}, {}, serial {}", profile.name, size(&findings.facts), profile.serial);
+    let lines = [
+        ("disk", Some(name)),
+        ("is", Some(kind(profile.kind).to_owned())),
+        ("so", slowed(profile).map(slowing)),
+        ("reads", Some(reads(profile))),
+        ("zones", profile.zones.map(zones)),
+        ("buffer", profile.buffer.as_ref().map(limits)),
+        ("bands", (!profile.bands.is_empty()).then(|| bands(profile, findings.bands.len()))),
+        ("R(x)", profile.rmw.map(rewriting)),
+        ("idle", profile.idle.map(idling)),
+    ];
     let mut text = String::new();
-    let mut line = |name: &str, value: String| {
-        let _ = writeln!(text, "{name:<10}{value}");
-    };
-    line("disk", format!("{}, {}, serial {}", profile.name, size(&findings.facts), profile.serial));
-    line("is", kind(profile.kind).to_owned());
-    if let Some(row) = slowed(profile) {
-        line(
-            "so",
-            format!(
-                "random writes of {} run at {:.0} a second until {} were written without a pause, then at \
-                 {:.0}: a full buffer makes the disk {:.0} times slower",
-                show_bytes(row.write_bytes),
-                row.iops_before,
-                bytes(row.bytes),
-                row.iops_after,
-                row.iops_before / row.iops_after
-            ),
-        );
-    }
-    let rate = |us: f64| format!("{:.0} MB/s", BLOCK_BYTES as f64 / us.max(1e-3));
-    let read = &profile.read;
-    line(
-        "reads",
-        format!(
-            "4 KiB at random all over the disk {:.2} ms (L_read){}; in order {} at the start, {} at the end",
-            read.random_us / 1e3,
-            near(profile),
-            rate(read.sequential_us_per_block_first),
-            rate(read.sequential_us_per_block_last)
-        ),
-    );
-    if let Some(zones) = profile.zones {
-        line("zones", format!("{} of {}", count(zones.count), show_bytes(zones.zone_bytes)));
-    }
-    if let Some(buffer) = &profile.buffer {
-        let entries = buffer.extents.map(|entries| format!("{} writes", count(entries)));
-        let log = buffer.log_bytes.map(bytes);
-        line(
-            "buffer",
-            match (entries, log) {
-                (Some(entries), Some(log)) => format!("{entries} or {log}, whichever comes first"),
-                (Some(one), None) | (None, Some(one)) => one,
-                (None, None) => {
-                    "what limits it cannot be told from these sizes of writes".to_owned()
-                }
-            },
-        );
-    }
-    if !profile.bands.is_empty() {
-        line("bands", bands(profile, findings.bands.len()));
-    }
-    if let Some(rmw) = profile.rmw {
-        line(
-            "R(x)",
-            format!(
-                "{:.0} ms + {:.3} ms · x (± {:.3}, R² {:.4}) for zones of {} blocks",
-                rmw.base_us / 1e3,
-                rmw.us_per_block / 1e3,
-                (rmw.us_per_block_high - rmw.us_per_block) / 1e3,
-                rmw.r_squared,
-                count(rmw.zone_blocks)
-            ),
-        );
-    }
-    if let Some(idle) = profile.idle {
-        line(
-            "idle",
-            if idle.cleaning {
-                format!(
-                    "cleans after {:.0} ms (or up to {:.0} less)",
-                    idle.delay_ms, idle.delay_ms_error
-                )
-            } else {
-                format!("does not clean within {:.1} s", idle.delay_ms / 1e3)
-            },
-        );
-    }
-    if let Some(buffer) = &profile.buffer {
-        let mut rows =
-            table(&["writes", "depth", "capacity", "95 % interval", "IOPS before", "after"]);
-        for row in &buffer.measured {
-            rows.add_row([
-                show_bytes(row.write_bytes),
-                row.depth.to_string(),
-                bytes(row.bytes),
-                format!("{} – {}", bytes(row.bytes_low), bytes(row.bytes_high)),
-                format!("{:.0}", row.iops_before),
-                format!("{:.0}", row.iops_after),
-            ]);
+    for (name, value) in lines {
+        if let Some(value) = value {
+            let _ = writeln!(text, "{name:<10}{value}");
         }
-        text.push('\n');
-        text.push_str(&lines(&rows));
-        text.push_str(
-            "Writes a second before and after the buffer is full. After: mean from the first write that \
-             waited to the end of the\nmeasurement, with writes spread over --buffer-max. The wider they \
-             are spread, the fewer blocks each cleaning frees, and\nthe slower it gets: compare with papers \
-             only if they tell over how much they wrote.\n",
-        );
     }
+    text.extend(profile.buffer.as_ref().map(capacities));
     for told in &findings.notes {
         let _ = writeln!(text, "\nNote: {told}.");
     }
     text
+}
+
+fn slowing(row: &CapacityFacts) -> String {
+    format!(
+        "random writes of {} run at {:.0} a second until {} were written without a pause, then at \
+         {:.0}: a full buffer makes the disk {:.0} times slower",
+        show_bytes(row.write_bytes),
+        row.iops_before,
+        bytes(row.bytes),
+        row.iops_after,
+        row.iops_before / row.iops_after
+    )
+}
+
+fn reads(profile: &Profile) -> String {
+    let rate = |us: f64| format!("{:.0} MB/s", BLOCK_BYTES as f64 / us.max(1e-3));
+    let read = &profile.read;
+    format!(
+        "4 KiB at random all over the disk {:.2} ms (L_read){}; in order {} at the start, {} at the end",
+        read.random_us / 1e3,
+        near(profile),
+        rate(read.sequential_us_per_block_first),
+        rate(read.sequential_us_per_block_last)
+    )
+}
+
+fn zones(zones: ZoneFacts) -> String {
+    format!("{} of {}", count(zones.count), show_bytes(zones.zone_bytes))
+}
+
+fn limits(buffer: &BufferFacts) -> String {
+    let entries = buffer.extents.map(|entries| format!("{} writes", count(entries)));
+    match (entries, buffer.log_bytes.map(bytes)) {
+        (Some(entries), Some(log)) => format!("{entries} or {log}, whichever comes first"),
+        (Some(one), None) | (None, Some(one)) => one,
+        (None, None) => "what limits it cannot be told from these sizes of writes".to_owned(),
+    }
+}
+
+fn rewriting(rmw: RmwFacts) -> String {
+    format!(
+        "{:.0} ms + {:.3} ms · x (± {:.3}, R² {:.4}) for zones of {} blocks",
+        rmw.base_us / 1e3,
+        rmw.us_per_block / 1e3,
+        (rmw.us_per_block_high - rmw.us_per_block) / 1e3,
+        rmw.r_squared,
+        count(rmw.zone_blocks)
+    )
+}
+
+fn idling(idle: IdleFacts) -> String {
+    match idle.cleaning {
+        true => format!(
+            "cleans after {:.0} ms (or up to {:.0} ms less)",
+            idle.delay_ms, idle.delay_ms_error
+        ),
+        false => format!("does not clean within {:.1} s", idle.delay_ms / 1e3),
+    }
+}
+
+/// The measured capacities of the buffer, and how to read them.
+fn capacities(buffer: &BufferFacts) -> String {
+    let mut rows = table(&["writes", "depth", "capacity", "95 % interval", "IOPS before", "after"]);
+    for row in &buffer.measured {
+        rows.add_row([
+            show_bytes(row.write_bytes),
+            row.depth.to_string(),
+            bytes(row.bytes),
+            format!("{} – {}", bytes(row.bytes_low), bytes(row.bytes_high)),
+            format!("{:.0}", row.iops_before),
+            format!("{:.0}", row.iops_after),
+        ]);
+    }
+    format!(
+        "\n{}Writes a second before and after the buffer is full. After: mean from the first write that \
+         waited to the end of the\nmeasurement, with writes spread over --buffer-max. The wider they \
+         are spread, the fewer blocks each cleaning frees, and\nthe slower it gets: compare with papers \
+         only if they tell over how much they wrote.\n",
+        lines(&rows)
+    )
 }
 
 /// The plainest writes, one block at a time, if they were seen to become slow.
