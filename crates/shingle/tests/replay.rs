@@ -147,6 +147,7 @@ fn a_replay_and_what_was_foretold_of_it_stand_side_by_side() {
     }
     let page = std::fs::read_to_string(folder.path("page.html")).expect("the page");
     assert_eq!(page.matches("<svg").count(), 2);
+    assert_eq!(page.matches("--html page.html").count(), 1, "the command stands once, below");
     assert!(page.contains("sac: dirty in the cache") && page.contains("simulated"));
     let table = folder.done(&words.replace("--json - --html page.html", "--overwrite"));
     assert_eq!((table.matches("measured").count(), table.matches("simulated").count()), (2, 2));

@@ -172,6 +172,7 @@ fn a_page_asks_for_nothing_and_names_what_made_it() {
     for word in ["--png png", result["trace"]["hash"].as_str().unwrap(), "cleaning", "heat-host"] {
         assert!(page.contains(word), "the page does not say {word}");
     }
+    assert_eq!(page.matches("--png png").count(), 1, "the command stands once, below");
     assert!(page.contains("Maps share one scale"), "it has maps");
     let foreign = page.replace("http://www.w3.org/2000/svg", "");
     for address in ["http:", "https:", "src=", "@import", "url("] {

@@ -30,13 +30,12 @@ pub(super) fn page(report: &Report, pictures: &[Drawn]) -> anyhow::Result<String
     let mut html = head(&format!("shingle: {}", report.trace.name), &style);
     let _ = write!(
         html,
-        "<p>{} over {} requests.</p><p><code>{}</code></p>",
+        "<p>{} over {} requests.</p>",
         match runs.len() {
             1 => "One run".to_owned(),
             runs => format!("{} runs", count(runs as u64)),
         },
         count(report.trace.requests),
-        escaped(&making.command),
     );
     said::section(&mut html, report, &names);
     table(&mut html, &runs, &names);
@@ -53,7 +52,7 @@ pub(super) fn page(report: &Report, pictures: &[Drawn]) -> anyhow::Result<String
         let _ = write!(html, "<figure id=\"{}\">{}</figure>", picture.file, picture.svg);
     }
     html.push_str("</div></section>");
-    configuration(&mut html, report, &names, making);
+    configuration(&mut html, report, &names);
     all_figures(&mut html, report, &names)?;
     let _ = write!(html, "<script>{SCRIPT}</script>");
     // Names of traces can be of any length; hashes are short.
@@ -157,12 +156,10 @@ fn table(html: &mut String, runs: &[&RunResult], names: &Names) {
 }
 
 /// Writes what was run with which settings.
-fn configuration(html: &mut String, report: &Report, names: &Names, making: &Making) {
+fn configuration(html: &mut String, report: &Report, names: &Names) {
     let trace = &report.trace;
     let share = 100.0 * trace.write_blocks as f64 / trace.blocks.max(1) as f64;
     let mut rows = vec![
-        ("command".to_owned(), making.command.clone()),
-        ("version".to_owned(), format!("shingle {}", making.version)),
         ("seed".to_owned(), report.seed.to_string()),
         ("trace".to_owned(), trace.name.clone()),
         ("hash of its requests".to_owned(), trace.hash.clone()),

@@ -23,7 +23,6 @@ pub(super) fn page(
     making: &Making,
 ) -> anyhow::Result<String> {
     let mut html = head(&format!("shingle probe: {}", profile.name), STYLE);
-    let _ = write!(html, "<p><code>{}</code></p>", escaped(&making.command));
     let _ = write!(html, "<pre>{}</pre>", escaped(&render::findings(findings, profile)));
     section(
         &mut html,

@@ -13,8 +13,7 @@ pub(super) fn page(report: &Report, rows: &[Row<'_>]) -> anyhow::Result<String> 
     let making = making();
     let mut html = head(&format!("shingle replay: {}", report.trace.name), "");
     let requests = count(report.trace.requests);
-    let _ =
-        write!(html, "<p>{requests} requests.</p><p><code>{}</code></p>", escaped(&making.command));
+    let _ = write!(html, "<p>{requests} requests.</p>");
     let _ = write!(html, "<section><h2>Runs</h2>{}</section>", table(rows));
     html.push_str(
         "<section><h2>Dirty blocks in the cache</h2><p>At the end of equal parts of the requests: \
