@@ -5,6 +5,28 @@
 //! The probe works on a [`target::Target`], a disk that takes I/O and reports completion times: a
 //! drive model in virtual time, a file or device, or an NBD export.
 //!
+//! A model of a conventional disk, probed in virtual time:
+//!
+//! ```
+//! use shingle_drive::profile::Kind;
+//! use shingle_drive::{Settings, make};
+//! use shingle_probe::model::{Model, Noise};
+//! use shingle_probe::options::Options;
+//! use shingle_probe::probe::probe;
+//! use shingle_probe::session::Session;
+//! use shingle_probe::target::Target;
+//!
+//! let drive = make("cmr5900", &Settings::default())?;
+//! let mut disk = Model::new("cmr5900", drive, Noise::default(), 1);
+//! let facts = disk.facts().clone();
+//! let options = Options::default();
+//! let mut session = Session::in_memory();
+//! let found = probe(Some(&mut disk), facts, &mut session, &options, &mut |_| ())?;
+//! assert_eq!(found.kind, Kind::Conventional);
+//! assert!(found.profile(options.zone_blocks).buffer.is_none());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | file | what |
 //! |---|---|
 //! | `target.rs` | the trait of a disk under probe |

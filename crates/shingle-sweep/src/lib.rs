@@ -2,6 +2,33 @@
 //!
 //! [`Plan`] turns axes into cells, [`Sweep`] computes those that its folder does not hold yet, and
 //! [`merge`] combines what several machines have computed. `docs/sweep.md` describes the folder.
+//!
+//! Two policies with caches of two sizes, over one trace:
+//!
+//! ```
+//! use std::error::Error;
+//!
+//! use shingle_core::registry::Registry;
+//! use shingle_sim::experiment::{Options, Trace};
+//! use shingle_sweep::{Order, Plan};
+//! use shingle_trace::{OpenOptions, Summary, read_all};
+//!
+//! let order = Order {
+//!     options: &Options { policies: vec!["lru".into(), "most".into()], ..Options::default() },
+//!     trace: "synth:mixed?requests=1k",
+//!     vary: &["cache=1%,2%".into()],
+//!     registry: &Registry::default(),
+//! };
+//! let plan = Plan::new(&order, &mut |name, _seed| {
+//!     let mut opened = shingle_trace::open(name, &OpenOptions::default())?;
+//!     let requests = read_all(opened.source.as_mut(), &mut |_| {})?;
+//!     let summary = Summary::of(&requests);
+//!     Ok::<_, Box<dyn Error>>(Trace { name: opened.name, format: None, requests: requests.into(), summary })
+//! })?;
+//! assert_eq!(plan.len(), 4);
+//! assert_eq!(plan.run(0, &|_| {})?.labels.policy, "lru");
+//! # Ok::<(), Box<dyn Error>>(())
+//! ```
 
 mod folder;
 mod grid;
