@@ -54,58 +54,24 @@ pub trait ZonedDisk: Send + Sync {
     fn report(&self, first: Zone, count: u32) -> Result<Vec<ZoneReport>, ZonedError>;
 
     /// Reads blocks, from `block` on. They may be in several zones.
-    ///
-    /// # Errors
-    /// See above.
     fn read(&self, block: Block, buffers: &mut [Buffer]) -> Result<(), ZonedError>;
 
     /// Writes blocks, from `block` on: at the write pointer of a zone, or anywhere in conventional
     /// zones.
-    ///
-    /// # Errors
-    /// See above.
     fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), ZonedError>;
 
     /// Writes blocks at the write pointer of a zone, and returns the first block.
-    ///
-    /// # Errors
-    /// See above.
     fn append(&self, zone: Zone, buffers: &[Buffer]) -> Result<Block, ZonedError>;
 
     /// Carries out a command on a zone.
-    ///
-    /// # Errors
-    /// See above.
     fn command(&self, command: ZoneCommand, zone: Zone) -> Result<(), ZonedError>;
 
-    /// As [`ZoneCommand::Open`].
-    ///
-    /// # Errors
-    /// See above.
-    fn open(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.command(ZoneCommand::Open, zone)
-    }
-
-    /// As [`ZoneCommand::Close`].
-    ///
-    /// # Errors
-    /// See above.
-    fn close(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.command(ZoneCommand::Close, zone)
-    }
-
     /// As [`ZoneCommand::Finish`].
-    ///
-    /// # Errors
-    /// See above.
     fn finish(&self, zone: Zone) -> Result<(), ZonedError> {
         self.command(ZoneCommand::Finish, zone)
     }
 
     /// As [`ZoneCommand::Reset`].
-    ///
-    /// # Errors
-    /// See above.
     fn reset(&self, zone: Zone) -> Result<(), ZonedError> {
         self.command(ZoneCommand::Reset, zone)
     }
@@ -120,10 +86,6 @@ pub trait ZonedDisk: Send + Sync {
 /// A command on a zone, which transfers no data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ZoneCommand {
-    /// The zone stays open until it is closed, full or reset.
-    Open,
-    /// Close the zone.
-    Close,
     /// Move the write pointer to the end. Unwritten blocks may read as anything.
     Finish,
     /// Move the write pointer to the start. The content of the zone is lost.
@@ -133,8 +95,6 @@ pub enum ZoneCommand {
 impl From<ZoneCommand> for Operation {
     fn from(command: ZoneCommand) -> Operation {
         match command {
-            ZoneCommand::Open => Operation::Open,
-            ZoneCommand::Close => Operation::Close,
             ZoneCommand::Finish => Operation::Finish,
             ZoneCommand::Reset => Operation::Reset,
         }

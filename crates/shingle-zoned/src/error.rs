@@ -19,10 +19,6 @@ pub enum Operation {
     Write,
     /// Write blocks at the write pointer of a zone.
     Append,
-    /// Open a zone.
-    Open,
-    /// Close a zone.
-    Close,
     /// Finish a zone.
     Finish,
     /// Reset a zone.
@@ -40,8 +36,6 @@ impl Operation {
             Operation::Read => "read",
             Operation::Write => "write",
             Operation::Append => "append",
-            Operation::Open => "open",
-            Operation::Close => "close",
             Operation::Finish => "finish",
             Operation::Reset => "reset",
             Operation::Flush => "flush",

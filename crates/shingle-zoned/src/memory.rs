@@ -324,11 +324,9 @@ impl State {
             Command::Read(block, count) => self.zones.may_read(block, count),
             Command::Write(block, ref pages) => self.write(block, pages, most),
             Command::Zone(ZoneCommand::Reset, zone) => self.reset(zone),
-            Command::Zone(command, zone) => {
-                self.zones.command(command, zone)?;
-                if command == ZoneCommand::Finish {
-                    self.unflushed.insert(zone);
-                }
+            Command::Zone(ZoneCommand::Finish, zone) => {
+                self.zones.command(ZoneCommand::Finish, zone)?;
+                self.unflushed.insert(zone);
                 Ok(())
             }
             Command::Flush => {

@@ -259,10 +259,9 @@ impl<B: Backing> ZonedDisk for OnDevice<B> {
             zones.command(command, zone).map_err(self.refused(call))?;
             (before, zones.state(zone))
         };
-        // Some devices return an error for a command that changes nothing. Which zone was closed
-        // for another one is up to the device: a zone that is closed here may be open there.
-        let closed = after.condition == Condition::Closed || command == ZoneCommand::Reset;
-        if before == after && !closed {
+        // Some devices return an error for a zone that is full already. Which zone was closed for
+        // another one is up to the device: a zone that is empty here may be open there.
+        if before == after && command == ZoneCommand::Finish {
             return Ok(());
         }
         let done = self.backing.command(&self.device, &self.direct, command, zone);

@@ -36,8 +36,6 @@ struct Range {
 const GROUP: u8 = 0x12;
 const REPORT: Opcode = opcode::read_write::<[u8; HEAD_BYTES]>(GROUP, 130);
 const RESET: Opcode = opcode::write::<Range>(GROUP, 131);
-const OPEN: Opcode = opcode::write::<Range>(GROUP, 134);
-const CLOSE: Opcode = opcode::write::<Range>(GROUP, 135);
 const FINISH: Opcode = opcode::write::<Range>(GROUP, 136);
 
 /// Reports at most `zones` zones, from the one at `sector` on.
@@ -59,12 +57,10 @@ pub(crate) fn command(
     sectors: u64,
 ) -> io::Result<()> {
     let range = Range { sector, sectors };
-    // SAFETY: all four read a `Range` and write nothing. Its fields are sector numbers, not
+    // SAFETY: both read a `Range` and write nothing. Its fields are sector numbers, not
     // addresses.
     unsafe {
         match command {
-            ZoneCommand::Open => ioctl(device, Setter::<OPEN, Range>::new(range))?,
-            ZoneCommand::Close => ioctl(device, Setter::<CLOSE, Range>::new(range))?,
             ZoneCommand::Finish => ioctl(device, Setter::<FINISH, Range>::new(range))?,
             ZoneCommand::Reset => ioctl(device, Setter::<RESET, Range>::new(range))?,
         }
@@ -80,9 +76,6 @@ mod tests {
     #[test]
     fn the_numbers_are_the_kernels() {
         assert_eq!(REPORT, 0xc010_1282);
-        assert_eq!(
-            [RESET, OPEN, CLOSE, FINISH],
-            [0x4010_1283, 0x4010_1286, 0x4010_1287, 0x4010_1288]
-        );
+        assert_eq!([RESET, FINISH], [0x4010_1283, 0x4010_1288]);
     }
 }

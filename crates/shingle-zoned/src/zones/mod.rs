@@ -3,9 +3,9 @@
 //! data. All disks of this crate use this module: the one in memory, the one in a file, and the
 //! model of a block device.
 //!
-//! A zone is opened by a command (explicitly) or by a write (implicitly). If the limit is exceeded,
-//! the zone that was implicitly opened longest ago is closed; explicitly opened ones stay open. A
-//! write has two steps, as a disk takes time in between: [`Zones::admit`] refuses it or opens its
+//! A zone is opened by a write (implicitly). If the limit is exceeded, the zone that was opened
+//! longest ago is closed. Zones that were opened by a command (explicitly) stay open: no host of
+//! this crate sends it, but a device may report such zones. A write has two steps, as a disk takes time in between: [`Zones::admit`] refuses it or opens its
 //! zone, [`Zones::advance`] moves the write pointer.
 
 mod rules;
@@ -130,7 +130,8 @@ impl Zones {
         let zone = self.may_write(block, count)?;
         if count > 0 && !self.is_conventional(zone) && !self.state(zone).condition.is_open() {
             self.make_place();
-            self.set_condition(zone, Condition::ImplicitOpen);
+            let state = self.state(zone);
+            self.put(zone, ZoneState { condition: Condition::ImplicitOpen, ..state });
         }
         Ok(zone)
     }
@@ -165,34 +166,9 @@ impl Zones {
     /// The broken rule; then nothing has changed.
     pub fn command(&mut self, command: ZoneCommand, zone: Zone) -> Result<(), Refused> {
         match command {
-            ZoneCommand::Open => self.open(zone),
-            ZoneCommand::Close => self.close(zone),
             ZoneCommand::Finish => self.finish(zone),
             ZoneCommand::Reset => self.reset(zone),
         }
-    }
-
-    /// Opens a zone explicitly.
-    fn open(&mut self, zone: Zone) -> Result<(), Refused> {
-        self.may_move(zone)?;
-        let condition = self.state(zone).condition;
-        if matches!(condition, Condition::Full | Condition::ExplicitOpen) {
-            return Ok(());
-        }
-        self.may_be_open(zone)?;
-        if !condition.is_open() {
-            self.make_place();
-        }
-        self.set_condition(zone, Condition::ExplicitOpen);
-        Ok(())
-    }
-
-    /// Closes a zone.
-    fn close(&mut self, zone: Zone) -> Result<(), Refused> {
-        self.may_move(zone)?;
-        let settled = self.state(zone).settled();
-        self.put(zone, settled);
-        Ok(())
     }
 
     /// Finishes a zone. For a moment it counts as open.
@@ -228,11 +204,6 @@ impl Zones {
         if before.settled() != state.settled() {
             self.changed.insert(zone);
         }
-    }
-
-    fn set_condition(&mut self, zone: Zone, condition: Condition) {
-        let state = self.state(zone);
-        self.put(zone, ZoneState { condition, ..state });
     }
 
     /// Updates the counts for a zone that enters or leaves a condition.

@@ -133,7 +133,7 @@ impl Host<'_> {
                 self.disk.finish(Zone(zone))?;
                 self.zones[zone as usize].lives.last_mut().expect("one").done = BLOCKS as usize;
             }
-            13 => self.disk.open(Zone(zone))?,
+            13 => drop(self.disk.report(Zone(zone), 1)?),
             _ => {
                 self.disk.flush()?;
                 for known in &mut self.zones {

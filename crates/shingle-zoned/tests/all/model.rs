@@ -66,8 +66,6 @@ fn modelled(
             let mut data = vec![u64::MAX; count as usize];
             zoned.try_serve(now, &io(Op::Read, at, count), &mut data).map(|_| data)
         }
-        Step::Open(zone) => zoned.open(now, Zone(zone)).map(|_| Vec::new()),
-        Step::Close(zone) => zoned.close(now, Zone(zone)).map(|_| Vec::new()),
         Step::Finish(zone) => zoned.finish(now, Zone(zone)).map(|_| Vec::new()),
         Step::Reset(zone) => zoned.reset(now, Zone(zone)).map(|_| Vec::new()),
         Step::Flush => Ok(Vec::new()),

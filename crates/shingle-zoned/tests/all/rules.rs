@@ -5,8 +5,8 @@ use crate::common::{block, blocks, carry_out, read, rule, steps};
 use proptest::prelude::*;
 use shingle_core::units::{Block, Zone};
 use shingle_zoned::{
-    Condition, Fault, Faults, Geometry, MemoryDisk, ReadsBeyond, ZoneCommand, ZoneState, ZonedDisk,
-    ZonedError, Zones,
+    Condition, Fault, Faults, Geometry, MemoryDisk, ReadsBeyond, Reason, Refused, ZoneCommand,
+    ZoneState, ZonedDisk, ZonedError, Zones,
 };
 
 fn refused<T: std::fmt::Debug>(done: Result<T, ZonedError>) -> &'static str {
@@ -26,12 +26,34 @@ fn active_zones_are_limited() {
     disk.append(Zone(1), &[block(2)]).expect("the second closes the first");
     assert_eq!(conditions(&disk), [Closed, ImplicitOpen, Empty, Empty]);
     assert_eq!(refused(disk.append(Zone(2), &[block(3)])), "too many active");
-    assert_eq!(refused(disk.open(Zone(2))), "too many active");
+    assert_eq!(refused(disk.finish(Zone(2))), "too many active");
     disk.append(Zone(0), &[block(3)]).expect("it is active already");
     assert_eq!(conditions(&disk), [ImplicitOpen, Closed, Empty, Empty]);
     disk.finish(Zone(1)).expect("room");
     disk.append(Zone(2), &[block(4)]).expect("one full zone is active no more");
     assert_eq!(conditions(&disk), [Closed, Full, ImplicitOpen, Empty]);
+}
+
+#[test]
+fn zones_that_a_command_opened_stay_open() {
+    let geometry = Geometry { max_open: 2, ..Geometry::new(4, 4) };
+    let opened = ZoneState { condition: Condition::ExplicitOpen, ..ZoneState::EMPTY };
+    let mut zones = vec![opened, ZoneState::EMPTY, ZoneState::EMPTY, ZoneState::EMPTY];
+    let mut disk = Zones::restore(geometry, zones.clone()).expect("a device may report this");
+    for block in [4, 8, 12] {
+        disk.admit(Block(block), 1).expect("the zone of the write before is closed for it");
+        assert_eq!(disk.state(Zone(0)), opened);
+    }
+    disk.validate();
+    zones[1] = opened;
+    let mut disk = Zones::restore(geometry, zones).expect("a device may report this");
+    let open = |refused: Refused| matches!(refused.reason, Reason::TooManyOpen { max: 2 });
+    assert!(disk.admit(Block(8), 1).is_err_and(open));
+    assert!(disk.command(ZoneCommand::Finish, Zone(2)).is_err_and(open));
+    disk.admit(Block(4), 1).expect("its zone is open");
+    disk.command(ZoneCommand::Reset, Zone(0)).expect("any zone can be reset");
+    disk.admit(Block(8), 1).expect("there is room for one");
+    disk.validate();
 }
 
 #[test]
@@ -85,8 +107,7 @@ fn zones_that_fail_are_read_or_not_and_never_written() {
     assert_eq!(read(&disk, 8, 2).expect("it can be read"), [9, 0]);
     for zone in [Zone(1), Zone(2)] {
         let name = if zone == Zone(1) { "offline" } else { "read-only" };
-        let all = [disk.open(zone), disk.close(zone), disk.finish(zone), disk.reset(zone)];
-        assert_eq!(all.map(refused), [name; 4]);
+        assert_eq!([disk.finish(zone), disk.reset(zone)].map(refused), [name; 2]);
         assert_eq!(refused(disk.append(zone, &[block(1)])), name);
         assert_eq!(disk.report(zone, 1).expect("a report")[0].write_pointer, None);
     }
