@@ -39,7 +39,7 @@ use policies::{Chosen, cache_params};
 pub use sizes::{check_size, share};
 use ssd::SsdChoice;
 pub use translations::PARAMS as TRANSLATION_PARAMS;
-use translations::Translator;
+use translations::{Over, Translator};
 
 /// Checks everything that can be checked without running: names, values, sizes.
 ///
@@ -50,100 +50,147 @@ pub fn plan<R: RequestList>(
     registry: &Registry,
     trace: &Trace<R>,
 ) -> Result<(Vec<Job>, Notes), ExperimentError> {
-    let mut notes = Notes::default();
-    let mut first_left_out = None;
     served::check(options)?;
     check_owners(options, registry)?;
-    let policies = policies::chosen(options, registry)?;
-    let cache_params = cache_params(options)?;
-    let ssd = SsdChoice::new(options)?;
-    let mut jobs: Vec<Job> = Vec::new();
-    let rules =
-        Rules { pacing: options.pacing, split: options.split, fill_partial: options.fill_partial };
-    let run_options = RunOptions {
-        pacing: options.pacing,
-        speed_thousandths: options.speed_thousandths,
-        drain: options.drain,
-        points: options.points,
-        rows: (options.heat_rows > 0 && options.points > 0)
-            .then(|| Arc::new(Rows::new(&trace.requests, options.heat_rows, options.points))),
+    let given = Given {
+        options,
+        trace,
+        policies: policies::chosen(options, registry)?,
+        cache_params: cache_params(options)?,
+        ssd: SsdChoice::new(options)?,
+        run_options: RunOptions {
+            pacing: options.pacing,
+            speed_thousandths: options.speed_thousandths,
+            drain: options.drain,
+            points: options.points,
+            rows: (options.heat_rows > 0 && options.points > 0)
+                .then(|| Arc::new(Rows::new(&trace.requests, options.heat_rows, options.points))),
+        },
     };
     let translations = translations::chosen(options)?;
-    let pairs =
-        options.drives.iter().flat_map(|name| translations.iter().map(move |t| (name, t.as_ref())));
-    for (name, translation) in pairs {
+    let mut planned = Planned::default();
+    for name in &options.drives {
+        for translation in &translations {
+            planned.add_drive(&given, name, translation.as_ref())?;
+        }
+    }
+    if planned.jobs.is_empty() {
+        let why = planned.first_left_out;
+        return Err(usage(why.unwrap_or_else(|| "name a drive and a cache".to_owned())));
+    }
+    Ok((planned.jobs, planned.notes))
+}
+
+/// What all jobs are made of.
+struct Given<'a, R> {
+    options: &'a Options,
+    trace: &'a Trace<R>,
+    policies: Vec<Chosen>,
+    cache_params: Params,
+    ssd: SsdChoice,
+    run_options: RunOptions,
+}
+
+/// The jobs so far.
+#[derive(Default)]
+struct Planned {
+    jobs: Vec<Job>,
+    notes: Notes,
+    first_left_out: Option<String>,
+}
+
+impl Planned {
+    /// Adds the jobs over a drive: each cache with each policy.
+    fn add_drive<R: RequestList>(
+        &mut self,
+        given: &Given<'_, R>,
+        name: &str,
+        translation: Option<&Over>,
+    ) -> Result<(), ExperimentError> {
+        let Given { options, trace, ssd, policies, .. } = given;
         let all = options.translations.iter().any(|name| name == ALL);
         let mut of_drive = Vec::new();
-        let drive = match drive_choice(name, translation, &ssd, options, trace, &mut of_drive) {
+        let drive = match drive_choice(name, translation, ssd, options, trace, &mut of_drive) {
             Err(ExperimentError::Usage(why)) if all => {
-                notes.add(left_out(&why), []);
-                first_left_out.get_or_insert(why);
-                continue;
+                self.leave_out(why);
+                return Ok(());
             }
             drive => drive?,
         };
         check_capacity(&drive, trace)?;
-        of_drive.extend(unused_zones(&drive, &policies));
-        let first = jobs.len();
+        of_drive.extend(unused_zones(&drive, policies));
+        let first = self.jobs.len();
         for cache in &options.caches {
-            let cache_blocks = cache_blocks(cache, &drive, &ssd, &trace.summary)?;
-            for policy in &policies {
-                let entry = &policy.entry;
-                let cached = entry.name != NoCache::NAME;
-                let slots = if cached { cache_blocks } else { 0 };
-                // A disk without a cache is not a store: it runs by itself, for comparison.
-                let store = options.store.clone().filter(|_| cached);
-                if store.is_some() {
-                    served::check_devices(&drive, &ssd, slots)?;
-                }
-                let same = |job: &Job| {
-                    job.policy.entry.name == entry.name
-                        && job.drive.title() == drive.title()
-                        && job.cache_blocks == slots
-                };
-                if jobs.iter().any(same) {
-                    continue;
-                }
-                let job = Job {
-                    labels: labels(policy, &cache_params, &drive, &ssd, options, slots),
-                    policy: policy.clone(),
-                    cache_params: cache_params.clone(),
-                    cache_blocks: slots,
-                    drive: drive.clone(),
-                    ssd: ssd.clone(),
-                    rules,
-                    run_options: run_options.clone(),
-                    store,
-                    check: options.check,
-                };
-                match job.check_makes() {
-                    Err(ExperimentError::Usage(why))
-                        if policy.baseline || options.takes_what_goes() =>
-                    {
-                        notes.add(left_out(&why), []);
-                        first_left_out.get_or_insert(why);
-                    }
-                    made => {
-                        if let Some(remark) = made? {
-                            let note = format!("{} over {}: {remark}", entry.name, drive.title());
-                            notes.add(note, [jobs.len()]);
-                        }
-                        jobs.push(job);
-                    }
-                }
+            let cache_blocks = cache_blocks(cache, &drive, ssd, &trace.summary)?;
+            for policy in policies {
+                self.add_job(given, policy, &drive, cache_blocks)?;
             }
         }
-        of_drive.into_iter().for_each(|text| notes.add(text, first..jobs.len()));
+        of_drive.into_iter().for_each(|text| self.notes.add(text, first..self.jobs.len()));
+        Ok(())
     }
-    if jobs.is_empty() {
-        return Err(usage(first_left_out.unwrap_or_else(|| "name a drive and a cache".to_owned())));
-    }
-    Ok((jobs, notes))
-}
 
-/// Says why a policy that was not named, or the baseline, is left out.
-fn left_out(why: &str) -> String {
-    format!("left out: {why}")
+    /// Adds a job, unless there is the same one, or it is to be left out where it does not go with the drive.
+    fn add_job<R>(
+        &mut self,
+        given: &Given<'_, R>,
+        policy: &Chosen,
+        drive: &DriveChoice,
+        cache_blocks: u32,
+    ) -> Result<(), ExperimentError> {
+        let Given { options, cache_params, ssd, run_options, .. } = given;
+        let entry = &policy.entry;
+        let cached = entry.name != NoCache::NAME;
+        let cache_blocks = if cached { cache_blocks } else { 0 };
+        // A disk without a cache is not a store: it runs by itself, for comparison.
+        let store = options.store.clone().filter(|_| cached);
+        if store.is_some() {
+            served::check_devices(drive, ssd, cache_blocks)?;
+        }
+        let same = |job: &Job| {
+            job.policy.entry.name == entry.name
+                && job.drive.title() == drive.title()
+                && job.cache_blocks == cache_blocks
+        };
+        if self.jobs.iter().any(same) {
+            return Ok(());
+        }
+        let job = Job {
+            labels: labels(policy, cache_params, drive, ssd, options, cache_blocks),
+            policy: policy.clone(),
+            cache_params: cache_params.clone(),
+            cache_blocks,
+            drive: drive.clone(),
+            ssd: ssd.clone(),
+            rules: Rules {
+                pacing: options.pacing,
+                split: options.split,
+                fill_partial: options.fill_partial,
+            },
+            run_options: run_options.clone(),
+            store,
+            check: options.check,
+        };
+        match job.check_makes() {
+            Err(ExperimentError::Usage(why)) if policy.baseline || options.takes_what_goes() => {
+                self.leave_out(why);
+            }
+            made => {
+                if let Some(remark) = made? {
+                    let note = format!("{} over {}: {remark}", entry.name, drive.title());
+                    self.notes.add(note, [self.jobs.len()]);
+                }
+                self.jobs.push(job);
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes why a policy or translation that was not named, or the baseline, is left out.
+    fn leave_out(&mut self, why: String) {
+        self.notes.add(format!("left out: {why}"), []);
+        self.first_left_out.get_or_insert(why);
+    }
 }
 
 fn cache_blocks(
