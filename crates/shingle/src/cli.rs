@@ -132,13 +132,13 @@ pub(crate) struct TraceArgs {
     /// Requests that count: all, writes, reads. [default: rw]
     #[arg(long, value_enum)]
     pub(crate) mode: Option<Mode>,
-    /// Only the first N of the requests that count (--mode).
+    /// Only the first N of the requests that count (--mode). [default: all]
     #[arg(long, value_name = "N", value_parser = number)]
     pub(crate) requests: Option<u64>,
-    /// Shift the trace up on the disk.
+    /// Shift the trace up on the disk by this much. [default: 0]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) offset: Option<u64>,
-    /// Run N copies of the trace side by side, mixed request by request.
+    /// Run N copies of the trace side by side, mixed request by request. [default: 1]
     #[arg(long, value_name = "N", value_parser = copies)]
     pub(crate) copies: Option<u32>,
     /// Pack the zones that the trace touches together.

@@ -49,7 +49,7 @@ pub(crate) struct Serve {
     /// Timing of the drive. [default: as it prefers]
     #[arg(long, value_enum)]
     drive_timing: Option<DriveTiming>,
-    /// Serve only this much from the start of the drive.
+    /// Serve only this much from the start of the drive. [default: all]
     #[arg(long, value_name = "SIZE", value_parser = cli::bytes)]
     size: Option<u64>,
     /// Do not keep written data: everything reads as zeroes. Otherwise it is kept in an unnamed

@@ -47,7 +47,7 @@ pub(crate) struct Agree {
     /// cloudphysics_sample.vscsi.zst of the folder SHINGLE_TRACES]
     #[arg(long, value_name = "TRACE,…", value_delimiter = ',')]
     traces: Vec<String>,
-    /// Only the first N requests of each.
+    /// Only the first N requests of each. [default: all]
     #[arg(long, value_name = "N", value_parser = cli::number)]
     requests: Option<u64>,
     /// Policies to compare.
@@ -115,7 +115,10 @@ pub(crate) fn execute(args: &Agree, global: &Global, registry: &Registry) -> any
         print(flip)?;
     }
     if missed > 0 || !flips.is_empty() {
-        bail!("the profile of {} does not stand for it", args.model);
+        bail!(
+            "policies differ on {} and on its profile, see above: the profile does not represent it",
+            args.model
+        );
     }
     Ok(())
 }

@@ -33,6 +33,7 @@ pub(crate) struct Cut {
     #[arg(long, value_name = "N", value_parser = number)]
     every_zone: Option<u64>,
     /// Skip the first N of the remaining requests; --requests counts those after them.
+    /// [default: 0]
     #[arg(long, value_name = "N", value_parser = number)]
     skip: Option<u64>,
 }
@@ -55,7 +56,10 @@ pub(crate) fn execute(args: &Cut, global: &Global) -> anyhow::Result<()> {
     if let (Some(from), Some(until)) = (args.from, args.until)
         && from >= until
     {
-        return Err(Usage("--from is not before --until: nothing would be left".into()).into());
+        return Err(Usage(
+            "--from is not before --until, so nothing would be left; give an earlier --from".into(),
+        )
+        .into());
     }
     args.out.check_apart(args.trace.trace.as_deref())?;
     let part = Part {

@@ -49,7 +49,7 @@ pub(crate) struct Mix {
     /// Requests to use: all, writes, reads. [default: rw]
     #[arg(long, value_enum)]
     mode: Option<Mode>,
-    /// Use only the first N requests of each trace.
+    /// Use only the first N requests of each trace. [default: all]
     #[arg(long, value_name = "N", value_parser = number)]
     requests: Option<u64>,
     /// Seed of --shuffle and of workloads.
