@@ -116,7 +116,7 @@ def test_a_broken_contract_is_told():
         def evict(self, want, access):
             return []
 
-    with pytest.raises(shingle.DataError, match="policy `names-nobody` broke the contract.*it named nobody, though slot"):
+    with pytest.raises(shingle.DataError, match="policy `names-nobody` broke the contract.*it named no slot, though slot"):
         shingle.run(TINY, policy=NamesNobody, cache="2%")
 
     class NamesTwice(Lru):

@@ -168,7 +168,7 @@ impl<P: Policy> Cache<P> {
     #[cold]
     fn check_none_evictable(&self) {
         if let Some(slot) = self.slots.evictable_at_rest() {
-            let what = format_args!("it named nobody, though slot {} may leave", slot.0);
+            let what = format_args!("it named no slot, though slot {} may leave", slot.0);
             broken(self.name, "evict", what);
         }
     }
@@ -200,7 +200,7 @@ impl<P: Policy> Cache<P> {
             && named.is_empty()
             && let Some(slot) = self.slots.dirty_at_rest()
         {
-            broken(format_args!("it named nobody, though slot {} is dirty", slot.0));
+            broken(format_args!("it named no slot, though slot {} is dirty", slot.0));
         }
     }
 }

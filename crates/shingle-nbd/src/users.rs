@@ -36,7 +36,7 @@ pub enum Refused {
     #[error("a client of user {0} was refused: this user may not connect over TCP")]
     User(u32),
     /// The connection did not come over the loopback, or its user cannot be found out.
-    #[error("a client at {peer} was refused: nobody knows whose it is: {why}")]
+    #[error("a client at {peer} was refused: its user cannot be found out: {why}")]
     Unknown {
         /// The client.
         peer: String,

@@ -41,7 +41,7 @@ pub enum ProbeError {
     #[error("the record ends before the probe did; run it again without --fit-only to go on")]
     NotMeasured,
     /// The disk exposes zones: its host decides what is cleaned.
-    #[error("{0} exposes zones; there is no hidden buffer to empty")]
+    #[error("{0}: the disk exposes zones, so it has no hidden buffer to empty")]
     Zoned(String),
     /// The disk is too small for the method.
     #[error("{name}: it is smaller than {} MiB, which a probe needs; name a larger disk", BYTES_MIN >> 20)]

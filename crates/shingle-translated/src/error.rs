@@ -22,7 +22,7 @@ pub enum FormatError {
     /// The disk belongs to a cache, whose SSD may have dirty blocks.
     #[error(
         "{disk}: is the disk of cache {cache}, and all that it holds, and what only the SSD of that cache has, would be lost; \
-         if nobody needs it, say --destroy {cache}"
+         if it is not needed, say --destroy {cache}"
     )]
     OfCache {
         /// The path of the disk.

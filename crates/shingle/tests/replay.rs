@@ -166,7 +166,7 @@ fn a_replay_and_what_was_foretold_of_it_stand_side_by_side() {
     refuse("--json a.img", "a.img: that file is used by this command");
     refuse("--predict cmr7200 --set mode=write-through", "drop --predict");
     refuse("--predict no-such-drive", "no-such-drive");
-    refuse("-p lru,sac --set policy=fifo", "-p names the policies");
+    refuse("-p lru,sac --set policy=fifo", "the policies are given with -p");
     assert!(!folder.path("a.img").exists());
 }
 

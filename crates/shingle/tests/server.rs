@@ -179,7 +179,10 @@ fn several_exports_of_a_file_which_is_read_again() {
         ),
         (format!("{TWO}{third}").replace("three.disk", "no.disk"), "export `three`: "),
         (TWO.replace("unix:nbd.sock", "unix:/no/such/folder/x"), "/no/such/folder/x"),
-        (TWO.replace("\"unix:nbd.sock\"", ""), "nobody could connect: say where with `listen`"),
+        (
+            TWO.replace("\"unix:nbd.sock\"", ""),
+            "no client could connect: give an address with `listen`",
+        ),
         (String::new(), "nothing is served; write [export.NAME]"),
     ] {
         bed.write("store.toml", &wrong);
@@ -195,7 +198,7 @@ fn several_exports_of_a_file_which_is_read_again() {
     write(&mut bed.client("three").expect("there"), 0, &[3; 4096]);
     assert!(bed.client("two").is_err());
     let told = bed.0.done("store status --cache two.ssd");
-    assert!(told.contains("nobody serves it; it was shut down in order"), "{told}");
+    assert!(told.contains("not served; it was shut down in order"), "{told}");
     one.flush().expect("connected").expect("still served");
     // An operator ends one; the file brings it back.
     bed.0.done("store stop --cache three.ssd");
@@ -407,7 +410,7 @@ fn a_log_is_text_or_json() {
     server.end();
     // With a file nothing else is said, and somebody has to be able to connect.
     bed.0.refused(2, "store serve --config store.toml", "nothing is served; write [export.NAME]");
-    let nobody = "nobody could connect: say where with --nbd, as unix:PATH";
+    let nobody = "no client could connect: give an address with --nbd, such as unix:PATH";
     bed.0.refused(2, "store serve --cache one.ssd --disk one.disk", nobody);
     let both = bed.0.output("store serve --config store.toml --cache one.ssd");
     assert_eq!(both.status.code(), Some(2));

@@ -291,7 +291,7 @@ fn a_killed_server_leaves_what_was_flushed_and_a_stale_socket() {
     assert_eq!((&status["served"], &status["dirty_blocks"]), (&false.into(), &2.into()));
     assert_eq!(status["clean_shutdown"], false);
     let told = bed.done("status --cache cache.img");
-    assert!(told.contains("nobody serves it; it was not shut down in order"), "{told}");
+    assert!(told.contains("not served; it was not shut down in order"), "{told}");
     let checked = bed.json("check --cache cache.img --json");
     assert_eq!((&checked["clean_shutdown"], &checked["dirty_blocks"]), (&false.into(), &2.into()));
     let mut served = bed.serve("");
@@ -360,13 +360,13 @@ fn what_is_wrong_is_told_and_nothing_is_changed() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     bed.refused(1, &format!("{serve} tcp:{address}"), "the port is in use");
-    bed.refused(1, "flush --cache cache.img", "nobody serves this cache");
+    bed.refused(1, "flush --cache cache.img", "this cache is not served");
     bed.refused(1, "status --cache other", "holds no cache");
     bed.refused(1, "check --cache other", "other: it holds no cache");
     bed.refused(
         1,
         "detach --cache cache.img",
-        "nobody serves this cache: name its disk with --disk",
+        "this cache is not served: give its disk with --disk",
     );
 
     let served = bed.serve("");
@@ -515,7 +515,7 @@ fn who_serves_an_ssd_that_is_gone_is_asked() {
             false => drop(bed.output("stop --cache cache.img")),
         }
         let begun = Instant::now();
-        while !text(&bed.output(&format!("status --cache {uuid}")).stderr).contains("nobody serves")
+        while !text(&bed.output(&format!("status --cache {uuid}")).stderr).contains("is not served")
         {
             assert!(begun.elapsed() < PATIENCE, "it has not stopped");
         }
@@ -712,7 +712,7 @@ fn settings_can_be_read() {
     drop(served);
     assert_eq!(bed.json("get --cache cache.img --json"), json, "the SSD says the same");
     let told = bed.done("status --cache cache.img");
-    assert!(told.contains("nobody serves it; it was shut down in order"), "{told}");
+    assert!(told.contains("not served; it was shut down in order"), "{told}");
 }
 
 /// In a container the server's process has no number, but its user is known.

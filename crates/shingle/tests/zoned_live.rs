@@ -186,7 +186,7 @@ fn status_tells_of_zones_and_of_what_was_written() {
     bed.refused(1, "zoned serve disk.zoned --nbd unix:other.sock", "in use by another process");
     bed.done("zoned stop disk.zoned");
     drop(served);
-    bed.refused(1, "zoned stop disk.zoned", "nobody serves");
+    bed.refused(1, "zoned stop disk.zoned", "not served");
 }
 
 /// Everything is given up, and written anew.
@@ -844,7 +844,7 @@ fn a_copy_of_a_disk_is_another_disk() {
     let served = bed.serve_disk();
     fs::copy(bed.path("disk.zoned"), bed.path("copy.zoned")).expect("copied");
     assert_eq!(bed.json("zoned status copy.zoned --json")["served"], false);
-    bed.refused(1, "zoned stop copy.zoned", "nobody serves copy.zoned");
+    bed.refused(1, "zoned stop copy.zoned", "copy.zoned: not served");
     let serve = "zoned serve copy.zoned --nbd unix:other.sock";
     bed.refused(1, serve, "copy.zoned: a disk of the same UUID");
     assert_eq!(bed.json("zoned status disk.zoned --json")["served"], true);

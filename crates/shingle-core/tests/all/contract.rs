@@ -168,7 +168,7 @@ fn a_breach_names_the_policy_and_the_rule() {
         (
             told(full::<{ wrong::NAMES_NOBODY }>(Op::Write), miss),
             evict,
-            "nobody, though slot 0 may leave",
+            "no slot, though slot 0 may leave",
         ),
         (
             told(full::<{ wrong::NAMES_TWICE }>(Op::Write), miss),
@@ -194,7 +194,7 @@ fn a_breach_names_the_policy_and_the_rule() {
         (
             told(full::<{ wrong::IDLES }>(Op::Write), idle),
             destage,
-            "nobody, though slot 0 is dirty",
+            "no slot, though slot 0 is dirty",
         ),
         (
             told(full::<{ wrong::WRITES_UNDECLARED }>(Op::Write), idle),

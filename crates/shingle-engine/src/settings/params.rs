@@ -7,7 +7,7 @@ use shingle_core::params::Param;
 /// ([`Costs::PAPER`]).
 pub(crate) const DRIVE_PARAMS: &[Param] = &[
     param!("buffer_blocks": Count = "0",
-        "Blocks that fit into the disk's buffer; 0 if nobody knows"),
+        "Blocks that fit into the disk's buffer; 0 if that is not known"),
     param!("zone_blocks": Count = "0",
         "Blocks of the zones that R(x) is of, and zones of a policy that is not told otherwise; 0 for the \
          policy's own"),
@@ -18,7 +18,7 @@ pub(crate) const DRIVE_PARAMS: &[Param] = &[
         "The part of R(x) for each block written of the zone (SAC section 4.4)"),
     param!(BAND_PASS_US: Micros = "0",
         "Time of going over a band once, of a disk that takes a band written from start to end past its \
-         buffer; 0 of all others, and if nobody knows. Needs drive.bands"),
+         buffer; 0 of all others, and if that is not known. Needs drive.bands"),
     param!(TRIM: Choice(&["auto", "on", "off"]) = "auto",
         "Whether the disk is told what clients trim; auto: if a translation makes it of a zoned one"),
 ];

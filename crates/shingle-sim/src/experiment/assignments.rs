@@ -19,7 +19,7 @@ impl Assignment {
     pub fn new(key: &str, value: &str) -> Result<Assignment, String> {
         let Some((owner, name)) = key.split_once('.') else {
             return Err(format!(
-                "--set {key}={value}: whose parameter is that? write OWNER.{key}, where OWNER is policy, \
+                "--set {key}={value}: it does not say what `{key}` is a parameter of; write OWNER.{key}, where OWNER is policy, \
                  translation, cache, drive, ssd or the name of a policy or translation"
             ));
         };

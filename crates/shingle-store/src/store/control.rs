@@ -145,7 +145,7 @@ impl Answer {
 #[non_exhaustive]
 pub enum ControlError {
     /// No process serves the cache.
-    #[error("nobody serves this cache (nobody listens at {0}); `shingle store serve` does")]
+    #[error("this cache is not served (no server listens at {0}); `shingle store serve` serves it")]
     Nobody(PathBuf),
     /// Another user may answer there.
     #[error(transparent)]

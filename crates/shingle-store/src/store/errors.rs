@@ -56,7 +56,7 @@ pub enum CreateError {
     },
     /// The SSD is the disk of a cache.
     #[error(
-        "{}: is the disk of cache {uuid}, and all that it holds would be lost; if nobody needs it, say --destroy {uuid}",
+        "{}: is the disk of cache {uuid}, and all that it holds would be lost; if it is not needed, say --destroy {uuid}",
         path.display()
     )]
     Disk {

@@ -82,7 +82,7 @@ impl Saved {
             if let Some(ahead) = beyond {
                 let (place, block) = (lies(place, ahead, layout), block + ahead);
                 return refused(format!(
-                    "block {block} is said to lie at {place}, which nobody wrote"
+                    "block {block} is said to lie at {place}, which was never written"
                 ));
             }
         }

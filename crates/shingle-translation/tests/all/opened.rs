@@ -245,11 +245,11 @@ fn what_cannot_be_a_map_is_refused_with_block_and_place() {
         &full[..], [(3, Native(3), 1), (2, Native(2), 1)] => "block 2 comes behind block 3";
         &full[..], [(3, Nowhere, 1)] => "block 3 is said to lie nowhere";
         &[4, 1, 0, 0, 0, 0, 0, 0][..], [(3, Native(3), 3)] =>
-            "block 5 is said to lie at block 1 of zone 1, which nobody wrote";
-        &full[..], [(3, Native(31), 2)] => "block 4 is said to lie at block 0 of zone 8, which nobody wrote";
-        &full[..], [(3, Native(u64::MAX), 2)] => "which nobody wrote";
+            "block 5 is said to lie at block 1 of zone 1, which was never written";
+        &full[..], [(3, Native(31), 2)] => "block 4 is said to lie at block 0 of zone 8, which was never written";
+        &full[..], [(3, Native(u64::MAX), 2)] => "which was never written";
         &full[..], [(3, Buffer(15), 2)] => "block 4 is said to lie at block 16 of the buffer";
-        &full[..], [(3, Buffer(u64::MAX), 2)] => "which nobody wrote";
+        &full[..], [(3, Buffer(u64::MAX), 2)] => "which was never written";
     };
     let some = maps! {
         "fluid", [(5, Native(6), 1)] =>

@@ -237,7 +237,7 @@ fn sheet(what: Listed, name: Option<&str>) -> Result<String, Usage> {
     let found = all.iter().find(|entry| Some(entry.name) == name);
     found.map(DriveEntry::text).ok_or_else(|| {
         let names = nearest(name.unwrap_or_default(), names()).join(", ");
-        Usage(format!("--toml: the sheet of which one? there are {names}"))
+        Usage(format!("--toml: give the name of one sheet; there are {names}"))
     })
 }
 

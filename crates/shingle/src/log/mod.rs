@@ -91,7 +91,7 @@ impl Log {
         let lines = Lines::begin(std::io::stderr(), |_, lost| {
             error!(
                 lost,
-                "{lost} lines of the log are lost: nobody read them, or they could not be written"
+                "{lost} lines of the log are lost: they were not read, or could not be written"
             );
         })?;
         let to = lines.clone();

@@ -85,7 +85,7 @@ impl Model {
             Kind::Conventional => "cmr5900",
             Kind::HostAware => {
                 return Err(refuse(
-                    "a host-aware disk shows its zones, but nobody measured its disk cache; take \
+                    "a host-aware disk shows its zones, but its disk cache was not measured; take \
                      -d ha-256m, or ha-roco, with --set drive.zone_bytes",
                 ));
             }

@@ -45,7 +45,7 @@ pub enum ForeignSocket {
         user: u32,
     },
     /// The owner cannot be found out.
-    #[error("{path}: cannot find out whose it is: {error}")]
+    #[error("{path}: cannot find out its owner: {error}")]
     Unknown {
         /// The folder or socket.
         path: PathBuf,

@@ -425,7 +425,7 @@ impl Decode for Csv {
     fn warning(&self) -> Option<String> {
         let no_time = self.plan.time.is_none();
         let all_at_zero =
-            no_time.then(|| "no column is the time: every request arrives at 0".to_owned());
+            no_time.then(|| "no column is named as the time, so every request arrives at 0; name it time_us (or _s, _ms, _ns), or say --format csv:time=COLUMN/UNIT,…".to_owned());
         let also = self.plan.ignored.join(", ");
         let also = (!also.is_empty()).then(|| {
             format!(

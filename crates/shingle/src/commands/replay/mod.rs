@@ -162,11 +162,11 @@ fn check(args: &Replay) -> anyhow::Result<()> {
     }
     check_pacing(Some(args.pacing), args.speed, args.depth)?;
     if args.policies.len() > 1 && args.record.is_some() {
-        bail!(Usage("--record: a recording has one policy, give one to -p".into()));
+        bail!(Usage("--record: a recording has one policy; give one with -p".into()));
     }
     let sets_policy = |text: &&String| text.starts_with("policy=");
     if let Some(text) = args.set.iter().find(sets_policy).filter(|_| args.policies.len() > 1) {
-        bail!(Usage(format!("--set {text}: -p names the policies")));
+        bail!(Usage(format!("--set {text}: the policies are given with -p; leave this out")));
     }
     if args.html.as_deref() == Some(Path::new("-")) {
         bail!(Usage("--html takes a file, not `-`".into()));

@@ -329,7 +329,7 @@ fn detach(args: &Detach, global: &Global, registry: &Registry) -> anyhow::Result
         (true, Some(disk)) => disk,
         (true, None) => {
             bail!(
-                "nobody serves this cache: name its disk with --disk, and it is done without a server"
+                "this cache is not served: give its disk with --disk, and it is detached without a server"
             )
         }
         (false, _) => return outcome,

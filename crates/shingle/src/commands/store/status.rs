@@ -49,7 +49,9 @@ pub(super) fn get(args: &Get, registry: &Registry) -> anyhow::Result<()> {
     let settings = match control::ask(&socket, &mut |_| {}, &Request::Status) {
         Ok(Answer::Status(status)) => status.to_settings()?,
         Ok(Answer::Failed(why)) => bail!(why),
-        Ok(other) => bail!("an odd answer: {other:?}"),
+        Ok(other) => {
+            bail!("the server gave an unexpected answer: {other:?}; is it of another version?")
+        }
         Err(ControlError::Nobody(_)) if name(ssd).is_none() => {
             let superblock = unserved::superblock(ssd)?;
             Settings::from_text(&superblock.map(|found| found.settings).unwrap_or_default())?
@@ -100,7 +102,9 @@ pub(super) fn of(ssd: &Path) -> anyhow::Result<Status> {
     match control::ask(&socket, &mut |_| {}, &Request::Status) {
         Ok(Answer::Status(status)) => Ok(*status),
         Ok(Answer::Failed(why)) => bail!(why),
-        Ok(other) => bail!("an odd answer: {other:?}"),
+        Ok(other) => {
+            bail!("the server gave an unexpected answer: {other:?}; is it of another version?")
+        }
         Err(ControlError::Nobody(_)) if name(ssd).is_none() => Ok(unserved::status(ssd)?),
         Err(error) => Err(error.into()),
     }
@@ -184,7 +188,7 @@ fn unserved(status: &Status) -> Vec<Line> {
     };
     let mut lines = vec![
         ("cache", format!("{} on {}", status.uuid, status.ssd)),
-        ("served at", format!("nobody serves it; {end}")),
+        ("served at", format!("not served; {end}")),
         ("disk", format!("{}; {disk}", show_bytes(status.disk_bytes))),
     ];
     lines.extend(content(status));

@@ -48,7 +48,9 @@ pub(super) fn execute(args: &Top) -> anyhow::Result<()> {
     };
     let mut before = look()?;
     if before.1.is_empty() {
-        bail!("nobody serves a cache here, as this user and with this XDG_RUNTIME_DIR");
+        bail!(
+            "this user serves no cache with this XDG_RUNTIME_DIR; `shingle store serve` serves one"
+        );
     }
     for _ in 0..args.times.unwrap_or(u64::MAX) {
         thread::sleep(Duration::from_secs_f64(args.every));
@@ -70,7 +72,9 @@ fn ask(socket: &Path, may_have_gone: bool) -> anyhow::Result<Option<Measures>> {
         Ok(Answer::Measures(measures)) => Ok(Some(*measures)),
         Ok(Answer::Failed(_)) | Err(ControlError::Nobody(_)) if may_have_gone => Ok(None),
         Ok(Answer::Failed(why)) => bail!(why),
-        Ok(other) => bail!("an odd answer: {other:?}"),
+        Ok(other) => {
+            bail!("the server gave an unexpected answer: {other:?}; is it of another version?")
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -47,7 +47,7 @@ pub(crate) struct WhatIf {
     /// Model of the disk: one of `shingle list drives`, profile:FILE or sheet:FILE.
     #[arg(short, long, value_name = "NAME", default_value = "st8000as0002")]
     drive: String,
-    /// Size of the disk's buffer, if it differs from the model's.
+    /// Size of the disk's buffer. [default: that of the model]
     #[arg(long, value_name = "SIZE")]
     buffer: Option<String>,
     /// Share of the bands that is sampled, in percent. [default: 1, or more where 1 % of the cache
@@ -111,7 +111,9 @@ fn recorded(
     global: &Global,
     registry: &Registry,
 ) -> anyhow::Result<()> {
-    let path = path.to_str().ok_or_else(|| anyhow!("{}: no text", path.display()))?;
+    let path = path
+        .to_str()
+        .ok_or_else(|| anyhow!("{}: the name is not UTF-8; give another", path.display()))?;
     let about = Events::open(path)?.about().clone();
     let settings = Settings::from_text(&about.settings)?;
     let now = Now { settings, slots: about.slots.into(), disk_blocks: about.disk_blocks };
@@ -169,7 +171,9 @@ fn candidates(args: &WhatIf, now: &Now, registry: &Registry) -> anyhow::Result<V
         Some(percent) if percent > 0.0 && percent <= 100.0 => {
             ((percent * WHOLE as f64 / 100.0) as u64).max(1)
         }
-        Some(percent) => bail!(Usage(format!("--sample {percent}: more than 0, and 100 at most"))),
+        Some(percent) => {
+            bail!(Usage(format!("--sample {percent}: give a percentage above 0, up to 100")))
+        }
         None => {
             let cache = CACHE_BLOCKS_MIN * WHOLE / smallest;
             cache.max(part_for_buffer(args)?).clamp(WHOLE / 100, WHOLE)
@@ -217,8 +221,8 @@ fn candidate(
         )));
     }
     let sampling = Sampling::new(bands, millionths, 1);
-    let sampled =
-        u32::try_from(sampling.part_of(slots)).map_err(|_| Usage("--size: too large".into()))?;
+    let sampled = u32::try_from(sampling.part_of(slots))
+        .map_err(|_| Usage("--size: the cache is too large; give a smaller size".into()))?;
     let plain = settings.clone();
     // Policies plan with the size of the actual buffer.
     if settings.sets.iter().any(|(name, _)| name == "drive.buffer_blocks") {

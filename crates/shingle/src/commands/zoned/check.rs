@@ -200,7 +200,10 @@ pub(super) fn told(found: &Inspected) -> Vec<String> {
         ));
     }
     if found.torn_commit {
-        lines.push("a crash tore the last commit, which nobody was told of".to_owned());
+        lines.push(
+            "a crash cut off the last commit of the map; no client had an answer that relied on it"
+                .to_owned(),
+        );
     }
     if found.zones_ahead > 0 {
         lines.push(format!(

@@ -70,8 +70,7 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     // (This is the last check that can fail: no SSD is given up for nothing.)
     belongs_to_nobody(&live, &args.which.disk, args.without_ssd)?;
     let lines = Lines::begin(std::io::stderr(), |lines, lost| {
-        lines
-            .say(&format!("{lost} lines are lost: nobody read them, or they could not be written"));
+        lines.say(&format!("{lost} lines are lost: they were not read, or could not be written"));
     })?;
     let _lines = FlushOnDrop(lines.clone());
     // (`--quiet` leaves out remarks, but not warnings of a disk that fails.)

@@ -48,7 +48,9 @@ fn once(args: &AskStatus) -> anyhow::Result<anyhow::Result<()>> {
     let served = match ask(disk, &Request::Status) {
         Ok(Answer::Zoned(status)) => Some(*status),
         Ok(Answer::Failed(why)) => bail!(why),
-        Ok(other) => bail!("an odd answer: {other:?}"),
+        Ok(other) => {
+            bail!("the server gave an unexpected answer: {other:?}; is it of another version?")
+        }
         Err(error) if is_nobody(&error) => None,
         Err(error) => return Err(error),
     };
@@ -67,7 +69,7 @@ fn once(args: &AskStatus) -> anyhow::Result<anyhow::Result<()>> {
         None => {
             let seen = unused(disk)?;
             merge(&mut json, seen.json()?);
-            let all = ["nobody serves it".to_owned()].into_iter().chain(told(&seen.map));
+            let all = ["not served".to_owned()].into_iter().chain(told(&seen.map));
             (all.chain(seen.wrong()).collect::<Vec<_>>().join("\n"), seen.end(disk))
         }
     };
@@ -93,7 +95,7 @@ pub(super) fn stop(args: &Which) -> anyhow::Result<()> {
         Ok(_) => Ok(()),
         Err(error) if is_nobody(&error) => {
             refuse_used(&args.disk)?;
-            bail!("nobody serves {}; `shingle zoned serve` does", args.disk.display())
+            bail!("{}: not served; `shingle zoned serve` serves it", args.disk.display())
         }
         Err(error) => Err(error),
     }

@@ -113,7 +113,9 @@ impl Serve {
             return File::read(path)?.given();
         }
         let (Some(ssd), Some(disk)) = (self.cache.clone(), self.disk.clone()) else {
-            bail!(Usage("--cache and --disk, or --config: what is to be served?".to_owned()))
+            bail!(Usage(
+                "nothing is named to be served: give --cache and --disk, or --config".to_owned()
+            ))
         };
         let cache = CacheOptions {
             name: String::new(),
@@ -254,7 +256,9 @@ fn warn_of(open_to_all: &[String]) {
 fn is_reachable(options: &Options, handed_over: bool, option: &str) -> Result<(), Usage> {
     let all_are_devices = options.caches.iter().all(|cache| cache.ublk.is_some());
     match options.addresses.is_empty() && !handed_over && !all_are_devices {
-        true => Err(Usage(format!("nobody could connect: say where with {option}, as unix:PATH"))),
+        true => Err(Usage(format!(
+            "no client could connect: give an address with {option}, such as unix:PATH"
+        ))),
         false => Ok(()),
     }
 }
