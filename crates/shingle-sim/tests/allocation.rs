@@ -100,7 +100,7 @@ fn serving_a_request_allocates_nothing() {
 
 /// All zones have been touched when counting begins: memory may grow with these.
 #[test]
-fn nor_does_translating_it() {
+fn a_translation_allocates_nothing_either() {
     let trace = trace("synth:zipf?requests=60k&range=60MB");
     for pacing in [Pacing::Closed, Pacing::Open] {
         let options = Options {

@@ -201,7 +201,7 @@ pub fn a_restored_cache_goes_on(entry: &Entry) -> Vec<Block> {
 }
 
 /// Lets the executor destage without being asked by the policy: the block must stay, and be clean.
-pub fn an_executor_destages_what_it_wants(entry: &Entry) {
+pub fn an_executor_may_destage_any_dirty_block(entry: &Entry) {
     for_each_variant(entry, |params| {
         let mut cache = make_with(entry, params, 20, 1);
         let dirty = cache.restore(Block(3), true).expect("there is room");

@@ -51,7 +51,7 @@ macro_rules! conformance {
             the_same_accesses_give_the_same_run,
             every_read_is_current_with_32_requests_in_flight,
             a_restored_cache_goes_on,
-            an_executor_destages_what_it_wants,
+            an_executor_may_destage_any_dirty_block,
         );
     };
     ($policy:ty: $($check:ident,)*) => {

@@ -94,7 +94,7 @@ impl Policy for Fickle {
 
 #[test]
 #[should_panic(expected = "the same accesses gave another run")]
-fn a_policy_that_is_not_the_same_twice_is_found() {
+fn a_policy_that_is_not_deterministic_is_detected() {
     checks::the_same_accesses_give_the_same_run(&Entry::of::<Fickle>());
 }
 
@@ -117,13 +117,13 @@ fn a_restored_cache_goes_on() {
 }
 
 #[test]
-fn an_executor_destages_what_it_wants() {
-    policies::all().for_each(checks::an_executor_destages_what_it_wants);
+fn an_executor_may_destage_any_dirty_block() {
+    policies::all().for_each(checks::an_executor_may_destage_any_dirty_block);
 }
 
 /// Every policy of the project has said what it does.
 #[test]
-fn nobody_leaves_idle_time_to_chance() {
+fn every_policy_declares_its_use_of_idle_time() {
     let never = |entry: &&Entry| entry.idle != Idle::Names;
     let never: Vec<_> = policies::all().filter(never).map(|entry| entry.name).collect();
     assert_eq!(never, ["none", "belady"]);

@@ -148,7 +148,7 @@ fn idle(cache: &mut dyn CacheCore, plan: &mut Plan) {
 }
 
 #[test]
-fn a_breach_names_the_policy_and_the_rule() {
+fn a_broken_contract_names_the_policy_and_the_rule() {
     let pinned = |cache: &mut dyn CacheCore, plan: &mut Plan| {
         cache.pin(Slot(0));
         miss(cache, plan);
@@ -211,13 +211,13 @@ fn a_breach_names_the_policy_and_the_rule() {
 
 /// A clean slot is free once it was named: what it held is looked up too late.
 #[test]
-fn to_push_before_forgetting_is_noticed_where_it_is_done() {
+fn pushing_before_forgetting_is_detected_at_once() {
     let told = told(full::<{ wrong::PUSHES_FIRST }>(Op::Read), miss);
     assert!(told.contains("forget it before Victims::push"), "{told}");
 }
 
 #[test]
-fn who_keeps_the_contract_may_be_left_nobody_to_name() {
+fn a_correct_policy_may_have_no_victim() {
     let mut cache = full::<{ wrong::NOTHING }>(Op::Write);
     (0..4).for_each(|slot| cache.pin(Slot(slot)));
     let mut access = Access::whole(9, Block(300), Op::Write);
@@ -231,7 +231,7 @@ fn who_keeps_the_contract_may_be_left_nobody_to_name() {
 /// With I/O under way, nothing dirty, or nothing wanted, idle time may pass unused; a zone that was begun
 /// may be finished.
 #[test]
-fn who_keeps_the_contract_may_let_idle_time_pass() {
+fn a_correct_policy_may_leave_idle_time_unused() {
     let named = |cache: &mut dyn CacheCore, want| {
         let mut plan = Plan::default();
         cache.idle(want, &mut plan);

@@ -158,7 +158,7 @@ fn a_read_takes_a_clean_block_rather_than_wait_for_a_zone() {
 /// them `4.2 n (n - 1) / 2` ms are lost; writing the zone takes 436 ms and more. So the 15th waits, or the 8th if it is to
 /// wait for a quarter of that.
 #[test]
-fn a_read_goes_past_a_cache_that_is_all_dirty_before_it_waits() {
+fn a_read_bypasses_a_cache_that_is_all_dirty() {
     let past = |reads_first: &str| {
         let mut run = Run::new(10, 100, &[("reads_first", reads_first)], &[]);
         run.writes(10..20);
@@ -190,7 +190,7 @@ fn a_read_of_two_blocks_does_not_wait_for_the_second() {
 }
 
 #[test]
-fn a_band_is_written_whole_where_the_disk_takes_it() {
+fn a_band_is_written_whole_where_the_disk_supports_that() {
     let mut run = Run::new(4, 100, &[("zone", "bands"), ("whole_bands", "always")], &[]);
     run.writes([10, 11, 12, 20]);
     let whole = DestageMethod::WholeBand(Zone(1));
@@ -199,7 +199,7 @@ fn a_band_is_written_whole_where_the_disk_takes_it() {
 
 /// LRU-band names all of a band; SAC one block at a time, and what else is dirty of the band stays.
 #[test]
-fn any_policy_with_bands_can_write_them_whole() {
+fn any_policy_with_bands_can_write_whole_bands() {
     let mut run = Run::new(4, 100, &[("policy", "sac"), ("zone", "bands")], &[("bands", "whole")]);
     run.writes([10, 11, 20, 12]);
     let written = run.access(30, Op::Write);
@@ -243,7 +243,7 @@ fn a_zone_that_the_buffer_does_not_hold_is_rewritten_by_the_host() {
 /// Zone 5 was written once, then zones 2 and 6 twice. The quietest leaves first, and then that which goes on where it ended: not if
 /// one of the two lacks its last block, nor on a disk that has no way past its buffer.
 #[test]
-fn a_zone_that_goes_on_in_order_leaves_next() {
+fn a_zone_that_continues_in_order_leaves_next() {
     let order = |mut run: Run, first: u64, behind: u64| {
         run.writes(50..50 + first);
         (0..2).for_each(|_| run.writes((20..30).chain(60..60 + behind)));
@@ -284,7 +284,7 @@ fn any_policy_with_bands_can_rewrite_zones_with_write_pointers() {
 
 /// 96 bytes a cached block, all included.
 #[test]
-fn it_takes_less_than_96_bytes_a_block() {
+fn memory_is_below_96_bytes_a_block() {
     let registry = Registry::default();
     let entry = registry.get("disk-time").expect("a policy");
     for cache_blocks in [100_000, 131_072, 131_073] {

@@ -73,7 +73,7 @@ fn sac_writes_the_zone_that_releases_most_whole() {
 
 /// In a cycle the target zones come first, whatever others score.
 #[test]
-fn sac_goes_on_with_the_cycle_under_way() {
+fn sac_continues_the_cycle_in_progress() {
     let mut run = made("sac", &[("window", "0.25"), ("clean_part", "1")], 8);
     run.writes([8, 9, 10, 16, 17, 24, 32, 33]);
     // A buffer of 20 blocks: cycles of two zones. The first block of zones 1 and 2 leaves.

@@ -97,7 +97,7 @@ fn agrees(entry: &Entry, slots: u32, trace: &[Step]) -> Result<(), TestCaseError
 }
 
 #[test]
-fn every_order_does_as_its_model() {
+fn every_order_equals_its_model() {
     for entry in ORDERS {
         for slots in [1, 2, 3, 4, 5, 7, 10, 16, 29, 50] {
             for seed in 0..12 {
@@ -109,7 +109,7 @@ fn every_order_does_as_its_model() {
 
 /// Large enough that a hundredth of the cache is more than a block.
 #[test]
-fn every_order_does_as_its_model_in_larger_caches() {
+fn every_order_equals_its_model_in_larger_caches() {
     let mut rng = Rng(11);
     let accesses: Vec<(u64, bool)> = (0..40_000)
         .map(|at| {
@@ -169,7 +169,7 @@ fn most_hits(cached: &[u64], slots: usize, trace: &[Step]) -> usize {
 }
 
 #[test]
-fn nobody_has_more_hits_than_belady() {
+fn no_policy_has_more_hits_than_belady() {
     let belady = ORDERS.iter().find(|entry| entry.name == "belady").unwrap();
     for slots in [1, 2, 3, 5, 10, 20, 40] {
         for seed in 0..20 {

@@ -185,7 +185,7 @@ fn finish(cache: &mut impl CacheCore, under_way: &mut Vec<Slot>, rng: &mut Rng) 
 }
 
 #[test]
-fn orders_are_told_what_happens_under_pore() {
+fn pore_reports_all_events_to_its_order() {
     for (seed, slots) in [(1, 3), (2, 10), (3, 40)] {
         for period in ["0.05", "0.4", "1"] {
             for division in ["paper", "prototype"] {
@@ -201,7 +201,7 @@ fn orders_are_told_what_happens_under_pore() {
 }
 
 #[test]
-fn orders_are_told_what_happens_under_the_comparator() {
+fn the_comparator_reports_all_events_to_its_order() {
     for (seed, slots) in [(1, 3), (2, 10), (3, 40)] {
         for part in ["1", "4", "80"] {
             work::<Cdc<StrictSides>>(&[("clean_part", part)], slots, seed);

@@ -30,7 +30,7 @@ impl Run {
 
 /// Figure 7: `d` is the coldest, but in the forbidden region, as is the next one; `c` leaves.
 #[test]
-fn pore_passes_over_dirty_blocks_of_forbidden_zones() {
+fn pore_skips_dirty_blocks_of_forbidden_zones() {
     let (d, e, [c, b, a]) = (ZONE, 2 * ZONE, [0, 1, 2]);
     // A period of 3 blocks: zone 0 alone has as many.
     let mut run = made("pore-cf", &[("period", "0.15")], 5);

@@ -97,7 +97,7 @@ fn a_zone_hot_once_stays_for_ever_by_counts_and_leaves_as_a_frequency() {
 
 /// Of two zones alike, the one that has been cached longer is the colder.
 #[test]
-fn a_tie_of_heat_is_fifo() {
+fn zones_of_equal_heat_leave_in_fifo_order() {
     let mut run = roco("count", 3);
     for zone in 0..3 {
         point(&mut run, zone, 9);
@@ -221,7 +221,7 @@ fn zone_fifos_empty_the_oldest_zone() {
 }
 
 #[test]
-fn without_write_pointers_there_is_no_roco() {
+fn roco_is_refused_without_write_pointers() {
     let refused = make("roco", 4, None).err().expect("refused");
     assert!(refused.to_string().contains("choose a host-aware one"), "{refused}");
     assert!(make("zfifo", 4, None).is_ok(), "any division of the disk will do");

@@ -119,7 +119,7 @@ fn the_zone_with_most_cold_blocks_for_each_rewritten_goes() {
 
 /// From the lowest cold block on all dirty ones go, the hot among them too.
 #[test]
-fn hot_blocks_in_the_range_go_along() {
+fn hot_blocks_in_the_range_are_written_too() {
     let mut run = Plus::new(5, DEAR_READS, &[("window", "0.4")], true);
     run.0.cache.set_write_pointer(Zone(2), 8);
     run.all(WRITE, [24, 26, 21, 25, 50]);
@@ -144,7 +144,7 @@ fn without_cold_blocks_most_dirty_blocks_for_each_rewritten() {
 /// How a zone is written back: beyond the pointer in sequence, else read, reset and rewritten, and a
 /// conventional one in place.
 #[test]
-fn the_manner_is_by_the_write_pointer() {
+fn the_write_pointer_decides_how_a_group_is_destaged() {
     for (pointer, manner) in
         [(4, DestageMethod::Append(Zone(3))), (5, DestageMethod::HostRmw(Zone(3)))]
     {
@@ -161,7 +161,7 @@ fn the_manner_is_by_the_write_pointer() {
 /// A read takes 7. Zone 3 takes 5 + 4 for two blocks from offset 6 on: 4.5 a block. Zone 4 alone, one
 /// block from offset 6 on: 9.
 #[test]
-fn what_costs_less_for_each_released_block_goes() {
+fn the_victims_that_cost_least_for_each_released_block_leave() {
     let sets = [("clean_part", "2"), ("clean_max", "2")];
     let mut run = Plus::new(5, (7, 5), &sets, true);
     run.all(WRITE, [36, 37, 46]);

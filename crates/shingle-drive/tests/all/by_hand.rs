@@ -107,7 +107,7 @@ fn costs_are_those_of_the_paper() {
 
 /// As the prototypes ran: over a conventional disk, whose head moves between buffer and bands.
 #[test]
-fn an_emulator_on_a_disk_cleans_the_same_bands_and_takes_the_time_of_the_disk() {
+fn an_emulator_on_a_disk_cleans_the_same_bands_in_the_time_of_the_disk() {
     let made = |timing| {
         let buffer = Buffer::Bytes(100 * 4096);
         let settings = Settings { buffer, timing, ..Settings::default() };
@@ -136,7 +136,7 @@ fn an_emulator_on_a_disk_cleans_the_same_bands_and_takes_the_time_of_the_disk() 
 }
 
 #[test]
-fn a_buffer_tells_what_was_written_when_its_oldest_block_arrived() {
+fn the_buffer_reports_how_much_was_written_when_its_oldest_block_arrived() {
     let mut drive = emulator("sac-emulator", 3);
     assert_eq!(drive.buffer().oldest, None);
     for (block, horizon) in [(1, 0), (11, 0), (1, 1), (21, 1), (31, 2)] {
@@ -233,7 +233,7 @@ fn sequential_work_runs_at_the_rate_of_the_media() {
 }
 
 #[test]
-fn without_its_write_cache_a_drive_managed_disk_takes_a_packet_a_write() {
+fn without_its_write_cache_a_drive_managed_disk_writes_one_packet_a_write() {
     let overrides = Overrides::new().with("write_cache", "off");
     let settings = Settings { overrides, ..Settings::default() };
     let mut drive = make("st5000as0011", &settings).expect("the drive");
@@ -313,7 +313,7 @@ fn bands_of_drawn_sizes() {
 
 /// What SAC's Table 3 has a queued command cost: 51 and 67 us more, 59 on average.
 #[test]
-fn a_queued_command_is_told_of() {
+fn the_sheet_has_the_cost_of_a_queued_command() {
     let of = |name| make(name, &Settings::default()).expect(name).description().queued_command;
     assert_eq!(of("st8000as0002"), Nanos::from_micros(59));
     assert_eq!((of("cmr5900"), of("sac-emulator")), (Nanos::ZERO, Nanos::ZERO));

@@ -345,7 +345,7 @@ fn a_run_is_a_function_of_its_input() {
 }
 
 #[test]
-fn bands_written_in_order_go_straight_home() {
+fn bands_written_in_order_bypass_the_buffer() {
     let mut drive = tiny("st8000as0002");
     let mut now = Nanos::ZERO;
     // Something older lies in the buffer; then the whole disk is written in order.

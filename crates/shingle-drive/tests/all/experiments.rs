@@ -7,7 +7,7 @@ use shingle_drive::measure::experiments::{Bandwidth, pore};
 
 /// SAC Figure 1: the shingled disk swings by far more than the conventional one, and is slower.
 #[test]
-fn a_full_shingled_disk_swings_and_a_conventional_one_does_not() {
+fn bandwidth_of_a_full_shingled_disk_varies_and_of_a_conventional_disk_does_not() {
     let series = |drive| figure_1(drive, Start::Full, 600, 7).expect("measured");
     let (smr, cmr) = (series("st8000as0002"), series("cmr5900"));
     assert_eq!((smr.bytes.len(), cmr.bytes.len()), (600, 600));

@@ -29,7 +29,7 @@ fn io(drive: &mut dyn Drive, now: Nanos, op: Op, block: u64, count: u64) -> Serv
 }
 
 #[test]
-fn pages_of_an_io_lie_on_units_side_by_side() {
+fn pages_of_an_io_are_striped_over_units() {
     let mut drive = drive("st5000as0011+fc", Timing::Cost, &[]);
     let drive = drive.as_mut();
     let write = io(drive, Nanos::ZERO, Op::Write, 7, 1);
@@ -50,7 +50,7 @@ fn pages_of_an_io_lie_on_units_side_by_side() {
 /// Three writes in a band that is not hot go to the disk when the third comes. Each of the first two
 /// takes as long as if it went to the flash.
 #[test]
-fn a_held_write_takes_its_time() {
+fn a_held_write_is_charged_its_time() {
     let mut drive = drive("st5000as0011+mcm", Timing::Cost, &[]);
     let drive = drive.as_mut();
     let mut now = Nanos::ZERO;
@@ -79,7 +79,7 @@ fn a_held_write_takes_its_time() {
 /// Without anything beside, the write that finds too few free blocks waits for all that is done; with
 /// it, only for what it needs.
 #[test]
-fn what_is_done_beside_io_is_not_waited_for() {
+fn io_does_not_wait_for_background_work() {
     for name in ["fc", "rmw-f", "mcm"] {
         let waited = |background: &str| {
             let sets = [("flash_background", background)];
@@ -218,7 +218,7 @@ fn prefilled_flash_is_nearly_full() {
 }
 
 #[test]
-fn flash_that_is_too_small_is_refused_in_a_line() {
+fn flash_that_is_too_small_is_refused_in_one_line() {
     for (name, sets, words) in [
         ("fc", [("flash_bytes", "65536"), ("flash_pages_per_block", "256")], "16 erase blocks"),
         ("mcm", [("flash_bytes", "33554432"), ("mcm_reserve_blocks", "9")], "each region"),

@@ -119,7 +119,7 @@ fn figure_2_block_by_block() {
 }
 
 #[test]
-fn what_lies_beyond_the_pointer_is_appended_without_reading() {
+fn blocks_beyond_the_write_pointer_are_appended_without_reading() {
     let mut drive = drive(16, (4, 16), &[]);
     let drive = drive.as_mut();
     write(drive, 0, &[1, 2]);
@@ -163,7 +163,7 @@ fn a_write_is_cut_at_the_border_of_zones() {
 /// Five log zones of four blocks, of which two are kept free. Four are filled, as written here, and
 /// the next write needs a fifth.
 #[test]
-fn half_a_log_zone_of_holes_is_collected_less_is_not() {
+fn a_log_zone_is_collected_only_if_half_of_it_is_invalid() {
     // Half of the first and of the second are holes. 5 and 7, then 1 and 3 are copied to the fifth.
     let half = [[1, 3, 5, 7], [1, 3, 17, 19], [17, 19, 21, 23], [25, 27, 29, 31]];
     // A quarter. Zone 0 is cleaned, which empties the first.
@@ -192,7 +192,7 @@ fn half_a_log_zone_of_holes_is_collected_less_is_not() {
 
 /// Zones are cleaned in the order of their first non-sequential write since they were last cleaned.
 #[test]
-fn zones_take_turns() {
+fn zones_are_cleaned_in_the_order_of_their_first_random_write() {
     let mut drive = drive(4, (5, 2), &[("gc_invalid_percent", "100")]);
     let drive = drive.as_mut();
     // Zone 2, 0, 1, then 2 again, which keeps its turn: four log zones of two are full after eight.

@@ -182,7 +182,7 @@ fn a_refusal_names_rule_and_place_in_one_line() {
 
 #[test]
 #[should_panic(expected = "a write must begin at the write pointer")]
-fn who_cannot_be_refused_must_not_break_a_rule() {
+fn serve_panics_where_a_write_breaks_a_zone_rule() {
     drive(&[]).serve(Nanos::ZERO, &Io { op: Op::Write, block: Block(9), count: 1 }, &mut []);
 }
 

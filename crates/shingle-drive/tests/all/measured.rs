@@ -72,7 +72,7 @@ fn host_managed_disks_are_as_their_sheets_say() {
 /// Over the first 260 GB of SAC's emulator a band is a zone of 5,000 blocks, and its costs are
 /// given: 0.3 ms a block into the buffer, 435.833 ms + 0.728 ms a block out of it.
 #[test]
-fn the_emulators_costs_are_found_again() {
+fn measuring_the_emulator_returns_its_costs() {
     let plan = Plan { placement: Placement::Adjacent, ..Plan::default() };
     let found = rmw("sac-emulator", &Settings::default(), &plan).expect("measured");
     for point in &found.points {

@@ -95,7 +95,7 @@ fn values_of_a_sheet_are_overridden_like_those_of_others() {
 
 /// Conventional disks are as large as host-managed ones.
 #[test]
-fn a_conventional_disk_may_have_the_size_of_those_that_are_sold() {
+fn a_conventional_disk_may_have_36_tb() {
     for bytes in [24_000_277_250_048u64, 36_000_000_000_000] {
         let text = replaced(&text("cmr7200"), "capacity_bytes", &bytes.to_string());
         let mut drive = make(&file("large", &text), &Settings::default()).expect("made");
@@ -172,7 +172,7 @@ fn written(shown: &str) -> String {
 }
 
 #[test]
-fn what_is_wrong_is_told_in_a_line_with_its_place() {
+fn errors_are_one_line_and_name_their_place() {
     let whole = text("cmr7200");
     let with = |old: &str, new: &str| {
         assert!(whole.contains(old), "{old}");

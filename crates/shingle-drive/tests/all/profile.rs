@@ -181,7 +181,7 @@ fn a_limit_that_was_not_reached_does_not_bind() {
 }
 
 #[test]
-fn settings_of_the_user_go_before_the_profile() {
+fn settings_of_the_user_override_the_profile() {
     let profile = truth(2);
     let with = |name: &str, value: &str| {
         let overrides = Overrides::new().with(name, value);
@@ -214,7 +214,7 @@ fn settings_of_the_user_go_before_the_profile() {
 }
 
 #[test]
-fn a_conventional_disk_is_one() {
+fn a_conventional_disk_has_no_buffer_and_no_zones() {
     let mut profile = parse(&shown()).expect("the example");
     profile.kind = Kind::Conventional;
     (profile.buffer, profile.rmw, profile.idle, profile.bands) = (None, None, None, Vec::new());
@@ -260,7 +260,7 @@ fn what_no_model_is_made_of_is_refused_in_a_line() {
 }
 
 #[test]
-fn texts_that_are_no_profiles_are_refused_with_their_place() {
+fn invalid_profiles_are_refused_with_their_place() {
     let text = shown();
     let told = |from: &str, to: &str| {
         assert!(text.contains(from), "{from}");

@@ -93,7 +93,7 @@ fn a_wrong_policy_ends_its_run_with_one_line() {
 }
 
 #[test]
-fn who_hears_of_progress_may_end_a_run() {
+fn the_progress_callback_may_end_a_run() {
     let options =
         Options { policies: vec!["lru".into()], caches: vec!["20b".into()], ..Options::default() };
     let (jobs, _) = plan(&options, &Registry::default(), &trace()).unwrap();

@@ -81,7 +81,7 @@ fn belady_in_the_simulator_is_min() {
 }
 
 #[test]
-fn no_order_has_more_hits() {
+fn no_order_has_more_hits_than_belady() {
     let trace = read("synth:mixed?requests=10k");
     let bound = hits(&trace, "belady", "2%zones");
     for order in shingle_core::policies::ORDER_NAMES {

@@ -56,7 +56,7 @@ fn volume() -> Vec<Request> {
 
 #[test]
 #[ignore = "takes minutes"]
-fn a_hundredth_tells_what_all_would() {
+fn a_sample_of_one_percent_predicts_the_full_run() {
     let requests = volume();
     for policy in POLICIES {
         let mut all = shadow(policy, SLOTS, BUFFER_BLOCKS, WHOLE, 1);
@@ -82,7 +82,7 @@ fn a_hundredth_tells_what_all_would() {
 
 /// What a run of all counts is what the drive counts.
 #[test]
-fn all_bands_are_all_requests() {
+fn a_sample_of_all_bands_has_all_requests() {
     let trace = read("synth:mixed?requests=40000");
     let mut all = shadow("sac", 4_000, 2_000, WHOLE, 7);
     trace.requests.iter().for_each(|request| all.request(request));
@@ -152,7 +152,7 @@ fn jobs(trace: &Trace, policies: &[&str], caches: &[&str], sets: &[(&str, &str)]
 
 /// Of all bands, what comes out is what the runs themselves say.
 #[test]
-fn a_curve_of_all_bands_is_the_runs_themselves() {
+fn a_curve_of_all_bands_equals_full_runs() {
     let trace = read("synth:mixed?requests=20000");
     let jobs = jobs(&trace, &["none", "lru", "sac"], &["5%", "20%"], &[]);
     let choice = SampleOptions { millionths: Some(WHOLE), seed: 1 };

@@ -83,7 +83,7 @@ fn compare(trace: &Trace) {
 }
 
 #[test]
-fn distances_are_counted_right() {
+fn distances_equal_those_of_a_simple_count() {
     let access = |block: u64| Request {
         at: shingle_core::units::Nanos::ZERO,
         offset: block * 4096,

@@ -222,7 +222,7 @@ fn the_buffer_may_be_a_device_of_its_own() {
 }
 
 #[test]
-fn reads_are_one_io_a_piece_and_nothing_for_nowhere() {
+fn reads_need_one_io_a_piece_and_none_for_unmapped_blocks() {
     let mut script = Scripted::new(&[&[buffer(0, 40, 2)], &[buffer(9, 42, 1)]]);
     script.places = vec![
         Piece { place: Place::Buffer(0), count: 2 },
@@ -249,7 +249,7 @@ fn reads_are_one_io_a_piece_and_nothing_for_nowhere() {
 }
 
 #[test]
-fn steps_that_go_on_where_the_last_ended_are_one_io() {
+fn contiguous_steps_are_joined_to_one_io() {
     let collect = |steps: &[Step]| {
         let mut works = vec![vec![buffer(0, 16, 8)]];
         works.push(steps.iter().copied().chain([append(1, 16, 8), buffer(9, 40, 1)]).collect());
@@ -267,7 +267,7 @@ fn steps_that_go_on_where_the_last_ended_are_one_io() {
 }
 
 #[test]
-fn idle_work_goes_step_by_step_and_io_ends_it() {
+fn idle_work_runs_in_steps_and_io_interrupts_it() {
     let steps = [read(Place::Buffer(0), 16, 1), append(0, 0, 2), Step::Commit, append(0, 2, 2)];
     let mut script = Scripted::new(&[&[buffer(0, 16, 1)], &steps, &[buffer(0, 1, 1)]]);
     script.idles = 1;
@@ -304,14 +304,14 @@ fn without_idle_time_nothing_is_done_in_it() {
 
 #[test]
 #[should_panic(expected = "an append of 17 blocks that the drive refuses: zone 3")]
-fn a_step_that_breaks_a_rule_of_zones_is_caught() {
+fn a_step_that_violates_a_zone_rule_is_detected() {
     let mut drive = Scripted::new(&[&[append(1, 16, 17)]]).over_a_drive(None);
     drive.serve(Nanos::ZERO, &io(Op::Write, 16, 17), &mut []);
 }
 
 #[test]
 #[should_panic(expected = "block 18 is to go to the buffer")]
-fn a_step_without_its_data_is_caught() {
+fn a_step_without_its_data_is_detected() {
     let mut drive = Scripted::new(&[&[buffer(0, 17, 2)]]).over_a_drive(None);
     drive.serve(Nanos::ZERO, &io(Op::Write, 17, 1), &mut [1]);
 }

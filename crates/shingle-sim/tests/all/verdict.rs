@@ -59,7 +59,7 @@ fn texts(said: &[Said]) -> Vec<&str> {
 }
 
 #[test]
-fn who_put_work_off_is_ranked_by_it() {
+fn deferred_work_counts_in_the_ranking() {
     let runs = [run("lru", 300.0, 0.0), run("most", 80.0, 120.0), run("sac", 118.0, 10.0)];
     let order = ranking(&runs.iter().collect::<Vec<_>>());
     assert_eq!(order, [2, 1, 0], "128 s, 200 s, 300 s");
@@ -107,7 +107,7 @@ fn drained_work_counts_once() {
 
 /// A zoned disk has nothing to read where nobody has written, which makes reads look cheap.
 #[test]
-fn reads_of_what_was_never_written_are_told() {
+fn reads_of_blocks_never_written_are_reported() {
     let reads = |policy: &str, beyond| {
         let mut run = run(policy, 200.0, 0.0);
         (run.all.drive_io.read_blocks, run.all.drive_io.beyond_pointer_blocks) = (1000, beyond);
@@ -123,7 +123,7 @@ fn reads_of_what_was_never_written_are_told() {
 }
 
 #[test]
-fn who_takes_no_time_is_no_factor_better() {
+fn a_run_without_time_has_no_factor() {
     let told = said(&[run("lru", 300.0, 0.0), run("sac", 0.0, 0.0), run("most", 0.0, 40.0)]);
     let start = "sac needs the least I/O time, with the work it leaves undone: it takes no time, and most \
                  does, it takes no time, and lru does. ";
@@ -131,7 +131,7 @@ fn who_takes_no_time_is_no_factor_better() {
 }
 
 #[test]
-fn where_no_cache_filled_nobody_wins() {
+fn no_policy_wins_if_no_cache_filled() {
     let cold = |policy: &str, done| RunResult { warm_from: None, ..run(policy, done, 0.0) };
     let none = RunResult { warm_from: None, ..run("none", 1396.0, 0.0) };
     let runs = [none.clone(), cold("lru", 50.0), cold("sac", 40.0)];
@@ -154,7 +154,7 @@ fn where_no_cache_filled_nobody_wins() {
 }
 
 #[test]
-fn policies_that_are_level_are_not_ranked() {
+fn policies_with_equal_results_are_not_ranked() {
     let level = [run("none", 360.0, 0.0), run("lru", 100.1, 0.0), run("sac", 100.0, 0.0)];
     let told = said(&level);
     let start = "All policies with a cache are level: 3.60 times better than none. ";
@@ -166,7 +166,7 @@ fn policies_that_are_level_are_not_ranked() {
 
 /// As many blocks in fewer pieces are not "less".
 #[test]
-fn the_reason_is_what_the_figures_say() {
+fn the_reason_agrees_with_the_figures() {
     let reading = |policy: &str, seconds: f64, blocks| {
         let mut run = run(policy, 0.0, 0.0);
         (run.all.seconds.total, run.all.seconds.by_cause.read) = (seconds, seconds);
@@ -184,7 +184,7 @@ fn the_reason_is_what_the_figures_say() {
 }
 
 #[test]
-fn in_open_loop_answers_are_ranked_and_work_put_off_is_told() {
+fn open_loop_ranks_by_response_times_and_reports_deferred_work() {
     let runs = [answered("sac", 900.0, 80.0, 166.0), answered("lru", 1800.0, 150.0, 12.0)];
     let told = said(&runs);
     assert!(told[0].text.starts_with("sac responds fastest: 2.00 times better than lru. "));
@@ -225,7 +225,7 @@ fn runs_of_one_seed_drive_and_size_are_compared() {
 }
 
 #[test]
-fn places_of_a_sweep_are_won_with_the_work_left() {
+fn sweeps_rank_by_done_and_left() {
     let runs = [
         run("most", 80.0, 120.0),
         run("sac", 118.0, 10.0),
@@ -412,7 +412,7 @@ fn total(by_cause: &ByCause) -> f64 {
 
 /// One written block a zone: 0.4% of the zones has room for all of them.
 #[test]
-fn a_scaled_buffer_that_holds_all_writes_is_told() {
+fn a_scaled_buffer_that_holds_all_writes_is_reported() {
     let notes = |zone_blocks: u64| {
         let requests: Vec<Request> = (0..100)
             .map(|i| Request {
