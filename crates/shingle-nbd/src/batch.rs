@@ -24,11 +24,6 @@ impl Batch {
         self.payloads.push((self.heads.len(), data));
     }
 
-    /// Whether there is nothing to send.
-    pub fn is_empty(&self) -> bool {
-        self.heads.is_empty() && self.payloads.is_empty()
-    }
-
     /// Sends everything, and is empty then. After an error, the next call continues where this one
     /// stopped.
     pub fn send(&mut self, mut to: impl Write) -> io::Result<()> {
@@ -108,7 +103,7 @@ mod tests {
             assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
             tries += 1;
         }
-        assert!(tries > 10 && batch.is_empty(), "{tries} times");
+        assert!(tries > 10 && batch.heads.is_empty() && batch.payloads.is_empty(), "{tries} times");
         assert_eq!(to.taken, all);
     }
 }

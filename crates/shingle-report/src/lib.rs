@@ -19,13 +19,6 @@
 //! # Ok::<(), DrawError>(())
 //! ```
 
-#![allow(
-    // Figures for people: counts below 2^53, pixels within a picture.
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss
-)]
-
 pub mod chart;
 pub mod numbers;
 pub mod page;

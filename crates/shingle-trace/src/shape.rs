@@ -37,22 +37,6 @@ impl Mode {
         }
     }
 
-    /// Parses the [name](Mode::name) of a mode.
-    ///
-    /// # Errors
-    /// On any other text.
-    pub fn parse(text: &str) -> Result<Mode, TraceError> {
-        match text {
-            "rw" => Ok(Mode::ReadWrite),
-            "w" => Ok(Mode::Write),
-            "r" => Ok(Mode::Read),
-            _ => {
-                let text = crate::error::shown(text.as_bytes());
-                Err(usage(format!("--mode {text} is unknown: write rw, w or r")))
-            }
-        }
-    }
-
     /// Returns whether requests with this operation are kept. Flushes always are.
     #[must_use]
     pub fn keeps(self, op: Op) -> bool {

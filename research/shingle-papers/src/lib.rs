@@ -4,13 +4,6 @@
 //! A [`experiment::Paper`] lists its figures. [`runner::reproduce`] runs them, [`verdict`] judges
 //! each published statement, and [`page`] makes one self-contained HTML page of the results.
 
-#![allow(
-    // Figures for display: counts below 2^53, pixels within a picture.
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss
-)]
-
 pub mod cells;
 pub mod experiment;
 pub mod grid;

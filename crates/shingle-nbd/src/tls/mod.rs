@@ -119,16 +119,6 @@ impl Tls {
         differs
     }
 
-    /// Reads the files again.
-    ///
-    /// # Errors
-    /// If one is missing or not valid: then the old ones stay in use.
-    pub fn reload(&self) -> Result<(), TlsError> {
-        let loaded = load(&self.folder)?;
-        *self.loaded.lock().unwrap_or_else(PoisonError::into_inner) = loaded;
-        Ok(())
-    }
-
     /// Reads the files again if they have changed.
     ///
     /// # Errors

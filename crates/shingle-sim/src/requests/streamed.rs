@@ -77,7 +77,7 @@ impl RequestList for Streamed {
     type Scratch = Window;
 
     fn len(&self) -> usize {
-        self.source.len() as usize
+        self.source.requests() as usize
     }
 
     #[inline]

@@ -100,6 +100,14 @@ pub(crate) fn scaled_wide(field: &[u8], unit: u64) -> Option<u64> {
     u64::try_from(parts / u128::from(NS_PER_S)).ok()
 }
 
+/// Returns the greatest common divisor; that of a number and 0 is the number.
+pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use shingle_core::units::{BLOCK_BYTES, SECTOR_BYTES};
 
-use super::number;
+use super::number::{self, gcd};
 
 /// The fewest lines that are evidence.
 pub(super) const LINES_MIN: u64 = 16;
@@ -97,8 +97,4 @@ impl Columns {
             && self.sizes_gcd.is_multiple_of(SECTOR_BYTES)
             && self.sizes_sum >= u128::from(self.lines) * u128::from(BLOCK_BYTES)
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }

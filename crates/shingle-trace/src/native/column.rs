@@ -15,6 +15,7 @@
 //! ```
 
 use super::{BLOCK_REQUESTS, pad, u32_at, u64_at};
+use crate::format::number::gcd;
 
 const HEAD_BYTES: usize = 24;
 
@@ -88,13 +89,6 @@ fn cheapest(numbers: &[u64]) -> usize {
         exceptions_count += counts_by_bits[width];
     }
     best
-}
-
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// Fills `values` with numbers from the front of `bytes`, and returns the rest. `None` if the bytes

@@ -90,14 +90,8 @@ impl Streamed {
 
     /// Returns the number of requests.
     #[must_use]
-    pub fn len(&self) -> u64 {
+    pub fn requests(&self) -> u64 {
         *self.numbers.last().expect("at least the first number")
-    }
-
-    /// Returns whether there are none, which is never true.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Returns the [`hash`](crate::hash::hash) of the requests.
@@ -120,7 +114,7 @@ impl Streamed {
         reading: &mut Reading,
         out: &mut Vec<Request>,
     ) -> Result<u64, TraceError> {
-        assert!(number < self.len(), "request {number} of {}", self.len());
+        assert!(number < self.requests(), "request {number} of {}", self.requests());
         let block = self.numbers.partition_point(|&first| first <= number) - 1;
         let (first, end) = (self.numbers[block], self.numbers[block + 1]);
         out.clear();

@@ -8,12 +8,7 @@ use super::text::Text;
 use super::{Out, Sink, Writer};
 use crate::error::TraceError;
 
-pub(super) const WRITER: Writer = Writer {
-    name: "csv",
-    about: "text: time_ns,op,offset_bytes,size_bytes",
-    extensions: &["csv"],
-    create,
-};
+pub(super) const WRITER: Writer = Writer { name: "csv", extensions: &["csv"], create };
 
 fn create(out: Out) -> Result<Box<dyn Sink>, TraceError> {
     let mut text = Text::new(out);

@@ -9,12 +9,7 @@ use super::text::Text;
 use super::{Out, Sink, Writer};
 use crate::error::TraceError;
 
-pub(super) const WRITER: Writer = Writer {
-    name: "iolog",
-    about: "text: fio's log, version 3; times in µs",
-    extensions: &["iolog", "fio"],
-    create,
-};
+pub(super) const WRITER: Writer = Writer { name: "iolog", extensions: &["iolog", "fio"], create };
 
 const STEP_NS: u64 = 1_000;
 

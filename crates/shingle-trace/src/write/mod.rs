@@ -40,8 +40,6 @@ pub static WRITERS: &[Writer] = &[
 pub struct Writer {
     /// The name, as of the reader of the format.
     pub name: &'static str,
-    /// A description of one line for lists.
-    pub about: &'static str,
     /// File extensions that select it.
     pub extensions: &'static [&'static str],
     /// Starts a file.

@@ -9,12 +9,7 @@ use super::text::Text;
 use super::{Out, Sink, Writer};
 use crate::error::TraceError;
 
-pub(super) const WRITER: Writer = Writer {
-    name: "msr",
-    about: "text: MSR Cambridge; reads and writes, 100 ns",
-    extensions: &["msr"],
-    create,
-};
+pub(super) const WRITER: Writer = Writer { name: "msr", extensions: &["msr"], create };
 
 /// The start of a trace without a date: 2007-02-22, as of the traces of MSR Cambridge.
 const BEGIN_FILETIME: u64 = 128_166_372_000_000_000;

@@ -16,12 +16,7 @@ use crate::native::header::{self, Recorded};
 use crate::native::{BLOCK_REQUESTS, TOOL};
 use crate::summary::Tally;
 
-pub(super) const WRITER: Writer = Writer {
-    name: "native",
-    about: "shingle's own: compact, with checksums, an index and a summary",
-    extensions: &["shingle"],
-    create,
-};
+pub(super) const WRITER: Writer = Writer { name: "native", extensions: &["shingle"], create };
 
 /// Bytes of packed blocks that wait in memory: of 6 to 10 million requests.
 const HELD_BYTES: usize = 64 << 20;

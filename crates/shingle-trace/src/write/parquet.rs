@@ -14,12 +14,7 @@ use shingle_core::units::{Op, Request};
 use super::{Out, Sink, Writer};
 use crate::error::{Kind, Place, TraceError};
 
-pub(super) const WRITER: Writer = Writer {
-    name: "parquet",
-    about: "columns time_ns, op, offset_bytes, size_bytes",
-    extensions: &["parquet"],
-    create,
-};
+pub(super) const WRITER: Writer = Writer { name: "parquet", extensions: &["parquet"], create };
 
 const SCHEMA: &str = "message trace { required int64 time_ns; required binary op (UTF8); \
                       required int64 offset_bytes; required int64 size_bytes; }";

@@ -10,12 +10,7 @@ use super::text::Text;
 use super::{Out, Sink, Writer};
 use crate::error::TraceError;
 
-pub(super) const WRITER: Writer = Writer {
-    name: "spc",
-    about: "text: SPC-1; reads and writes, sectors of 512 bytes",
-    extensions: &["spc"],
-    create,
-};
+pub(super) const WRITER: Writer = Writer { name: "spc", extensions: &["spc"], create };
 
 fn create(out: Out) -> Result<Box<dyn Sink>, TraceError> {
     Ok(Box::new(Spc { text: Text::new(out), lost: Losses::default() }))

@@ -130,7 +130,7 @@ fn a_trace_in_its_file_is_what_it_would_be_in_memory() {
             let (streamed, summary) =
                 Streamed::new(indexed(), &shape, &mut |_, _| {}).expect("whole");
             assert_eq!(summary, Summary::of(&held), "{shape:?}");
-            assert_eq!((streamed.len(), streamed.hash()), (held.len() as u64, &*hash(&held)));
+            assert_eq!((streamed.requests(), streamed.hash()), (held.len() as u64, &*hash(&held)));
             let (mut reading, mut block, mut number) = (Reading::default(), Vec::new(), 0);
             while number < held.len() {
                 let first = streamed.read(number as u64, &mut reading, &mut block).expect("whole");
