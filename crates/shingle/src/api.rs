@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 use shingle_core::registry::Registry;
-use shingle_result::{Program, Report};
+use shingle_result::Report;
 use shingle_sim::experiment::Trace;
 use shingle_sweep::Plan;
 use shingle_trace::Summary;
@@ -19,7 +19,7 @@ use crate::cli::{SetupArgs, TraceArgs};
 use crate::commands::compare::{Compare, Comparison};
 use crate::commands::list::{self, Listed};
 use crate::commands::run::{One, Run};
-use crate::commands::setup;
+pub use crate::commands::setup::Asked;
 use crate::commands::sweep::{Grid, Sweep};
 use crate::commands::trace::info;
 use crate::commands::traces::{self, Traces};
@@ -80,23 +80,6 @@ impl Options {
     }
 }
 
-/// The context of a call.
-pub struct Asked<'a> {
-    /// The registered policies.
-    pub registry: &'a Registry,
-    /// Receives remarks and progress, and may cancel the work ([`shingle_sim::cancel`]).
-    pub listener: &'a dyn Listener,
-    /// The program named in results.
-    pub program: Program,
-}
-
-impl<'a> Asked<'a> {
-    fn inner(&self) -> setup::Asked<'a> {
-        let Asked { registry, listener, program } = self;
-        setup::Asked { registry, listener: *listener, program: program.clone() }
-    }
-}
-
 fn traces(held: Option<&Trace>) -> Traces<'_> {
     held.map_or(Traces::Named, Traces::Held)
 }
@@ -109,7 +92,7 @@ pub fn compare(options: &Options, held: Option<&Trace>, asked: &Asked) -> anyhow
     let targets = options.1.targets.clone();
     let args = Compare { setup: options.setup(), targets, ..Compare::default() };
     let comparison = Comparison::new(&args, Some(&options.0))?;
-    Ok(comparison.run(traces(held), asked.inner())?.report)
+    Ok(comparison.run(traces(held), asked.clone())?.report)
 }
 
 /// Runs `shingle run` over the trace `held`, or else the one that the options name.
@@ -119,7 +102,7 @@ pub fn compare(options: &Options, held: Option<&Trace>, asked: &Asked) -> anyhow
 pub fn run(options: &Options, held: Option<&Trace>, asked: &Asked) -> anyhow::Result<Report> {
     let args = Run { setup: options.setup(), ..Run::default() };
     let one = One::new(&args, Some(&options.0))?;
-    one.run(traces(held), asked.inner(), |_, _| Ok(None))
+    one.run(traces(held), asked.clone(), |_, _| Ok(None))
 }
 
 /// Plans what `shingle sweep` would compute, over traces that `held` returns by name and seed, or

@@ -18,13 +18,14 @@ use crate::listener::Listener;
 use crate::output::{self, Tried, note};
 
 /// The context of a command.
-pub(crate) struct Asked<'a> {
+#[derive(Clone)]
+pub struct Asked<'a> {
     /// The registered policies.
-    pub(crate) registry: &'a Registry,
-    /// Receives remarks and progress.
-    pub(crate) listener: &'a dyn Listener,
+    pub registry: &'a Registry,
+    /// Receives remarks and progress, and may cancel the work ([`shingle_sim::cancel`]).
+    pub listener: &'a dyn Listener,
     /// The program named in results.
-    pub(crate) program: Program,
+    pub program: Program,
 }
 
 /// Returns the experiment that `args` describe, with defaults filled in.
