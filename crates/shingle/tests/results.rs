@@ -107,6 +107,7 @@ fn the_course_adds_up_to_the_run() {
     let points = run["series"].as_array().expect("there is a series");
     assert_eq!(points.len(), 100);
     let sum = |name: &str| points.iter().map(|point| point[name].as_u64().unwrap()).sum::<u64>();
+    assert!(run["histogram"].as_array().is_some_and(|bars| !bars.is_empty()));
     assert_eq!(sum("rmw"), run["all"]["drive_io"]["rmw"]);
     assert_eq!(sum("blocks"), result["trace"]["blocks"]);
     assert_eq!(points[99]["requests"], result["trace"]["requests"]);

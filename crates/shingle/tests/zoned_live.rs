@@ -32,11 +32,24 @@ impl Bed {
         self.done(&format!("zoned format {name} -t {translation}")).trim().to_owned()
     }
 
-    /// JSON of a command that ends with 1, as something is wrong.
-    fn wrong(&self, line: &str) -> serde_json::Value {
+    /// What a command says on stdout that ends with 1, as something is wrong.
+    fn said_wrong(&self, line: &str) -> String {
         let output = self.output(line);
-        assert_eq!(output.status.code(), Some(1), "{line}: {}", text(&output.stdout));
-        serde_json::from_slice(&output.stdout).expect("JSON")
+        let said = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{line}: {said}");
+        said
+    }
+
+    /// The same as JSON.
+    fn wrong(&self, line: &str) -> serde_json::Value {
+        serde_json::from_str(&self.said_wrong(line)).expect("JSON")
+    }
+
+    /// Changes the bytes of a file.
+    fn change(&self, name: &str, change: impl FnOnce(&mut [u8])) {
+        let mut bytes = fs::read(self.path(name)).expect("there");
+        change(&mut bytes);
+        fs::write(self.path(name), bytes).expect("written");
     }
 
     /// Without an SSD.
@@ -527,9 +540,8 @@ fn the_wrong_disk_is_refused() {
     // After a crash, too.
     bed.serve_store().kill();
     bed.refused(1, &format!("{serve} other.zoned"), "is not the disk of this cache");
-    let checked = bed.output("store check --cache ssd --disk other.zoned");
-    assert_eq!(checked.status.code(), Some(1));
-    assert!(text(&checked.stdout).contains("is not the disk of this cache"));
+    let said = bed.said_wrong("store check --cache ssd --disk other.zoned");
+    assert!(said.contains("is not the disk of this cache"));
     // The same disk after a format is another one.
     let format = "zoned format disk.zoned -t log -q";
     bed.refused(1, &format!("{format} --force"), &format!("say --destroy {cache}"));
@@ -661,11 +673,7 @@ fn a_disk_whose_superblocks_are_lost_is_not_formatted_for_the_asking() {
     write(&mut client, 0, &vec![1; 2 * MIB as usize]);
     flush(&mut client);
     served.terminate();
-    let path = bed.path("disk.zoned");
-    let mut bytes = fs::read(&path).expect("there");
-    let places = superblocks(&bytes);
-    places.into_iter().for_each(|at| bytes[at] ^= 1);
-    fs::write(&path, bytes).expect("written");
+    bed.change("disk.zoned", |bytes| superblocks(bytes).into_iter().for_each(|at| bytes[at] ^= 1));
     bed.refused(1, "zoned format disk.zoned -t log", "of its sequential zones hold data");
     bed.done("zoned format disk.zoned -t log --force");
 }
@@ -674,10 +682,9 @@ fn a_disk_whose_superblocks_are_lost_is_not_formatted_for_the_asking() {
 #[test]
 fn superblocks_that_are_both_bad_are_told() {
     let bed = Bed::new("log");
-    let mut bytes = fs::read(bed.path("disk.zoned")).expect("there");
-    let places = superblocks(&bytes);
-    places.iter().for_each(|at| bytes[at + 200] ^= 1);
-    fs::write(bed.path("disk.zoned"), bytes).expect("written");
+    bed.change("disk.zoned", |bytes| {
+        superblocks(bytes).into_iter().for_each(|at| bytes[at + 200] ^= 1);
+    });
     let second = 8 * MIB - 4096;
     let told = format!(
         "neither superblock is good: at block 0 (zone 0, byte 0 of the disk): its checksum is wrong; at block {} (zone 7, \
@@ -687,9 +694,7 @@ fn superblocks_that_are_both_bad_are_told() {
     for line in ["serve disk.zoned --nbd unix:nbd.sock", "repair disk.zoned", "stop disk.zoned"] {
         bed.refused(1, &format!("zoned {line}"), &told);
     }
-    let checked = bed.output("zoned check disk.zoned");
-    assert_eq!(checked.status.code(), Some(1));
-    let said = text(&checked.stdout);
+    let said = bed.said_wrong("zoned check disk.zoned");
     assert!(said.starts_with(&format!("the map is damaged: {told}\n")), "{said}");
     assert!(said.contains("cannot be repaired: `zoned format --force`"), "{said}");
     bed.done("zoned format disk.zoned -t log --force");
@@ -705,15 +710,12 @@ fn pages_of_the_log_that_are_gone_are_named() {
     write(&mut client, 0, &[1; 4096]);
     flush(&mut client);
     served.kill();
-    let mut bytes = fs::read(bed.path("disk.zoned")).expect("there");
-    let is_log = |at: &usize| bytes[*at..].starts_with(b"SHTP") && bytes[at + 44] == 2;
-    let log: Vec<usize> = (0..bytes.len()).step_by(4096).filter(is_log).collect();
-    assert!(!log.is_empty());
-    log.iter().for_each(|at| bytes[at + 100] ^= 1);
-    fs::write(bed.path("disk.zoned"), bytes).expect("written");
-    let checked = bed.output("zoned check disk.zoned");
-    let said = text(&checked.stdout);
-    assert_eq!(checked.status.code(), Some(1), "{said}");
+    bed.change("disk.zoned", |bytes| {
+        let is_log = |page: &&mut [u8]| page.starts_with(b"SHTP") && page[44] == 2;
+        let log = bytes.chunks_mut(4096).filter(is_log).map(|page| page[100] ^= 1);
+        assert!(log.count() > 0);
+    });
+    let said = bed.said_wrong("zoned check disk.zoned");
     assert!(said.contains("the map is damaged: the log: page 0 at block "), "{said}");
     assert!(!said.contains("superblock is bad"), "{said}");
     assert!(said.contains("cannot be repaired: `zoned format --force` makes"), "{said}");
@@ -726,12 +728,8 @@ fn a_damaged_copy_of_the_head_is_told_and_mended() {
     bed.cache();
     bed.done("store check --cache ssd --disk disk.zoned");
     for (page, name) in [(0, "header"), (1, "header"), (2, "page 0 of the file's table")] {
-        let mut bytes = fs::read(bed.path("disk.zoned")).expect("there");
-        bytes[page * 4096 + 100] ^= 1;
-        fs::write(bed.path("disk.zoned"), bytes).expect("written");
-        let checked = bed.output("zoned check disk.zoned");
-        let said = text(&checked.stdout);
-        assert_eq!(checked.status.code(), Some(1), "{said}");
+        bed.change("disk.zoned", |bytes| bytes[page * 4096 + 100] ^= 1);
+        let said = bed.said_wrong("zoned check disk.zoned");
         assert!(said.contains("one copy of ") && said.contains(name), "{said}");
         assert!(
             said.contains(&format!("(page {page} of the file: its checksum is wrong)")),
@@ -743,9 +741,7 @@ fn a_damaged_copy_of_the_head_is_told_and_mended() {
         bed.done("zoned check disk.zoned");
     }
     // Likewise the SSD.
-    let mut bytes = fs::read(bed.path("ssd")).expect("there");
-    bytes[100] ^= 1;
-    fs::write(bed.path("ssd"), bytes).expect("written");
+    bed.change("ssd", |bytes| bytes[100] ^= 1);
     bed.refused(1, "store check --cache ssd", "nothing is lost; serving it mends that");
     bed.serve_store().terminate();
     bed.done("store check --cache ssd");
@@ -756,9 +752,7 @@ fn a_damaged_copy_of_the_head_is_told_and_mended() {
 fn a_zoned_file_without_headers_is_no_ordinary_disk() {
     let bed = Bed::new("log");
     let cache = bed.cache();
-    let mut bytes = fs::read(bed.path("disk.zoned")).expect("there");
-    bytes[..2 * 4096].fill(0);
-    fs::write(bed.path("disk.zoned"), bytes).expect("written");
+    bed.change("disk.zoned", |bytes| bytes[..2 * 4096].fill(0));
     for line in [
         "store serve --cache ssd --disk disk.zoned --nbd unix:nbd.sock --trust-disk",
         "store check --cache ssd --disk disk.zoned",
@@ -784,17 +778,15 @@ fn a_disk_whose_conventional_zones_fail_says_so() {
     fail(0, shingle_zoned::Condition::ReadOnly);
     let told = "can no longer be written, whose place no others take: 0; ";
     for line in ["zoned check disk.zoned", "zoned status disk.zoned"] {
-        let checked = bed.output(line);
-        let said = text(&checked.stdout);
-        assert_eq!(checked.status.code(), Some(1), "{line}: {said}");
+        let said = bed.said_wrong(line);
         assert!(said.contains(told), "{line}: {said}");
     }
     // What one copy lacks is not written anew there, nor can the disk be formatted.
     fail(7, shingle_zoned::Condition::Offline);
-    let said = text(&bed.output("zoned check disk.zoned").stdout);
+    let said = bed.said_wrong("zoned check disk.zoned");
     assert!(said.contains("copy 2 of the map: ") && !said.contains("written anew"), "{said}");
     fail(0, shingle_zoned::Condition::Offline);
-    let said = text(&bed.output("zoned check disk.zoned").stdout);
+    let said = bed.said_wrong("zoned check disk.zoned");
     assert!(said.contains("cannot be repaired") && !said.contains("zoned format"), "{said}");
 }
 
@@ -813,9 +805,7 @@ fn a_disk_without_spare_zones_says_so() {
     }
     drop(disk);
     for line in ["zoned check disk.zoned", "store check --cache ssd --disk disk.zoned"] {
-        let checked = bed.output(line);
-        let said = text(&checked.stdout);
-        assert_eq!(checked.status.code(), Some(1), "{line}: {said}");
+        let said = bed.said_wrong(line);
         assert!(
             said.contains("no spare zone is left, as 56 zones have failed: "),
             "{line}: {said}"
@@ -827,9 +817,7 @@ fn a_disk_without_spare_zones_says_so() {
     let mut client = bed.client();
     let refused = client.write(0, &[7; 4096], command_flag::FUA).expect("connected");
     refused.expect_err("there is no zone for it");
-    let told = bed.output("zoned status disk.zoned");
-    let said = text(&told.stdout);
-    assert_eq!(told.status.code(), Some(1), "{said}");
+    let said = bed.said_wrong("zoned status disk.zoned");
     assert!(said.contains("NO SPARE ZONE") && !said.contains("all put right"), "{said}");
     assert!(said.contains("writes, trims or flushes were refused; the last: "), "{said}");
     assert!(bed.wrong("zoned status disk.zoned --json")["refused"].as_u64() > Some(0));
