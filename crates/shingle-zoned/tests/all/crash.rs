@@ -92,7 +92,7 @@ impl Host<'_> {
     /// Executes one command; returns an error of the device.
     fn step(&mut self) -> Result<(), ZonedError> {
         let zone = CONVENTIONAL + self.below(u64::from(ZONES - CONVENTIONAL)) as u32;
-        match self.below(16) {
+        match self.below(15) {
             0..7 => {
                 let count = 1 + self.below(3);
                 let (versions, buffers) = self.data(count);
@@ -133,7 +133,6 @@ impl Host<'_> {
                 self.disk.finish(Zone(zone))?;
                 self.zones[zone as usize].lives.last_mut().expect("one").done = BLOCKS as usize;
             }
-            13 => drop(self.disk.report(Zone(zone), 1)?),
             _ => {
                 self.disk.flush()?;
                 for known in &mut self.zones {
@@ -241,7 +240,15 @@ impl Host<'_> {
                         || self.late.contains(&version)
                         || finished
                 });
-            let known = pointer >= least && life.versions.starts_with(found);
+            // What lands late can come before a finish of which the host thinks that it filled the place.
+            let holds = |(at, version): (usize, &u64)| {
+                let known = life.versions.get(at);
+                known == Some(version)
+                    || known == Some(&0)
+                        && self.late_zone == Some(Zone(zone))
+                        && self.late.contains(version)
+            };
+            let known = pointer >= least && found.iter().enumerate().all(holds);
             (alive && (known || lately)).then_some(pointer)
         };
         let mut lives = known.lives.iter().enumerate().rev();
