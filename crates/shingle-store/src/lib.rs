@@ -24,13 +24,13 @@
 //! File::create(&ssd_path)?.set_len(64 << 20)?;
 //! File::create(&disk_path)?.set_len(256 << 20)?;
 //!
-//! let (ssd, disk) = Device::pair(&ssd_path, &disk_path)?;
+//! let (ssd, disk) = Device::open_pair(&ssd_path, &disk_path)?;
 //! let none = Consent { destroy: &[], overwrite: false };
 //! let made = create(&ssd, &disk, &Settings::new("sac"), &Registry::default(), none)?;
 //! drop((ssd, disk));
 //! assert_eq!(status(&ssd_path)?.policy, "sac");
 //!
-//! let (ssd, disk) = Device::pair(&ssd_path, &disk_path)?;
+//! let (ssd, disk) = Device::open_pair(&ssd_path, &disk_path)?;
 //! destroy(&ssd, &disk, Uuid::from_bytes(made.uuid))?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
