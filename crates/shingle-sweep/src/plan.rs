@@ -143,6 +143,16 @@ impl Plan {
         self.cells.is_empty()
     }
 
+    /// Returns the identity of cell `number`, as in `sweep.json`: every process with the same plan
+    /// returns the same text.
+    ///
+    /// # Panics
+    /// If there is no such cell.
+    #[must_use]
+    pub fn identity(&self, number: usize) -> String {
+        serde_json::to_string(&self.cells[number].identity).expect("an identity is JSON")
+    }
+
     /// Returns how many requests cell `number` has to serve.
     ///
     /// # Panics
