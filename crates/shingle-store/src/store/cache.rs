@@ -232,10 +232,10 @@ impl Cache {
         let ended = match detach {
             true => leave::ended(self.store.shut_down_for_removal()?, uuid),
             false => self.store.shut_down().map_err(ServeError::from).and_then(|left| {
-                let (left, warnings) = leave::stopped(left, uuid)?;
-                let tell = |text| (self.shared.tell)(Notice::Remark(self.shared.export(), text));
-                warnings.into_iter().for_each(tell);
-                Ok(left)
+                let shared = &self.shared;
+                let tell =
+                    |text: &str| (shared.tell)(Notice::Remark(shared.export(), text.to_owned()));
+                leave::stopped(left, uuid, &tell)
             }),
         };
         ended.and_then(|left| written.map(|()| left).map_err(ServeError::Unwritten))

@@ -210,9 +210,17 @@ pub enum ServeError {
         /// The error.
         error: Box<ServeError>,
     },
-    /// One of several exports failed earlier.
-    #[error("an export failed while others were served: see above")]
+    /// Some of several exports failed, each with a notice of its own.
+    #[error("an export failed: see above")]
     SomeFailed,
+    /// The end of a cache was not recorded, and the disk does not have everything.
+    #[error("{error}; keep the SSD: only it has what is dirty (blocks: {dirty_blocks})")]
+    LeftDirty {
+        /// Why it was not recorded.
+        error: Box<ServeError>,
+        /// The number of dirty blocks.
+        dirty_blocks: u64,
+    },
     /// The control socket failed.
     #[error(transparent)]
     Control(#[from] ControlError),

@@ -18,58 +18,74 @@ use super::notice::Left;
 use super::trust;
 use crate::backend::{ShutDown, StartOptions, StoreError, Tell};
 
-/// Records the state of the disk, for a cache that was shut down in order. If the disk cannot be
-/// read, the next start is as after a crash, and the operator is told the reason.
-pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(Left, Vec<String>), ServeError> {
-    let ShutDown { ssd, disk, dirty_blocks, ssd_state, in_order } = left;
-    let exchanging = matches!(ssd_state, SsdState::Out | SsdState::Entering);
-    let (mut superblock, worse) = read_superblock(&ssd)
+/// Records the state of the disk, for a cache that was shut down in order, and closes the disk. If
+/// the disk cannot be read, the next start is as after a crash, and `warn` receives the reason.
+pub(super) fn stopped(left: ShutDown, uuid: Uuid, warn: &dyn Fn(&str)) -> Result<Left, ServeError> {
+    let dirty_blocks = left.dirty_blocks;
+    if dirty_blocks > 0 && left.ssd.is_deleted() {
+        let what = format!("what was dirty on it is lost (blocks: {dirty_blocks})");
+        warn(&deleted(left.ssd.path().display(), &what));
+    }
+    if left.disk.is_deleted() {
+        warn(&deleted(left.disk.path().display(), "all that it held is lost"));
+    }
+    let exchanging = matches!(left.ssd_state, SsdState::Out | SsdState::Entering);
+    let recorded = record(&left, uuid, exchanging, warn);
+    let closed = left.disk.close();
+    match recorded.and_then(|in_order| closed.map(|()| in_order).map_err(ServeError::from)) {
+        Ok(in_order) => Ok(Left { dirty_blocks, in_order, exchanging }),
+        Err(error) if dirty_blocks == 0 => Err(error),
+        Err(error) => Err(ServeError::LeftDirty { error: Box::new(error), dirty_blocks }),
+    }
+}
+
+/// Writes the fingerprint of the disk to the SSD, and the mark of the SSD to the disk. Returns
+/// whether the SSD is marked as shut down.
+fn record(
+    left: &ShutDown,
+    uuid: Uuid,
+    exchanging: bool,
+    warn: &dyn Fn(&str),
+) -> Result<bool, ServeError> {
+    let ShutDown { ssd, disk, .. } = left;
+    let (mut superblock, worse) = read_superblock(ssd)
         .map_err(|error| StoreError::Recover { path: ssd.path().to_owned(), error })?;
     if superblock.uuid != *uuid.as_bytes() {
         return Err(EndError::Another { path: ssd.path().to_owned(), uuid }.into());
     }
-    let mut warnings = Vec::new();
-    if dirty_blocks > 0 && ssd.is_deleted() {
-        let what = format!("what was dirty on it is lost (blocks: {dirty_blocks})");
-        warnings.push(deleted(ssd.path().display(), &what));
+    if !left.in_order || !superblock.clean {
+        return Ok(false);
     }
-    if disk.is_deleted() {
-        warnings.push(deleted(disk.path().display(), "all that it held is lost"));
-    }
-    let in_order = in_order && superblock.clean;
-    if in_order {
-        match disk.fingerprint() {
-            Ok(fingerprint) => {
-                superblock.edition += 1;
-                superblock.fingerprint = fingerprint;
-                write_superblock(&ssd, &superblock, worse)?;
-                // The mark distinguishes this SSD from a copy made while it was served. During an
-                // exchange the mark may be that of the new SSD.
-                let mark = Mark { uuid: superblock.uuid, edition: superblock.edition };
-                let left = if exchanging { Ok(true) } else { disk.leave_mark(&mark) };
-                if let Err(error) = left {
-                    warnings.push(format!("{error}; an older copy of the SSD may not be noticed"));
-                }
-            }
-            // The recorded fingerprint is that of a disk in use, which is unknown content.
-            Err(error) => {
-                warnings.push(format!(
-                    "what the disk is like could not be read ({error}); what is dirty is safe on the SSD"
-                ));
+    match disk.fingerprint() {
+        Ok(fingerprint) => {
+            superblock.edition += 1;
+            superblock.fingerprint = fingerprint;
+            write_superblock(ssd, &superblock, worse)?;
+            // The mark distinguishes this SSD from a copy made while it was served. During an
+            // exchange the mark may be that of the new SSD.
+            let mark = Mark { uuid: superblock.uuid, edition: superblock.edition };
+            let left = if exchanging { Ok(true) } else { disk.leave_mark(&mark) };
+            if let Err(error) = left {
+                warn(&format!("{error}; an older copy of the SSD may not be noticed"));
             }
         }
+        // The recorded fingerprint is that of a disk in use, which is unknown content.
+        Err(error) => warn(&format!(
+            "what the disk is like could not be read ({error}); what is dirty is safe on the SSD"
+        )),
     }
-    disk.close()?;
-    Ok((Left { dirty_blocks, in_order, exchanging }, warnings))
+    Ok(true)
 }
 
-/// Deletes a cache, if the disk has everything.
+/// Deletes a cache, if the disk has everything, and closes the disk.
 pub(super) fn ended(left: ShutDown, uuid: Uuid) -> Result<Left, ServeError> {
-    if left.dirty_blocks > 0 {
-        return Err(EndError::Dirty(left.dirty_blocks).into());
-    }
-    destroy(&left.ssd, &*left.disk, uuid)?;
-    left.disk.close()?;
+    let destroyed = match left.dirty_blocks {
+        0 => destroy(&left.ssd, &*left.disk, uuid),
+        dirty => Err(EndError::Dirty(dirty)),
+    };
+    let closed = left.disk.close();
+    destroyed?;
+    closed?;
     Ok(Left { dirty_blocks: 0, in_order: true, exchanging: false })
 }
 
@@ -130,6 +146,6 @@ fn empty(cache: Offline<'_>, end: bool, left: &mut dyn FnMut(u64)) -> Result<(),
     if end && drained.is_ok() {
         return ended(store.shut_down_for_removal()?, uuid).map(drop);
     }
-    stopped(store.shut_down()?, uuid)?.1.iter().for_each(|text| warn(text));
+    stopped(store.shut_down()?, uuid, warn)?;
     Ok(drained?)
 }

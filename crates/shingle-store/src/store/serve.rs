@@ -263,7 +263,7 @@ impl Serving {
         loop {
             // This process holds a sender, so the channel never closes.
             match self.commands.recv().unwrap_or(ServeCommand::All) {
-                ServeCommand::All => return before.and(self.end_all(last)),
+                ServeCommand::All => return self.end_all(before, last),
                 ServeCommand::Reload(wanted, to) => self.prepare(wanted, to),
                 ServeCommand::Prepared => {
                     let Ok((prepared, to)) = self.prepared.1.try_recv() else { continue };
@@ -367,12 +367,29 @@ impl Serving {
         self.ending.extend(on_own_thread("shingle-ended", ending));
     }
 
-    fn end_all(&mut self, last: impl FnOnce()) -> Result<(), ServeError> {
+    /// Ends all caches. The error of one among several is a notice; `before` is that of others that
+    /// have ended.
+    fn end_all(
+        &mut self,
+        before: Result<(), ServeError>,
+        last: impl FnOnce(),
+    ) -> Result<(), ServeError> {
         self.common.server.stop(GRACE);
         let caches = mem::take(&mut self.caches);
+        let names: Vec<_> = caches.iter().map(|it| (it.options.name.clone(), it.uuid())).collect();
         let ended = in_parallel(caches, |cache| end(cache, false, &self.common.tell));
         last();
-        ended.into_iter().collect()
+        if ended.len() == 1 && before.is_ok() {
+            return ended.into_iter().collect();
+        }
+        let mut all = before;
+        for ((name, uuid), ended) in names.into_iter().zip(ended) {
+            if let Err(error) = ended {
+                (self.common.tell)(Notice::Failed(name, uuid, error));
+                all = Err(ServeError::SomeFailed);
+            }
+        }
+        all
     }
 }
 

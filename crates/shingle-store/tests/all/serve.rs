@@ -40,7 +40,7 @@ use shingle_store::store::status::{Recording, Status};
 use shingle_store::store::trust::{Distrusted, Doubt, Known};
 use shingle_store::store::unserved::{self, UnservedError};
 use shingle_testbed::{Loop, Mount, root_or_skip, run, text};
-use shingle_translated::{Format, format};
+use shingle_translated::{Format, format, inspect};
 use shingle_zoned::Geometry;
 use uuid::Uuid;
 
@@ -240,26 +240,63 @@ fn what_clients_write_survives_restarts_and_reaches_the_disk() {
     bed.stop(serving);
 }
 
+/// The bed with its SSD as a file in memory, which can be sealed.
+fn in_memory(mut bed: Bed) -> (Bed, File) {
+    let ssd = memfd_create("ssd", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING);
+    let ssd = File::from(ssd.expect("a file in memory"));
+    fallocate(&ssd, FallocateFlags::empty(), 0, 24 * MIB).expect("its room");
+    std::fs::remove_file(bed.path("ssd")).expect("removed");
+    let name = format!("/proc/self/fd/{}", ssd.as_raw_fd());
+    std::os::unix::fs::symlink(name, bed.path("ssd")).expect("linked");
+    {
+        let registry = Registry::default();
+        let (of_ssd, disk) = open_pair(&bed.path("ssd"), &bed.path("disk")).expect("opened");
+        let consent = Consent { destroy: &[bed.uuid], ..Consent::default() };
+        let made = create(&of_ssd, &*disk, &Settings::new("sac"), &registry, consent);
+        bed.uuid = Uuid::from_bytes(made.expect("made").uuid);
+    }
+    (bed, ssd)
+}
+
+/// What is dirty on an SSD that cannot be read at the end is told, and its disk is closed.
+#[test]
+fn the_end_of_a_cache_whose_ssd_has_failed_tells_what_only_the_ssd_has() {
+    for bed in [Bed::new(), Bed::over_zoned()] {
+        let (bed, ssd) = in_memory(bed);
+        let (to, notices) = std::sync::mpsc::channel();
+        let to = Mutex::new(to);
+        let tell = move |notice: Notice| {
+            drop(to.lock().expect("no panic").send(notice.to_string()));
+        };
+        let serving = Serving::start(bed.options(false), &Registry::default(), tell);
+        let serving = serving.expect("it is served");
+        let stopper = serving.stopper();
+        let serving = std::thread::spawn(|| serving.wait(|| ()));
+        bed.never_idle();
+        let mut client = bed.client();
+        write(&mut client, 0, b"on the disk");
+        assert_eq!(bed.ask(&Request::Flush), Answer::Done(()));
+        write(&mut client, 0, b"dirty");
+        ssd.set_len(0).expect("cut short");
+        fcntl_add_seals(&ssd, SealFlags::WRITE | SealFlags::GROW).expect("sealed");
+        stopper.stop();
+        let error = serving.join().expect("no panic").expect_err("it cannot be read").to_string();
+        assert!(error.contains("cannot read page 0 of the SSD"), "{error}");
+        assert!(error.ends_with("keep the SSD: only it has what is dirty (blocks: 1)"), "{error}");
+        // (Here even that is gone: a file in memory is a deleted one.)
+        let lost = "what was dirty on it is lost (blocks: 1)";
+        assert!(notices.iter().any(|told| told.ends_with(lost)));
+        if let Ok(disk) = shingle_zoned::open(&bed.path("disk")) {
+            assert_eq!(inspect(&*disk).expect("a map").commits, 0, "it was closed");
+        }
+    }
+}
+
 /// The next start would ignore its journal, while the disk changes without a mark of that. Its
 /// dirty blocks can be saved.
 #[test]
 fn an_ssd_that_takes_no_superblock_is_not_served_and_what_is_dirty_is_saved() {
-    let mut bed = Bed::new();
-    // A file can be sealed like this.
-    let sealed = memfd_create("ssd", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING);
-    let sealed = File::from(sealed.expect("a file in memory"));
-    fallocate(&sealed, FallocateFlags::empty(), 0, 24 * MIB).expect("its room");
-    for name in ["ssd", "disk"] {
-        std::fs::remove_file(bed.path(name)).expect("removed");
-    }
-    let name = format!("/proc/self/fd/{}", sealed.as_raw_fd());
-    std::os::unix::fs::symlink(name, bed.path("ssd")).expect("linked");
-    File::create(bed.path("disk")).and_then(|file| file.set_len(64 * MIB)).expect("made");
-    {
-        let ((ssd, disk), registry) = (bed.devices(), Registry::default());
-        let made = create(&ssd, &disk, &Settings::new("sac"), &registry, Consent::default());
-        bed.uuid = Uuid::from_bytes(made.expect("made").uuid);
-    }
+    let (bed, sealed) = in_memory(Bed::new());
     let serving = bed.try_serve(false).expect("it is served");
     let stopper = serving.stopper();
     let serving = std::thread::spawn(|| serving.wait(|| ()));
@@ -1305,6 +1342,31 @@ mod several {
         assert_eq!(left.iter().map(|one| &*one.export).collect::<Vec<_>>(), ["two"]);
         let error = beds.end().expect_err("one had failed");
         assert!(matches!(error, ServeError::SomeFailed), "{error}");
+    }
+
+    #[test]
+    fn each_export_that_does_not_end_in_order_is_named() {
+        let beds = [Bed::new(), Bed::new()].map(in_memory);
+        let caches = beds.iter().zip(["one", "two"]).map(|((bed, _), name)| cache(bed, name));
+        let options = Options { caches: caches.collect(), ..Options::default() };
+        let (to, notices) = channel();
+        let to = Mutex::new(to);
+        let tell = move |notice| drop(to.lock().expect("no panic").send(notice));
+        let serving = Serving::start(options, &Registry::default(), tell).expect("served");
+        let stopper = serving.stopper();
+        let serving = std::thread::spawn(|| serving.wait(|| ()));
+        for (_, ssd) in &beds {
+            ssd.set_len(0).expect("cut short");
+            fcntl_add_seals(ssd, SealFlags::WRITE | SealFlags::GROW).expect("sealed");
+        }
+        stopper.stop();
+        let error = serving.join().expect("no panic").expect_err("they cannot be read");
+        assert!(matches!(error, ServeError::SomeFailed), "{error}");
+        let failed = notices.iter().filter_map(|notice| match notice {
+            Notice::Failed(name, ..) => Some(name),
+            _ => None,
+        });
+        assert_eq!(failed.collect::<Vec<_>>(), ["one", "two"]);
     }
 
     #[test]
