@@ -1212,6 +1212,37 @@ mod several {
         beds.end().expect("in order");
     }
 
+    /// The clients of both have the same half a minute.
+    #[test]
+    fn exports_that_get_other_names_wait_together_for_their_clients() {
+        let holds = Mutex::new(Vec::new());
+        let record = |_: &Settings, _: u32, _: u64| {
+            let (hold, stuck) = channel();
+            holds.lock().expect("no panic").push(hold);
+            Ok(Shared::new(Stuck(stuck)))
+        };
+        let beds = Beds::recorded(2, Some(&record));
+        // The other one is not stuck.
+        holds.lock().expect("no panic").truncate(1);
+        let mut held = beds.client("one").expect("there");
+        let mut idle = beds.client("two").expect("there");
+        let wanted = [cache(&beds.beds[0], "uno"), cache(&beds.beds[1], "due")];
+        std::thread::scope(|scope| {
+            let asked = scope.spawn(move || held.write(0, b"held", 0));
+            while !matches!(beds.beds[0].ask(&Request::Status), Answer::Failed(_)) {}
+            let reload = scope.spawn(|| beds.reload(&wanted));
+            while idle.flush().is_ok() {}
+            holds.lock().expect("no panic").clear();
+            asked.join().expect("no panic").expect("not cut off").expect("written");
+            let changes = reload.join().expect("no panic").expect("it is done");
+            assert_eq!(changes.changed, ["uno", "due"]);
+        });
+        for name in ["uno", "due"] {
+            beds.client(name).expect("there");
+        }
+        beds.end().expect("in order");
+    }
+
     /// It waits for a device, of which somebody holds the lock.
     #[test]
     fn a_reload_that_waits_holds_up_nothing_else() {

@@ -121,48 +121,43 @@ impl Serving {
         wanted: &Options,
         changes: &mut Changes,
     ) {
+        let begun = Instant::now();
         let names: Vec<_> = self.caches.iter().map(|cache| cache.options.name.clone()).collect();
-        let ended: Vec<_> = end.iter().map(|&at| self.caches[at].uuid()).collect();
+        let uuids = self.uuids();
         // Names are released before other exports take them.
-        for &(at, _) in change {
-            let users = self.common.server.withdraw(&names[at]);
-            if let Some(users) = users {
-                users.send_away(GRACE);
-            }
-        }
-        for &(at, to) in change {
-            let CacheOptions { name, minimum_block, .. } = &wanted.caches[to];
-            let options = &mut self.caches[at].options;
-            (options.name, options.minimum_block) = (name.clone(), *minimum_block);
-            self.caches[at].shared.rename(name);
-            changes.changed.push(name.clone());
-        }
+        let users = change.iter().filter_map(|&(at, _)| self.common.server.withdraw(&names[at]));
+        let users: Vec<_> = users.collect();
         // Not by `take`: other exports follow, so the server continues.
-        for (uuid, &at) in ended.into_iter().zip(end) {
+        for &at in end {
             let users = self.common.server.withdraw(&names[at]);
-            self.roster.lock().retain(|shared| shared.uuid != uuid);
-            let at = self.caches.iter().position(|cache| cache.uuid() == uuid);
+            self.roster.lock().retain(|shared| shared.uuid != uuids[at]);
+            let at = self.caches.iter().position(|cache| cache.uuid() == uuids[at]);
             let cache = self.caches.remove(at.expect("it was there"));
             changes.ended.push(cache.options.name.clone());
             self.end_in_background(cache, users, false, |_| ());
         }
-        self.wait_for_ends();
+        // All have the same time.
+        in_parallel(users, |users| Ok(users.send_away(GRACE)));
+        self.wait_for_ends(begun);
         // No old name is left without its rule, and no new name is ever without one.
         if let (Some(tls), Some(new)) = (&self.tls, &wanted.tls) {
             changes.certificates = tls.allow(Rights::clone(&new.rights()));
             self.common.server.judge_again(GRACE);
         }
-        for &(_, to) in change {
-            let name = &wanted.caches[to].name;
-            let cache = self.caches.iter().find(|cache| cache.options.name == *name);
-            let offered = cache.map(|cache| self.common.server.offer(cache.export()));
-            debug_assert_eq!(offered, Some(true));
+        for &(at, to) in change {
+            let CacheOptions { name, minimum_block, .. } = &wanted.caches[to];
+            let mut all = self.caches.iter_mut();
+            let cache = all.find(|cache| cache.uuid() == uuids[at]).expect("it stays");
+            (cache.options.name, cache.options.minimum_block) = (name.clone(), *minimum_block);
+            cache.shared.rename(name);
+            changes.changed.push(name.clone());
+            let offered = self.common.server.offer(cache.export());
+            debug_assert!(offered, "names were looked at");
         }
     }
 
-    /// Waits for the ends of caches, unless a device hangs.
-    fn wait_for_ends(&self) {
-        let begun = Instant::now();
+    /// Waits for the ends of caches that `begun` then, unless a device hangs.
+    fn wait_for_ends(&self, begun: Instant) {
         while self.ending.iter().any(|thread| !thread.is_finished()) && begun.elapsed() < LATE {
             thread::sleep(Duration::from_millis(5));
         }
