@@ -231,6 +231,28 @@ fn a_cached_block_that_is_damaged_is_told_though_the_disk_has_it() {
     bed.refused(1, "check --cache cache.img --disk disk.img", "clean blocks are damaged");
 }
 
+/// Data that the SSD has damaged is lost: the end does not say that all that is dirty is there.
+#[test]
+fn the_end_tells_how_many_dirty_blocks_are_lost() {
+    let bed = Bed::new();
+    bed.create(&format!("--set {}", never_idle()));
+    let mut served = bed.serve("");
+    let mut client = bed.client();
+    write(&mut client, MIB, &[7; 4096]);
+    write(&mut client, 2 * MIB, &[8; 4096]);
+    client.flush().expect("connected").expect("flushed");
+    let bytes = fs::read(bed.path("cache.img")).expect("there");
+    let at = bytes.windows(4096).step_by(4096).position(|page| page == [7; 4096]);
+    let ssd = File::options().write(true).open(bed.path("cache.img")).expect("there");
+    ssd.write_all_at(&[9], at.expect("it is cached") as u64 * 4096).expect("damaged");
+    client.read(MIB, 4096).expect("connected").expect_err("its checksum is another");
+    drop(client);
+    bed.done("stop --cache cache.img");
+    let said = served.end();
+    let told = "2 dirty blocks are on the SSD (blocks of which the data is lost: 1)";
+    assert!(said.contains(told), "{said}");
+}
+
 /// What a probe found out is in the cache from then on, and a recording knows it.
 #[test]
 fn a_cache_plans_with_a_profile() {

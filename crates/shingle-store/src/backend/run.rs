@@ -46,6 +46,8 @@ pub struct ShutDown {
     pub disk: Box<dyn Disk>,
     /// The number of dirty blocks.
     pub dirty_blocks: u64,
+    /// The number of dirty blocks whose data is lost.
+    pub lost_blocks: u64,
     /// The state of the SSD, if it was being exchanged.
     pub ssd_state: SsdState,
     /// Whether the SSD is marked as shut down in order. A failed SSD may still have the mark of an
@@ -185,11 +187,12 @@ impl Run {
             exit_notice.why = Some(error.to_string());
             return Err(error);
         }
-        let dirty_blocks = self.engine.status().dirty_blocks;
+        let status = self.engine.status();
+        let (dirty_blocks, lost_blocks) = (status.dirty_blocks, status.lost.len() as u64);
         let (ssd_state, in_order) = (self.engine.ssd_state(), self.engine.is_stopped());
         self.medium.map_or(Ok(()), MediumThreads::end)?;
         let (ssd, disk) = self.devices;
-        Ok(ShutDown { ssd, disk, dirty_blocks, ssd_state, in_order })
+        Ok(ShutDown { ssd, disk, dirty_blocks, lost_blocks, ssd_state, in_order })
     }
 
     fn run(&mut self) -> io::Result<()> {

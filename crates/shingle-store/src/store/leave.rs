@@ -21,7 +21,7 @@ use crate::backend::{ShutDown, StartOptions, StoreError, Tell};
 /// Records the state of the disk, for a cache that was shut down in order, and closes the disk. If
 /// the disk cannot be read, the next start is as after a crash, and `warn` receives the reason.
 pub(super) fn stopped(left: ShutDown, uuid: Uuid, warn: &dyn Fn(&str)) -> Result<Left, ServeError> {
-    let dirty_blocks = left.dirty_blocks;
+    let ShutDown { dirty_blocks, lost_blocks, .. } = left;
     if dirty_blocks > 0 && left.ssd.is_deleted() {
         let what = format!("what was dirty on it is lost (blocks: {dirty_blocks})");
         warn(&deleted(left.ssd.path().display(), &what));
@@ -33,7 +33,7 @@ pub(super) fn stopped(left: ShutDown, uuid: Uuid, warn: &dyn Fn(&str)) -> Result
     let recorded = record(&left, uuid, exchanging, warn);
     let closed = left.disk.close();
     match recorded.and_then(|in_order| closed.map(|()| in_order).map_err(ServeError::from)) {
-        Ok(in_order) => Ok(Left { dirty_blocks, in_order, exchanging }),
+        Ok(in_order) => Ok(Left { dirty_blocks, lost_blocks, in_order, exchanging }),
         Err(error) if dirty_blocks == 0 => Err(error),
         Err(error) => Err(ServeError::LeftDirty { error: Box::new(error), dirty_blocks }),
     }
@@ -86,7 +86,7 @@ pub(super) fn ended(left: ShutDown, uuid: Uuid) -> Result<Left, ServeError> {
     let closed = left.disk.close();
     destroyed?;
     closed?;
-    Ok(Left { dirty_blocks: 0, in_order: true, exchanging: false })
+    Ok(Left { dirty_blocks: 0, lost_blocks: 0, in_order: true, exchanging: false })
 }
 
 /// A cache that is not served, and its disk.

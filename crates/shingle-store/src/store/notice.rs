@@ -41,6 +41,8 @@ pub enum Notice {
 pub struct Left {
     /// The number of dirty blocks.
     pub dirty_blocks: u64,
+    /// The number of dirty blocks whose data is lost: reads of them fail.
+    pub lost_blocks: u64,
     /// Whether the SSD is marked as shut down. It is not if it has failed, or nothing on it is
     /// valid yet.
     pub in_order: bool,
@@ -58,6 +60,10 @@ impl fmt::Display for Left {
             (true, 0) => write!(f, "all is on the disk"),
             (true, 1) => write!(f, "1 dirty block is on the SSD"),
             (true, dirty) => write!(f, "{dirty} dirty blocks are on the SSD"),
+        }?;
+        match self.lost_blocks {
+            0 => Ok(()),
+            lost => write!(f, " (blocks of which the data is lost: {lost})"),
         }
     }
 }
@@ -98,12 +104,20 @@ mod tests {
 
     #[test]
     fn an_ssd_that_was_being_exchanged_has_not_failed() {
-        let left =
-            |in_order, exchanging| Left { dirty_blocks: 0, in_order, exchanging }.to_string();
+        let left = |in_order, exchanging| {
+            Left { dirty_blocks: 0, lost_blocks: 0, in_order, exchanging }.to_string()
+        };
         assert_eq!(left(true, false), "all is on the disk");
         assert_eq!(left(false, false), "its SSD has failed, with 0 dirty blocks on it");
         let exchanging = "its SSD was being exchanged, and all is on the disk";
         assert_eq!(left(false, true), exchanging);
         assert_eq!(left(true, true), exchanging);
+    }
+
+    #[test]
+    fn lost_blocks_are_named_beside_those_that_are_dirty() {
+        let left = Left { dirty_blocks: 9, lost_blocks: 4, in_order: true, exchanging: false };
+        let told = "9 dirty blocks are on the SSD (blocks of which the data is lost: 4)";
+        assert_eq!(left.to_string(), told);
     }
 }
