@@ -91,13 +91,8 @@ impl ZoneMap {
     #[must_use]
     // Zone numbers fit into 32 bits: the constructors assert it.
     pub fn zone(&self, block: Block) -> Zone {
-        match self {
-            ZoneMap::Fixed { zone_blocks, .. } => Zone((block.0 / zone_blocks) as u32),
-            ZoneMap::Runs { runs, .. } => {
-                let run = run_at(runs, |run| run.first_block <= block);
-                Zone(run.first_zone.0 + ((block.0 - run.first_block.0) / run.zone_blocks) as u32)
-            }
-        }
+        let run = self.run(|run| run.first_block <= block);
+        Zone(run.first_zone.0 + ((block.0 - run.first_block.0) / run.zone_blocks) as u32)
     }
 
     /// Returns the zone that holds `block`, with its blocks: the same as [`ZoneMap::zone`],
@@ -105,41 +100,43 @@ impl ZoneMap {
     #[must_use]
     #[inline]
     pub fn extent(&self, block: Block) -> (Zone, Range<Block>) {
-        let (first_zone, first_block, zone_blocks) = match self {
-            ZoneMap::Fixed { zone_blocks, .. } => (0, 0, *zone_blocks),
-            ZoneMap::Runs { runs, .. } => {
-                let run = run_at(runs, |run| run.first_block <= block);
-                (run.first_zone.0, run.first_block.0, run.zone_blocks)
-            }
-        };
-        let nth = (block.0 - first_block) / zone_blocks;
-        let from = first_block + nth * zone_blocks;
-        let to = (from + zone_blocks).min(self.disk_blocks()).max(from);
-        (Zone(first_zone + nth as u32), Block(from)..Block(to))
+        let run = self.run(|run| run.first_block <= block);
+        let nth = (block.0 - run.first_block.0) / run.zone_blocks;
+        let first = run.first_block.after(nth * run.zone_blocks);
+        let end = first.after(self.cut(first, run.zone_blocks));
+        (Zone(run.first_zone.0 + nth as u32), first..end)
     }
 
     /// Returns the first block of `zone`.
     #[must_use]
     pub fn first_block(&self, zone: Zone) -> Block {
-        match self {
-            ZoneMap::Fixed { zone_blocks, .. } => Block(u64::from(zone.0) * zone_blocks),
-            ZoneMap::Runs { runs, .. } => {
-                let run = run_at(runs, |run| run.first_zone <= zone);
-                run.first_block.after(u64::from(zone.0 - run.first_zone.0) * run.zone_blocks)
-            }
-        }
+        let run = self.run(|run| run.first_zone <= zone);
+        run.first_block.after(u64::from(zone.0 - run.first_zone.0) * run.zone_blocks)
     }
 
     /// Returns the number of blocks in `zone`. The last zone may be cut by the end of the disk.
     #[must_use]
     pub fn blocks(&self, zone: Zone) -> u64 {
-        let (full, disk_blocks) = match self {
-            ZoneMap::Fixed { zone_blocks, disk_blocks } => (*zone_blocks, *disk_blocks),
-            ZoneMap::Runs { runs, disk_blocks } => {
-                (run_at(runs, |run| run.first_zone <= zone).zone_blocks, *disk_blocks)
+        let run = self.run(|run| run.first_zone <= zone);
+        let first = run.first_block.after(u64::from(zone.0 - run.first_zone.0) * run.zone_blocks);
+        self.cut(first, run.zone_blocks)
+    }
+
+    /// Returns the last run for which `starts` holds; the first one always does.
+    #[inline]
+    fn run(&self, starts: impl Fn(&ZoneRun) -> bool) -> ZoneRun {
+        match self {
+            ZoneMap::Fixed { zone_blocks, .. } => {
+                ZoneRun { first_block: Block(0), first_zone: Zone(0), zone_blocks: *zone_blocks }
             }
-        };
-        full.min(disk_blocks.saturating_sub(self.first_block(zone).0))
+            ZoneMap::Runs { runs, .. } => runs[runs.partition_point(starts) - 1],
+        }
+    }
+
+    /// Returns how many of `blocks` from `first` on are on the disk.
+    #[inline]
+    fn cut(&self, first: Block, blocks: u64) -> u64 {
+        blocks.min(self.disk_blocks().saturating_sub(first.0))
     }
 
     /// Blocks on the disk.
@@ -169,11 +166,6 @@ impl ZoneMap {
             }
         }
     }
-}
-
-/// Returns the last run for which `starts` holds; the first run always does.
-fn run_at(runs: &[ZoneRun], starts: impl Fn(&ZoneRun) -> bool) -> &ZoneRun {
-    &runs[runs.partition_point(starts) - 1]
 }
 
 #[cfg(test)]

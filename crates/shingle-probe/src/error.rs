@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::guard::BYTES_MIN;
+use crate::guard::TooSmall;
 use crate::target::TargetError;
 
 /// The reason why a probe ended without findings. Displays as one line.
@@ -44,9 +44,6 @@ pub enum ProbeError {
     #[error("{0}: the disk exposes zones, so it has no hidden buffer to empty")]
     Zoned(String),
     /// The disk is too small for the method.
-    #[error("{name}: it is smaller than {} MiB, which a probe needs; name a larger disk", BYTES_MIN >> 20)]
-    TooSmall {
-        /// Name of the disk.
-        name: String,
-    },
+    #[error(transparent)]
+    TooSmall(#[from] TooSmall),
 }

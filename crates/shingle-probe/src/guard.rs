@@ -29,6 +29,19 @@ use crate::target::Facts;
 /// The smallest disk that is probed: a smaller one has no room for a realistic buffer and bands.
 pub const BYTES_MIN: u64 = 256 << 20;
 
+/// A disk of this name is too small for the method.
+#[derive(Debug, Error)]
+#[error("{0}: it is smaller than {least} MiB, which a probe needs; name a larger disk", least = BYTES_MIN >> 20)]
+pub struct TooSmall(String);
+
+/// Refuses disks that are too small.
+pub(crate) fn check_size(facts: &Facts) -> Result<(), TooSmall> {
+    match facts.blocks < BYTES_MIN / BLOCK_BYTES {
+        true => Err(TooSmall(facts.name.clone())),
+        false => Ok(()),
+    }
+}
+
 /// The reason why a disk may not be overwritten. Nothing has been written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -56,11 +69,8 @@ pub enum Refusal {
         by: String,
     },
     /// It is too small.
-    #[error("{name}: it is smaller than {} MiB, which a probe needs; name a larger disk", BYTES_MIN >> 20)]
-    TooSmall {
-        /// Name of the disk.
-        name: String,
-    },
+    #[error(transparent)]
+    TooSmall(#[from] TooSmall),
     /// The given serial is not that of this disk.
     #[error(
         "{name}: --destroy {typed} is not its serial, which is {serial}; is it the right disk?"
@@ -165,10 +175,8 @@ pub(crate) fn check_allowed(
     pages: &mut impl Pages<Error = io::Error>,
     destroy: Option<&str>,
 ) -> Result<(), Refusal> {
+    check_size(facts)?;
     let Facts { name, serial, blocks, .. } = facts;
-    if *blocks < BYTES_MIN / BLOCK_BYTES {
-        return Err(Refusal::TooSmall { name: name.clone() });
-    }
     match destroy {
         Some(typed) if typed == serial => return Ok(()),
         Some(typed) => {

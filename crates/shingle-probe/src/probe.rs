@@ -12,7 +12,7 @@ use crate::cost::{Coverage, time_cleaning, zones};
 use crate::distance::{Distances, distances};
 use crate::error::ProbeError;
 use crate::findings::{Capacity, Findings, kind, limits, stalled, written_through};
-use crate::guard::BYTES_MIN;
+use crate::guard::check_size;
 use crate::idle::idle;
 use crate::options::{COVERAGES_MIN, Options, Writes};
 use crate::reads::{ReadTimes, reads};
@@ -76,14 +76,6 @@ pub fn force_clean(target: &mut dyn Target, options: &Options) -> Result<u64, Pr
     let region_blocks = initial_region(facts.blocks, options);
     let mut scratch = Scratch { target, region_blocks, log_blocks: region_blocks };
     Ok(scratch.empty()? * BLOCK_BYTES)
-}
-
-/// Refuses disks that are too small. Models and records have not passed the guard.
-fn check_size(facts: &Facts) -> Result<(), ProbeError> {
-    match facts.blocks < BYTES_MIN / BLOCK_BYTES {
-        true => Err(ProbeError::TooSmall { name: facts.name.clone() }),
-        false => Ok(()),
-    }
 }
 
 /// The initial region: as large as the largest buffer, at most a quarter of the disk.

@@ -213,6 +213,12 @@ fn a_cache_from_its_making_to_its_end() {
     drop(served);
 }
 
+/// Where on the SSD the block is cached that is all 7.
+fn place_of_7(ssd: &[u8]) -> usize {
+    let at = ssd.windows(4096).step_by(4096).position(|page| page == [7; 4096]);
+    at.expect("it is cached") * 4096
+}
+
 /// Nothing is lost, but an SSD that gives other data than it was given is not sound.
 #[test]
 fn a_cached_block_that_is_damaged_is_told_though_the_disk_has_it() {
@@ -225,8 +231,8 @@ fn a_cached_block_that_is_damaged_is_told_though_the_disk_has_it() {
     drop(served);
     bed.done("check --cache cache.img --disk disk.img");
     let mut bytes = fs::read(bed.path("cache.img")).expect("there");
-    let at = bytes.windows(4096).step_by(4096).position(|page| page == [7; 4096]);
-    bytes[at.expect("it is cached") * 4096] ^= 1;
+    let at = place_of_7(&bytes);
+    bytes[at] ^= 1;
     fs::write(bed.path("cache.img"), bytes).expect("written");
     bed.refused(1, "check --cache cache.img --disk disk.img", "clean blocks are damaged");
 }
@@ -241,10 +247,9 @@ fn the_end_tells_how_many_dirty_blocks_are_lost() {
     write(&mut client, MIB, &[7; 4096]);
     write(&mut client, 2 * MIB, &[8; 4096]);
     client.flush().expect("connected").expect("flushed");
-    let bytes = fs::read(bed.path("cache.img")).expect("there");
-    let at = bytes.windows(4096).step_by(4096).position(|page| page == [7; 4096]);
+    let at = place_of_7(&fs::read(bed.path("cache.img")).expect("there"));
     let ssd = File::options().write(true).open(bed.path("cache.img")).expect("there");
-    ssd.write_all_at(&[9], at.expect("it is cached") as u64 * 4096).expect("damaged");
+    ssd.write_all_at(&[9], at as u64).expect("damaged");
     client.read(MIB, 4096).expect("connected").expect_err("its checksum is another");
     drop(client);
     bed.done("stop --cache cache.img");

@@ -27,7 +27,7 @@ const EIGHTHS: u32 = 7;
 const SWEPT_AT_ONCE: u32 = 8;
 
 /// Places examined for each likely next victim.
-const SLOTS_EXAMINED: u32 = 4;
+const PLACES_EXAMINED: u32 = 4;
 
 /// Returns the number of taken places at which a sweep begins, in a ring of `places`.
 fn sweep_threshold(places: usize) -> u32 {
@@ -193,7 +193,7 @@ impl Uses {
     #[inline]
     pub fn next_victims(&self, out: &mut [Slot]) -> usize {
         let mut count = 0;
-        for distance in 0..self.taken.min(SLOTS_EXAMINED * out.len() as u32) {
+        for distance in 0..self.taken.min(PLACES_EXAMINED * out.len() as u32) {
             let place = self.place(distance);
             let member = self.ring[place as usize];
             if count == out.len() {

@@ -271,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ways_of_blocks() {
+    fn routes_of_blocks() {
         let route = |mode, write, cached, sequential, others_wait| {
             let rules = Rules { mode, ..Rules::for_slots(1_000) };
             Service::new(rules).route(write, cached, sequential, others_wait)

@@ -89,7 +89,7 @@ impl Begins<'_> {
         self.begins.push(Begin { spent, held, next: begin + 1, dropped_for: begin, ends: NEVER });
         if begin > 0 {
             let before = self.kept(begin - 1);
-            self.set_future(before, now);
+            self.find_crossing(before, now);
         }
     }
 
@@ -144,12 +144,12 @@ impl Begins<'_> {
             let places = times * self.costs.places(&self.band.writes[number]);
             self.held.takes(places, at);
             self.begins[begin].held.takes(places, at);
-            self.set_future(begin, now);
+            self.find_crossing(begin, now);
         }
     }
 
     /// Computes when `begin` costs as much as the next.
-    fn set_future(&mut self, begin: usize, now: u64) {
+    fn find_crossing(&mut self, begin: usize, now: u64) {
         let Begin { spent, held, next, .. } = self.begins[begin];
         let Some(next) = self.begins.get(next) else { return };
         let less = next.spent - spent - self.costs.price * held.until(now);
@@ -180,6 +180,6 @@ impl Begins<'_> {
         self.begins[begin].dropped_for = before;
         self.begins[before].next = next;
         self.begins[before].held.add(held, 1.0);
-        self.set_future(before, now);
+        self.find_crossing(before, now);
     }
 }

@@ -216,7 +216,10 @@ mod tests {
                 |accesses, writes, blocks, written| Held { accesses, writes, blocks, written };
             let each = [held(4.0, 2.0, 2.0, 2.0), held(5.0, 2.0, 2.0, 2.0)];
             assert_eq!(bands.held, [(Zone(0), each[0]), (Zone(1), each[1])]);
-            assert_eq!((bands.all, bands.all.again()), (held(9.0, 4.0, 4.0, 4.0), 5.0));
+            assert_eq!(
+                (bands.count(), bands.all, bands.all.again()),
+                (2, held(9.0, 4.0, 4.0, 4.0), 5.0)
+            );
             // 81 ÷ (16 + 25) accesses; writes are alike.
             assert!((bands.alike() - 81.0 / 41.0).abs() < 1e-9, "{}", bands.alike());
         }

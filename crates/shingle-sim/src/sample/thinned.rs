@@ -29,12 +29,11 @@ impl SampledTrace {
         };
         let marks: Vec<u8> = requests.par_iter().map(mark).collect();
         let all = (0..QUARTERS).map(quarter).sum();
-        let parts = std::array::from_fn(|nth| if nth == 0 { all } else { quarter(nth - 1) });
-        let mut thinned = parts.map(|part| (part, None));
-        thinned.par_iter_mut().for_each(|(part, thinned)| {
-            *thinned = Some(SampledTrace::part(requests, sampling, &marks, *part));
-        });
-        thinned.map(|(_, thinned)| thinned.expect("each part was made"))
+        let parts: [u8; 1 + QUARTERS] =
+            std::array::from_fn(|nth| if nth == 0 { all } else { quarter(nth - 1) });
+        let part = |part| SampledTrace::part(requests, sampling, &marks, part);
+        let parts: Vec<SampledTrace> = parts.into_par_iter().map(part).collect();
+        parts.try_into().expect("as many parts")
     }
 
     /// Returns the requests of the quarters in `part`, a bit for each. `marks` has, for each request, the quarters that it

@@ -71,7 +71,7 @@ impl LastErrors {
 pub(super) struct Errors {
     last: LastErrors,
     /// Errors of one device, one operation (trims of any length are one) and one error number are
-    /// limiter.
+    /// of one kind.
     limiter: RepeatLimiter<(Device, Discriminant<Kind>, Option<i32>), FailedIo>,
     tell: Option<Tell>,
 }

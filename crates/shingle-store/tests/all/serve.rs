@@ -1005,7 +1005,7 @@ fn a_cache_that_nobody_serves_says_what_it_holds() {
 /// Several caches in one process, as exports with their names.
 mod several {
     use std::sync::Mutex;
-    use std::sync::mpsc::{Receiver, channel};
+    use std::sync::mpsc::{Receiver, Sender, channel};
     use std::time::{Duration, Instant};
 
     use shingle_store::store::serve::{Changes, Notice, Record, Roster, Stopper};
@@ -1094,11 +1094,7 @@ mod several {
         let names = ["a", "b", "c", "d", "e", "f"];
         let beds = names.map(|_| Bed::new());
         let holds = Mutex::new(Vec::new());
-        let record = |_: &Settings, _: u32, _: u64| {
-            let (hold, stuck) = channel();
-            holds.lock().expect("no panic").push(hold);
-            Ok(Shared::new(Stuck(stuck)))
-        };
+        let record = stuck_while_held(&holds);
         let caches = beds.iter().zip(names).map(|(bed, name)| cache(bed, name)).collect();
         let addresses = vec![Address::Unix(beds[0].path("nbd"))];
         let options = Options { caches, addresses, ..Options::default() };
@@ -1120,7 +1116,8 @@ mod several {
         let told = roster.measures().len();
         let took = begun.elapsed();
         let status = ask(&beds[0].path("control"), &mut |_| {}, &Request::Status);
-        drop((holds, clients));
+        holds.lock().expect("no panic").clear();
+        drop(clients);
         serving.stopper().stop();
         serving.wait(|| ()).expect("in order");
         assert_eq!(told, names.len());
@@ -1128,6 +1125,17 @@ mod several {
         // An operator gets this error, and the connection is closed.
         let Ok(Answer::Failed(why)) = &status else { panic!("{status:?}") };
         assert!(why.starts_with("its store does not answer"), "{why}");
+    }
+
+    /// Makes the observers of caches that are stuck, each until its sender is taken out of `holds`.
+    fn stuck_while_held(
+        holds: &Mutex<Vec<Sender<()>>>,
+    ) -> impl Fn(&Settings, u32, u64) -> std::io::Result<Shared> + '_ {
+        |_, _, _| {
+            let (hold, stuck) = channel();
+            holds.lock().expect("no panic").push(hold);
+            Ok(Shared::new(Stuck(stuck)))
+        }
     }
 
     /// Does not return from the first destage until the other end is dropped.
@@ -1188,11 +1196,7 @@ mod several {
     #[test]
     fn a_cache_whose_clients_wait_for_answers_holds_up_no_other_end() {
         let holds = Mutex::new(Vec::new());
-        let record = |_: &Settings, _: u32, _: u64| {
-            let (hold, stuck) = channel();
-            holds.lock().expect("no panic").push(hold);
-            Ok(Shared::new(Stuck(stuck)))
-        };
+        let record = stuck_while_held(&holds);
         let beds = Beds::recorded(3, Some(&record));
         // The other one is not stuck.
         holds.lock().expect("no panic").truncate(1);
@@ -1216,11 +1220,7 @@ mod several {
     #[test]
     fn exports_that_get_other_names_wait_together_for_their_clients() {
         let holds = Mutex::new(Vec::new());
-        let record = |_: &Settings, _: u32, _: u64| {
-            let (hold, stuck) = channel();
-            holds.lock().expect("no panic").push(hold);
-            Ok(Shared::new(Stuck(stuck)))
-        };
+        let record = stuck_while_held(&holds);
         let beds = Beds::recorded(2, Some(&record));
         // The other one is not stuck.
         holds.lock().expect("no panic").truncate(1);

@@ -33,3 +33,9 @@ pub(crate) mod trace;
 pub(crate) mod traces;
 #[cfg(feature = "store")]
 pub(crate) mod zoned;
+
+/// The error of an answer that no server of this version gives.
+#[cfg(feature = "store")]
+fn unexpected(answer: &impl std::fmt::Debug) -> anyhow::Error {
+    anyhow::anyhow!("the server gave an unexpected answer: {answer:?}; is it of another version?")
+}

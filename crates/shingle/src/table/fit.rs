@@ -82,13 +82,10 @@ const COMPOUND: &[&str] = &["min", "h"];
 fn unbroken(line: &str) -> Vec<String> {
     let is_number =
         |word: &str| word.trim_start_matches(['(', '±']).starts_with(|c: char| c.is_ascii_digit());
-    let bare = |word: &str| {
-        word.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '%').to_owned()
-    };
     let mut words: Vec<String> = Vec::new();
     for word in line.split(' ').filter(|word| !word.is_empty()) {
         let last = words.last().and_then(|words| words.rsplit(' ').next()).unwrap_or_default();
-        let joins = is_number(last) && UNITS.contains(&&*bare(word))
+        let joins = is_number(last) && UNITS.contains(&bare(word))
             || is_number(word) && COMPOUND.contains(&last);
         match words.last_mut() {
             Some(words) if joins => *words += &format!(" {word}"),
@@ -96,6 +93,11 @@ fn unbroken(line: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// Removes punctuation behind a word.
+fn bare(word: &str) -> &str {
+    word.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '%')
 }
 
 /// A table of figures. Cells are never wrapped: a number broken in two would read as two numbers.

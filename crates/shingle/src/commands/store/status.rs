@@ -15,6 +15,7 @@ use shingle_store::store::control::{self, Answer, ControlError, Request};
 use shingle_store::store::status::{Errors, LastError, Recording, Silent, Status};
 use shingle_store::store::unserved;
 
+use super::super::unexpected;
 use super::{Ask, name, socket};
 use crate::Usage;
 use crate::output::print;
@@ -49,9 +50,7 @@ pub(super) fn get(args: &Get, registry: &Registry) -> anyhow::Result<()> {
     let settings = match control::ask(&socket, &mut |_| {}, &Request::Status) {
         Ok(Answer::Status(status)) => status.to_settings()?,
         Ok(Answer::Failed(why)) => bail!(why),
-        Ok(other) => {
-            bail!("the server gave an unexpected answer: {other:?}; is it of another version?")
-        }
+        Ok(other) => bail!(unexpected(&other)),
         Err(ControlError::Nobody(_)) if name(ssd).is_none() => {
             let superblock = unserved::superblock(ssd)?;
             Settings::from_text(&superblock.map(|found| found.settings).unwrap_or_default())?
@@ -102,9 +101,7 @@ pub(super) fn of(ssd: &Path) -> anyhow::Result<Status> {
     match control::ask(&socket, &mut |_| {}, &Request::Status) {
         Ok(Answer::Status(status)) => Ok(*status),
         Ok(Answer::Failed(why)) => bail!(why),
-        Ok(other) => {
-            bail!("the server gave an unexpected answer: {other:?}; is it of another version?")
-        }
+        Ok(other) => bail!(unexpected(&other)),
         Err(ControlError::Nobody(_)) if name(ssd).is_none() => Ok(unserved::status(ssd)?),
         Err(error) => Err(error.into()),
     }

@@ -11,6 +11,7 @@ use shingle_core::size::show_blocks;
 use shingle_store::measures::{Measures, Totals};
 use shingle_store::store::control::{self, Answer, ControlError, Request};
 
+use super::super::unexpected;
 use super::socket;
 use crate::cli::whole;
 use crate::output::print;
@@ -72,9 +73,7 @@ fn ask(socket: &Path, may_have_gone: bool) -> anyhow::Result<Option<Measures>> {
         Ok(Answer::Measures(measures)) => Ok(Some(*measures)),
         Ok(Answer::Failed(_)) | Err(ControlError::Nobody(_)) if may_have_gone => Ok(None),
         Ok(Answer::Failed(why)) => bail!(why),
-        Ok(other) => {
-            bail!("the server gave an unexpected answer: {other:?}; is it of another version?")
-        }
+        Ok(other) => bail!(unexpected(&other)),
         Err(error) => Err(error.into()),
     }
 }

@@ -11,6 +11,7 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_store::store::control::{Answer, Request};
 use shingle_translated::{Pace, Status};
 
+use super::super::unexpected;
 use super::Which;
 use super::check::{NO_SPARE, merge, told, unused};
 use super::used::{ask, is_nobody, refuse_used};
@@ -48,9 +49,7 @@ fn once(args: &AskStatus) -> anyhow::Result<anyhow::Result<()>> {
     let served = match ask(disk, &Request::Status) {
         Ok(Answer::Zoned(status)) => Some(*status),
         Ok(Answer::Failed(why)) => bail!(why),
-        Ok(other) => {
-            bail!("the server gave an unexpected answer: {other:?}; is it of another version?")
-        }
+        Ok(other) => bail!(unexpected(&other)),
         Err(error) if is_nobody(&error) => None,
         Err(error) => return Err(error),
     };
