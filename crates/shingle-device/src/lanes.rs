@@ -119,9 +119,10 @@ impl<J: Send + 'static> Lanes<J> {
     }
 }
 
-/// One thread waits for the next read, the others for their turn to wait.
-fn next<J>(reads: &Mutex<Receiver<J>>) -> Option<J> {
-    reads.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+/// The next job of several threads: one waits for it, the others for their turn to wait. `None` if
+/// no more come.
+pub(crate) fn next<J>(jobs: &Mutex<Receiver<J>>) -> Option<J> {
+    jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
 fn work<J>(

@@ -2,7 +2,8 @@
 //! written without the page cache, if the file system supports that.
 //!
 //! - [`Device`] is a file or block device that no other process can open. [`Direct`] does its I/O, one at a time.
-//! - [`Ring`] carries out the I/O of an engine on two devices, by io_uring.
+//! - [`DeviceIo`] does the I/O of an engine on two devices: by io_uring, or by threads where the
+//!   system does not allow it.
 //! - [`Medium`] is something in place of a disk, such as an emulated drive; [`MediumThreads`] run
 //!   it.
 //! - [`Volume`] is a disk that is made of another one.
@@ -37,9 +38,13 @@
 // Casts lose nothing: places in memory.
 
 mod device;
+mod device_io;
 mod direct;
+mod done;
 mod error;
 mod fingerprint;
+mod io_file;
+mod io_threads;
 mod lanes;
 mod lock;
 mod loops;
@@ -55,17 +60,19 @@ mod volume;
 mod worker;
 
 pub use device::{Device, DeviceError, deleted};
+pub use device_io::{DeviceIo, IoMethod};
 pub use direct::Direct;
+pub use done::Done;
 pub use error::{IoError, Operation, cause};
 pub use fingerprint::{
     Fingerprint, SAMPLED_FIRST_BLOCKS, fingerprint, fingerprint_of, sampled_blocks,
 };
+pub use io_file::IoFile;
 pub use lanes::{IDLE_AFTER, Lanes, MainLane, READERS, ReadLane};
 pub use lock::{is_locked, open_unlocked};
 pub use mark::Mark;
 pub use medium::{Medium, MediumThreads, Reader};
 pub use repeat_limiter::{RepeatLimiter, Repeats};
-pub use ring::{Done, Ring, RingFile};
 pub use same::is_same;
 pub use signature::{SIGNATURE_PAGES, ZONED_FILE, signature, signature_in};
 pub use volume::{Volume, VolumeMedium};

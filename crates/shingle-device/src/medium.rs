@@ -2,16 +2,15 @@
 //! disk. A medium runs on threads of its own.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, channel};
 
 use shingle_engine::buffer::Buffer;
 use shingle_engine::{Io, Kind};
 
-use crate::error::{IoError, Operation};
+use crate::done::{Answers, Done};
 use crate::lanes::{Lanes, MainLane, READERS, ReadLane};
-use crate::ring::Done;
 use crate::worker::panicked;
 
 /// Reads pages into buffers, from a page on.
@@ -97,25 +96,6 @@ impl MediumThreads {
     }
 }
 
-/// Sends results to the store.
-#[derive(Clone)]
-struct Answers {
-    to: Sender<Done>,
-    doorbell: Arc<File>,
-}
-
-impl Answers {
-    fn serve(&self, io: Io, serve: impl FnOnce(Kind, u64, &mut [Buffer]) -> io::Result<()>) {
-        let operation = Operation::of(&io);
-        let Io { id, kind, page, mut buffers, .. } = io;
-        let result = serve(kind, page, &mut buffers);
-        let result = result.map_err(|error| IoError { operation, error });
-        // The store may have ended.
-        let _ = self.to.send(Done { id, result, buffers });
-        let _ = (&*self.doorbell).write(&1_u64.to_ne_bytes());
-    }
-}
-
 struct Main {
     medium: Box<dyn Medium>,
     answers: Answers,
@@ -138,6 +118,7 @@ impl MainLane<Io> for Main {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::Sender;
     use std::time::{Duration, Instant};
 
     use rustix::event::{EventfdFlags, eventfd};

@@ -142,7 +142,8 @@ impl Replay<'_> {
         let memory: Memory = cache.memory();
         let config = Config::new(self.settings.mode, slots);
         let observer = Some(Shared::new((meter.clone(), recorder)));
-        let options = StartOptions { observer, medium, tell: self.tell.take() };
+        let tell = self.tell.take();
+        let options = StartOptions { observer, medium, tell, ..StartOptions::default() };
         let store = ready.start_with(cache, config, options)?;
 
         let (depth, pace) = match self.speed_thousandths {

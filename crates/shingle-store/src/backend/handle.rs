@@ -10,7 +10,7 @@ use std::time::Duration;
 use shingle_core::cache::CacheCore;
 use shingle_core::service::{Limits, Mode};
 use shingle_core::units::{BLOCK_BYTES, Block};
-use shingle_device::{Device, Mark, RingFile};
+use shingle_device::{Device, IoFile, Mark};
 use shingle_engine::{Command, Connection, Errno, NewSsd, Status};
 use shingle_nbd::export::Wake;
 
@@ -50,7 +50,7 @@ pub(super) enum AdminCommand {
     TakeSsdOut { forgets_lost: bool },
     KeepSsdIn(SyncSender<bool>),
     AbandonSsd,
-    PutSsdIn(Box<(Device, RingFile, NewSsd)>, SyncSender<Result<Device, StoreError>>),
+    PutSsdIn(Box<(Device, IoFile, NewSsd)>, SyncSender<Result<Device, StoreError>>),
     Share(SyncSender<(Device, Box<dyn Disk>)>),
     Watch(SyncSender<Batch>),
     ShutDown,
@@ -251,7 +251,7 @@ impl Handle {
     pub(crate) fn put_ssd_in(
         &self,
         ssd: Device,
-        file: RingFile,
+        file: IoFile,
         new: NewSsd,
     ) -> Result<Device, StoreError> {
         self.call_admin(|to| AdminCommand::PutSsdIn(Box::new((ssd, file, new)), to))

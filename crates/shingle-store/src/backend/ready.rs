@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustix::event::{EventfdFlags, eventfd};
-use rustix::io::Errno;
 use shingle_core::cache::CacheCore;
 use shingle_core::observer::{Observed, Shared};
-use shingle_device::{Device, DeviceError, Direct, Mark, Medium, MediumThreads, Ring};
+use shingle_device::{
+    Device, DeviceError, DeviceIo, Direct, IoMethod, Mark, Medium, MediumThreads,
+};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::journal::Write;
 use shingle_engine::recover::{Recovered, recover};
@@ -32,6 +33,8 @@ pub struct StartOptions {
     pub medium: Option<Box<dyn Medium>>,
     /// Receives lines about failed I/O.
     pub tell: Option<Tell>,
+    /// How I/O is done: by io_uring, if not given and the system allows that.
+    pub io_method: Option<IoMethod>,
 }
 
 /// A cache that is opened and not started yet, to be inspected.
@@ -107,7 +110,7 @@ impl Ready {
     /// Starts the store, with an empty cache of as many slots as the superblock says.
     ///
     /// # Errors
-    /// If the cache does not fit, the system has no io_uring, or the SSD takes no writes.
+    /// If the cache does not fit, or the SSD takes no writes.
     pub fn start(self, cache: Box<dyn CacheCore>, config: Config) -> Result<Store, StoreError> {
         self.start_with(cache, config, StartOptions::default())
     }
@@ -131,7 +134,7 @@ impl Ready {
         config: Config,
         options: StartOptions,
     ) -> Result<Store, StoreError> {
-        let StartOptions { observer, medium, tell } = options;
+        let StartOptions { observer, medium, tell, io_method } = options;
         let cache = match &observer {
             Some(observer) => Box::new(Observed::new(cache, observer.clone())),
             None => cache,
@@ -147,12 +150,12 @@ impl Ready {
         let doorbell =
             eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| StoreError::Start(error.into()))?;
         let doorbell = File::from(doorbell);
-        let of_ring = doorbell.try_clone().map_err(StoreError::Start)?;
-        // Shares of the files for the I/O that does not go through the ring.
+        let of_io = doorbell.try_clone().map_err(StoreError::Start)?;
+        // Shares of the files for what is read and written before the engine does I/O, and after.
         let direct = || disk.device().map(Device::again).transpose();
         let files = ssd.again().and_then(|ssd| Ok((ssd, direct()?)));
         let (ssd_file, disk_file) = files.map_err(StoreError::Start)?;
-        let ring = Ring::new(ssd_file, disk_file, of_ring).map_err(without_ring)?;
+        let io = DeviceIo::new(ssd_file, disk_file, of_io, io_method).map_err(StoreError::Start)?;
         // Everything that can be refused has been checked, and the engine has submitted no I/O yet.
         // First the SSD records that the disk may change; then the disk gets the mark of the cache
         // that may change it.
@@ -173,16 +176,8 @@ impl Ready {
         let medium = medium.map_err(StoreError::Start)?;
         let errors = Errors::new(tell);
         let (handle, inbox) = Handle::new(doorbell, disk_blocks, errors.last());
-        let run = Run::new(inbox, engine, ring, medium, errors, (ssd, disk));
+        let run = Run::new(inbox, engine, io, medium, errors, (ssd, disk));
         run.begin(handle).map_err(StoreError::Start)
-    }
-}
-
-/// The error of a missing ring: the system allows none, or has no memory for another one.
-fn without_ring(error: io::Error) -> StoreError {
-    match Errno::from_io_error(&error) {
-        Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN) => StoreError::Start(error),
-        _ => StoreError::Ring(error),
     }
 }
 

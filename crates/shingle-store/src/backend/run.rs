@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use shingle_core::cache::CacheCore;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
-use shingle_device::{Device, Done, MediumThreads, Operation, Ring, RingFile, Worker, panicked};
+use shingle_device::{
+    Device, DeviceIo, Done, IoFile, IoMethod, MediumThreads, Operation, Worker, panicked,
+};
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::{Effects, Engine, Failed, Kind, NewSsd, OpenError, SsdState};
 
@@ -33,6 +35,7 @@ const WHOSE: &str = "the store";
 /// A running store. Dropping it shuts it down in order.
 pub struct Store {
     handle: Handle,
+    io_method: IoMethod,
     worker: Option<Worker<ShutDown>>,
     failure: Option<Receiver<String>>,
 }
@@ -60,6 +63,12 @@ impl Store {
     #[must_use]
     pub fn handle(&self) -> &Handle {
         &self.handle
+    }
+
+    /// How its I/O is done.
+    #[must_use]
+    pub fn io_method(&self) -> IoMethod {
+        self.io_method
     }
 
     /// The channel for the reason if the store ends by itself; otherwise it is closed at the end.
@@ -114,7 +123,7 @@ pub(super) struct Run {
     inbox: Inbox,
     engine: Engine,
     medium: Option<MediumThreads>,
-    ring: Ring,
+    io: DeviceIo,
     errors: Errors,
     measured: Devices,
     /// Receivers of a copy of the requests.
@@ -149,7 +158,7 @@ impl Run {
     pub(super) fn new(
         inbox: Inbox,
         engine: Engine,
-        ring: Ring,
+        io: DeviceIo,
         medium: Option<MediumThreads>,
         errors: Errors,
         devices: (Device, Box<dyn Disk>),
@@ -160,7 +169,7 @@ impl Run {
             inbox,
             engine,
             medium,
-            ring,
+            io,
             errors,
             measured: Devices::default(),
             taps: Vec::new(),
@@ -174,8 +183,9 @@ impl Run {
     pub(super) fn begin(self, handle: Handle) -> io::Result<Store> {
         let (to, failure) = channel();
         let exit_notice = ExitNotice { to, why: None };
+        let io_method = self.io.method();
         let worker = Worker::start("shingle-store", WHOSE, move || self.live(exit_notice))?;
-        Ok(Store { handle, worker: Some(worker), failure: Some(failure) })
+        Ok(Store { handle, io_method, worker: Some(worker), failure: Some(failure) })
     }
 
     /// Runs the store to its end. The exit notice comes before everything else, even after a panic:
@@ -212,11 +222,11 @@ impl Run {
             let has_more = self.engine.has_more_to_do();
             let more_to_do = has_more || self.has_messages();
             // Replies wait for completions that are there already, so that all go out together.
-            if has_more || !self.ring.has_finished() {
+            if has_more || !self.io.has_finished() {
                 self.replies.send();
             }
             let patience = if more_to_do { Duration::ZERO } else { TICK };
-            self.ring.wait(patience)?;
+            self.io.wait(patience)?;
             self.inbox.waker.end_sleep();
             // Before completions are reported, so that their time is counted up to now.
             let stood_still = clock.look(Instant::now());
@@ -233,7 +243,7 @@ impl Run {
     }
 
     fn finished(&mut self, done: &mut Vec<Done>) -> io::Result<()> {
-        self.ring.done(done);
+        self.io.done(done);
         self.medium.as_ref().map_or(Ok(()), |medium| medium.done(done))
     }
 
@@ -370,18 +380,13 @@ impl Run {
         }
     }
 
-    /// None of the old SSD's I/O is in flight, and none is submitted before the ring has the new
-    /// one.
-    fn put_ssd_in(
-        &mut self,
-        ssd: Device,
-        file: RingFile,
-        new: NewSsd,
-    ) -> Result<Device, StoreError> {
+    /// None of the old SSD's I/O is in flight, and none is submitted before the new one has
+    /// taken its place.
+    fn put_ssd_in(&mut self, ssd: Device, file: IoFile, new: NewSsd) -> Result<Device, StoreError> {
         if self.engine.ssd_state() != SsdState::Out {
             return Err(OpenError::NotOut.into());
         }
-        self.ring.set_ssd(file);
+        self.io.set_ssd(file);
         self.engine.put_ssd_in(new)?;
         Ok(std::mem::replace(&mut self.devices.0, ssd))
     }
@@ -400,7 +405,7 @@ impl Run {
             self.measured.begin(&io, now);
             match &self.medium {
                 Some(medium) if io.device == shingle_engine::Device::Disk => medium.begin(io),
-                _ => self.ring.begin(io),
+                _ => self.io.begin(io),
             }
         }
         self.replies.deliver(&mut self.effects.replies);

@@ -48,9 +48,6 @@ pub enum StoreError {
     /// The policy cannot be used.
     #[error("{0}")]
     Policy(String),
-    /// There is no io_uring.
-    #[error("this system does not allow io_uring ({0}): see sysctl kernel.io_uring_disabled")]
-    Ring(io::Error),
     /// The store has ended.
     #[error("the store has ended")]
     Ended,

@@ -12,7 +12,7 @@ use shingle_core::observer::Shared as Observer;
 use shingle_core::registry::Registry;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_device::start_thread;
+use shingle_device::{IoMethod, start_thread};
 use shingle_engine::Config;
 use shingle_engine::settings::Settings;
 use shingle_nbd::listen::{Address, ListenError, Listener};
@@ -73,6 +73,10 @@ impl Opened {
     }
 }
 
+/// What is said where threads do the I/O.
+const NO_IO_URING: &str = "io_uring is not allowed here (by sysctl kernel.io_uring_disabled, or the filter of system calls of a \
+     container or service), so threads do the I/O, which takes more processor time";
+
 /// What the caches of one process share.
 #[derive(Clone)]
 pub(super) struct Common {
@@ -121,8 +125,11 @@ impl Cache {
         let observer: Option<Observer> =
             record.map(|record| record(&settings, slots as u32, disk_blocks)).transpose()?;
         let recorded = observer.is_some();
-        let start_options = StartOptions { observer, medium: None, tell: Some(tell) };
+        let start_options = StartOptions { observer, tell: Some(tell), ..StartOptions::default() };
         let mut store = ready.start_with(cache, config, start_options)?;
+        if store.io_method() == IoMethod::Threads {
+            (common.tell)(Notice::Remark(options.name.clone(), NO_IO_URING.to_owned()));
+        }
         watch_failure(&mut store, uuid, common.commands.clone())?;
         let fixed = Status {
             schema: SCHEMA.to_owned(),

@@ -12,7 +12,7 @@ use std::time::Duration;
 use shingle_core::service::Rules;
 use shingle_core::size::show_bytes;
 use shingle_core::units::{BLOCK_BYTES, Block};
-use shingle_device::{Device, DeviceError, Mark, RingFile, is_same};
+use shingle_device::{Device, DeviceError, IoFile, Mark, is_same};
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::layout::Layout;
 use shingle_engine::format::superblock::SUCCESSOR_AHEAD;
@@ -288,7 +288,7 @@ impl Shared {
         self.hold_settings().cache(&self.registry, layout.slots as u32, self.disk_blocks())?;
         new.reserve()?;
         check_writable(&new)?;
-        let file = new.again().and_then(RingFile::new).map_err(StoreError::Start)?;
+        let file = new.again().and_then(IoFile::new).map_err(StoreError::Start)?;
         self.take_out(accept_lost, tell)?;
         self.put_in(new, file, layout).map_err(|error| match error {
             ended @ (ChangeError::Store(StoreError::Ended) | ChangeError::EndedWith(_)) => ended,
@@ -297,7 +297,7 @@ impl Shared {
     }
 
     /// Puts `new` in, in place of an SSD that is out. Returns the old one.
-    fn put_in(&self, new: Device, file: RingFile, layout: Layout) -> Result<Device, ChangeError> {
+    fn put_in(&self, new: Device, file: IoFile, layout: Layout) -> Result<Device, ChangeError> {
         let path = new.path().to_owned();
         let (found, edition) =
             self.prepare(&new).map_err(|error| self.undo_new_cache(&new, error))?;

@@ -13,7 +13,7 @@ use shingle_core::params::Params;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::service::Mode;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos};
-use shingle_device::{Device, DeviceError, Medium};
+use shingle_device::{Device, DeviceError, IoMethod, Medium};
 use shingle_engine::buffer::Buffer;
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::superblock::Superblock;
@@ -76,10 +76,16 @@ fn cache(name: &str, slots: u64) -> Box<dyn CacheCore> {
 }
 
 fn start(beds: &Beds, policy: &str, mode: Mode) -> Store {
+    start_by(None, beds, policy, mode)
+}
+
+/// Starts a store whose I/O is done by this method.
+fn start_by(io_method: Option<IoMethod>, beds: &Beds, policy: &str, mode: Mode) -> Store {
     let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
     let slots = ready.superblock().layout.slots;
     let config = Config::new(mode, slots);
-    ready.start(cache(policy, slots), config).expect("it starts")
+    let options = StartOptions { io_method, ..StartOptions::default() };
+    ready.start_with(cache(policy, slots), config, options).expect("it starts")
 }
 
 /// A store with this medium instead of the disk.
@@ -134,9 +140,10 @@ fn who_always_asks_which_blocks_are_dirty_holds_up_nobody() {
 
 #[test]
 fn what_is_written_is_read_after_a_restart() {
-    for mode in Mode::ALL {
+    let with_threads = |mode| [(mode, None), (mode, Some(IoMethod::Threads))];
+    for (mode, io_method) in Mode::ALL.into_iter().flat_map(with_threads) {
         let beds = beds();
-        let store = start(&beds, "sac", mode);
+        let store = start_by(io_method, &beds, "sac", mode);
         let handle = store.handle();
         assert_eq!(read(handle, 5 * BLOCK_BYTES, BLOCK_BYTES), stamp(5, 0));
         write(handle, 7 * BLOCK_BYTES, [stamp(7, 1), stamp(8, 1)].concat());
@@ -146,7 +153,7 @@ fn what_is_written_is_read_after_a_restart() {
         let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
         assert!(ready.found().clean, "{}", mode.name());
         drop(ready);
-        let store = start(&beds, "lru", mode);
+        let store = start_by(io_method, &beds, "lru", mode);
         let handle = store.handle();
         assert_eq!(read(handle, 7 * BLOCK_BYTES, 8192), [stamp(7, 1), stamp(8, 1)].concat());
         let mut nine = stamp(9, 0);
@@ -167,8 +174,18 @@ fn what_is_written_is_read_after_a_restart() {
 
 #[test]
 fn many_threads_write_more_than_the_cache_holds() {
+    write_more_than_the_cache_holds(None);
+}
+
+#[test]
+fn many_threads_write_more_than_the_cache_holds_where_threads_do_the_io() {
+    write_more_than_the_cache_holds(Some(IoMethod::Threads));
+}
+
+fn write_more_than_the_cache_holds(io_method: Option<IoMethod>) {
     let beds = beds();
-    let store = start(&beds, "most", Mode::WriteBack);
+    let store = start_by(io_method, &beds, "most", Mode::WriteBack);
+    assert!(io_method.is_none_or(|method| store.io_method() == method));
     let threads: Vec<_> = (0..4_u64)
         .map(|thread| {
             let handle = store.handle().clone();
