@@ -37,6 +37,9 @@
 
 // Casts lose nothing: slots, zones and scores are u32 by construction.
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("shingle needs a 64-bit system: numbers of blocks are places in memory");
+
 #[macro_use]
 mod any_order;
 pub mod cache;

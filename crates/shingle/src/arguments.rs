@@ -20,7 +20,7 @@ use crate::commands::sweep::Sweep;
 use crate::commands::trace::Trace;
 #[cfg(feature = "manual")]
 use crate::commands::{completions::Completions, man::Man};
-#[cfg(feature = "store")]
+#[cfg(store)]
 use crate::commands::{
     follow::Follow, model::Model, probe::Probe, replay::Replay, store::Store, zoned::Zoned,
 };
@@ -68,30 +68,30 @@ pub(crate) enum Command {
     /// Look at traces, and make new ones from them.
     #[command(subcommand)]
     Trace(Trace),
-    #[cfg(feature = "store")]
+    #[cfg(store)]
     /// Run a trace through a real cache, on files or devices: what `run` counts, measured.
     #[command(
         after_help = "Example: shingle replay trace.csv.gz --cache ssd.img --disk hdd.img -p sac --record live.shingle"
     )]
     Replay(Box<Replay>),
-    #[cfg(feature = "store")]
+    #[cfg(store)]
     /// Repeat a recording of a real cache in the simulator: does it decide the same?
     #[command(after_help = "Example: shingle follow live.shingle")]
     Follow(Follow),
-    #[cfg(feature = "store")]
+    #[cfg(store)]
     /// A real cache: an SSD before a disk, served as a block device.
     #[command(subcommand)]
     Store(Store),
-    #[cfg(feature = "store")]
+    #[cfg(store)]
     /// Drive models to test other programs with.
     #[command(subcommand)]
     Model(Model),
-    #[cfg(feature = "store")]
+    #[cfg(store)]
     /// Measure what a disk hides: its buffer, its bands, the cost of cleaning. Destroys the data on
     /// it.
     #[command(after_help = "Example: shingle probe --model st8000as0002 --dry-run")]
     Probe(Box<Probe>),
-    #[cfg(feature = "store")]
+    #[cfg(store)]
     /// Host-managed disks: make them writable anywhere, serve them, show their zones; and files that behave like them.
     #[command(subcommand)]
     Zoned(Zoned),
@@ -152,17 +152,17 @@ pub(crate) fn execute(arguments: &Arguments, registry: &Registry) -> anyhow::Res
         Command::Reproduce(args) => commands::reproduce::execute(args, global, registry),
         Command::List(args) => commands::list::execute(args, global, registry),
         Command::Trace(args) => commands::trace::execute(args, global),
-        #[cfg(feature = "store")]
+        #[cfg(store)]
         Command::Replay(args) => commands::replay::execute(args, global, registry),
-        #[cfg(feature = "store")]
+        #[cfg(store)]
         Command::Follow(args) => commands::follow::execute(args, registry),
-        #[cfg(feature = "store")]
+        #[cfg(store)]
         Command::Store(args) => commands::store::execute(args, global, registry),
-        #[cfg(feature = "store")]
+        #[cfg(store)]
         Command::Model(args) => commands::model::execute(args, global),
-        #[cfg(feature = "store")]
+        #[cfg(store)]
         Command::Probe(args) => commands::probe::execute(args, global, registry),
-        #[cfg(feature = "store")]
+        #[cfg(store)]
         Command::Zoned(args) => commands::zoned::execute(args, global),
         #[cfg(feature = "manual")]
         Command::Completions(args) => {

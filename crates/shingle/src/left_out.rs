@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue};
 type Feature = (&'static str, bool, &'static [&'static str]);
 
 const FEATURES: &[Feature] = &[
-    ("store", cfg!(feature = "store"), &["replay", "follow", "store", "model", "probe", "zoned"]),
+    ("store", cfg!(store), &["replay", "follow", "store", "model", "probe", "zoned"]),
     ("papers", cfg!(feature = "papers"), &["reproduce"]),
     ("manual", cfg!(feature = "manual"), &["completions", "man"]),
     ("pictures", cfg!(feature = "pictures"), &["--html", "--svg"]),
@@ -23,6 +23,9 @@ pub(crate) fn hint(error: &clap::Error) -> Option<String> {
     })?;
     let (feature, ..) =
         FEATURES.iter().find(|(_, there, words)| !there && words.contains(&word))?;
+    if cfg!(all(feature = "store", not(store))) && *feature == "store" {
+        return Some(format!("`{word}` needs Linux"));
+    }
     Some(format!(
         "`{word}` was left out of this build; the feature `{feature}` of the crate shingle puts it in"
     ))

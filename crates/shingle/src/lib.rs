@@ -20,7 +20,7 @@ mod config;
 mod left_out;
 mod lines;
 mod listener;
-#[cfg(feature = "store")]
+#[cfg(store)]
 mod log;
 mod output;
 #[cfg(feature = "parquet")]

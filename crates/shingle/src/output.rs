@@ -39,7 +39,7 @@ pub(crate) fn say(text: &str) {
 static NOBODY_READS: AtomicBool = AtomicBool::new(false);
 
 /// Stops all output to stderr: it is a full pipe, and writing would block forever.
-#[cfg(feature = "store")]
+#[cfg(store)]
 pub(crate) fn nobody_reads() {
     NOBODY_READS.store(true, Ordering::Relaxed);
 }

@@ -28,5 +28,5 @@ pub(crate) use plain::{figure_rows, pairs, rows};
 pub(crate) use reproduction::{differences, on_traces, reproduction};
 pub(crate) use run::run;
 pub(crate) use seeds::over_seeds;
-#[cfg(feature = "store")]
+#[cfg(store)]
 pub(crate) use words::heading;

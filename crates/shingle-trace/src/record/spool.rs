@@ -46,14 +46,21 @@ impl Spool {
             let piece = &mut piece[..bytes as usize];
             self.file.read_exact_at(piece, at)?;
             out.write_all(piece)?;
-            // Without support for holes the data takes its space twice.
-            let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            let _ = fallocate(&self.file, hole, at, bytes);
+            make_hole(&self.file, at, bytes);
             at += bytes;
         }
         Ok(())
     }
 }
+
+/// Frees the space of these bytes. Without support for holes the data takes its space twice.
+#[cfg(target_os = "linux")]
+fn make_hole(file: &File, at: u64, bytes: u64) {
+    let _ = fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, bytes);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn make_hole(_: &File, _: u64, _: u64) {}
 
 /// Reserves space in the folder of `out` until the file is dropped.
 pub(super) fn reserve(out: &Out) -> io::Result<File> {

@@ -7,35 +7,35 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod curve;
 mod disks;
-#[cfg(feature = "store")]
+#[cfg(store)]
 pub(crate) mod follow;
 pub(crate) mod list;
-#[cfg(feature = "store")]
+#[cfg(store)]
 mod listening;
 #[cfg(feature = "manual")]
 pub(crate) mod man;
-#[cfg(feature = "store")]
+#[cfg(store)]
 pub(crate) mod model;
-#[cfg(feature = "store")]
+#[cfg(store)]
 pub(crate) mod probe;
-#[cfg(feature = "store")]
+#[cfg(store)]
 pub(crate) mod replay;
 #[cfg(feature = "papers")]
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod setup;
-#[cfg(feature = "store")]
+#[cfg(store)]
 mod signals;
-#[cfg(feature = "store")]
+#[cfg(store)]
 pub(crate) mod store;
 pub(crate) mod sweep;
 pub(crate) mod trace;
 pub(crate) mod traces;
-#[cfg(feature = "store")]
+#[cfg(store)]
 pub(crate) mod zoned;
 
 /// The error of an answer that no server of this version gives.
-#[cfg(feature = "store")]
+#[cfg(store)]
 fn unexpected(answer: &impl std::fmt::Debug) -> anyhow::Error {
     anyhow::anyhow!("the server gave an unexpected answer: {answer:?}; is it of another version?")
 }
