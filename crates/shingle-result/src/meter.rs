@@ -248,9 +248,10 @@ impl Meter {
             buffer_bands,
             ..done
         });
-        let wall = run.seconds.max(1e-9);
+        let all = Counts::between(&Snapshot::default(), &end);
         RunResult {
-            all: Counts::between(&Snapshot::default(), &end),
+            wall: Wall::new(run.seconds, &all),
+            all,
             warm: Counts::between(warm.map_or(&end, |(_, before)| before), &end),
             warm_from: warm.map(|&(request, _)| request),
             left: if drained.is_some() { Left::default() } else { undone },
@@ -266,10 +267,6 @@ impl Meter {
                 failed_ios: self.failed_ios,
                 emulated: self.model.is_some(),
             }),
-            wall: Wall {
-                seconds: wall,
-                blocks_per_second: (end.host.read_blocks + end.host.write_blocks) as f64 / wall,
-            },
             // (This process has no translation.)
             ..RunResult::without_counts(run.labels, run.memory)
         }

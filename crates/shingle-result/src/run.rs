@@ -142,3 +142,15 @@ pub struct Wall {
     pub seconds: f64,
     pub blocks_per_second: f64,
 }
+
+impl Wall {
+    /// Returns the time of a run that has counted `all` in `seconds`.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn new(seconds: f64, all: &Counts) -> Wall {
+        // JSON has no infinity, in case the clock did not advance.
+        let seconds = seconds.max(1e-9);
+        let blocks = all.accesses.read_blocks + all.accesses.write_blocks;
+        Wall { seconds, blocks_per_second: blocks as f64 / seconds }
+    }
+}

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -124,88 +125,119 @@ fn serve_all(
         system.set_future(next_uses(all(requests)));
     }
     let begun = Instant::now();
-    let mut times = Times::new(run_options.pacing);
-    let mut series = Series::new(run_options.points, requests.len());
-    let mut scratch = Default::default();
-    let mut ahead = Announcer::new(run_options);
-    if let Some(rows) = &run_options.rows {
-        system.watch().heating = Some(Heating::new(rows.clone()));
-    }
-    let mut number = 0;
-    loop {
-        ahead.announce(number + ANNOUNCED + LOOKAHEAD, requests, &mut system);
-        let shown = requests.part(number, PREFETCH_REQUESTS, &mut scratch);
-        if shown.is_empty() {
-            break;
+    let mut run = Run::new(system, run_options, requests.len());
+    run.serve(requests, progress, served)?;
+    run.end(labels, begun.elapsed().as_secs_f64())
+}
+
+/// A run under way.
+struct Run<'a> {
+    system: System,
+    options: &'a RunOptions,
+    times: Times,
+    series: Series,
+}
+
+impl Run<'_> {
+    fn new(mut system: System, options: &RunOptions, requests: usize) -> Run<'_> {
+        if let Some(rows) = &options.rows {
+            system.watch().heating = Some(Heating::new(rows.clone()));
         }
-        system.prefetch(shown);
-        for request in shown.iter().take(LOOKAHEAD) {
-            let (start, done) = system.request(&run_options.paced(request));
-            times.record(request.op, start, done, &system);
-            number += 1;
-            served.set(number);
-            if series.parts.ends(number) {
-                // The next request arrives no earlier than this one.
-                let last = number == requests.len();
-                system.catch_up(if last { system.finished() } else { start });
-                series.record(number, &mut system);
+        let times = Times::new(options.pacing);
+        Run { system, options, times, series: Series::new(options.points, requests) }
+    }
+
+    fn serve<R: RequestList + ?Sized>(
+        &mut self,
+        requests: &R,
+        progress: &(dyn Fn(u64) + Sync),
+        served: &Cell<usize>,
+    ) -> Result<(), RunError> {
+        let mut scratch = Default::default();
+        let mut ahead = Announcer::new(self.options);
+        let mut number = 0;
+        loop {
+            ahead.announce(number + ANNOUNCED + LOOKAHEAD, requests, &mut self.system);
+            let shown = requests.part(number, PREFETCH_REQUESTS, &mut scratch);
+            if shown.is_empty() {
+                break;
+            }
+            self.system.prefetch(shown);
+            for request in shown.iter().take(LOOKAHEAD) {
+                let (start, done) = self.system.request(&self.options.paced(request));
+                self.times.record(request.op, start, done, &self.system);
+                number += 1;
+                served.set(number);
+                if self.series.parts.ends(number) {
+                    // The next request arrives no earlier than this one.
+                    let last = number == requests.len();
+                    self.system.catch_up(if last { self.system.finished() } else { start });
+                    self.series.record(number, &mut self.system);
+                }
+            }
+            if number % PROGRESS_EVERY == 0 {
+                progress(PROGRESS_EVERY as u64);
             }
         }
-        if number % PROGRESS_EVERY == 0 {
-            progress(PROGRESS_EVERY as u64);
+        if let Some(why) = requests.failure() {
+            return Err(why.clone().into());
+        }
+        progress((requests.len() % PROGRESS_EVERY) as u64);
+        Ok(())
+    }
+
+    /// Returns the result of a run that took `seconds` of real time, with the work that it leaves.
+    fn end(mut self, labels: &Labels, seconds: f64) -> Result<RunResult, RunError> {
+        self.system.catch_up(self.system.finished());
+        let undone = Undone::of(&self.system);
+        // Response times and the queue are those of the requests, without a drain.
+        let drive_latency = DriveLatency::of(self.system.drive_responses());
+        let queue = self.times.queue(&self.system);
+        if self.options.drain {
+            self.system.drain_all();
+        }
+        if let Some((_, Some(stale))) = self.system.checked() {
+            return Err(RunError::Stale(stale));
+        }
+        let end = self.system.snapshot();
+        let mut result = RunResult { drive_latency, queue, ..self.counted(labels, seconds, &end) };
+        if self.options.drain {
+            result.drained = Some(undone.done_by(&end));
+        } else {
+            // Drains the system itself, not a copy, which would copy every map of a disk. What is
+            // recorded of the disk is only what the run did.
+            self.system.unwatch();
+            self.system.drain_all();
+            result.left = undone.done_by(&self.system.snapshot());
+        }
+        Ok(result)
+    }
+
+    /// Returns what was counted up to `end`. Takes the time series.
+    fn counted(&mut self, labels: &Labels, seconds: f64, end: &Snapshot) -> RunResult {
+        let system = &mut self.system;
+        let warm = system.warm();
+        let all = Counts::between(&Snapshot::default(), end);
+        RunResult {
+            wall: Wall::new(seconds, &all),
+            all,
+            warm: Counts::between(warm.map_or(end, |(_, before)| before), end),
+            warm_from: warm.map(|(request, _)| request),
+            latency: self.times.responses.latency(),
+            read_latency: self.times.responses.read_latency(),
+            flash: system.disk().wear().map(|wear| Flash::new(&wear, &end.disk)),
+            translation_counters: system.translating(),
+            series: mem::take(&mut self.series.points),
+            heat: system.watched().and_then(|watch| watch.heating.as_ref()).map(Heating::heat),
+            histogram: if self.options.points > 0 {
+                self.times.responses.bars()
+            } else {
+                Vec::new()
+            },
+            checked_reads: system.checked().map(|(reads, _)| reads),
+            ..RunResult::without_counts(labels, system.cache().memory())
         }
     }
-    if let Some(why) = requests.failure() {
-        return Err(why.clone().into());
-    }
-    progress((requests.len() % PROGRESS_EVERY) as u64);
-    // JSON has no infinity, in case the clock did not advance.
-    let wall = begun.elapsed().as_secs_f64().max(1e-9);
-
-    system.catch_up(system.finished());
-    let undone = Undone::of(&system);
-    let drive_latency = DriveLatency::of(system.drive_responses());
-    let queue = (run_options.pacing == Pacing::Open).then(|| times.queue(&system));
-    if run_options.drain {
-        system.drain_all();
-    }
-    if let Some((_, Some(stale))) = system.checked() {
-        return Err(RunError::Stale(stale));
-    }
-    let end = system.snapshot();
-    let all = Counts::between(&Snapshot::default(), &end);
-    let warm = system.warm();
-    let memory = system.cache().memory();
-    let mut result = RunResult {
-        all,
-        warm: Counts::between(warm.map_or(&end, |(_, before)| before), &end),
-        warm_from: warm.map(|(request, _)| request),
-        latency: times.responses.latency(),
-        read_latency: times.responses.read_latency(),
-        drive_latency,
-        flash: system.disk().wear().map(|wear| Flash::new(&wear, &end.disk)),
-        translation_counters: system.translating(),
-        queue,
-        series: series.points,
-        heat: system.watched().and_then(|watch| watch.heating.as_ref()).map(Heating::heat),
-        histogram: if run_options.points > 0 { times.responses.bars() } else { Vec::new() },
-        checked_reads: system.checked().map(|(reads, _)| reads),
-        wall: Wall {
-            seconds: wall,
-            blocks_per_second: (end.host.read_blocks + end.host.write_blocks) as f64 / wall,
-        },
-        ..RunResult::without_counts(labels, memory)
-    };
-    if run_options.drain {
-        result.drained = Some(undone.done_by(&end));
-    } else {
-        // Drains the system itself, not a copy, which would copy every map of a disk. What is
-        // recorded of the disk is only what the run did.
-        system.unwatch();
-        system.drain_all();
-        result.left = undone.done_by(&system.snapshot());
-    }
-    Ok(result)
 }
 
 impl RunOptions {
@@ -259,10 +291,11 @@ impl<R: RequestList + ?Sized> Announcer<R> {
 }
 
 /// The work left at the end of the requests.
-struct Undone {
-    dirty_blocks: u64,
-    buffer: BufferState,
-    before: Snapshot,
+pub(crate) struct Undone {
+    pub(crate) dirty_blocks: u64,
+    pub(crate) buffer: BufferState,
+    /// The counters then.
+    pub(crate) before: Snapshot,
 }
 
 impl Undone {
@@ -275,7 +308,7 @@ impl Undone {
     }
 
     /// Returns the cost of this work, done by `after`.
-    fn done_by(&self, after: &Snapshot) -> Left {
+    pub(crate) fn done_by(&self, after: &Snapshot) -> Left {
         let done = Counts::between(&self.before, after);
         Left {
             dirty_blocks: self.dirty_blocks,
@@ -350,13 +383,14 @@ impl Times {
         self.backlog.record(start, || system.backlog(start));
     }
 
-    fn queue(&self, system: &System) -> Queue {
+    /// Returns the state of the queue, in open loop.
+    fn queue(&self, system: &System) -> Option<Queue> {
         let [disk_utilisation, ssd_utilisation] = system.utilisation();
-        Queue {
+        self.open.then(|| Queue {
             disk_utilisation,
             ssd_utilisation,
             longest: self.longest as u64,
             overloaded: self.backlog.is_overloaded(),
-        }
+        })
     }
 }

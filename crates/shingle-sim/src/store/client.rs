@@ -2,13 +2,16 @@
 //! flushes at intervals, and checks what it reads.
 
 use std::cell::Cell;
+use std::mem;
 
 use shingle_core::cache::{LOOKAHEAD, PREFETCH_REQUESTS};
 use shingle_core::observer::{Event, Observer as _};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 use shingle_drive::Stamp;
 use shingle_engine::{Command, CommandOp, Reply};
-use shingle_result::{Counts, Pacing, Parts, Point, Queue, ResponseTimes, Snapshot};
+use shingle_result::{
+    Counts, DriveLatency, Flash, Pacing, Parts, Point, Queue, ResponseTimes, RunResult, Snapshot,
+};
 use slab::Slab;
 
 use super::ServingOptions;
@@ -17,7 +20,8 @@ use super::world::World;
 use crate::backlog::Backlog;
 use crate::check::Check;
 use crate::requests::RequestList;
-use crate::run::{PROGRESS_EVERY, RunError, RunOptions};
+use crate::run::{PROGRESS_EVERY, RunError, RunOptions, Undone};
+use crate::translated::Translated;
 
 const TOGETHER_BLOCKS_MAX: u64 = 1024;
 
@@ -44,14 +48,14 @@ struct Pending {
 }
 
 /// The queue in open loop.
-pub(super) struct Waiting {
+struct Waiting {
     longest: usize,
     backlog: Backlog,
 }
 
 impl Waiting {
     #[allow(clippy::cast_precision_loss)]
-    pub(super) fn result(&self, world: &World) -> Queue {
+    fn result(&self, world: &World) -> Queue {
         Queue {
             disk_utilisation: world.disk().utilisation(world.finished()),
             ssd_utilisation: world.ssd().utilisation(world.finished()),
@@ -63,12 +67,12 @@ impl Waiting {
 
 /// A client.
 pub(super) struct Client<'a> {
-    pub(super) world: World,
-    pub(super) times: ResponseTimes,
-    pub(super) queue: Option<Waiting>,
-    pub(super) points: Vec<Point>,
+    world: World,
+    times: ResponseTimes,
+    queue: Option<Waiting>,
+    points: Vec<Point>,
     /// The request from which on the cache was full, and the counters before it.
-    pub(super) warm: Option<(u64, Snapshot)>,
+    warm: Option<(u64, Snapshot)>,
     serving: &'a ServingOptions,
     run_options: &'a RunOptions,
     check: Option<Check>,
@@ -125,14 +129,9 @@ impl<'a> Client<'a> {
     }
 
     /// Returns all counters.
-    pub(super) fn snapshot(&mut self) -> Snapshot {
+    fn snapshot(&mut self) -> Snapshot {
         let host = self.world.meter().host;
         self.world.snapshot(&host)
-    }
-
-    /// Returns the number of block reads checked, in a checked run.
-    pub(super) fn checked_reads(&self) -> Option<u64> {
-        self.check.as_ref().map(Check::reads)
     }
 
     /// Serves `requests`.
@@ -297,6 +296,51 @@ impl<'a> Client<'a> {
             }
         }
         check.stale().map_or(Ok(()), |stale| Err(RunError::Stale(stale)))
+    }
+
+    /// Returns what was counted since `started`, with the work that is left. `none` is a result
+    /// without counts.
+    pub(super) fn end(mut self, started: &Snapshot, none: RunResult) -> RunResult {
+        let undone = Undone {
+            dirty_blocks: self.world.engine.dirty_blocks(),
+            buffer: self.world.disk().drive().buffer(),
+            before: self.snapshot(),
+        };
+        // Response times and the queue are those of the requests, without a drain.
+        let drive_latency = DriveLatency::of(self.world.disk().responses());
+        let queue = self.queue.as_ref().map(|queue| queue.result(&self.world));
+        if self.run_options.drain {
+            self.world.drain();
+        }
+        let end = self.snapshot();
+        let counted = self.counted(started, &end, none);
+        let mut result = RunResult { drive_latency, queue, ..counted };
+        if self.run_options.drain {
+            result.drained = Some(undone.done_by(&end));
+        } else {
+            self.world.drain();
+            result.left = undone.done_by(&self.snapshot());
+        }
+        result
+    }
+
+    /// Returns what was counted from `started` to `end`. Takes the time series.
+    fn counted(&mut self, started: &Snapshot, end: &Snapshot, none: RunResult) -> RunResult {
+        let warm = self.warm.as_ref();
+        let disk = self.world.disk();
+        RunResult {
+            all: Counts::between(started, end),
+            warm: Counts::between(warm.map_or(end, |(_, before)| before), end),
+            warm_from: warm.map(|(request, _)| *request),
+            latency: self.times.latency(),
+            read_latency: self.times.read_latency(),
+            translation_counters: disk.disk().translated().map(Translated::translating),
+            flash: disk.wear().map(|wear| Flash::new(&wear, &end.disk)),
+            series: mem::take(&mut self.points),
+            histogram: if self.run_options.points > 0 { self.times.bars() } else { Vec::new() },
+            checked_reads: self.check.as_ref().map(Check::reads),
+            ..none
+        }
     }
 
     /// Records a point of the time series, at equal parts of the requests.

@@ -12,7 +12,6 @@ mod world;
 
 pub use client::must_be_alone;
 
-use std::cell::Cell;
 use std::time::Instant;
 
 use shingle_core::cache::CacheCore;
@@ -24,15 +23,12 @@ use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Page};
 use shingle_engine::recover::{Pages, recover};
 use shingle_engine::{Config, Engine, OpenError};
-use shingle_result::{
-    Counts, DriveLatency, Flash, HostCounters, HostMeter, Labels, Left, RunResult, Wall,
-};
+use shingle_result::{HostCounters, HostMeter, Labels, RunResult, Wall};
 
 use crate::device::Device;
 use crate::disk::Disk;
 use crate::requests::RequestList;
 use crate::run::{RunError, RunOptions, guarded_run};
-use crate::translated::Translated;
 use crate::watch::Log;
 use client::Client;
 use world::World;
@@ -114,23 +110,21 @@ pub fn run(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<RunResult, RunError> {
     guarded_run(labels, |served| {
-        serve_all(cache, devices, serving, requests, labels, run_options, progress, served)
+        let begun = Instant::now();
+        let memory = cache.memory();
+        let world = start(cache, devices, serving);
+        // The cost of the start does not count for the trace.
+        let started = world.snapshot(&HostCounters::default());
+        let mut client = Client::new(world, serving, run_options, requests.len());
+        client.serve(requests, progress, served)?;
+        let result = client.end(&started, RunResult::without_counts(labels, memory));
+        let wall = Wall::new(begun.elapsed().as_secs_f64(), &result.all);
+        Ok(RunResult { wall, ..result })
     })
 }
 
-#[allow(clippy::too_many_arguments)] // those of `run`, and how far it has come
-fn serve_all(
-    cache: Box<dyn CacheCore>,
-    devices: Devices,
-    serving: &ServingOptions,
-    requests: &(impl RequestList + ?Sized),
-    labels: &Labels,
-    run_options: &RunOptions,
-    progress: &(dyn Fn(u64) + Sync),
-    served: &Cell<usize>,
-) -> Result<RunResult, RunError> {
-    let begun = Instant::now();
-    let memory = cache.memory();
+/// Starts a store over new devices.
+fn start(cache: Box<dyn CacheCore>, devices: Devices, serving: &ServingOptions) -> World {
     let disk_blocks = devices.disk.drive().description().disk_blocks;
     let cache = Box::new(Observed::new(cache, HostMeter::default()));
     let engine = open(cache, disk_blocks, serving.config.clone());
@@ -139,56 +133,5 @@ fn serve_all(
     if let Some(log) = devices.log {
         disk.watch().log = Some(log);
     }
-    let world = World::new(engine, ssd, disk, serving.check);
-    // The cost of the start does not count for the trace.
-    let start = world.snapshot(&HostCounters::default());
-
-    let mut client = Client::new(world, serving, run_options, requests.len());
-    client.serve(requests, progress, served)?;
-    let checked_reads = client.checked_reads();
-
-    let before = client.snapshot();
-    let world = &client.world;
-    let buffer = world.disk().drive().buffer();
-    // Counters that only some disks have.
-    let told = |disk: &Device| (disk.wear(), disk.disk().translated().map(Translated::translating));
-    let told_before = told(world.disk());
-    let dirty_blocks = world.engine.dirty_blocks();
-    let drive_latency = DriveLatency::of(world.disk().responses());
-    let queue = client.queue.as_ref().map(|queue| queue.result(world));
-    client.world.drain();
-    let after = client.snapshot();
-    let (wear, translating) =
-        if run_options.drain { told(client.world.disk()) } else { told_before };
-    let Client { times, points, warm, .. } = client;
-    let undone = Left {
-        dirty_blocks,
-        buffer_blocks: buffer.pending_blocks(),
-        buffer_bands: buffer.bands,
-        ..Left::of_drain(&Counts::between(&before, &after))
-    };
-    let end = if run_options.drain { after } else { before };
-    let (left, drained) =
-        if run_options.drain { (Left::default(), Some(undone)) } else { (undone, None) };
-    let all = Counts::between(&start, &end);
-    let wall = begun.elapsed().as_secs_f64().max(1e-9);
-    let blocks_per_second = (all.accesses.read_blocks + all.accesses.write_blocks) as f64 / wall;
-    Ok(RunResult {
-        all,
-        warm: Counts::between(warm.as_ref().map_or(&end, |(_, before)| before), &end),
-        warm_from: warm.as_ref().map(|(request, _)| *request),
-        left,
-        drained,
-        latency: times.latency(),
-        read_latency: times.read_latency(),
-        drive_latency,
-        translation_counters: translating,
-        flash: wear.map(|wear| Flash::new(&wear, &end.disk)),
-        queue,
-        series: points,
-        histogram: if run_options.points > 0 { times.bars() } else { Vec::new() },
-        checked_reads,
-        wall: Wall { seconds: wall, blocks_per_second },
-        ..RunResult::without_counts(labels, memory)
-    })
+    World::new(engine, ssd, disk, serving.check)
 }
