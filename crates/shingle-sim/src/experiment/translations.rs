@@ -87,6 +87,86 @@ impl Over {
         }
         Ok(Over { entry, params, shared })
     }
+
+    /// Returns notes of what is set for a buffer that it does not have.
+    fn settings_without_buffer(&self, options: &Options) -> impl Iterator<Item = String> {
+        let settings = [
+            (options.sets.last("drive", "pb").is_some(), "drive.pb"),
+            (self.shared.count(CACHE_ZONES) > 0, "translation.cache_zones"),
+        ];
+        let name = self.entry.name;
+        settings.into_iter().filter(|(is_set, _)| *is_set).map(move |(_, setting)| {
+            format!("{name} has no buffer: {setting} changes nothing there")
+        })
+    }
+
+    /// Returns the blocks of a cache device that are its buffer; 0 if conventional zones are, or it
+    /// has none.
+    fn cache_blocks(
+        &self,
+        zone_blocks: u64,
+        ssd: &SsdChoice,
+        options: &Options,
+    ) -> Result<u64, ExperimentError> {
+        let zones = self.shared.count(CACHE_ZONES);
+        if zones == 0 || !self.entry.has_buffer {
+            return Ok(0);
+        }
+        if options.sets.last("drive", "pb").is_some() {
+            return Err(usage(
+                "drive.pb: with translation.cache_zones these are the buffer; drop one of the two",
+            ));
+        }
+        let blocks = zones.saturating_mul(zone_blocks);
+        if blocks > ssd.description.disk_blocks {
+            return Err(usage(format!(
+                "translation.cache_zones: {} has {}, and {zones} zones of {} do not fit",
+                ssd.name,
+                size::show_blocks(ssd.description.disk_blocks),
+                size::show_blocks(zone_blocks),
+            )));
+        }
+        Ok(blocks)
+    }
+}
+
+/// Checks that nothing is set for the drive that a translation leaves no room for.
+fn check_drive_settings(options: &Options) -> Result<(), ExperimentError> {
+    if options.sets.last("drive", "filled").is_some_and(|value| value != "off") {
+        return Err(usage("drive.filled: a translation begins with empty zones"));
+    }
+    if options.sets.last("drive", "extents").is_some() {
+        return Err(usage("drive.extents: the buffer of a translation has no such limit"));
+    }
+    Ok(())
+}
+
+/// Returns the bytes of conventional zones that are a buffer, as requested or scaled with the data;
+/// `None` for all of them.
+fn conventional_bytes<R: RequestList>(
+    (drive, beneath): (&str, &Description),
+    zone_blocks: u64,
+    options: &Options,
+    trace: &Trace<R>,
+    notes: &mut Vec<String>,
+) -> Result<Option<u64>, ExperimentError> {
+    let written = written_zone_bytes(trace, zone_blocks);
+    if let Some(text) = options.sets.last("drive", "pb") {
+        return pb_bytes(text, written);
+    }
+    let disk_bytes = beneath.disk_blocks * BLOCK_BYTES;
+    if trace.summary.accessed_zone_bytes() >= disk_bytes / TOUCHED_PART {
+        return Ok(None);
+    }
+    let bytes = (written / SCALED_BUFFER_PART).max(BLOCK_BYTES);
+    notes.push(format!(
+        "{drive}: the trace writes to zones of {} in all, so the buffer of translations is scaled to 1% of \
+         that, {} (--set drive.pb=real for all conventional zones)",
+        size::show_bytes(written),
+        size::show_bytes(bytes),
+    ));
+    notes.extend(holds_all(drive, bytes, &trace.summary));
+    Ok(Some(bytes))
 }
 
 /// Returns whether a translation of this name exists.
@@ -130,71 +210,29 @@ impl Translator {
         trace: &Trace<R>,
         notes: &mut Vec<String>,
     ) -> Result<Translator, ExperimentError> {
+        let name = over.entry.name;
         let wrong = |why: String| {
-            usage(format!(
-                "-t {}: {drive} {why}; `shingle list drives` has others",
-                over.entry.name
-            ))
+            usage(format!("-t {name}: {drive} {why}; `shingle list drives` has others"))
         };
-        if options.sets.last("drive", "filled").is_some_and(|value| value != "off") {
-            return Err(usage("drive.filled: a translation begins with empty zones"));
-        }
-        if options.sets.last("drive", "extents").is_some() {
-            return Err(usage("drive.extents: the buffer of a translation has no such limit"));
-        }
+        check_drive_settings(options)?;
         let whole = layout(beneath, None).map_err(wrong)?;
-        let written = written_zone_bytes(trace, whole.zone_blocks);
-        let touched = trace.summary.accessed_zone_bytes();
-        let (pb, cache_zones) = (options.sets.last("drive", "pb"), over.shared.count(CACHE_ZONES));
         if !over.entry.has_buffer {
-            let set = [(pb.is_some(), "drive.pb"), (cache_zones > 0, "translation.cache_zones")];
-            let name = over.entry.name;
-            notes.extend(
-                set.iter()
-                    .filter(|(is_set, _)| *is_set)
-                    .map(|(_, what)| format!("{name} has no buffer: {what} changes nothing there")),
-            );
+            notes.extend(over.settings_without_buffer(options));
         }
-        let cache_zones = if over.entry.has_buffer { cache_zones } else { 0 };
-        let cache_blocks = cache_zones.saturating_mul(whole.zone_blocks);
-        let buffer_bytes = match pb {
-            _ if !over.entry.has_buffer => None,
-            Some(_) if cache_blocks > 0 => {
-                return Err(usage(
-                    "drive.pb: with translation.cache_zones these are the buffer; drop one of the two",
-                ));
-            }
-            None if cache_blocks > 0 => Some(cache_blocks.saturating_mul(BLOCK_BYTES)),
-            Some(text) => pb_bytes(text, written)?,
-            None if touched < beneath.disk_blocks * BLOCK_BYTES / TOUCHED_PART => {
-                let bytes = (written / SCALED_BUFFER_PART).max(BLOCK_BYTES);
-                notes.push(format!(
-                    "{drive}: the trace writes to zones of {} in all, so the buffer of translations \
-                     is scaled to 1% of that, {} (--set drive.pb=real for all conventional zones)",
-                    size::show_bytes(written),
-                    size::show_bytes(bytes),
-                ));
-                notes.extend(holds_all(drive, bytes, &trace.summary));
-                Some(bytes)
-            }
-            None => None,
-        };
-        let (layout, cache) = if cache_blocks > 0 {
-            if cache_blocks > ssd.description.disk_blocks {
-                return Err(usage(format!(
-                    "translation.cache_zones: {} has {}, and {} zones of {} do not fit",
-                    ssd.name,
-                    size::show_blocks(ssd.description.disk_blocks),
-                    cache_zones,
-                    size::show_blocks(whole.zone_blocks),
-                )));
-            }
+        let cache_blocks = over.cache_blocks(whole.zone_blocks, ssd, options)?;
+        let (buffer_bytes, layout) = if cache_blocks > 0 {
             let layout = Layout { buffer_blocks: cache_blocks, ..whole };
-            (layout, Some(ssd.clone()))
+            (Some(cache_blocks * BLOCK_BYTES), layout)
         } else {
-            let blocks = buffer_bytes.map(|bytes| bytes / BLOCK_BYTES);
-            (layout(beneath, blocks).map_err(wrong)?, None)
+            let bytes = if over.entry.has_buffer {
+                conventional_bytes((drive, beneath), whole.zone_blocks, options, trace, notes)?
+            } else {
+                None
+            };
+            let blocks = bytes.map(|bytes| bytes / BLOCK_BYTES);
+            (bytes, layout(beneath, blocks).map_err(wrong)?)
         };
+        let cache = (cache_blocks > 0).then(|| ssd.clone());
         let idle_after = Nanos::from_millis(over.shared.count("idle_delay_ms").min(1 << 40));
         let idle_after = (options.pacing == Pacing::Open).then_some(idle_after);
         Ok(Translator { over: over.clone(), layout, buffer_bytes, idle_after, cache })
