@@ -12,6 +12,8 @@
 //! reuses           requests − first accesses
 //! ```
 
+use shingle_core::units::BLOCK_BYTES;
+
 use super::curve::Reuse;
 use super::free::Free;
 use crate::volumes::{Quantity, Volume};
@@ -74,65 +76,69 @@ impl Counts {
     }
 
     pub(super) fn of(volume: &Volume, free: &Free) -> Counts {
-        let figure = |quantity| volume.target(quantity);
-        let share = |quantity| figure(quantity).map(|percent| percent / 100.0);
-        let requests = figure(Quantity::Requests);
-        let written_bytes = figure(Quantity::WriteBytes).map(|gib| gib * GIB);
-        let writes = requests.zip(share(Quantity::WriteRequests)).map(|(r, share)| r * share);
-        let blocks = figure(Quantity::Blocks);
-
-        let write_blocks = blocks.zip(share(Quantity::WriteBlocks)).map(|(b, share)| b * share);
-        let write_blocks = write_blocks
-            .or(writes.zip(figure(Quantity::WriteSectors)).map(|(w, sectors)| w * sectors / 8.0))
-            .or(written_bytes.map(|bytes| bytes / 4096.0))
-            .expect("a volume's figures tell how much is written");
-        let writes = writes
-            .or(written_bytes.zip(figure(Quantity::WriteMean)).map(|(b, kib)| b / (kib * 1024.0)))
-            .expect("a volume's figures tell how many writes there are");
-        let reads = requests
-            .or(share(Quantity::WriteRequests).map(|share| writes / share))
-            .map(|requests| requests - writes);
-        let read_blocks = blocks
-            .map(|blocks| blocks - write_blocks)
-            .or(reads.map(|reads| reads * free.read_blocks))
-            .expect("a volume's figures tell how much is read");
-        let reads = reads.unwrap_or(read_blocks / free.read_blocks);
-
-        let new = share(Quantity::Updates).map_or(free.new, |updates| 1.0 - updates);
-        let per_zone = ZONE_BLOCKS as f64;
-        let large_zones = figure(Quantity::WrittenLarge).unwrap_or(0.0);
-        let room = (large_zones * LARGE_ZONE_BYTES as f64 / ZONE_BYTES as f64).floor();
-        let zones = |quantity| figure(quantity).map(|gib| (gib * GIB / ZONE_BYTES as f64).round());
-        let written_zones = zones(Quantity::Written).unwrap_or_else(|| {
-            let zones = (write_blocks * new / (free.density * per_zone)).ceil();
-            if room > 0.0 { zones.clamp(large_zones, room) } else { zones.max(1.0) }
+        let published = Published(volume);
+        let amounts = Amounts::of(published, free);
+        let zones = Zones::of(published, free, &amounts);
+        let firsts = Firsts::of(published, free, &amounts, &zones);
+        let lengths = Lengths::of(free, &amounts, &zones, &firsts);
+        let short = published.written_bytes().map_or(0.0, |bytes| {
+            (amounts.write_blocks * BLOCK_BYTES as f64 - bytes).max(0.0) / amounts.writes
         });
-        let accessed_zones = zones(Quantity::Accessed).unwrap_or(written_zones).max(written_zones);
-        let span = if room > 0.0 { room } else { accessed_zones * free.spread };
+        Counts {
+            write: Side {
+                requests: rounded(amounts.writes).max(1),
+                blocks: rounded(amounts.write_blocks).max(1),
+                distinct: rounded(firsts.distinct),
+                starts: rounded(firsts.writes),
+                first_length: fixed(firsts.distinct / firsts.writes),
+                reuse_length: fixed(lengths.rewrite.max(1.0)),
+                zones: rounded(zones.written),
+            },
+            read: Side {
+                requests: rounded(amounts.reads).max(1),
+                blocks: rounded(amounts.read_blocks).max(1),
+                distinct: rounded(lengths.read_distinct),
+                starts: rounded(firsts.reads),
+                first_length: fixed(lengths.read),
+                reuse_length: fixed(lengths.read),
+                zones: rounded(zones.accessed),
+            },
+            span_zones: rounded(zones.span),
+            large_zones: rounded(zones.large),
+            short_bytes: rounded(short),
+            sequential: published.share(Quantity::Sequential).unwrap_or(free.sequential),
+            reuse: published.reuse(free, firsts.writes + firsts.reads),
+        }
+    }
+}
 
-        let distinct =
-            (write_blocks * new).min(written_zones * per_zone * DENSITY_MAX).max(written_zones);
-        let starts = figure(Quantity::StartPages).unwrap_or((writes + reads) * free.starts);
-        let first_reads = reads * FIRST_READS_MAX;
-        let first_writes = (distinct / (free.first * write_blocks / writes))
-            .max(starts - first_reads)
-            .min(starts * FIRST_WRITES_MAX)
-            .min(distinct)
-            .min(writes)
-            .max(written_zones);
-        let room = accessed_zones * per_zone * READ_DENSITY_MAX;
-        let first_reads = (starts - first_writes).min(first_reads).min(room).max(accessed_zones);
-        // Reads of written extents are as long as rewrites, so the mean of the other reads is
-        // corrected for them.
-        let rewrite = (write_blocks - distinct) / (writes - first_writes).max(1.0);
-        let to_written = free.overlap * (reads - first_reads).max(0.0);
-        let read = (read_blocks - to_written * rewrite) / (reads - to_written).max(1.0);
-        let read = read.max(1.0);
-        let read_distinct = (first_reads * read).min(room).max(first_reads);
+/// The published figures of a volume.
+#[derive(Clone, Copy)]
+struct Published<'a>(&'a Volume);
 
-        let pages = first_writes + first_reads;
-        let far = |quantity, part: f64| figure(quantity).unwrap_or(part * free.reuse * pages);
-        let reuse = Reuse {
+impl Published<'_> {
+    fn figure(self, quantity: Quantity) -> Option<f64> {
+        self.0.target(quantity)
+    }
+
+    /// Returns a percentage as a fraction.
+    fn share(self, quantity: Quantity) -> Option<f64> {
+        self.figure(quantity).map(|percent| percent / 100.0)
+    }
+
+    fn written_bytes(self) -> Option<f64> {
+        self.figure(Quantity::WriteBytes).map(|gib| gib * GIB)
+    }
+
+    /// Returns a size as a number of zones.
+    fn zones(self, quantity: Quantity) -> Option<f64> {
+        self.figure(quantity).map(|gib| (gib * GIB / ZONE_BYTES as f64).round())
+    }
+
+    /// Returns the distances of reuses among `pages` start pages.
+    fn reuse(self, free: &Free, pages: f64) -> Reuse {
+        let far = |quantity, part: f64| self.figure(quantity).unwrap_or(part * free.reuse * pages);
+        Reuse {
             mean: far(Quantity::ReuseMean, MEAN),
             quantiles: [
                 far(Quantity::Reuse70, QUANTILES[0]),
@@ -140,35 +146,143 @@ impl Counts {
                 far(Quantity::Reuse90, QUANTILES[2]),
             ],
             pages,
-        };
-        let fixed = |blocks: f64| rounded(blocks * 65_536.0);
-        Counts {
-            write: Side {
-                requests: rounded(writes).max(1),
-                blocks: rounded(write_blocks).max(1),
-                distinct: rounded(distinct),
-                starts: rounded(first_writes),
-                first_length: fixed(distinct / first_writes),
-                reuse_length: fixed(rewrite.max(1.0)),
-                zones: rounded(written_zones),
-            },
-            read: Side {
-                requests: rounded(reads).max(1),
-                blocks: rounded(read_blocks).max(1),
-                distinct: rounded(read_distinct),
-                starts: rounded(first_reads),
-                first_length: fixed(read),
-                reuse_length: fixed(read),
-                zones: rounded(accessed_zones),
-            },
-            span_zones: rounded(span.max(accessed_zones)),
-            large_zones: rounded(large_zones),
-            short_bytes: written_bytes
-                .map_or(0, |bytes| rounded((write_blocks * 4096.0 - bytes).max(0.0) / writes)),
-            sequential: share(Quantity::Sequential).unwrap_or(free.sequential),
-            reuse,
         }
     }
+}
+
+/// Requests and block accesses.
+struct Amounts {
+    writes: f64,
+    write_blocks: f64,
+    reads: f64,
+    read_blocks: f64,
+}
+
+impl Amounts {
+    fn of(published: Published, free: &Free) -> Amounts {
+        let requests = published.figure(Quantity::Requests);
+        let blocks = published.figure(Quantity::Blocks);
+        let written_bytes = published.written_bytes();
+        let write_share = published.share(Quantity::WriteRequests);
+        let writes = requests.zip(write_share).map(|(requests, share)| requests * share);
+
+        let write_blocks = blocks
+            .zip(published.share(Quantity::WriteBlocks))
+            .map(|(blocks, share)| blocks * share)
+            .or(writes
+                .zip(published.figure(Quantity::WriteSectors))
+                .map(|(writes, sectors)| writes * sectors / 8.0))
+            .or(written_bytes.map(|bytes| bytes / BLOCK_BYTES as f64))
+            .expect("a volume's figures tell how much is written");
+        let writes = writes
+            .or(written_bytes
+                .zip(published.figure(Quantity::WriteMean))
+                .map(|(bytes, kib)| bytes / (kib * 1024.0)))
+            .expect("a volume's figures tell how many writes there are");
+        let reads =
+            requests.or(write_share.map(|share| writes / share)).map(|requests| requests - writes);
+        let read_blocks = blocks
+            .map(|blocks| blocks - write_blocks)
+            .or(reads.map(|reads| reads * free.read_blocks))
+            .expect("a volume's figures tell how much is read");
+        let reads = reads.unwrap_or(read_blocks / free.read_blocks);
+        Amounts { writes, write_blocks, reads, read_blocks }
+    }
+
+    /// Returns the blocks that are written for the first time.
+    fn new_blocks(&self, published: Published, free: &Free) -> f64 {
+        let updates = published.share(Quantity::Updates);
+        self.write_blocks * updates.map_or(free.new, |updates| 1.0 - updates)
+    }
+}
+
+/// Numbers of zones.
+struct Zones {
+    written: f64,
+    /// Those written included.
+    accessed: f64,
+    /// From the first to the last.
+    span: f64,
+    /// Of 256 MiB, written.
+    large: f64,
+}
+
+impl Zones {
+    fn of(published: Published, free: &Free, amounts: &Amounts) -> Zones {
+        let large = published.figure(Quantity::WrittenLarge).unwrap_or(0.0);
+        let room = (large * LARGE_ZONE_BYTES as f64 / ZONE_BYTES as f64).floor();
+        let written = published.zones(Quantity::Written).unwrap_or_else(|| {
+            let new_blocks = amounts.new_blocks(published, free);
+            let zones = (new_blocks / (free.density * ZONE_BLOCKS as f64)).ceil();
+            if room > 0.0 { zones.clamp(large, room) } else { zones.max(1.0) }
+        });
+        let accessed = published.zones(Quantity::Accessed).unwrap_or(written).max(written);
+        let span = if room > 0.0 { room } else { accessed * free.spread };
+        Zones { written, accessed, span: span.max(accessed), large }
+    }
+
+    /// Returns the most blocks that may first be accessed by reads.
+    fn read_room(&self) -> f64 {
+        self.accessed * ZONE_BLOCKS as f64 * READ_DENSITY_MAX
+    }
+}
+
+/// First accesses.
+struct Firsts {
+    /// Different blocks written.
+    distinct: f64,
+    /// Start pages that are first accessed by a write.
+    writes: f64,
+    /// And by a read.
+    reads: f64,
+}
+
+impl Firsts {
+    fn of(published: Published, free: &Free, amounts: &Amounts, zones: &Zones) -> Firsts {
+        let distinct = amounts
+            .new_blocks(published, free)
+            .min(zones.written * ZONE_BLOCKS as f64 * DENSITY_MAX)
+            .max(zones.written);
+        let starts = published
+            .figure(Quantity::StartPages)
+            .unwrap_or((amounts.writes + amounts.reads) * free.starts);
+        let reads_max = amounts.reads * FIRST_READS_MAX;
+        let writes = (distinct / (free.first * amounts.write_blocks / amounts.writes))
+            .max(starts - reads_max)
+            .min(starts * FIRST_WRITES_MAX)
+            .min(distinct)
+            .min(amounts.writes)
+            .max(zones.written);
+        let reads = (starts - writes).min(reads_max).min(zones.read_room()).max(zones.accessed);
+        Firsts { distinct, writes, reads }
+    }
+}
+
+/// Mean lengths in blocks, and what reads of that length touch.
+struct Lengths {
+    rewrite: f64,
+    read: f64,
+    /// Different blocks that are only read.
+    read_distinct: f64,
+}
+
+impl Lengths {
+    fn of(free: &Free, amounts: &Amounts, zones: &Zones, firsts: &Firsts) -> Lengths {
+        // Reads of written extents are as long as rewrites, so the mean of the other reads is
+        // corrected for them.
+        let rewrite =
+            (amounts.write_blocks - firsts.distinct) / (amounts.writes - firsts.writes).max(1.0);
+        let to_written = free.overlap * (amounts.reads - firsts.reads).max(0.0);
+        let other_blocks = amounts.read_blocks - to_written * rewrite;
+        let read = (other_blocks / (amounts.reads - to_written).max(1.0)).max(1.0);
+        let read_distinct = (firsts.reads * read).min(zones.read_room()).max(firsts.reads);
+        Lengths { rewrite, read, read_distinct }
+    }
+}
+
+/// Returns a length in 2^-16 blocks.
+fn fixed(blocks: f64) -> u64 {
+    rounded(blocks * 65_536.0)
 }
 
 /// Rounds to a whole number; figures are far below 2^53.

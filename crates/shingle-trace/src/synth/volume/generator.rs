@@ -23,14 +23,13 @@ use std::sync::Arc;
 
 use shingle_core::units::{BLOCK_BYTES, Op};
 
+use super::candidates::Candidates;
 use super::curve::{Balance, Drawn};
 use super::plan::{Part, Plan};
-use super::recency::{OldPosition, Recency};
+use super::recency::{Near, OldPosition, Recency};
 use crate::synth::rng::{Rng, Share};
 use crate::synth::workload::{Access, Pattern};
 
-/// The most extents at about the same distance to choose from.
-const CANDIDATES_MAX: usize = 6;
 /// The most distances that are drawn until an extent is found there.
 const DRAWS_MAX: usize = 4;
 
@@ -107,6 +106,16 @@ struct Active {
     blocks_left: u64,
 }
 
+/// What is drawn for a reuse besides its distance and length.
+struct Visit {
+    /// In the zone of the last access.
+    stays: bool,
+    /// Not in an active zone, and makes none active.
+    cold: bool,
+    /// The first of the active zones to look at, and the one that a new one replaces.
+    slot: usize,
+}
+
 impl Generator {
     pub(crate) fn new(plan: Arc<Plan>) -> Generator {
         let rng = plan.seed.stream("requests");
@@ -148,7 +157,8 @@ impl Generator {
         } else {
             let to_written = write || rng.chance(plan.overlap);
             let follower = order.draw_follower(plan, recency, rng);
-            state.pick_reuse(plan, part, recency, balance, follower, write, to_written, rng)
+            let candidates = Candidates { plan, part, recency, write, to_written, long: false };
+            state.pick_reuse(candidates, follower, balance, rng)
         };
         let number = match again {
             Some(position) => recency.extent(position).expect("it was found there"),
@@ -181,114 +191,82 @@ impl State {
         due && first_accesses < starts
     }
 
-    /// Returns the position of the extent to reuse, which is written or only read: the follower, if
-    /// it is allowed.
-    #[allow(clippy::too_many_arguments)]
+    /// Returns the position of the extent to reuse: the follower, if it is allowed.
     fn pick_reuse(
         &mut self,
-        plan: &Plan,
-        part: &Part,
-        recency: &Recency,
-        balance: &Balance,
+        mut candidates: Candidates,
         follower: Option<usize>,
-        write: bool,
-        to_written: bool,
+        balance: &Balance,
         rng: &mut Rng,
     ) -> Option<usize> {
-        let is_barred = |list: u32| write && plan.is_written_once(list);
-        let fits = |position: usize, written: bool| {
-            let extent = recency.extent(position)?;
-            let fits = plan.is_written(extent) == written && !is_barred(plan.list(extent));
-            fits.then_some(position)
-        };
-        let blocks = |position: usize| {
-            let extent = recency.extent(position).expect("what is there was accessed");
-            plan.extent(extent).blocks
-        };
-        if let Some(position) = follower.and_then(|position| fits(position, to_written)) {
+        let Candidates { plan, part, recency, write, to_written, .. } = candidates;
+        if let Some(position) = follower.and_then(|position| candidates.fits(position, to_written))
+        {
             return Some(position);
         }
-        let zone = |position: usize| plan.list(recency.extent(position).expect("it is there"));
-        let stays = rng.chance(self.stay_chance(plan));
-        let leaves = |zone: u32| stays || self.zone != Some(zone);
-        let cold = rng.chance(plan.cold);
-        let slot = rng.below(part.active as u64) as usize;
+        let visit = Visit {
+            stays: rng.chance(self.stay_chance(plan)),
+            cold: rng.chance(plan.cold),
+            slot: rng.below(part.active as u64) as usize,
+        };
         // A visit continues at about the same distance.
         let mut drawn = self
             .drawn
-            .filter(|_| stays)
+            .filter(|_| visit.stays)
             .unwrap_or_else(|| balance.draw(&plan.curve, write, recency.len(), rng));
-        let long = rng.chance(self.long_chance(plan, part, drawn));
-        let mean = part.side.blocks.div_ceil(part.side.requests);
-        let suits = |position: &usize| long || u64::from(blocks(*position)) <= mean;
-        let best = |some: &mut dyn Iterator<Item = usize>| {
-            if long { some.max_by_key(|at| blocks(*at)) } else { some.min_by_key(|at| blocks(*at)) }
-        };
+        candidates.long = rng.chance(self.long_chance(plan, part, drawn));
         // At a large distance there may be no extent of this operation.
         for _ in 0..DRAWS_MAX {
             self.drawn = Some(drawn);
-            let near = recency.near(drawn);
-            let there = |written: bool| {
-                near.nearest_first().filter_map(move |position| fits(position, written))
-            };
-            if write != to_written
-                && let Some(found) = there(to_written).next()
-            {
-                return Some(found);
-            }
-            let in_zone = |zone: u32| {
-                if is_barred(zone) {
-                    return None;
-                }
-                let some = recency.near_in_list(zone, near);
-                best(&mut some.iter().map(|position| *position as usize)).filter(suits)
-            };
-            if stays && let Some(found) = self.zone.and_then(in_zone) {
-                return Some(found);
-            }
-            if !cold {
-                let (before, from) = self.active.split_at(slot.min(self.active.len()));
-                let active = from.iter().chain(before).filter(|active| leaves(active.zone));
-                if let Some(found) = active.map(|active| active.zone).find_map(in_zone) {
-                    return Some(found);
-                }
-            }
-            let others = there(write).filter(|position| leaves(zone(*position)));
-            if let Some(found) = best(&mut others.take(CANDIDATES_MAX)) {
-                if !cold {
-                    self.activate(slot, plan, part, recency, found);
-                }
-                return Some(found);
-            }
-            if let Some(found) = best(&mut there(write).take(CANDIDATES_MAX)) {
-                return Some(found);
-            }
-            // Reads prefer written extents to another distance; writes never access extents that
-            // are only read.
-            if !write
-                && !to_written
-                && let Some(found) = there(true).next()
-            {
+            if let Some(found) = self.pick_near(&candidates, &visit, recency.near(drawn)) {
                 return Some(found);
             }
             drawn = plan.curve.draw(write, recency.len(), rng);
         }
-        let near = recency.near(drawn);
-        part.lists().filter(|list| !is_barred(*list)).find_map(|list| recency.nearest(list, near))
+        candidates.anywhere(recency.near(drawn))
     }
 
-    fn activate(
-        &mut self,
-        slot: usize,
-        plan: &Plan,
-        part: &Part,
-        recency: &Recency,
-        position: usize,
-    ) {
-        let extent = recency.extent(position).expect("it was found there");
-        let zone = plan.list(extent);
-        let blocks = u64::from(part.layout.zones[plan.extent(extent).zone as usize].blocks);
-        let active = Active { zone, blocks_left: ((blocks * plan.dwell) >> 16).max(1) };
+    /// Returns the position of the extent to reuse at about the distance `near`, if there is one.
+    fn pick_near(&mut self, candidates: &Candidates, visit: &Visit, near: Near) -> Option<usize> {
+        let &Candidates { write, to_written, .. } = candidates;
+        if write != to_written
+            && let Some(found) = candidates.at(near, to_written).next()
+        {
+            return Some(found);
+        }
+        let in_zone = |zone: u32| candidates.in_zone(zone, near);
+        if visit.stays
+            && let Some(found) = self.zone.and_then(in_zone)
+        {
+            return Some(found);
+        }
+        let goes_to = |zone: u32| visit.stays || self.zone != Some(zone);
+        if !visit.cold {
+            let (before, from) = self.active.split_at(visit.slot.min(self.active.len()));
+            let active = from.iter().chain(before).map(|active| active.zone);
+            let found = active.filter(|zone| goes_to(*zone)).find_map(in_zone);
+            if found.is_some() {
+                return found;
+            }
+        }
+        let others =
+            candidates.at(near, write).filter(|position| goes_to(candidates.zone(*position)));
+        if let Some(found) = candidates.best(others) {
+            if !visit.cold {
+                self.activate(visit.slot, candidates, found);
+            }
+            return Some(found);
+        }
+        // Reads prefer written extents to another distance; writes never access extents that
+        // are only read.
+        let written = || if write || to_written { None } else { candidates.at(near, true).next() };
+        candidates.best(candidates.at(near, write)).or_else(written)
+    }
+
+    /// Makes the zone of an extent an active one.
+    fn activate(&mut self, slot: usize, candidates: &Candidates, position: usize) {
+        let (zone, blocks) = (candidates.zone(position), candidates.zone_blocks(position));
+        let active = Active { zone, blocks_left: ((blocks * candidates.plan.dwell) >> 16).max(1) };
         match self.active.get_mut(slot) {
             Some(old) => *old = active,
             None => self.active.push(active),

@@ -1,6 +1,7 @@
 //! `msr-NAME`: volumes of the papers, generated from the published figures of their traces.
 //! Parameters that are not published are in `free.rs`.
 
+mod candidates;
 mod counts;
 mod curve;
 mod extents;
