@@ -79,48 +79,74 @@ pub(super) struct Settings {
     pub(super) roles: Sizes,
 }
 
-impl Settings {
-    pub(super) fn new(params: &Params, layout: Layout) -> Result<Settings, String> {
+/// How the buffer is divided, in frames.
+struct Division {
+    frame_blocks: u64,
+    frames: u64,
+    hot_first: u64,
+    hot_max: u64,
+    /// Ghosts and shadows remembered, in blocks.
+    history: u64,
+}
+
+impl Division {
+    fn new(params: &Params, buffer_blocks: u64) -> Result<Division, String> {
         let chunk = params.blocks("chunk");
         let share = params.thousandths("hot_share");
         if !(HOT_MIN..=HOT_MAX).contains(&share) {
             return Err("amphisbaena: give hot_share between 0.25 and 0.75".into());
         }
-        if params.thousandths("lambda") > 1000 {
-            return Err("amphisbaena: give lambda between 0 and 1".into());
-        }
-        let frame = if params.choice("lfb") == "blocks" { 1 } else { chunk };
-        let frames = layout.buffer_blocks / frame;
-        if frames * frame < (2 * chunk).max(4) {
+        let frame_blocks = if params.choice("lfb") == "blocks" { 1 } else { chunk };
+        let frames = buffer_blocks / frame_blocks;
+        let least = (2 * chunk).max(4);
+        if frames * frame_blocks < least {
             return Err(format!(
-                "amphisbaena needs a buffer of two chunks and four blocks, {} blocks here; it has {}",
-                (2 * chunk).max(4),
-                layout.buffer_blocks
+                "amphisbaena needs a buffer of two chunks and four blocks, {least} blocks here; it has \
+                 {buffer_blocks}"
             ));
         }
         let hot_max = (frames * HOT_MAX / 1000).clamp(1, frames - 1);
         // The HFB needs two blocks: one SUP, one LUP.
-        let hot_first = ((frames * share + 500) / 1000).max(2u64.div_ceil(frame)).min(hot_max);
-        let hot_blocks = hot_first * frame;
+        let hot_first =
+            ((frames * share + 500) / 1000).max(2u64.div_ceil(frame_blocks)).min(hot_max);
+        let hot_blocks = hot_first * frame_blocks;
         let history = match params.thousandths("history") {
             0 => 2 * hot_blocks,
             thousandths => (hot_blocks * thousandths).div_ceil(1000),
         };
-        let too_large = frames * frame > IDS_MAX / 2
-            || history + hot_max * frame > IDS_MAX / 2
-            || u64::from(layout.zones) * layout.zone_blocks > BLOCK_MAX
-            || u64::from(layout.zones) * layout.zone_blocks.div_ceil(chunk) >= u64::from(u32::MAX)
+        Ok(Division { frame_blocks, frames, hot_first, hot_max, history })
+    }
+
+    /// Checks that the numbers of blocks, chunks and zones fit into those of the maps.
+    fn check_fits(&self, layout: &Layout, chunk: u64) -> Result<(), String> {
+        let zones = u64::from(layout.zones);
+        let too_large = self.frames * self.frame_blocks > IDS_MAX / 2
+            || self.history + self.hot_max * self.frame_blocks > IDS_MAX / 2
+            || zones * layout.zone_blocks > BLOCK_MAX
+            || zones * layout.zone_blocks.div_ceil(chunk) >= u64::from(u32::MAX)
             || layout.zone_blocks.max(chunk) >= u64::from(u32::MAX);
         if too_large {
             return Err("amphisbaena can number 2^27 blocks of buffer and history, zones of 2^32 \
                         blocks, 2^32 chunks and 64 TiB: this is more"
                 .into());
         }
+        Ok(())
+    }
+}
+
+impl Settings {
+    pub(super) fn new(params: &Params, layout: Layout) -> Result<Settings, String> {
+        if params.thousandths("lambda") > 1000 {
+            return Err("amphisbaena: give lambda between 0 and 1".into());
+        }
+        let chunk = params.blocks("chunk");
+        let division = Division::new(params, layout.buffer_blocks)?;
+        division.check_fits(&layout, chunk)?;
         Ok(Settings {
             geometry: Geometry {
                 zone_blocks: layout.zone_blocks as u32,
                 chunk_blocks: chunk as u32,
-                frame_blocks: frame as u32,
+                frame_blocks: division.frame_blocks as u32,
             },
             lambda: params.thousandths("lambda"),
             period: params.count("period"),
@@ -141,12 +167,12 @@ impl Settings {
                 _ => Returns::None,
             },
             collects_spans: params.choice("collect") == "span",
-            frames: frames as u32,
-            hot_first: hot_first as u32,
-            hot_max: hot_max as u32,
+            frames: division.frames as u32,
+            hot_first: division.hot_first as u32,
+            hot_max: division.hot_max as u32,
             roles: Sizes {
-                slots: (hot_max * frame) as u32,
-                history: history as u32,
+                slots: (division.hot_max * division.frame_blocks) as u32,
+                history: division.history as u32,
                 grows: params.thousandths("history") == 0,
                 demote_to_mru: params.choice("sup_demote") == "mru",
             },
