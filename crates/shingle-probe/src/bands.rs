@@ -150,74 +150,82 @@ pub(crate) enum Order {
     Random,
 }
 
-/// Makes the drive clean the bands of `sites`, and reads their ranges. Two blocks more than `apart`
-/// blocks apart are in different bands. The buffer must be empty before, and is not empty
-/// afterwards.
-pub(crate) fn survey(
-    scratch: &mut Scratch,
-    sites: &[Site],
-    estimate: &BufferEstimate,
-    (apart, order): (u64, Order),
-    seed: u64,
-) -> Result<Vec<Seen>, ProbeError> {
-    let disk_blocks = scratch.target.facts().blocks;
-    let clear = |block: u64| !sites.iter().any(|site| site.near(block, 2 * apart));
-    let guards: Vec<u64> = (1..)
-        .map(|nth| scratch.region_blocks + nth * apart)
-        .take_while(|block| *block < disk_blocks)
-        .filter(|&block| clear(block))
-        .take(3 * sites.len() + 8)
-        .collect();
-    let seeds = sites.iter().map(|site| site.seed);
-    let marks = sites.iter().flat_map(|site| {
-        let marks = site.ranges.iter().flat_map(|range| range.marks());
-        let marks: Vec<u64> = marks.filter(|block| *block != site.seed).collect();
-        let random = Permutation::new(marks.len() as u64, seed);
-        let place = move |nth: usize| match order {
-            Order::Descending => marks[marks.len() - 1 - nth],
-            Order::Random => marks[random.get(nth as u64) as usize],
-        };
-        (0..site.entries() as usize - 1).map(place)
-    });
-    let before: Vec<u64> = seeds.chain(guards).chain(marks).collect();
-    scratch.run_all(before.iter().map(|&block| write(block)))?;
+/// Makes the drive clean the bands of sites, and reads their ranges.
+pub(crate) struct Survey<'a> {
+    pub(crate) sites: &'a [Site],
+    pub(crate) estimate: &'a BufferEstimate,
+    /// Two blocks more than so many blocks apart are in different bands.
+    pub(crate) apart: u64,
+    pub(crate) order: Order,
+    pub(crate) seed: u64,
+}
 
-    let mut filler = Filler::new(scratch.region_blocks, estimate, seed);
-    filler.avoid = sites
-        .iter()
-        .map(|site| (site.seed.saturating_sub(2 * apart), site.seed + 2 * apart))
-        .collect();
-    let mut held = before.len() as u64;
-    held += filler.nearly_fill(scratch, estimate, held)?;
-    let mut stalls = 0;
-    scratch.run_each(filler.singles(), |us| {
-        held += 1;
-        stalls += usize::from(estimate.stalled(us, held));
-        // One stall per site is enough for a drive that cleans one band at a time; others clean
-        // guards too.
-        if stalls < sites.len().max(2) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    })?;
-
-    let mut seen: Vec<Seen> = Vec::with_capacity(sites.len());
-    for pass in 0..2 {
-        clear_read_cache(scratch, seed + pass)?;
-        for (at, site) in sites.iter().enumerate() {
-            let strips = site
-                .ranges
-                .iter()
-                .map(|range| read(scratch, *range))
-                .collect::<Result<Vec<Strip>, _>>()?;
-            match seen.get_mut(at) {
-                None => seen.push(Seen { seed: site.seed, strips }),
-                Some(seen) => {
-                    let pairs = seen.strips.iter_mut().flat_map(|strip| &mut strip.us);
-                    let again = strips.iter().flat_map(|strip| &strip.us);
-                    pairs.zip(again).for_each(|(us, again)| *us = (*us).min(*again));
-                }
+impl Survey<'_> {
+    /// The buffer must be empty before, and is not empty afterwards.
+    pub(crate) fn run(&self, scratch: &mut Scratch) -> Result<Vec<Seen>, ProbeError> {
+        let marked = self.blocks(scratch);
+        scratch.run_all(marked.iter().map(|&block| write(block)))?;
+        self.fill(scratch, marked.len() as u64)?;
+        let mut seen = self.read(scratch, self.seed)?;
+        let again = self.read(scratch, self.seed + 1)?;
+        for (seen, again) in seen.iter_mut().zip(again) {
+            for (strip, again) in seen.strips.iter_mut().zip(again.strips) {
+                strip.us.iter_mut().zip(again.us).for_each(|(us, again)| *us = again.min(*us));
             }
         }
+        Ok(seen)
     }
-    Ok(seen)
+
+    /// Returns the blocks to write first, in order: seeds, guards, marks.
+    fn blocks(&self, scratch: &Scratch) -> Vec<u64> {
+        let disk_blocks = scratch.target.facts().blocks;
+        let clear = |block: u64| !self.sites.iter().any(|site| site.near(block, 2 * self.apart));
+        let guards = (1..)
+            .map(|nth| scratch.region_blocks + nth * self.apart)
+            .take_while(|block| *block < disk_blocks)
+            .filter(|&block| clear(block))
+            .take(3 * self.sites.len() + 8);
+        let seeds = self.sites.iter().map(|site| site.seed);
+        let marks = self.sites.iter().flat_map(|site| {
+            let marks = site.ranges.iter().flat_map(|range| range.marks());
+            let marks: Vec<u64> = marks.filter(|block| *block != site.seed).collect();
+            let random = Permutation::new(marks.len() as u64, self.seed);
+            let place = move |nth: usize| match self.order {
+                Order::Descending => marks[marks.len() - 1 - nth],
+                Order::Random => marks[random.get(nth as u64) as usize],
+            };
+            (0..site.entries() as usize - 1).map(place)
+        });
+        seeds.chain(guards).chain(marks).collect()
+    }
+
+    /// Writes elsewhere until the buffer, which holds `held` blocks, is full and bands have been
+    /// cleaned.
+    fn fill(&self, scratch: &mut Scratch, mut held: u64) -> Result<(), ProbeError> {
+        let mut filler = Filler::new(scratch.region_blocks, self.estimate, self.seed);
+        let around = |seed: u64| (seed.saturating_sub(2 * self.apart), seed + 2 * self.apart);
+        filler.avoid = self.sites.iter().map(|site| around(site.seed)).collect();
+        held += filler.nearly_fill(scratch, self.estimate, held)?;
+        // One stall per site is enough for a drive that cleans one band at a time; others clean
+        // guards too.
+        let enough = self.sites.len().max(2);
+        let mut stalls = 0;
+        scratch.run_each(filler.singles(), |us| {
+            held += 1;
+            stalls += usize::from(self.estimate.stalled(us, held));
+            if stalls < enough { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })
+    }
+
+    /// Reads the ranges of all sites once.
+    fn read(&self, scratch: &mut Scratch, seed: u64) -> Result<Vec<Seen>, ProbeError> {
+        clear_read_cache(scratch, seed)?;
+        let seen = self.sites.iter().map(|site| {
+            let strips = site.ranges.iter().map(|range| read(scratch, *range));
+            Ok(Seen { seed: site.seed, strips: strips.collect::<Result<_, _>>()? })
+        });
+        seen.collect()
+    }
 }
 
 /// Reads a range step by step.

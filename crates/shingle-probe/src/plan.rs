@@ -10,7 +10,7 @@ use shingle_core::units::BLOCK_BYTES;
 use crate::bands::MARKS;
 use crate::change::real;
 use crate::distance;
-use crate::options::Options;
+use crate::options::{Options, Writes};
 use crate::scratch::LARGE_BLOCKS;
 use crate::target::Facts;
 
@@ -32,7 +32,8 @@ pub struct Step {
 }
 
 /// The expected capacity of the buffer, and the region.
-struct Expected {
+struct Expected<'a> {
+    options: &'a Options,
     entries: u64,
     log_blocks: u64,
     region_blocks: u64,
@@ -47,72 +48,72 @@ const ORDER_S: f64 = 0.000_022;
 /// Makes the steps for a disk.
 #[must_use]
 pub fn plan(facts: &Facts, options: &Options) -> Vec<Step> {
-    let region_blocks = (options.buffer_max_bytes / BLOCK_BYTES).min(facts.blocks / 4);
-    let expected = Expected {
-        entries: 184_000.min(region_blocks / 2),
-        log_blocks: (30_300_000_000 / BLOCK_BYTES).min(region_blocks / 10 * 9),
-        region_blocks,
-    };
-    let reads =
-        step("how it reads", "reads", 1, (0, 2000 + 4 * 256 * LARGE_BLOCKS), 2000.0 * SEEK_S + 6.0);
+    let read = (0, 2000 + 4 * 256 * LARGE_BLOCKS);
+    let mut steps = vec![step("how it reads", "reads", 1, read, 2000.0 * SEEK_S + 6.0)];
     if facts.zones.is_some() {
-        return vec![reads];
+        return steps;
     }
-    let rounds = |sites: u64, marks: u64| (sites * marks).div_ceil(expected.entries / 2).max(1);
-    let wide = 2 * options.half_blocks() / options.step_blocks() * MARKS;
-    let places = |sites: u64, marks: u64, prefix, what| {
-        let rounds = rounds(sites, marks);
-        let (written, time) = expected.emptied();
-        let read = sites * 2 * options.half_blocks() * 2;
-        let fill = expected.entries;
-        let seconds = time + real(fill) * WRITE_S + STALL_S * real(sites) / real(rounds);
-        let seeks = real(2 * sites * marks) * SEEK_S;
-        step(
-            what,
-            prefix,
-            rounds,
-            (rounds * (written + fill), read),
-            seconds * real(rounds) + seeks,
-        )
-    };
-    let mut steps = vec![reads];
     let (far_reads, seconds) = distance::expected(facts.blocks);
     steps.push(step("reads by distance", "distances", 1, (0, far_reads), seconds));
-    let look = expected.entries;
-    steps.push(step(
-        "a first look at writes",
-        "look",
-        1,
-        (look, 0),
-        real(look) * WRITE_S + 40.0 * STALL_S,
-    ));
-    let rough = expected.filled(1, expected.emptied());
-    steps.push(step("a rough capacity", "rough", 1, (rough.0, 0), rough.1));
-    steps.push(places(1, wide, "border", "where the region ends"));
-    for writes in &options.writes {
-        let (written, seconds) = expected.filled(writes.blocks, expected.swept());
-        let bytes = writes.blocks * BLOCK_BYTES;
-        let what = format!("capacity, {} writes, {} at once", show_bytes(bytes), writes.depth);
-        let prefix = format!("capacity, {bytes} bytes, depth {},", writes.depth);
-        steps.push(step(&what, &prefix, 1, (written, 0), seconds));
-    }
-    steps.push(places(options.sites, wide, "bands", "bands"));
-    let zones = options.zones;
-    for &blocks in &options.coverages {
-        let (written, time) = expected.swept();
-        let rounds = (zones * blocks).div_ceil(expected.entries / 5 * 4).max(1);
-        let cleaning = real(zones) * (0.6 + 0.0024 * real(blocks));
-        let seconds = real(rounds) * (time + real(expected.entries) * WRITE_S) + cleaning;
-        let written = rounds * (written + expected.entries);
-        let what = format!("R({blocks}), zones of which {blocks} blocks are written");
-        steps.push(step(&what, &format!("R({blocks})"), rounds, (written, 0), seconds));
-    }
+    let expected = Expected::new(facts, options);
+    let look = real(expected.entries) * WRITE_S + 40.0 * STALL_S;
+    steps.push(step("a first look at writes", "look", 1, (expected.entries, 0), look));
+    let (written, seconds) = expected.filled(1, expected.emptied());
+    steps.push(step("a rough capacity", "rough", 1, (written, 0), seconds));
+    steps.push(expected.bands(1, "border", "where the region ends"));
+    steps.extend(options.writes.iter().map(|writes| expected.capacity(writes)));
+    steps.push(expected.bands(options.sites, "bands", "bands"));
+    steps.extend(options.coverages.iter().map(|&blocks| expected.cleaning(blocks)));
     let idle = real(options.idle_max) * 2.0 * 8.0;
     steps.push(step("cleaning in idle time", "idle", 1, (40_000, 300), idle + 60.0));
     steps
 }
 
-impl Expected {
+impl Expected<'_> {
+    fn new<'a>(facts: &Facts, options: &'a Options) -> Expected<'a> {
+        let region_blocks = (options.buffer_max_bytes / BLOCK_BYTES).min(facts.blocks / 4);
+        Expected {
+            options,
+            entries: 184_000.min(region_blocks / 2),
+            log_blocks: (30_300_000_000 / BLOCK_BYTES).min(region_blocks / 10 * 9),
+            region_blocks,
+        }
+    }
+
+    /// The step that finds the bands at a number of sites.
+    fn bands(&self, sites: u64, prefix: &str, what: &str) -> Step {
+        let half_blocks = self.options.half_blocks();
+        let marks = 2 * half_blocks / self.options.step_blocks() * MARKS;
+        let rounds = (sites * marks).div_ceil(self.entries / 2).max(1);
+        let (written, time) = self.emptied();
+        let fill = self.entries;
+        let seconds = time + real(fill) * WRITE_S + STALL_S * real(sites) / real(rounds);
+        let seeks = real(2 * sites * marks) * SEEK_S;
+        let blocks = (rounds * (written + fill), sites * 2 * half_blocks * 2);
+        step(what, prefix, rounds, blocks, seconds * real(rounds) + seeks)
+    }
+
+    /// The step that fills the buffer with such writes.
+    fn capacity(&self, writes: &Writes) -> Step {
+        let (written, seconds) = self.filled(writes.blocks, self.swept());
+        let bytes = writes.blocks * BLOCK_BYTES;
+        let what = format!("capacity, {} writes, {} at once", show_bytes(bytes), writes.depth);
+        let prefix = format!("capacity, {bytes} bytes, depth {},", writes.depth);
+        step(&what, &prefix, 1, (written, 0), seconds)
+    }
+
+    /// The step that cleans zones of which `blocks` blocks are written.
+    fn cleaning(&self, blocks: u64) -> Step {
+        let zones = self.options.zones;
+        let (written, time) = self.swept();
+        let rounds = (zones * blocks).div_ceil(self.entries / 5 * 4).max(1);
+        let cleaning = real(zones) * (0.6 + 0.0024 * real(blocks));
+        let seconds = real(rounds) * (time + real(self.entries) * WRITE_S) + cleaning;
+        let written = rounds * (written + self.entries);
+        let what = format!("R({blocks}), zones of which {blocks} blocks are written");
+        step(&what, &format!("R({blocks})"), rounds, (written, 0), seconds)
+    }
+
     /// Blocks and seconds to empty the buffer of blocks of the region.
     fn swept(&self) -> (u64, f64) {
         (self.region_blocks, real(self.region_blocks) * ORDER_S)

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::profile::{BandFacts, Kind};
 
-use crate::bands::{BufferEstimate, Order, Seen, Site, band, survey};
+use crate::bands::{BufferEstimate, Order, Seen, Site, Survey, band};
 use crate::change::{Change, real};
 use crate::cliff::{End, Fill, Workload, fill, stall};
 use crate::cost::{Coverage, time_cleaning, zones};
@@ -328,10 +328,9 @@ impl Probe<'_, '_> {
         estimate: &BufferEstimate,
         order: Order,
     ) -> Result<Vec<Seen>, ProbeError> {
-        let (apart, seed) = ((self.options.half_blocks(), order), self.options.seed);
-        self.measure(name, true, Holds::Anything, |scratch| {
-            survey(scratch, &sites, estimate, apart, seed)
-        })
+        let (apart, seed) = (self.options.half_blocks(), self.options.seed);
+        let survey = Survey { sites: &sites, estimate, apart, order, seed };
+        self.measure(name, true, Holds::Anything, |scratch| survey.run(scratch))
     }
 
     /// Measures the capacity of the buffer for one kind of writes. Repeats while the interval is
