@@ -273,8 +273,8 @@ fn run_trace(
     seed: u64,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<TraceRuns, PaperError> {
-    let scaled = |grid: &Grid| Scaled::new(grid, order.scale);
-    let most = users.iter().map(|(_, grid)| scaled(grid).accesses).max_by_key(|accesses| {
+    let accesses = users.iter().map(|(_, grid)| Scaled::new(grid, order.scale).accesses);
+    let most = accesses.max_by_key(|accesses| {
         accesses.unwrap_or(u64::MAX) // no limit is the largest
     });
     let mut held = hold(papers, wanted, most.flatten())?;
@@ -282,52 +282,61 @@ fn run_trace(
     let note = packed.then(|| {
         format!("{} reaches beyond the drive: the zones it touches are packed", held.name)
     });
-    let mut runs: BTreeMap<Key, (Job, Vec<Place>)> = BTreeMap::new();
+    let jobs = jobs(wanted, users, &held, order, seed)?;
+    let hash = order.kept.map(|kept| (kept, kept::hash(&held)));
+    let runs: Vec<(Vec<Place>, RunResult)> = jobs
+        .into_iter()
+        .collect::<Vec<_>>()
+        .into_par_iter()
+        .map(|(key, (job, places))| {
+            let run = || job.run(&held.first(key.accesses), progress);
+            let Some((kept, hash)) = &hash else { return Ok((places, run()?)) };
+            let run_key = kept.key(hash, key.accesses, job.labels());
+            if let Some(result) = kept.find(&run_key) {
+                progress(key.accesses as u64);
+                return Ok((places, result));
+            }
+            let result = run()?;
+            kept.keep(&run_key, &result)?;
+            Ok((places, result))
+        })
+        .collect::<Result<_, PaperError>>()?;
+    let runs = runs
+        .into_iter()
+        .flat_map(|(places, result)| places.into_iter().map(move |place| (place, result.clone())));
+    Ok(TraceRuns { runs: runs.collect(), note })
+}
+
+/// Returns the configurations that any figure needs over one trace, each with all its places.
+fn jobs(
+    wanted: &Wanted,
+    users: &[(usize, &'static Grid)],
+    held: &Held,
+    order: &Order,
+    seed: u64,
+) -> Result<BTreeMap<Key, (Job, Vec<Place>)>, PaperError> {
+    let mut jobs: BTreeMap<Key, (Job, Vec<Place>)> = BTreeMap::new();
     for &(figure, grid) in users {
-        let scaled = scaled(grid);
+        let scaled = Scaled::new(grid, order.scale);
         let length = held.len();
         let limit = scaled.accesses.map_or(length, |n| (n as usize).min(length));
         let accesses = (limit as f64 * scaled.part) as usize;
         for (point, system) in
             grid.points.iter().flat_map(|point| grid.systems.iter().map(move |s| (point, s)))
         {
-            let key = key(grid, &scaled, system, point, &held, accesses);
+            let key = key(grid, &scaled, system, point, held, accesses);
             check_buffer(grid, &scaled, &key)?;
             let (trace, system, point) = (wanted.name, system.label, point.label);
             let place = Place { figure, trace, system, point };
-            if let Some((_, places)) = runs.get_mut(&key) {
+            if let Some((_, places)) = jobs.get_mut(&key) {
                 places.push(place);
             } else {
-                let job = job(&key, &held, (wanted.mode, wanted.pacing), seed, order.registry)?;
-                runs.insert(key, (job, vec![place]));
+                let job = job(&key, held, (wanted.mode, wanted.pacing), seed, order.registry)?;
+                jobs.insert(key, (job, vec![place]));
             }
         }
     }
-    let hash = order.kept.map(|_| kept::hash(&held));
-    let results: Vec<Vec<(Place, RunResult)>> = runs
-        .into_iter()
-        .collect::<Vec<_>>()
-        .into_par_iter()
-        .map(|(key, (job, places))| {
-            let run = || job.run(&held.first(key.accesses), progress);
-            let result = match (order.kept, &hash) {
-                (Some(kept), Some(hash)) => {
-                    let run_key = kept.key(hash, key.accesses, job.labels());
-                    if let Some(result) = kept.find(&run_key) {
-                        progress(key.accesses as u64);
-                        result
-                    } else {
-                        let result = run()?;
-                        kept.keep(&run_key, &result)?;
-                        result
-                    }
-                }
-                _ => run()?,
-            };
-            Ok(places.into_iter().map(|place| (place, result.clone())).collect())
-        })
-        .collect::<Result<_, PaperError>>()?;
-    Ok(TraceRuns { runs: results.into_iter().flatten().collect(), note })
+    Ok(jobs)
 }
 
 pub(crate) fn key(

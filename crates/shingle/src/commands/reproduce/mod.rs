@@ -17,7 +17,7 @@ use shingle_papers::papers;
 use shingle_papers::result::Reproduction;
 use shingle_papers::runner::{Order, reproduce};
 use shingle_papers::scale::Scale;
-use shingle_papers::sensitivity::sensitivity;
+use shingle_papers::sensitivity::{Sensitivity, sensitivity};
 use shingle_papers::traces::Traces;
 use shingle_papers::turned::Before;
 use shingle_trace::Choice;
@@ -141,22 +141,7 @@ fn run(
     global: &Global,
     registry: &Registry,
 ) -> anyhow::Result<()> {
-    let paper = papers::named(&args.paper).map_err(Usage)?;
-    check_drive(args)?;
-    let figures: Result<Vec<&'static Figure>, String> = match args.figures.as_slice() {
-        [] => Ok(paper.figures.iter().collect()),
-        ids => ids.iter().map(|id| paper.figure(id)).collect(),
-    };
-    let order = Order {
-        paper,
-        figures: figures.map_err(Usage)?,
-        seeds: seeds(args)?,
-        scale: scale(args)?,
-        traces: Traces { directory: args.traces.clone(), free: args.free.clone() },
-        drive: args.drive.clone(),
-        registry,
-        kept: None,
-    };
+    let order = order(args, registry)?;
     let before = args.before.as_deref().map(|file| before(file, &order)).transpose()?;
     prepare(args, folder)?;
     let kept = kept(folder, args.fresh)?;
@@ -174,23 +159,12 @@ fn run(
         pool.install(|| reproduce(&order, &total, &add))?
     };
     let making = crate::report::making();
+    let page = folder.join("index.html");
     // The results so far are saved, even if the rest fails.
-    let save_page =
-        |varied| output::text(&page::page(&result, varied, &making), &folder.join("index.html"));
+    let save_page = |varied| output::text(&page::page(&result, varied, &making), &page);
     save_pictures(folder, &result)?;
     save_page(None)?;
-    let varied = if args.sensitivity {
-        let scale = order.scale.map_or(VARIED, |scale| Scale {
-            work: scale.work.min(VARIED.work),
-            volumes: scale.volumes.min(VARIED.volumes),
-            every_zone: 1,
-        });
-        let progress = Progress::new("what no paper fixes", 0, global.quiet);
-        let (total, add) = (|total| progress.extend(total), |done| progress.add(done));
-        Some(pool.install(|| sensitivity(&order, scale, &total, &add))?)
-    } else {
-        None
-    };
+    let varied = args.sensitivity.then(|| vary(&order, &pool, global)).transpose()?;
     if varied.is_some() {
         save_page(varied.as_ref())?;
     }
@@ -202,15 +176,45 @@ fn run(
     }
     print(&table::reproduction(&result, global.color))?;
     if let Some(before) = &before {
-        let found = before.differences(&result);
-        print(&table::differences(&found, global.color))?;
+        print(&table::differences(&before.differences(&result), global.color))?;
     }
     if args.write {
         write_sheet(args.drive.as_deref().unwrap_or(MEASURED_DRIVE), global.quiet)?;
     }
-    let page = folder.join("index.html");
     note(&format!("the page with all pictures and numbers: {}", page.display()), global.quiet);
     Ok(())
+}
+
+/// Returns what is to be reproduced.
+fn order<'a>(args: &Reproduce, registry: &'a Registry) -> anyhow::Result<Order<'a>> {
+    let paper = papers::named(&args.paper).map_err(Usage)?;
+    check_drive(args)?;
+    let figures: Result<Vec<&'static Figure>, String> = match args.figures.as_slice() {
+        [] => Ok(paper.figures.iter().collect()),
+        ids => ids.iter().map(|id| paper.figure(id)).collect(),
+    };
+    Ok(Order {
+        paper,
+        figures: figures.map_err(Usage)?,
+        seeds: seeds(args)?,
+        scale: scale(args)?,
+        traces: Traces { directory: args.traces.clone(), free: args.free.clone() },
+        drive: args.drive.clone(),
+        registry,
+        kept: None,
+    })
+}
+
+/// Runs with other values of what no paper fixes.
+fn vary(order: &Order, pool: &rayon::ThreadPool, global: &Global) -> anyhow::Result<Sensitivity> {
+    let scale = order.scale.map_or(VARIED, |scale| Scale {
+        work: scale.work.min(VARIED.work),
+        volumes: scale.volumes.min(VARIED.volumes),
+        every_zone: 1,
+    });
+    let progress = Progress::new("what no paper fixes", 0, global.quiet);
+    let (total, add) = (|total| progress.extend(total), |done| progress.add(done));
+    Ok(pool.install(|| sensitivity(order, scale, &total, &add))?)
 }
 
 /// Reads an earlier reproduction. Errors are reported now, not after half an hour.

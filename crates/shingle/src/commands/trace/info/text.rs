@@ -37,53 +37,56 @@ fn blocks(blocks: u64) -> String {
 
 /// Names and figures.
 pub(super) fn pairs(about: &About) -> Vec<(&'static str, String)> {
-    let (s, a) = (about.summary, about.analysis);
-    let transfers = about.transfers();
-    let write_requests = ratio(s.requests.write, transfers);
-    let mut rows = Vec::new();
-    if let Some(format) = about.format {
-        rows.push(("format", format.to_string()));
-    }
-    rows.extend([
+    let format = about.format.map(|format| ("format", format.to_string()));
+    let mut rows: Vec<(&'static str, String)> = format.into_iter().collect();
+    rows.extend(amounts(about));
+    rows.extend(footprint(about));
+    rows.extend(shapes(about));
+    rows.extend(periods(about));
+    rows.extend(starts(about));
+    rows.push(("zones of 256 MiB written", large_zones(about)));
+    rows.extend(times(about));
+    rows
+}
+
+/// How many requests and accesses there are.
+fn amounts(about: &About) -> [(&'static str, String); 5] {
+    let s = about.summary;
+    let of_requests = percent(ratio(s.requests.write, about.transfers()));
+    let of_accesses = percent(s.write_ratio());
+    [
         ("requests", count(s.requests.total())),
         ("reads, writes", format!("{}, {}", count(s.requests.read), count(s.requests.write))),
         ("trims, flushes", format!("{}, {}", count(s.requests.trim), count(s.requests.flush))),
-        (
-            "writes",
-            format!(
-                "{} of requests, {} of accesses",
-                percent(write_requests),
-                percent(s.write_ratio())
-            ),
-        ),
+        ("writes", format!("{of_requests} of requests, {of_accesses} of accesses")),
         ("block accesses", format!("{} ({} written)", count(s.blocks()), count(s.write_blocks))),
+    ]
+}
+
+/// Which blocks and zones are touched.
+fn footprint(about: &About) -> [(&'static str, String); 6] {
+    let s = about.summary;
+    let zones = |zones, bytes| format!("{} = {}", count(zones), show_bytes(bytes));
+    [
         ("different blocks", blocks(s.distinct_blocks)),
         ("different blocks written", blocks(s.distinct_written_blocks)),
         ("writes to blocks written before", percent(s.update_ratio())),
-        (
-            "zones of 20.48 MB touched",
-            format!("{} = {}", count(s.accessed_zones), show_bytes(s.accessed_zone_bytes())),
-        ),
-        (
-            "zones written",
-            format!("{} = {}", count(s.written_zones), show_bytes(s.written_zone_bytes())),
-        ),
+        ("zones of 20.48 MB touched", zones(s.accessed_zones, s.accessed_zone_bytes())),
+        ("zones written", zones(s.written_zones, s.written_zone_bytes())),
         ("highest byte", format!("{} ({})", count(s.end_bytes), show_bytes(s.end_bytes))),
+    ]
+}
+
+/// How large requests are, how they lie on blocks, and which follow others.
+fn shapes(about: &About) -> [(&'static str, String); 6] {
+    let (s, a) = (about.summary, about.analysis);
+    let sizes = [s.sizes.min, s.sizes.p50, s.sizes.p90, s.sizes.p99, s.sizes.max].map(show_bytes);
+    let off_sectors = percent(ratio(a.sizes.off_sectors, about.transfers()));
+    let off_blocks = percent(s.unaligned_ratio());
+    [
         ("mean request", s.mean_bytes().map_or("-".into(), |mean| show_bytes(mean as u64))),
-        (
-            "sizes: min, 50, 90, 99 %, max",
-            [s.sizes.min, s.sizes.p50, s.sizes.p90, s.sizes.p99, s.sizes.max]
-                .map(show_bytes)
-                .join(", "),
-        ),
-        (
-            "not aligned to 512 B, to 4 KiB",
-            format!(
-                "{}, {}",
-                percent(ratio(a.sizes.off_sectors, transfers)),
-                percent(s.unaligned_ratio())
-            ),
-        ),
+        ("sizes: min, 50, 90, 99 %, max", sizes.join(", ")),
+        ("not aligned to 512 B, to 4 KiB", format!("{off_sectors}, {off_blocks}")),
         (
             "written blocks covered only in part",
             percent(ratio(a.sizes.partial_writes, s.write_blocks)),
@@ -93,15 +96,13 @@ pub(super) fn pairs(about: &About) -> Vec<(&'static str, String)> {
             "writes that continue a stream",
             runs(&a.sequential.write, s.requests.write, s.bytes.write),
         ),
-    ]);
-    rows.extend(periods(about));
-    rows.extend(starts(about));
-    let zones = count(s.written_large_zones);
-    let touched = percent(a.range.part_zones());
-    let told = format!("{zones}; each tenth of the writes touches {touched} of them");
-    rows.push(("zones of 256 MiB written", told));
-    rows.extend(times(about));
-    rows
+    ]
+}
+
+fn large_zones(about: &About) -> String {
+    let zones = count(about.summary.written_large_zones);
+    let touched = percent(about.analysis.range.part_zones());
+    format!("{zones}; each tenth of the writes touches {touched} of them")
 }
 
 fn times(about: &About) -> [(&'static str, String); 4] {
