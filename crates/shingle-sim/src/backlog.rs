@@ -45,9 +45,11 @@ impl Backlog {
 
 /// Returns whether the queue still grows at the end: the backlog at the last arrival exceeds one
 /// second and a tenth of the trace's length, and its mean in the last quarter of the time is more
-/// than a tenth above that of the quarter before. A burst that the disk works off does not count.
+/// than a tenth above that of the quarter before. A burst that the disk works off does not count. Where
+/// all arrive at once, as in a trace without times, nothing is worked off before the end.
 fn overloaded(backlog: &[(Nanos, Nanos)]) -> bool {
     let Some(&(length, at_end)) = backlog.last() else { return false };
+    let at_once = length == backlog[0].0;
     let quarter = |from: u64| {
         let bounds = length.0 / 4 * from..=length.0 / 4 * (from + 1) + 3;
         let points = backlog.iter().filter(|(at, _)| bounds.contains(&at.0));
@@ -56,7 +58,8 @@ fn overloaded(backlog: &[(Nanos, Nanos)]) -> bool {
         });
         sum / count.max(1)
     };
-    at_end.0 > 1_000_000_000 && at_end.0 > length.0 / 10 && quarter(3) * 10 > quarter(2) * 11
+    let grows = || at_end.0 > length.0 / 10 && quarter(3) * 10 > quarter(2) * 11;
+    at_end.0 > 1_000_000_000 && (at_once || grows())
 }
 
 #[cfg(test)]
@@ -74,5 +77,10 @@ mod tests {
         assert!(!overloaded(&backlog(|i| i)), "half a second is no overload");
         assert!(!overloaded(&backlog(|i| 3_000 * (i / 399))), "a burst at the end is no overload");
         assert!(!overloaded(&[]));
+        let at_once = |ms: u64| -> Vec<(Nanos, Nanos)> {
+            (0..400).map(|i| (Nanos::ZERO, Nanos::from_millis(i * ms))).collect()
+        };
+        assert!(overloaded(&at_once(10)), "nothing has been worked off when the last arrives");
+        assert!(!overloaded(&at_once(1)), "less than half a second");
     }
 }

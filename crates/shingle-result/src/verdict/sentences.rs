@@ -20,7 +20,7 @@ const LEFT_PART: f64 = 0.1;
 pub(super) fn of(all: &[RunResult], compared: &[usize]) -> Vec<Said> {
     let runs: Vec<&RunResult> = compared.iter().map(|&i| &all[i]).collect();
     let runs = &runs[..];
-    let everybody: Vec<usize> = (0..runs.len()).collect();
+    let all_runs: Vec<usize> = (0..runs.len()).collect();
     let say = |kind, (text, about): (String, Vec<usize>)| {
         let about = about.into_iter().map(|at| compared[at]).collect();
         Said { kind, text, compared: compared.to_vec(), runs: about }
@@ -36,7 +36,7 @@ pub(super) fn of(all: &[RunResult], compared: &[usize]) -> Vec<Said> {
     } else {
         Some(winner(runs))
     };
-    let verdict = verdict.map(|text| say(SaidKind::Verdict, (text, everybody)));
+    let verdict = verdict.map(|text| say(SaidKind::Verdict, (text, all_runs)));
     let cold = cold(runs).map(|cold| say(SaidKind::Warning, cold));
     // A warning that voids the factor comes first: readers believe a factor before they read on.
     let [first, second] = if none_filled(runs) { [verdict, cold] } else { [cold, verdict] };
@@ -53,6 +53,10 @@ pub(super) fn of(all: &[RunResult], compared: &[usize]) -> Vec<Said> {
 
 /// Says which run is best, by how much, and why.
 fn winner(runs: &[&RunResult]) -> String {
+    if runs.iter().all(|run| overloaded(run)) {
+        return "None of them keeps up with the trace, so response times do not say which is best."
+            .into();
+    }
     let order = ranking(runs);
     let (first, second, last) = (order[0], order[1], order[order.len() - 1]);
     let (best, next, worst) = (runs[first], runs[second], runs[last]);
@@ -313,7 +317,7 @@ fn overload(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
     let (about, names) = those(runs, overloaded)?;
     let text = format!(
         "Overloaded (!): {names}. The queue still grew at the end, so the mean says how long the \
-         trace is; --speed below 1 slows it down."
+         trace is; --speed below 1 slows it down, unless its requests have no times."
     );
     Some((text, about))
 }

@@ -105,7 +105,7 @@ fn drained_work_counts_once() {
     assert_eq!(warning.runs, [0]);
 }
 
-/// A zoned disk has nothing to read where nobody has written, which makes reads look cheap.
+/// A zoned disk has nothing to read where nothing was written, which makes reads look cheap.
 #[test]
 fn reads_of_blocks_never_written_are_reported() {
     let reads = |policy: &str, beyond| {
@@ -197,6 +197,21 @@ fn open_loop_ranks_by_response_times_and_reports_deferred_work() {
     assert_eq!((told[1].kind, &told[1].runs[..]), (SaidKind::Warning, &[0][..]));
     let runs = [answered("sac", 900.0, 80.0, 19.0), answered("lru", 1800.0, 150.0, 12.0)];
     assert_eq!(said(&runs).len(), 1, "7 s more than lru are less than a tenth of 80 s");
+}
+
+#[test]
+fn none_is_best_by_response_time_where_all_are_overloaded() {
+    let mut runs = [answered("sac", 9e8, 80.0, 12.0), answered("lru", 18e8, 150.0, 12.0)];
+    runs[1].queue.as_mut().expect("open loop").overloaded = true;
+    assert!(said(&runs)[0].text.starts_with("sac responds fastest: lru cannot keep up. "));
+    runs[0].queue.as_mut().expect("open loop").overloaded = true;
+    let told = said(&runs);
+    assert_eq!(
+        told[0].text,
+        "None of them keeps up with the trace, so response times do not say which is best."
+    );
+    assert!(told[1].text.starts_with("Overloaded (!): sac, lru. "), "{told:?}");
+    assert_eq!(told.len(), 2);
 }
 
 #[test]
