@@ -187,7 +187,7 @@ fn another_sweep_is_refused_with_what_differs_unless_it_starts_over() {
     let (_, err) = folder.said(&sweep("cache=1%..4%", &["--fresh"]));
     assert!(!err.contains("done already"), "{err}");
     assert_eq!(folder.journal("o").len(), 3);
-    // A journal of which nobody knows what it is of.
+    // A journal without the plan of its sweep.
     std::fs::remove_file(folder.path("o/sweep.json")).expect("there");
     folder.refuses(2, &sweep("cache=1%..4%", &[]), &["cells.jsonl is there, and no sweep.json"]);
     folder.said(&sweep("cache=1%..4%", &["--fresh"]));
@@ -246,7 +246,7 @@ fn what_makes_no_difference_is_run_once_and_what_goes_with_nothing_is_refused() 
     assert!(err.contains("left out: 1 cell at drive=st8000as0002 policy=roco"), "{err}");
     assert_eq!(folder.kept("d/results.json")["runs"].as_array().map(Vec::len), Some(3));
 
-    // What nobody named is left out, even if it goes with nothing.
+    // What was not named is left out, even if it goes with nothing.
     let (_, err) = folder.said(&["sweep", SMALL, "-d", "cmr7200", "--out", "e"]);
     assert!(err.contains("left out: 1 cell at policy=lru-band"), "{err}");
     assert_eq!(folder.kept("e/results.json")["runs"].as_array().map(Vec::len), Some(4));
@@ -341,6 +341,7 @@ fn compare_ends_with_the_smallest_cache_that_meets_the_target() {
     assert_eq!(met, [&Value::from(false), &Value::from(true), &Value::from(true)]);
     assert_eq!(targets[2]["cache_blocks"], Value::Null);
     assert!(shown.contains("none of these sizes does"), "{shown}");
+    assert!(!shown.contains('~'), "hundreds of bands were cleaned: {shown}");
     assert_eq!(targets[4]["cache_blocks"], lru[0].0);
     assert!(err.contains("in closed loop nothing queues"), "{err}");
     // An overloaded run meets no response time.
@@ -352,6 +353,13 @@ fn compare_ends_with_the_smallest_cache_that_meets_the_target() {
     assert_eq!(report["runs"][0]["queue"]["overloaded"], true);
     assert_eq!(report["targets"][0]["cache_blocks"], Value::Null);
     assert!(report["targets"][1]["cache_blocks"].is_u64(), "hits do not queue");
+    // Where few bands were cleaned, only hits say something.
+    let short =
+        ["compare", "synth:mixed?requests=1k", "-p", "lru", "--baseline", "none", "-c", "16%"];
+    let (shown, _) = folder.said(&[&short[..], &["--target", "seconds=9999,hits=0%"]].concat());
+    let marked: Vec<&str> = shown.lines().filter(|line| line.contains(" ~ ")).collect();
+    assert!(marked.len() == 1 && marked[0].contains("seconds=9999"), "{shown}");
+    assert!(shown.contains("~ fewer than 30 bands were cleaned with that cache: "), "{shown}");
     for (target, told) in [("p98=1ms", "p99"), ("p99=5", "50ms"), ("hits", "NAME=VALUE")] {
         folder.refuses(2, &["compare", SMALL, "--target", target], &["--target", told]);
     }

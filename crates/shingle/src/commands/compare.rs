@@ -50,7 +50,7 @@ pub(crate) fn execute(args: &Compare, global: &Global, registry: &Registry) -> a
             1 => table::comparison(&report, &baselines, global.color),
             _ => table::over_seeds(&report, runs_each, global.color),
         };
-        text + &table::targets(&report.targets, global.color)
+        text + &table::targets(&report, global.color)
     })
 }
 

@@ -3,10 +3,11 @@
 use comfy_table::{Cell, CellAlignment};
 use shingle_core::duration::show_duration as seconds;
 use shingle_core::size::show_blocks;
-use shingle_result::verdict::{CLEANINGS_MIN, count, counted};
+use shingle_result::verdict::{count, counted};
 use shingle_sim::sample::curve::{BUFFER_BLOCKS_MIN, CACHE_BLOCKS_MIN};
 
 use super::fit::{Figures, wrapped};
+use super::words::few_cleanings;
 use crate::cli::Color;
 use shingle_result::{CurveSample, Curves, CurvesOfDrive, Estimate};
 
@@ -27,10 +28,7 @@ pub(crate) fn curves(all: &Curves, color: Color) -> String {
         text += "* the cache was never full: a larger one brings nothing\n";
     }
     if points().any(|point| point.few_cleanings) {
-        text += &wrapped(&format!(
-            "~ fewer than {CLEANINGS_MIN} bands were cleaned in what was run: these figures say little about shingling. A \
-             longer trace, a smaller cache or a smaller buffer (--set drive.pb=SIZE) shows more.\n"
-        ));
+        text += &few_cleanings("in what was run");
     }
     if all.curves.iter().any(|curve| !curve.sample.in_full) {
         text += &wrapped(

@@ -11,7 +11,7 @@ use shingle_result::{
 
 use super::fit::{Figures, wrapped};
 use super::plain::rows;
-use super::words::heading;
+use super::words::{few_cleanings, heading};
 use crate::cli::Color;
 
 /// Formats the result of `sweep`: a row for each place of the grid, with the best policy there.
@@ -82,22 +82,41 @@ fn measure(run: &RunResult) -> String {
 }
 
 /// Formats the smallest caches that meet the targets of a comparison; empty if there are none.
-pub(crate) fn targets(found: &[Smallest], color: Color) -> String {
-    if found.is_empty() {
+pub(crate) fn targets(report: &Report, color: Color) -> String {
+    if report.targets.is_empty() {
         return String::new();
     }
-    let cells: Vec<[String; 4]> = found
+    let is_doubtful = |smallest: &Smallest| is_doubtful(smallest, &report.runs);
+    let cells: Vec<[String; 4]> = report
+        .targets
         .iter()
         .map(|smallest| {
             let drive = match &smallest.translation {
                 None => smallest.drive.clone(),
                 Some(translation) => format!("{translation} over {}", smallest.drive),
             };
-            [smallest.target.clone(), smallest.policy.clone(), drive, needed(smallest)]
+            let few = if is_doubtful(smallest) { " ~" } else { "" };
+            let needed = needed(smallest) + few;
+            [smallest.target.clone(), smallest.policy.clone(), drive, needed]
         })
         .collect();
     let header = ["target", "policy", "drive", "smallest cache that meets it"];
-    format!("\n{}\n", rows(header, &cells, color))
+    let table = format!("\n{}\n", rows(header, &cells, color));
+    match report.targets.iter().any(is_doubtful) {
+        true => table + &few_cleanings("with that cache"),
+        false => table,
+    }
+}
+
+/// Returns whether a cache meets its target in a run that cleaned little. (Hits do not depend on it.)
+fn is_doubtful(smallest: &Smallest, runs: &[RunResult]) -> bool {
+    let is_its = |run: &&RunResult| {
+        let labels = &run.labels;
+        Some(labels.cache_blocks) == smallest.cache_blocks
+            && (&labels.policy, &labels.drive, &labels.translation)
+                == (&smallest.policy, &smallest.drive, &smallest.translation)
+    };
+    !smallest.target.starts_with("hits") && runs.iter().filter(is_its).any(verdict::hardly_cleaned)
 }
 
 fn needed(smallest: &Smallest) -> String {

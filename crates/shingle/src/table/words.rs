@@ -1,7 +1,7 @@
 //! Text around tables of results.
 
 use shingle_core::size::show_bytes;
-use shingle_result::verdict::counted;
+use shingle_result::verdict::{CLEANINGS_MIN, counted};
 use shingle_result::{Report, RunResult};
 
 use super::fit::wrapped;
@@ -31,6 +31,14 @@ pub(super) fn title(run: &RunResult) -> String {
 pub(super) fn said(report: &Report, compared: &[usize]) -> String {
     let said = report.said.iter().filter(|said| said.compared == compared);
     said.map(|said| wrapped(&said.text) + "\n").collect()
+}
+
+/// Returns what the mark `~` says.
+pub(super) fn few_cleanings(whereabouts: &str) -> String {
+    wrapped(&format!(
+        "~ fewer than {CLEANINGS_MIN} bands were cleaned {whereabouts}: these figures say little about shingling. A \
+         longer trace, a smaller cache or a smaller buffer (--set drive.pb=SIZE) shows more.\n"
+    ))
 }
 
 /// Formats a ratio; `-` if the denominator is zero.
