@@ -20,6 +20,8 @@ mod words;
 pub(crate) use comparison::comparison;
 pub(crate) use curves::curves;
 pub(crate) use fit::wrapped;
+#[cfg(feature = "store")]
+pub(crate) use fit::{PIPED_WIDTH, width, wrapped_to};
 pub(crate) use grid::{sweep, targets};
 #[cfg(feature = "papers")]
 pub(crate) use own::own;

@@ -34,6 +34,18 @@ fn a_profile_is_as_good_as_the_truth() {
     }
     let page = fs::read_to_string(bed.path("page.html")).expect("a page");
     assert_eq!(page.matches("<svg").count(), 3 + 6 + 1);
+    let shown = page
+        .split_once("<pre>")
+        .expect("what was found")
+        .1
+        .split_once("</pre>")
+        .expect("its end")
+        .0;
+    for line in shown.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    assert!(shown.contains("\nso        random writes of 4.0 KiB run at "), "{shown}");
+    assert!(shown.contains("\n          "), "a long line goes on below its text: {shown}");
 
     let profile: toml::Table =
         fs::read_to_string(bed.path("disk.toml")).expect("there").parse().expect("TOML");
@@ -115,7 +127,7 @@ fn a_plan_writes_nothing_and_a_plain_file_is_told_as_what_it_is() {
 }
 
 #[test]
-fn what_somebody_would_miss_is_refused() {
+fn a_disk_that_holds_data_is_refused() {
     let bed = Folder::new();
     sized(&bed.path("small.img"), 8);
     sized(&bed.path("data.img"), 256);

@@ -9,7 +9,7 @@ use comfy_table::{Cell, ContentArrangement, Table};
 use crate::cli::Color;
 
 /// Characters per line where stdout is no terminal: documents quote such output.
-const PIPED_WIDTH: usize = 100;
+pub(crate) const PIPED_WIDTH: usize = 100;
 
 /// Narrower widths are ignored.
 const LEAST_WIDTH: usize = 40;
@@ -48,7 +48,8 @@ pub(crate) fn wrapped(text: &str) -> String {
     wrapped_to(text, width())
 }
 
-fn wrapped_to(text: &str, width: usize) -> String {
+/// [`wrapped`] for lines of `width` characters.
+pub(crate) fn wrapped_to(text: &str, width: usize) -> String {
     let mut lines = Vec::new();
     for line in text.split('\n') {
         // Continuation lines keep the indentation.

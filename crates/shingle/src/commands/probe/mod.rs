@@ -34,6 +34,7 @@ use crate::Usage;
 use crate::cli::{self, Global};
 use crate::output::{self, note, print};
 use crate::progress::Progress;
+use crate::table::width;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -302,7 +303,7 @@ fn save(findings: &Findings, options: &Options, args: &ProbeArgs) -> anyhow::Res
     if args.profile.as_deref() == Some(Path::new("-")) {
         return Ok(());
     }
-    print(&render::findings(findings, &profile))
+    print(&render::findings(findings, &profile, width()))
 }
 
 /// Interval of progress lines without a terminal.

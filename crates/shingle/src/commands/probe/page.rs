@@ -11,6 +11,7 @@ use shingle_report::page::{Making, foot, head};
 use shingle_result::verdict::count;
 
 use super::render;
+use crate::table::PIPED_WIDTH;
 
 /// Bands that are drawn at most: evenly chosen.
 const BANDS: usize = 6;
@@ -23,7 +24,8 @@ pub(super) fn page(
     making: &Making,
 ) -> anyhow::Result<String> {
     let mut html = head(&format!("shingle probe: {}", profile.name), STYLE);
-    let _ = write!(html, "<pre>{}</pre>", escaped(&render::findings(findings, profile)));
+    let _ =
+        write!(html, "<pre>{}</pre>", escaped(&render::findings(findings, profile, PIPED_WIDTH)));
     section(
         &mut html,
         "Capacity of the buffer",

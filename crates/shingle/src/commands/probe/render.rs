@@ -14,6 +14,8 @@ use shingle_probe::plan::Step;
 use shingle_probe::target::Facts;
 use shingle_result::verdict::count;
 
+use crate::table::wrapped_to;
+
 /// A size in powers of 1000, as disks are sold.
 pub(crate) fn bytes(bytes: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
@@ -101,8 +103,11 @@ pub(crate) fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// What was found.
-pub(crate) fn findings(findings: &Findings, profile: &Profile) -> String {
+/// Characters before what is said of a property.
+const NAMES_WIDTH: usize = 10;
+
+/// What was found, in lines of `width` characters.
+pub(crate) fn findings(findings: &Findings, profile: &Profile, width: usize) -> String {
     let name = format!("{}, {}, serial {}", profile.name, size(&findings.facts), profile.serial);
     let lines = [
         ("disk", Some(name)),
@@ -118,12 +123,14 @@ pub(crate) fn findings(findings: &Findings, profile: &Profile) -> String {
     let mut text = String::new();
     for (name, value) in lines {
         if let Some(value) = value {
-            let _ = writeln!(text, "{name:<10}{value}");
+            let value = wrapped_to(&value, width - NAMES_WIDTH);
+            let value = value.replace('\n', &format!("\n{:NAMES_WIDTH$}", ""));
+            let _ = writeln!(text, "{name:<NAMES_WIDTH$}{value}");
         }
     }
-    text.extend(profile.buffer.as_ref().map(capacities));
+    text.extend(profile.buffer.as_ref().map(|buffer| capacities(buffer, width)));
     for told in &findings.notes {
-        let _ = writeln!(text, "\nNote: {told}.");
+        let _ = writeln!(text, "\n{}", wrapped_to(&format!("Note: {told}."), width));
     }
     text
 }
@@ -187,7 +194,7 @@ fn idling(idle: IdleFacts) -> String {
 }
 
 /// The measured capacities of the buffer, and how to read them.
-fn capacities(buffer: &BufferFacts) -> String {
+fn capacities(buffer: &BufferFacts, width: usize) -> String {
     let mut rows = table(&["writes", "depth", "capacity", "95 % interval", "IOPS before", "after"]);
     for row in &buffer.measured {
         rows.add_row([
@@ -199,13 +206,11 @@ fn capacities(buffer: &BufferFacts) -> String {
             format!("{:.0}", row.iops_after),
         ]);
     }
-    format!(
-        "\n{}Writes a second before and after the buffer is full. After: mean from the first write that \
-         waited to the end of the\nmeasurement, with writes spread over --buffer-max. The wider they \
-         are spread, the fewer blocks each cleaning frees, and\nthe slower it gets: compare with papers \
-         only if they tell over how much they wrote.\n",
-        lines(&rows)
-    )
+    const HOW_TO_READ: &str = "Writes a second before and after the buffer is full. After: mean from the first write that \
+         waited to the end of the measurement, with writes spread over --buffer-max. The wider they \
+         are spread, the fewer blocks each cleaning frees, and the slower it gets: compare with papers \
+         only if they tell over how much they wrote.";
+    format!("\n{}{}\n", lines(&rows), wrapped_to(HOW_TO_READ, width))
 }
 
 /// The plainest writes, one block at a time, if they were seen to become slow.
