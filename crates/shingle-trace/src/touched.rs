@@ -1,11 +1,11 @@
 //! The sets of blocks and zones that are touched, for a disk of any size.
 
 use hashbrown::HashMap;
+use shingle_core::parts::bitmap::fill;
 
 use crate::zones::ZONE_BLOCKS;
 
-const WORD_BITS: u64 = 64;
-const ZONE_WORDS: usize = ZONE_BLOCKS.div_ceil(WORD_BITS) as usize;
+const ZONE_WORDS: usize = ZONE_BLOCKS.div_ceil(64) as usize;
 
 /// One bit for each block of a zone.
 #[derive(Clone)]
@@ -60,14 +60,14 @@ impl Touched {
         while block < end {
             let zone = block / ZONE_BLOCKS;
             let from = block % ZONE_BLOCKS;
-            let to = (from + (end - block)).min(ZONE_BLOCKS);
+            let count = (end - block).min(ZONE_BLOCKS - from);
             let index = self.index_of(zone);
             let bits = &mut self.zones[index];
-            self.accessed += set(&mut bits.accessed, from, to);
+            self.accessed += count - fill(&mut bits.accessed, from, count, true);
             if write {
-                self.written += set(&mut bits.written, from, to);
+                self.written += count - fill(&mut bits.written, from, count, true);
             }
-            block += to - from;
+            block += count;
         }
     }
 
@@ -85,20 +85,4 @@ impl Touched {
         self.last = Some((zone, index));
         index
     }
-}
-
-/// Sets the bits `from..to` and returns how many of them were clear.
-fn set(words: &mut [u64; ZONE_WORDS], from: u64, to: u64) -> u64 {
-    let mut added = 0;
-    let mut bit = from;
-    while bit < to {
-        let low = bit % WORD_BITS;
-        let count = (to - bit).min(WORD_BITS - low);
-        let mask = (u64::MAX >> (WORD_BITS - count)) << low;
-        let word = &mut words[(bit / WORD_BITS) as usize];
-        added += u64::from((mask & !*word).count_ones());
-        *word |= mask;
-        bit += count;
-    }
-    added
 }

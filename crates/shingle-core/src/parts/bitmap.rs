@@ -1,5 +1,20 @@
 //! A bitmap: a bit for each number, changed and searched a word at a time.
 
+/// Sets `count` bits of `words` from `from` on to `value`. Returns how many were set before.
+#[inline]
+pub fn fill(words: &mut [u64], from: u64, count: u64, value: bool) -> u64 {
+    let (mut at, end, mut were) = (from, from + count, 0);
+    while at < end {
+        let (word, bit) = (&mut words[(at / 64) as usize], at % 64);
+        let length = (64 - bit).min(end - at);
+        let mask = u64::MAX >> (64 - length) << bit;
+        were += u64::from((*word & mask).count_ones());
+        *word = if value { *word | mask } else { *word & !mask };
+        at += length;
+    }
+    were
+}
+
 /// A bitmap, all clear at first.
 #[derive(Clone, Debug)]
 pub struct Bitmap(Box<[u64]>);
@@ -38,16 +53,7 @@ impl Bitmap {
     /// Sets `count` bits from `from` on to `value`. Returns how many were set before.
     #[inline]
     pub fn fill(&mut self, from: u64, count: u64, value: bool) -> u64 {
-        let (mut at, end, mut were) = (from, from + count, 0);
-        while at < end {
-            let (word, bit) = (&mut self.0[(at / 64) as usize], at % 64);
-            let length = (64 - bit).min(end - at);
-            let mask = u64::MAX >> (64 - length) << bit;
-            were += u64::from((*word & mask).count_ones());
-            *word = if value { *word | mask } else { *word & !mask };
-            at += length;
-        }
-        were
+        fill(&mut self.0, from, count, value)
     }
 
     /// Sets the bits that are set in `other`, of the same size. Returns how many were clear.

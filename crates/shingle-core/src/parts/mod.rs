@@ -18,7 +18,7 @@
 //! | a count that decays, by half-lives | [`halved`] |
 //! | pseudo-random bits from a number | [`split_mix`] |
 
-mod bitmap;
+pub mod bitmap;
 mod bits;
 mod buckets;
 mod by_zone;
