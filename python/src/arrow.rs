@@ -1,4 +1,4 @@
-//! Tables out, by Arrow's C interface: whoever takes one (polars, pyarrow, pandas, DuckDB) takes its memory.
+//! Tables out, by Arrow's C interface: the library that takes one (polars, pyarrow, pandas, DuckDB) owns its memory.
 
 use std::sync::Arc;
 

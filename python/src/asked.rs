@@ -1,4 +1,4 @@
-//! `run`, `compare` and `list`, and what such calls are given beside their options: policies, who asks.
+//! `run`, `compare` and `list`, and what such calls are given beside their options: policies, and which program makes them.
 
 use pyo3::prelude::*;
 use serde_json::Value;

@@ -41,7 +41,7 @@ impl Callbacks {
     }
 }
 
-/// Listens to work, and ends it when nobody wants it any more.
+/// Listens to work, and ends it when it is cancelled.
 #[derive(Default)]
 pub(crate) struct Watch {
     cancelled: AtomicBool,

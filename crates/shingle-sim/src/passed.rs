@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn reads_left_out_are_done_as_often_as_those_sampled_reach_the_disk() {
         let (a, b) = (request(Op::Read, 7, 3), request(Op::Read, 90, 1));
-        // Of the first nobody knows yet whether reads reach the disk.
+        // Of the first it is not yet known whether reads reach the disk.
         let told = before_each(&[&[a], &[], &[a], &[a, b], &[]]);
         assert!(told[0].is_empty() && told[1].is_empty() && told[4].is_empty(), "{told:?}");
         // By then one or two of two or three had: as likely, and in order.

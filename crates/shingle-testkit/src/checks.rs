@@ -188,7 +188,7 @@ pub fn a_restored_cache_goes_on(entry: &Entry) -> Vec<Block> {
                 assert!(cache.destaged(destage.slot));
                 left.push(destage.block);
             }
-            assert!(!plan.is_empty(), "somebody leaves");
+            assert!(!plan.is_empty(), "a block leaves");
             plan.clear();
         }
         cache.check();

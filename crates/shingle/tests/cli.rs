@@ -305,7 +305,7 @@ fn a_wrong_name_is_told_before_the_trace_is_read() {
 }
 
 #[test]
-fn nobody_who_reads_stderr_changes_the_exit_code() {
+fn a_closed_stderr_does_not_change_the_exit_code() {
     let folder = Folder::new();
     for (args, code) in [
         (&["run", SMALL, "--set", "most.zone=10M"][..], 0),
@@ -378,7 +378,7 @@ fn packing_is_offered_where_it_helps() {
     }
 }
 
-/// What reads of a trace would end in, at the first block that nobody wrote.
+/// What reads of a trace would end in, at the first block that was never written.
 #[test]
 fn a_disk_that_refuses_reads_beyond_its_pointers_needs_a_translation() {
     let folder = Folder::new();
@@ -454,7 +454,7 @@ fn a_number_out_of_range_is_told_the_range() {
 }
 
 #[test]
-fn an_unknown_drive_is_wrong_usage_whoever_is_asked() {
+fn an_unknown_drive_is_wrong_usage_of_every_command() {
     let folder = Folder::new();
     for args in [
         &["compare", SMALL, "-d", "st8000dm999"][..],
@@ -999,7 +999,7 @@ fn lists_show_all_there_is() {
     }
 }
 
-/// Response times of real disks, as measured by whoever made the set, and how near the mechanics come.
+/// Response times of real disks, as measured by the authors of the set, and how near the mechanics come.
 #[test]
 fn measured_disks_are_replayed() {
     let Some(set) = shingle_testbed::trace("disksim") else { return };
@@ -1111,7 +1111,7 @@ fn tables_and_sentences_fit_the_line() {
 }
 
 #[test]
-fn warnings_reach_whoever_has_the_result_read_by_a_program() {
+fn warnings_are_in_the_result_as_json() {
     let folder = Folder::new();
     // A cache as large as all data never fills.
     let args = ["compare", SMALL, "-p", "lru,sac", "-c", "2G", "--json", "-"];

@@ -1,4 +1,4 @@
-//! `shingle model serve` as whoever tests against it meets it: a process that says where it is, a disk
+//! `shingle model serve` as its clients meet it: a process that says where it is, a disk
 //! as slow as its model, and an end in order.
 
 use std::io::{BufRead, BufReader, Read};

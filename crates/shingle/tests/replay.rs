@@ -85,7 +85,7 @@ fn nothing_is_overwritten_unless_it_is_said() {
     refused(&folder, &words, "--overwrite");
     assert_eq!(std::fs::read(path("hdd.img")).expect("there"), vec![7; 1 << 20]);
     assert!(!path("ssd.img").exists());
-    // A cache that somebody has.
+    // A cache that is served.
     std::fs::File::create(path("other.img")).expect("a file").set_len(32 << 20).expect("long");
     std::fs::File::create(path("cache.img")).expect("a file").set_len(16 << 20).expect("long");
     folder.done("store create --cache cache.img --disk other.img");
@@ -142,7 +142,7 @@ fn a_replay_and_what_was_foretold_of_it_stand_side_by_side() {
         let series = run["series"].as_array().expect("its course");
         assert_eq!((series.len(), count(&series[199], "/requests")), (200, 3_000));
         assert!(series.iter().any(|point| count(point, "/dirty_blocks") > 0));
-        assert_eq!(series[0]["rmw"].is_null(), real, "nobody sees the RMWs of a real disk");
+        assert_eq!(series[0]["rmw"].is_null(), real, "the RMWs of a real disk are not seen");
         assert!(series[0]["blocks"].is_u64());
     }
     let page = std::fs::read_to_string(folder.path("page.html")).expect("the page");

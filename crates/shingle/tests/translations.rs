@@ -258,7 +258,7 @@ fn no_buffer_is_told_of_a_translation_that_has_none() {
 }
 
 #[test]
-fn policies_that_nobody_named_and_that_do_not_go_with_the_drive_are_left_out() {
+fn policies_that_were_not_named_and_do_not_go_with_the_drive_are_left_out() {
     let (out, err) = done(&["compare", SMALL, "-d", "cmr7200", "--json", "-"]);
     let result: Value = serde_json::from_str(&out).expect("JSON");
     let run = result["runs"].as_array().expect("runs").iter().map(|run| &run["policy"]);

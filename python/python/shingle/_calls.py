@@ -175,7 +175,7 @@ class Told:
         self._what = ""
 
     def _show(self, what: str, done: int, total: int) -> None:
-        # Nobody needs a bar for a moment.
+        # A call of a moment needs no bar.
         if total <= 0 or time.monotonic() - self._begun < 1:
             return
         if self._bar is None or self._what != what:
@@ -203,7 +203,7 @@ class Told:
 
 
 def _is_watched() -> bool:
-    """Whether somebody looks on: at a terminal, or in a notebook."""
+    """Whether output is shown at a terminal, or in a notebook."""
     return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
 
 

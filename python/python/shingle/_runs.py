@@ -35,7 +35,7 @@ def run(
             accessed, ``"5%zones"``, ``"5%written"``. [15%]
         course: record a course of 100 points, response times and heat maps for ``Result.plot``.
         progress: ``True`` for a bar of tqdm, a function of the name of the work, what is done and all of it, or
-            ``False``; without, a bar where somebody looks on.
+            ``False``; without, a bar at a terminal or in a notebook.
         {options}
 
     Returns:

@@ -1,6 +1,6 @@
 """Sweeps: grids of configurations that survive a kill, on the cores of this machine or over any executor.
 
-Whoever calls ``Sweep.run`` plans the cells and keeps the journal. A worker makes the same plan from a parcel: the
+The process that calls ``Sweep.run`` plans the cells and keeps the journal. A worker makes the same plan from a parcel: the
 options, the policies that are classes, and the traces, packed. It computes cells by their numbers, and first holds
 what it has planned against what it was asked for.
 """

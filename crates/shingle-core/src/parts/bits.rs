@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_set_of_nobody_has_no_next() {
+    fn an_empty_set_has_no_next() {
         assert_eq!(Bits::new(0).next(0), None);
     }
 }

@@ -133,7 +133,7 @@ mod tests {
         (0..3).for_each(|_| sketch.record(b));
         assert_eq!((sketch.estimate(a), sketch.estimate(b)), (16, 3));
         (0..7).for_each(|_| sketch.record(b));
-        // The 40th use halves: 15 and 9 by counters become 7 and 4, and nobody is at the door.
+        // The 40th use halves: 15 and 9 by counters become 7 and 4, and the door is empty.
         assert_eq!((sketch.estimate(a), sketch.estimate(b)), (7, 4));
         (0..19).for_each(|_| sketch.record(a));
         assert_eq!(sketch.estimate(a), 16);

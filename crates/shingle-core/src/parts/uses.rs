@@ -226,7 +226,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
-    /// As after long without a miss: who leaves then waits for nobody.
+    /// As after long without a miss: uses drop stale places at the tail, so a victim is found at once.
     #[test]
     fn what_is_left_behind_at_the_tail_goes_while_members_are_used() {
         let mut uses = Uses::new(1_000);

@@ -161,6 +161,6 @@ mod tests {
         assert_eq!(young, 50_000.0 / (100.0 * 5.0 + 75.0 * 2.0));
         assert_eq!(before, 50_000.0 / (100.0 * 2.0 + 75.0 * 2.0));
         assert_eq!(at, 50_000.0 / (75.0 * 2.0));
-        assert_eq!(behind, 0.0, "nobody ever came back so late");
+        assert_eq!(behind, 0.0, "no block ever came back so late");
     }
 }

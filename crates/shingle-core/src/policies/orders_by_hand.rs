@@ -142,7 +142,7 @@ fn sieve_sifts_in_place() {
     assert_eq!(run.letters(run.order.list, &run.order.links, None), "JIHGDBA");
     assert_eq!(run.told("K"), "h", "it clears G and takes the first of the new ones");
     assert_eq!(run.told("LMN"), "ijk");
-    assert_eq!(run.told("O"), "l", "nobody clears A while the hand is among the new ones");
+    assert_eq!(run.told("O"), "l", "A is not cleared while the hand is among the new ones");
     assert_eq!(run.letters(run.order.list, &run.order.links, None), "ONMGDBA");
     // Everyone is visited: once round, and the hand is where it was.
     assert_eq!(run.told("ONMGDBAP"), "+++++++m");
@@ -317,7 +317,7 @@ proptest! {
         }
     }
 
-    /// Behind a gate that opens and closes by zones, only what passes is named, and nobody is lost.
+    /// Behind a gate that opens and closes by zones, only what passes is named, and no slot is lost.
     #[test]
     fn every_order_works_behind_a_gate(
         capacity in 1u32..12,
@@ -347,7 +347,7 @@ proptest! {
                                 }
                                 None => {
                                     let none = slots.iter_live().all(|slot| !passes(slot));
-                                    prop_assert!(none, "{}: somebody passes", name);
+                                    prop_assert!(none, "{}: a slot passes", name);
                                     continue;
                                 }
                             }

@@ -106,6 +106,6 @@ impl Order for Sieve {
     fn check(&self, _: &Slots) {
         self.list.check(&self.links);
         let on_list = |hand| self.list.from_tail(&self.links).any(|member| member == hand);
-        assert!(self.hand.is_none_or(on_list), "the hand points at nobody");
+        assert!(self.hand.is_none_or(on_list), "the hand is at a slot that is not on the list");
     }
 }

@@ -33,7 +33,7 @@ impl Run {
         Run::over(None, in_order, slots, buffer_blocks, sets, cache_sets)
     }
 
-    /// Over a disk that takes bands in order past its log, of which nobody knows where they are.
+    /// Over a disk that takes bands in order past its log; where they are is not known.
     fn in_order(slots: u32) -> Run {
         Run::over(None, InOrder { log_blocks: 1_000, ..PAST_BUFFER }, slots, 100, &[], &[])
     }

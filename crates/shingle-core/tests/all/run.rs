@@ -52,7 +52,7 @@ impl Run {
         }
     }
 
-    /// Nobody asks for anything. Returns what was written.
+    /// No request comes. Returns what was written.
     pub(crate) fn idle(&mut self, want: u32) -> Written {
         let mut plan = Plan::default();
         self.cache.idle(want, &mut plan);

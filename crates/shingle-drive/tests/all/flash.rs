@@ -92,7 +92,7 @@ fn units_work_side_by_side() {
     let served = io(drive, Nanos::from_millis(9), Op::Write, 1, 5);
     assert_eq!(served.done, Nanos::from_millis(9) + write + write + write);
     assert_eq!((served.command, served.transfer), (Nanos(3 * BUS.0), Nanos(3 * PROGRAM.0)));
-    // Nobody wrote block 20: only zeros go over the pins.
+    // Block 20 was never written: only zeros go over the pins.
     for (block, time) in [(3, BUS + READ), (20, BUS)] {
         let served = io(drive, Nanos::from_millis(20), Op::Read, block, 1);
         assert_eq!(served.done, Nanos::from_millis(20) + time);

@@ -117,7 +117,7 @@ fn what_is_written_is_there() {
         }
     }
     drop(nbd);
-    bed.open(None).expect("nobody would miss what a probe wrote");
+    bed.open(None).expect("what a probe wrote may be overwritten");
 }
 
 /// A client that wrote and read on one thread could deadlock with a server that does the same.

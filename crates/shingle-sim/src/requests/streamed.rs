@@ -134,7 +134,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
 
-        /// Whoever asks, for what and in which order: blocks of the file have 2,458 writes or so.
+        /// In any order: blocks of the file have 2,458 writes or so.
         #[test]
         fn parts_are_those_of_memory(
             asked in prop::collection::vec((0..10_000_usize, 0..9_000_usize), 1..12),

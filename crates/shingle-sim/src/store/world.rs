@@ -110,7 +110,7 @@ impl World {
     fn carry_out_own(&mut self) {
         let mut replies = Vec::new();
         self.carry_out(&mut replies);
-        assert!(replies.is_empty(), "nobody has asked for anything");
+        assert!(replies.is_empty(), "no command is in flight");
     }
 
     /// Advances the time to the next event, at most to `until`. Returns whether any event is

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn padding_stays_padding_until_somebody_writes_it() {
+    fn padding_stays_padding_until_the_host_writes_it() {
         let read = |from, block, count| Step::Read { from, block: Block(block), count };
         let mut padding = Padding::default();
         // Blocks 10 and 13 come from the buffer, a gap of two between them.

@@ -1,4 +1,4 @@
-//! A policy of somebody's own that is wrong ends its run with one line, which names it, what it did and
+//! A policy from outside that breaks its contract ends its run with one line, which names it, what it did and
 //! when.
 
 use shingle_core::params::Params;

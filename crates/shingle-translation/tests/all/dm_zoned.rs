@@ -43,7 +43,7 @@ fn a_zone_of_the_buffer_is_reclaimed_in_one_of_three_ways() {
     let copied = [read(12, 12, 1), append(3, 12, 1), COMMIT, buffer(3, 1, 3)];
     assert_eq!(write(&mut dm, 3, 1), copied);
     // Chunk 1 has block 4 in the buffer, which its zone has been written beyond: blocks 6 and 7 join
-    // it there, and block 5, which nobody wrote, does not. That frees no segment, and the last one is given.
+    // it there, and block 5, which was never written, does not. That frees no segment, and the last one is given.
     let merged = [native(2, 6, 2), buffer(6, 2, 6), COMMIT, reset(0), buffer(20, 1, 12)];
     assert_eq!(write(&mut dm, 20, 1), merged);
     let copied = [read(8, 16, 1), append(4, 16, 1), COMMIT, buffer(24, 1, 8)];

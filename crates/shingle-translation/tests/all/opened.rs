@@ -80,7 +80,7 @@ fn a_bucket_goes_on_behind_its_last_block() {
 
 #[test]
 fn chunks_have_the_zones_and_segments_that_their_blocks_lie_in() {
-    // Chunk 0 has zone 0. Zone 2 has nothing that anybody names. Chunks 2 and 1 have segments 3 and 0: the longest run
+    // Chunk 0 has zone 0. No entry of the map is in zone 2. Chunks 2 and 1 have segments 3 and 0: the longest run
     // of free blocks is between them, so chunk 2 was used first.
     let runs = [(0, Native(0), 3), (5, Buffer(1), 1), (9, Buffer(13), 1)];
     let mut dm = opened("dm-zoned", LAYOUT, &[], &runs, &[3, 0, 4, 0, 0, 0, 0, 0]).expect("a map");
@@ -161,8 +161,8 @@ fn the_last_free_zones_are_for_cleaning() {
 
 #[test]
 fn a_log_goes_on_with_the_zones_that_have_room() {
-    // Twelve zones, four of them to spare. Zone 0 is full, zones 1 and 3 have room for two and three blocks, and nobody
-    // names what is in zones 2 and 4.
+    // Twelve zones, four of them to spare. Zone 0 is full, zones 1 and 3 have room for two and three blocks, and no
+    // entry of the map is in zones 2 and 4.
     let layout = Layout { zones: 12, ..LAYOUT };
     let pointers = [4, 2, 4, 1, 3, 0, 0, 0, 0, 0, 0, 0];
     let runs = [(0, Native(0), 4), (4, Native(4), 1), (9, Native(12), 1)];

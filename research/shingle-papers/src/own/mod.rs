@@ -1,7 +1,7 @@
 //! Compares the policy of this project with the published ones: every policy over every workload,
 //! disk, cache and mode, by done + left. The reference is the best published policy of each cell.
 //! Each policy runs with joined writes and the better of two batches. Two more groups are shown:
-//! published policies with whole bands (`cache.bands=whole`), which nobody has published, and the
+//! published policies with whole bands (`cache.bands=whole`), which is not published, and the
 //! policy without one of its parts.
 //!
 //! Some workloads were used while constants of the policy were tuned. The others were named in

@@ -440,7 +440,7 @@ impl Model for S3Fifo {
     }
 }
 
-/// The newcomer enters the window first, and then somebody falls out, as in the paper. Counts come
+/// The newcomer enters the window first, and then a block leaves it, as in the paper. Counts come
 /// from the sketch itself, which has tests of its own.
 struct WTinyLfu {
     c: usize,

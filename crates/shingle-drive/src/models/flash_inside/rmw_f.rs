@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(write(7, 1), [to_band(7, 1)]);
         // Behind 4 lies 7.
         assert!(matches!(write(4, 1)[..], [Step::Program { block: 4, .. }]));
-        // Over the border of a band, whose first block is nobody's.
+        // Over the border of a band: tracks of one do not overlap the next.
         assert_eq!(write(8, 4), [to_band(8, 2), to_band(10, 2)]);
         assert!(matches!(write(11, 2)[..], [Step::Program { .. }, Step::Program { .. }]));
         // 12 is on the flash, and what comes at 12 goes there.

@@ -146,7 +146,7 @@ impl Ftl {
             }
         }
         let valid: u32 = (0..geometry.blocks()).map(|b| self.nand.valid(EraseBlock(b))).sum();
-        assert_eq!(placed, valid, "a valid page belongs to nobody");
+        assert_eq!(placed, valid, "a valid page has no owner");
         for unit in &self.units {
             assert!(unit.free.len() >= self.min_free, "too few blocks are erased");
             unit.check(&self.nand);

@@ -51,7 +51,7 @@ impl Geometry {
 }
 
 /// Owner of a page that is not valid.
-const NOBODY: u32 = u32::MAX;
+const NO_OWNER: u32 = u32::MAX;
 
 /// The flash; see the module.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ impl Nand {
         let blocks = geometry.blocks() as usize;
         Nand {
             geometry,
-            owners: vec![NOBODY; geometry.pages() as usize],
+            owners: vec![NO_OWNER; geometry.pages() as usize],
             programmed: vec![0; blocks],
             valid: vec![0; blocks],
             erases: vec![0; blocks],
@@ -111,8 +111,8 @@ impl Nand {
     /// If it was not valid.
     pub(crate) fn invalidate(&mut self, page: Page) {
         let owner = &mut self.owners[page.0 as usize];
-        assert!(*owner != NOBODY, "a page is invalidated twice");
-        *owner = NOBODY;
+        assert!(*owner != NO_OWNER, "a page is invalidated twice");
+        *owner = NO_OWNER;
         self.valid[self.geometry.block_of(page).index()] -= 1;
     }
 
@@ -133,7 +133,7 @@ impl Nand {
     /// The logical page that `page` holds, if it is valid.
     pub(crate) fn owner(&self, page: Page) -> Option<u32> {
         let owner = self.owners[page.0 as usize];
-        (owner != NOBODY).then_some(owner)
+        (owner != NO_OWNER).then_some(owner)
     }
 
     /// Returns the stamp of `page`; 0 unless stamps are kept.

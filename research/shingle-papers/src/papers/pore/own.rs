@@ -72,7 +72,7 @@ pub(super) const WRITTEN_ONCE: Figure = Figure {
     id: "once",
     title: "Zones that are written once",
     how: "Figures 13, 14 and 16 over volumes that meet Figure 6 (broad, see figure zones), and over the same with nothing \
-          written again in four of five written zones (once): how many those are nobody publishes. Figure 6 comes to less \
+          written again in four of five written zones (once): how many those are is not published. Figure 6 comes to less \
           then, and mds, src, stg and web reuse sooner than is published. Writes only; cache of 2 % of the written range, unless \
           a row says another.",
     source: Source::Runs(&[
@@ -129,7 +129,7 @@ pub(super) const DIFFERENT: Figure = Figure {
     id: "different",
     title: "More different blocks of wdev",
     how: "Figures 11, 15 and 16 over a wdev that meets Figure 6 (broad, see figure zones) and writes new blocks as often as \
-          prn_0 does: 26.3 % of its written blocks, where the default is 7. How many they are nobody publishes of wdev. \
+          prn_0 does: 26.3 % of its written blocks, where the default is 7. How many they are is not published of wdev. \
           Writes only, but for Figure 11.",
     source: Source::Runs(&[
         Grid { free: FULLER, ..CACHE_SIZES },

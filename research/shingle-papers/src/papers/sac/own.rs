@@ -155,7 +155,7 @@ pub(super) const CACHES: Figure = Figure {
     title: "Table 1 and Figure 3 again, with other caches and with zones that are written once",
     how: "Five of the ten volumes over the emulator, as in Table 1 and Figures 3 and 5, where the cache is 2 % of the accessed range, as \
           in the authors' earlier paper: with the 5 % that §6.1 has, with 0.1 %; and with 5 % where nothing is written again in four \
-          of five written zones (once=0.8): how many those are nobody publishes.",
+          of five written zones (once=0.8): how many those are is not published.",
     source: Source::Runs(&[
         Grid { traces: FIVE, points: SMALL, ..volumes(&[LRU]) },
         Grid { traces: FIVE, points: LARGE, ..volumes(&[LRU, MOST]) },
