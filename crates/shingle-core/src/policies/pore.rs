@@ -8,9 +8,10 @@
 //! period (§IV-C.1). The schemes (§IV-C.3): coverage first, popularity first, and both in balance.
 //!
 //! What the paper leaves open: "a dirty block written into the cache" counts one that was not dirty
-//! there before. If no block may leave, zones are divided at once. Of zones with equal rank the
-//! fuller one opens first, then by address. On a disk without a buffer a period is the blocks of
-//! one zone.
+//! there before. A period that is over ends at the next eviction, the first one that needs open
+//! zones: the division then knows all accesses until there. If no block may leave, zones are divided
+//! at once. Of zones with equal rank the fuller one opens first, then by address. On a disk without
+//! a buffer a period is the blocks of one zone.
 //!
 //! | option | paper | prototype |
 //! |---|---|---|
@@ -23,7 +24,8 @@
 //! popularity ÷ coverage, ranks it before every other, however little of it is cached: coverage has
 //! no effect, although by §IV-C.3 both "determine the result together". With a cache of five
 //! periods, as in the paper, most zones are like this. So by default (`cached`) an access counts as
-//! long as its block is dirty in the cache: each block has at least the access that brought it.
+//! long as its block is dirty in the cache: each block has at least the write that made it dirty.
+//! Accesses while it was clean do not count.
 //!
 //! The paper says nothing of idle time. Here the coldest dirty blocks of the open zones are
 //! written. When none of the coldest is dirty, whole zones are written one after the other, open
@@ -66,7 +68,7 @@ pub type PorePf = Pore<PopularityFirst>;
 enum Records {
     /// Accesses since the last division, which the region counts.
     Period,
-    /// Accesses of the dirty blocks in the cache since they were inserted, by slot.
+    /// Accesses of the dirty blocks in the cache since they became dirty, by slot.
     Cached(Vec<u32>),
     /// The records of the prototype.
     Forever(History),
