@@ -474,6 +474,9 @@ impl Run {
         // Translations may bring blocks back from zones; those check themselves.
         if self.system.translating().is_none() {
             assert_eq!(disk.buffer_written_blocks, buffer.blocks + gone, "blocks in the buffer");
+        } else {
+            let native = disk.native_bytes_written / BLOCK_BYTES;
+            assert!(disk.buffer_written_blocks + native <= disk.written_blocks, "{disk:?}");
         }
 
         let by_call = host.drive_read_time + host.drive_write_time;

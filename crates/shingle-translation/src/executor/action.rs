@@ -20,7 +20,7 @@ pub enum Action {
         at: u64,
         /// Number of blocks.
         count: u64,
-        /// Whether they are from the host's current write.
+        /// Whether they are from the host's current write, and are not moved.
         hosts: bool,
     },
     /// Writes at the write pointer of a zone. [`Executor::steps`] says which blocks of the host;
@@ -34,8 +34,8 @@ pub enum Action {
         block: Block,
         /// Number of blocks.
         count: u64,
-        /// Whether they are from the host's current write, and nothing was read to be written with
-        /// them.
+        /// Whether they are from the host's current write, are not moved, and nothing was read to be
+        /// written with them.
         hosts: bool,
     },
     /// Moves the write pointer of a zone back to its start.

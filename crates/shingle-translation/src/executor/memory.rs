@@ -15,6 +15,9 @@ pub(super) struct Memory<D> {
     host: Range<u64>,
     /// Whether something was read since the last commit, which an append then writes back.
     gathers: bool,
+    /// Blocks that the host writes and that steps have read, and not written since: the next write
+    /// of such a block moves it.
+    moving: Vec<u64>,
     /// Its contents, if data are kept.
     blocks: Option<HashMap<u64, D>>,
 }
@@ -22,7 +25,7 @@ pub(super) struct Memory<D> {
 impl<D: Clone + Default> Memory<D> {
     /// Creates an empty memory that keeps no data.
     pub(super) fn new() -> Memory<D> {
-        Memory { host: 0..0, gathers: false, blocks: None }
+        Memory { host: 0..0, gathers: false, moving: Vec::new(), blocks: None }
     }
 
     /// Makes it keep data, from the next work on.
@@ -38,6 +41,7 @@ impl<D: Clone + Default> Memory<D> {
     /// Begins a work: holds only what the host writes.
     pub(super) fn begin(&mut self, host: Range<u64>, data: &[D]) {
         self.gathers = false;
+        self.moving.clear();
         if let Some(blocks) = &mut self.blocks {
             blocks.clear();
             blocks.extend(host.clone().zip(data.iter().cloned()));
@@ -48,7 +52,8 @@ impl<D: Clone + Default> Memory<D> {
     /// Returns the action of a single step.
     pub(super) fn action(&self, step: Step) -> Action {
         let blocks = step.blocks();
-        let hosts = self.host.start <= blocks.start && blocks.end <= self.host.end;
+        let moves = self.moving.iter().any(|block| blocks.contains(block));
+        let hosts = !moves && self.host.start <= blocks.start && blocks.end <= self.host.end;
         match step {
             Step::Read { from, count, .. } | Step::Over { from, count } => {
                 Action::Read { from, count }
@@ -88,6 +93,10 @@ impl<D: Clone + Default> Memory<D> {
     /// Stores what the steps have read, except for blocks that the host is writing.
     pub(super) fn take(&mut self, steps: &[Step], data: &mut Vec<D>) {
         self.gathers = true;
+        for step in steps {
+            let blocks = step.blocks();
+            self.moving.extend(blocks.start.max(self.host.start)..blocks.end.min(self.host.end));
+        }
         let Some(held) = &mut self.blocks else { return };
         let mut data = data.drain(..);
         for step in steps {
@@ -97,6 +106,11 @@ impl<D: Clone + Default> Memory<D> {
             let read = step.blocks().zip(data.by_ref());
             held.extend(read.filter(|(block, _)| !self.host.contains(block)));
         }
+    }
+
+    /// Notes that the steps have written.
+    pub(super) fn put(&mut self, steps: &[Step]) {
+        self.moving.retain(|block| !steps.iter().any(|step| step.blocks().contains(block)));
     }
 }
 
@@ -173,5 +187,20 @@ mod tests {
         memory.take(&[read(Place::Nowhere, 0, 1)], &mut vec![0]);
         assert_eq!(cause(&memory, append), Cause::Clean);
         assert_eq!(cause(&memory, write(0, 4, 2)), Cause::Log);
+    }
+
+    #[test]
+    fn what_is_moved_is_not_on_the_hosts_account() {
+        let mut memory = memory(4..6, &[70, 71]);
+        let cause = |memory: &Memory<u64>, step| memory.action(step).cause();
+        let append = Step::Append { zone: Zone(0), block: Block(5), count: 1 };
+        memory.take(&[read(Place::Buffer(9), 5, 1)], &mut vec![0]);
+        memory.commit();
+        assert_eq!(cause(&memory, write(0, 4, 1)), Cause::Log);
+        assert_eq!(cause(&memory, write(3, 5, 1)), Cause::Clean);
+        assert_eq!(cause(&memory, append), Cause::Clean);
+        memory.put(&[write(3, 5, 1)]);
+        assert_eq!(cause(&memory, write(7, 5, 1)), Cause::Log, "it has been moved");
+        assert_eq!(cause(&memory, append), Cause::Write);
     }
 }

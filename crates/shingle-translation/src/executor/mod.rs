@@ -177,7 +177,8 @@ impl<D: Clone + Default> Executor<D> {
         match self.in_flight.take().expect("an action is under way") {
             Action::Read { .. } => self.memory.take(&self.steps, &mut self.data),
             Action::Commit => self.memory.commit(),
-            Action::Write { .. } | Action::Append { .. } | Action::Reset { .. } => {}
+            Action::Write { .. } | Action::Append { .. } => self.memory.put(&self.steps),
+            Action::Reset { .. } => {}
         }
     }
 
