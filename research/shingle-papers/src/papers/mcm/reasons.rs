@@ -22,7 +22,7 @@ pub(super) const COLD: &str = "a third of the writes passes the flash, one by on
                                writes than FC's";
 
 pub(super) const PEAK: &str = "of mds_0 the least is written back, 28 % of what is written (Figure 9), and 60 % as \
-                               many bands are cleaned as under Skylight; of src2_0 44 and 88 %";
+                               many bands are cleaned as under Skylight; of src2_0 43 and 88 %";
 
 pub(super) const COUNTED: &str = "how much passes the flash and how much returns to it decide (see figure counted): as the text has \
                                   it, each write of a run counts, so a run makes its own band hot with the fourth. The published \
