@@ -7,6 +7,7 @@ use std::io;
 use std::mem;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle, ScopedJoinHandle};
@@ -84,6 +85,8 @@ pub struct Serving {
     prepared: (Sender<Waiting>, Receiver<Waiting>),
     /// Threads of caches that are ending while others are served.
     ending: Vec<JoinHandle<()>>,
+    /// Whether one of several caches has failed or did not end properly, with a notice of its own.
+    some_failed: Arc<AtomicBool>,
 }
 
 /// A reload that is prepared, and where its outcome is sent.
@@ -144,6 +147,7 @@ impl Serving {
             commands,
             prepared: channel(),
             ending: Vec::new(),
+            some_failed: Arc::default(),
         };
         let begun = serving.begin(opened, extra.record)?;
         begun.into_iter().for_each(|cache| serving.offer(cache));
@@ -249,21 +253,22 @@ impl Serving {
     /// all files. It is skipped if the last store fails by itself, as its I/O may hang.
     ///
     /// # Errors
-    /// If a store fails, or a superblock cannot be written.
+    /// If a store fails, or a superblock cannot be written, also of a cache that ended earlier.
     pub fn wait(mut self, last: impl FnOnce()) -> Result<(), ServeError> {
         let outcome = self.until_all_have_ended(last);
-        // Their errors have been reported.
         self.ending.drain(..).for_each(|thread| drop(thread.join()));
-        outcome
+        let all = match self.some_failed.load(Ordering::Relaxed) {
+            true => Err(ServeError::SomeFailed),
+            false => Ok(()),
+        };
+        outcome.and(all)
     }
 
     fn until_all_have_ended(&mut self, last: impl FnOnce()) -> Result<(), ServeError> {
-        // The error of a cache that ended while others were served.
-        let mut before = Ok(());
         loop {
             // This process holds a sender, so the channel never closes.
             match self.commands.recv().unwrap_or(ServeCommand::All) {
-                ServeCommand::All => return self.end_all(before, last),
+                ServeCommand::All => return self.end_all(last),
                 ServeCommand::Reload(wanted, to) => self.prepare(wanted, to),
                 ServeCommand::Prepared => {
                     let Ok((prepared, to)) = self.prepared.1.try_recv() else { continue };
@@ -287,15 +292,14 @@ impl Serving {
                         self.common.server.stop(Duration::ZERO);
                         return Err(error);
                     }
-                    (self.common.tell)(Notice::Failed(name, uuid, error));
-                    before = Err(ServeError::SomeFailed);
+                    tell_of_one(&self.common.tell, &self.some_failed, name, uuid, error);
                 }
                 ServeCommand::Stop(uuid, asker) => match self.end_one(uuid, false, asker) {
-                    Some((asker, outcome)) => return before.and(finish(&asker, outcome, last)),
+                    Some((asker, outcome)) => return finish(&asker, outcome, last),
                     None => continue,
                 },
                 ServeCommand::Detach(uuid, asker) => match self.end_one(uuid, true, asker) {
-                    Some((asker, outcome)) => return before.and(finish(&asker, outcome, last)),
+                    Some((asker, outcome)) => return finish(&asker, outcome, last),
                     None => continue,
                 },
             }
@@ -352,7 +356,7 @@ impl Serving {
         then: impl FnOnce(&Result<(), ServeError>) + Send + 'static,
     ) {
         let (name, uuid) = (cache.options.name.clone(), cache.uuid());
-        let tell = self.common.tell.clone();
+        let (tell, some_failed) = (self.common.tell.clone(), self.some_failed.clone());
         let ending = move || {
             if let Some(users) = users {
                 users.send_away(GRACE);
@@ -360,37 +364,42 @@ impl Serving {
             let outcome = end(cache, detach, &tell);
             then(&outcome);
             if let Err(error) = outcome {
-                tell(Notice::Failed(name, uuid, error));
+                tell_of_one(&tell, &some_failed, name, uuid, error);
             }
         };
         self.ending.retain(|thread| !thread.is_finished());
         self.ending.extend(on_own_thread("shingle-ended", ending));
     }
 
-    /// Ends all caches. The error of one among several is a notice; `before` is that of others that
-    /// have ended.
-    fn end_all(
-        &mut self,
-        before: Result<(), ServeError>,
-        last: impl FnOnce(),
-    ) -> Result<(), ServeError> {
+    /// Ends all caches. The error of one among several is a notice.
+    fn end_all(&mut self, last: impl FnOnce()) -> Result<(), ServeError> {
         self.common.server.stop(GRACE);
         let caches = mem::take(&mut self.caches);
         let names: Vec<_> = caches.iter().map(|it| (it.options.name.clone(), it.uuid())).collect();
         let ended = in_parallel(caches, |cache| end(cache, false, &self.common.tell));
         last();
-        if ended.len() == 1 && before.is_ok() {
+        if ended.len() == 1 {
             return ended.into_iter().collect();
         }
-        let mut all = before;
         for ((name, uuid), ended) in names.into_iter().zip(ended) {
             if let Err(error) = ended {
-                (self.common.tell)(Notice::Failed(name, uuid, error));
-                all = Err(ServeError::SomeFailed);
+                tell_of_one(&self.common.tell, &self.some_failed, name, uuid, error);
             }
         }
-        all
+        Ok(())
     }
+}
+
+/// Reports the error of one of several caches, which [`Serving::wait`] then returns as one of some.
+fn tell_of_one(
+    tell: &TellNotice,
+    some_failed: &AtomicBool,
+    name: String,
+    uuid: Uuid,
+    error: ServeError,
+) {
+    some_failed.store(true, Ordering::Relaxed);
+    tell(Notice::Failed(name, uuid, error));
 }
 
 /// Ends a cache, and reports what is left of it.

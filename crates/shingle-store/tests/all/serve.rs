@@ -1375,8 +1375,9 @@ mod several {
         assert!(matches!(error, ServeError::SomeFailed), "{error}");
     }
 
-    #[test]
-    fn each_export_that_does_not_end_in_order_is_named() {
+    /// Two exports whose SSDs cannot be read at the end, and their notices.
+    fn spoilt() -> ([(Bed, File); 2], Stopper, JoinHandle<Result<(), ServeError>>, Receiver<Notice>)
+    {
         let beds = [Bed::new(), Bed::new()].map(in_memory);
         let caches = beds.iter().zip(["one", "two"]).map(|((bed, _), name)| cache(bed, name));
         let options = Options { caches: caches.collect(), ..Options::default() };
@@ -1390,14 +1391,46 @@ mod several {
             ssd.set_len(0).expect("cut short");
             fcntl_add_seals(ssd, SealFlags::WRITE | SealFlags::GROW).expect("sealed");
         }
-        stopper.stop();
-        let error = serving.join().expect("no panic").expect_err("they cannot be read");
-        assert!(matches!(error, ServeError::SomeFailed), "{error}");
+        (beds, stopper, serving, notices)
+    }
+
+    fn names_of_failed(notices: &Receiver<Notice>) -> Vec<String> {
         let failed = notices.iter().filter_map(|notice| match notice {
             Notice::Failed(name, ..) => Some(name),
             _ => None,
         });
-        assert_eq!(failed.collect::<Vec<_>>(), ["one", "two"]);
+        failed.collect()
+    }
+
+    #[test]
+    fn each_export_that_does_not_end_in_order_is_named() {
+        let (_beds, stopper, serving, notices) = spoilt();
+        stopper.stop();
+        let error = serving.join().expect("no panic").expect_err("they cannot be read");
+        assert!(matches!(error, ServeError::SomeFailed), "{error}");
+        assert_eq!(names_of_failed(&notices), ["one", "two"]);
+    }
+
+    /// By a reload, and by an operator.
+    #[test]
+    fn an_export_that_did_not_end_in_order_while_others_went_on_counts_at_the_end() {
+        for by_reload in [true, false] {
+            let ([_, (two, _ssd)], stopper, serving, notices) = spoilt();
+            let good = Bed::new();
+            let both = [cache(&good, "good"), cache(&two, "two")];
+            let wanted =
+                |caches: &[CacheOptions]| Options { caches: caches.to_vec(), ..Options::default() };
+            stopper.reload(wanted(&both)).expect("it ends in the background");
+            if by_reload {
+                stopper.reload(wanted(&both[..1])).expect("likewise");
+            } else {
+                assert!(matches!(two.ask(&Request::Stop), Answer::Failed(_)));
+            }
+            assert_eq!(good.ask(&Request::Stop), Answer::Done(()));
+            let error = serving.join().expect("no panic").expect_err("two had failed");
+            assert!(matches!(error, ServeError::SomeFailed), "{error}");
+            assert_eq!(names_of_failed(&notices), ["one", "two"]);
+        }
     }
 
     #[test]
