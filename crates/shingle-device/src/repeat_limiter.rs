@@ -1,11 +1,17 @@
-//! Limits reports of events that may occur thousands of times a second, such as errors of a failing
-//! device. Of similar events the first is reported at once, and then at most one a second, with the
-//! number of the others. No event hides one of another kind.
+//! Limits reports of events that may occur thousands of times a second, and for days, such as errors
+//! of a disk that is full. Of similar events the first is reported at once, the others at growing
+//! intervals, each with the number of those before it. No event hides one of another kind.
 
 use std::time::{Duration, Instant};
 
-/// The shortest time between two reports of similar events.
+/// The time between the first two reports of similar events. Each report doubles it.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// The longest time between two reports while such events go on.
+const EVERY_MAX: Duration = Duration::from_secs(10 * 60);
+
+/// When there was no such event for this time, nothing stays hidden, and the next one begins anew.
+const QUIET: Duration = Duration::from_secs(60);
 
 /// An event to be reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,8 +30,26 @@ struct Kind<K, T> {
     of: K,
     /// When one was last reported.
     told: Instant,
-    /// The last event since then, and the number of earlier ones.
+    /// The time until the next report.
+    every: Duration,
+    /// When the last one occurred.
+    last: Instant,
+    /// The last event since the report, and the number of earlier ones.
     hidden: Option<(T, u64)>,
+}
+
+impl<K, T> Kind<K, T> {
+    fn is_due(&self, now: Instant) -> bool {
+        now.duration_since(self.told) >= self.every || self.is_quiet(now)
+    }
+
+    fn is_quiet(&self, now: Instant) -> bool {
+        now.duration_since(self.last) >= QUIET
+    }
+
+    fn tell(&mut self, now: Instant) {
+        (self.told, self.every) = (now, (self.every * 2).min(EVERY_MAX));
+    }
 }
 
 /// The highest number of kinds that are kept: beyond it, the one reported longest ago is dropped.
@@ -51,34 +75,42 @@ impl<K: PartialEq, T> RepeatLimiter<K, T> {
                 let oldest = (0..KINDS_MAX).min_by_key(|&at| self.kinds[at].told);
                 oldest.map(|at| self.kinds.swap_remove(at));
             }
-            self.kinds.push(Kind { of, told: now, hidden: None });
+            self.kinds.push(Kind { of, told: now, every: EVERY, last: now, hidden: None });
             return Some(Repeats { what, first: true, more: 0 });
         };
-        if kind.hidden.is_none() && now.duration_since(kind.told) >= EVERY {
-            kind.told = now;
-            return Some(Repeats { what, first: false, more: 0 });
-        }
+        let quiet = kind.is_quiet(now);
+        kind.last = now;
         let more = kind.hidden.take().map_or(0, |(_, before)| before + 1);
-        kind.hidden = Some((what, more));
-        None
+        if quiet {
+            (kind.told, kind.every) = (now, EVERY);
+        } else if more == 0 && kind.is_due(now) {
+            kind.tell(now);
+        } else {
+            kind.hidden = Some((what, more));
+            return None;
+        }
+        Some(Repeats { what, first: false, more })
     }
 
     /// Returns the events to be reported now that time has passed.
     pub fn tick(&mut self, now: Instant) -> Vec<Repeats<T>> {
-        self.due(now, EVERY)
+        self.hidden(now, Kind::is_due)
     }
 
     /// Returns the events left to be reported: no more will come.
     pub fn end(&mut self, now: Instant) -> Vec<Repeats<T>> {
-        self.due(now, Duration::ZERO)
+        self.hidden(now, |_, _| true)
     }
 
-    /// The events of kinds without a report for this time.
-    fn due(&mut self, now: Instant, after: Duration) -> Vec<Repeats<T>> {
-        let kinds = self.kinds.iter_mut().filter(|kind| now.duration_since(kind.told) >= after);
+    fn hidden(
+        &mut self,
+        now: Instant,
+        is_due: impl Fn(&Kind<K, T>, Instant) -> bool,
+    ) -> Vec<Repeats<T>> {
+        let kinds = self.kinds.iter_mut().filter(|kind| is_due(kind, now));
         let due = kinds.filter_map(|kind| {
             let (what, more) = kind.hidden.take()?;
-            kind.told = now;
+            kind.tell(now);
             Some(Repeats { what, first: false, more })
         });
         due.collect()
@@ -88,6 +120,48 @@ impl<K: PartialEq, T> RepeatLimiter<K, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Reports of events that occur once a second.
+    fn reports(
+        limiter: &mut RepeatLimiter<(), u64>,
+        begun: Instant,
+        seconds: std::ops::Range<u64>,
+    ) -> Vec<(u64, u64)> {
+        let mut told = Vec::new();
+        for second in seconds {
+            let now = begun + Duration::from_secs(second);
+            let events = limiter.add((), second, now).into_iter().chain(limiter.tick(now));
+            told.extend(events.map(|event| (event.what, event.more)));
+        }
+        told
+    }
+
+    #[test]
+    fn what_goes_on_for_a_day_is_told_ever_more_rarely_and_each_event_is_counted() {
+        let (mut limiter, begun) = (RepeatLimiter::default(), Instant::now());
+        let day = 24 * 60 * 60;
+        let told = reports(&mut limiter, begun, 0..day);
+        let first = [(0, 0), (1, 0), (3, 1), (7, 3), (15, 7), (31, 15), (63, 31), (127, 63)];
+        assert_eq!(told[..8], first);
+        assert_eq!(told[11..13], [(1_623, 599), (2_223, 599)], "at the longest interval");
+        assert_eq!(told.len(), 153);
+        let left: u64 =
+            limiter.end(begun + Duration::from_secs(day)).iter().map(|e| e.more + 1).sum();
+        let all: u64 = told.iter().map(|(_, more)| more + 1).sum();
+        assert_eq!(all + left, day);
+    }
+
+    #[test]
+    fn what_comes_back_after_a_quiet_minute_is_told_at_once() {
+        let (mut limiter, begun) = (RepeatLimiter::default(), Instant::now());
+        reports(&mut limiter, begun, 0..1_700);
+        let quiet_after = |second| begun + Duration::from_secs(second) + QUIET;
+        assert!(limiter.tick(quiet_after(1_698)).is_empty());
+        let left = limiter.tick(quiet_after(1_699));
+        assert_eq!(left, [Repeats { what: 1_699, first: false, more: 75 }], "nothing stays hidden");
+        let told = reports(&mut limiter, begun, 1_759..1_767);
+        assert_eq!(told, [(1_759, 0), (1_760, 0), (1_762, 1), (1_766, 3)]);
+    }
 
     #[test]
     fn memory_does_not_grow_with_kinds() {

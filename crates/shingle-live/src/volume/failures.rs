@@ -66,7 +66,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn there_is_a_line_a_second_and_none_hides_another() {
+    fn lines_are_limited_and_none_hides_another() {
         let (to, told) = channel();
         let failures = Failures::new(Box::new(move |line| to.send(line).expect("heard")));
         let lines = || told.try_iter().collect::<Vec<_>>();

@@ -77,8 +77,8 @@ impl Losses {
 type Job = (Command, Completion);
 
 impl ServedVolume {
-    /// Starts the threads, which also use idle time. `tell` receives lines about failures, at most
-    /// one a second for similar ones.
+    /// Starts the threads, which also use idle time. `tell` receives lines about failures, those
+    /// about similar ones ever more rarely.
     ///
     /// # Errors
     /// If no threads can be created.

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_each_kind_is_a_line_and_the_others_one_a_second() {
+    fn the_first_of_each_kind_is_a_line_and_the_others_are_counted() {
         const EIO: i32 = 5;
         const ENOSPC: i32 = 28;
         let (mut errors, told) = log();

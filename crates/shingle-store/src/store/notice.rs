@@ -19,7 +19,7 @@ pub(super) type TellNotice = Arc<dyn Fn(Notice) + Send + Sync>;
 pub enum Notice {
     /// An event of a client.
     Client(Event),
-    /// Failed I/O of an export: the first of its kind, or one for all of the last second.
+    /// Failed I/O of an export: the first of its kind, or one for all since the last notice.
     Device(String, FailedIo),
     /// The file of an export's counters, and why it cannot be used. Counters begin anew with this
     /// process.
