@@ -1,16 +1,13 @@
-//! One client from its first byte to its last: this thread reads, a second one writes.
+//! A client after the handshake: this thread reads, a second one writes; and how connections end.
 
-use std::cell::OnceCell;
-use std::io::{self, Write};
+use std::io;
 use std::net::Shutdown;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::connections::Security;
 use crate::export::{Answer, Completion, Export};
-use crate::handshake::{Agreement, ExportInfo, Handshake, Step};
 use crate::inbox::Inbox;
 use crate::outbox::Outbox;
 use crate::reading::Arrival;
@@ -18,13 +15,7 @@ use crate::requests::Request;
 use crate::sender::Sender;
 use crate::session::Session;
 use crate::stream::Stream;
-use crate::tls::{self, Identity};
 use crate::wire::Malformed;
-
-/// The reason shown for a client that hangs up during TLS. Some give no other sign that they reject
-/// a certificate.
-const HUNG_UP: &str = "the client hung up: it may not trust the server's certificate (its authority, its name, its time)";
-const EXPIRED: &str = "server-cert.pem has expired";
 
 /// Why a client was cut off.
 #[derive(Debug, Error)]
@@ -67,106 +58,6 @@ pub enum End {
     HungUp,
     /// The server is stopping.
     Stopped,
-}
-
-/// Does the handshake, within `limit`. `None` if the client left. `exports` are those that the
-/// client may open: all of them, or those that its certificate allows.
-pub(crate) fn shake_hands(
-    inbox: &mut Inbox<'_>,
-    security: &Security,
-    exports: &Exports,
-    limit: Duration,
-) -> Result<Option<Agreement>, CutOff> {
-    let deadline = Instant::now() + limit;
-    let slow = |error: io::Error| match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => CutOff::Slow(limit),
-        _ => error.into(),
-    };
-    let mut out = Vec::new();
-    let Exports { all, opened, .. } = exports;
-    let mut handshake = Handshake::new(all, &mut out).with(security.policy());
-    loop {
-        let (taken, step) = handshake.step(inbox.bytes(), &mut out)?;
-        inbox.consume(taken);
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(CutOff::Slow(limit));
-        }
-        let mut watched = inbox.stream();
-        watched.stream.set_timeouts(Some(left))?;
-        if let Step::Serve(_) = step {
-            // Before the client can know that the handshake is over.
-            inbox.begin_transmission();
-        }
-        match watched.write_all(&out) {
-            // A client that has sent ABORT need not wait for the reply.
-            Err(_) if matches!(step, Step::Close) => {}
-            written => written.map_err(slow)?,
-        }
-        out.clear();
-        match step {
-            Step::Again => {}
-            Step::More if inbox.fill().map_err(slow)? => {}
-            Step::More | Step::Close if handshake.is_too_plain() => return Err(CutOff::Plain),
-            Step::More | Step::Close => {
-                watched.close();
-                return Ok(None);
-            }
-            Step::StartTls => {
-                let tls = security.tls().expect("it was offered");
-                if !inbox.bytes().is_empty() {
-                    return Err(CutOff::Tls("bytes in plain text behind STARTTLS".to_owned()));
-                }
-                let begun = tls::begin(tls, watched.stream, deadline);
-                let expired = || tls.has_expired();
-                let (channel, client) = begun.map_err(|error| match error.kind() {
-                    io::ErrorKind::InvalidData if expired() => {
-                        CutOff::Tls(format!("{error}; {EXPIRED}"))
-                    }
-                    io::ErrorKind::InvalidData => CutOff::Tls(error.to_string()),
-                    io::ErrorKind::UnexpectedEof if expired() => {
-                        CutOff::Tls(format!("the client hung up; {EXPIRED}"))
-                    }
-                    io::ErrorKind::UnexpectedEof => CutOff::Tls(HUNG_UP.to_owned()),
-                    _ => slow(error),
-                })?;
-                let rights = tls.rights();
-                let may = |export: &&ExportInfo| rights.allow(&client, &export.name);
-                let allowed: Vec<ExportInfo> = all.iter().filter(may).cloned().collect();
-                if allowed.is_empty() {
-                    let text =
-                        format!("its certificate is good, but may open nothing here ({client})");
-                    return Err(CutOff::Tls(text));
-                }
-                assert!(watched.channel.set(channel).is_ok(), "TLS begins once");
-                let _ = exports.client.set(client);
-                handshake.secured(opened.get_or_init(|| allowed));
-            }
-            Step::Serve(agreement) => {
-                watched.stream.set_timeouts(None)?;
-                if let Some(channel) = watched.channel.get() {
-                    channel.wait_for_ever();
-                }
-                return Ok(Some(agreement));
-            }
-        }
-    }
-}
-
-/// The exports of a server when a client connects.
-pub(crate) struct Exports {
-    pub(crate) all: Vec<ExportInfo>,
-    /// Those that the client may open, if its certificate decides that.
-    pub(crate) opened: OnceCell<Vec<ExportInfo>>,
-    /// The identity of its certificate.
-    pub(crate) client: OnceCell<Identity>,
-}
-
-impl Exports {
-    /// The export of an agreement.
-    pub(crate) fn get(&self, at: usize) -> &ExportInfo {
-        &self.opened.get().unwrap_or(&self.all)[at]
-    }
 }
 
 /// The transmission: reads requests until the client leaves or `is_ending`, while `write` runs on

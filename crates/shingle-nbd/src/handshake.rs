@@ -198,6 +198,12 @@ impl<'a> Handshake<'a> {
         Ok(())
     }
 
+    /// Whether an option needs TLS, which the client has not begun.
+    fn needs_tls(&self, number: u32) -> bool {
+        let plain = [option::STARTTLS, option::ABORT].contains(&number);
+        self.encryption == Encryption::Required && !plain
+    }
+
     /// Handles an option whose data were too long and were skipped.
     fn oversized(&mut self, number: u32, out: &mut Vec<u8>) -> Step {
         let known = [
@@ -209,98 +215,111 @@ impl<'a> Handshake<'a> {
             option::LIST_META_CONTEXT,
             option::SET_META_CONTEXT,
         ];
+        let mut reply = Reply { option: number, out };
         if self.encryption == Encryption::Required && number != option::ABORT {
             self.too_plain = true;
         }
         match number {
             option::EXPORT_NAME => return Step::Close,
-            option::ABORT => return abort(out),
+            option::ABORT => return reply.abort(),
             number if known.contains(&number) => {
-                if number == option::SET_META_CONTEXT {
-                    self.contexts = (None, Contexts::NONE);
-                }
-                refuse(number, Refusal::TooBig, "more data than any option needs", out);
+                self.drop_contexts_if_set_by(number);
+                reply.refuse(Refusal::TooBig, "more data than any option needs");
             }
-            number => unknown(number, out),
+            _ => reply.unknown(),
         }
         Step::Again
     }
 
+    /// Handles a complete option.
     fn option(&mut self, number: u32, data: &[u8], out: &mut Vec<u8>) -> Result<Step, Malformed> {
-        let plain = [option::STARTTLS, option::ABORT].contains(&number);
-        if self.encryption == Encryption::Required && !plain {
+        let mut reply = Reply { option: number, out };
+        if self.needs_tls(number) {
             self.too_plain = true;
             if number == option::EXPORT_NAME {
                 return Ok(Step::Close);
             }
-            refuse(number, Refusal::TlsRequired, "TLS has to be begun first (STARTTLS)", out);
+            reply.refuse(Refusal::TlsRequired, "TLS has to be begun first (STARTTLS)");
             return Ok(Step::Again);
         }
-        // Earlier contexts are dropped even if the option fails.
-        if number == option::SET_META_CONTEXT {
-            self.contexts = (None, Contexts::NONE);
-        }
-        let request = match OptionRequest::decode(number, data) {
-            Ok(request) => request,
+        self.drop_contexts_if_set_by(number);
+        match OptionRequest::decode(number, data) {
+            Ok(request) => Ok(self.request(&request, &mut reply)),
             // This option cannot be refused.
-            Err(error) if number == option::EXPORT_NAME => return Err(error),
+            Err(error) if number == option::EXPORT_NAME => Err(error),
             Err(error) => {
                 let refusal = match error {
                     Malformed::StringTooLong | Malformed::Queries => Refusal::TooBig,
                     _ => Refusal::Invalid,
                 };
-                refuse(number, refusal, &error.to_string(), out);
-                return Ok(Step::Again);
+                reply.refuse(refusal, &error.to_string());
+                Ok(Step::Again)
             }
-        };
+        }
+    }
+
+    /// Before an option that sets contexts: earlier ones are dropped even if it fails.
+    fn drop_contexts_if_set_by(&mut self, number: u32) {
+        if number == option::SET_META_CONTEXT {
+            self.contexts = (None, Contexts::NONE);
+        }
+    }
+
+    fn request(&mut self, request: &OptionRequest<'_>, reply: &mut Reply<'_>) -> Step {
         match request {
-            OptionRequest::ExportName(name) => return Ok(self.export_name(name, out)),
-            OptionRequest::Abort => return Ok(abort(out)),
-            OptionRequest::List => {
-                for export in self.exports {
-                    let (name, description) = (&export.name, &export.description);
-                    OptionReply::Server { name, description }.encode(number, out);
-                }
-                OptionReply::Ack.encode(number, out);
-            }
-            OptionRequest::StartTls => match self.encryption {
-                Encryption::None => {
-                    refuse(number, Refusal::Policy, "this server does not encrypt", out);
-                }
-                Encryption::Begun => refuse(number, Refusal::Invalid, "TLS has begun already", out),
-                Encryption::Offered | Encryption::Required => {
-                    OptionReply::Ack.encode(number, out);
-                    return Ok(Step::StartTls);
-                }
-            },
+            OptionRequest::ExportName(name) => return self.export_name(name, reply.out),
+            OptionRequest::Abort => return reply.abort(),
+            OptionRequest::List => self.list(reply),
+            OptionRequest::StartTls => return self.start_tls(reply),
             OptionRequest::Info(choice) => {
-                self.info(number, &choice, out);
+                self.info(choice, reply);
             }
             OptionRequest::Go(choice) => {
-                if let Some(export) = self.info(number, &choice, out) {
-                    return Ok(Step::Serve(self.agreement(export)));
+                if let Some(export) = self.info(choice, reply) {
+                    return Step::Serve(self.agreement(export));
                 }
             }
             OptionRequest::StructuredReply => {
                 self.structured = true;
-                OptionReply::Ack.encode(number, out);
+                reply.ack();
             }
             OptionRequest::ListMetaContext(query) => {
-                self.meta_context(number, &query, out);
+                self.meta_context(query, reply);
             }
-            OptionRequest::SetMetaContext(query) if !self.structured => {
-                let message = "structured replies have to be negotiated first";
-                refuse(number, Refusal::Invalid, message, out);
-                drop(query);
-            }
-            OptionRequest::SetMetaContext(query) => {
-                if let Some((export, contexts)) = self.meta_context(number, &query, out) {
-                    self.contexts = (Some(export), contexts);
-                }
-            }
-            OptionRequest::Unknown(number) => unknown(number, out),
+            OptionRequest::SetMetaContext(query) => self.set_meta_context(query, reply),
+            OptionRequest::Unknown(_) => reply.unknown(),
         }
-        Ok(Step::Again)
+        Step::Again
+    }
+
+    fn list(&self, reply: &mut Reply<'_>) {
+        for export in self.exports {
+            let (name, description) = (&export.name, &export.description);
+            reply.add(OptionReply::Server { name, description });
+        }
+        reply.ack();
+    }
+
+    fn start_tls(&self, reply: &mut Reply<'_>) -> Step {
+        match self.encryption {
+            Encryption::None => reply.refuse(Refusal::Policy, "this server does not encrypt"),
+            Encryption::Begun => reply.refuse(Refusal::Invalid, "TLS has begun already"),
+            Encryption::Offered | Encryption::Required => {
+                reply.ack();
+                return Step::StartTls;
+            }
+        }
+        Step::Again
+    }
+
+    fn set_meta_context(&mut self, query: &Query<'_>, reply: &mut Reply<'_>) {
+        if !self.structured {
+            let message = "structured replies have to be negotiated first";
+            return reply.refuse(Refusal::Invalid, message);
+        }
+        if let Some((export, contexts)) = self.meta_context(query, reply) {
+            self.contexts = (Some(export), contexts);
+        }
     }
 
     /// The index of the export with this name. The empty name is valid only if there is one export:
@@ -329,42 +348,37 @@ impl<'a> Handshake<'a> {
         Step::Serve(self.agreement(index))
     }
 
-    fn info(&self, number: u32, choice: &Choice<'_>, out: &mut Vec<u8>) -> Option<usize> {
-        let index = self.find_or_refuse(number, choice.name, out)?;
+    /// Describes an export. Returns its index, if there is one of this name.
+    fn info(&self, choice: &Choice<'_>, reply: &mut Reply<'_>) -> Option<usize> {
+        let index = self.find_or_refuse(choice.name, reply)?;
         let export = &self.exports[index];
         let flags = export.flags(self.structured);
-        let mut reply = |info| OptionReply::Info(info).encode(number, out);
-        reply(Info::Export { size_bytes: export.size_bytes, flags });
+        let mut add = |info| reply.add(OptionReply::Info(info));
+        add(Info::Export { size_bytes: export.size_bytes, flags });
         if choice.infos.contains(&info::NAME) {
-            reply(Info::Name(&export.name));
+            add(Info::Name(&export.name));
         }
         if choice.infos.contains(&info::DESCRIPTION) && !export.description.is_empty() {
-            reply(Info::Description(&export.description));
+            add(Info::Description(&export.description));
         }
         // Sent in any case: a client that did not request it may ignore it.
-        reply(Info::BlockSize {
+        add(Info::BlockSize {
             minimum: export.minimum_block,
             preferred: ExportInfo::PREFERRED_BLOCK.max(export.minimum_block),
             maximum: PAYLOAD_BYTES_MAX,
         });
-        OptionReply::Ack.encode(number, out);
+        reply.ack();
         Some(index)
     }
 
     /// Replies to both options about contexts. Returns the contexts found, if it succeeds.
-    fn meta_context(
-        &self,
-        number: u32,
-        query: &Query<'_>,
-        out: &mut Vec<u8>,
-    ) -> Option<(usize, Contexts)> {
-        let index = self.find_or_refuse(number, query.name, out)?;
+    fn meta_context(&self, query: &Query<'_>, reply: &mut Reply<'_>) -> Option<(usize, Contexts)> {
+        let index = self.find_or_refuse(query.name, reply)?;
         if let Some(bad) = query.queries.iter().find(|query| !query.contains(':')) {
-            let message = format!("the query {bad:?} has no namespace");
-            refuse(number, Refusal::Invalid, &message, out);
+            reply.refuse(Refusal::Invalid, &format!("the query {bad:?} has no namespace"));
             return None;
         }
-        let listing = number == option::LIST_META_CONTEXT;
+        let listing = reply.option == option::LIST_META_CONTEXT;
         let wanted = |context: Context| {
             let (namespace, _) = context.name().split_once(':').expect("each has a namespace");
             (listing && query.queries.is_empty())
@@ -377,31 +391,46 @@ impl<'a> Handshake<'a> {
         for context in Context::ALL.into_iter().filter(|&context| wanted(context)) {
             found.add(context);
             let id = if listing { 0 } else { context.id() };
-            OptionReply::MetaContext { id, name: context.name() }.encode(number, out);
+            reply.add(OptionReply::MetaContext { id, name: context.name() });
         }
-        OptionReply::Ack.encode(number, out);
+        reply.ack();
         Some((index, found))
     }
 
-    fn find_or_refuse(&self, number: u32, name: &str, out: &mut Vec<u8>) -> Option<usize> {
+    fn find_or_refuse(&self, name: &str, reply: &mut Reply<'_>) -> Option<usize> {
         let found = self.find(name);
         if found.is_none() {
-            let message = format!("there is no export {name:?} here");
-            refuse(number, Refusal::Unknown, &message, out);
+            reply.refuse(Refusal::Unknown, &format!("there is no export {name:?} here"));
         }
         found
     }
 }
 
-fn refuse(number: u32, refusal: Refusal, message: &str, out: &mut Vec<u8>) {
-    OptionReply::Error { refusal, message }.encode(number, out);
+/// The reply to an option, of one message or more.
+struct Reply<'a> {
+    option: u32,
+    out: &'a mut Vec<u8>,
 }
 
-fn unknown(number: u32, out: &mut Vec<u8>) {
-    refuse(number, Refusal::Unsupported, "this server does not know the option", out);
-}
+impl Reply<'_> {
+    fn add(&mut self, message: OptionReply<'_>) {
+        message.encode(self.option, self.out);
+    }
 
-fn abort(out: &mut Vec<u8>) -> Step {
-    OptionReply::Ack.encode(option::ABORT, out);
-    Step::Close
+    fn ack(&mut self) {
+        self.add(OptionReply::Ack);
+    }
+
+    fn refuse(&mut self, refusal: Refusal, message: &str) {
+        self.add(OptionReply::Error { refusal, message });
+    }
+
+    fn unknown(&mut self) {
+        self.refuse(Refusal::Unsupported, "this server does not know the option");
+    }
+
+    fn abort(&mut self) -> Step {
+        self.ack();
+        Step::Close
+    }
 }

@@ -110,6 +110,7 @@ mod limits;
 pub mod listen;
 pub mod memory;
 mod offers;
+mod opening;
 pub mod options;
 mod outbox;
 mod pool;

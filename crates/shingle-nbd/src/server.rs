@@ -1,6 +1,5 @@
 //! The server: listeners, connections, and how they end.
 
-use std::cell::OnceCell;
 use std::fmt;
 use std::net::Shutdown;
 use std::panic::AssertUnwindSafe;
@@ -10,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::activity::{Activity, Watched};
-use crate::connection::{self, CutOff, End, Exports};
+use crate::connection::{self, CutOff, End};
 use crate::connections::{Connection, Connections, Security};
 use crate::export::Export;
 use crate::inbox::Inbox;
@@ -20,6 +19,7 @@ pub use crate::limits::{
 };
 use crate::listen::{Address, ListenError, Listener};
 use crate::offers::{List, Offer, infos};
+use crate::opening::{Exports, shake_hands};
 use crate::outbox::{Outbox, Room};
 use crate::pool::Pool;
 pub use crate::served::{MINIMUM_BLOCK_MAX, Served};
@@ -391,15 +391,14 @@ impl Shared {
         let mut inbox = Inbox::new(watched);
         let limit = self.limits.handshake;
         let offers = self.offers.now();
-        let exports =
-            Exports { all: infos(&offers), opened: OnceCell::new(), client: OnceCell::new() };
-        let agreed = connection::shake_hands(&mut inbox, security, &exports, limit)?;
+        let exports = Exports::new(infos(&offers));
+        let agreed = shake_hands(&mut inbox, security, &exports, limit)?;
         let Some(agreement) = agreed else { return Ok(End::Closed) };
         let info = exports.get(agreement.export);
         let session = Session::new(info, agreement);
         let offer = offers.iter().find(|offer| offer.served.name == info.name);
         let offer = offer.expect("it is one of ours");
-        if let Some(client) = exports.client.get() {
+        if let Some(client) = exports.identity() {
             // TLS begins once.
             let _ = connection.client.set(client.clone());
         }

@@ -132,7 +132,7 @@ impl World {
         self.connections[connection].is_answered(which, result);
     }
 
-    /// As `connection::read` and `connection::shake_hands`.
+    /// As `connection::read` and `opening::shake_hands`.
     fn read(&mut self, at: usize) {
         let World { scope, connections, commands, stopping, .. } = self;
         let one = &mut connections[at];
