@@ -6,23 +6,20 @@
 //! previous version.
 
 mod read;
+mod replay;
 #[cfg(test)]
 mod tests;
-
-use std::collections::HashMap;
 
 use shingle_core::units::Block;
 use thiserror::Error;
 
-use crate::format::journal::{RECORDS_MAX, Record, page_of, sequence};
-use crate::format::layout::{Copy, Layout, SUPERBLOCKS};
-use crate::format::superblock::Superblock;
-use crate::format::table::Entry;
-use crate::format::{Frame, PAGE_BYTES, Page, State, Unusable};
+use crate::format::journal::{JournalPage, RECORDS_MAX, Record};
+use crate::format::{Frame, Page, State, Unusable};
 use crate::journal::Journal;
-use crate::table::{Table, set};
+use crate::table::Table;
 
-use read::{Found, UNREADABLE, read_tolerant};
+use read::{FoundJournal, FoundTable};
+use replay::Replay;
 
 /// Reads pages of an SSD.
 pub trait Pages {
@@ -125,180 +122,43 @@ impl Recovered {
 /// # Errors
 /// If the SSD cannot be read, or metadata that must be there is damaged.
 pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error>> {
-    let mut copies = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
-    let superblocks = read_tolerant(ssd, Copy::One.superblock_page(), &mut copies);
-    if let Some(error) = superblocks.filter(|_| copies == [UNREADABLE; 2]) {
-        return Err(RecoverError::Read { page: Copy::One.superblock_page(), error });
-    }
-    let superblock = Superblock::newer(&copies).map_err(RecoverError::Superblock)?;
-    let bad = |page: &&Page| Superblock::decode(page).is_err();
     let mut findings = Findings::default();
-    findings.damaged_pages += copies.iter().filter(bad).count() as u64;
-    // The better copy stays until the other one is written.
-    let worse = if copies[0] == superblock.encode() { Copy::Two } else { Copy::One };
-    let uneven = (copies[0] != copies[1]).then_some(worse);
-    let Found { mut entries, editions, uneven: pages_uneven, known } =
+    let (superblock, uneven) = read::superblock(ssd, &mut findings)?;
+    let FoundTable { entries, editions, uneven: uneven_pages, known } =
         read::table(ssd, &superblock, &mut findings)?;
-    let (pages, newest) = read::journal(ssd, &superblock, &mut findings)?;
-    let last = pages.last().map_or(superblock.journal_from - 1, |page| page.number);
+    let FoundJournal { pages, last, newest } = read::journal(ssd, &superblock, &mut findings)?;
     // A record in the table was flushed in the journal before.
     if known > last {
         return Err(RecoverError::Journal { number: last + 1 });
     }
     let durable = pages.iter().map(|page| page.durable).max().unwrap_or(0);
-    let layout = superblock.layout;
-    let mut touched = Vec::new();
-    let mut corrections = Vec::new();
-    // For each block the last record, of pages not known to be flushed, that says where it is.
-    let mut last_of = HashMap::new();
-    // Blocks that have left since, or that the disk has.
-    let mut left = Vec::new();
+    let mut replay = Replay::new(ssd, superblock.layout, durable, entries);
     for page in &pages {
-        for (place, record) in page.records.iter().enumerate() {
-            if u64::from(record.frame.0) >= layout.frames {
-                return Err(RecoverError::Superblock(Unusable::Nonsense));
-            }
-            let sequence = sequence(page.number, place);
-            let is_left = |last: &Last| record.state == State::Free && last.frame == record.frame;
-            if last_of.get(&record.block).is_some_and(is_left) {
-                left.push((record.block, sequence));
-            }
-            if page.number > durable && !is_valid(ssd, &layout, record, &mut last_of) {
-                findings.void_records +=
-                    u64::from(matches!(record.state, State::Clean | State::Dirty));
-                if record.state == State::Clean {
-                    // The disk has the block: another frame holds an older version at most, and
-                    // this one can be missed.
-                    left.push((record.block, sequence));
-                    let entry = &mut entries[record.frame.0 as usize];
-                    if entry.block == record.block {
-                        entry.state = State::Free;
-                    }
-                }
-                corrections.push(*record);
-                continue;
-            }
-            let entry = &mut entries[record.frame.0 as usize];
-            if sequence > entry.sequence {
-                set(entry, record, sequence);
-            }
-            touched.push((record.frame, page.number));
-        }
+        replay.page(page).map_err(RecoverError::Superblock)?;
     }
-    // Earlier versions could split the two records of a move, if the first was the last on its
-    // page.
-    let split_move = pages.last().and_then(|page| page.records.get(RECORDS_MAX - 1));
-    let split_move =
-        split_move.filter(|record| matches!(record.state, State::Clean | State::Dirty));
-    keep_one_frame(&mut corrections, split_move, &left, &mut entries);
-    drop_invalidated(&superblock, &mut entries);
-    let corrections = correction_records(&corrections, &entries);
-    let mut table = Table::new(&layout, Some((entries, editions)));
-    for &(place, worse) in &pages_uneven {
+    replay.keep_one_frame(split_move(&pages));
+    replay.drop_invalidated(&superblock);
+    let corrections = replay.corrections();
+    let Replay { entries, touched, void_records, .. } = replay;
+    findings.void_records = void_records;
+    let mut table = Table::new(&superblock.layout, Some((entries, editions)));
+    for (place, worse) in uneven_pages {
         table.touch_page(place, superblock.journal_from);
         table.write_first(place, worse);
     }
     touched.iter().for_each(|&(frame, number)| table.touch(frame, number));
     let clean = superblock.clean && pages.is_empty();
-    let replayed_pages = pages.len() as u64;
     // The next page comes after what was invalidated.
     let next = (newest.max(last) + 1).max(superblock.clean_from).max(superblock.dirty_from);
     let journal = Journal::new(superblock, uneven, table, last, next);
     // No page records of itself that it was flushed.
     let journal = if pages.is_empty() { journal } else { journal.confirming(durable) };
-    Ok(Recovered { journal, clean, corrections, replayed_pages, findings })
+    Ok(Recovered { journal, clean, corrections, replayed_pages: pages.len() as u64, findings })
 }
 
-/// The last record of a block on a page not known to be flushed.
-struct Last {
-    frame: Frame,
-    valid: bool,
-}
-
-/// Whether a record on a page not known to be flushed is valid.
-fn is_valid<P: Pages>(
-    ssd: &mut P,
-    layout: &Layout,
-    record: &Record,
-    last_of: &mut HashMap<Block, Last>,
-) -> bool {
-    let valid = match record.state {
-        State::Free => true,
-        State::Superseded => last_of.get(&record.block).is_none_or(|last| last.valid),
-        State::Clean | State::Dirty => {
-            let mut data = [[0; PAGE_BYTES]];
-            let read = ssd.read(layout.frame_page(record.frame), &mut data);
-            read.is_ok() && crc32c::crc32c(&data[0]) == record.crc
-        }
-    };
-    if matches!(record.state, State::Clean | State::Dirty) {
-        last_of.insert(record.block, Last { frame: record.frame, valid });
-    }
-    valid
-}
-
-/// Leaves each block in at most one frame. A block that moved twice, with only the second move
-/// valid, is no longer in its first frame; nor is a block whose move was split (`split_move`) by the crash,
-/// which took the second record. A block that has `left` since is in no frame: another may have its
-/// slot, and the disk newer data.
-fn keep_one_frame(
-    void: &mut Vec<Record>,
-    split_move: Option<&Record>,
-    left: &[(Block, u64)],
-    entries: &mut [Entry],
-) {
-    let moved = void.iter().filter(|record| record.state == State::Superseded);
-    let mut newest: HashMap<Block, u64> =
-        moved.chain(split_move).map(|record| (record.block, 0)).collect();
-    if newest.is_empty() {
-        return;
-    }
-    for &(block, at) in left {
-        newest.entry(block).and_modify(|sequence| *sequence = at.max(*sequence));
-    }
-    for entry in entries.iter().filter(|entry| entry.state != State::Free) {
-        if let Some(sequence) = newest.get_mut(&entry.block) {
-            *sequence = entry.sequence.max(*sequence);
-        }
-    }
-    let live = entries.iter_mut().zip(0..).filter(|(entry, _)| entry.state != State::Free);
-    for (entry, frame) in live {
-        if newest.get(&entry.block).is_some_and(|&newest| entry.sequence < newest) {
-            entry.state = State::Free;
-            let (frame, block) = (Frame(frame), entry.block);
-            void.push(Record { frame, crc: 0, block, state: State::Superseded });
-        }
-    }
-}
-
-/// Removes blocks that were written past an SSD that failed.
-fn drop_invalidated(superblock: &Superblock, entries: &mut [Entry]) {
-    if superblock.clean_from.max(superblock.dirty_from) == 0 {
-        return;
-    }
-    for entry in entries {
-        let from = match entry.state {
-            State::Clean => superblock.clean_from,
-            State::Dirty => superblock.dirty_from,
-            State::Free | State::Superseded => continue,
-        };
-        if page_of(entry.sequence) < from {
-            entry.state = State::Free;
-        }
-    }
-}
-
-/// The records that correct the frames of void records. Frames that hold a block come first: the
-/// record of where a block is must stand before that of a frame that held it, which could otherwise
-/// be taken for the block's leaving.
-fn correction_records(void: &[Record], entries: &[Entry]) -> Vec<Record> {
-    let mut frames: Vec<Frame> = void.iter().map(|record| record.frame).collect();
-    let is_free = |frame: &Frame| entries[frame.0 as usize].state == State::Free;
-    frames.sort_unstable_by_key(|frame| (is_free(frame), *frame));
-    frames.dedup();
-    let of = |frame: Frame| {
-        let entry = &entries[frame.0 as usize];
-        Record { frame, crc: entry.crc, block: entry.block, state: entry.state }
-    };
-    frames.into_iter().map(of).collect()
+/// The first record of a move whose second one a crash may have taken. Earlier versions could split
+/// the two, if the first was the last on its page.
+fn split_move(pages: &[JournalPage]) -> Option<&Record> {
+    let last = pages.last()?.records.get(RECORDS_MAX - 1)?;
+    matches!(last.state, State::Clean | State::Dirty).then_some(last)
 }

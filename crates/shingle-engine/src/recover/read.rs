@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Findings, Pages, RecoverError};
 use crate::format::journal::{JournalPage, page_of};
-use crate::format::layout::Copy;
+use crate::format::layout::{Copy, Layout, SUPERBLOCKS};
 use crate::format::superblock::Superblock;
 use crate::format::table::{ENTRIES, Entry, TablePage};
 use crate::format::{PAGE_BYTES, Page, Unusable};
@@ -12,8 +12,26 @@ use crate::format::{PAGE_BYTES, Page, Unusable};
 /// The number of pages read at a time.
 const PAGES_AT_ONCE: usize = 256;
 
+/// Reads the superblock, the better copy of it. If the copies differ, returns the worse one: the
+/// better one stays until the other one is written.
+pub(super) fn superblock<P: Pages>(
+    ssd: &mut P,
+    findings: &mut Findings,
+) -> Result<(Superblock, Option<Copy>), RecoverError<P::Error>> {
+    let mut copies = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
+    let failed = read_tolerant(ssd, Copy::One.superblock_page(), &mut copies);
+    if let Some(error) = failed.filter(|_| copies == [UNREADABLE; 2]) {
+        return Err(RecoverError::Read { page: Copy::One.superblock_page(), error });
+    }
+    let superblock = Superblock::newer(&copies).map_err(RecoverError::Superblock)?;
+    let bad = |page: &&Page| Superblock::decode(page).is_err();
+    findings.damaged_pages += copies.iter().filter(bad).count() as u64;
+    let worse = if copies[0] == superblock.encode() { Copy::Two } else { Copy::One };
+    Ok((superblock, (copies[0] != copies[1]).then_some(worse)))
+}
+
 /// The table as it was found.
-pub(super) struct Found {
+pub(super) struct FoundTable {
     pub(super) entries: Vec<Entry>,
     /// The edition of each page.
     pub(super) editions: Vec<u64>,
@@ -29,146 +47,232 @@ pub(super) fn table<P: Pages>(
     ssd: &mut P,
     superblock: &Superblock,
     findings: &mut Findings,
-) -> Result<Found, RecoverError<P::Error>> {
+) -> Result<FoundTable, RecoverError<P::Error>> {
     let layout = superblock.layout;
-    let mut entries = Vec::with_capacity(layout.table_pages as usize * ENTRIES);
-    let (mut editions, mut uneven, mut known) = (Vec::new(), Vec::new(), 0);
-    let mut copies = two_buffers(layout.table_pages);
-    let total = layout.table_pages as u32;
-    let count_from = |first: u32| total.saturating_sub(first).min(PAGES_AT_ONCE as u32) as usize;
-    let read_ahead = |ssd: &mut P, first| {
-        let parts = Copy::BOTH.map(|copy| layout.table_page(first, copy));
-        parts.into_iter().for_each(|part| ssd.read_ahead(part, count_from(first)));
+    let mut found = FoundTable {
+        entries: Vec::with_capacity(layout.table_pages as usize * ENTRIES),
+        editions: Vec::new(),
+        uneven: Vec::new(),
+        known: 0,
     };
-    read_ahead(ssd, 0);
-    // An SSD that has lost its map returns zeros.
-    let is_lost = |page: &Page| superblock.table_written && *page == [0; PAGE_BYTES];
+    let mut copies = Copies::new(layout.table_pages);
+    let total = layout.table_pages as u32;
+    let part_from = |first: u32| Part {
+        pages: Copy::BOTH.map(|copy| layout.table_page(first, copy)),
+        count: (total - first).min(PAGES_AT_ONCE as u32) as usize,
+    };
+    part_from(0).read_ahead(ssd);
     for first in (0..total).step_by(PAGES_AT_ONCE) {
-        let count = count_from(first);
-        for (copy, pages) in Copy::BOTH.into_iter().zip(&mut copies) {
-            read_tolerant(ssd, layout.table_page(first, copy), &mut pages[..count]);
-        }
+        let part = part_from(first);
+        copies.read(ssd, &part);
         // The next part is read while this one is decoded.
-        let next = first + count as u32;
+        let next = first + part.count as u32;
         if next < total {
-            read_ahead(ssd, next);
+            part_from(next).read_ahead(ssd);
         }
-        for ((one, two), place) in copies[0].iter().zip(&copies[1]).take(count).zip(first..) {
-            let frames = (layout.frames as usize - place as usize * ENTRIES).min(ENTRIES);
-            // Normally both copies are equal.
-            let begin = entries.len();
-            let mut decode_here =
-                || TablePage::decode_into(one, superblock.owner(), place, &mut entries);
-            let alike = one == two && !is_lost(one);
-            if let Some(Ok(edition)) = alike.then(&mut decode_here) {
-                editions.push(edition);
-                entries.truncate(begin + frames);
-                continue;
-            }
-            let decode = |page| match is_lost(page) {
-                true => Err(Unusable::Foreign),
-                false => TablePage::decode(page, superblock.owner(), place),
-            };
-            let found = [one, two].map(decode);
-            if superblock.table_counts() {
-                findings.damaged_pages += found.iter().filter(|page| page.is_err()).count() as u64;
-            }
-            let (page, worse) = match found {
-                [Ok(one), Ok(two)] if one.edition > two.edition => (one, Copy::Two),
-                [_, Ok(two)] => (two, Copy::One),
-                [Ok(one), _] => (one, Copy::Two),
-                // If nothing in the table is valid, after a format or a failure, losing it does no
-                // harm.
-                [Err(_), Err(_)] if !superblock.table_counts() => {
-                    (TablePage::unused(place), Copy::One)
-                }
-                [Err(why), Err(_)] => return Err(RecoverError::Table { place, why, frames }),
-            };
-            uneven.push((place, worse));
-            editions.push(page.edition);
-            entries.extend_from_slice(&page.entries[..frames]);
+        for (both, place) in copies.pages(&part).zip(first..) {
+            found.add(place, both, superblock, findings)?;
         }
         // While they are in the processor's cache.
-        let read = &entries[first as usize * ENTRIES..];
-        known = read.iter().map(|entry| page_of(entry.sequence)).fold(known, u64::max);
+        let read = &found.entries[first as usize * ENTRIES..];
+        found.known = read.iter().map(|entry| page_of(entry.sequence)).fold(found.known, u64::max);
     }
-    Ok(Found { entries, editions, uneven, known })
+    Ok(found)
 }
 
-/// Reads the journal: its valid pages, in order, and the highest number of any page.
+impl FoundTable {
+    /// Adds the next page.
+    fn add<E: std::error::Error>(
+        &mut self,
+        place: u32,
+        [one, two]: [&Page; 2],
+        superblock: &Superblock,
+        findings: &mut Findings,
+    ) -> Result<(), RecoverError<E>> {
+        let frames = frames_on(place, &superblock.layout);
+        // An SSD that has lost its map returns zeros.
+        let is_lost = |page: &Page| superblock.table_written && *page == [0; PAGE_BYTES];
+        // Normally both copies are equal.
+        let end = self.entries.len() + frames;
+        if one == two
+            && !is_lost(one)
+            && let Ok(edition) =
+                TablePage::decode_into(one, superblock.owner(), place, &mut self.entries)
+        {
+            self.editions.push(edition);
+            self.entries.truncate(end);
+            return Ok(());
+        }
+        let decoded = [one, two].map(|page| match is_lost(page) {
+            true => Err(Unusable::Foreign),
+            false => TablePage::decode(page, superblock.owner(), place),
+        });
+        if superblock.table_counts() {
+            findings.damaged_pages += decoded.iter().filter(|page| page.is_err()).count() as u64;
+        }
+        let (page, worse) = match decoded {
+            [Ok(one), Ok(two)] if one.edition > two.edition => (one, Copy::Two),
+            [_, Ok(two)] => (two, Copy::One),
+            [Ok(one), _] => (one, Copy::Two),
+            // If nothing in the table is valid, after a format or a failure, losing it does no harm.
+            [Err(_), Err(_)] if !superblock.table_counts() => (TablePage::unused(place), Copy::One),
+            [Err(why), Err(_)] => return Err(RecoverError::Table { place, why, frames }),
+        };
+        self.uneven.push((place, worse));
+        self.editions.push(page.edition);
+        self.entries.extend_from_slice(&page.entries[..frames]);
+        Ok(())
+    }
+}
+
+/// The number of frames that a page of the table describes: the last one has fewer.
+fn frames_on(place: u32, layout: &Layout) -> usize {
+    (layout.frames as usize - place as usize * ENTRIES).min(ENTRIES)
+}
+
+/// The journal as it was found.
+pub(super) struct FoundJournal {
+    /// The valid pages, in order.
+    pub(super) pages: Vec<JournalPage>,
+    /// The number of the last of them, or the one before the journal if there is none.
+    pub(super) last: u64,
+    /// The highest number of any page.
+    pub(super) newest: u64,
+}
+
+/// Reads the journal.
 pub(super) fn journal<P: Pages>(
     ssd: &mut P,
     superblock: &Superblock,
     findings: &mut Findings,
-) -> Result<(Vec<JournalPage>, u64), RecoverError<P::Error>> {
+) -> Result<FoundJournal, RecoverError<P::Error>> {
     let layout = superblock.layout;
-    let mut by_previous = HashMap::new();
-    // Pages with one good copy.
-    let mut halves = HashSet::new();
-    let (mut newest, mut durable) = (superblock.journal_from - 1, 0);
-    let mut copies = two_buffers(layout.journal_pages);
+    let before = superblock.journal_from - 1;
+    let (by_previous, halves) = (HashMap::new(), HashSet::new());
+    let mut loose = LoosePages { by_previous, halves, newest: before, durable: 0 };
+    let mut copies = Copies::new(layout.journal_pages);
     for first in (1..=layout.journal_pages).step_by(PAGES_AT_ONCE) {
-        let count = (layout.journal_pages - first + 1).min(PAGES_AT_ONCE as u64) as usize;
-        for (copy, pages) in Copy::BOTH.into_iter().zip(&mut copies) {
-            read_tolerant(ssd, layout.journal_page(first, copy), &mut pages[..count]);
-        }
-        for (one, two) in copies[0].iter().zip(&copies[1]).take(count) {
-            let mut half = |page: JournalPage| {
-                halves.insert(page.number);
-                page
-            };
-            let found = [one, two].map(|page| {
-                let page = JournalPage::decode(page, superblock.owner())?;
-                if page.is_of(superblock) { Ok(page) } else { Err(Unusable::Foreign) }
-            });
-            let page =
-                match found {
-                    // A torn write can have completed one copy of a page of an earlier session.
-                    [Ok(one), Ok(two)] if one.number == two.number => {
-                        if one.session >= two.session { one } else { two }
-                    }
-                    // A newer page was being written to one of them.
-                    [Ok(one), Ok(two)] => half(if one.number > two.number { one } else { two }),
-                    [Ok(page), Err(_)] | [Err(_), Ok(page)] => half(page),
-                    [Err(_), Err(_)] => continue,
-                };
-            durable = durable.max(page.durable);
-            newest = newest.max(page.number);
-            if page.number >= superblock.journal_from {
-                by_previous.insert(page.previous.max(superblock.journal_from - 1), page);
-            }
+        let part = Part {
+            pages: Copy::BOTH.map(|copy| layout.journal_page(first, copy)),
+            count: (layout.journal_pages - first + 1).min(PAGES_AT_ONCE as u64) as usize,
+        };
+        copies.read(ssd, &part);
+        for both in copies.pages(&part) {
+            loose.add(both, superblock);
         }
     }
-    let mut pages = Vec::new();
-    let mut last = superblock.journal_from - 1;
-    while let Some(page) = by_previous.remove(&last) {
-        last = page.number;
-        pages.push(page);
-    }
-    if durable > last {
-        return Err(RecoverError::Journal { number: last + 1 });
-    }
-    let halves = pages.iter().filter(|page| halves.contains(&page.number));
-    let (flushed, torn): (Vec<_>, Vec<_>) = halves.partition(|page| page.number <= durable);
-    findings.damaged_pages += flushed.len() as u64;
-    findings.torn_pages += torn.len() as u64;
-    Ok((pages, newest))
+    loose.in_order(before, findings)
 }
 
-/// Buffers for parts of both copies of `pages`.
-fn two_buffers(pages: u64) -> [Vec<Page>; 2] {
-    [(); 2].map(|()| vec![[0; PAGE_BYTES]; pages.min(PAGES_AT_ONCE as u64) as usize])
+/// Pages of the journal, by place on the SSD.
+struct LoosePages {
+    /// By the number of the page before.
+    by_previous: HashMap<u64, JournalPage>,
+    /// The numbers of those with one good copy.
+    halves: HashSet<u64>,
+    /// The highest number of any page.
+    newest: u64,
+    /// The highest number that a page records as flushed.
+    durable: u64,
+}
+
+impl LoosePages {
+    /// Adds the better copy of a page, if there is one.
+    fn add(&mut self, both: [&Page; 2], superblock: &Superblock) {
+        let mut half = |page: JournalPage| {
+            self.halves.insert(page.number);
+            page
+        };
+        let decoded = both.map(|page| {
+            let page = JournalPage::decode(page, superblock.owner())?;
+            if page.is_of(superblock) { Ok(page) } else { Err(Unusable::Foreign) }
+        });
+        let page = match decoded {
+            // A torn write can have completed one copy of a page of an earlier session.
+            [Ok(one), Ok(two)] if one.number == two.number => {
+                if one.session >= two.session {
+                    one
+                } else {
+                    two
+                }
+            }
+            // A newer page was being written to one of them.
+            [Ok(one), Ok(two)] => half(if one.number > two.number { one } else { two }),
+            [Ok(page), Err(_)] | [Err(_), Ok(page)] => half(page),
+            [Err(_), Err(_)] => return,
+        };
+        self.durable = self.durable.max(page.durable);
+        self.newest = self.newest.max(page.number);
+        if page.number >= superblock.journal_from {
+            self.by_previous.insert(page.previous.max(superblock.journal_from - 1), page);
+        }
+    }
+
+    /// The pages that follow each other, from the first one after page `before` on.
+    fn in_order<E: std::error::Error>(
+        mut self,
+        before: u64,
+        findings: &mut Findings,
+    ) -> Result<FoundJournal, RecoverError<E>> {
+        let (mut pages, mut last) = (Vec::new(), before);
+        while let Some(page) = self.by_previous.remove(&last) {
+            last = page.number;
+            pages.push(page);
+        }
+        if self.durable > last {
+            return Err(RecoverError::Journal { number: last + 1 });
+        }
+        let halves = pages.iter().filter(|page| self.halves.contains(&page.number));
+        let (flushed, torn): (Vec<_>, Vec<_>) =
+            halves.partition(|page| page.number <= self.durable);
+        findings.damaged_pages += flushed.len() as u64;
+        findings.torn_pages += torn.len() as u64;
+        Ok(FoundJournal { pages, last, newest: self.newest })
+    }
+}
+
+/// A part of the journal or table that is read at once.
+struct Part {
+    /// The first page of each copy.
+    pages: [u64; 2],
+    /// The number of pages.
+    count: usize,
+}
+
+impl Part {
+    fn read_ahead<P: Pages>(&self, ssd: &mut P) {
+        self.pages.into_iter().for_each(|first| ssd.read_ahead(first, self.count));
+    }
+}
+
+/// Buffers for a part, of both copies.
+struct Copies([Vec<Page>; 2]);
+
+impl Copies {
+    /// Buffers for the largest part of this number of pages.
+    fn new(pages: u64) -> Copies {
+        let count = pages.min(PAGES_AT_ONCE as u64) as usize;
+        Copies([(); 2].map(|()| vec![[0; PAGE_BYTES]; count]))
+    }
+
+    fn read<P: Pages>(&mut self, ssd: &mut P, part: &Part) {
+        for (first, pages) in part.pages.into_iter().zip(&mut self.0) {
+            read_tolerant(ssd, first, &mut pages[..part.count]);
+        }
+    }
+
+    /// Both copies of each page of the part that was read.
+    fn pages(&self, part: &Part) -> impl Iterator<Item = [&Page; 2]> {
+        let [one, two] = &self.0;
+        one.iter().zip(two).take(part.count).map(|(one, two)| [one, two])
+    }
 }
 
 /// Stands for a page that cannot be read: it is not valid metadata, so the other copy is used.
-pub(super) const UNREADABLE: Page = [0xFF; PAGE_BYTES];
+const UNREADABLE: Page = [0xFF; PAGE_BYTES];
 
 /// Reads these pages. If that fails, reads them one by one, and returns an error if there was any.
-pub(super) fn read_tolerant<P: Pages>(
-    ssd: &mut P,
-    first: u64,
-    out: &mut [Page],
-) -> Option<P::Error> {
+fn read_tolerant<P: Pages>(ssd: &mut P, first: u64, out: &mut [Page]) -> Option<P::Error> {
     let mut error = ssd.read(first, out).err()?;
     for (page, at) in out.iter_mut().zip(first..) {
         if let Err(why) = ssd.read(at, std::slice::from_mut(page)) {

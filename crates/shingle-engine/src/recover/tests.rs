@@ -4,8 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::format::journal::JournalPage;
-use crate::format::table::{ENTRIES, TablePage};
+use crate::format::PAGE_BYTES;
+use crate::format::journal::sequence;
+use crate::format::layout::{Copy, Layout, SUPERBLOCKS};
+use crate::format::superblock::Superblock;
+use crate::format::table::{ENTRIES, Entry, TablePage};
 use crate::journal::{PageKind, Write};
 
 #[derive(Debug, Error, PartialEq)]
