@@ -58,51 +58,74 @@ pub struct Formatted {
 /// If there is a map and [`Format::force`] is not set; if the disk belongs to a cache other than
 /// [`Format::destroy`]; if translation and disk do not fit together; or if the disk fails.
 pub fn format(disk: &dyn ZonedDisk, format: &Format) -> Result<Formatted, FormatError> {
-    let no_room = |what: String| FormatError::NoRoom { disk: disk.name().to_owned(), what };
-    let geometry = *disk.geometry();
-    // Zones that were finished are copied before they are appended to, which may be several in one
-    // operation.
-    let more = if geometry.max_active == 0 { 0 } else { 2 };
     // Checked before the search for a map: if a conventional zone is offline, it is unknown whether
     // there is one.
-    let (zones, spares) = usable(disk, format.spare_zones, more)?;
+    let zones = Zones::usable(disk, format.spare_zones)?;
     refuse_another(disk, format)?;
-    let conventional_blocks = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
-    let logical = zones.len() as u64 - spares;
-    let capacity = geometry.zone_capacity_blocks;
-    // At worst one run for each block; at least a few for each zone.
-    let others = logical + 2 * records_of_length(logical * capacity) + 64;
-    let areas = Areas::plan(conventional_blocks, logical * capacity + others, 4 * logical + others);
-    let between = areas.between();
-    let left = between.end - between.start;
-    let buffer_blocks = format.buffer_blocks.unwrap_or(left);
-    if left == 0 || buffer_blocks > left || buffer_blocks == 0 {
-        let map = 2 * areas.copy_blocks();
-        return Err(no_room(format!(
-            "its {} conventional zones have {conventional_blocks} blocks, of which the map takes {map}: no room for a \
-             buffer of {}",
-            geometry.conventional_zones,
-            buffer_blocks.max(1)
-        )));
-    }
+    let room = Room::plan(disk, &zones, format.buffer_blocks)?;
+    let superblock = superblock(disk, format, &zones, &room)?;
+    let formatted = Formatted {
+        uuid: superblock.uuid,
+        blocks: superblock.blocks,
+        buffer_blocks: room.buffer_blocks,
+        zones: zones.logical.len() as u32,
+        spare_zones: zones.spares,
+        map_blocks: 2 * room.areas.copy_blocks(),
+        runs_max: room.areas.records_max() - room.others,
+    };
+    write_map(disk, superblock, &zones)?;
+    Ok(formatted)
+}
+
+fn no_room(disk: &dyn ZonedDisk, what: String) -> FormatError {
+    FormatError::NoRoom { disk: disk.name().to_owned(), what }
+}
+
+/// Writes a map of empty zones.
+fn write_map(
+    disk: &dyn ZonedDisk,
+    superblock: Superblock,
+    zones: &Zones,
+) -> Result<(), FormatError> {
+    let mut saver = Saver::new(superblock, Seeded::default());
+    // The old map is erased first: half of it must never be combined with half of the new one.
+    saver.erase(disk)?;
+    saver.blank_logs(disk)?;
+    let record = |(logical, &physical)| Record::Zone { logical, physical, pointer: 0 };
+    saver.checkpoint(disk, (0..).zip(&zones.logical).map(record))?;
+    Ok(())
+}
+
+/// The superblock of a new map, with the translation that fits this room.
+fn superblock(
+    disk: &dyn ZonedDisk,
+    format: &Format,
+    zones: &Zones,
+    room: &Room,
+) -> Result<Superblock, FormatError> {
+    let geometry = *disk.geometry();
     let entry = translations::get(&format.translation).map_err(FormatError::Translation)?;
     let mut params = Params::new(entry.params);
     for (name, value) in &format.params {
         let wrong = |error| FormatError::Translation(format!("{}: {error}", entry.name));
         params.set(name, value).map_err(wrong)?;
     }
-    let layout = Layout { zone_blocks: capacity, buffer_blocks, zones: logical as u32 };
+    let layout = Layout {
+        zone_blocks: geometry.zone_capacity_blocks,
+        buffer_blocks: room.buffer_blocks,
+        zones: zones.logical.len() as u32,
+    };
     let translation = entry.make(&params, layout).map_err(FormatError::Translation)?;
-    let (blocks, open, active) =
-        (translation.blocks(), translation.open_zones(), geometry.max_active);
+    let (open, active) = (translation.open_zones(), geometry.max_active);
     if active != 0 && active < open {
-        return Err(no_room(format!(
+        let what = format!(
             "it has at most {active} zones open or closed at a time, and {} with these parameters appends to {open} by \
              turns",
             entry.name
-        )));
+        );
+        return Err(no_room(disk, what));
     }
-    let superblock = Superblock {
+    Ok(Superblock {
         uuid: format.uuid.unwrap_or_else(|| Uuid::new_v4().into_bytes()),
         epoch: 1,
         generation: 0,
@@ -111,31 +134,14 @@ pub fn format(disk: &dyn ZonedDisk, format: &Format) -> Result<Formatted, Format
         zones: geometry.zones,
         conventional_zones: geometry.conventional_zones,
         zone_blocks: geometry.zone_blocks,
-        zone_capacity_blocks: capacity,
-        areas,
-        logical_zones: logical as u32,
-        buffer_blocks,
-        blocks,
+        zone_capacity_blocks: geometry.zone_capacity_blocks,
+        areas: room.areas,
+        logical_zones: layout.zones,
+        buffer_blocks: room.buffer_blocks,
+        blocks: translation.blocks(),
         translation: entry.name.to_owned(),
         params: params.iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         mark: None,
-    };
-    let uuid = superblock.uuid;
-    let mut saver = Saver::new(superblock, Seeded::default());
-    // The old map is erased first: half of it must never be combined with half of the new one.
-    saver.erase(disk)?;
-    saver.blank_logs(disk)?;
-    let named = zones.iter().take(logical as usize);
-    let record = |(logical, &physical)| Record::Zone { logical, physical, pointer: 0 };
-    saver.checkpoint(disk, (0..).zip(named).map(record))?;
-    Ok(Formatted {
-        uuid,
-        blocks,
-        buffer_blocks,
-        zones: logical as u32,
-        spare_zones: spares as u32,
-        map_blocks: 2 * areas.copy_blocks(),
-        runs_max: areas.records_max() - others,
     })
 }
 
@@ -164,44 +170,97 @@ fn refuse_another(disk: &dyn ZonedDisk, format: &Format) -> Result<(), FormatErr
     }
 }
 
-/// The usable sequential zones, and how many of them are spares.
-fn usable(
-    disk: &dyn ZonedDisk,
-    spares: Option<u32>,
-    more: u64,
-) -> Result<(Vec<u32>, u64), FormatError> {
-    let no_room = |what: String| Err(FormatError::NoRoom { disk: disk.name().to_owned(), what });
-    let geometry = *disk.geometry();
-    let mut zones = Vec::new();
-    for report in disk.report(Zone(0), geometry.zones)? {
-        match report.condition {
-            Condition::ReadOnly | Condition::Offline if geometry.is_conventional(report.zone) => {
-                let what = format!(
-                    "conventional zone {} is {}, and map and buffer need them all",
-                    report.zone.0,
-                    report.condition.name()
-                );
-                return no_room(what);
+/// The usable sequential zones of a disk.
+struct Zones {
+    /// Those that become logical zones.
+    logical: Vec<u32>,
+    /// The number of the others.
+    spares: u32,
+}
+
+impl Zones {
+    fn usable(disk: &dyn ZonedDisk, spares: Option<u32>) -> Result<Zones, FormatError> {
+        let geometry = *disk.geometry();
+        let mut zones = Vec::new();
+        for report in disk.report(Zone(0), geometry.zones)? {
+            match report.condition {
+                Condition::ReadOnly | Condition::Offline
+                    if geometry.is_conventional(report.zone) =>
+                {
+                    let what = format!(
+                        "conventional zone {} is {}, and map and buffer need them all",
+                        report.zone.0,
+                        report.condition.name()
+                    );
+                    return Err(no_room(disk, what));
+                }
+                Condition::Conventional | Condition::ReadOnly | Condition::Offline => {}
+                _ => zones.push(report.zone.0),
             }
-            Condition::Conventional | Condition::ReadOnly | Condition::Offline => {}
-            _ => zones.push(report.zone.0),
         }
+        if geometry.conventional_zones == 0 {
+            let what = "it has no conventional zones, and the map needs some".to_owned();
+            return Err(no_room(disk, what));
+        }
+        let count = zones.len() as u32;
+        // With a limit on active zones, zones that were finished are copied before they are
+        // appended to, which may be several in one operation.
+        let more = if geometry.max_active == 0 { 0 } else { 2 };
+        let spares = spares.unwrap_or(2 + count / 1000 + more);
+        if more > 0 && spares < 2 + more {
+            let what = format!(
+                "{spares} zones are to be spare: with a limit on active zones at least {} are",
+                2 + more
+            );
+            return Err(no_room(disk, what));
+        }
+        if spares == 0 || spares >= count {
+            let what = format!(
+                "of its {count} sequential zones {spares} are to be spare: at least one is, and one is not"
+            );
+            return Err(no_room(disk, what));
+        }
+        zones.truncate((count - spares) as usize);
+        Ok(Zones { logical: zones, spares })
     }
-    let count = zones.len() as u64;
-    let spares = spares.map_or(2 + count / 1000 + more, u64::from);
-    if geometry.conventional_zones == 0 {
-        return no_room("it has no conventional zones, and the map needs some".to_owned());
+}
+
+/// The division of the conventional zones.
+struct Room {
+    /// The map.
+    areas: Areas,
+    /// The most records of the map that are no runs of the host's blocks.
+    others: u64,
+    /// The buffer of the translation.
+    buffer_blocks: u64,
+}
+
+impl Room {
+    fn plan(
+        disk: &dyn ZonedDisk,
+        zones: &Zones,
+        buffer_blocks: Option<u64>,
+    ) -> Result<Room, FormatError> {
+        let geometry = disk.geometry();
+        let conventional_blocks = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
+        let logical = zones.logical.len() as u64;
+        let zones_blocks = logical * geometry.zone_capacity_blocks;
+        // At worst one run for each block; at least a few for each zone.
+        let others = logical + 2 * records_of_length(zones_blocks) + 64;
+        let areas = Areas::plan(conventional_blocks, zones_blocks + others, 4 * logical + others);
+        let between = areas.between();
+        let left = between.end - between.start;
+        let buffer_blocks = buffer_blocks.unwrap_or(left);
+        if !(1..=left).contains(&buffer_blocks) {
+            let what = format!(
+                "its {} conventional zones have {conventional_blocks} blocks, of which the map takes {}: no room for a \
+                 buffer of {}",
+                geometry.conventional_zones,
+                2 * areas.copy_blocks(),
+                buffer_blocks.max(1)
+            );
+            return Err(no_room(disk, what));
+        }
+        Ok(Room { areas, others, buffer_blocks })
     }
-    if more > 0 && spares < 2 + more {
-        return no_room(format!(
-            "{spares} zones are to be spare: with a limit on active zones at least {} are",
-            2 + more
-        ));
-    }
-    if spares == 0 || spares >= count {
-        return no_room(format!(
-            "of its {count} sequential zones {spares} are to be spare: at least one is, and one is not"
-        ));
-    }
-    Ok((zones, spares))
 }

@@ -17,9 +17,9 @@ use std::ops::Range;
 use shingle_core::ranges::Ranges;
 use shingle_core::units::Block;
 use shingle_translation::{Piece, Place};
-use shingle_zoned::{Condition, ZoneReport};
+use shingle_zoned::{Condition, Geometry, ZoneReport};
 
-use crate::saved::Record;
+use crate::saved::{Record, Superblock};
 use crate::whereabouts::Whereabouts;
 
 /// The table of zones; see the module.
@@ -124,8 +124,33 @@ impl Table {
     }
 }
 
+/// The sizes that a survey needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) conventional_zones: u32,
+    pub(crate) zone_blocks: u64,
+    /// Blocks of a sequential zone that can be written.
+    pub(crate) capacity: u64,
+    /// The first block of the buffer.
+    pub(crate) buffer_first: Block,
+    /// Whether the disk has a limit on active zones, so that zones are finished.
+    pub(crate) finishes: bool,
+}
+
+impl Shape {
+    pub(crate) fn new(superblock: &Superblock, geometry: &Geometry) -> Shape {
+        Shape {
+            conventional_zones: superblock.conventional_zones,
+            zone_blocks: superblock.zone_blocks,
+            capacity: superblock.zone_capacity_blocks,
+            buffer_first: Block(superblock.areas.between().start),
+            finishes: geometry.max_active != 0,
+        }
+    }
+}
+
 /// A disk compared with its map.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Survey {
     pub(crate) table: Table,
     /// Blocks of the host that are in the map, but not on the disk.
@@ -136,74 +161,122 @@ pub(crate) struct Survey {
     pub(crate) failed: u32,
 }
 
+/// A zone of the disk beside its write pointer in the map.
+enum Compared {
+    AsInMap,
+    /// Finished before it was full.
+    Finished,
+    /// Its first `readable` blocks can be read. `ahead`: it was written further.
+    Flawed {
+        readable: u32,
+        ahead: bool,
+    },
+}
+
 /// Compares a map, with `zones` as physical zones and write pointers, with the zones of the disk.
-/// The buffer begins at block `buffer_first` of the disk. `finishes`: the disk has a limit on
-/// active zones.
 pub(crate) fn survey(
     whereabouts: &Whereabouts,
     zones: &[(u32, u32)],
     reports: &[ZoneReport],
-    conventional_zones: u32,
-    capacity: u64,
-    buffer_first: Block,
-    finishes: bool,
+    shape: &Shape,
 ) -> Survey {
-    let ends = ends(whereabouts, zones.len(), capacity);
-    let mut table = Table::default();
-    let (mut ahead, mut failed) = (0, 0);
+    let mut survey = Survey::default();
+    let ends = ends(whereabouts, zones.len(), shape.capacity);
+    for (&(physical, pointer), end) in zones.iter().zip(ends) {
+        survey.add_logical(&reports[physical as usize], pointer, end > 0, shape);
+    }
     let mut named = vec![false; reports.len()];
-    for ((logical, &(physical, pointer)), end) in (0..).zip(zones).zip(ends) {
-        let report = &reports[physical as usize];
-        named[physical as usize] = true;
-        table.physical.push(physical);
+    zones.iter().for_each(|&(physical, _)| named[physical as usize] = true);
+    let first = shape.conventional_zones as usize;
+    for (report, named) in reports.iter().zip(named).skip(first) {
+        if report.condition != Condition::Conventional {
+            survey.add_sequential(report, named, shape);
+        }
+    }
+    for (block, piece) in whereabouts.all() {
+        for (ahead, count) in survey.missing(piece, reports, shape) {
+            survey.lost.insert(block.0 + ahead..block.0 + ahead + count);
+        }
+    }
+    survey
+}
+
+impl Survey {
+    /// Adds the next logical zone, which is in the zone of this report.
+    fn add_logical(&mut self, report: &ZoneReport, pointer: u32, has_data: bool, shape: &Shape) {
+        let table = &mut self.table;
+        let logical = table.physical.len() as u32;
+        table.physical.push(report.zone.0);
         table.pointers.push(pointer);
         // Nothing in it is valid: it is empty, once it is reset.
-        let pointer = if end > 0 { pointer } else { 0 };
+        let pointer = if has_data { pointer } else { 0 };
         if table.pointers[logical as usize] != pointer {
             table.set_pointer(logical, pointer);
         }
-        let readable = match (report.condition, report.write_pointer) {
-            (Condition::Full, _) if finishes && (1..capacity as u32).contains(&pointer) => {
-                table.finished.insert(logical);
-                None
+        match compare(report, pointer, shape) {
+            Compared::AsInMap => {}
+            Compared::Finished => drop(table.finished.insert(logical)),
+            Compared::Flawed { readable, ahead } => {
+                table.is_flawed(logical, readable, shape.capacity);
+                self.ahead += u32::from(has_data && ahead);
             }
-            (Condition::ReadOnly, _) => Some(pointer),
-            (Condition::Offline | Condition::Conventional, _) | (_, None) => Some(0),
-            (_, Some(at)) => {
-                let at = at as u32;
-                let is_ahead = at > pointer || at == pointer && report.torn_bytes > 0;
-                ahead += u32::from(end > 0 && is_ahead);
-                (at != pointer || report.torn_bytes > 0).then_some(at.min(pointer))
-            }
-        };
-        if let Some(readable) = readable {
-            table.is_flawed(logical, readable, capacity);
         }
     }
-    for report in reports {
-        let sequential =
-            report.zone.0 >= conventional_zones && report.condition != Condition::Conventional;
-        if sequential && finishes && report.condition.is_active() {
+
+    /// Adds a sequential zone of the disk. `named`: it is a logical zone.
+    fn add_sequential(&mut self, report: &ZoneReport, named: bool, shape: &Shape) {
+        let (table, has_failed) = (&mut self.table, report.condition.has_failed());
+        if shape.finishes && report.condition.is_active() {
             table.active.push(report.zone.0);
         }
-        let has_failed = report.condition.has_failed();
-        failed += u32::from(sequential && has_failed);
-        match report.condition {
-            _ if named[report.zone.index()] || !sequential => {}
-            _ if has_failed => table.bad += 1,
-            _ => drop(table.spares.insert(report.zone.0)),
+        self.failed += u32::from(has_failed);
+        match (named, has_failed) {
+            (true, _) => {}
+            (false, true) => table.bad += 1,
+            (false, false) => drop(table.spares.insert(report.zone.0)),
         }
     }
-    let is_offline = |zone: u32| reports[zone as usize].condition == Condition::Offline;
-    let mut lost = Ranges::default();
-    for (block, piece) in whereabouts.all() {
-        for (ahead, count) in
-            missing(piece, capacity, &table.flawed, reports[0].blocks, buffer_first, &is_offline)
-        {
-            lost.insert(block.0 + ahead..block.0 + ahead + count);
+
+    /// The parts of a piece that the disk does not have: the offset, and the number of blocks.
+    fn missing(&self, piece: Piece, reports: &[ZoneReport], shape: &Shape) -> Vec<(u64, u64)> {
+        match piece.place {
+            Place::Nowhere => Vec::new(),
+            Place::Native(at) => {
+                let missing = |(zone, offset, part): (u32, u64, Range<u64>)| {
+                    let readable = u64::from(*self.table.flawed.get(&zone)?);
+                    let first = part.start + readable.saturating_sub(offset);
+                    (first < part.end).then(|| (first, part.end - first))
+                };
+                in_zones(at, piece.count, shape.capacity).filter_map(missing).collect()
+            }
+            Place::Buffer(at) => {
+                let is_offline = |zone: u32| reports[zone as usize].condition == Condition::Offline;
+                in_zones(shape.buffer_first.0 + at, piece.count, shape.zone_blocks)
+                    .filter(|(zone, ..)| is_offline(*zone))
+                    .map(|(.., part)| (part.start, part.end - part.start))
+                    .collect()
+            }
         }
     }
-    Survey { table, lost, ahead, failed }
+}
+
+fn compare(report: &ZoneReport, pointer: u32, shape: &Shape) -> Compared {
+    match (report.condition, report.write_pointer) {
+        (Condition::Full, _) if shape.finishes && (1..shape.capacity as u32).contains(&pointer) => {
+            Compared::Finished
+        }
+        (Condition::ReadOnly, _) => Compared::Flawed { readable: pointer, ahead: false },
+        (Condition::Offline | Condition::Conventional, _) | (_, None) => {
+            Compared::Flawed { readable: 0, ahead: false }
+        }
+        (_, Some(at)) => {
+            let (at, torn) = (at as u32, report.torn_bytes > 0);
+            match at != pointer || torn {
+                true => Compared::Flawed { readable: at.min(pointer), ahead: at >= pointer },
+                false => Compared::AsInMap,
+            }
+        }
+    }
 }
 
 /// The end of the last block of the host in each logical zone; 0 if there is none.
@@ -234,32 +307,6 @@ pub(crate) fn in_zones(
         next = part.end;
         (!part.is_empty()).then_some((zone as u32, offset, part))
     })
-}
-
-/// The parts of a piece that the disk does not have: the offset, and the number of blocks.
-fn missing(
-    piece: Piece,
-    capacity: u64,
-    flawed: &BTreeMap<u32, u32>,
-    zone_blocks: u64,
-    buffer_first: Block,
-    is_offline: &dyn Fn(u32) -> bool,
-) -> Vec<(u64, u64)> {
-    match piece.place {
-        Place::Nowhere => Vec::new(),
-        Place::Native(at) => {
-            let missing = |(zone, offset, part): (u32, u64, Range<u64>)| {
-                let readable = u64::from(*flawed.get(&zone)?);
-                let first = part.start + readable.saturating_sub(offset);
-                (first < part.end).then(|| (first, part.end - first))
-            };
-            in_zones(at, piece.count, capacity).filter_map(missing).collect()
-        }
-        Place::Buffer(at) => in_zones(buffer_first.0 + at, piece.count, zone_blocks)
-            .filter(|(zone, ..)| is_offline(*zone))
-            .map(|(.., part)| (part.start, part.end - part.start))
-            .collect(),
-    }
 }
 
 #[cfg(test)]
@@ -320,8 +367,14 @@ mod tests {
     type Looked = (Survey, Vec<(u32, u32)>, Vec<(u64, u64)>);
 
     fn look(recovered: &Recovered, disk: &[ZoneReport]) -> Looked {
-        let survey =
-            survey(&recovered.whereabouts, &recovered.zones, disk, 2, CAPACITY, Block(5), false);
+        let shape = Shape {
+            conventional_zones: 2,
+            zone_blocks: 12,
+            capacity: CAPACITY,
+            buffer_first: Block(5),
+            finishes: false,
+        };
+        let survey = survey(&recovered.whereabouts, &recovered.zones, disk, &shape);
         let flawed =
             survey.table.flawed.iter().map(|(zone, readable)| (*zone, *readable)).collect();
         let lost = survey.lost.iter().map(|range| (range.start, range.end)).collect();

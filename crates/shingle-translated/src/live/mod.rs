@@ -82,7 +82,6 @@ struct Plan {
     params: Vec<(String, String)>,
     blocks: u64,
     zones: u32,
-    conventional_zones: u32,
     conventional_blocks: u64,
     buffer_first: Block,
     buffer_blocks: u64,

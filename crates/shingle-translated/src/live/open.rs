@@ -8,24 +8,21 @@ use std::sync::{Mutex, RwLock};
 use shingle_core::params::Params;
 use shingle_core::ranges::Ranges;
 use shingle_core::units::{Block, Zone};
-use shingle_translation::{
-    Counters, Entry, Executor, Layout, Piece, Place, Saved, Translation, translations,
-};
-use shingle_zoned::{Condition, ZoneReport, ZonedDisk};
+use shingle_translation::{Entry, Layout, Piece, Place, Saved, Translation, translations};
+use shingle_zoned::{Condition, Geometry, ZoneReport, ZonedDisk};
 
 use super::commit::records_of;
 use super::reading::Map;
 use super::telling::sum;
 use super::watched::Watched;
-use super::worker::{Since, Source, Stop, Worker};
+use super::worker::{Since, Stop, Worker, executor};
 use super::{LiveDisk, Plan, Shared, Waiting};
 use crate::bugs::{Bug, Seeded};
 use crate::error::OpenError;
 use crate::lost::Lost;
 use crate::saved::{Reading, Recovered, Saver, Superblock, recover, superblocks};
-use crate::status::WrittenStatus;
 use crate::whereabouts::Whereabouts;
-use crate::zones::{Survey, ends, in_zones, survey};
+use crate::zones::{Shape, Survey, ends, in_zones, survey};
 
 /// The most old copies of lost blocks that a map names. Each may need two more records.
 const COPIES_MAX: u64 = 1024;
@@ -56,16 +53,8 @@ pub(crate) fn find(
     let mut recovered = recover(disk, &superblock, reading, bugs)?;
     let reports = disk.report(Zone(0), superblock.zones)?;
     let given_up = give_up_unknown(&mut recovered, &superblock, &reports);
-    let buffer_first = Block(superblock.areas.between().start);
-    let mut survey = survey(
-        &recovered.whereabouts,
-        &recovered.zones,
-        &reports,
-        superblock.conventional_zones,
-        superblock.zone_capacity_blocks,
-        buffer_first,
-        disk.geometry().max_active != 0,
-    );
+    let shape = Shape::new(&superblock, disk.geometry());
+    let mut survey = survey(&recovered.whereabouts, &recovered.zones, &reports, &shape);
     if bugs.has(Bug::PointerBehindIgnored) {
         survey.lost = Ranges::default();
     }
@@ -169,51 +158,11 @@ pub(crate) fn open(
     let lost_copies = lost.with_copies().collect();
     let map = Map::new(recovered.whereabouts, &survey.table, lost);
     let others = records_of(&map.whereabouts, &survey.table, &map.lost) - map.whereabouts.runs();
-    let plan = Plan {
-        uuid: superblock.uuid,
-        translation: superblock.translation.clone(),
-        params: superblock.params.clone(),
-        blocks: superblock.blocks,
-        zones: superblock.zones,
-        conventional_zones: superblock.conventional_zones,
-        conventional_blocks: superblock.areas.conventional_blocks,
-        buffer_first: Block(superblock.areas.between().start),
-        buffer_blocks: superblock.told_buffer_blocks(),
-        zone_blocks: superblock.zone_blocks,
-        capacity: superblock.zone_capacity_blocks,
-        max_active: disk.geometry().max_active,
-        runs_max: superblock.areas.records_max().saturating_sub(others),
-        copies_max: COPIES_MAX.min(superblock.areas.records_max() / 64),
-    };
+    let plan = Plan::new(&superblock, disk.geometry(), others);
     let mut worker = Worker {
-        executor: carried_out(translation),
-        table: survey.table,
-        saver: Saver::new(superblock, bugs),
-        rewriting: None,
         survives_power_cuts: entry.survives_power_cuts,
-        touched: Ranges::default(),
-        unflushed: Ranges::default(),
-        unflushed_by_host: Ranges::default(),
-        writing: 0..0,
-        reverted: Ranges::default(),
-        owes_flush_error: false,
-        unlogged: Ranges::default(),
-        unpublished_blocks: Ranges::default(),
-        lost: Lost::default(),
-        lost_now: Ranges::default(),
-        lost_unlogged: false,
         to_read_again: lost_copies,
-        written: WrittenStatus::default(),
-        commits: 0,
-        commit_count: 0,
-        checkpoints: 0,
-        background_checkpoints: 0,
-        failed: None,
-        failures: 0,
-        last_failure: None,
-        done_before: Counters::default(),
-        buffers: Vec::new(),
-        bugs,
+        ..Worker::new(translation, survey.table, Saver::new(superblock, bugs), bugs)
     };
     let (map, reads_again) = (RwLock::new(map), AtomicBool::new(false));
     let shared = Shared { disk: Watched::new(disk), plan, map, reads_again };
@@ -229,10 +178,26 @@ pub(crate) fn open(
     })
 }
 
-fn carried_out(translation: Box<dyn Translation>) -> Executor<Source> {
-    let mut executor = Executor::new(translation);
-    executor.keep_data();
-    executor
+impl Plan {
+    /// `others` is how many records of the map are no runs of the host's blocks.
+    fn new(superblock: &Superblock, geometry: &Geometry, others: u64) -> Plan {
+        let records_max = superblock.areas.records_max();
+        Plan {
+            uuid: superblock.uuid,
+            translation: superblock.translation.clone(),
+            params: superblock.params.clone(),
+            blocks: superblock.blocks,
+            zones: superblock.zones,
+            conventional_blocks: superblock.areas.conventional_blocks,
+            buffer_first: Block(superblock.areas.between().start),
+            buffer_blocks: superblock.told_buffer_blocks(),
+            zone_blocks: superblock.zone_blocks,
+            capacity: superblock.zone_capacity_blocks,
+            max_active: geometry.max_active,
+            runs_max: records_max.saturating_sub(others),
+            copies_max: COPIES_MAX.min(records_max / 64),
+        }
+    }
 }
 
 impl Worker {
@@ -249,20 +214,12 @@ impl Worker {
         let reports = shared.disk.report(Zone(0), plan.zones)?;
         let mut map = shared.map_mut();
         let zones = self.zones_of_readers(&map, &reports, plan);
-        let Survey { mut table, lost, .. } = survey(
-            &map.whereabouts,
-            &zones,
-            &reports,
-            plan.conventional_zones,
-            plan.capacity,
-            plan.buffer_first,
-            plan.max_active != 0,
-        );
         let superblock = self.saver.superblock();
-        let held = Survey { table, lost, ahead: 0, failed: 0 };
-        let opened = translation(&shared.disk, superblock, &map.whereabouts, &held);
+        let shape = Shape::new(superblock, shared.disk.geometry());
+        let survey = survey(&map.whereabouts, &zones, &reports, &shape);
+        let opened = translation(&shared.disk, superblock, &map.whereabouts, &survey);
         let (_, translation) = opened.map_err(|error| Stop::Map(error.to_string()))?;
-        Survey { table, .. } = held;
+        let Survey { mut table, lost, .. } = survey;
         let moved = (0..)
             .zip(&zones)
             .filter(|&(logical, &(physical, _))| physical != self.table.physical[logical as usize]);
@@ -270,7 +227,7 @@ impl Worker {
         table.unlogged.extend(&self.table.unlogged);
         let with_copies = map.lost.zones(plan.zone_blocks);
         table.hold(with_copies.union(&self.table.holding).copied().collect());
-        for range in held.lost.iter() {
+        for range in lost.iter() {
             self.lost_unlogged |= !map.lost.blocks().has(range.clone());
             map.lost.insert(range);
         }
@@ -331,7 +288,7 @@ impl Worker {
     /// Begins with another translation, and forgets the work that has failed.
     fn restart(&mut self, translation: Box<dyn Translation>) {
         self.done_before = sum(&self.done_before, self.executor.translation().counters());
-        self.executor = carried_out(translation);
+        self.executor = executor(translation);
         self.touched.clear();
         self.unpublished_blocks.clear();
         self.lost.clear();

@@ -6,7 +6,7 @@ use std::ops::Range;
 use shingle_core::ranges::Ranges;
 use shingle_core::units::{Block, Zone};
 use shingle_engine::{Buffer, IO_PAGES_MAX};
-use shingle_translation::{Action, Counters, Executor, Place, Queue, Work};
+use shingle_translation::{Action, Counters, Executor, Place, Queue, Translation, Work};
 use shingle_zoned::{Condition, Operation, Reason, ZonedDisk as _, ZonedError};
 
 use super::rewriting::Rewriting;
@@ -67,6 +67,54 @@ pub(super) struct Worker {
     /// Memory for blocks that are moved, 512 KiB at most.
     pub(super) buffers: Vec<Buffer>,
     pub(super) bugs: Seeded,
+}
+
+/// The executor of a translation, with the data of blocks that it moves.
+pub(super) fn executor(translation: Box<dyn Translation>) -> Executor<Source> {
+    let mut executor = Executor::new(translation);
+    executor.keep_data();
+    executor
+}
+
+impl Worker {
+    /// A worker that has done nothing.
+    pub(super) fn new(
+        translation: Box<dyn Translation>,
+        table: Table,
+        saver: Saver,
+        bugs: Seeded,
+    ) -> Worker {
+        Worker {
+            executor: executor(translation),
+            table,
+            saver,
+            rewriting: None,
+            survives_power_cuts: false,
+            touched: Ranges::default(),
+            unflushed: Ranges::default(),
+            unflushed_by_host: Ranges::default(),
+            writing: 0..0,
+            reverted: Ranges::default(),
+            owes_flush_error: false,
+            unlogged: Ranges::default(),
+            unpublished_blocks: Ranges::default(),
+            lost: Lost::default(),
+            lost_now: Ranges::default(),
+            lost_unlogged: false,
+            to_read_again: BTreeSet::new(),
+            written: WrittenStatus::default(),
+            commits: 0,
+            commit_count: 0,
+            checkpoints: 0,
+            background_checkpoints: 0,
+            failed: None,
+            failures: 0,
+            last_failure: None,
+            done_before: Counters::default(),
+            buffers: Vec::new(),
+            bugs,
+        }
+    }
 }
 
 /// Where the data of a block is during a work.

@@ -172,6 +172,42 @@ impl Superblock {
 
     /// Decodes a superblock.
     pub(crate) fn decode(page: &Page) -> Result<Superblock, NoSuperblock> {
+        let (raw, rest) = Raw::read(page)?;
+        let (translation, params) = raw.text(rest)?;
+        let geometry = raw.geometry()?;
+        let areas = raw.areas(&geometry)?;
+        raw.check_counts(&geometry)?;
+        Ok(Superblock {
+            uuid: raw.uuid,
+            epoch: raw.epoch.get(),
+            generation: raw.generation.get(),
+            checkpoint_epoch: raw.checkpoint_epoch.get(),
+            checkpoint_pages: raw.checkpoint_pages.get(),
+            zones: geometry.zones,
+            conventional_zones: geometry.conventional_zones,
+            zone_blocks: geometry.zone_blocks,
+            zone_capacity_blocks: geometry.zone_capacity_blocks,
+            areas,
+            logical_zones: raw.logical_zones.get(),
+            buffer_blocks: raw.buffer_blocks.get(),
+            blocks: raw.blocks.get(),
+            translation,
+            params,
+            mark: mark_of(&page[MARK_AT..]),
+        })
+    }
+}
+
+fn nonsense<T>(what: &'static str) -> Result<T, NoSuperblock> {
+    Err(NoSuperblock::Nonsense(what))
+}
+
+/// The name of a translation, and its parameters by name.
+type Text = (String, Vec<(String, String)>);
+
+impl Raw {
+    /// Reads a page that has the checksum of a superblock; returns the rest of the page, too.
+    fn read(page: &Page) -> Result<(Raw, &[u8]), NoSuperblock> {
         let (raw, rest) = Raw::read_from_prefix(page).expect("a page is longer");
         if raw.magic != MAGIC {
             return Err(NoSuperblock::Foreign);
@@ -182,72 +218,64 @@ impl Superblock {
         if raw.version.get() != VERSION {
             return Err(NoSuperblock::Version(raw.version.get()));
         }
-        let nonsense = |what| Err(NoSuperblock::Nonsense(what));
-        let (mark, bytes) = (&page[MARK_AT..], usize::from(raw.text_bytes.get()));
+        Ok((raw, rest))
+    }
+
+    fn text(&self, rest: &[u8]) -> Result<Text, NoSuperblock> {
+        let bytes = usize::from(self.text_bytes.get());
         let text = rest.get(..bytes).filter(|_| bytes <= TEXT_BYTES_MAX);
         let Some(text) = text.and_then(|text| std::str::from_utf8(text).ok()) else {
             return nonsense("the text");
         };
         let mut lines = text.lines();
         let translation = lines.next().unwrap_or_default().to_owned();
-        let params: Option<Vec<_>> = lines
+        let params = lines
             .map(|line| line.split_once('=').map(|(name, value)| (name.into(), value.into())))
-            .collect();
-        let Some(params) = params else { return nonsense("the parameters") };
-        let (zones, conventional_zones) = (raw.zones.get(), raw.conventional_zones.get());
-        let (zone_blocks, capacity) = (raw.zone_blocks.get(), raw.zone_capacity_blocks.get());
+            .collect::<Option<Vec<_>>>();
+        params.map_or_else(|| nonsense("the parameters"), |params| Ok((translation, params)))
+    }
+
+    fn geometry(&self) -> Result<Geometry, NoSuperblock> {
         let geometry = Geometry {
-            conventional_zones,
-            zone_capacity_blocks: capacity,
-            ..Geometry::new(zones, zone_blocks)
+            conventional_zones: self.conventional_zones.get(),
+            zone_capacity_blocks: self.zone_capacity_blocks.get(),
+            ..Geometry::new(self.zones.get(), self.zone_blocks.get())
         };
-        if geometry.check().is_err() {
-            return nonsense("the geometry");
-        }
+        if geometry.check().is_err() { nonsense("the geometry") } else { Ok(geometry) }
+    }
+
+    fn areas(&self, geometry: &Geometry) -> Result<Areas, NoSuperblock> {
         let areas = Areas {
-            conventional_blocks: u64::from(conventional_zones) * zone_blocks,
-            checkpoint_pages: raw.checkpoint_room.get(),
-            log_pages: raw.log_pages.get(),
+            conventional_blocks: u64::from(geometry.conventional_zones) * geometry.zone_blocks,
+            checkpoint_pages: self.checkpoint_room.get(),
+            log_pages: self.log_pages.get(),
         };
-        let buffer_blocks = raw.buffer_blocks.get();
         let between = areas.between();
         // Copies that overlap leave no space for a buffer.
         if areas.log_pages == 0
-            || !(1..=between.end - between.start).contains(&buffer_blocks)
-            || !(1..=areas.checkpoint_pages).contains(&raw.checkpoint_pages.get())
+            || !(1..=between.end - between.start).contains(&self.buffer_blocks.get())
+            || !(1..=areas.checkpoint_pages).contains(&self.checkpoint_pages.get())
         {
             return nonsense("the areas");
         }
-        if !(1..=zones - conventional_zones).contains(&raw.logical_zones.get()) {
+        Ok(areas)
+    }
+
+    fn check_counts(&self, geometry: &Geometry) -> Result<(), NoSuperblock> {
+        let logical = self.logical_zones.get();
+        if !(1..=geometry.zones - geometry.conventional_zones).contains(&logical) {
             return nonsense("the number of zones");
         }
         // Zones and buffer together have no more; the translation determines the number later.
-        let room = u64::from(raw.logical_zones.get()) * capacity + buffer_blocks;
-        if raw.blocks.get() > room {
+        let room = u64::from(logical) * geometry.zone_capacity_blocks + self.buffer_blocks.get();
+        if self.blocks.get() > room {
             return nonsense("the number of blocks");
         }
         // Both only increase, by one at a time.
-        if [&raw.epoch, &raw.generation].iter().any(|counter| counter.get() > COUNTER_MAX) {
+        if [&self.epoch, &self.generation].iter().any(|counter| counter.get() > COUNTER_MAX) {
             return nonsense("how often it was opened and saved");
         }
-        Ok(Superblock {
-            uuid: raw.uuid,
-            epoch: raw.epoch.get(),
-            generation: raw.generation.get(),
-            checkpoint_epoch: raw.checkpoint_epoch.get(),
-            checkpoint_pages: raw.checkpoint_pages.get(),
-            zones,
-            conventional_zones,
-            zone_blocks,
-            zone_capacity_blocks: capacity,
-            areas,
-            logical_zones: raw.logical_zones.get(),
-            buffer_blocks,
-            blocks: raw.blocks.get(),
-            translation,
-            params,
-            mark: mark_of(mark),
-        })
+        Ok(())
     }
 }
 
