@@ -5,7 +5,7 @@ mod stamps;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use shingle_core::observer::Shared;
@@ -13,10 +13,11 @@ use shingle_core::policy::Memory;
 use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Block, Request};
 use shingle_device::{Device, DeviceError, Medium};
+use shingle_drive::BufferState;
 use shingle_engine::settings::{Settings, SettingsError};
 use shingle_engine::{Config, Errno};
 use shingle_result::{Labels, Meter, Parts, RealRun, RunResult};
-use shingle_store::backend::{Ready, StartOptions, StoreError, Tell};
+use shingle_store::backend::{Handle, Ready, StartOptions, StoreError, Tell};
 use shingle_store::store::drain::drain;
 use shingle_trace::TraceError;
 use shingle_trace::record::{About, Recording};
@@ -121,17 +122,9 @@ impl Replay<'_> {
         let ready = Ready::open(self.ssd, self.disk)?;
         let slots = ready.superblock().layout.slots;
         let disk_blocks = ready.disk().blocks();
-        let emulates = self.emulation.is_some();
-        let state = EmulationState::default();
-        let medium = match self.emulation.take() {
-            Some(emulation) => {
-                let emulated = emulation.on(ready.direct_disk()?, state.clone());
-                Some(Box::new(emulated) as Box<dyn Medium>)
-            }
-            None => None,
-        };
-        let meter = match &medium {
-            Some(_) => Meter::of_model(state.counters.clone()),
+        let (medium, emulated) = self.emulate(&ready)?.unzip();
+        let meter = match &emulated {
+            Some(state) => Meter::of_model(state.counters.clone()),
             None => Meter::default(),
         };
         let meter = Arc::new(Mutex::new(meter));
@@ -146,60 +139,72 @@ impl Replay<'_> {
         let options = StartOptions { observer, medium, tell, ..StartOptions::default() };
         let store = ready.start_with(cache, config, options)?;
 
+        let is_emulated = emulated.is_some();
+        let gauge = Gauge { handle: store.handle().clone(), meter, emulated };
         let (depth, pace) = match self.speed_thousandths {
             None => (Some(self.depth as u64), Pace::Closed(self.depth)),
             Some(speed) => (None, Pace::Open(speed)),
         };
-        let labels = Labels { cache_blocks: slots, ..self.labels.clone() };
-        let handle = store.handle().clone();
-        let mut client = Client::new(&handle, self.verify);
-        let dirty = || handle.status().map_or(0, |status| status.dirty_blocks);
-        let buffered = || *state.buffer.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut part_ends = |requests: usize, at: Duration| {
-            // (The store answers only while the meter is not locked.)
-            let (dirty_blocks, buffer) = (dirty(), buffered());
-            let mut meter = meter.lock().unwrap_or_else(PoisonError::into_inner);
-            meter.end_part(requests, at.into(), dirty_blocks, &buffer);
-        };
         let parts = Parts::new(requests.len(), self.parts);
+        let mut client = Client::new(&gauge.handle, self.verify);
+        let mut part_ends = |requests: usize, at: Duration| gauge.end_part(requests, at);
         let took = client.serve(requests, pace, parts, &mut part_ends, progress)?;
-        let (dirty_blocks, buffer) = (dirty(), buffered());
+        let (dirty_blocks, buffer) = gauge.left();
         let begun = Instant::now();
         if self.drain {
-            meter.lock().unwrap_or_else(PoisonError::into_inner).drain_begins();
-            drain(&handle, &mut |_| Ok(()))?;
+            gauge.lock().drain_begins();
+            drain(&gauge.handle, &mut |_| Ok(()))?;
         }
-        let result = |client: &Client<'_>, drained_seconds: Option<f64>| {
-            let seconds = took.as_secs_f64() + drained_seconds.unwrap_or(0.0);
-            let run = RealRun {
+        let labels = Labels { cache_blocks: slots, ..self.labels.clone() };
+        let result = |client: &Client<'_>, drained: Option<Duration>| {
+            gauge.lock().result(&RealRun {
                 labels: &labels,
                 memory,
                 depth,
                 times: &client.times,
-                seconds,
+                seconds: (took + drained.unwrap_or_default()).as_secs_f64(),
                 dirty_blocks,
                 buffered: (buffer.blocks, buffer.bands),
-                drained_seconds,
-            };
-            meter.lock().unwrap_or_else(PoisonError::into_inner).result(&run)
+                drained_seconds: drained.map(|drained| drained.as_secs_f64()),
+            })
         };
         // The end of the store counts only if everything is destaged.
-        let mut counted = result(&client, None);
+        let without_end = (!self.drain).then(|| result(&client, None));
         store.shut_down()?;
-        if emulates && self.disk.metadata().is_ok_and(|found| found.is_file()) {
-            // Cut off the scratch area and the buffer of the emulated drive.
-            let file = std::fs::OpenOptions::new().write(true).open(self.disk)?;
-            file.set_len(disk_blocks * BLOCK_BYTES)?;
+        if is_emulated {
+            self.cut_off_emulation(disk_blocks)?;
         }
         let notes = recording.map(Recording::finish).transpose()?.unwrap_or_default();
-        if self.drain {
-            counted = result(&client, Some(begun.elapsed().as_secs_f64()));
-            self.check_disk(&mut client)?;
-        } else if let Some(stamps) = &mut client.stamps {
-            self.check_all(stamps)?;
+        let counted = without_end.unwrap_or_else(|| result(&client, Some(begun.elapsed())));
+        let checked_reads = self.check(client.stamps)?;
+        Ok(Replayed { result: RunResult { checked_reads, ..counted }, notes })
+    }
+
+    /// Prepares the emulation of a drive, if there is one.
+    fn emulate(&mut self, ready: &Ready) -> io::Result<Option<EmulatedDisk>> {
+        let Some(emulation) = self.emulation.take() else { return Ok(None) };
+        let state = EmulationState::default();
+        let medium = emulation.on(ready.direct_disk()?, state.clone());
+        Ok(Some((Box::new(medium), state)))
+    }
+
+    /// Cuts the scratch area and the buffer of the emulated drive off a file.
+    fn cut_off_emulation(&self, disk_blocks: u64) -> io::Result<()> {
+        if !self.disk.metadata().is_ok_and(|found| found.is_file()) {
+            return Ok(());
         }
-        counted.checked_reads = client.stamps.map(|stamps| stamps.checked);
-        Ok(Replayed { result: counted, notes })
+        let file = std::fs::OpenOptions::new().write(true).open(self.disk)?;
+        file.set_len(disk_blocks * BLOCK_BYTES)
+    }
+
+    /// Checks that all known data is there. Returns how many blocks were checked, with those of reads.
+    fn check(&self, stamps: Option<Stamps>) -> Result<Option<u64>, ReplayError> {
+        let Some(mut stamps) = stamps else { return Ok(None) };
+        match self.drain {
+            true => self.check_disk(&mut stamps)?,
+            false => self.check_all(&mut stamps)?,
+        }
+        Ok(Some(stamps.checked))
     }
 
     /// Restarts the store without a meter, and checks that all known data is there.
@@ -215,8 +220,7 @@ impl Replay<'_> {
     }
 
     /// Checks that all known data is on the disk.
-    fn check_disk(&self, client: &mut Client<'_>) -> Result<(), ReplayError> {
-        let Some(stamps) = &mut client.stamps else { return Ok(()) };
+    fn check_disk(&self, stamps: &mut Stamps) -> Result<(), ReplayError> {
         let disk = Device::open(self.disk)?;
         let mut page = [0; BLOCK_BYTES as usize];
         for block in stamps.blocks() {
@@ -227,5 +231,37 @@ impl Replay<'_> {
             })?;
         }
         Ok(())
+    }
+}
+
+/// A disk with an emulated drive, and the state of the drive.
+type EmulatedDisk = (Box<dyn Medium>, EmulationState);
+
+/// What is measured of a running store.
+struct Gauge {
+    handle: Handle,
+    meter: Arc<Mutex<Meter>>,
+    emulated: Option<EmulationState>,
+}
+
+impl Gauge {
+    fn lock(&self) -> MutexGuard<'_, Meter> {
+        self.meter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The dirty blocks, and the buffer of an emulated drive. The store answers only while the
+    /// meter is not locked.
+    fn left(&self) -> (u64, BufferState) {
+        let dirty_blocks = self.handle.status().map_or(0, |status| status.dirty_blocks);
+        let buffer = self
+            .emulated
+            .as_ref()
+            .map(|emulated| *emulated.buffer.lock().unwrap_or_else(PoisonError::into_inner));
+        (dirty_blocks, buffer.unwrap_or_default())
+    }
+
+    fn end_part(&self, requests: usize, at: Duration) {
+        let (dirty_blocks, buffer) = self.left();
+        self.lock().end_part(requests, at.into(), dirty_blocks, &buffer);
     }
 }

@@ -71,6 +71,59 @@ impl Opened {
         let control = Arc::new(bound?);
         Ok(Opened { options: options.clone(), ready, warning, settings, cache, control })
     }
+
+    fn uuid(&self) -> Uuid {
+        Uuid::from_bytes(self.ready.superblock().uuid)
+    }
+
+    fn config(&self, registry: &Registry) -> Result<Config, ServeError> {
+        let mut config = Config::new(self.settings.mode, self.ready.superblock().layout.slots);
+        config.rules.limits = self.settings.limits(registry)?;
+        let frees_trimmed = self.ready.disk().frees_trimmed();
+        config.trim_passdown = self.settings.trim_passdown(registry, frees_trimmed)?;
+        Ok(config)
+    }
+
+    /// What operators may want to change.
+    fn remarks(&self) -> Result<Vec<String>, ServeError> {
+        let mut remarks = larger(&self.ready)?;
+        remarks.extend(self.warning.clone());
+        // The file may be a copy, which has lost the space reserved for it.
+        remarks.extend(self.ready.ssd().reserve().err().map(|error| error.to_string()));
+        Ok(remarks)
+    }
+
+    fn observer(&self, record: Record<'_>) -> io::Result<Observer> {
+        let slots = self.ready.superblock().layout.slots as u32;
+        record(&self.settings, slots, self.ready.disk().blocks())
+    }
+
+    /// The part of the status that changes only with a reload.
+    fn status(&self) -> Status {
+        let CacheOptions { name, disk, ublk, .. } = &self.options;
+        Status {
+            schema: SCHEMA.to_owned(),
+            served: true,
+            export: name.clone(),
+            uuid: self.uuid().to_string(),
+            disk: disk.display().to_string(),
+            // The addresses of the server change over time.
+            addresses: ublk.iter().map(|it| it.path().display().to_string()).collect(),
+            ..Status::default()
+        }
+    }
+
+    fn devices(&self) -> Devices {
+        let (ssd, superblock) = (&self.options.ssd, self.ready.superblock());
+        Devices {
+            ssd: ssd.display().to_string(),
+            ssd_place: control::place(ssd).display().to_string(),
+            // The start writes a superblock.
+            edition: superblock.edition + 1,
+            slots: superblock.layout.slots,
+            disk_blocks: self.ready.disk().blocks(),
+        }
+    }
 }
 
 /// What is said where threads do the I/O.
@@ -90,6 +143,17 @@ pub(super) struct Common {
     pub(super) recording: Option<Arc<Mutex<Recording>>>,
 }
 
+impl Common {
+    /// The counters of a cache, with those of earlier processes.
+    fn counters_of(&self, export: String, uuid: Uuid) -> Counters {
+        let tell = self.tell.clone();
+        let told = move |path: &Path, error: &io::Error| {
+            tell(Notice::Counters(export.clone(), path.to_owned(), error.to_string()));
+        };
+        Counters::begin(self.counters.as_deref().map(|folder| (folder, uuid)), told)
+    }
+}
+
 /// A running cache.
 pub(super) struct Cache {
     pub(super) options: CacheOptions,
@@ -106,47 +170,25 @@ impl Cache {
         record: Option<Record<'_>>,
         common: &Common,
     ) -> Result<Cache, ServeError> {
-        let Opened { options, ready, warning, settings, cache, control } = opened;
-        let superblock = ready.superblock().clone();
-        let uuid = Uuid::from_bytes(superblock.uuid);
-        let (slots, disk_blocks) = (superblock.layout.slots, ready.disk().blocks());
-        let mut config = Config::new(settings.mode, slots);
-        config.rules.limits = settings.limits(&common.registry)?;
-        let frees_trimmed = ready.disk().frees_trimmed();
-        config.trim_passdown = settings.trim_passdown(&common.registry, frees_trimmed)?;
-        let watch = ready.disk().watch();
-        let fingerprint_in_use = ready.disk().fingerprint_in_use();
-        // The file may be a copy, which has lost the space reserved for it.
-        let room = ready.ssd().reserve().err().map(|error| error.to_string());
-        for line in larger(&ready)?.into_iter().chain(warning).chain(room) {
-            (common.tell)(Notice::Remark(options.name.clone(), line));
+        let config = opened.config(&common.registry)?;
+        let (uuid, export) = (opened.uuid(), opened.options.name.clone());
+        for line in opened.remarks()? {
+            (common.tell)(Notice::Remark(export.clone(), line));
         }
-        let tell = device_lines(&options.name, common.tell.clone())?;
-        let observer: Option<Observer> =
-            record.map(|record| record(&settings, slots as u32, disk_blocks)).transpose()?;
+        let tell = device_lines(&export, common.tell.clone())?;
+        let observer = record.map(|record| opened.observer(record)).transpose()?;
         let recorded = observer.is_some();
+        let (fixed, devices) = (opened.status(), opened.devices());
+        let Opened { options, ready, settings, cache, control, .. } = opened;
+        let disk = ready.disk();
+        let (watch, frees_trimmed) = (disk.watch(), disk.frees_trimmed());
+        let fingerprint_in_use = disk.fingerprint_in_use();
         let start_options = StartOptions { observer, tell: Some(tell), ..StartOptions::default() };
         let mut store = ready.start_with(cache, config, start_options)?;
         if store.io_method() == IoMethod::Threads {
             (common.tell)(Notice::Remark(options.name.clone(), NO_IO_URING.to_owned()));
         }
         watch_failure(&mut store, uuid, common.commands.clone())?;
-        let fixed = Status {
-            schema: SCHEMA.to_owned(),
-            served: true,
-            export: options.name.clone(),
-            uuid: uuid.to_string(),
-            disk: options.disk.display().to_string(),
-            // The addresses of the server change over time.
-            addresses: options.ublk.iter().map(|it| it.path().display().to_string()).collect(),
-            ..Status::default()
-        };
-        let export = options.name.clone();
-        let all = common.tell.clone();
-        let told = move |path: &Path, error: &io::Error| {
-            all(Notice::Counters(export.clone(), path.to_owned(), error.to_string()));
-        };
-        let kept_in = common.counters.as_deref().map(|folder| (folder, uuid));
         let shared = Arc::new(Shared {
             handle: store.handle().clone(),
             server: common.server.clone(),
@@ -157,16 +199,9 @@ impl Cache {
             watch,
             frees_trimmed,
             fixed: Mutex::new(fixed),
-            counters: Counters::begin(kept_in, told),
+            counters: common.counters_of(export, uuid),
             uuid,
-            devices: Mutex::new(Devices {
-                ssd: options.ssd.display().to_string(),
-                ssd_place: control::place(&options.ssd).display().to_string(),
-                // The start has written a superblock.
-                edition: superblock.edition + 1,
-                slots,
-                disk_blocks,
-            }),
+            devices: Mutex::new(devices),
             fingerprint_in_use,
             changing: Mutex::default(),
             detaching: AtomicU32::new(0),
@@ -175,17 +210,7 @@ impl Cache {
         });
         let mut cache = Cache { options, store, control, shared, device: None };
         cache.listen(common.commands.clone())?;
-        if let Some(number) = cache.options.ublk {
-            let server::Served { export, minimum_block, .. } = cache.export();
-            let commands = common.commands.clone();
-            let gone = move || {
-                let why =
-                    format!("{} is gone, and was not taken away here", number.path().display());
-                // The receiver may be gone: the process is ending.
-                let _ = commands.send(ServeCommand::Failed(uuid, why));
-            };
-            cache.device = Some(ublk::Device::start(number, uuid, export, minimum_block, gone)?);
-        }
+        cache.begin_device(common.commands.clone())?;
         Ok(cache)
     }
 
@@ -210,6 +235,21 @@ impl Cache {
     fn listen(&self, commands: Sender<ServeCommand>) -> io::Result<()> {
         let shared = self.shared.clone();
         control::listen(self.control.clone(), move |stream| shared.answer(stream, &commands))
+    }
+
+    /// Starts the block device of the kernel, if there is to be one.
+    fn begin_device(&mut self, commands: Sender<ServeCommand>) -> Result<(), ServeError> {
+        let Some(number) = self.options.ublk else { return Ok(()) };
+        let uuid = self.uuid();
+        let gone = move || {
+            let path = number.path();
+            let why = format!("{} is gone, and was not taken away here", path.display());
+            // The receiver may be gone: the process is ending.
+            let _ = commands.send(ServeCommand::Failed(uuid, why));
+        };
+        let server::Served { export, minimum_block, .. } = self.export();
+        self.device = Some(ublk::Device::start(number, uuid, export, minimum_block, gone)?);
+        Ok(())
     }
 
     /// Shuts the cache down in order when no client uses it any more, or deletes it. Returns what

@@ -5,7 +5,7 @@ use shingle_device::{Device, DeviceError};
 use shingle_engine::OpenError;
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{Frame, PAGE_BYTES, Page, State};
-use shingle_engine::recover::{Pages, RecoverError, recover};
+use shingle_engine::recover::{Pages, RecoverError, Recovered, recover};
 use shingle_engine::settings::Settings;
 use thiserror::Error;
 use uuid::Uuid;
@@ -103,63 +103,90 @@ pub fn check(
         Err(error) => return Err(Moved::on(&mut pages).map_or(error.into(), CheckError::Moved)),
         Ok(found) => found,
     };
-    let superblock: &Superblock = found.journal.superblock();
-    let layout = superblock.layout;
-    let mut findings = Findings {
-        uuid: Uuid::from_bytes(superblock.uuid),
-        settings: Settings::from_text(&superblock.settings).ok(),
-        clean: found.clean,
-        clean_blocks: found.live().count() as u64 - found.dirty_blocks(),
-        dirty_blocks: found.dirty_blocks(),
-        replayed_pages: found.replayed_pages,
-        mendable_pages: found.findings.damaged_pages,
-        torn_pages: found.findings.torn_pages,
-        void_records: found.findings.void_records,
-        lost: Vec::new(),
-        damaged_clean_blocks: 0,
-        other_disk_bytes: None,
-        disk: None,
-    };
+    let mut findings = Findings::of_metadata(&found);
     if let Some(disk) = disk {
+        findings.look_at_disk(&found, ssd, disk)?;
+    }
+    let live: Vec<_> = found.live().collect();
+    fits_together(&live, found.journal.superblock())?;
+    findings.read_frames(&found, ssd, &live, done);
+    Ok(findings)
+}
+
+impl Findings {
+    fn of_metadata(found: &Recovered) -> Findings {
+        let superblock = found.journal.superblock();
+        Findings {
+            uuid: Uuid::from_bytes(superblock.uuid),
+            settings: Settings::from_text(&superblock.settings).ok(),
+            clean: found.clean,
+            clean_blocks: found.live().count() as u64 - found.dirty_blocks(),
+            dirty_blocks: found.dirty_blocks(),
+            replayed_pages: found.replayed_pages,
+            mendable_pages: found.findings.damaged_pages,
+            torn_pages: found.findings.torn_pages,
+            void_records: found.findings.void_records,
+            lost: Vec::new(),
+            damaged_clean_blocks: 0,
+            other_disk_bytes: None,
+            disk: None,
+        }
+    }
+
+    fn look_at_disk(
+        &mut self,
+        found: &Recovered,
+        ssd: &Device,
+        disk: &dyn Disk,
+    ) -> Result<(), DeviceError> {
+        let disk_bytes = found.journal.superblock().disk_bytes;
         // Only the beginning of a disk that has grown is used, until the cache is told to grow.
-        let grown = disk.device().filter(|disk| disk.bytes() > superblock.disk_bytes);
+        let grown = disk.device().filter(|disk| disk.bytes() > disk_bytes);
         let mut beginning = grown.cloned();
         if let Some(beginning) = &mut beginning {
-            beginning.set_used_bytes(superblock.disk_bytes);
+            beginning.set_used_bytes(disk_bytes);
         }
         let disk = beginning.as_ref().map_or(disk, |beginning| beginning as &dyn Disk);
-        let other = disk.bytes() != superblock.disk_bytes;
-        findings.other_disk_bytes = other.then_some(disk.bytes());
-        if !other {
-            findings.disk = Some(look(&found, ssd, disk)?);
+        match disk.bytes() == disk_bytes {
+            true => self.disk = Some(look(found, ssd, disk)?),
+            false => self.other_disk_bytes = Some(disk.bytes()),
         }
+        Ok(())
     }
-    let mut buffer: Vec<Page> = vec![[0; PAGE_BYTES]; FRAMES_AT_ONCE];
-    let mut looked = 0;
-    // In the order of frames, neighbours can be read together.
-    let live: Vec<_> = found.live().collect();
-    fits_together(&live, superblock)?;
-    let runs = live.chunk_by(|a, b| b.1.0 == a.1.0 + 1);
-    for run in runs.flat_map(|run| run.chunks(FRAMES_AT_ONCE)) {
-        let pages_read = &mut buffer[..run.len()];
-        let whole = pages.read(layout.frame_page(run[0].1), pages_read).is_ok();
-        for (&(block, frame), page) in run.iter().zip(pages_read) {
-            let entry = found.journal.table.entry(frame);
-            let one = std::slice::from_mut(page);
-            let read = whole || pages.read(layout.frame_page(frame), one).is_ok();
-            if read && crc32c::crc32c(&one[0]) == entry.crc {
-                continue;
+
+    /// Reads the frames of all blocks in the cache, and compares their checksums.
+    fn read_frames(
+        &mut self,
+        found: &Recovered,
+        mut ssd: &Device,
+        live: &[(Block, Frame)],
+        done: &mut dyn FnMut(u64, u64),
+    ) {
+        let layout = found.journal.superblock().layout;
+        let mut buffer: Vec<Page> = vec![[0; PAGE_BYTES]; FRAMES_AT_ONCE];
+        let mut looked = 0;
+        // In the order of frames, neighbours can be read together.
+        let runs = live.chunk_by(|a, b| b.1.0 == a.1.0 + 1);
+        for run in runs.flat_map(|run| run.chunks(FRAMES_AT_ONCE)) {
+            let pages = &mut buffer[..run.len()];
+            let whole = ssd.read(layout.frame_page(run[0].1), pages).is_ok();
+            for (&(block, frame), page) in run.iter().zip(pages) {
+                let entry = found.journal.table.entry(frame);
+                let one = std::slice::from_mut(page);
+                let read = whole || ssd.read(layout.frame_page(frame), one).is_ok();
+                if read && crc32c::crc32c(&one[0]) == entry.crc {
+                    continue;
+                }
+                match entry.state {
+                    State::Dirty => self.lost.push(block),
+                    _ => self.damaged_clean_blocks += 1,
+                }
             }
-            match entry.state {
-                State::Dirty => findings.lost.push(block),
-                _ => findings.damaged_clean_blocks += 1,
-            }
+            looked += run.len() as u64;
+            done(looked, live.len() as u64);
         }
-        looked += run.len() as u64;
-        done(looked, live.len() as u64);
+        self.lost.sort_unstable();
     }
-    findings.lost.sort_unstable();
-    Ok(findings)
 }
 
 /// Whether frames can hold these blocks; the same check as when the cache is served.
