@@ -12,9 +12,8 @@ use crate::zone::ZoneReport;
 ///
 /// # Order
 /// Calls block, and may come from many threads. Writes to one sequential zone are serialized: at
-/// most one is in flight, and the write pointer moves when it is done. Callers of
-/// [`ZonedDisk::write`] have to send writes in order; [`ZonedDisk::append`] returns where its
-/// blocks were written. Different zones do not wait for each other.
+/// most one is in flight, and the write pointer moves when it is done. Callers have to send them in
+/// order. Different zones do not wait for each other.
 ///
 /// # Durable
 /// Blocks written, and zones finished, before a [`ZonedDisk::flush`] began survive a power cut
@@ -59,9 +58,6 @@ pub trait ZonedDisk: Send + Sync {
     /// Writes blocks, from `block` on: at the write pointer of a zone, or anywhere in conventional
     /// zones.
     fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), ZonedError>;
-
-    /// Writes blocks at the write pointer of a zone, and returns the first block.
-    fn append(&self, zone: Zone, buffers: &[Buffer]) -> Result<Block, ZonedError>;
 
     /// Carries out a command on a zone.
     fn command(&self, command: ZoneCommand, zone: Zone) -> Result<(), ZonedError>;

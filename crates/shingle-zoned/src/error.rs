@@ -17,8 +17,6 @@ pub enum Operation {
     Read,
     /// Write blocks.
     Write,
-    /// Write blocks at the write pointer of a zone.
-    Append,
     /// Finish a zone.
     Finish,
     /// Reset a zone.
@@ -35,7 +33,6 @@ impl Operation {
             Operation::Report => "report",
             Operation::Read => "read",
             Operation::Write => "write",
-            Operation::Append => "append",
             Operation::Finish => "finish",
             Operation::Reset => "reset",
             Operation::Flush => "flush",

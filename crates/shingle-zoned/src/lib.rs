@@ -30,8 +30,7 @@
 //! create(&path, &Geometry { conventional_zones: 1, ..Geometry::new(8, 16) })?;
 //!
 //! let disk = open(&path)?;
-//! let first = disk.append(Zone(3), &[zeroed(), zeroed()])?;
-//! assert_eq!(first, Block(48));
+//! disk.write(Block(48), &[zeroed(), zeroed()])?;
 //! let error = disk.write(Block(48), &[zeroed()]).expect_err("not at the write pointer");
 //! assert!(matches!(error.reason, Reason::NotAtPointer { pointer: Block(50) }));
 //! disk.flush()?;

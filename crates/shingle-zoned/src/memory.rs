@@ -203,19 +203,6 @@ impl ZonedDisk for MemoryDisk {
         self.call(call, &Command::Write(block, pages)).map(drop)
     }
 
-    fn append(&self, zone: Zone, buffers: &[Buffer]) -> Result<Block, ZonedError> {
-        let mut state = self.state();
-        let at = state.zones.append_at(zone);
-        let start = *at.as_ref().unwrap_or(&self.geometry.first(zone));
-        let call = Call { zone: Some(zone), ..Call::at(Operation::Append, start, buffers.len()) };
-        let pages = buffers.iter().map(|buffer| Arc::new(buffer.0)).collect();
-        let done = at.and_then(|start| state.call(&Command::Write(start, pages)).map(|()| start));
-        done.map_err(|refused| match refused.reason {
-            Reason::Device(error) => call.failed(self.name(), &self.geometry, error),
-            _ => call.refused(self.name(), refused),
-        })
-    }
-
     fn command(&self, command: ZoneCommand, zone: Zone) -> Result<(), ZonedError> {
         let call = Call::of(command.into(), Some(zone), &self.geometry);
         self.call(call, &Command::Zone(command, zone)).map(drop)

@@ -241,14 +241,6 @@ impl<B: Backing> ZonedDisk for OnDevice<B> {
         self.write_now(Call::at(Operation::Write, block, buffers.len()), buffers)
     }
 
-    fn append(&self, zone: Zone, buffers: &[Buffer]) -> Result<Block, ZonedError> {
-        let first = self.geometry.first(zone);
-        let call = Call { zone: Some(zone), ..Call::at(Operation::Append, first, buffers.len()) };
-        let _turn = self.turn(zone);
-        let block = self.zones().append_at(zone).map_err(self.refused(call))?;
-        self.write_now(Call { block, ..call }, buffers).map(|()| block)
-    }
-
     fn command(&self, command: ZoneCommand, zone: Zone) -> Result<(), ZonedError> {
         let call = Call::of(command.into(), Some(zone), &self.geometry);
         let _turn = self.turn(zone);

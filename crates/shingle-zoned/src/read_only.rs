@@ -94,10 +94,6 @@ impl ZonedDisk for ReadOnlyDisk {
         self.refused(Call::at(Operation::Write, block, buffers.len()))
     }
 
-    fn append(&self, zone: Zone, _: &[Buffer]) -> Result<Block, ZonedError> {
-        self.refused(Call::of(Operation::Append, Some(zone), self.geometry()))
-    }
-
     fn command(&self, command: ZoneCommand, zone: Zone) -> Result<(), ZonedError> {
         self.refused(Call::of(command.into(), Some(zone), self.geometry()))
     }

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt as _;
 
 use common::Folder;
 use serde_json::Value;
-use shingle_core::units::Zone;
+use shingle_core::units::Block;
 use shingle_engine::buffer::zeroed;
 use shingle_zoned::open;
 
@@ -17,10 +17,10 @@ fn a_disk_is_made_and_tells_of_its_zones() {
     let made = "zoned create d --zones 200 --zone-size 1M --max-open 3 --read-only 7 --offline 8,9";
     assert_eq!(folder.done(made), "");
     let disk = open(&folder.path("d")).expect("opened");
-    disk.append(Zone(4), &[zeroed(), zeroed()]).expect("written");
+    disk.write(Block(4 * 256), &[zeroed(), zeroed()]).expect("written");
     disk.flush().expect("flushed");
 
-    // Also while somebody has it open.
+    // Also while another process has it open.
     let table = folder.done("zoned report d --color never");
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines[0], "d: 200 zones of 1 MiB, 200 MiB in all; 2 conventional; 3 open at a time");

@@ -62,10 +62,6 @@ impl ZonedDisk for Watched {
         self.counted(|disk| disk.write(block, buffers))
     }
 
-    fn append(&self, zone: Zone, buffers: &[Buffer]) -> Result<Block, ZonedError> {
-        self.counted(|disk| disk.append(zone, buffers))
-    }
-
     fn command(&self, command: ZoneCommand, zone: Zone) -> Result<(), ZonedError> {
         self.counted(|disk| disk.command(command, zone))
     }

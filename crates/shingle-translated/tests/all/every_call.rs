@@ -78,9 +78,6 @@ impl ZonedDisk for Counted {
     fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), ZonedError> {
         self.called().write(block, buffers)
     }
-    fn append(&self, zone: Zone, buffers: &[Buffer]) -> Result<Block, ZonedError> {
-        self.called().append(zone, buffers)
-    }
     fn command(&self, command: ZoneCommand, zone: Zone) -> Result<(), ZonedError> {
         self.called().command(command, zone)
     }

@@ -126,18 +126,6 @@ impl Zones {
             () => self.may_be_open(zone).map(|()| zone),
         }
     }
-
-    /// The block where an append to a zone begins. [`Zones::admit`] checks whether it is allowed.
-    ///
-    /// # Errors
-    /// If the zone has no write pointer to append at.
-    pub fn append_at(&self, zone: Zone) -> Result<Block, Refused> {
-        self.may_move(zone)?;
-        match self.state(zone).condition {
-            Condition::Full => refuse(zone, Reason::Full),
-            _ => Ok(self.pointer(zone)),
-        }
-    }
 }
 
 fn refuse<T>(zone: Zone, reason: Reason) -> Result<T, Refused> {

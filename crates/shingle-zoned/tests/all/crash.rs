@@ -385,21 +385,24 @@ fn faults_come_when_they_are_called() {
         |disk: &MemoryDisk, zone| disk.report(Zone(zone), 1).expect("a report")[0].write_pointer;
 
     let failing = disk(&[Fault::Error { call: 1, for_ever: true }]);
-    failing.append(Zone(0), &blocks(&[1])).expect("call 0");
+    failing.write(Block(0), &blocks(&[1])).expect("call 0");
+    let mut at = Block(1);
     for _ in 0..3 {
-        let error = failing.append(Zone(0), &blocks(&[2])).expect_err("from call 1 on");
+        let error = failing.write(at, &blocks(&[2])).expect_err("from call 1 on");
         assert_eq!((rule(&error), error.errno()), ("device", Some(5)));
+        // It may have been carried out.
+        at = Block(pointer(&failing, 0).expect("a pointer"));
     }
-    failing.append(Zone(1), &blocks(&[3])).expect("another zone");
+    failing.write(Block(4), &blocks(&[3])).expect("another zone");
 
     let once = disk(&[Fault::Error { call: 0, for_ever: false }]);
     once.flush().expect_err("call 0");
     once.flush().expect("call 1");
 
     let killed = disk(&[Fault::Kill { call: 1, lands_after: 1 }]);
-    killed.append(Zone(2), &blocks(&[1])).expect("call 0");
-    killed.append(Zone(2), &blocks(&[2])).expect_err("killed");
-    killed.flush().expect_err("nobody is there");
+    killed.write(Block(8), &blocks(&[1])).expect("call 0");
+    killed.write(Block(9), &blocks(&[2])).expect_err("killed");
+    killed.flush().expect_err("the host is off");
     assert!(killed.is_off());
     killed.restart();
     assert_eq!(pointer(&killed, 2), Some(1), "nothing was lost");
@@ -407,7 +410,7 @@ fn faults_come_when_they_are_called() {
     killed.write(Block(9), &blocks(&[7])).expect_err("no longer at the pointer");
 
     let forgets = disk(&[Fault::FlushForgets { call: 0 }]);
-    forgets.append(Zone(0), &blocks(&[1, 2, 3])).expect("written");
+    forgets.write(Block(0), &blocks(&[1, 2, 3])).expect("written");
     forgets.flush().expect_err("fails");
     let left = pointer(&forgets, 0).expect("a pointer");
     forgets.flush().expect("as if nothing had been");

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use crate::common::{block, folder, read};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
-use shingle_core::units::Zone;
+use shingle_core::units::{Block, Zone};
 use shingle_zoned::{Geometry, create, open, open_read_only};
 
 const ZONES: u32 = 6;
@@ -62,7 +62,8 @@ fn writer() {
                     .map(|at| block(version(*life, zone, at)))
                     .collect();
                 if count > 0 {
-                    disk.append(Zone(zone), &data).expect("written");
+                    let at = Block(u64::from(zone) * BLOCKS + *pointer);
+                    disk.write(at, &data).expect("written");
                     *pointer += count;
                 }
             }

@@ -59,9 +59,6 @@ fn modelled(
             }
             zoned.try_serve(now, &io(Op::Write, at, count), &mut data).map(|_| Vec::new())
         }
-        Step::Append(zone, count) => {
-            zoned.append(now, Zone(zone), count, &mut stamps(count)).map(|(at, _)| vec![at.0])
-        }
         Step::Read(at, count) => {
             let mut data = vec![u64::MAX; count as usize];
             zoned.try_serve(now, &io(Op::Read, at, count), &mut data).map(|_| data)

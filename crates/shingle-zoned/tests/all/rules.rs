@@ -1,7 +1,7 @@
 //! Rules that the drive model does not have: limits on active zones, capacity below the size, zones
 //! that fail, torn pointers, conventional zones elsewhere; and the counts of the state machine.
 
-use crate::common::{block, blocks, carry_out, read, rule, steps};
+use crate::common::{at_pointer, block, blocks, carry_out, read, rule, steps};
 use proptest::prelude::*;
 use shingle_core::units::{Block, Zone};
 use shingle_zoned::{
@@ -22,15 +22,15 @@ fn active_zones_are_limited() {
     use Condition::{Closed, Empty, Full, ImplicitOpen};
     let geometry = Geometry { max_open: 1, max_active: 2, ..Geometry::new(4, 4) };
     let disk = MemoryDisk::new(geometry, Faults::none());
-    disk.append(Zone(0), &[block(1)]).expect("the first");
-    disk.append(Zone(1), &[block(2)]).expect("the second closes the first");
+    at_pointer(&disk, Zone(0), &[block(1)]).expect("the first");
+    at_pointer(&disk, Zone(1), &[block(2)]).expect("the second closes the first");
     assert_eq!(conditions(&disk), [Closed, ImplicitOpen, Empty, Empty]);
-    assert_eq!(refused(disk.append(Zone(2), &[block(3)])), "too many active");
+    assert_eq!(refused(at_pointer(&disk, Zone(2), &[block(3)])), "too many active");
     assert_eq!(refused(disk.finish(Zone(2))), "too many active");
-    disk.append(Zone(0), &[block(3)]).expect("it is active already");
+    at_pointer(&disk, Zone(0), &[block(3)]).expect("it is active already");
     assert_eq!(conditions(&disk), [ImplicitOpen, Closed, Empty, Empty]);
     disk.finish(Zone(1)).expect("room");
-    disk.append(Zone(2), &[block(4)]).expect("one full zone is active no more");
+    at_pointer(&disk, Zone(2), &[block(4)]).expect("one full zone is active no more");
     assert_eq!(conditions(&disk), [Closed, Full, ImplicitOpen, Empty]);
 }
 
@@ -60,8 +60,8 @@ fn zones_that_a_command_opened_stay_open() {
 fn a_zone_ends_at_its_capacity() {
     let geometry = Geometry { zone_capacity_blocks: 3, ..Geometry::new(3, 4) };
     let disk = MemoryDisk::new(geometry, Faults::none());
-    assert_eq!(refused(disk.append(Zone(1), &blocks(&[1, 2, 3, 4]))), "boundary");
-    disk.append(Zone(1), &blocks(&[1, 2, 3])).expect("all of it");
+    assert_eq!(refused(at_pointer(&disk, Zone(1), &blocks(&[1, 2, 3, 4]))), "boundary");
+    at_pointer(&disk, Zone(1), &blocks(&[1, 2, 3])).expect("all of it");
     let zone = disk.report(Zone(1), 1).expect("a report")[0];
     assert_eq!(
         (zone.condition, zone.write_pointer, zone.capacity_blocks),
@@ -98,8 +98,8 @@ fn zones_that_fail_are_read_or_not_and_never_written() {
     let geometry = Geometry { conventional_zones: 1, ..Geometry::new(4, 4) };
     let disk = MemoryDisk::new(geometry, Faults { faults, ..Faults::none() });
     disk.write(Block(1), &[block(7)]).expect("call 0");
-    disk.append(Zone(1), &[block(8)]).expect("call 1");
-    disk.append(Zone(2), &[block(9)]).expect("call 2");
+    disk.write(Block(4), &[block(8)]).expect("call 1");
+    disk.write(Block(8), &[block(9)]).expect("call 2");
     assert_eq!(refused(disk.write(Block(0), &[block(1)])), "read-only");
     assert_eq!(read(&disk, 1, 1).expect("it can be read"), [7]);
     assert_eq!(refused(read(&disk, 4, 1)), "offline");
@@ -108,10 +108,10 @@ fn zones_that_fail_are_read_or_not_and_never_written() {
     for zone in [Zone(1), Zone(2)] {
         let name = if zone == Zone(1) { "offline" } else { "read-only" };
         assert_eq!([disk.finish(zone), disk.reset(zone)].map(refused), [name; 2]);
-        assert_eq!(refused(disk.append(zone, &[block(1)])), name);
+        assert_eq!(refused(at_pointer(&disk, zone, &[block(1)])), name);
         assert_eq!(disk.report(zone, 1).expect("a report")[0].write_pointer, None);
     }
-    disk.append(Zone(3), &[block(1)]).expect("another zone");
+    at_pointer(&disk, Zone(3), &[block(1)]).expect("another zone");
     disk.reset(Zone(3)).expect("it can be");
     use Condition::{Empty, Offline, ReadOnly};
     assert_eq!(conditions(&disk), [ReadOnly, Offline, ReadOnly, Empty]);
@@ -149,7 +149,7 @@ fn conventional_zones_may_lie_anywhere() {
 fn an_error_names_disk_zone_and_block() {
     let geometry = Geometry { reads_beyond: ReadsBeyond::Refused, ..Geometry::new(2, 4) };
     let disk = MemoryDisk::new(geometry, Faults::none());
-    disk.append(Zone(1), &[block(1)]).expect("written");
+    at_pointer(&disk, Zone(1), &[block(1)]).expect("written");
     let error = disk.write(Block(7), &[block(1)]).expect_err("not there").to_string();
     assert!(error.starts_with("memory: zone 1: write of 4 KiB at block 7: "), "{error}");
     let error = read(&disk, 3, 3).expect_err("nothing there").to_string();

@@ -136,9 +136,6 @@ impl ZonedDisk for Disk {
     fn report(&self, _: Zone, _: u32) -> Result<Vec<ZoneReport>, ZonedError> {
         unreachable!("the map asks for no zones")
     }
-    fn append(&self, _: Zone, _: &[Buffer]) -> Result<Block, ZonedError> {
-        unreachable!("the map is not in sequential zones")
-    }
     fn command(&self, _: ZoneCommand, _: Zone) -> Result<(), ZonedError> {
         unreachable!("the map is not in sequential zones")
     }

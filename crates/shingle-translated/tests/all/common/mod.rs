@@ -189,9 +189,6 @@ impl ZonedDisk for Held {
         bad.extend(self.spoilt(block, buffers.len() as u64, true));
         Ok(())
     }
-    fn append(&self, zone: Zone, buffers: &[Buffer]) -> Result<Block, ZonedError> {
-        self.0.append(zone, buffers)
-    }
     fn command(&self, command: ZoneCommand, zone: Zone) -> Result<(), ZonedError> {
         if command == ZoneCommand::Reset {
             self.may(Operation::Reset, Block(0))?;
