@@ -13,7 +13,7 @@
 //! // The fifth MiB of a sequential run bypasses the cache, if it is not cached already.
 //! let long: Vec<bool> = (0..5).map(|n| service.is_sequential(&write(n << 20))).collect();
 //! assert_eq!(long, [false, false, false, false, true]);
-//! assert_eq!(service.route(true, false, true, false), Route::Bypass);
+//! assert_eq!(service.route(true, true, false), Route::Bypass);
 //! // 4,096 slots are kept free.
 //! assert_eq!(service.slots_to_free(4_000, 0), 96);
 //! ```
@@ -211,18 +211,16 @@ impl Service {
         self.streams.is_long(request, self.rules.sequential_bytes)
     }
 
-    /// Routes a block. `sequential` is the result of [`Service::is_sequential`] for its request;
-    /// `others_wait`: other operations wait for room.
+    /// Routes a block that is not cached. `sequential` is the result of [`Service::is_sequential`]
+    /// for its request; `others_wait`: other operations wait for room.
     #[must_use]
     #[inline]
-    pub fn route(&self, write: bool, cached: bool, sequential: bool, others_wait: bool) -> Route {
-        match cached {
-            true => Route::Cache,
-            false if sequential || self.mode().bypasses(write) => Route::Bypass,
-            // First come, first served.
-            false if write && others_wait => Route::Queue,
-            false => Route::Cache,
+    pub fn route(&self, write: bool, sequential: bool, others_wait: bool) -> Route {
+        if sequential || self.mode().bypasses(write) {
+            return Route::Bypass;
         }
+        // First come, first served.
+        if write && others_wait { Route::Queue } else { Route::Cache }
     }
 
     /// Routes a block for which the policy could not make room at once: a read needs none.
@@ -272,23 +270,22 @@ mod tests {
 
     #[test]
     fn routes_of_blocks() {
-        let route = |mode, write, cached, sequential, others_wait| {
+        let route = |mode, write, sequential, others_wait| {
             let rules = Rules { mode, ..Rules::for_slots(1_000) };
-            Service::new(rules).route(write, cached, sequential, others_wait)
+            Service::new(rules).route(write, sequential, others_wait)
         };
         for mode in Mode::ALL {
-            for bits in 0..8 {
-                let [write, sequential, others] = [1, 2, 4].map(|bit| bits & bit != 0);
-                assert_eq!(route(mode, write, true, sequential, others), Route::Cache, "a hit");
-                assert_eq!(route(mode, write, false, true, others), Route::Bypass, "a long run");
+            for (write, others) in [(false, false), (false, true), (true, false), (true, true)] {
+                assert_eq!(route(mode, write, true, others), Route::Bypass, "a long run");
             }
         }
-        assert_eq!(route(Mode::WriteBack, true, false, false, true), Route::Queue);
-        assert_eq!(route(Mode::WriteBack, false, false, false, true), Route::Cache);
-        assert_eq!(route(Mode::WriteAround, true, false, false, true), Route::Bypass);
-        assert_eq!(route(Mode::WriteAround, false, false, false, false), Route::Cache);
-        assert_eq!(route(Mode::NoReadFill, false, false, false, false), Route::Bypass);
-        assert_eq!(route(Mode::PassThrough, true, false, false, false), Route::Bypass);
+        assert_eq!(route(Mode::WriteBack, true, false, true), Route::Queue);
+        assert_eq!(route(Mode::WriteBack, true, false, false), Route::Cache);
+        assert_eq!(route(Mode::WriteBack, false, false, true), Route::Cache);
+        assert_eq!(route(Mode::WriteAround, true, false, true), Route::Bypass);
+        assert_eq!(route(Mode::WriteAround, false, false, false), Route::Cache);
+        assert_eq!(route(Mode::NoReadFill, false, false, false), Route::Bypass);
+        assert_eq!(route(Mode::PassThrough, true, false, false), Route::Bypass);
     }
 
     #[test]

@@ -101,11 +101,11 @@ impl<D: Data> Engine<D> {
             return;
         }
         let no_requests = self.requests.is_empty() && self.requests.has_no_ops();
-        let told = self.trims.is_done(self.life.forgets(), self.now);
+        let trimmed = self.trims.is_done(self.life.forgets(), self.now);
         let flushed = self.disk.is_clean() || self.bugs.has(Bug::StopBeforeDiskFlush);
         let step = self.life.step(Facts {
-            finished: no_requests && self.destages.is_empty() && told && flushed,
-            // A failed SSD, or anything else, must not be told that all is well.
+            finished: no_requests && self.destages.is_empty() && trimmed && flushed,
+            // A clean superblock must not be written to a failed SSD.
             quiet: no_requests && self.durability.is_idle() && !self.durability.has_failed(),
             idle: self.durability.is_idle() && self.port.is_idle(),
             emptied: self.durability.is_emptied(),

@@ -228,7 +228,7 @@ impl<D: Data> Engine<D> {
     }
 
     /// Handles a failed flush. What it covered may be lost: destaged blocks stay dirty, writes in
-    /// flight are repeated, and clients are told.
+    /// flight are repeated, and the loss is reported to clients.
     fn disk_flush_failed(&mut self, failed: disk::FailedFlush) {
         self.failure.counts().disk_flushes += 1;
         self.port.repeat_writes();

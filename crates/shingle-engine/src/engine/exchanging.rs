@@ -110,7 +110,7 @@ impl<D: Data> Engine<D> {
     /// Invalidates the whole SSD.
     fn begin_invalidation(&mut self) {
         let forgotten = self.forget_lost();
-        assert!(forgotten, "nobody uses a slot");
+        assert!(forgotten, "no slot is in use");
         self.failure.ssd_taken_out(self.durability.possible_contents());
         self.durability.end();
         if self.bugs.has(Bug::TakenOutUntold) {

@@ -93,8 +93,8 @@ impl<D: Data> Engine<D> {
         self.requests.can_submit()
     }
 
-    /// Prefetches what these requests, which come next, will look up. Changes nothing; only an
-    /// owner who knows the future can call it. Calls `disk` for blocks that the disk is likely to
+    /// Prefetches what these requests, which come next, will look up. Changes nothing.
+    /// For an owner that has the whole trace. Calls `disk` for blocks that the disk is likely to
     /// read or write for them.
     pub fn prefetch(&self, requests: &[Request], disk: &dyn Fn(Block)) {
         self.contents.prefetch(requests, &self.durability, disk);
@@ -107,8 +107,8 @@ impl<D: Data> Engine<D> {
         self.requests.submit(command, self.life.is_ending());
     }
 
-    /// Opens a connection. It is told of losses from now on, and of an earlier one that no other
-    /// connection was told of.
+    /// Opens a connection. Losses from now on are reported to it, and an earlier one that was
+    /// reported to no other connection.
     pub fn connection_opened(&mut self, connection: Connection) {
         self.requests.connection_opened(connection);
     }

@@ -45,9 +45,6 @@ pub enum StoreError {
     /// The cache and the SSD do not fit together.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The policy cannot be used.
-    #[error("{0}")]
-    Policy(String),
     /// The store has ended.
     #[error("the store has ended")]
     Ended,

@@ -119,7 +119,7 @@ impl<D: Data> Engine<D> {
             return Route::Bypass;
         }
         let others_wait = self.requests.waiting_for_room() > 0;
-        self.service.route(op.is_write(), false, self.requests.is_sequential(key), others_wait)
+        self.service.route(op.is_write(), self.requests.is_sequential(key), others_wait)
     }
 
     /// Serves the operation from the cache.
@@ -364,7 +364,7 @@ impl<D: Data> Engine<D> {
             Promise::Own(number) => self.disk.wanted_by_one(number),
         };
         self.due.mark_all();
-        // If the SSD has failed, clients were already told that their writes may be lost.
+        // If the SSD has failed, it was reported to clients that their writes may be lost.
         let early = self.failure.has_ssd_failed() || self.bugs.has(Bug::FlushBeforeCommit);
         let committed = if early { 0 } else { self.durability.added() };
         self.durability.want(committed);

@@ -126,6 +126,6 @@ impl<D: Data> Engine<D> {
         let (block, slot) = (op.block(), op.take_slot().expect("it has one"));
         self.contents.unpin(slot);
         let dropped = self.contents.drop_block(block, slot, &mut self.durability, self.now);
-        debug_assert!(dropped || cfg!(feature = "bugs"), "nobody else uses the slot");
+        debug_assert!(dropped || cfg!(feature = "bugs"), "the slot is in no other use");
     }
 }

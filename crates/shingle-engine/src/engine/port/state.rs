@@ -17,7 +17,7 @@ impl<D: Data> Port<D> {
             buffers.iter().for_each(|buffer| buffer.crc().hash(into));
         }
         unordered(under_way.iter(), into, |(_, io), into| {
-            // Only the policy is told how long an I/O took, and it keeps nothing of that.
+            // Only the policy uses the time of an I/O, and it keeps nothing of it.
             let UnderWay { device, kind, page, completions, since: _, repeat } = io;
             (device, kind, page, repeat).hash(into);
             completions.as_slice().iter().for_each(|one| one.hash_state(view, into));

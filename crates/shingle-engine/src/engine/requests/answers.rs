@@ -104,9 +104,9 @@ impl<D: Data> Requests<D> {
     }
 
     pub(in super::super) fn answer(&mut self, key: CommandKey, now: Nanos) {
-        let Running { command, error, number, knew, .. } = &mut self.running[key];
+        let Running { command, error, number, reported, .. } = &mut self.running[key];
         let (id, op, connection) = (command.id, command.op, command.connection);
-        let (mut error, number, knew) = (*error, *number, *knew);
+        let (mut error, number, reported) = (*error, *number, *reported);
         let read = op == CommandOp::Read;
         let data = if read { std::mem::take(&mut command.data) } else { D::Payload::default() };
         // Drops it in place, without a move.
@@ -114,7 +114,7 @@ impl<D: Data> Requests<D> {
         if cfg!(feature = "bugs") && matches!(op, CommandOp::Write | CommandOp::WriteZeroes) {
             self.losses.writes(connection);
         }
-        if op == CommandOp::Flush && self.losses.must_report(connection, knew, self.bugs) {
+        if op == CommandOp::Flush && self.losses.must_report(connection, reported, self.bugs) {
             error = Some(Errno::IO);
         }
         self.trace(|| Event::Answered { number, at: now, done: error.is_none() });

@@ -116,8 +116,8 @@ pub(super) struct Running<D: Data> {
     pub(super) sequential: bool,
     /// The number of its last write to the disk.
     pub(super) on_disk: u64,
-    /// The number of losses that its connection had been told of when it arrived.
-    pub(super) knew: u64,
+    /// The number of losses that had been reported to its connection when it arrived.
+    pub(super) reported: u64,
     /// The record to be committed, and the write to be flushed, before it is answered.
     pub(super) needs: Option<(u64, u64)>,
 }

@@ -1,6 +1,5 @@
-//! Which connections were told that acknowledged writes may be lost, because a flush of the disk or
-//! the SSD failed. Only a FLUSH tells, once on each connection, as fsync does once on each open
-//! file of Linux.
+//! Losses: a flush of the disk or the SSD failed, and acknowledged writes may be lost. The next FLUSH
+//! of each connection reports it, once, as fsync does once on each open file of Linux.
 
 use hashbrown::{HashMap, HashSet};
 
@@ -10,14 +9,14 @@ use crate::bugs::{Bug, Seeded};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Connection(pub u64);
 
-/// Losses, and how many of them each connection was told of.
+/// Losses, and how many of them were reported to each connection.
 #[derive(Clone, Default)]
 pub(super) struct Losses {
     /// The number of losses so far.
     count: u64,
-    /// The number of losses that any connection was told of.
-    known: u64,
-    /// The number of losses that each open connection was told of, or that came before it.
+    /// The number of losses that were reported to any connection.
+    reported: u64,
+    /// For each open connection, the number of losses that were reported to it, or came before it.
     connections: HashMap<Connection, u64>,
     /// The connection that was looked up last, with its number.
     last: Option<(Connection, u64)>,
@@ -31,19 +30,19 @@ impl Losses {
         self.count += 1;
     }
 
-    /// The number of losses that a command arriving now knows of. Opens the connection if needed:
-    /// tests, and programs in the same process, need not do so.
-    pub(super) fn known_by(&mut self, connection: Connection) -> u64 {
-        if let Some((last, told)) = self.last
+    /// The number of losses that were reported to a connection, or came before it. Opens the
+    /// connection if needed: tests, and programs in the same process, need not do so.
+    pub(super) fn reported_to(&mut self, connection: Connection) -> u64 {
+        if let Some((last, reported)) = self.last
             && last == connection
         {
-            return told;
+            return reported;
         }
-        // A loss that no connection was told of is reported to the next one that connects.
-        let first = if self.known < self.count { self.count - 1 } else { self.count };
-        let told = *self.connections.entry(connection).or_insert(first);
-        self.last = Some((connection, told));
-        told
+        // A loss that was reported to no connection is reported to the next one that connects.
+        let first = if self.reported < self.count { self.count - 1 } else { self.count };
+        let reported = *self.connections.entry(connection).or_insert(first);
+        self.last = Some((connection, reported));
+        reported
     }
 
     /// For a seeded bug.
@@ -55,10 +54,10 @@ impl Losses {
         self.writers.contains(&connection)
     }
 
-    /// Opens a connection. It is told of losses from now on, and of an earlier one that no other
-    /// connection was told of.
+    /// Opens a connection. Losses from now on are reported to it, and an earlier one that was
+    /// reported to no other connection.
     pub(super) fn connection_opened(&mut self, connection: Connection, bugs: Seeded) {
-        self.known_by(connection);
+        self.reported_to(connection);
         if bugs.has(Bug::OpenerUntold) {
             self.connections.insert(connection, self.count);
             self.last = None;
@@ -71,19 +70,24 @@ impl Losses {
         self.last = None;
     }
 
-    /// Called when a FLUSH is about to be answered that knew of `knew` losses when it arrived.
-    /// Returns whether it has to report that writes may be lost.
-    pub(super) fn must_report(&mut self, connection: Connection, knew: u64, bugs: Seeded) -> bool {
-        if knew == self.count {
+    /// Called when a FLUSH is about to be answered, with the number of losses that were reported to
+    /// its connection when it arrived. Returns whether it has to report that writes may be lost.
+    pub(super) fn must_report(
+        &mut self,
+        connection: Connection,
+        reported: u64,
+        bugs: Seeded,
+    ) -> bool {
+        if reported == self.count {
             return false;
         }
         self.last = None;
-        // A closed connection hears nothing: another one has to be told.
-        if let Some(told) = self.connections.get_mut(&connection) {
-            (*told, self.known) = (self.count, self.count);
+        // A closed connection gets no reply: the loss is reported to another one.
+        if let Some(reported) = self.connections.get_mut(&connection) {
+            (*reported, self.reported) = (self.count, self.count);
         }
         if bugs.has(Bug::ToldOneForAll) {
-            self.connections.values_mut().for_each(|told| *told = self.count);
+            self.connections.values_mut().for_each(|reported| *reported = self.count);
         }
         true
     }
@@ -95,14 +99,14 @@ impl Losses {
         self.count
     }
 
-    /// Hashes everything that decides which connections are told.
+    /// Hashes everything that decides which connections get a report.
     pub(super) fn hash_state<H: std::hash::Hasher + Default>(&self, into: &mut H) {
         use std::hash::Hash;
 
-        let Losses { count, known, connections, last: _, writers } = self;
-        (count - known).hash(into);
-        super::super::state::unordered(connections.iter(), into, |(connection, told), into| {
-            (connection, count - told).hash(into);
+        let Losses { count, reported, connections, last: _, writers } = self;
+        (count - reported).hash(into);
+        super::super::state::unordered(connections.iter(), into, |(connection, reported), into| {
+            (connection, count - reported).hash(into);
         });
         super::super::state::unordered(writers.iter(), into, |writer, into| writer.hash(into));
     }
@@ -112,22 +116,22 @@ impl Losses {
 mod tests {
     use super::*;
 
-    /// The connection is closed while its FLUSH is in flight, which fails later: the next one to
-    /// connect has to be told.
+    /// The connection is closed while its FLUSH is in flight, which fails later: the loss is
+    /// reported to the next one that connects.
     #[test]
-    fn who_was_cut_off_is_not_told() {
+    fn a_report_to_a_closed_connection_does_not_count() {
         let (mut losses, bugs) = (Losses::default(), Seeded::default());
         let (one, other, third) = (Connection(1), Connection(2), Connection(3));
         losses.connection_opened(one, bugs);
-        let knew = losses.known_by(one);
+        let reported = losses.reported_to(one);
         losses.connection_closed(one);
         losses.add_loss();
-        assert!(losses.must_report(one, knew, bugs));
+        assert!(losses.must_report(one, reported, bugs));
         losses.connection_opened(other, bugs);
-        let knew = losses.known_by(other);
-        assert!(losses.must_report(other, knew, bugs), "nobody was told before");
+        let reported = losses.reported_to(other);
+        assert!(losses.must_report(other, reported, bugs), "no report has arrived before");
         losses.connection_opened(third, bugs);
-        let knew = losses.known_by(third);
-        assert!(!losses.must_report(third, knew, bugs), "the other one was");
+        let reported = losses.reported_to(third);
+        assert!(!losses.must_report(third, reported, bugs), "the other one has it");
     }
 }

@@ -1,5 +1,5 @@
 //! Requests of clients: commands, split into operations on blocks, a window of them at a time; the
-//! queues in which operations wait; and the replies, with what each connection was told of losses.
+//! queues in which operations wait; and the replies, with the losses that they report.
 //!
 //! An operation is in one place at a time: it waits for the lock of its block, is ready, waits for
 //! room or for a frame, or has I/O in flight. Otherwise another module holds its key and returns it
@@ -43,7 +43,7 @@ pub(super) struct Requests<D: Data> {
     /// The number of commands in progress at a time; as many more wait.
     depth: usize,
     disk_blocks: u64,
-    /// Commands that wait, with the number of losses that their connection had been told of when
+    /// Commands that wait, with the number of losses that had been reported to their connection when
     /// they arrived.
     waiting: VecDeque<(Command<D>, u64)>,
     running: Slab<Running<D>>,
@@ -185,8 +185,8 @@ impl<D: Data> Requests<D> {
         match refused {
             Some(errno) => self.replies.push(Reply { id: command.id, result: Err(errno) }),
             None => {
-                let knew = self.losses.known_by(command.connection);
-                self.waiting.push_back((command, knew));
+                let reported = self.losses.reported_to(command.connection);
+                self.waiting.push_back((command, reported));
             }
         }
     }
@@ -209,7 +209,7 @@ impl<D: Data> Requests<D> {
     }
 
     fn begin_first(&mut self, now: Nanos, service: &mut Service) -> Option<Begun> {
-        let (mut command, knew) = self.waiting.pop_front()?;
+        let (mut command, reported) = self.waiting.pop_front()?;
         let op = match command.op {
             CommandOp::Read => Op::Read,
             CommandOp::Write | CommandOp::WriteZeroes => Op::Write,
@@ -242,7 +242,7 @@ impl<D: Data> Requests<D> {
             in_cache: false,
             sequential,
             on_disk: 0,
-            knew,
+            reported,
             needs: None,
         };
         let command = self.running.insert(running);

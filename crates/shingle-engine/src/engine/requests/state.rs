@@ -31,16 +31,16 @@ where
         let Requests { numbers: _, ops, locks, ready, room_queue, frame_queue, losses, .. } = self;
         let Requests { trimming, trim_queue, replies, counts: _, observer: _, bugs: _, .. } = self;
         (disk_blocks, waiting.len()).hash(into);
-        for (command, knew) in waiting {
+        for (command, reported) in waiting {
             hash_command(command, into);
-            losses.missed(*knew).hash(into);
+            losses.missed(*reported).hash(into);
         }
         unordered(running.iter(), into, |(_, running), into| {
             let Running { command, request: _, number: _, next, end, outstanding, .. } = running;
-            let Running { error, in_cache, sequential: _, on_disk, knew, needs, .. } = running;
+            let Running { error, in_cache, sequential: _, on_disk, reported, needs, .. } = running;
             hash_command(command, into);
             (next, end, outstanding, error, in_cache).hash(into);
-            (view.write(*on_disk), losses.missed(*knew)).hash(into);
+            (view.write(*on_disk), losses.missed(*reported)).hash(into);
             let needs = needs.map(|(record, write)| (view.record(record), view.write(write)));
             needs.hash(into);
         });
@@ -78,8 +78,8 @@ where
 }
 
 impl Losses {
-    /// How many losses a connection has not been told of that knew of `knew`.
-    fn missed(&self, knew: u64) -> u64 {
-        self.count().wrapping_sub(knew)
+    /// How many losses are not reported to a connection to which `reported` are.
+    fn missed(&self, reported: u64) -> u64 {
+        self.count().wrapping_sub(reported)
     }
 }
