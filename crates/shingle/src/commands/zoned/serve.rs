@@ -1,5 +1,6 @@
 //! `shingle zoned serve`: serves a formatted disk as a block device.
 
+use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
@@ -43,97 +44,125 @@ pub(crate) struct Serve {
     without_ssd: bool,
 }
 
-/// A request to stop, with the client to answer when the server has stopped, if there is one.
-type Leave = Option<Arc<UnixStream>>;
+/// A request to stop, with the connection of the operator who gets the answer, if there is one.
+type Stop = Option<Arc<UnixStream>>;
 
 pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     let (addresses, users) = (args.listening.addresses()?, args.listening.users()?);
     let minimum_block = args.minimum_block.bytes()?;
-    let quiet = global.quiet;
     let disk = shingle_zoned::open(&args.which.disk)?;
     let live = Arc::new(LiveDisk::open(disk)?);
     warn(&live.status());
     let uuid = Uuid::from_bytes(live.uuid());
-    let socket = control::socket(uuid);
-    control::make_folder(&socket)?;
-    let control = Listener::bind(&Address::Unix(socket)).map_err(|error| match error {
-        ListenError::Live(_) => anyhow!(
-            "{}: a disk of the same UUID {uuid} is served already, of which this is a copy: stop that one first",
-            args.which.disk.display()
-        ),
-        other => other.into(),
-    })?;
-    let control = Arc::new(control);
+    let control = Arc::new(bind_control(uuid, &args.which.disk)?);
     // (After the control socket: a client that can connect can ask for the status.)
     let tls = args.listening.tls("")?;
     let listeners = Listening::bind(&addresses, &users, tls.as_ref())?;
     // (This is the last check that can fail: no SSD is given up for nothing.)
-    belongs_to_nobody(&live, &args.which.disk, args.without_ssd)?;
-    let lines = Lines::begin(std::io::stderr(), |lines, lost| {
-        lines.say(&format!("{lost} lines are lost: they were not read, or could not be written"));
-    })?;
-    let _lines = FlushOnDrop(lines.clone());
-    // (`--quiet` leaves out remarks, but not warnings of a disk that fails.)
-    let (of_disk, of_tls, of_end) = (lines.clone(), lines.clone(), lines.clone());
-    let failed = move |line: String| of_disk.say(&line);
-    let say = move |text: &str| {
-        if !quiet {
-            lines.say(text);
-        }
-    };
-    let volume = Arc::new(ServedVolume::start(live.clone(), Box::new(failed))?);
+    check_cache(&live, &args.which.disk, args.without_ssd)?;
+    let output = Output::begin(global.quiet)?;
+    let _flushed = FlushOnDrop(output.lines.clone());
+    let of_disk = output.lines.clone();
+    let volume = ServedVolume::start(live.clone(), Box::new(move |line| of_disk.say(&line)))?;
+    let volume = Arc::new(volume);
     let served = Served {
         name: String::new(),
         description: format!("shingle {uuid}"),
         minimum_block,
         export: volume.clone(),
     };
-    let of_clients = say.clone();
-    let tell = move |event: Event| of_clients(&event.to_string());
+    let of_clients = output.clone();
+    let tell = move |event: Event| of_clients.remark(&event.to_string());
     let server = Server::start_at(listeners, vec![served], Limits::default(), tell)?;
-    let (leave, wait) = channel();
-    let mut ending = Ending::new()?;
-    let (on_signal, of_signals) = (leave.clone(), say.clone());
-    start_thread("shingle-signals", move || {
-        loop {
-            of_signals(&format!("stopping: {}", ending.wait()));
-            // Without a receiver the server is stopping already.
-            let _ = on_signal.send(None);
-        }
-    })?;
+    let (stop, stops) = channel();
+    stop_on_signals(output.clone(), stop.clone())?;
     let watch = Watch::new(&live);
-    control::listen(control.clone(), move |stream| answer(stream, &watch, &leave))?;
+    control::listen(control.clone(), move |stream| answer(stream, &watch, &stop))?;
     for address in server.addresses() {
-        say(&format!("{uuid}: served at {address}"));
+        output.remark(&format!("{uuid}: served at {address}"));
     }
     for remark in listening::remarks(&server.addresses(), &users, tls.is_some()) {
-        say(&remark.to_string());
+        output.remark(&remark.to_string());
     }
     if let Some(tls) = tls {
-        listening::look_after(tls, move |text| of_tls.say(&format!("warning: {text}")))?;
+        let of_tls = output.clone();
+        listening::look_after(tls, move |text| of_tls.warning(text))?;
     }
-    let asker = wait.recv().unwrap_or(None);
+    let operator = stops.recv().unwrap_or(None);
     server.stop(GRACE);
     control.close();
-    // (`--quiet` does not leave out this warning.)
     if live.is_deleted() {
-        of_end.say(&format!("warning: {}", deleted(live.name(), "all that it held is lost")));
+        output.warning(&deleted(live.name(), "all that it held is lost"));
     }
     let ended = volume.end().map_err(anyhow::Error::from).and_then(|()| Ok(live.close()?));
-    if let Some(asker) = asker {
+    if let Some(operator) = operator {
         let answer = match &ended {
             Ok(()) => Answer::Done(()),
             Err(error) => Answer::Failed(error.to_string()),
         };
-        // A client that has gone needs no answer.
-        let _ = control::say(&asker, &answer);
+        // The operator may be gone.
+        let _ = control::say(&operator, &answer);
     }
     ended
 }
 
+/// The lines of the server on stderr, from any thread. `--quiet` leaves out remarks, but not
+/// warnings of a disk that fails.
+#[derive(Clone)]
+struct Output {
+    lines: Lines,
+    quiet: bool,
+}
+
+impl Output {
+    fn begin(quiet: bool) -> io::Result<Output> {
+        let lines = Lines::begin(io::stderr(), |lines, lost| {
+            let why = "they were not read, or could not be written";
+            lines.say(&format!("{lost} lines are lost: {why}"));
+        })?;
+        Ok(Output { lines, quiet })
+    }
+
+    fn remark(&self, text: &str) {
+        if !self.quiet {
+            self.lines.say(text);
+        }
+    }
+
+    fn warning(&self, text: &str) {
+        self.lines.say(&format!("warning: {text}"));
+    }
+}
+
+/// Binds the socket where operators ask for this disk.
+fn bind_control(uuid: Uuid, disk: &Path) -> anyhow::Result<Listener> {
+    let socket = control::socket(uuid);
+    control::make_folder(&socket)?;
+    Listener::bind(&Address::Unix(socket)).map_err(|error| match error {
+        ListenError::Live(_) => anyhow!(
+            "{}: a disk of the same UUID {uuid} is served already, of which this is a copy: stop that one first",
+            disk.display()
+        ),
+        other => other.into(),
+    })
+}
+
+/// Starts a thread that requests a stop at each signal.
+fn stop_on_signals(output: Output, stop: Sender<Stop>) -> io::Result<()> {
+    let mut ending = Ending::new()?;
+    start_thread("shingle-signals", move || {
+        loop {
+            output.remark(&format!("stopping: {}", ending.wait()));
+            // Without a receiver the server is stopping already.
+            let _ = stop.send(None);
+        }
+    })?;
+    Ok(())
+}
+
 /// Refuses a disk of a cache unless `without_ssd` is given, as its SSD may hold newer data. The
 /// disk itself records that its SSD was given up.
-fn belongs_to_nobody(live: &LiveDisk, disk: &Path, without_ssd: bool) -> anyhow::Result<()> {
+fn check_cache(live: &LiveDisk, disk: &Path, without_ssd: bool) -> anyhow::Result<()> {
     let uuid = live.uuid();
     let Some(cache) = live.mark().and_then(|mark| mark.cache(Some(uuid))) else { return Ok(()) };
     if !without_ssd {
@@ -167,15 +196,16 @@ fn warn(status: &Status) {
     }
 }
 
-fn answer(stream: &Arc<UnixStream>, watch: &Watch, leave: &Sender<Leave>) {
-    // An operator's client that has gone needs no answer.
+fn answer(stream: &Arc<UnixStream>, watch: &Watch, stop: &Sender<Stop>) {
+    // The operator may be gone.
     let _ = control::serve(stream, |request, answer| match request {
         Request::Status => answer(&match watch.status() {
             Some(status) => Answer::Zoned(Box::new(status)),
             None => Answer::Failed("it is busy, and has told nothing yet; ask again".to_owned()),
         }),
         Request::Stop => {
-            let _ = leave.send(Some(stream.clone()));
+            // Without a receiver the server is stopping already.
+            let _ = stop.send(Some(stream.clone()));
             Ok(())
         }
         Request::Measures

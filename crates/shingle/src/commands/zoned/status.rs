@@ -14,7 +14,7 @@ use shingle_translated::{Pace, Status};
 use super::super::unexpected;
 use super::Which;
 use super::check::{NO_SPARE, merge, told, unused};
-use super::used::{ask, is_nobody, refuse_used};
+use super::used::{ask, is_not_served, refuse_used};
 use crate::output::print;
 
 /// An I/O that takes longer is stuck: only a disk that retries again and again takes that long.
@@ -50,7 +50,7 @@ fn once(args: &AskStatus) -> anyhow::Result<anyhow::Result<()>> {
         Ok(Answer::Zoned(status)) => Some(*status),
         Ok(Answer::Failed(why)) => bail!(why),
         Ok(other) => bail!(unexpected(&other)),
-        Err(error) if is_nobody(&error) => None,
+        Err(error) if is_not_served(&error) => None,
         Err(error) => return Err(error),
     };
     let mut json =
@@ -92,7 +92,7 @@ pub(super) fn stop(args: &Which) -> anyhow::Result<()> {
     match ask(&args.disk, &Request::Stop) {
         Ok(Answer::Failed(why)) => bail!(why),
         Ok(_) => Ok(()),
-        Err(error) if is_nobody(&error) => {
+        Err(error) if is_not_served(&error) => {
             refuse_used(&args.disk)?;
             bail!("{}: not served; `shingle zoned serve` serves it", args.disk.display())
         }
@@ -102,67 +102,71 @@ pub(super) fn stop(args: &Which) -> anyhow::Result<()> {
 
 /// Formats the state of a zoned disk, in lines of a name and a value.
 pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
-    let Status { buffer, zones, written, map, .. } = status;
-    let mut states = vec![
-        format!("{} empty", zones.empty),
-        format!("{} open", zones.open),
-        format!("{} full", zones.full),
-        format!("{} spare", zones.spare),
+    let Status { buffer, map, .. } = status;
+    let mut lines = vec![
+        ("translation", format!("{}, {}", status.translation, show_blocks(status.blocks))),
+        ("zones", zones(status)),
     ];
-    for (count, state) in [
+    if buffer.blocks > 0 {
+        let [used, all, live] = [buffer.used, buffer.blocks, buffer.live].map(show_blocks);
+        lines.push(("buffer", format!("{used} of {all} in use, {live} live")));
+    }
+    let more = if status.wants_idle { "; idle time would do more" } else { "" };
+    let moved = show_blocks(status.cleaned_blocks);
+    lines.push(("cleaning", format!("{} times, {moved} moved{more}", status.cleanings)));
+    lines.push(("works", works(status)));
+    lines.push(("written", written(status)));
+    let map = format!(
+        "{} runs of {} at most, {} of {} pages of the log; {} commits",
+        map.runs, map.runs_max, map.log_pages, map.log_pages_max, map.commits
+    );
+    lines.push(("map", map));
+    lines.extend(failures(status));
+    lines.extend(damage(status));
+    lines
+}
+
+/// Says how many zones are in which state.
+fn zones(status: &Status) -> String {
+    let zones = &status.zones;
+    let usual = [
+        (zones.empty, "empty"),
+        (zones.open, "open"),
+        (zones.full, "full"),
+        (zones.spare, "spare"),
+    ];
+    let unusual = [
         (zones.leaving, "leaving"),
         (zones.kept, "kept for lost blocks"),
         (zones.to_be_moved, "to be moved"),
         (zones.bad, "bad"),
-    ] {
-        if count > 0 {
-            states.push(format!("{count} {state}"));
-        }
-    }
+    ];
+    let shown = usual.into_iter().chain(unusual.into_iter().filter(|&(count, _)| count > 0));
+    shown.map(|(count, state)| format!("{count} {state}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Says what the host has written, and what was written to the disk for it.
+fn written(status: &Status) -> String {
+    let written = &status.written;
     let on_disk = written.buffer_blocks + written.zone_blocks + written.map_blocks;
     let ratio = match written.host_blocks {
         0 => String::new(),
         host => format!(" ({:.2} bytes a byte)", on_disk as f64 / host as f64),
     };
-    let mut lines = vec![
-        ("translation", format!("{}, {}", status.translation, show_blocks(status.blocks))),
-        ("zones", states.join(", ")),
-    ];
-    let mut written_there = String::new();
-    if buffer.blocks > 0 {
-        let [used, all, live] = [buffer.used, buffer.blocks, buffer.live].map(show_blocks);
-        lines.push(("buffer", format!("{used} of {all} in use, {live} live")));
-        written_there = format!("buffer {}, ", show_blocks(written.buffer_blocks));
-    }
-    lines.extend([
-        (
-            "cleaning",
-            format!(
-                "{} times, {} moved{}",
-                status.cleanings,
-                show_blocks(status.cleaned_blocks),
-                if status.wants_idle { "; idle time would do more" } else { "" }
-            ),
-        ),
-        ("works", works(status)),
-        (
-            "written",
-            format!(
-                "{} by the host; on the disk {}{ratio}: {written_there}zones {}, map {}",
-                show_blocks(written.host_blocks),
-                show_blocks(on_disk),
-                show_blocks(written.zone_blocks),
-                show_blocks(written.map_blocks)
-            ),
-        ),
-        (
-            "map",
-            format!(
-                "{} runs of {} at most, {} of {} pages of the log; {} commits",
-                map.runs, map.runs_max, map.log_pages, map.log_pages_max, map.commits
-            ),
-        ),
-    ]);
+    let to_buffer = match status.buffer.blocks {
+        0 => String::new(),
+        _ => format!("buffer {}, ", show_blocks(written.buffer_blocks)),
+    };
+    let [host, on_disk, to_zones, to_map] =
+        [written.host_blocks, on_disk, written.zone_blocks, written.map_blocks].map(show_blocks);
+    format!(
+        "{host} by the host; on the disk {on_disk}{ratio}: {to_buffer}zones {to_zones}, map {to_map}"
+    )
+}
+
+/// Says what has failed, or may fail next.
+fn failures(status: &Status) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
     if status.lacks_spares() {
         lines.push(("NO SPARE ZONE", NO_SPARE.to_owned()));
     }
@@ -178,15 +182,20 @@ pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
         // (There was no room in the map.)
         lines.push(("refused", format!("{} writes, trims or flushes", status.refused)));
     }
-    for (first, count) in &status.lost_ranges {
-        lines.push(("lost", format!("{} at byte {}", show_blocks(*count), first * BLOCK_BYTES)));
-    }
-    for (first, count) in &status.doubtful_ranges {
-        let text =
-            format!("{} at byte {}: a flush failed", show_blocks(*count), first * BLOCK_BYTES);
-        lines.push(("may be older", text));
-    }
     lines
+}
+
+/// Says which blocks are lost, or may be.
+fn damage(status: &Status) -> impl Iterator<Item = (&'static str, String)> {
+    let place = |&(first, count): &(u64, u64)| {
+        format!("{} at byte {}", show_blocks(count), first * BLOCK_BYTES)
+    };
+    let lost = status.lost_ranges.iter().map(move |range| ("lost", place(range)));
+    let doubtful = status
+        .doubtful_ranges
+        .iter()
+        .map(move |range| ("may be older", format!("{}: a flush failed", place(range))));
+    lost.chain(doubtful)
 }
 
 /// Says whether writes and cleaning make progress.

@@ -19,7 +19,7 @@ pub(super) fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
 }
 
 /// Returns whether a request failed because the disk is not served.
-pub(super) fn is_nobody(error: &anyhow::Error) -> bool {
+pub(super) fn is_not_served(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(ControlError::Nobody(_)))
 }
 

@@ -16,38 +16,36 @@ pub(crate) mod fuzzed {
     }
 }
 mod metrics;
+mod record;
+mod reload;
 mod service;
 mod tell;
 
-use std::cell::RefCell;
-use std::io;
 use std::path::PathBuf;
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 use anyhow::bail;
 use clap::Args;
-use shingle_core::observer::Shared;
 use shingle_core::registry::Registry;
 use shingle_device::start_thread;
-use shingle_engine::settings::Settings;
-use shingle_nbd::listen::{Address, Listener};
+use shingle_nbd::listen::Listener;
+use shingle_nbd::users::Users;
 use shingle_store::store::serve::{
-    CacheOptions, Changes, Notice, Options, Record, ServeOptions, Serving, Stopper,
+    CacheOptions, Notice, Options, Record, ServeOptions, Serving, Stopper,
 };
-use shingle_store::store::status;
 use shingle_store::ublk::Number;
-use shingle_trace::TraceError;
-use shingle_trace::record::{About, Recording};
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
 use self::file::{File, Given, LogOptions};
+use self::record::Recorder;
+use self::reload::{Kept, Reload};
 use self::tell::Events;
 use crate::Usage;
 use crate::cli::{Global, whole};
 use crate::commands::listening::{self, Encrypting, MinimumBlock, Remark};
 use crate::commands::signals::{Ending, Signal};
-use crate::log::{Format, Level, Levels, Log};
+use crate::log::{Format, Level, Log};
 use crate::output;
 
 #[derive(Debug, Args)]
@@ -150,30 +148,12 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     let inherited = service::inherited()?;
     let handed_over = !inherited.is_empty();
     is_reachable(&options, handed_over, if args.config.is_some() { "`listen`" } else { "--nbd" })?;
-    // (`--quiet` leaves out remarks, but not warnings of devices that fail.)
-    let quieter = |level| if global.quiet && level == Level::Info { Level::Warn } else { level };
+    let quieter = global.quiet;
     let kept = Kept::of(&options, metrics.as_ref(), log);
-    let log = Log::begin(log.format, quieter(log.level))?;
-    let recording = RefCell::new(None);
-    let path = args.record.as_ref().map(|path| path.display().to_string());
-    let recording_now =
-        path.clone().map(|file| Arc::new(Mutex::new(status::Recording { file, ended: None })));
-    let record = |settings: &Settings, slots, disk_blocks| {
-        let text = settings.to_text().map_err(io::Error::other)?;
-        let about = About { slots, disk_blocks, settings: text };
-        let state = recording_now.clone();
-        let tell = move |why: &TraceError| {
-            error!("{why}; nothing more is recorded, and serving goes on");
-            if let Some(state) = state {
-                state.lock().unwrap_or_else(PoisonError::into_inner).ended = Some(why.to_string());
-            }
-        };
-        let begun = Recording::begin_telling(path.as_deref().unwrap_or_default(), &about, tell);
-        let (recorder, handle) = begun.map_err(io::Error::other)?;
-        recording.replace(Some(handle));
-        Ok(Shared::new(recorder))
-    };
-    let record = path.as_ref().map(|_| &record as Record<'_>);
+    let log = Log::begin(log.format, shown(log.level, quieter))?;
+    let levels = log.levels();
+    let recorder = args.record.as_deref().map(Recorder::new);
+    let begin_record = recorder.as_ref().map(Recorder::begins);
     let (users, tls) = (options.users.clone(), options.tls.clone());
     let open = open_to_all(&options);
     // (An address in use is found before a cache is opened.)
@@ -183,35 +163,20 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
         let events = events.clone();
         move |notice: Notice| events.tell(&notice)
     };
-    let serving = Serving::start_with(
-        options,
-        registry,
-        ServeOptions { record, recording: recording_now.clone(), inherited },
-        tell,
-    )?;
+    let serve_options = ServeOptions {
+        record: begin_record.as_ref().map(|begin| begin as Record<'_>),
+        recording: recorder.as_ref().map(Recorder::state),
+        inherited,
+    };
+    let serving = Serving::start_with(options, registry, serve_options, tell)?;
     // From now on a signal stops the server cleanly.
     ending.begin()?;
-    let quieter = global.quiet;
-    let levels = log.levels();
+    let stopper = serving.stopper();
     let reload = args.config.clone();
     let reload = reload.map(|path| Reload { path, handed_over, levels, kept, quieter });
-    let stopper = serving.stopper();
     let reload = reload.map(|reload| reload.begin(stopper.clone())).transpose()?;
     start_thread("shingle-signals", move || answer_signals(ending, &stopper, reload))?;
-    for (export, uuid) in serving.exports() {
-        for address in serving.addresses() {
-            info!(export, "{uuid}: served at {address}");
-        }
-    }
-    for (export, device) in serving.block_devices() {
-        info!(export, "served as {}", device.display());
-    }
-    for remark in listening::remarks(&serving.addresses(), &users, tls.is_some()) {
-        match remark {
-            Remark::Warning(text) => warn!("{text}"),
-            Remark::Note(text) => info!("{text}"),
-        }
-    }
+    announce(&serving, &users, tls.is_some());
     warn_of(&open);
     if let Some(tls) = tls.clone() {
         listening::look_after(tls, |text| warn!("{text}"))?;
@@ -222,16 +187,34 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     service::look_after(serving.roster())?;
     service::watch(serving.roster())?;
     service::ready(serving.exports().len());
-    let ended = serving.wait(|| {
-        match recording.take().map(Recording::finish) {
-            None => {}
-            Some(Ok(said)) => said.iter().for_each(|text| warn!("{text}")),
-            // (The store itself has stopped cleanly.)
-            Some(Err(why)) => error!("{why}; the recording is lost"),
-        }
-    });
+    let ended = serving.wait(|| recorder.iter().for_each(Recorder::finish));
     service::stopping();
     Ok(ended?)
+}
+
+/// Returns the least severe level that is logged: `--quiet` leaves out remarks, but not warnings of
+/// devices that fail.
+fn shown(level: Level, quieter: bool) -> Level {
+    if quieter && level == Level::Info { Level::Warn } else { level }
+}
+
+/// Logs what is served, and where.
+fn announce(serving: &Serving, users: &Users, encrypts: bool) {
+    let addresses = serving.addresses();
+    for (export, uuid) in serving.exports() {
+        for address in &addresses {
+            info!(export, "{uuid}: served at {address}");
+        }
+    }
+    for (export, device) in serving.block_devices() {
+        info!(export, "served as {}", device.display());
+    }
+    for remark in listening::remarks(&addresses, users, encrypts) {
+        match remark {
+            Remark::Warning(text) => warn!("{text}"),
+            Remark::Note(text) => info!("{text}"),
+        }
+    }
 }
 
 /// Returns the exports that any client with a valid certificate may open, although `tls-allow`
@@ -263,39 +246,6 @@ fn is_reachable(options: &Options, handed_over: bool, option: &str) -> Result<()
     }
 }
 
-/// What a reload of the options needs.
-struct Reload {
-    path: PathBuf,
-    handed_over: bool,
-    levels: Levels,
-    kept: Kept,
-    quieter: bool,
-}
-
-/// Options that only a restart can change.
-struct Kept {
-    metrics: Option<Address>,
-    counters: Option<PathBuf>,
-    format: Format,
-}
-
-impl Kept {
-    fn of(options: &Options, metrics: Option<&Address>, log: LogOptions) -> Kept {
-        let counters = options.counters.clone();
-        Kept { metrics: metrics.cloned(), counters, format: log.format }
-    }
-
-    /// Returns the names of the options that differ in `new`.
-    fn differs_from(&self, new: &Kept) -> Vec<&'static str> {
-        let all = [
-            ("`metrics`", self.metrics != new.metrics),
-            ("`counters`", self.counters != new.counters),
-            ("`format` of `[log]`", self.format != new.format),
-        ];
-        all.into_iter().filter(|&(_, differs)| differs).map(|(name, _)| name).collect()
-    }
-}
-
 /// Stops cleanly on a signal, or has the options read again on SIGHUP.
 fn answer_signals(mut ending: Ending, stopper: &Stopper, reload: Option<Sender<()>>) {
     loop {
@@ -306,57 +256,6 @@ fn answer_signals(mut ending: Ending, stopper: &Stopper, reload: Option<Sender<(
                 info!("stopping: {signal}");
                 service::stopping();
                 stopper.stop();
-            }
-        }
-    }
-}
-
-impl Reload {
-    /// Reads the options again on each message, one after the other, on a thread of its own: a device may delay that, and a
-    /// signal that ends the process must not wait for it.
-    fn begin(self, stopper: Stopper) -> io::Result<Sender<()>> {
-        let (to, told) = channel();
-        start_thread("shingle-reload", move || {
-            told.into_iter().for_each(|()| self.again(&stopper))
-        })?;
-        Ok(to)
-    }
-
-    /// Reads the file again. An invalid file changes nothing.
-    fn again(&self, stopper: &Stopper) {
-        service::reloading();
-        let path = self.path.display();
-        let done = File::read(&self.path).and_then(|file| {
-            let Given { options, metrics, log } = file.given()?;
-            is_reachable(&options, self.handed_over, "`listen`")?;
-            let (exports, open) = (options.caches.len(), open_to_all(&options));
-            let kept = self.kept.differs_from(&Kept::of(&options, metrics.as_ref(), log));
-            let changes = stopper.reload(options)?;
-            let quieter = self.quieter && log.level == Level::Info;
-            let level = if quieter { Level::Warn } else { log.level };
-            let level = self.levels.set(level).then_some(level);
-            Ok((changes, level, kept, exports, open))
-        });
-        match done {
-            Ok((changes, level, kept, exports, open)) => {
-                let others = changes != Changes::default() || (level.is_none() && kept.is_empty());
-                let others = others.then(|| changes.to_string());
-                let level =
-                    level.map(|level| format!("the log has lines of level {level} and above"));
-                let kept = (!kept.is_empty())
-                    .then(|| format!("as before until a restart: {}", kept.join(", ")));
-                let told: Vec<String> = [others, level, kept].into_iter().flatten().collect();
-                info!("{path} is read again: {}", told.join("; "));
-                if changes.certificates || !changes.begun.is_empty() || !changes.changed.is_empty()
-                {
-                    warn_of(&open);
-                }
-                service::ready(exports);
-            }
-            // (Errors in the file itself begin with `path`.)
-            Err(error) => {
-                error!("nothing is changed: {error:#}");
-                service::still_ready();
             }
         }
     }
