@@ -74,7 +74,7 @@ impl Table {
     /// Sets when a frame was last used. It is written to the SSD only with its page, for another
     /// reason or at the end.
     #[inline]
-    pub fn set_hint(&mut self, frame: Frame, hint: u16) {
+    pub(crate) fn set_hint(&mut self, frame: Frame, hint: u16) {
         let entry = &mut self.entries[frame.0 as usize];
         if entry.hint != hint {
             entry.hint = hint;
@@ -142,7 +142,7 @@ impl Table {
 
     /// Begins to write the page that was changed longest ago, in its current state. Returns its
     /// place, and the copy to write first.
-    pub fn begin_write(&mut self) -> Option<(u32, Copy)> {
+    pub(crate) fn begin_write(&mut self) -> Option<(u32, Copy)> {
         let ready = |&(_, place): &(u64, u32)| !self.pages[place as usize].writing;
         let at = self.changed.iter().position(ready)?;
         let (since, place) = self.changed.remove(at).expect("found");
@@ -163,7 +163,7 @@ impl Table {
     }
 
     /// Notes that both copies of a page from [`Table::begin_write`] are durable.
-    pub fn end_write(&mut self, place: u32) {
+    pub(crate) fn end_write(&mut self, place: u32) {
         let at = self.writing.iter().position(|&(_, writing)| writing == place);
         self.writing.swap_remove(at.expect("a page that leaves"));
         self.pages[place as usize].writing = false;

@@ -140,7 +140,7 @@ impl<'a> Handshake<'a> {
     }
 
     /// Whether the client requested something in plain text that needs TLS, and has not begun TLS.
-    pub fn is_too_plain(&self) -> bool {
+    pub(crate) fn is_too_plain(&self) -> bool {
         self.too_plain
     }
 

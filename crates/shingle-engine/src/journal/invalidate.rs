@@ -11,7 +11,7 @@ use crate::format::superblock::Superblock;
 /// What an SSD may hold when it is read the next time, whichever writes in flight arrive. Both
 /// lists are sorted.
 #[derive(Clone, Default, Debug)]
-pub struct PossibleContents {
+pub(crate) struct PossibleContents {
     /// Clean blocks. A block may be in both lists.
     pub clean: Vec<Block>,
     /// Dirty blocks.
@@ -21,7 +21,7 @@ pub struct PossibleContents {
 impl Journal {
     /// What the SSD may hold at the next start.
     #[must_use]
-    pub fn possible_contents(&self) -> PossibleContents {
+    pub(crate) fn possible_contents(&self) -> PossibleContents {
         let mut held = PossibleContents::default();
         let committed = self.table.entries().iter().map(|entry| (entry.block, entry.state));
         let sealed = self.sealed.iter().flat_map(|page| &page.records);

@@ -79,7 +79,7 @@ impl Ready {
     /// Starts the cache only to destage everything, even if the superblock cannot be written.
     /// Clients must not be served then: at the next start the journal would not be valid from here
     /// on.
-    pub fn only_drain(&mut self) {
+    pub(crate) fn only_drain(&mut self) {
         self.only_drains = true;
     }
 

@@ -111,7 +111,7 @@ impl Zones {
     /// The end of the written part of a zone. A conventional one counts as written everywhere, even
     /// if it has failed.
     #[must_use]
-    pub fn written_end(&self, zone: Zone) -> u64 {
+    pub(crate) fn written_end(&self, zone: Zone) -> u64 {
         match self.state(zone) {
             state if has_no_pointer(&self.geometry, zone, state) => self.geometry.zone_blocks,
             state => u64::from(state.written),

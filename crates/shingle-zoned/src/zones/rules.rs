@@ -24,7 +24,7 @@ impl Zones {
     ///
     /// # Errors
     /// If it does not.
-    pub fn may_name(&self, zone: Zone) -> Result<(), Refused> {
+    pub(crate) fn may_name(&self, zone: Zone) -> Result<(), Refused> {
         self.in_range(self.geometry.first(zone), 0).map(|_| ())
     }
 
