@@ -41,6 +41,7 @@ impl Answers {
         let result = result.map_err(|error| IoError { operation, error });
         // The receiver may have ended.
         let _ = self.to.send(Done { id, result, buffers });
+        // It fails only if the counter is full, which wakes the receiver, too.
         let _ = (&*self.doorbell).write(&1_u64.to_ne_bytes());
     }
 }

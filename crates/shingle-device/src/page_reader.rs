@@ -118,6 +118,7 @@ impl Drop for Ahead {
     fn drop(&mut self) {
         self.to = None;
         if let Some(thread) = self.thread.take() {
+            // A thread that has panicked has closed its file, too.
             let _ = thread.join();
         }
     }
@@ -205,6 +206,6 @@ mod tests {
         reader.read_ahead(0, 256);
         drop(reader);
         drop(device);
-        Device::open(file.path()).expect("nobody has it");
+        Device::open(file.path()).expect("not locked");
     }
 }

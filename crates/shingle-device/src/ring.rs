@@ -188,6 +188,7 @@ impl Drop for Ring {
             }
         }
         while self.listening || !self.under_way.is_empty() {
+            // It fails only if the counter is full, which ends the read, too.
             let _ = io::Write::write(&mut &self.doorbell, &1_u64.to_ne_bytes());
             let waited = self.ring.submitter().submit_and_wait(1);
             if waited.map(drop).or_else(passes).is_err() {

@@ -145,6 +145,7 @@ impl Settings {
     pub fn to_text(&self) -> Result<String, SettingsError> {
         let mut text = format!("policy={}\nmode={}\n", self.policy, self.mode.name());
         for (name, value) in &self.sets {
+            // (Writing to a String cannot fail.)
             let _ = writeln!(text, "{name}={value}");
         }
         if text.len() > SETTINGS_BYTES_MAX {

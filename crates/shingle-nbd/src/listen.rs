@@ -294,6 +294,7 @@ impl Listener {
             return;
         }
         let how = rustix::net::Shutdown::Both;
+        // It fails only if the socket is shut down already.
         let _ = match &self.socket {
             Socket::Unix { socket, .. } => rustix::net::shutdown(socket, how),
             Socket::Tcp(socket) => rustix::net::shutdown(socket, how),
@@ -311,6 +312,7 @@ impl Drop for Listener {
         if let Socket::Unix { path, file: Some(file), .. } = &self.socket
             && inode(path).is_ok_and(|there| there == *file)
         {
+            // A socket that stays is found dead, and replaced, by the next one to bind there.
             let _ = fs::remove_file(path);
         }
     }

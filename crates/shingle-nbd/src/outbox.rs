@@ -22,6 +22,7 @@ pub(crate) struct Outbox {
     /// The memory reserved for it, and the pool for more.
     own_bytes: u64,
     pool: Arc<Pool>,
+    /// Locked last: after the connections of the server, the replies being sent and the pool.
     held: Mutex<Held>,
     /// Wakes the writer, which waits for replies or for the end.
     replies: Condvar,

@@ -17,6 +17,8 @@ pub(crate) struct Sender {
     pub(crate) activity: Arc<Activity>,
     pub(crate) channel: Arc<OnceLock<Channel>>,
     pub(crate) session: Session,
+    /// Held while replies are sent: the thread of the connection may wait with it for the client,
+    /// and other threads only try to lock it.
     pub(crate) sending: Mutex<Sending>,
 }
 

@@ -73,6 +73,7 @@ pub struct NotRenewed(TlsError);
 pub struct Tls {
     folder: PathBuf,
     rights: Mutex<Arc<Rights>>,
+    /// Held while files are read again: connections that begin meanwhile wait for the new ones.
     loaded: Mutex<Loaded>,
 }
 

@@ -145,7 +145,7 @@ impl Handle {
         receiver.recv().unwrap_or(Err(Errno::SHUT_DOWN))
     }
 
-    /// Opens a connection, which is told if acknowledged writes may be lost.
+    /// Opens a connection. If acknowledged writes may be lost, that is reported to it.
     pub fn opened(&self, connection: Connection) {
         // The store may have ended. It need not wake for this.
         let _ = self.requests.send(ClientRequest::Opened(connection));
@@ -153,6 +153,7 @@ impl Handle {
 
     /// Closes a connection: later replies to it are dropped.
     pub fn closed(&self, connection: Connection) {
+        // As above.
         let _ = self.requests.send(ClientRequest::Closed(connection));
     }
 

@@ -23,10 +23,10 @@ use super::store_error::StoreError;
 use super::tap::Tap;
 use crate::measures::Devices;
 
-/// How often the engine is told the time at least.
+/// How often the engine gets the time at least.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How often the engine is told the time of the day, which people may change.
+/// How often the engine gets the time of day, which an operator may set.
 const CLOCK_EVERY: Duration = Duration::from_secs(60);
 
 /// The name of its thread in errors.
@@ -111,6 +111,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
+        // An owner that needs the outcome calls [`Store::shut_down`].
         let _ = self.end(AdminCommand::ShutDown);
     }
 }
@@ -130,7 +131,7 @@ pub(super) struct Run {
     taps: Vec<Tap>,
     /// How many callers want everything destaged.
     drains: u32,
-    /// The time that the engine was told last.
+    /// The time that the engine got last.
     now: Nanos,
     /// The store is to end.
     ended: bool,

@@ -22,6 +22,7 @@ impl Waker {
         // thread sleeps, or the thread sees the message.
         fence(Ordering::SeqCst);
         if self.sleeps.load(Ordering::Relaxed) && self.sleeps.swap(false, Ordering::Relaxed) {
+            // It fails only if the counter is full, which has woken the thread.
             let _ = (&*self.doorbell).write(&1_u64.to_ne_bytes());
         }
     }

@@ -15,6 +15,7 @@ type Tell = Box<dyn Fn(&Path, &io::Error) + Send + Sync>;
 /// The counters of a cache, and where they are kept.
 pub(super) struct Counters {
     requests: Arc<Requests>,
+    /// Held while the file is written, so that an older report never replaces a newer one.
     kept: Mutex<Kept>,
     tell: Tell,
 }

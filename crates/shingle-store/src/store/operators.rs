@@ -118,6 +118,7 @@ impl Shared {
                     self.set_detaching(false);
                     return answer(&outcome_answer(outcome));
                 }
+                // Without a receiver the process is ending, and the connection closes.
                 let _ = commands.send(ServeCommand::Detach(self.uuid, stream.clone()));
                 Ok(())
             }
@@ -125,6 +126,7 @@ impl Shared {
                 if let Some(why) = self.lost_at_end(false) {
                     return answer(&Answer::Failed(why));
                 }
+                // Likewise.
                 let _ = commands.send(ServeCommand::Stop(self.uuid, stream.clone()));
                 Ok(())
             }

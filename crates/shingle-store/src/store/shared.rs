@@ -31,6 +31,12 @@ pub(super) const LATE: Duration = Duration::from_secs(10);
 const HANGS: Duration = Duration::from_secs(30);
 
 /// A served cache.
+///
+/// # Locks
+///
+/// The order is `changing`, `settings`, and then one of the others. `changing` is held while devices
+/// do I/O, and only ever tried; `settings` while the thread of the store answers, which takes none
+/// of them. The others are held for moments, and around no call.
 pub(super) struct Shared {
     pub(super) handle: Handle,
     pub(super) server: Arc<Server>,
@@ -201,6 +207,7 @@ impl Shared {
     /// Saves the counters, if they are kept, without a request.
     pub(super) fn save_counters(&self) {
         if self.counters.are_kept() {
+            // The report itself is not needed: making it saves them.
             let _ = self.measures();
         }
     }

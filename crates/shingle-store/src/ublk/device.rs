@@ -119,6 +119,7 @@ impl Device {
         if exists(self.number)
             && let Ok(control) = UblkCtrl::new_simple(self.number.0.cast_signed())
         {
+            // Likewise.
             let _ = control.del_dev_async();
         }
     }

@@ -326,7 +326,8 @@ impl InFile {
         settled
     }
 
-    /// Returns the space of an empty zone to the file system, if possible.
+    /// Returns the space of an empty zone to the file system. Not every file system can take it, and
+    /// nothing depends on it.
     fn make_hole(&self, device: &Device, zone: Zone) {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         let zone_bytes = self.zone_blocks * BLOCK_BYTES;

@@ -13,6 +13,7 @@ pub(super) fn page(report: &Report, rows: &[Row<'_>]) -> anyhow::Result<String> 
     let making = making();
     let mut html = head(&format!("shingle replay: {}", report.trace.name), "");
     let requests = count(report.trace.requests);
+    // (Writing to a String cannot fail.)
     let _ = write!(html, "<p>{requests} requests.</p>");
     let _ = write!(html, "<section><h2>Runs</h2>{}</section>", table(rows));
     html.push_str(
