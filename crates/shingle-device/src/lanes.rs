@@ -184,18 +184,18 @@ mod tests {
         fn carry_out(&mut self, job: u32) {
             // The sender may be gone: then nothing delays the job.
             let _ = self.may.recv();
-            self.to.send(format!("main {job}")).expect("somebody listens");
+            self.to.send(format!("main {job}")).expect("a receiver");
         }
 
         fn idle(&mut self) -> bool {
             let Some(left) = self.pieces.checked_sub(1) else { return false };
             self.pieces = left;
-            self.to.send(format!("idle, {left} left")).expect("somebody listens");
+            self.to.send(format!("idle, {left} left")).expect("a receiver");
             true
         }
 
         fn end(&mut self) -> io::Result<()> {
-            self.to.send("end".to_owned()).expect("somebody listens");
+            self.to.send("end".to_owned()).expect("a receiver");
             Ok(())
         }
     }
@@ -207,7 +207,7 @@ mod tests {
         let (let_go, may) = channel();
         let reader = |_| {
             let to = to.clone();
-            Box::new(move |job| to.send(format!("read {job}")).expect("somebody listens"))
+            Box::new(move |job| to.send(format!("read {job}")).expect("a receiver"))
                 as ReadLane<u32>
         };
         let readers = (0..readers).map(reader).collect();
@@ -316,7 +316,7 @@ mod tests {
             }
             let begun = std::time::Instant::now();
             while !lanes.has_failed() {
-                assert!(begun.elapsed() < PATIENCE, "nobody is told");
+                assert!(begun.elapsed() < PATIENCE, "no report comes");
                 std::thread::sleep(Duration::from_millis(1));
             }
             let error = lanes.end().expect_err("it panicked").to_string();

@@ -121,7 +121,7 @@ mod tests {
 
     /// A process that tests the lock holds it for a moment, and may be gone when it is looked up.
     #[test]
-    fn who_only_looks_stands_in_nobodys_way() {
+    fn a_look_at_the_lock_does_not_disturb_its_owner() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let metadata = file.as_file().metadata().expect("told");
         let done = std::sync::atomic::AtomicBool::new(false);
@@ -151,7 +151,7 @@ mod tests {
     ) -> (tempfile::NamedTempFile, io::Result<File>) {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let metadata = file.as_file().metadata().expect("told");
-        flock(file.as_file(), operation).expect("nobody has it");
+        flock(file.as_file(), operation).expect("not locked");
         let opened = thread::scope(|scope| {
             scope.spawn(|| {
                 thread::sleep(held);
@@ -168,7 +168,7 @@ mod tests {
         let (file, opened) = open_locked(FlockOperation::LockShared, 4 * WITHIN);
         drop(opened.expect("waited for"));
         let metadata = file.as_file().metadata().expect("told");
-        flock(file.as_file(), FlockOperation::LockExclusive).expect("nobody has it");
+        flock(file.as_file(), FlockOperation::LockExclusive).expect("not locked");
         let refused = open_alone(file.path(), &metadata, true).expect_err("it is in use");
         assert_eq!(refused.kind(), io::ErrorKind::ResourceBusy);
     }

@@ -30,10 +30,10 @@ impl Queued {
         std::thread::spawn(move || {
             let mut commands = Vec::new();
             loop {
-                let mut queue = engine.queue.lock().expect("nobody panics with it");
+                let mut queue = engine.queue.lock().expect("no panic");
                 while queue.commands.is_empty() {
                     queue.sleeping = true;
-                    queue = engine.wake.wait(queue).expect("nobody panics with it");
+                    queue = engine.wake.wait(queue).expect("no panic");
                 }
                 std::mem::swap(&mut commands, &mut queue.commands);
                 drop(queue);
@@ -52,12 +52,12 @@ impl Export for Queued {
     }
 
     fn submit(&self, command: Command, done: Completion) {
-        self.queue.lock().expect("nobody panics with it").commands.push((command, done));
+        self.queue.lock().expect("no panic").commands.push((command, done));
     }
 
     /// Wakes the engine once for all commands that arrived together.
     fn kick(&self) {
-        let mut queue = self.queue.lock().expect("nobody panics with it");
+        let mut queue = self.queue.lock().expect("no panic");
         if queue.sleeping && !queue.commands.is_empty() {
             queue.sleeping = false;
             drop(queue);

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_enters_and_nobody_waits_once_it_is_abandoned() {
+    fn nothing_enters_or_waits_once_it_is_abandoned() {
         let mut queue = Queue::default();
         assert_eq!(queue.enter(ROOM, 1), Entry::Entered);
         assert_eq!(queue.take(&mut Vec::new()), Replies::NotYet);

@@ -419,10 +419,11 @@ impl Shared {
             let writing = thread::Builder::new()
                 .name(format!("nbd-{id}-out"))
                 .spawn_scoped(scope, || connection::write(outbox, sender))?;
-            // However the reading ends, the writer has to be told.
+            // However the reading ends, the writer has to end.
             let ended = EndOnDrop(outbox);
             let end = connection::read(&mut inbox, &session, export, outbox, &is_ending, &stalls);
             drop(ended);
+            // A panic of the writer has cut the connection off already, and the reader has ended.
             drop(writing.join());
             end
         })

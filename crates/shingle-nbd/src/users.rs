@@ -4,8 +4,8 @@
 //! namespace, and both ends of a connection over the loopback are in the same namespace.
 //!
 //! The answer is about this very connection. No other connection has the same pair of addresses
-//! while our end is open, and that it is still open is checked after the table was read. So a user
-//! who connects, sends and resets, to let another user get the same port, gains nothing. A socket
+//! while our end is open, and that it is still open is checked after the table was read. So it
+//! is of no use to connect, send and reset, and to let another user get the same port. A socket
 //! that its process has closed is listed as root's, without an inode: it does not count, nor does
 //! any state except ESTABLISHED. If the owner cannot be found out, the client is refused.
 

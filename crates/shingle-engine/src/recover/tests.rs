@@ -602,6 +602,6 @@ fn a_cache_that_was_emptied_is_empty_however_many_of_its_pages_are_gone() {
         journal_from: from + 1,
         ..full.superblock.clone()
     });
-    let refused = recover(&mut full).expect_err("nobody knows what was in it");
+    let refused = recover(&mut full).expect_err("its content is unknown");
     assert!(matches!(refused, RecoverError::Table { place: 0, .. }), "{refused}");
 }

@@ -162,7 +162,7 @@ impl Bed {
     }
 }
 
-fn nobody_waits_long(client: Client) {
+fn no_client_waits_long(client: Client) {
     for policy in ["lru", "sac", "most", "pore-pf"] {
         let mut seen = Bed::new(policy).run(client);
         // The last second was incomplete.
@@ -189,15 +189,15 @@ fn nobody_waits_long(client: Client) {
 
 #[test]
 fn writes_into_a_cache_full_of_dirty_data_go_at_the_pace_of_the_disk() {
-    nobody_waits_long(Client { flush_each: 0, read_one_in: 0 });
+    no_client_waits_long(Client { flush_each: 0, read_one_in: 0 });
 }
 
 #[test]
 fn flushes_wait_for_no_destages() {
-    nobody_waits_long(Client { flush_each: 64, read_one_in: 0 });
+    no_client_waits_long(Client { flush_each: 64, read_one_in: 0 });
 }
 
 #[test]
 fn readers_get_their_share() {
-    nobody_waits_long(Client { flush_each: 64, read_one_in: 4 });
+    no_client_waits_long(Client { flush_each: 64, read_one_in: 4 });
 }

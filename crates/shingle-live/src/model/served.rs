@@ -78,6 +78,7 @@ impl Drop for ServedModel {
         self.shared.lock().stopped = true;
         self.shared.changed.notify_all();
         if let Some(thread) = self.thread.take() {
+            // A thread that has panicked has ended, too.
             let _ = thread.join();
         }
     }
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_model_that_has_failed() {
+    fn a_model_that_has_failed_answers_with_errors() {
         let drive = make("sac-emulator", &Settings::default()).expect("made");
         let size_bytes = drive.description().disk_blocks * BLOCK_BYTES;
         let contents = Contents::with_data(size_bytes).expect("made");
@@ -402,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_for_a_model_that_ends_is_told() {
+    fn commands_in_a_model_that_ends_are_answered() {
         let live = live("sac-emulator", &Settings::default(), 1);
         let waiting: Vec<Answered> = (0..50).map(|n| submit(&live, write(n, 1))).collect();
         let begun = Instant::now();

@@ -219,7 +219,7 @@ mod tests {
 
     /// The store accepts requests that it never answers.
     #[test]
-    fn nobody_waits_for_a_store_that_has_failed() {
+    fn a_store_that_has_failed_ends_a_replay() {
         let folder = tempfile::tempdir().expect("a folder");
         let [ssd, disk] = [("ssd", 24 << 20), ("disk", 64 << 20)].map(|(name, bytes)| {
             let path = folder.path().join(name);

@@ -36,7 +36,7 @@ pub struct ServedVolume {
     losses: Arc<Mutex<Losses>>,
 }
 
-/// Failed flushes: data written before may be lost, whoever wrote it, so the next FLUSH on each
+/// Failed flushes: data that any connection wrote before may be lost, so the next FLUSH on each
 /// connection fails.
 #[derive(Default)]
 struct Losses {

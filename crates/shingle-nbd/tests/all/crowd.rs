@@ -70,7 +70,7 @@ fn half_open_connections_give_way_the_one_longest_silent_first() {
 }
 
 #[test]
-fn sixty_four_half_open_connections_lock_nobody_out() {
+fn sixty_four_half_open_connections_lock_no_client_out() {
     let bed = Bed::new(Arc::new(Memory::new(4096)));
     let _silent: Vec<UnixStream> = (0..64).map(|_| bed.raw()).collect();
     let mut clients: Vec<_> = (0..64).map(|_| bed.client(true)).collect();
@@ -196,7 +196,7 @@ fn hears(client: &mut Client<UnixStream>, bytes: usize) {
 }
 
 #[test]
-fn who_needs_memory_that_others_have_waits_and_nobody_waits_for_him() {
+fn a_connection_that_needs_memory_of_others_waits_and_holds_up_none() {
     let (held, bed) = short_of_memory(HOUR);
     let short = Duration::from_millis(100);
     let mut clients: Vec<_> = (0..3).map(|_| bed.client(true)).collect();

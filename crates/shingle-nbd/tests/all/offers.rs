@@ -66,7 +66,7 @@ fn who_uses_an_export_that_is_withdrawn_is_answered_and_sent_away() {
         let withdrawn = scope.spawn(|| withdraw(&server, "goes", LONG));
         while connect(&server, "goes").is_ok() {}
         under_way.done(Ok(Answer::Done));
-        assert_eq!(withdrawn.join().expect("no panic"), 0, "nobody was cut off");
+        assert_eq!(withdrawn.join().expect("no panic"), 0, "no client was cut off");
     });
     let (answer, mut goes) = asked.join().expect("no panic");
     answer.expect("written");

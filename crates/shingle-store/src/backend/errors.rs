@@ -127,7 +127,7 @@ mod tests {
 
     fn log() -> (Errors, Receiver<FailedIo>) {
         let (to, told) = channel();
-        let tell = move |line| to.send(line).expect("somebody looks on");
+        let tell = move |line| to.send(line).expect("a receiver");
         (Errors::new(Some(Box::new(tell))), told)
     }
 

@@ -83,16 +83,16 @@ mod tests {
         let at = Nanos::from_millis;
         tap.record(&write(1), at(1));
         tap.record(&Command::new(2, CommandOp::Flush, 0, 0), at(1));
-        let tap = tap.hand_over(at(100)).expect("somebody looks on");
+        let tap = tap.hand_over(at(100)).expect("a receiver");
         assert!(batch.try_recv().is_err(), "it is not time yet");
-        let mut tap = tap.hand_over(at(300)).expect("somebody looks on");
+        let mut tap = tap.hand_over(at(300)).expect("a receiver");
         // The last batch was not taken: these requests are missed.
         (0..10_000).for_each(|n| tap.record(&write(n), at(400)));
-        let mut tap = tap.hand_over(at(600)).expect("somebody looks on");
+        let mut tap = tap.hand_over(at(600)).expect("a receiver");
         let first = batch.recv().expect("a lot");
         assert_eq!((first.requests.len(), first.missed), (1, 0));
         tap.record(&write(7), at(700));
-        let tap = tap.hand_over(at(900)).expect("somebody looks on");
+        let tap = tap.hand_over(at(900)).expect("a receiver");
         let second = batch.recv().expect("a lot");
         assert_eq!((second.requests.len(), second.missed), (1, 10_000));
         drop(batch);

@@ -1,5 +1,5 @@
 //! What `replace` writes to the SSD that it takes out, in place of both superblocks: where the
-//! cache is now. Whoever uses that SSD again is told so, and does not create a cache of old data
+//! cache is now. A command that uses that SSD again is refused, and makes no cache of old data
 //! over the current one.
 //!
 //! ```text

@@ -19,7 +19,7 @@ const LISTEN: &str = "SHINGLE_TEST_LISTEN";
 
 /// Accepts one connection, and answers that the request is done.
 fn answer_once(listener: &UnixListener) {
-    let (stream, _) = listener.accept().expect("somebody asks");
+    let (stream, _) = listener.accept().expect("a client");
     let mut line = String::new();
     BufReader::new(&stream).read_line(&mut line).expect("text");
     let _ = (&stream).write_all(b"{\"done\":null}\n");
@@ -54,14 +54,14 @@ fn refused(socket: &Path, why: &str) {
 fn a_folder_of_ones_own_is_trusted() {
     let (_all, socket) = folder();
     make_folder(&socket).expect("it is there");
-    let nobody = detach(&socket).expect_err("nobody listens");
+    let nobody = detach(&socket).expect_err("not served");
     assert!(matches!(nobody, ControlError::Nobody(_)), "{nobody:?}");
     let listener = UnixListener::bind(&socket).expect("bound");
     let answering = std::thread::spawn(move || answer_once(&listener));
     assert_eq!(detach(&socket).expect("answered"), Answer::Done(()));
     answering.join().expect("no panic");
     // Without a folder nothing listens.
-    let nobody = detach(Path::new("/nowhere/at/all/s.sock")).expect_err("nobody listens");
+    let nobody = detach(Path::new("/nowhere/at/all/s.sock")).expect_err("not served");
     assert!(matches!(nobody, ControlError::Nobody(_)), "{nobody:?}");
 }
 

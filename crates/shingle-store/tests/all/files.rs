@@ -121,7 +121,7 @@ fn ask_on(handle: &Handle, goes_on: Arc<AtomicBool>) {
 }
 
 #[test]
-fn who_always_asks_which_blocks_are_dirty_holds_up_nobody() {
+fn repeated_queries_for_dirty_blocks_hold_up_no_client() {
     let beds = beds();
     let store = start(&beds, "lru", Mode::WriteBack);
     let handle = store.handle();
@@ -486,7 +486,7 @@ fn why_a_device_fails_is_said_and_known() {
     // Idle time must not use the disk either, however slow this test is.
     config.rules.idle_after = Nanos::NEVER;
     let (to, lines) = std::sync::mpsc::channel();
-    let tell: Tell = Box::new(move |line| to.send(line).expect("somebody looks on"));
+    let tell: Tell = Box::new(move |line| to.send(line).expect("a receiver"));
     let options = StartOptions { tell: Some(tell), ..with(Box::new(ReadOnly)) };
     let slots = ready.superblock().layout.slots;
     let store = ready.start_with(cache("lru", slots), config, options).expect("it starts");

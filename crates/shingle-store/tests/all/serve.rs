@@ -354,7 +354,7 @@ fn settings_are_set_while_it_runs_and_kept() {
     bed.stop(serving);
 }
 
-/// Whoever sets a mode relies on it, even if the power fails a moment later.
+/// A mode that was set holds, even if the power fails a moment later.
 #[test]
 fn what_was_set_is_on_the_ssd_when_that_is_answered() {
     let bed = Bed::new();
@@ -485,7 +485,7 @@ fn a_mode_that_is_set_makes_nothing_dirty_of_a_cache_that_is_detached() {
 }
 
 #[test]
-fn export_empties_a_cache_that_nobody_serves() {
+fn export_empties_a_cache_that_is_not_served() {
     let bed = Bed::new();
     let serving = bed.serve();
     write(&mut bed.client(), 9 * MIB, b"only in the cache");
@@ -501,7 +501,7 @@ fn export_empties_a_cache_that_nobody_serves() {
 fn another(bed: &Bed) -> (PathBuf, Vec<u8>) {
     let other = Bed::new();
     let serving = other.serve();
-    write(&mut other.client(), MIB, b"nobody else has this");
+    write(&mut other.client(), MIB, b"only this one has it");
     other.stop(serving);
     let (here, bytes) = (bed.path("other"), std::fs::read(other.path("ssd")).expect("read"));
     std::fs::write(&here, &bytes).expect("written");
@@ -976,7 +976,7 @@ fn a_store_that_fails_ends_the_server() {
 }
 
 #[test]
-fn a_cache_that_nobody_serves_says_what_it_holds() {
+fn a_cache_that_is_not_served_says_what_it_holds() {
     let bed = Bed::new();
     let serving = bed.serve();
     write(&mut bed.client(), 9 * MIB, b"only in the cache");
@@ -1088,7 +1088,7 @@ mod several {
         }
     }
 
-    /// Whoever requests the measurements gives up after some seconds, and so does a watchdog.
+    /// A client that requests the measurements gives up after some seconds, and so does a watchdog.
     #[test]
     fn the_time_that_stores_take_that_hang_does_not_add_up() {
         let names = ["a", "b", "c", "d", "e", "f"];
@@ -1149,9 +1149,9 @@ mod several {
         }
     }
 
-    /// Whoever requested the end learns what it waits for, and other requests are served meanwhile.
+    /// The operator who requested the end gets what it waits for, and other requests are served meanwhile.
     #[test]
-    fn a_store_that_hangs_at_its_end_holds_up_nobody_else() {
+    fn a_store_that_hangs_at_its_end_holds_up_no_other() {
         let holds = Mutex::new(Vec::new());
         let record = |_: &Settings, _: u32, _: u64| {
             let (hold, stuck) = channel();
@@ -1243,12 +1243,12 @@ mod several {
         beds.end().expect("in order");
     }
 
-    /// It waits for a device, of which somebody holds the lock.
+    /// It waits for a device, which another process has locked.
     #[test]
     fn a_reload_that_waits_holds_up_nothing_else() {
         let beds = Beds::new(3);
         let held = File::open(beds.beds[2].path("ssd")).expect("there");
-        flock(&held, FlockOperation::LockShared).expect("nobody has it");
+        flock(&held, FlockOperation::LockShared).expect("not locked");
         let wanted = [cache(&beds.beds[0], "one"), cache(&beds.beds[2], "three")];
         std::thread::scope(|scope| {
             let reload = scope.spawn(|| beds.reload(&wanted));

@@ -222,8 +222,8 @@ fn a_file_behind_a_loop_device_is_refused() {
     let refused = Device::open(device.path()).expect_err("it is in use").to_string();
     assert!(refused.contains("/disk is in use by another process"), "{refused}");
     drop(used);
-    Device::open(device.path()).expect("nobody else uses it");
-    device.detach().expect("nobody uses it");
+    Device::open(device.path()).expect("not in use");
+    device.detach().expect("not in use");
     // (Not a separate test: a concurrent test that starts a command keeps its files open for a
     // moment.)
     two_loop_devices_of_one_file_are_refused(&files);
@@ -239,7 +239,7 @@ fn two_loop_devices_of_one_file_are_refused(files: &Files) {
         assert!(refused.contains(&told), "{refused}");
         Device::open_read_only(named.path()).expect("it is only looked at");
     }
-    two.detach().expect("nobody uses it");
+    two.detach().expect("not in use");
     Device::open(one.path()).expect("it is the only one");
     // Different parts of a file are different devices.
     let [first, second] = [["--sizelimit", "16777216"], ["--offset", "16777216"]]
@@ -336,7 +336,7 @@ fn a_cache_is_not_made_over_another_by_mistake() {
 }
 
 #[test]
-fn what_somebody_would_miss_is_not_overwritten() {
+fn what_holds_data_is_not_overwritten() {
     let files = Files::new(32 * MIB, 100 * MIB);
     let (ssd, disk) = files.pair();
     let make = |consent| create(&ssd, &disk, &Settings::new("lru"), &Registry::default(), consent);

@@ -29,7 +29,7 @@ fn restarted(disk: &Held) -> LiveDisk {
 }
 
 #[test]
-fn one_io_that_fails_is_nobodys_loss() {
+fn one_io_that_fails_loses_nothing() {
     for entry in ALL {
         for operation in [Operation::Write, Operation::Read, Operation::Reset] {
             for after in [0, 1, 5, 9] {

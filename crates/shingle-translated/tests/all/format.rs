@@ -33,7 +33,7 @@ fn the_disk_of_a_cache_is_given_up_only_by_the_name_of_the_cache() {
     with(None, true).expect("it was forced");
 }
 
-/// Then nobody can read whether there is a map.
+/// Then it cannot be read whether there is a map.
 #[test]
 fn a_conventional_zone_that_is_lost_is_told() {
     for (zone, condition) in [(0, Condition::Offline), (5, Condition::ReadOnly)] {

@@ -128,7 +128,7 @@ fn a_commit_that_is_gone_cannot_be_repaired_and_nothing_is_changed() {
     let (disk, generation) = drills::three_commits();
     (0..2).for_each(|copy| drills::damage(&disk, drills::log_page(copy, generation, 1)));
     let damaged = copy(&disk);
-    let error = repair(disk.boxed(), true).expect_err("nobody knows what it said");
+    let error = repair(disk.boxed(), true).expect_err("its content is unknown");
     assert!(matches!(error, OpenError::Damaged { .. }), "{error}");
     assert!(copy(&disk).iter().zip(&damaged).all(|(one, other)| one.0 == other.0));
     let found = inspect(&disk).expect("there is a map");

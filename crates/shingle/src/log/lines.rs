@@ -1,5 +1,5 @@
 //! Writes lines of the log in a thread of its own, so that no other thread waits: a pipe that
-//! nobody reads must not stop the server. Lines for which there is no room are dropped, and
+//! is not read must not stop the server. Lines for which there is no room are dropped, and
 //! counted.
 
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use crate::output;
 
 /// Most queued lines: some 1 MB.
 const LINES_MAX: usize = 4096;
-/// How long the end of the process waits for one line to be written; if none is, nobody reads.
+/// How long the end of the process waits for one line to be written; if none is, they are not read.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A queue of lines.
@@ -120,7 +120,7 @@ impl Lines {
         }
     }
 
-    /// Waits until all lines are written. Returns false if nobody reads them.
+    /// Waits until all lines are written. Returns false if they are not read.
     fn flush(&self, patience: Duration) -> bool {
         let mut state = self.lock();
         while state.writes || !state.waiting.is_empty() {
@@ -149,7 +149,7 @@ impl Write for Lines {
     }
 }
 
-/// Writes all queued lines when dropped, however the process ends, unless nobody reads them.
+/// Writes all queued lines when dropped, however the process ends, unless they are not read.
 pub(crate) struct FlushOnDrop(pub(crate) Lines);
 
 impl Drop for FlushOnDrop {

@@ -22,7 +22,7 @@ impl World {
             println!("crash, power {power}, {}", self.says());
         }
         if self.abandoned {
-            // Whoever abandoned it was told the losses.
+            // The losses were reported to the operator who gave it up.
             for block in &self.engine.status().lost {
                 self.oracle.forget(block.0);
             }

@@ -284,7 +284,7 @@ impl Simulated {
     }
 
     /// A kill of the process: submitted data is there, data in flight may be, in any order. (The
-    /// devices are locked as long as any I/O lives: nobody reads them before.) Data lost by a
+    /// devices are locked as long as any I/O lives: they are not read before.) Data lost by a
     /// failed flush is no longer read: no later process could know about it.
     pub(crate) fn kill(&mut self, under_way: &[&Io], rng: &mut Rng) {
         for at in std::mem::take(&mut self.lingering) {

@@ -68,7 +68,7 @@ impl World {
             );
         }
         if place == NOTHING {
-            assert!(found.live().eq(before.live()) && found_now == found_then, "nobody reads it");
+            assert!(found.live().eq(before.live()) && found_now == found_then, "it is not read");
             return format!("{place}: nothing to report");
         }
         if found_now.void_records > found_then.void_records {

@@ -175,11 +175,11 @@ fn a_disk_that_has_grown_is_as_large_after_a_power_cut() {
     assert!(matches!(bed.ask(&Request::Grow), Answer::Said(_)));
     std::fs::copy(bed.path("image"), bed.path("cut")).expect("copied");
     bed.stop(serving);
-    before.unmount().expect("nobody uses it");
+    before.unmount().expect("not in use");
     let after = mounted("cut");
     let disk = std::fs::metadata(bed.path("mounted/disk")).expect("there");
     assert_eq!(disk.len(), 96 * MIB);
-    after.unmount().expect("nobody uses it");
+    after.unmount().expect("not in use");
 }
 
 #[test]

@@ -261,7 +261,7 @@ impl<'a> World<'a> {
         let sequential = self.disk.geometry().zones - self.disk.geometry().conventional_zones;
         assert!(all <= sequential, "{zones:?}");
         if status.failed.is_none() {
-            assert_eq!(all, sequential, "{}: a zone is nobody's: {zones:?}", self.seed);
+            assert_eq!(all, sequential, "{}: a zone is in no use: {zones:?}", self.seed);
         }
     }
 
