@@ -44,7 +44,7 @@ fn a_profile_is_as_good_as_the_truth() {
     for line in shown.lines() {
         assert!(line.chars().count() <= 100, "{line}");
     }
-    assert!(shown.contains("\nso        random writes of 4.0 KiB run at "), "{shown}");
+    assert!(shown.contains("\nso        random writes of 4 KiB run at "), "{shown}");
     assert!(shown.contains("\n          "), "a long line goes on below its text: {shown}");
 
     let profile: toml::Table =
