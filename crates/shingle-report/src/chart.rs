@@ -320,6 +320,110 @@ mod tests {
         assert!(map(10, Some(1000)).contains("darkest: 1,000 blocks"));
     }
 
+    /// The elements of a name in a picture, without the axes and the legend.
+    fn elements(kind: Kind, name: &str) -> Vec<String> {
+        let svg = Picture { title: "drawn".into(), kind }.svg().expect("it can be drawn");
+        let is_one = |line: &&str| line.starts_with(&format!("<{name} "));
+        let is_legend = |line: &str| line.contains("width=\"10\" height=\"10\"");
+        let is_axis =
+            |line: &str| line.contains("stroke=\"currentColor\"") && line.contains("70,282");
+        svg.lines()
+            .filter(|line| {
+                is_one(line) && !is_legend(line) && !is_axis(line) && !line.contains("0.15")
+            })
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// The value of an attribute.
+    fn attribute(line: &str, name: &str) -> i32 {
+        let value = line.split_once(&format!(" {name}=\"")).expect("it has one").1;
+        value.split_once('"').expect("its end").0.parse().expect("a number")
+    }
+
+    /// The points of a polyline.
+    fn points(line: &str) -> Vec<(i32, i32)> {
+        let points = line.split_once("points=\"").expect("points").1;
+        let points = points.split_once('"').expect("their end").0.split_whitespace();
+        let number = |text: &str| text.parse().expect("a number");
+        points
+            .map(|at| at.split_once(',').expect("x and y"))
+            .map(|(x, y)| (number(x), number(y)))
+            .collect()
+    }
+
+    fn near(one: i32, other: i32) -> bool {
+        one.abs_diff(other) <= 1
+    }
+
+    fn bars(stacked: bool) -> Kind {
+        let series = vec![("a".into(), vec![value(2.0)]), ("b".into(), vec![value(4.0)])];
+        Kind::Bars { groups: vec!["g".into()], series, stacked }
+    }
+
+    #[test]
+    fn bars_are_as_high_as_their_mean_with_a_line_from_least_to_most() {
+        let rects = elements(bars(false), "rect");
+        let [low, high] = &rects[..] else { panic!("{rects:?}") };
+        let of = |name| [low, high].map(|bar| attribute(bar, name));
+        let ([x, next], [width, same_width], [y, above], [height, twice]) =
+            (of("x"), of("width"), of("y"), of("height"));
+        assert!(near(twice, 2 * height) && y + height == above + twice, "{rects:?}");
+        assert!(width == same_width && x + width <= next, "side by side: {rects:?}");
+        let place = next - x;
+        assert!(near(x - 70, 608 - next - place), "in the middle of the group: {rects:?}");
+        let ranges = elements(bars(false), "polyline");
+        let [_, range] = &ranges[..] else { panic!("{ranges:?}") };
+        let [(at, least), (_, most)] = points(range)[..] else { panic!("{range}") };
+        assert!(near(at, next + width / 2), "{range}");
+        // From 3.6 to 4.4, where the bar of 4 is so many pixels high.
+        assert!(near(least, above + twice / 10) && near(most, above - twice / 10), "{range}");
+    }
+
+    #[test]
+    fn parts_of_a_bar_stand_on_each_other() {
+        let rects = elements(bars(true), "rect");
+        let [below, upon] = &rects[..] else { panic!("{rects:?}") };
+        assert_eq!(attribute(below, "x"), attribute(upon, "x"));
+        assert!(near(attribute(upon, "height"), 2 * attribute(below, "height")), "{rects:?}");
+        assert_eq!(attribute(upon, "y") + attribute(upon, "height"), attribute(below, "y"));
+    }
+
+    #[test]
+    fn steps_mark_the_mean_of_each_place() {
+        let series = vec![("a".into(), vec![value(2.0), value(4.0)])];
+        let steps = || Kind::Steps { places: vec!["p".into(), "q".into()], series: series.clone() };
+        let marks: Vec<(i32, i32)> = elements(steps(), "circle")
+            .iter()
+            .map(|mark| (attribute(mark, "cx"), attribute(mark, "cy")))
+            .collect();
+        let [(_, low), (_, high)] = marks[..] else { panic!("{marks:?}") };
+        assert!(near(282 - high, 2 * (282 - low)), "{marks:?}");
+        let lines = elements(steps(), "polyline");
+        assert_eq!(points(&lines[0]), marks);
+        let [(_, least), (_, most)] = points(&lines[2])[..] else { panic!("{lines:?}") };
+        assert!(
+            near(2 * high, least + most) && most < least,
+            "a line from least to most: {lines:?}"
+        );
+    }
+
+    #[test]
+    fn a_course_is_a_line_and_numbers_may_be_points() {
+        let series = vec![("a".into(), vec![(1.0, 1.0), (2.0, 2.0), (4.0, f64::NAN)])];
+        let x_label = String::from("x");
+        let numbers =
+            |points| Kind::Numbers { x_label: x_label.clone(), series: series.clone(), points };
+        let course = || Kind::Course { x_label: x_label.clone(), series: series.clone() };
+        let circles = |kind| elements(kind, "circle").len();
+        assert_eq!([numbers(true), numbers(false), course()].map(circles), [2, 0, 0]);
+        assert!(elements(numbers(true), "polyline").is_empty());
+        let lines = elements(course(), "polyline");
+        let [(left, low), (right, high)] = points(&lines[0])[..] else { panic!("{lines:?}") };
+        assert!(lines.len() == 1 && near(right - 70, 2 * (left - 70)), "{lines:?}");
+        assert!(near(282 - high, 2 * (282 - low)), "{lines:?}");
+    }
+
     #[test]
     fn pictures_are_svg_in_the_ink_of_the_page() {
         let series = vec![

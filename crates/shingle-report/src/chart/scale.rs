@@ -124,6 +124,7 @@ mod tests {
         let wide = Scale::of([0.02, 700.0].into_iter());
         assert!(wide.logarithmic);
         assert_eq!(wide.ticks().len(), 5);
+        assert_eq!(wide.position(0.0), wide.bottom(), "zero is at the foot of it");
         assert_eq!(Scale::of([].into_iter()).high, 1.0);
     }
 }
