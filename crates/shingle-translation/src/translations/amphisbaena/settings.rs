@@ -186,3 +186,48 @@ impl Settings {
         hot_blocks - (filter as u32).clamp(1, hot_blocks - 1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn division(sets: &[(&str, &str)], buffer_blocks: u64) -> Result<Division, String> {
+        let mut params = Params::new(PARAMS);
+        for (name, value) in sets {
+            params.set(name, value).expect("a parameter");
+        }
+        Division::new(&params, buffer_blocks)
+    }
+
+    #[test]
+    fn the_hfb_has_its_share_of_the_frames_and_room_for_two_blocks() {
+        let made = division(&[], 160).expect("ten chunks");
+        assert_eq!((made.frame_blocks, made.frames), (16, 10));
+        assert_eq!((made.hot_first, made.hot_max, made.history), (3, 7, 96), "2.5 of 10 are 3");
+        let made = division(&[("lfb", "blocks")], 160).expect("160 blocks");
+        assert_eq!((made.frame_blocks, made.frames, made.hot_first), (1, 160, 40));
+        let made = division(&[("chunk", "4KiB"), ("history", "0.3")], 4).expect("four blocks");
+        assert_eq!((made.hot_first, made.hot_max, made.history), (2, 3, 1), "0.6 blocks are one");
+        assert_eq!(division(&[("history", "0")], 160).expect("no limit").history, 96);
+        let error = division(&[], 31).err().expect("less than two chunks");
+        assert!(
+            error.ends_with("two chunks and four blocks, 32 blocks here; it has 31"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn more_than_the_maps_can_number_is_refused() {
+        let layout = |zones| Layout { zones, zone_blocks: 65_536, buffer_blocks: 0 };
+        let fits = |zones, history, buffer_blocks| {
+            let sets = [("chunk", "4KiB"), ("history", history)];
+            let made = division(&sets, buffer_blocks).expect("it is not small");
+            made.check_fits(&layout(zones), 1).is_ok()
+        };
+        let most = IDS_MAX / 2;
+        assert!(fits(100, "1", most) && !fits(100, "1", most + 1), "a quarter and three quarters");
+        assert!(!fits(100, "1.01", most), "and a bit more");
+        let zones = u32::try_from(u64::from(u32::MAX) / 65_536).expect("few");
+        assert!(fits(zones, "1", 4) && !fits(zones + 1, "1", 4), "2^32 chunks of a block");
+    }
+}
