@@ -79,7 +79,7 @@ pub(super) const CDC_FIRST: &str = "the comparator gains what reads hit, 72 % in
 /// 2%zones --split 4k --partial ignore
 /// --set cache.batch=64 --set policy.cost=paper`, with `--set drive.pb=20000b` and `150000b`.
 pub(super) const ALIKE: &str = "they differ by 0.1 %. The buffer holds two fifths of the cache here; over four copies of stg MOST+CDC \
-                                takes 2 % longer than SAC with one about as large as the cache, and 15 % with one of an eighth \
+                                takes 2 % longer than SAC with one about as large as the cache, and 14 % with one of an eighth \
                                 (compare --set drive.pb=150000b, 20000b)";
 pub(super) const CLEANED_IN_READS: &str = "3.3 million blocks are written back and not 14.4 (dirty evicted); and cleaning is waited for by \
                                            the reads that come next, for 21.9 of their 47.6 Ks (bands), in the paper by writes";
