@@ -154,11 +154,13 @@ fn what_cannot_be_measured_is_refused_in_a_line() {
 #[test]
 fn the_order_and_the_place_of_zones_decide_the_line() {
     let line = |placement, sequence| {
-        let (coverages, fills) = (vec![500, 2500], 1);
-        let plan = Plan { placement, sequence, coverages, fills, ..Plan::default() };
-        rmw("st8000as0002", &Settings::default(), &plan).expect("measured").line
+        let plan = Plan { placement, sequence, ..Plan::default() };
+        let line = rmw("st8000as0002", &Settings::default(), &plan).expect("measured").line;
+        println!("{placement:?}, {sequence:?}: {:.3} ms x + {:.0} ms", line.slope, line.intercept);
+        line
     };
     let random = line(Placement::Scattered, Sequence::Random);
+    line(Placement::Adjacent, Sequence::Random);
     let sorted = line(Placement::Scattered, Sequence::Ascending);
     let adjacent = line(Placement::Adjacent, Sequence::Ascending);
     // By address a block costs its write to the log, 0.309 ms, and its share of one long read of
