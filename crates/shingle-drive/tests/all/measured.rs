@@ -5,7 +5,9 @@
 //! long.
 
 use shingle_core::units::Nanos;
-use shingle_drive::measure::{Placement, Plan, Sequence, measure, rewrite, rewrite_file, rmw};
+use shingle_drive::measure::{
+    Line, Placement, Plan, Sequence, measure, rewrite, rewrite_file, rmw,
+};
 use shingle_drive::{Overrides, Settings, Timing, entry, make};
 use std::path::PathBuf;
 
@@ -153,16 +155,10 @@ fn what_cannot_be_measured_is_refused_in_a_line() {
 /// What SAC's section 4.4 leaves open is worth more than the coverage: `docs/drives.md` explains.
 #[test]
 fn the_order_and_the_place_of_zones_decide_the_line() {
-    let line = |placement, sequence| {
-        let plan = Plan { placement, sequence, ..Plan::default() };
-        let line = rmw("st8000as0002", &Settings::default(), &plan).expect("measured").line;
-        println!("{placement:?}, {sequence:?}: {:.3} ms x + {:.0} ms", line.slope, line.intercept);
-        line
-    };
-    let random = line(Placement::Scattered, Sequence::Random);
-    line(Placement::Adjacent, Sequence::Random);
-    let sorted = line(Placement::Scattered, Sequence::Ascending);
-    let adjacent = line(Placement::Adjacent, Sequence::Ascending);
+    let few = Plan { coverages: vec![500, 2500], fills: 1, ..Plan::default() };
+    let random = line(&few, Placement::Scattered, Sequence::Random);
+    let sorted = line(&few, Placement::Scattered, Sequence::Ascending);
+    let adjacent = line(&few, Placement::Adjacent, Sequence::Ascending);
     // By address a block costs its write to the log, 0.309 ms, and its share of one long read of
     // it, 4 KiB at 189 MB/s: 0.022 ms. A zone begins anywhere in a band, which varies the rest.
     assert!((adjacent.slope - 0.331).abs() < 0.01, "{adjacent:?}");
@@ -171,4 +167,25 @@ fn the_order_and_the_place_of_zones_decide_the_line() {
     assert!(random.slope > 4.0 * sorted.slope, "{random:?} {sorted:?}");
     // Neighbours share the rewriting of a band.
     assert!(adjacent.intercept < 0.6 * sorted.intercept, "{adjacent:?} {sorted:?}");
+}
+
+/// Prints the table of `docs/drives.md`, with all coverages.
+#[test]
+#[ignore = "seconds; see the head of this file"]
+fn lines_by_order_and_place() {
+    for sequence in [Sequence::Random, Sequence::Ascending] {
+        for placement in [Placement::Scattered, Placement::Adjacent] {
+            let line = line(&Plan::default(), placement, sequence);
+            println!(
+                "{sequence:?}, {placement:?}: {:.3} ms x + {:.0} ms",
+                line.slope, line.intercept
+            );
+            assert!(line.r_squared > 0.99, "{line:?}");
+        }
+    }
+}
+
+fn line(plan: &Plan, placement: Placement, sequence: Sequence) -> Line {
+    let plan = Plan { placement, sequence, ..plan.clone() };
+    rmw("st8000as0002", &Settings::default(), &plan).expect("measured").line
 }
