@@ -1375,9 +1375,15 @@ mod several {
         assert!(matches!(error, ServeError::SomeFailed), "{error}");
     }
 
-    /// Two exports whose SSDs cannot be read at the end, and their notices.
-    fn spoilt() -> ([(Bed, File); 2], Stopper, JoinHandle<Result<(), ServeError>>, Receiver<Notice>)
-    {
+    /// Two exports whose SSDs cannot be read at the end.
+    struct Spoilt {
+        beds: [(Bed, File); 2],
+        stopper: Stopper,
+        serving: JoinHandle<Result<(), ServeError>>,
+        notices: Receiver<Notice>,
+    }
+
+    fn spoilt() -> Spoilt {
         let beds = [Bed::new(), Bed::new()].map(in_memory);
         let caches = beds.iter().zip(["one", "two"]).map(|((bed, _), name)| cache(bed, name));
         let options = Options { caches: caches.collect(), ..Options::default() };
@@ -1391,7 +1397,7 @@ mod several {
             ssd.set_len(0).expect("cut short");
             fcntl_add_seals(ssd, SealFlags::WRITE | SealFlags::GROW).expect("sealed");
         }
-        (beds, stopper, serving, notices)
+        Spoilt { beds, stopper, serving, notices }
     }
 
     fn names_of_failed(notices: &Receiver<Notice>) -> Vec<String> {
@@ -1404,7 +1410,7 @@ mod several {
 
     #[test]
     fn each_export_that_does_not_end_in_order_is_named() {
-        let (_beds, stopper, serving, notices) = spoilt();
+        let Spoilt { beds: _beds, stopper, serving, notices } = spoilt();
         stopper.stop();
         let error = serving.join().expect("no panic").expect_err("they cannot be read");
         assert!(matches!(error, ServeError::SomeFailed), "{error}");
@@ -1415,7 +1421,7 @@ mod several {
     #[test]
     fn an_export_that_did_not_end_in_order_while_others_went_on_counts_at_the_end() {
         for by_reload in [true, false] {
-            let ([_, (two, _ssd)], stopper, serving, notices) = spoilt();
+            let Spoilt { beds: [_one, (two, _ssd)], stopper, serving, notices } = spoilt();
             let good = Bed::new();
             let both = [cache(&good, "good"), cache(&two, "two")];
             let wanted =
