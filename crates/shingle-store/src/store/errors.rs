@@ -213,6 +213,9 @@ pub enum ServeError {
     /// Some of several exports failed, each with a notice of its own.
     #[error("an export failed: see above")]
     SomeFailed,
+    /// The SSD failed while it was served.
+    #[error("the SSD has failed")]
+    SsdFailed,
     /// The end of a cache was not recorded, and the disk does not have everything.
     #[error("{error}; keep the SSD: only it has what is dirty (blocks: {dirty_blocks})")]
     LeftDirty {

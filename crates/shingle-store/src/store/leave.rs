@@ -32,6 +32,11 @@ pub(super) fn stopped(left: ShutDown, uuid: Uuid, warn: &dyn Fn(&str)) -> Result
     let exchanging = matches!(left.ssd_state, SsdState::Out | SsdState::Entering);
     let recorded = record(&left, uuid, exchanging, warn);
     let closed = left.disk.close();
+    let recorded =
+        recorded.and_then(|in_order| match in_order || exchanging || dirty_blocks == 0 {
+            true => Ok(in_order),
+            false => Err(ServeError::SsdFailed),
+        });
     match recorded.and_then(|in_order| closed.map(|()| in_order).map_err(ServeError::from)) {
         Ok(in_order) => Ok(Left { dirty_blocks, lost_blocks, in_order, exchanging }),
         Err(error) if dirty_blocks == 0 => Err(error),

@@ -240,14 +240,20 @@ fn what_clients_write_survives_restarts_and_reaches_the_disk() {
     bed.stop(serving);
 }
 
-/// The bed with its SSD as a file in memory, which can be sealed.
+/// Makes a device a file in memory, which can be sealed.
+fn put_in_memory(bed: &Bed, name: &str, bytes: u64) -> File {
+    let file = memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING);
+    let file = File::from(file.expect("a file in memory"));
+    fallocate(&file, FallocateFlags::empty(), 0, bytes).expect("its room");
+    std::fs::remove_file(bed.path(name)).expect("removed");
+    let target = format!("/proc/self/fd/{}", file.as_raw_fd());
+    std::os::unix::fs::symlink(target, bed.path(name)).expect("linked");
+    file
+}
+
+/// The bed with its SSD as a file in memory.
 fn in_memory(mut bed: Bed) -> (Bed, File) {
-    let ssd = memfd_create("ssd", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING);
-    let ssd = File::from(ssd.expect("a file in memory"));
-    fallocate(&ssd, FallocateFlags::empty(), 0, 24 * MIB).expect("its room");
-    std::fs::remove_file(bed.path("ssd")).expect("removed");
-    let name = format!("/proc/self/fd/{}", ssd.as_raw_fd());
-    std::os::unix::fs::symlink(name, bed.path("ssd")).expect("linked");
+    let ssd = put_in_memory(&bed, "ssd", 24 * MIB);
     {
         let registry = Registry::default();
         let (of_ssd, disk) = open_pair(&bed.path("ssd"), &bed.path("disk")).expect("opened");
@@ -256,6 +262,31 @@ fn in_memory(mut bed: Bed) -> (Bed, File) {
         bed.uuid = Uuid::from_bytes(made.expect("made").uuid);
     }
     (bed, ssd)
+}
+
+/// It can still be read, and the disk does not take what is dirty.
+#[test]
+fn the_end_of_a_cache_whose_ssd_takes_no_writes_is_no_end_in_order_while_blocks_are_dirty() {
+    let bed = Bed::new();
+    let disk = put_in_memory(&bed, "disk", 64 * MIB);
+    let (bed, ssd) = in_memory(bed);
+    let serving = bed.try_serve(false).expect("it is served");
+    let stopper = serving.stopper();
+    let serving = std::thread::spawn(|| serving.wait(|| ()));
+    bed.never_idle();
+    let mut client = bed.client();
+    write(&mut client, 0, b"dirty");
+    client.flush().expect("connected").expect("flushed");
+    for file in [&ssd, &disk] {
+        fcntl_add_seals(file, SealFlags::WRITE).expect("sealed");
+    }
+    let told = client.write(MIB, &[7; 4096], 0);
+    assert!(told.expect("connected").is_err() || client.flush().expect("connected").is_err());
+    while !bed.status().errors.counts.ssd_failed {}
+    stopper.stop();
+    let error = serving.join().expect("no panic").expect_err("only the SSD has a block");
+    let kept = "the SSD has failed; keep the SSD: only it has what is dirty (blocks: 1)";
+    assert_eq!(error.to_string(), kept);
 }
 
 /// What is dirty on an SSD that cannot be read at the end is told, and its disk is closed.
