@@ -326,20 +326,29 @@ pub fn of_spoilt_blocks_and_a_cut(bug: Option<Bug>, translation: &str, seeds: Ra
 /// Makes a block in a sequential zone unreadable. Returns the block of the host and the block of the disk. All blocks have been
 /// written and flushed before.
 pub fn spoil_one_in_a_zone(disk: &Held, live: &LiveDisk) -> (u64, u64) {
-    let geometry = *disk.geometry();
+    let geometry = disk.geometry();
     let first = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
-    let bad = (first..geometry.blocks()).find_map(|at| {
+    spoil_one(disk, live, first..geometry.blocks()).expect("not all of it is in the buffer")
+}
+
+/// The same in the conventional zones. `None` if no block of the host is there.
+pub fn spoil_one_in_the_buffer(disk: &Held, live: &LiveDisk) -> Option<(u64, u64)> {
+    let geometry = disk.geometry();
+    spoil_one(disk, live, 0..u64::from(geometry.conventional_zones) * geometry.zone_blocks)
+}
+
+fn spoil_one(disk: &Held, live: &LiveDisk, mut places: Range<u64>) -> Option<(u64, u64)> {
+    places.find_map(|at| {
         let mut buffers = [Buffer::default()];
         disk.0.read(Block(at), &mut buffers).ok()?;
         let block = u64::from_le_bytes(buffers[0].0[..8].try_into().expect("eight bytes"));
         disk.1.lock().expect("no panic").insert(at);
-        if block > 0 && read(live, block).is_err() {
+        if (1..live.blocks()).contains(&block) && read(live, block).is_err() {
             return Some((block, at));
         }
         disk.1.lock().expect("no panic").remove(&at);
         None
-    });
-    bad.expect("not all of it is in the buffer")
+    })
 }
 
 /// A block cannot be read when its zone is cleaned, and can be read later: it has its old data or is an error, whatever is
