@@ -47,6 +47,11 @@ fn the_smallest_cache_keeps_the_promises() {
 }
 
 #[test]
+fn limits_that_change_all_the_time_lose_nothing() {
+    let _ = run(Theme::Limits, 400);
+}
+
+#[test]
 fn bands_are_written_whole_and_nothing_is_lost() {
     // A known case: the policy changes while victims of the previous one wait, which are then in a
     // group with blocks of a band.

@@ -5,7 +5,7 @@ use shingle_core::drive_view::InOrder;
 use shingle_core::params::Params;
 use shingle_core::policies;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Setup};
-use shingle_core::service::Mode;
+use shingle_core::service::{Hours, Limits, Mode};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos};
 use shingle_core::zones::ZoneMap;
 use shingle_engine::format::layout::{Copy, Layout};
@@ -40,6 +40,9 @@ pub(crate) enum Theme {
     /// A few slots and pages of the journal, and many trims, flushes and FUA, with power cuts and
     /// kills, and with or without I/O errors.
     Tiny,
+    /// Limits, the time of the day and trims to the disk, which operators change all the time, with
+    /// power cuts and kills, and with or without I/O errors.
+    Limits,
 }
 
 impl Theme {
@@ -192,7 +195,7 @@ impl World {
         let mut oracle = Oracle::new(disk_blocks);
         let faulty = match theme {
             Theme::Faults => true,
-            Theme::Changes | Theme::Bands | Theme::Tiny => rng.one_in(2),
+            Theme::Changes | Theme::Bands | Theme::Tiny | Theme::Limits => rng.one_in(2),
             Theme::Crashes | Theme::Flips => false,
         };
         oracle.may_fail = faulty || theme == Theme::Flips;
@@ -224,7 +227,7 @@ impl World {
             // (Time passes with each I/O, so many bands take longer than a real client waits.)
             config.rules.room_timeout = Nanos::from_millis(3_600_000);
         }
-        if theme == Theme::Tiny {
+        if matches!(theme, Theme::Tiny | Theme::Limits) {
             // (A write of many blocks waits for the only slot again and again, and time passes with
             // each I/O.)
             config.rules.room_timeout = Nanos::from_millis(3_600_000);
@@ -324,6 +327,9 @@ impl World {
         if self.changes() && self.rng.one_in(25) {
             self.change();
         }
+        if self.theme == Theme::Limits && self.rng.one_in(30) {
+            self.limit();
+        }
         match self.rng.below(100) {
             n if n < self.diligence && !self.pending.is_empty() => self.complete(),
             n if n < 97 => {
@@ -349,6 +355,23 @@ impl World {
             _ => self.tick(),
         }
         self.effects();
+    }
+
+    /// Changes the limits and the time of the day, also back, and whether trims reach the disk.
+    fn limit(&mut self) {
+        let rng = &mut self.rng;
+        let hours = *rng.pick(&["0-24", "0-0", "22-6", "3-4"]);
+        let limits = Limits {
+            destage_blocks_per_s: *rng.pick(&[None, None, Some(16), Some(1_000)]),
+            hours: Hours::parse(hours).expect("hours"),
+            ssd_blocks_per_day: *rng.pick(&[None, Some(0), Some(100), Some(u64::MAX)]),
+        };
+        let time_of_day = Nanos::from_millis(rng.below(24 * 3_600_000));
+        self.config.rules.limits = limits;
+        self.config.trim_passdown = rng.one_in(2);
+        self.engine.set_limits(limits);
+        self.engine.set_time_of_day(self.now, time_of_day);
+        self.engine.set_trim_passdown(self.config.trim_passdown);
     }
 
     /// Changes the policy.
