@@ -390,6 +390,19 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_a_row_follow_each_other() {
+        let series = vec![("a".into(), vec![1.0, f64::NAN]), ("b".into(), vec![3.0, 2.0])];
+        let names = vec!["p".into(), "q".into()];
+        let rects = elements(Kind::Rows { names, x_label: "s".into(), series }, "rect");
+        let [first, second, alone] = &rects[..] else { panic!("{rects:?}") };
+        let [x, next, start] = [first, second, alone].map(|part| attribute(part, "x"));
+        let [one, three, two] = [first, second, alone].map(|part| attribute(part, "width"));
+        assert!(near(three, 3 * one) && near(two, 2 * one), "{rects:?}");
+        assert!(x + one == next && x == start, "{rects:?}");
+        assert!(attribute(alone, "y") > attribute(first, "y"), "a row of its own: {rects:?}");
+    }
+
+    #[test]
     fn steps_mark_the_mean_of_each_place() {
         let series = vec![("a".into(), vec![value(2.0), value(4.0)])];
         let steps = || Kind::Steps { places: vec!["p".into(), "q".into()], series: series.clone() };
