@@ -152,7 +152,7 @@ impl Drop for Pool {
     fn drop(&mut self) {
         self.to = None;
         for thread in self.threads.drain(..) {
-            // A panic has no one to be told to any more.
+            // [`IoThreads::wait`] has reported a panic, or nothing waits for its I/O any more.
             let _ = thread.end();
         }
     }
