@@ -20,7 +20,7 @@ mod words;
 pub(crate) use comparison::comparison;
 pub(crate) use curves::curves;
 pub(crate) use fit::wrapped;
-#[cfg(feature = "store")]
+#[cfg(store)]
 pub(crate) use fit::{PIPED_WIDTH, width, wrapped_to};
 pub(crate) use grid::{sweep, targets};
 #[cfg(feature = "papers")]
