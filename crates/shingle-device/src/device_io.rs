@@ -12,7 +12,6 @@ use shingle_engine::Io;
 
 use crate::direct::Direct;
 use crate::done::Done;
-use crate::error::{IoError, Operation};
 use crate::io_file::{IoFile, IoFiles};
 use crate::io_threads::IoThreads;
 use crate::ring::Ring;
@@ -22,8 +21,8 @@ use crate::ring::Ring;
 pub enum IoMethod {
     /// By io_uring.
     IoUring,
-    /// By threads, which takes more time of the processor. Containers and hardened systems often
-    /// allow no io_uring.
+    /// By threads, which takes more processor time. Containers and hardened systems often allow no
+    /// io_uring.
     Threads,
 }
 
@@ -95,11 +94,8 @@ impl DeviceIo {
     pub fn begin(&mut self, io: Io) {
         let file = self.files.of(io.device);
         if file.in_memory {
-            let operation = Operation::of(&io);
-            let Io { id, kind, page, mut buffers, .. } = io;
-            let result = file.carry_out(kind, page, &mut buffers);
-            let result = result.map_err(|error| IoError { operation, error });
-            return self.finished.push(Done { id, result, buffers });
+            let done = Done::by(io, |kind, page, buffers| file.carry_out(kind, page, buffers));
+            return self.finished.push(done);
         }
         match &mut self.by {
             By::Ring(ring) => ring.begin(io, file),
@@ -165,6 +161,7 @@ mod tests {
     use shingle_engine::{Device, IoId, Kind};
 
     use super::*;
+    use crate::error::IoError;
 
     const METHODS: [IoMethod; 2] = [IoMethod::IoUring, IoMethod::Threads];
 
@@ -183,9 +180,18 @@ mod tests {
         File::from(rustix::fs::memfd_create("shingle-test", flags).expect("a file in memory"))
     }
 
+    /// Both methods, with a file on a disk and one in memory, where other system calls are used.
+    fn methods_and_files() -> impl Iterator<Item = (IoMethod, File)> {
+        METHODS.into_iter().flat_map(|method| [(method, on_disk()), (method, in_memory())])
+    }
+
     /// I/O on these files by `method`; `None` where the system does not allow it.
     fn io_on(method: IoMethod, ssd: File, disk: File) -> Option<DeviceIo> {
-        match DeviceIo::new(Direct(ssd), Some(Direct(disk)), doorbell(), Some(method)) {
+        io_with(method, ssd, disk, doorbell())
+    }
+
+    fn io_with(method: IoMethod, ssd: File, disk: File, doorbell: File) -> Option<DeviceIo> {
+        match DeviceIo::new(Direct(ssd), Some(Direct(disk)), doorbell, Some(method)) {
             Err(error) if is_not_allowed(&error) => {
                 eprintln!("SKIPPED: {method:?}: {error}");
                 None
@@ -236,12 +242,10 @@ mod tests {
         assert!(![Errno::NOMEM, Errno::MFILE, Errno::INVAL].into_iter().any(is));
     }
 
-    /// More I/Os than threads, of both devices, with a doorbell in between.
+    /// More I/Os than threads, of both devices.
     #[test]
     fn what_is_written_is_read() {
-        for (method, file) in
-            METHODS.into_iter().flat_map(|method| [(method, on_disk()), (method, in_memory())])
-        {
+        for (method, file) in methods_and_files() {
             let Some(mut io) = io_on(method, on_disk(), file) else { continue };
             assert_eq!(io.method(), method);
             let mut pages: Vec<u64> = (0..100).collect();
@@ -273,8 +277,7 @@ mod tests {
         for method in METHODS {
             let bell = doorbell();
             let again = bell.try_clone().expect("a doorbell");
-            let io = DeviceIo::new(Direct(on_disk()), None, bell, Some(method));
-            let Ok(mut io) = io else { continue };
+            let Some(mut io) = io_with(method, on_disk(), on_disk(), bell) else { continue };
             for _ in 0..3 {
                 io::Write::write_all(&mut &again, &1_u64.to_ne_bytes()).expect("rung");
                 let begun = Instant::now();
@@ -300,12 +303,9 @@ mod tests {
         }
     }
 
-    /// In memory and on a disk, where another system call is used.
     #[test]
     fn a_trim_makes_a_hole_of_these_pages_and_no_others() {
-        for (method, file) in
-            METHODS.into_iter().flat_map(|method| [(method, on_disk()), (method, in_memory())])
-        {
+        for (method, file) in methods_and_files() {
             file.write_all_at(&[7; 4 * PAGE_BYTES], 0).expect("written");
             let again = file.try_clone().expect("a file");
             let Some(mut io) = io_on(method, doorbell(), again) else { continue };
@@ -348,9 +348,7 @@ mod tests {
     /// Only a file can be flushed, an eventfd cannot: the result shows which one was flushed.
     #[test]
     fn a_flush_goes_to_the_device_it_is_for() {
-        for (method, file) in
-            METHODS.into_iter().flat_map(|method| [(method, on_disk()), (method, in_memory())])
-        {
+        for (method, file) in methods_and_files() {
             for flushed in [Device::Ssd, Device::Disk] {
                 let file = file.try_clone().expect("a file");
                 let (ssd, disk) = match flushed {

@@ -20,6 +20,20 @@ pub struct Done {
     pub buffers: Vec<Buffer>,
 }
 
+impl Done {
+    /// Does an I/O by `serve`.
+    pub(crate) fn by(
+        io: Io,
+        serve: impl FnOnce(Kind, u64, &mut [Buffer]) -> io::Result<()>,
+    ) -> Done {
+        let operation = Operation::of(&io);
+        let Io { id, kind, page, mut buffers, .. } = io;
+        let result = serve(kind, page, &mut buffers);
+        let result = result.map_err(|error| IoError { operation, error });
+        Done { id, result, buffers }
+    }
+}
+
 /// Where threads send what is done.
 #[derive(Clone)]
 pub(crate) struct Answers {
@@ -35,12 +49,8 @@ impl Answers {
         io: Io,
         serve: impl FnOnce(Kind, u64, &mut [Buffer]) -> io::Result<()>,
     ) {
-        let operation = Operation::of(&io);
-        let Io { id, kind, page, mut buffers, .. } = io;
-        let result = serve(kind, page, &mut buffers);
-        let result = result.map_err(|error| IoError { operation, error });
         // The receiver may have ended.
-        let _ = self.to.send(Done { id, result, buffers });
+        let _ = self.to.send(Done::by(io, serve));
         // It fails only if the counter is full, which wakes the receiver, too.
         let _ = (&*self.doorbell).write(&1_u64.to_ne_bytes());
     }

@@ -16,7 +16,7 @@ pub(crate) const HOLE: FallocateFlags = FallocateFlags::PUNCH_HOLE.union(Falloca
 
 /// A file, and how its I/O is done.
 pub struct IoFile {
-    pub(crate) file: Direct,
+    pub(crate) direct: Direct,
     /// The file is in memory: to pass each I/O to a thread, of the kernel or of this process, takes
     /// longer than to do it at once.
     pub(crate) in_memory: bool,
@@ -30,14 +30,14 @@ impl IoFile {
     ///
     /// # Errors
     /// If the system does not describe the file.
-    pub fn new(file: Direct) -> io::Result<IoFile> {
+    pub fn new(direct: Direct) -> io::Result<IoFile> {
         const TMPFS: rustix::fs::FsWord = 0x0102_1994;
         const FUSE: rustix::fs::FsWord = 0x6573_5546;
         // Of a block device this would be the file system of its name: /dev is in memory.
-        let regular = file.0.metadata()?.is_file();
-        let system = rustix::fs::fstatfs(&file.0)?.f_type;
+        let regular = direct.0.metadata()?.is_file();
+        let system = rustix::fs::fstatfs(&direct.0)?.f_type;
         let (in_memory, on_fuse) = (regular && system == TMPFS, regular && system == FUSE);
-        Ok(IoFile { file, in_memory, on_fuse })
+        Ok(IoFile { direct, in_memory, on_fuse })
     }
 
     /// Does an I/O, and returns when it is done.
@@ -48,12 +48,12 @@ impl IoFile {
         buffers: &mut [Buffer],
     ) -> io::Result<()> {
         match kind {
-            Kind::Read => self.file.read(page, buffers),
-            Kind::Write => self.file.write(page, buffers),
-            Kind::Flush => self.file.flush(),
+            Kind::Read => self.direct.read(page, buffers),
+            Kind::Write => self.direct.write(page, buffers),
+            Kind::Flush => self.direct.flush(),
             Kind::Trim(pages) => {
                 let (offset, bytes) = (page * PAGE_BYTES as u64, pages * PAGE_BYTES as u64);
-                Ok(rustix::fs::fallocate(&self.file.0, HOLE, offset, bytes)?)
+                Ok(rustix::fs::fallocate(&self.direct.0, HOLE, offset, bytes)?)
             }
         }
     }

@@ -80,7 +80,7 @@ impl Ring {
         let operation = Operation::of(&io);
         let Io { id, kind, page, mut buffers, .. } = io;
         let flags = if file.on_fuse { squeue::Flags::ASYNC } else { squeue::Flags::empty() };
-        let fd = Fd(file.file.0.as_raw_fd());
+        let fd = Fd(file.direct.0.as_raw_fd());
         let part =
             |buffer: &mut Buffer| Part { start: buffer.0.as_mut_ptr() as usize, bytes: PAGE_BYTES };
         let parts: Vec<Part> = buffers.iter_mut().map(part).collect();

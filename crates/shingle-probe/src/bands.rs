@@ -154,7 +154,7 @@ pub(crate) enum Order {
 pub(crate) struct Survey<'a> {
     pub(crate) sites: &'a [Site],
     pub(crate) estimate: &'a BufferEstimate,
-    /// Two blocks more than so many blocks apart are in different bands.
+    /// Blocks that are more than this number of blocks apart are in different bands.
     pub(crate) apart: u64,
     pub(crate) order: Order,
     pub(crate) seed: u64,

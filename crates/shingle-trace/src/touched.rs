@@ -1,7 +1,7 @@
 //! The sets of blocks and zones that are touched, for a disk of any size.
 
 use hashbrown::HashMap;
-use shingle_core::parts::bitmap::fill;
+use shingle_core::parts::fill_bits;
 
 use crate::zones::ZONE_BLOCKS;
 
@@ -63,9 +63,9 @@ impl Touched {
             let count = (end - block).min(ZONE_BLOCKS - from);
             let index = self.index_of(zone);
             let bits = &mut self.zones[index];
-            self.accessed += count - fill(&mut bits.accessed, from, count, true);
+            self.accessed += count - fill_bits(&mut bits.accessed, from, count, true);
             if write {
-                self.written += count - fill(&mut bits.written, from, count, true);
+                self.written += count - fill_bits(&mut bits.written, from, count, true);
             }
             block += count;
         }

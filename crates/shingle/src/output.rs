@@ -30,18 +30,18 @@ pub(crate) fn note(text: &str, quiet: bool) {
 /// continues. (`eprintln` would panic.) Terminal control characters, which file names may contain,
 /// are replaced.
 pub(crate) fn say(text: &str) {
-    if !NOBODY_READS.load(Ordering::Relaxed) {
+    if !STDERR_STOPPED.load(Ordering::Relaxed) {
         let text = text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}");
         let _ = writeln!(std::io::stderr().lock(), "{text}");
     }
 }
 
-static NOBODY_READS: AtomicBool = AtomicBool::new(false);
+static STDERR_STOPPED: AtomicBool = AtomicBool::new(false);
 
 /// Stops all output to stderr: it is a full pipe, and writing would block forever.
 #[cfg(store)]
-pub(crate) fn nobody_reads() {
-    NOBODY_READS.store(true, Ordering::Relaxed);
+pub(crate) fn stop_stderr() {
+    STDERR_STOPPED.store(true, Ordering::Relaxed);
 }
 
 /// Fails if `path` cannot be written. Stdout, and outputs that are no files, fail only when

@@ -2,7 +2,7 @@
 
 /// Sets `count` bits of `words` from `from` on to `value`. Returns how many were set before.
 #[inline]
-pub fn fill(words: &mut [u64], from: u64, count: u64, value: bool) -> u64 {
+pub fn fill_bits(words: &mut [u64], from: u64, count: u64, value: bool) -> u64 {
     let (mut at, end, mut were) = (from, from + count, 0);
     while at < end {
         let (word, bit) = (&mut words[(at / 64) as usize], at % 64);
@@ -53,7 +53,7 @@ impl Bitmap {
     /// Sets `count` bits from `from` on to `value`. Returns how many were set before.
     #[inline]
     pub fn fill(&mut self, from: u64, count: u64, value: bool) -> u64 {
-        fill(&mut self.0, from, count, value)
+        fill_bits(&mut self.0, from, count, value)
     }
 
     /// Sets the bits that are set in `other`, of the same size. Returns how many were clear.

@@ -14,11 +14,11 @@
 //! | how often a block was used, roughly | [`Sketch`] |
 //! | which blocks are cold: not used within a window | [`Recency`] |
 //! | a sparse set, of which the next member is wanted | [`Bits`] |
-//! | one bit for each number, set in ranges | [`Bitmap`] |
+//! | one bit for each number, set in ranges | [`Bitmap`], [`fill_bits`] |
 //! | a count that decays, by half-lives | [`halved`] |
 //! | pseudo-random bits from a number | [`split_mix`] |
 
-pub mod bitmap;
+mod bitmap;
 mod bits;
 mod buckets;
 mod by_zone;
@@ -34,7 +34,7 @@ mod tournament;
 mod uses;
 mod worth;
 
-pub use bitmap::Bitmap;
+pub use bitmap::{Bitmap, fill_bits};
 pub use bits::Bits;
 pub use buckets::Buckets;
 pub(crate) use by_zone::Met;

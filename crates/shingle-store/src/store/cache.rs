@@ -127,8 +127,9 @@ impl Opened {
 }
 
 /// What is said where threads do the I/O.
-const NO_IO_URING: &str = "io_uring is not allowed here (by sysctl kernel.io_uring_disabled, or the filter of system calls of a \
-     container or service), so threads do the I/O, which takes more processor time";
+const NO_IO_URING: &str = "io_uring is not allowed here (by sysctl kernel.io_uring_disabled, or the \
+     filter of system calls of a container or service), so threads do the I/O, which takes more \
+     processor time";
 
 /// What the caches of one process share.
 #[derive(Clone)]
@@ -186,7 +187,7 @@ impl Cache {
         let start_options = StartOptions { observer, tell: Some(tell), ..StartOptions::default() };
         let mut store = ready.start_with(cache, config, start_options)?;
         if store.io_method() == IoMethod::Threads {
-            (common.tell)(Notice::Remark(options.name.clone(), NO_IO_URING.to_owned()));
+            (common.tell)(Notice::Remark(export.clone(), NO_IO_URING.to_owned()));
         }
         watch_failure(&mut store, uuid, common.commands.clone())?;
         let shared = Arc::new(Shared {

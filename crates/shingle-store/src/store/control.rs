@@ -146,7 +146,7 @@ impl Answer {
 pub enum ControlError {
     /// No process serves the cache.
     #[error("this cache is not served (no server listens at {0}); `shingle store serve` serves it")]
-    Nobody(PathBuf),
+    NotServed(PathBuf),
     /// Another user may answer there.
     #[error(transparent)]
     Foreign(#[from] ForeignSocket),
@@ -269,7 +269,7 @@ fn connect(path: &Path) -> Result<UnixStream, ControlError> {
     owner::folder(folder.unwrap_or(Path::new(".")))?;
     let stream = UnixStream::connect(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-            ControlError::Nobody(path.to_owned())
+            ControlError::NotServed(path.to_owned())
         }
         _ => ControlError::Io { path: path.to_owned(), error },
     })?;

@@ -55,14 +55,14 @@ fn a_folder_of_ones_own_is_trusted() {
     let (_all, socket) = folder();
     make_folder(&socket).expect("it is there");
     let nobody = detach(&socket).expect_err("not served");
-    assert!(matches!(nobody, ControlError::Nobody(_)), "{nobody:?}");
+    assert!(matches!(nobody, ControlError::NotServed(_)), "{nobody:?}");
     let listener = UnixListener::bind(&socket).expect("bound");
     let answering = std::thread::spawn(move || answer_once(&listener));
     assert_eq!(detach(&socket).expect("answered"), Answer::Done(()));
     answering.join().expect("no panic");
     // Without a folder nothing listens.
     let nobody = detach(Path::new("/nowhere/at/all/s.sock")).expect_err("not served");
-    assert!(matches!(nobody, ControlError::Nobody(_)), "{nobody:?}");
+    assert!(matches!(nobody, ControlError::NotServed(_)), "{nobody:?}");
 }
 
 #[test]

@@ -484,7 +484,7 @@ fn a_detached_disk_has_everything() {
         assert_eq!(bed.disk(block * 8192, 100), [(block % 255) as u8 + 1; 100]);
     }
     let nobody = ask(&bed.path("control"), &mut |_| {}, &Request::Status);
-    assert!(matches!(nobody, Err(ControlError::Nobody(_))));
+    assert!(matches!(nobody, Err(ControlError::NotServed(_))));
 }
 
 /// Otherwise writing clients could prevent its end.

@@ -155,7 +155,7 @@ pub(crate) struct FlushOnDrop(pub(crate) Lines);
 impl Drop for FlushOnDrop {
     fn drop(&mut self) {
         if !self.0.flush(PATIENCE) {
-            output::nobody_reads();
+            output::stop_stderr();
         }
     }
 }

@@ -274,7 +274,7 @@ fn name(cache: &Path) -> Option<Uuid> {
 fn ask(ssd: &Path, request: &Request, global: &Global) -> anyhow::Result<()> {
     let held = || open_unlocked(ssd).is_ok_and(|file| is_locked(&file));
     ask_server(ssd, request, global).map_err(|error| match error.downcast_ref() {
-        Some(control::ControlError::Nobody(_)) if held() => {
+        Some(control::ControlError::NotServed(_)) if held() => {
             unserved::UnservedError::Held(ssd.to_owned()).into()
         }
         _ => error,
@@ -324,7 +324,7 @@ fn detach(args: &Detach, global: &Global, registry: &Registry) -> anyhow::Result
     let ssd = &args.ask.cache;
     let outcome = ask_server(ssd, &Request::Detach, global);
     let Err(error) = &outcome else { return outcome };
-    let alone = matches!(error.downcast_ref(), Some(control::ControlError::Nobody(_)));
+    let alone = matches!(error.downcast_ref(), Some(control::ControlError::NotServed(_)));
     let disk = match (alone, &args.disk) {
         (true, Some(disk)) => disk,
         (true, None) => {

@@ -51,7 +51,7 @@ pub(super) fn get(args: &Get, registry: &Registry) -> anyhow::Result<()> {
         Ok(Answer::Status(status)) => status.to_settings()?,
         Ok(Answer::Failed(why)) => bail!(why),
         Ok(other) => bail!(unexpected(&other)),
-        Err(ControlError::Nobody(_)) if name(ssd).is_none() => {
+        Err(ControlError::NotServed(_)) if name(ssd).is_none() => {
             let superblock = unserved::superblock(ssd)?;
             Settings::from_text(&superblock.map(|found| found.settings).unwrap_or_default())?
         }
@@ -102,7 +102,7 @@ pub(super) fn of(ssd: &Path) -> anyhow::Result<Status> {
         Ok(Answer::Status(status)) => Ok(*status),
         Ok(Answer::Failed(why)) => bail!(why),
         Ok(other) => bail!(unexpected(&other)),
-        Err(ControlError::Nobody(_)) if name(ssd).is_none() => Ok(unserved::status(ssd)?),
+        Err(ControlError::NotServed(_)) if name(ssd).is_none() => Ok(unserved::status(ssd)?),
         Err(error) => Err(error.into()),
     }
 }

@@ -71,7 +71,7 @@ pub(super) fn execute(args: &Top) -> anyhow::Result<()> {
 fn ask(socket: &Path, may_have_gone: bool) -> anyhow::Result<Option<Measures>> {
     match control::ask(socket, &mut |_| {}, &Request::Measures) {
         Ok(Answer::Measures(measures)) => Ok(Some(*measures)),
-        Ok(Answer::Failed(_)) | Err(ControlError::Nobody(_)) if may_have_gone => Ok(None),
+        Ok(Answer::Failed(_)) | Err(ControlError::NotServed(_)) if may_have_gone => Ok(None),
         Ok(Answer::Failed(why)) => bail!(why),
         Ok(other) => bail!(unexpected(&other)),
         Err(error) => Err(error.into()),

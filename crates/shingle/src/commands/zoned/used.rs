@@ -13,14 +13,14 @@ pub(super) fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
     let socket = control::socket(uuid);
     // (A copy of a disk has the same UUID, and a server may use the other one.)
     if !shingle_zoned::is_in_use(disk)? {
-        return Err(ControlError::Nobody(socket).into());
+        return Err(ControlError::NotServed(socket).into());
     }
     Ok(control::ask(&socket, &mut |_| {}, request)?)
 }
 
 /// Returns whether a request failed because the disk is not served.
 pub(super) fn is_not_served(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(ControlError::Nobody(_)))
+    matches!(error.downcast_ref(), Some(ControlError::NotServed(_)))
 }
 
 /// Refuses a disk that is in use, and says how to ask or stop its server.
