@@ -1,20 +1,24 @@
 //! The I/O of an engine on two devices: by io_uring, or by threads where the system does not allow
 //! it.
 
+mod file;
+mod ring;
+mod threads;
+
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
-use rustix::io::Errno;
 use shingle_engine::Io;
 
 use crate::direct::Direct;
 use crate::done::Done;
-use crate::io_file::{IoFile, IoFiles};
-use crate::io_threads::IoThreads;
-use crate::ring::Ring;
+use file::IoFiles;
+use ring::{Ring, is_not_allowed};
+use threads::IoThreads;
+
+pub use file::IoFile;
 
 /// How I/O is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,31 +135,13 @@ impl DeviceIo {
     }
 }
 
-/// Whether the system does not allow io_uring, or does not have it.
-pub(crate) fn is_not_allowed(error: &io::Error) -> bool {
-    matches!(Errno::from_io_error(error), Some(Errno::PERM | Errno::ACCESS | Errno::NOSYS))
-}
-
-/// Ignores results of the wait that are no failure: the caller tries again.
-pub(crate) fn passes(error: io::Error) -> io::Result<()> {
-    match Errno::from_io_error(&error) {
-        // A signal, the timeout, or a full queue of completions, which are taken next.
-        Some(Errno::INTR | Errno::TIME | Errno::BUSY) => Ok(()),
-        // Memory is short: I/O in flight goes on, and releases some.
-        Some(Errno::AGAIN | Errno::NOMEM) => {
-            thread::sleep(Duration::from_millis(1));
-            Ok(())
-        }
-        _ => Err(error),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::FileExt;
     use std::time::Instant;
 
     use rustix::event::{EventfdFlags, eventfd};
+    use rustix::io::Errno;
     use shingle_engine::buffer::zeroed;
     use shingle_engine::format::PAGE_BYTES;
     use shingle_engine::{Device, IoId, Kind};
@@ -222,17 +208,6 @@ mod tests {
     fn result(io: &mut DeviceIo, device: Device, kind: Kind, page: u64) -> Result<(), IoError> {
         begin(io, 1, device, kind, page);
         wait(io, 1).remove(0).result
-    }
-
-    #[test]
-    fn what_passes_is_no_failure() {
-        let told = |errno: Errno| passes(io::Error::from_raw_os_error(errno.raw_os_error()));
-        for errno in [Errno::INTR, Errno::TIME, Errno::BUSY, Errno::AGAIN, Errno::NOMEM] {
-            assert!(told(errno).is_ok(), "{errno:?}");
-        }
-        for errno in [Errno::BADF, Errno::IO, Errno::INVAL, Errno::FAULT] {
-            assert!(told(errno).is_err(), "{errno:?}");
-        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::fmt;
 use std::io;
+use std::thread;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use shingle_core::size::show_bytes;
@@ -122,6 +124,20 @@ fn short_name(errno: Errno) -> Option<&'static str> {
     })
 }
 
+/// Ignores results of the wait that are no failure: the caller tries again.
+pub(crate) fn passes(error: io::Error) -> io::Result<()> {
+    match Errno::from_io_error(&error) {
+        // A signal, the timeout, or a full queue of completions, which are taken next.
+        Some(Errno::INTR | Errno::TIME | Errno::BUSY) => Ok(()),
+        // Memory is short: I/O in flight goes on, and releases some.
+        Some(Errno::AGAIN | Errno::NOMEM) => {
+            thread::sleep(Duration::from_millis(1));
+            Ok(())
+        }
+        _ => Err(error),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,5 +162,16 @@ mod tests {
         assert!(odd.ends_with(" (error 45)") && !odd.contains("os error"), "{odd}");
         let own = error(Kind::Read, 2, ended_early(4096, 8192));
         assert!(own.ends_with("failed: it ended after 4096 of 8192 bytes"), "{own}");
+    }
+
+    #[test]
+    fn what_passes_is_no_failure() {
+        let told = |errno: Errno| passes(io::Error::from_raw_os_error(errno.raw_os_error()));
+        for errno in [Errno::INTR, Errno::TIME, Errno::BUSY, Errno::AGAIN, Errno::NOMEM] {
+            assert!(told(errno).is_ok(), "{errno:?}");
+        }
+        for errno in [Errno::BADF, Errno::IO, Errno::INVAL, Errno::FAULT] {
+            assert!(told(errno).is_err(), "{errno:?}");
+        }
     }
 }

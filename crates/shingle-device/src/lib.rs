@@ -43,8 +43,6 @@ mod direct;
 mod done;
 mod error;
 mod fingerprint;
-mod io_file;
-mod io_threads;
 mod lanes;
 mod lock;
 mod loops;
@@ -52,7 +50,6 @@ mod mark;
 mod medium;
 mod page_reader;
 mod repeat_limiter;
-mod ring;
 mod room;
 mod same;
 mod signature;
@@ -60,14 +57,13 @@ mod volume;
 mod worker;
 
 pub use device::{Device, DeviceError, deleted};
-pub use device_io::{DeviceIo, IoMethod};
+pub use device_io::{DeviceIo, IoFile, IoMethod};
 pub use direct::Direct;
 pub use done::Done;
 pub use error::{IoError, Operation, cause};
 pub use fingerprint::{
     Fingerprint, SAMPLED_FIRST_BLOCKS, fingerprint, fingerprint_of, sampled_blocks,
 };
-pub use io_file::IoFile;
 pub use lanes::{IDLE_AFTER, Lanes, MainLane, READERS, ReadLane};
 pub use lock::{is_locked, open_unlocked};
 pub use mark::Mark;

@@ -9,9 +9,9 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use shingle_engine::{Device, Io};
 
-use crate::device_io::passes;
+use super::file::IoFile;
 use crate::done::{Answers, Done};
-use crate::io_file::IoFile;
+use crate::error::passes;
 use crate::lanes::next;
 use crate::worker::{Worker, panicked};
 

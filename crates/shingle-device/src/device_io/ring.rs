@@ -11,15 +11,15 @@ use std::time::Duration;
 
 use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
+use rustix::io::Errno;
 use shingle_engine::buffer::Buffer;
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::{Device, Io, IoId, Kind};
 use slab::Slab;
 
-use crate::device_io::passes;
+use super::file::{HOLE, IoFile, IoFiles};
 use crate::done::Done;
-use crate::error::{IoError, Operation, ended_early};
-use crate::io_file::{HOLE, IoFile, IoFiles};
+use crate::error::{IoError, Operation, ended_early, passes};
 
 /// The entries of the submission queue. Further I/O waits in [`Ring`].
 const ENTRIES: u32 = 256;
@@ -160,11 +160,16 @@ impl Ring {
     }
 }
 
+/// Whether the system does not allow io_uring, or does not have it.
+pub(crate) fn is_not_allowed(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::PERM | Errno::ACCESS | Errno::NOSYS))
+}
+
 /// Whether the kernel has cancelled an I/O, after trying for a while, because it could make no
 /// thread for it, for example because of a limit of the user or service. Nothing was done then, and
 /// the device has not failed: a cancelled flush does not mean that an SSD has failed.
 fn is_cancelled(said: i32) -> bool {
-    said == -rustix::io::Errno::CANCELED.raw_os_error()
+    said == -Errno::CANCELED.raw_os_error()
 }
 
 /// The result of an I/O of `bytes` bytes. One that ended early is an error: the device gives no
@@ -215,7 +220,6 @@ mod tests {
     use shingle_engine::buffer::zeroed;
 
     use super::*;
-    use crate::device_io::is_not_allowed;
     use crate::direct::Direct;
 
     #[test]
