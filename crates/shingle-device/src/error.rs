@@ -124,7 +124,7 @@ fn short_name(errno: Errno) -> Option<&'static str> {
     })
 }
 
-/// Ignores results of the wait that are no failure: the caller tries again.
+/// Ignores errors of a wait for I/O that are no failure: the caller tries again.
 pub(crate) fn passes(error: io::Error) -> io::Result<()> {
     match Errno::from_io_error(&error) {
         // A signal, the timeout, or a full queue of completions, which are taken next.
