@@ -172,6 +172,7 @@ impl Arranged {
             match self.records.fill(&mut self.batch) {
                 Ok(true) => {}
                 Ok(false) => break true,
+                Err(damage) if damage.kind == Kind::Corrupt => return damage,
                 Err(_) => break false,
             }
         };

@@ -292,6 +292,8 @@ impl Input {
         const CHECKED_BYTES: u64 = 1 << 30;
         let end = self.consumed.saturating_add(CHECKED_BYTES);
         let packed = self.compression != Compression::None && self.total.is_some();
+        // A second volume is no damage: who reads the trace reads on, to count the volumes.
+        let packed = packed && error.kind != Kind::Volume;
         while packed && !self.ended && self.consumed < end {
             self.consumed += (self.end - self.start) as u64;
             self.start = self.end;

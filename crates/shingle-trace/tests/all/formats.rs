@@ -58,6 +58,22 @@ fn one_volume_of_several_is_chosen() {
 }
 
 #[test]
+fn the_volumes_of_a_compressed_file_are_counted_to_its_end() {
+    let line = |volume: u32| format!("128166372003061629,hm,{volume},Read,0,512,1\n");
+    let text: String = [0, 1, 2, 2, 2].map(line).concat();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(text.as_bytes()).expect("memory");
+    let mut packed = gzip.finish().expect("memory");
+    let error = read(&packed[..], None).expect_err("three volumes");
+    let counted = "holds 3 volumes, by requests hm.2 (3), hm.0 (1), hm.1 (1):";
+    assert!(error.to_string().contains(counted), "{error}");
+    // The checksum of the content: a line that was damaged may name a volume that is none.
+    let checksum = packed.len() - 8;
+    packed[checksum] ^= 1;
+    assert_eq!(read(&packed[..], None).expect_err("damaged").kind, Kind::Corrupt);
+}
+
+#[test]
 fn a_csv_maps_itself_by_its_header() {
     let text = "time_us,op,offset_bytes,size_bytes\n\n# a comment\n89,W,4096,512\n\
                 \"90\",\"r\", 0 ,4096\n91,D,8192,4096\n92,F,,\n";
