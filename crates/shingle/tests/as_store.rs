@@ -23,7 +23,7 @@ fn what_no_store_does_is_refused() {
             &["--as", "store", "-c", "16M", "--set", "sac.rule4=exact"],
             "how old its buffer is, which no store",
         ),
-        (&["--as", "store", "-c", "1M"], "a store has 1024 at least"),
+        (&["--as", "store", "-c", "1M"], "a store has 1024 at least, so say -c 4MiB or more"),
         (&["--depth", "4"], "--depth is for --as store only"),
         (&["--as", "papers", "--flush-every", "5"], "--flush-every is for --as store only"),
         (&["--as", "store", "-c", "16M", "--depth", "4", "--pacing", "trace"], "--depth: with"),

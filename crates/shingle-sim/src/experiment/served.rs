@@ -3,7 +3,7 @@
 use shingle_core::drive_view::InOrder;
 use shingle_core::registry::Setup;
 use shingle_core::size::{show_blocks, show_bytes};
-use shingle_core::units::Nanos;
+use shingle_core::units::{BLOCK_BYTES, Nanos};
 use shingle_engine::Config;
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::layout::{Layout, SLOTS_MIN};
@@ -51,7 +51,8 @@ pub(super) fn check_devices(
     let slots = u64::from(cache_blocks);
     if slots < SLOTS_MIN {
         return Err(usage(format!(
-            "a cache of {slots} blocks: a store has {SLOTS_MIN} at least (--as store)"
+            "a cache of {slots} blocks: a store has {SLOTS_MIN} at least, so say -c {}MiB or more (--as store)",
+            SLOTS_MIN * BLOCK_BYTES >> 20
         )));
     }
     let pages = Layout::for_slots(slots).pages();
