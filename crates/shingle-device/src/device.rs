@@ -39,6 +39,9 @@ pub enum DeviceError {
         /// The reason.
         error: io::Error,
     },
+    /// It does not exist.
+    #[error("cannot open {0}: there is no such file; a device may have another name now (`lsblk`)")]
+    Missing(PathBuf),
     /// It is neither a file nor a block device.
     #[error("{0} is neither a file nor a block device")]
     Kind(PathBuf),
@@ -170,7 +173,10 @@ impl Device {
             let path = path.to_owned();
             move |error| DeviceError::System { what, path, error }
         };
-        let metadata = std::fs::metadata(path).map_err(system("open"))?;
+        let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => DeviceError::Missing(path.to_owned()),
+            _ => system("open")(error),
+        })?;
         let regular = metadata.is_file();
         if !regular && !metadata.file_type().is_block_device() {
             return Err(DeviceError::Kind(path.to_owned()));

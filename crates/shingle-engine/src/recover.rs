@@ -37,6 +37,14 @@ pub trait Pages {
     fn read_ahead(&mut self, _first: u64, _count: usize) {}
 }
 
+/// Why an SSD cannot be used that has no cache. It may be the wrong one: a new cache knows nothing of
+/// what only another SSD has.
+pub const NO_CACHE: &str = "it holds no cache: is it the right SSD? `shingle store create` makes a new one, which is empty";
+
+/// What to do with a cache that cannot be served any more.
+const GIVE_UP: &str = "; so it is refused, and `shingle store create` says how to give it up: the disk then lacks what was dirty, \
+                       so check the file systems on it";
+
 /// Why a cache cannot be recovered.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -51,19 +59,23 @@ pub enum RecoverError<E: std::error::Error + 'static> {
     },
     /// Neither superblock is valid.
     #[error("{}", match .0 {
-        Unusable::Foreign => "it holds no cache; `shingle store create` makes one".to_owned(),
+        Unusable::Foreign => NO_CACHE.to_owned(),
         why => format!("neither superblock can be used: {why}"),
     })]
     Superblock(Unusable),
     /// Both copies of a flushed page of the journal are damaged.
-    #[error("page {number} of the journal is damaged (both copies): what changed since is lost")]
+    #[error(
+        "page {number} of the journal is damaged (both copies): what changed since is lost{}",
+        GIVE_UP
+    )]
     Journal {
         /// Its number.
         number: u64,
     },
     /// Both copies of a page of the table are damaged.
     #[error(
-        "page {place} of the frame table: {why} (both copies): what {frames} frames hold is lost"
+        "page {place} of the frame table: {why} (both copies): what {frames} frames hold is lost{}",
+        GIVE_UP
     )]
     Table {
         /// The place of the page in the table.

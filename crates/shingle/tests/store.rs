@@ -336,7 +336,11 @@ fn a_killed_server_leaves_what_was_flushed_and_a_stale_socket() {
 fn what_is_wrong_is_told_and_nothing_is_changed() {
     let bed = Bed::new();
     let create = "create --cache cache.img --disk disk.img";
-    bed.refused(1, "create --cache none --disk disk.img", "cannot open none");
+    bed.refused(
+        1,
+        "create --cache none --disk disk.img",
+        "cannot open none: there is no such file",
+    );
     bed.make("small", MIB);
     bed.refused(1, "create --cache small --disk disk.img", "needs at least 8.6 MiB");
     bed.make("empty", 0);
@@ -363,7 +367,12 @@ fn what_is_wrong_is_told_and_nothing_is_changed() {
         let words = format!("{serve} unix:a --record {over}");
         bed.refused(2, &words, "that file is used by this command");
     }
-    bed.refused(1, "serve --cache disk.img --disk cache.img --nbd unix:a", "it holds no cache");
+    let swapped = "serve --cache disk.img --disk cache.img --nbd unix:a";
+    bed.refused(
+        1,
+        swapped,
+        "disk.img holds no cache, and cache.img does: are --cache and --disk swapped?",
+    );
     bed.refused(1, "create --cache disk.img --disk cache.img", "are --cache and --disk swapped?");
     bed.refused(2, &format!("{serve} tcp:0.0.0.0:1"), "loopback addresses only");
     bed.refused(2, &format!("{serve} disk"), "write unix:PATH or tcp:ADDR:PORT");

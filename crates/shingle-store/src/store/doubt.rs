@@ -90,17 +90,6 @@ impl fmt::Display for Doubt {
 
 /// The error for a disk that is not written unless the operator confirms that it is the right one.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error(
-    "{}: {doubt}; what is cached may be stale{}. If it is the right disk, --trust-disk uses it \
-     nevertheless{}; `create --destroy {uuid}` makes a new cache for it{}", disk.display(),
-    match dirty_blocks {
-        0 => String::new(),
-        1 => ", and 1 block is on the SSD only".to_owned(),
-        n => format!(", and {n} blocks are on the SSD only"),
-    },
-    if *dirty_blocks > 0 { " and writes that to it" } else { "" },
-    if *dirty_blocks > 0 { " and gives that up" } else { "" },
-)]
 pub struct Distrusted {
     /// The disk.
     pub disk: PathBuf,
@@ -110,4 +99,80 @@ pub struct Distrusted {
     pub doubt: Doubt,
     /// The number of dirty blocks.
     pub dirty_blocks: u64,
+}
+
+impl fmt::Display for Distrusted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Distrusted { disk, uuid, doubt, dirty_blocks } = self;
+        let only = match dirty_blocks {
+            0 => String::new(),
+            1 => ", and 1 block is on the SSD only".to_owned(),
+            n => format!(", and {n} blocks are on the SSD only"),
+        };
+        write!(f, "{}: {doubt}; what is cached may be stale{only}. ", disk.display())?;
+        let nothing_dirty = *dirty_blocks == 0;
+        let create = format!("`create --destroy {uuid}` makes a new cache for it");
+        let gives_up = if nothing_dirty { "" } else { " and gives that up" };
+        // What loses nothing comes first.
+        let first = match doubt {
+            Doubt::Changed | Doubt::Differs { .. } if nothing_dirty => {
+                return write!(
+                    f,
+                    "If it is the right disk, {create}, in which nothing is stale; --trust-disk is for a copy of the disk that lacks \
+                     blocks, and serves what is cached"
+                );
+            }
+            Doubt::Changed | Doubt::Differs { .. } => {
+                return write!(
+                    f,
+                    "If it is the right disk, `detach --trust-disk` writes that to it and ends the cache, so that nothing stale is \
+                     served; `serve --trust-disk` is for a copy of the disk that lacks blocks, and serves what is cached; \
+                     {create}{gives_up}"
+                );
+            }
+            Doubt::Later { .. } => "Serve that one. Only if it is lost,",
+            Doubt::Earlier { .. } => "Use the disk of its last start. Only if that is lost,",
+            Doubt::Another(_) => {
+                "`shingle store status --cache SSD` tells which cache an SSD has: bring together what belongs together. Only if it \
+                 is the right disk,"
+            }
+            Doubt::NotIt | Doubt::Alone => "If it is the right disk,",
+        };
+        let writes = match doubt {
+            _ if nothing_dirty => "",
+            Doubt::Later { .. } => " and writes that over newer data",
+            _ => " and writes that to it",
+        };
+        write!(f, "{first} --trust-disk uses it nevertheless{writes}; {create}{gives_up}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(doubt: Doubt, dirty_blocks: u64) -> String {
+        Distrusted { disk: "d".into(), uuid: Uuid::nil(), doubt, dirty_blocks }.to_string()
+    }
+
+    /// To trust the disk is no way out if it is right and the SSD is an old copy: that writes old
+    /// data over newer data.
+    #[test]
+    fn what_loses_nothing_is_named_first() {
+        let old = told(Doubt::Later { disk: 2, cache: 1 }, 3);
+        assert!(old.contains("3 blocks are on the SSD only. Serve that one. Only if it is lost, "));
+        assert!(old.contains("--trust-disk uses it nevertheless and writes that over newer data;"));
+        let old = told(Doubt::Earlier { disk: 1, cache: 2 }, 0);
+        assert!(old.contains("Use the disk of its last start. Only if that is lost, --trust-disk"));
+        let another = told(Doubt::Another(Uuid::max()), 1);
+        let status = another.find("`shingle store status --cache SSD`").expect("to find the SSD");
+        assert!(status < another.find("--trust-disk").expect("what is left"), "{another}");
+        // Trusted, a disk that was mounted alone is served with what was cached before.
+        let changed = told(Doubt::Changed, 2);
+        assert!(
+            changed.contains("If it is the right disk, `detach --trust-disk` writes that to it")
+        );
+        let changed = told(Doubt::Changed, 0);
+        assert!(changed.contains("If it is the right disk, `create --destroy 00000000-"));
+    }
 }

@@ -188,6 +188,14 @@ pub enum ServeError {
     /// The cache is not on this SSD any more.
     #[error(transparent)]
     NotThere(#[from] UnservedError),
+    /// The cache is on what was named as the disk.
+    #[error("{} holds no cache, and {} does: are --cache and --disk swapped?", ssd.display(), disk.display())]
+    Swapped {
+        /// What was named as the SSD.
+        ssd: PathBuf,
+        /// What was named as the disk.
+        disk: PathBuf,
+    },
     /// The cache was not deleted.
     #[error(transparent)]
     End(#[from] EndError),

@@ -46,7 +46,7 @@ pub(super) fn open(
     trust_disk: bool,
 ) -> Result<(Ready, Option<String>), ServeError> {
     let opened = Ready::open(ssd, disk);
-    let mut ready = opened.map_err(|error| not_there(ssd, error.into()))?;
+    let mut ready = opened.map_err(|error| not_there(ssd, disk, error.into()))?;
     if trust_disk {
         ready.trust_disk();
         return Ok((ready, None));
@@ -66,9 +66,12 @@ pub(super) fn open(
 }
 
 /// The error for an SSD without a cache; if it has one, `error`.
-fn not_there(ssd: &Path, error: ServeError) -> ServeError {
+fn not_there(ssd: &Path, disk: &Path, error: ServeError) -> ServeError {
     match unserved::superblock(ssd) {
         Err(moved @ UnservedError::Moved { .. }) => moved.into(),
+        Ok(None) if matches!(unserved::superblock(disk), Ok(Some(_))) => {
+            ServeError::Swapped { ssd: ssd.to_owned(), disk: disk.to_owned() }
+        }
         _ => error,
     }
 }

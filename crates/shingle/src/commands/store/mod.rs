@@ -14,6 +14,7 @@ use shingle_core::registry::Registry;
 use shingle_core::size::show_blocks;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_device::{is_locked, open_unlocked};
+use shingle_engine::recover::NO_CACHE;
 use shingle_engine::settings::Settings;
 use shingle_store::backend::{Tell, open_pair};
 use shingle_store::store::control::{self, Answer, Request};
@@ -256,7 +257,7 @@ fn socket(cache: &Path) -> anyhow::Result<PathBuf> {
     let why = match unserved::superblock(cache) {
         Ok(Some(superblock)) => return Ok(control::socket(Uuid::from_bytes(superblock.uuid))),
         Ok(None) => {
-            anyhow!("{}: holds no cache; `shingle store create` makes one", cache.display())
+            anyhow!("{}: {NO_CACHE}", cache.display())
         }
         Err(error) => error.into(),
     };
