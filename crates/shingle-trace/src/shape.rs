@@ -116,6 +116,9 @@ impl Shape {
         let mut kept = Vec::new();
         let mut batch = Vec::with_capacity(BATCH_REQUESTS);
         while (kept.len() as u64) < limit && source.fill(&mut batch)? {
+            if kept.try_reserve(batch.len()).is_err() {
+                return Err(no_room(kept.len()));
+            }
             kept.extend(batch.iter().copied().filter(|request| self.mode.keeps(request.op)));
             on_progress(source);
             if self.requests.is_none() && kept.len() as u64 > REQUESTS_MAX {
@@ -176,6 +179,15 @@ impl Shape {
 
 fn usage(message: String) -> TraceError {
     TraceError::new(Kind::Usage, "", Place::Whole, message)
+}
+
+/// Returns the error for a trace that is larger than memory.
+#[cold]
+fn no_room(requests: usize) -> TraceError {
+    usage(format!(
+        "memory has no room for more than {requests} requests; `shingle trace convert TRACE -o FILE.shingle` makes a \
+         file that `run`, `compare` and `sweep` read request by request; or limit them with --requests"
+    ))
 }
 
 /// Returns one past the highest byte that any request touches.

@@ -22,6 +22,20 @@ fn refused(folder: &Folder, code: i32, args: &[&str], told: &str) {
     assert!(err.contains(told), "{args:?}: {told:?} is not in {err}");
 }
 
+/// 256 MiB of requests do not fit into 300 MB.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_trace_that_does_not_fit_into_memory_is_told() {
+    let info = "ulimit -v 300000; exec \"$0\" trace info 'synth:uniform?requests=100M'";
+    let mut shell = std::process::Command::new("sh");
+    let done = shell.args(["-c", info, env!("CARGO_BIN_EXE_shingle")]).output().expect("started");
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{told}");
+    let room =
+        "memory has no room for more than 4194304 requests; `shingle trace convert TRACE -o ";
+    assert!(told.contains(room), "{told}");
+}
+
 fn info(folder: &Folder, args: &[&str]) -> Value {
     let args = [&["trace", "info", "--json", "-", "--quiet"], args].concat();
     serde_json::from_str(&folder.said(&args).0).expect("JSON")
