@@ -91,7 +91,7 @@ pub enum Unusable {
     #[error("its checksum does not fit: it was torn or damaged")]
     Damaged,
     /// The checksum matches, but the content is not valid: a newer version, or a bug.
-    #[error("its content makes no sense; it was written by another version")]
+    #[error("its content makes no sense; if a newer version of shingle wrote it, use that one")]
     Nonsense,
 }
 
