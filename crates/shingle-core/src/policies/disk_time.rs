@@ -38,8 +38,10 @@
 //!   the coldest are sent at a time.
 //! - A zone of which the disk's buffer holds data will be cleaned anyway: to send more of it costs
 //!   a random access.
+//! - Where bands are not known, a zone is taken to share one band with the zone before it and one
+//!   with that behind it: of a band of which the buffer holds data no more than that is saved.
 //! - When the buffer is almost full, the dirty blocks of the zone that is cleaned next are sent
-//!   first ("last call").
+//!   first ("last call"): two zones ahead on disks that clean two bands at a time.
 //!
 //! No parameter depends on a trace. When not to use it: where the same few zones are written in a
 //! circle, as a database log is, and on writes alone in long runs, MOST takes as long or less. In
@@ -73,7 +75,7 @@ use crate::params::{Param, Params};
 use crate::parts::{Bits, Links, List, SentZones, Worth, ZoneIndex};
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, ZONE, Zoning};
 use crate::slots::Slots;
-use crate::units::{Block, Op, Slot};
+use crate::units::{Block, Op, Slot, Zone};
 
 use asked::{Asked, KINDS};
 use left::Left;
@@ -136,13 +138,24 @@ impl DiskTime {
     fn keep(&mut self, slot: Slot, slots: &Slots) {
         match slots.dirty(slot) {
             true => {
-                self.sent.reserve(slots.zone_index(slot));
-                self.zones.insert(slot, &mut self.links, slots);
+                if self.zones.insert(slot, &mut self.links, slots) {
+                    self.meet(slots.zone_index(slot), slots);
+                }
             }
             false => {
                 let kind = usize::from(self.kinds[slot.index()]);
                 self.clean[kind].push_head(&mut self.links, slot.0);
             }
+        }
+    }
+
+    /// Prepares for what is sent of `zone`.
+    fn meet(&mut self, zone: ZoneIndex, slots: &Slots) {
+        self.sent.reserve(zone);
+        if self.costs.shares_bands {
+            let number = slots.zone_of(zone).0;
+            let before = number.checked_sub(1).and_then(|before| slots.find_zone(Zone(before)));
+            self.sent.meet(zone, before, slots.find_zone(Zone(number + 1)));
         }
     }
 
@@ -229,7 +242,10 @@ impl DiskTime {
         let (sent, costs) = (&self.sent, &self.costs);
         let along = costs.along(sent.expected_stay(self.now));
         let saves = |zone, dirty, rate| {
-            let cost = if sent.holds(zone) { costs.more_of_zone(dirty) } else { costs.zone(dirty) };
+            let cost = match sent.holds(zone) {
+                true => costs.more_of_zone(dirty),
+                false => costs.zone_beside(dirty, sent.held_beside(zone)),
+            };
             2.0 * cost * rate / (dirty * (dirty + 2.0 * rate * along))
         };
         let cheapest = self.zones.cheapest(self.now, saves, &self.links, slots);
@@ -277,7 +293,11 @@ impl Policy for DiskTime {
         let view = slots.drive();
         let known = params.zones("zone").is_none() || !view.write_pointers.is_empty();
         let bands = known && params.choice("whole_bands") != "never";
-        let costs = Planned::new(slots, bands);
+        let costs = Planned::new(slots, bands, known);
+        // Where the map of the buffer fills first, the disk is a drive-managed one.
+        let buffer =
+            SentZones::new(view.buffer_blocks, view.in_order.log_blocks.max(view.buffer_blocks));
+        let sent = if view.in_order.log_blocks > 0 { buffer.cleans_two() } else { buffer };
         let first = params.thousandths("reads_first") as f32 / 1000.0;
         DiskTime {
             now: 0,
@@ -292,10 +312,7 @@ impl Policy for DiskTime {
             price: 0.0,
             asked: Asked::new(costs.read_ns),
             coming: None,
-            sent: SentZones::new(
-                view.buffer_blocks,
-                view.in_order.log_blocks.max(view.buffer_blocks),
-            ),
+            sent,
             next: None,
             costs,
             admits_all: params.choice("admit") == "all",

@@ -243,6 +243,25 @@ fn a_zone_that_the_buffer_does_not_hold_is_rewritten_by_the_host() {
 /// Zone 5 was written once, then zones 2 and 6 twice. The quietest leaves first, and then that which goes on where it ended: not if
 /// one of the two lacks its last block, nor on a disk that has no way past its buffer.
 #[test]
+fn where_bands_are_not_known_a_zone_beside_one_in_the_buffer_leaves_sooner() {
+    let leaves_first = |in_order| {
+        let mut run = Run::over(None, in_order, 87, 1_000, &[], &[]);
+        let whole = [5, 30, 32, 34, 36, 38, 40, 42];
+        run.writes(whole.into_iter().flat_map(|zone| 10 * zone..10 * zone + 10));
+        // Three blocks beside zone 5, and four in a zone that has no other beside it.
+        run.writes([60, 61, 62, 80, 81, 82, 83]);
+        // One block in each of many zones, then a second: the whole zones leave, and then ...
+        let small = (0..2).flat_map(|place| (50..100).map(move |zone| 10 * zone + place));
+        let left = small.flat_map(|block| run.access(block, Op::Write)).map(|(_, left, _)| left);
+        left.skip(whole.len()).next().expect("one more zone leaves")
+    };
+    let maps_extents = InOrder { log_blocks: 40_000, band_pass: None };
+    assert_eq!(leaves_first(maps_extents), [60, 61, 62], "half of it is cleaned with zone 5");
+    let takes_blocks = InOrder::default();
+    assert_eq!(leaves_first(takes_blocks), [80, 81, 82, 83], "the fuller one");
+}
+
+#[test]
 fn a_zone_that_continues_in_order_leaves_next() {
     let order = |mut run: Run, first: u64, behind: u64| {
         run.writes(50..50 + first);

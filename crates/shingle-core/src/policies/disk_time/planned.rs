@@ -37,10 +37,13 @@ pub(super) struct Planned {
     zone_most_ns: f32,
     /// Whether each block in the disk's buffer takes a place.
     by_blocks: bool,
+    /// Whether zones share bands, as far as is known.
+    pub(super) shares_bands: bool,
 }
 
 impl Planned {
-    pub(super) fn new(slots: &Slots, whole_bands: bool) -> Planned {
+    /// `known`: zones are the disk's bands.
+    pub(super) fn new(slots: &Slots, whole_bands: bool, known: bool) -> Planned {
         let view = slots.drive();
         let ns = |span: Nanos| span.0 as f32;
         let by_blocks = view.buffer_blocks > 0 && view.in_order.log_blocks == 0;
@@ -54,6 +57,7 @@ impl Planned {
         let in_order = band_pass_ns.filter(|_| view.write_pointers.is_empty());
         Planned {
             by_blocks,
+            shares_bands: view.in_order.log_blocks > 0 && !known,
             zone_most_ns: in_order.map_or(f32::INFINITY, |pass| 2.0 * pass),
             piece_blocks: usize::try_from(piece).unwrap_or(usize::MAX),
             buffer_blocks: view.buffer_blocks.max(1) as f32,
@@ -75,6 +79,18 @@ impl Planned {
     /// as a random read.
     pub(super) fn more_of_zone(&self, dirty: f32) -> f32 {
         self.read_ns + self.block_ns * dirty
+    }
+
+    /// Returns the time to write a zone with `dirty` dirty blocks, if the disk's buffer holds data of
+    /// `beside` of the two zones beside it. Each of them shares one of the two bands in which the zone
+    /// lies, and that band will be cleaned anyway.
+    pub(super) fn zone_beside(&self, dirty: f32, beside: u32) -> f32 {
+        let (all, more) = (self.zone(dirty), self.more_of_zone(dirty));
+        match beside {
+            0 => all,
+            1 => (all + more) / 2.0,
+            _ => more,
+        }
     }
 
     /// Returns the accesses, as far as they count, for which more of a zone is sent along while it

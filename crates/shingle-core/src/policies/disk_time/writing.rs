@@ -94,13 +94,9 @@ impl DiskTime {
             return false;
         }
         let (last_runs, last_blocks) = self.note(oldest, out.slots());
-        // Runs that are overwritten in the buffer count twice here. Where zones are the bands, that
-        // would trigger the last call too often.
-        let few_runs =
-            self.costs.band_pass_ns.is_none() && free_runs < u64::from(runs) + u64::from(last_runs);
-        if last_blocks == 0
-            || !few_runs && free_blocks >= u64::from(blocks) + u64::from(last_blocks)
-        {
+        let (all_runs, all_blocks) =
+            (u64::from(runs) + u64::from(last_runs), u64::from(blocks) + u64::from(last_blocks));
+        if last_blocks == 0 || self.sent.fits(all_runs, all_blocks) {
             return true;
         }
         self.scratch.truncate(usize::try_from(free_blocks).unwrap_or(usize::MAX));
@@ -119,11 +115,12 @@ impl DiskTime {
     fn manner(&self, zone: ZoneIndex, runs: u32, slots: &Slots) -> DestageMethod {
         let Some(pass) = self.costs.band_pass_ns else { return THROUGH_BUFFER };
         // Number of times that the zone would be sent until the disk cleans it.
-        let times =
-            (self.sent.expected_stay(self.now) / self.zones.fills_in(zone, self.now)).max(1.0);
+        let times = |stay: f32| (stay / self.zones.fills_in(zone, self.now)).max(1.0);
         if slots.drive().write_pointers.is_empty() {
+            let times = times(self.sent.would_stay(self.now));
             return self.in_order(slots.zone_of(zone), pass, times, runs);
         }
+        let times = times(self.sent.expected_stay(self.now));
         self.at_pointer(slots.zone_of(zone), pass, times, runs, slots)
     }
 

@@ -74,7 +74,8 @@ impl DirtyZones {
         }
     }
 
-    pub(super) fn insert(&mut self, slot: Slot, links: &mut Links, slots: &Slots) {
+    /// Adds a dirty block. Returns whether it is the only one of its zone.
+    pub(super) fn insert(&mut self, slot: Slot, links: &mut Links, slots: &Slots) -> bool {
         let index = slots.zone_index(slot);
         let zone = &mut self.zones[index];
         // Allocates for a zone when it is met, not when many zones are dirty at a time.
@@ -85,11 +86,13 @@ impl DirtyZones {
         if self.noted.capacity() < met {
             self.noted.reserve((2 * met).saturating_sub(self.noted.len()));
         }
-        if zone.dirty.is_empty() {
+        let only = zone.dirty.is_empty();
+        if only {
             zone.place = self.dirty.len() as u32;
             self.dirty.push(index);
         }
         zone.dirty.push_head(links, slot.0);
+        only
     }
 
     pub(super) fn remove(&mut self, slot: Slot, links: &mut Links, slots: &Slots) {
