@@ -131,9 +131,6 @@ impl Device {
     }
 
     /// As [`Device::open_pair`], read-only.
-    ///
-    /// # Errors
-    /// The same.
     pub fn open_pair_read_only(ssd: &Path, disk: &Path) -> Result<(Device, Device), DeviceError> {
         Device::both(ssd, disk, false)
     }
@@ -161,9 +158,6 @@ impl Device {
     }
 
     /// As [`Device::open`], read-only, which needs no permission to write: every write fails.
-    ///
-    /// # Errors
-    /// The same.
     pub fn open_read_only(path: &Path) -> Result<Device, DeviceError> {
         Device::open_as(path, false)
     }
@@ -219,9 +213,6 @@ impl Device {
     }
 
     /// Checks that it has at least `needed` bytes, and uses no more than these.
-    ///
-    /// # Errors
-    /// If it is smaller.
     pub fn limit_to(&mut self, needed: u64) -> Result<(), DeviceError> {
         self.check_size(needed)?;
         self.bytes = needed;
@@ -229,9 +220,6 @@ impl Device {
     }
 
     /// Checks that it has at least `needed` bytes.
-    ///
-    /// # Errors
-    /// If it is smaller.
     pub fn check_size(&self, needed: u64) -> Result<(), DeviceError> {
         if self.bytes < needed {
             return Err(DeviceError::Size { path: self.path.clone(), found: self.bytes, needed });
@@ -245,9 +233,6 @@ impl Device {
     }
 
     /// Its current size, whatever part of it is used.
-    ///
-    /// # Errors
-    /// If the system does not return it.
     pub fn measure(&self) -> Result<u64, DeviceError> {
         let mut file: &File = self.direct();
         file.seek(SeekFrom::End(0)).map_err(self.system("measure"))
@@ -299,17 +284,11 @@ impl Device {
     }
 
     /// Reads a block.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn read_block(&self, block: Block, out: &mut Page) -> Result<(), DeviceError> {
         self.read_blocks(block, std::slice::from_mut(out))
     }
 
     /// Reads consecutive blocks.
-    ///
-    /// # Errors
-    /// If they cannot be read.
     pub fn read_blocks(&self, first: Block, out: &mut [Page]) -> Result<(), DeviceError> {
         self.read_pages(first.0, out).map_err(self.system("read"))
     }
@@ -326,9 +305,6 @@ impl Device {
 
     /// Writes whole pages, from `page` on.
     ///
-    /// # Errors
-    /// If they cannot be written.
-    ///
     /// # Panics
     /// If the length is not a multiple of a page.
     pub fn write(&self, page: u64, bytes: &[u8]) -> Result<(), DeviceError> {
@@ -342,9 +318,6 @@ impl Device {
     }
 
     /// Makes everything durable that was written.
-    ///
-    /// # Errors
-    /// If that fails.
     pub fn flush(&self) -> Result<(), DeviceError> {
         self.direct.flush().map_err(self.system("flush"))
     }

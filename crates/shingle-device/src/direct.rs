@@ -26,9 +26,6 @@ impl Direct {
     }
 
     /// Reads pages, from `page` on.
-    ///
-    /// # Errors
-    /// If they cannot be read.
     pub fn read(&self, mut page: u64, buffers: &mut [Buffer]) -> io::Result<()> {
         for part in buffers.chunks_mut(PAGES_MAX) {
             let bytes = part.len() * PAGE_BYTES;
@@ -42,9 +39,6 @@ impl Direct {
     }
 
     /// Writes pages, from `page` on.
-    ///
-    /// # Errors
-    /// If they cannot be written.
     pub fn write(&self, mut page: u64, buffers: &[Buffer]) -> io::Result<()> {
         for part in buffers.chunks(PAGES_MAX) {
             let slices: Vec<_> = part.iter().map(|buffer| IoSlice::new(&buffer.0)).collect();
@@ -56,9 +50,6 @@ impl Direct {
     }
 
     /// Makes everything durable that was written.
-    ///
-    /// # Errors
-    /// If that fails.
     pub fn flush(&self) -> io::Result<()> {
         self.0.sync_data()
     }

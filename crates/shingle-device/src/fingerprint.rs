@@ -18,18 +18,12 @@ const SPREAD_BLOCKS: u64 = 192;
 pub type Fingerprint = [u8; 32];
 
 /// The fingerprint of a disk in its current state.
-///
-/// # Errors
-/// If the disk cannot be read.
 pub fn fingerprint(disk: &Device) -> Result<Fingerprint, DeviceError> {
     fingerprint_of(disk.bytes(), |first, pages| disk.read_blocks(first, pages))
 }
 
 /// The fingerprint of a disk of `bytes` bytes that is not a device; `read` reads consecutive
 /// blocks.
-///
-/// # Errors
-/// As `read`.
 pub fn fingerprint_of<E>(
     bytes: u64,
     mut read: impl FnMut(Block, &mut [Page]) -> Result<(), E>,

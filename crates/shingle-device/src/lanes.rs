@@ -35,9 +35,6 @@ pub trait MainLane<J>: Send {
     fn idle(&mut self) -> bool;
 
     /// Called when no more jobs come in either lane, and all are done.
-    ///
-    /// # Errors
-    /// If work that was left fails.
     fn end(&mut self) -> io::Result<()>;
 }
 
@@ -57,9 +54,6 @@ pub struct Lanes<J> {
 impl<J: Send + 'static> Lanes<J> {
     /// Starts a thread for `main` and one for each of `readers`. `name` is the name of the threads,
     /// for debuggers; `whose` describes them in errors.
-    ///
-    /// # Errors
-    /// If the system gives no thread.
     pub fn start(
         name: &str,
         whose: &'static str,

@@ -50,9 +50,6 @@ impl Mark {
     }
 
     /// The mark of a disk; `None` if there is none, or it is not valid.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn of(disk: &Device) -> Result<Option<Mark>, DeviceError> {
         if !disk.is_regular() {
             return Ok(None);
@@ -72,9 +69,6 @@ impl Mark {
 
     /// Writes the mark durably to a disk that has a place for it. Returns whether it has: a block
     /// device, and a file on a file system without user attributes, has not.
-    ///
-    /// # Errors
-    /// If the system fails.
     pub fn write_to(&self, disk: &Device) -> Result<bool, DeviceError> {
         if !disk.is_regular() {
             return Ok(false);
@@ -83,9 +77,6 @@ impl Mark {
     }
 
     /// Removes the mark of a disk.
-    ///
-    /// # Errors
-    /// If the system fails.
     pub fn remove(disk: &Device) -> Result<(), DeviceError> {
         if !disk.is_regular() {
             return Ok(());

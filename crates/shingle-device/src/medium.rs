@@ -19,9 +19,6 @@ pub type Reader = Box<dyn FnMut(u64, &mut [Buffer]) -> io::Result<()> + Send>;
 /// Serves I/O in place of a disk, one at a time.
 pub trait Medium: Send {
     /// Serves an I/O: reads into `buffers` from `page` on, writes them there, flushes, or trims.
-    ///
-    /// # Errors
-    /// If the I/O fails.
     fn serve(&mut self, kind: Kind, page: u64, buffers: &mut [Buffer]) -> io::Result<()>;
 
     /// A reader that works in parallel to [`Medium::serve`]; `None` if reads wait for their turn.
@@ -37,9 +34,6 @@ pub trait Medium: Send {
     }
 
     /// Called when no more I/O comes.
-    ///
-    /// # Errors
-    /// If work that was left fails.
     fn end(&mut self) -> io::Result<()>;
 }
 
@@ -54,9 +48,6 @@ pub struct MediumThreads {
 
 impl MediumThreads {
     /// Starts the threads. The doorbell is written when an I/O is done.
-    ///
-    /// # Errors
-    /// If the system gives no thread.
     pub fn start(medium: Box<dyn Medium>, doorbell: Arc<File>) -> io::Result<MediumThreads> {
         let (to, from) = channel();
         let answers = Answers { to, doorbell };

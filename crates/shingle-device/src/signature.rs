@@ -41,9 +41,6 @@ pub const SIGNATURE_PAGES: usize = 17;
 
 /// The kind of data on a device; `None` if no known signature is there, which does not prove that
 /// it is empty.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn signature(device: &Device) -> io::Result<Option<&'static str>> {
     let mut pages: Vec<Page> = vec![[0; PAGE_BYTES]; SIGNATURE_PAGES.min(device.blocks() as usize)];
     Pages::read(&mut { device }, 0, &mut pages)?;

@@ -19,35 +19,20 @@ pub trait Volume: Send + Sync {
     fn blocks(&self) -> u64;
 
     /// Reads blocks, from `block` on.
-    ///
-    /// # Errors
-    /// If some cannot be read.
     fn read(&self, block: Block, buffers: &mut [Buffer]) -> io::Result<()>;
 
     /// Writes blocks, from `block` on. They are durable after the next flush.
-    ///
-    /// # Errors
-    /// If some cannot be written.
     fn write(&self, block: Block, buffers: &[Buffer]) -> io::Result<()>;
 
     /// Discards blocks. They may then read as anything that was ever written there, or as zeros;
     /// after the next flush that does not change any more until they are written.
-    ///
-    /// # Errors
-    /// If the trim cannot be recorded.
     fn trim(&self, block: Block, count: u64) -> io::Result<()>;
 
     /// Makes everything durable that was written.
-    ///
-    /// # Errors
-    /// If that fails.
     fn flush(&self) -> io::Result<()>;
 
     /// Called when there are no requests: does a piece of idle work, and returns whether there is
     /// more.
-    ///
-    /// # Errors
-    /// If the work fails.
     fn idle(&self) -> io::Result<bool>;
 }
 

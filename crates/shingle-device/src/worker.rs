@@ -11,9 +11,6 @@ pub struct Worker<T> {
 
 impl<T: Send + 'static> Worker<T> {
     /// Starts a thread. `name` is for debuggers; `whose` describes it in errors.
-    ///
-    /// # Errors
-    /// If the system gives no thread.
     pub fn start(
         name: &str,
         whose: &'static str,
@@ -37,9 +34,6 @@ impl<T: Send + 'static> Worker<T> {
 }
 
 /// Starts a thread with a name for debuggers.
-///
-/// # Errors
-/// If the system gives no thread.
 pub fn start_thread<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,

@@ -54,9 +54,6 @@ pub(crate) struct EmulationState {
 
 impl Emulation {
     /// Prepares the emulation of `drive` for requests that end before block `end`.
-    ///
-    /// # Errors
-    /// If its model cannot be emulated.
     pub fn new(mut drive: Box<dyn Drive>, end: u64) -> Result<Emulation, EmulateError> {
         let Some(steps) = drive.steps() else { return Err(EmulateError::NoSteps) };
         steps.begin();

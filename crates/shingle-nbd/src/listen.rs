@@ -148,9 +148,6 @@ impl Listener {
 
     /// Begins to listen with TLS: required over TCP, with a valid certificate of the client;
     /// optional on a socket in the file system.
-    ///
-    /// # Errors
-    /// If the address is taken.
     pub fn bind_encrypted(address: &Address, tls: Arc<Tls>) -> Result<Self, ListenError> {
         let socket = match address {
             Address::Unix(path) => bind_unix(path)?,
@@ -168,9 +165,6 @@ impl Listener {
 
     /// Takes over a socket in the file system that already listens, from a service manager, which
     /// decides on its owner and mode. The file is not removed.
-    ///
-    /// # Errors
-    /// If it has no path.
     pub fn inherit_unix(socket: UnixListener) -> io::Result<Self> {
         let address = socket.local_addr()?;
         let path = address.as_pathname().ok_or_else(|| io::Error::other("it has no path"))?;
@@ -219,9 +213,6 @@ impl Listener {
     }
 
     /// The actual address, with the real port in place of 0.
-    ///
-    /// # Errors
-    /// If the system does not return it.
     pub fn address(&self) -> io::Result<Address> {
         match &self.socket {
             Socket::Unix { path, .. } => Ok(Address::Unix(path.clone())),

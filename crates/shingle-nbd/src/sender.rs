@@ -65,9 +65,6 @@ impl Sending {
     }
 
     /// Sends all replies. Waits for the client.
-    ///
-    /// # Errors
-    /// If the connection is broken.
     pub(crate) fn send(&mut self, to: Watched<'_>) -> io::Result<Sent> {
         self.batch.send(to)?;
         Ok(self.discard())

@@ -148,9 +148,6 @@ impl Server {
     }
 
     /// Accepts clients of another listener.
-    ///
-    /// # Errors
-    /// If the system gives no thread.
     pub fn listen(&self, listener: Listener) -> Result<(), ListenError> {
         let listener = Arc::new(listener);
         let (shared, accepted) = (Arc::clone(&self.shared), Arc::clone(&listener));

@@ -21,9 +21,6 @@ pub enum Stream {
 
 impl Stream {
     /// Duplicates the connection, for another thread.
-    ///
-    /// # Errors
-    /// If the system gives no more descriptors.
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(match self {
             Self::Unix(s) => Self::Unix(s.try_clone()?),
@@ -32,9 +29,6 @@ impl Stream {
     }
 
     /// Sets the longest time of a read or a write; `None` is unlimited.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub fn set_timeouts(&self, limit: Option<Duration>) -> io::Result<()> {
         match self {
             Self::Unix(s) => s.set_read_timeout(limit).and_then(|()| s.set_write_timeout(limit)),

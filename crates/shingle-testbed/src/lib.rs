@@ -185,9 +185,6 @@ pub struct Loop {
 
 impl Loop {
     /// Attaches a loop device; `more` goes to `losetup`.
-    ///
-    /// # Errors
-    /// If loop devices are not available.
     pub fn new(file: &Path, more: &[&str]) -> Result<Loop, String> {
         let device = run("losetup", &[&["-f", "--show"], more, &[text(file)]].concat())?;
         let made = Loop { device: device.into(), attached: true };
@@ -214,9 +211,6 @@ impl Loop {
     }
 
     /// Detaches the device, and waits until the file behind it is free.
-    ///
-    /// # Errors
-    /// If that takes too long.
     pub fn detach(mut self) -> Result<(), String> {
         self.attached = false;
         run("losetup", &["-d", text(&self.device)])?;
@@ -246,9 +240,6 @@ pub struct Mount {
 
 impl Mount {
     /// Mounts a device on a folder; `options` as for `mount -o`.
-    ///
-    /// # Errors
-    /// If `mount` fails.
     pub fn new(device: &Path, folder: &Path, options: Option<&str>) -> Result<Mount, String> {
         let options = options.map_or(Vec::new(), |options| vec!["-o", options]);
         run("mount", &[&options[..], &[text(device), text(folder)]].concat())?;
@@ -272,9 +263,6 @@ impl Mount {
     }
 
     /// Unmounts the file system, as soon as the kernel allows it.
-    ///
-    /// # Errors
-    /// If that takes too long.
     pub fn unmount(mut self) -> Result<(), String> {
         until_not_busy(|| run("umount", &[text(&self.folder)]))?;
         self.mounted = false;

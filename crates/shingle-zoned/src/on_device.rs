@@ -19,9 +19,6 @@ use crate::zones::{ZoneState, Zones, report};
 /// The operations of a device other than reads and writes.
 pub trait Backing: Send + Sync {
     /// Carries out a command on a zone. It is allowed, and no write to the zone is in flight.
-    ///
-    /// # Errors
-    /// If it fails.
     fn command(
         &self,
         device: &Device,
@@ -31,15 +28,9 @@ pub trait Backing: Send + Sync {
     ) -> io::Result<()>;
 
     /// Makes written data and write pointers durable.
-    ///
-    /// # Errors
-    /// If that fails.
     fn flush(&self, direct: &Direct, zones: &Mutex<Zones>) -> io::Result<()>;
 
     /// The state of zones as the device reports it; `None` if it does not report any.
-    ///
-    /// # Errors
-    /// If the report fails.
     fn report_states(
         &self,
         device: &Device,

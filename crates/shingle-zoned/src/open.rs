@@ -32,9 +32,6 @@ pub fn open_device(device: Device) -> Result<Box<dyn ZonedDisk>, OpenError> {
 
 /// Whether a device is a zoned disk: a file with the head of one, even if it is damaged, or a
 /// host-managed block device.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn is_zoned(device: &Device) -> Result<bool, OpenError> {
     match device.is_regular() {
         true => Ok(file::is_zoned(device)?),
@@ -74,9 +71,6 @@ pub fn open_read_only(path: &Path) -> Result<ReadOnlyDisk, OpenError> {
 }
 
 /// Whether another process has locked it.
-///
-/// # Errors
-/// If it cannot be opened.
 pub fn is_in_use(path: &Path) -> Result<bool, OpenError> {
     let file = open_unlocked(path).map_err(OpenError::system(path, "open"))?;
     Ok(is_locked(&file))

@@ -27,9 +27,6 @@ pub struct IoFile {
 
 impl IoFile {
     /// Finds out on which kind of file system the file is. This blocks on a file system that hangs.
-    ///
-    /// # Errors
-    /// If the system does not describe the file.
     pub fn new(direct: Direct) -> io::Result<IoFile> {
         const TMPFS: rustix::fs::FsWord = 0x0102_1994;
         const FUSE: rustix::fs::FsWord = 0x6573_5546;

@@ -32,9 +32,6 @@ pub(crate) struct IoThreads {
 
 impl IoThreads {
     /// Starts a thread for each device.
-    ///
-    /// # Errors
-    /// If the system gives no thread.
     pub(crate) fn start(doorbell: File) -> io::Result<IoThreads> {
         let doorbell = Arc::new(doorbell);
         let (ssd, disk) = (Pool::start(&doorbell)?, Pool::start(&doorbell)?);

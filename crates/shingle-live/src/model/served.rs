@@ -47,9 +47,6 @@ struct Queue {
 
 impl ServedModel {
     /// Starts to serve the first `size_bytes` of `drive`.
-    ///
-    /// # Errors
-    /// If no thread can be created.
     pub fn start(
         drive: Box<dyn Drive>,
         contents: Contents,

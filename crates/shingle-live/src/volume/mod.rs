@@ -79,9 +79,6 @@ type Job = (Command, Completion);
 impl ServedVolume {
     /// Starts the threads, which also use idle time. `tell` receives lines about failures, those
     /// about similar ones ever more rarely.
-    ///
-    /// # Errors
-    /// If no threads can be created.
     pub fn start(volume: Arc<dyn Volume>, tell: Tell) -> io::Result<ServedVolume> {
         let failures = Arc::new(Failures::new(tell));
         let reader = |_| {
@@ -109,9 +106,6 @@ impl ServedVolume {
     }
 
     /// Completes all submitted commands, and flushes the volume. Later commands fail.
-    ///
-    /// # Errors
-    /// If the flush fails.
     pub fn end(&self) -> io::Result<()> {
         let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner).take();
         lanes.map_or(Ok(()), Lanes::end)

@@ -44,9 +44,6 @@ pub trait Disk: Debug + Send {
     }
 
     /// Reads consecutive blocks.
-    ///
-    /// # Errors
-    /// If they cannot be read.
     fn read_blocks(&self, first: Block, out: &mut [Page]) -> Result<(), DeviceError>;
 
     /// Whether its blocks can be read. If not, only its name and its size are known.
@@ -61,16 +58,10 @@ pub trait Disk: Debug + Send {
     }
 
     /// A digest of samples of its content: see [`fingerprint`].
-    ///
-    /// # Errors
-    /// If it cannot be read.
     fn samples(&self) -> Result<Fingerprint, DeviceError>;
 
     /// Shows whether the disk was written: its samples, of which the name replaces the first half
     /// if there is one.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     fn fingerprint(&self) -> Result<Fingerprint, DeviceError> {
         let mut fingerprint = self.samples()?;
         if let Some(name) = self.name() {
@@ -87,22 +78,13 @@ pub trait Disk: Debug + Send {
     }
 
     /// The mark of the cache that it belongs to, if there is one.
-    ///
-    /// # Errors
-    /// If the mark cannot be read.
     fn mark(&self) -> Result<Option<Mark>, DeviceError>;
 
     /// Writes a mark durably. Returns whether the disk has a place for one.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     fn leave_mark(&self, mark: &Mark) -> Result<bool, DeviceError>;
 
     /// Marks the disk as belonging to no cache, where there is a place for a mark. If an older copy
     /// of the SSD turns up, its dirty blocks are older than what will be written here.
-    ///
-    /// # Errors
-    /// If that cannot be written.
     fn belong_to_none(&self) -> Result<(), DeviceError>;
 
     /// The file or block device, if each block is stored there at its own address.
@@ -135,9 +117,6 @@ pub trait Disk: Debug + Send {
     }
 
     /// Its current size in bytes.
-    ///
-    /// # Errors
-    /// If the size cannot be read.
     fn measure(&self) -> Result<u64, DeviceError> {
         Ok(self.bytes())
     }

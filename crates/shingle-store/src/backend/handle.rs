@@ -136,9 +136,6 @@ impl Handle {
     }
 
     /// Submits a command, and waits for its result.
-    ///
-    /// # Errors
-    /// The error of the command.
     pub fn call(&self, command: Command) -> Result<Vec<u8>, Errno> {
         let (sender, receiver) = sync_channel(1);
         self.submit(command, move |result| drop(sender.send(result)));

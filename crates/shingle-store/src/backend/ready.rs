@@ -57,9 +57,6 @@ impl Ready {
     }
 
     /// Opens the cache on `ssd` over an open disk.
-    ///
-    /// # Errors
-    /// As [`Ready::open`].
     pub fn from_devices(mut ssd: Device, mut disk: Box<dyn Disk>) -> Result<Ready, StoreError> {
         must_be_whole(&ssd)?;
         let found = recover(&mut ssd.reader())
@@ -125,9 +122,6 @@ impl Ready {
     }
 
     /// As [`Ready::start`], with companions.
-    ///
-    /// # Errors
-    /// The same.
     pub fn start_with(
         self,
         cache: Box<dyn CacheCore>,

@@ -78,18 +78,12 @@ impl Store {
     }
 
     /// Shuts it down in order: dirty blocks stay dirty, and are there at the next start.
-    ///
-    /// # Errors
-    /// If the store failed.
     pub fn shut_down(mut self) -> io::Result<ShutDown> {
         self.end(AdminCommand::ShutDown).expect("it was not ended before")
     }
 
     /// Shuts it down before its cache is deleted, which takes no time for any size. If blocks are
     /// dirty, the cache is as after a crash.
-    ///
-    /// # Errors
-    /// If the store failed.
     pub fn shut_down_for_removal(mut self) -> io::Result<ShutDown> {
         self.end(AdminCommand::ShutDownForGood).expect("it was not ended before")
     }

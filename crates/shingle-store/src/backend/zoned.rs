@@ -52,9 +52,6 @@ fn opened(device: Device) -> Result<Box<dyn Disk>, StoreError> {
 }
 
 /// Opens SSD and disk of a cache for inspection: nothing is changed, not even on a zoned disk.
-///
-/// # Errors
-/// As [`open_pair`].
 pub fn open_pair_read_only(ssd: &Path, disk: &Path) -> Result<(Device, Box<dyn Disk>), StoreError> {
     let (ssd, disk) = Device::open_pair_read_only(ssd, disk)?;
     if !shingle_zoned::is_zoned(&disk)? {

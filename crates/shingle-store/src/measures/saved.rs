@@ -29,9 +29,6 @@ pub struct Place(PathBuf);
 
 impl Place {
     /// The file of `cache` in `folder`, which is created if needed.
-    ///
-    /// # Errors
-    /// If the folder cannot be created.
     pub fn new(folder: &Path, cache: Uuid) -> io::Result<Place> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         Ok(Place(folder.join(format!("{cache}.json"))))
@@ -60,9 +57,6 @@ impl Place {
     }
 
     /// Saves sums durably.
-    ///
-    /// # Errors
-    /// If they cannot be saved.
     pub fn write(&self, totals: &Totals) -> io::Result<()> {
         let saved = Saved { schema: SCHEMA.to_owned(), totals: totals.clone() };
         let partial = self.0.with_extension("json.partial");

@@ -309,9 +309,6 @@ fn ask_within(
 }
 
 /// Calls `answer` for each connection, in a thread of its own, until `socket` is closed.
-///
-/// # Errors
-/// If the system gives no thread.
 pub fn listen(
     socket: Arc<Listener>,
     answer: impl Fn(&Arc<UnixStream>) + Clone + Send + 'static,
@@ -344,9 +341,6 @@ pub fn listen(
 }
 
 /// Sends an answer over `stream`.
-///
-/// # Errors
-/// If the connection fails.
 pub fn say(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
     let mut line = serde_json::to_vec(answer)?;
     line.push(b'\n');

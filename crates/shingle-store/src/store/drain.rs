@@ -113,9 +113,6 @@ impl Waiting<'_> {
     }
 
     /// Reports the progress, and waits for the next step.
-    ///
-    /// # Errors
-    /// If the operator is gone.
     pub(super) fn step(&mut self, tell: Tell<'_>) -> io::Result<()> {
         let mut told = tell(DrainProgress::Dirty(self.dirty));
         if self.idle > SILENCE

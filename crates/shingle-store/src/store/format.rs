@@ -122,9 +122,6 @@ pub fn read_superblock(ssd: &Device) -> Result<(Superblock, Copy), RecoverError<
 }
 
 /// Writes both copies, one after the other and each flushed, `first` before the other one.
-///
-/// # Errors
-/// If they cannot be written.
 pub fn write_superblock(
     ssd: &Device,
     superblock: &Superblock,

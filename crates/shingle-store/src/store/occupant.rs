@@ -40,9 +40,6 @@ pub(super) fn superblocks_if_any(ssd: &Device) -> io::Result<Option<[Page; SUPER
 }
 
 /// The cache on an SSD; `None` if there is none.
-///
-/// # Errors
-/// If the SSD cannot be read.
 pub fn occupant(ssd: &Device) -> io::Result<Option<Occupant>> {
     let Some(copies) = superblocks_if_any(ssd)? else { return Ok(None) };
     match Superblock::newer(&copies) {

@@ -89,9 +89,6 @@ fn unproven(disk: &Path, clean: bool, dirty_blocks: u64) -> String {
 }
 
 /// Checks the disk of a cache.
-///
-/// # Errors
-/// If mark or fingerprint cannot be read.
 pub fn look(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Result<Known, DeviceError> {
     let superblock = found.journal.superblock();
     let mark = disk.mark()?;

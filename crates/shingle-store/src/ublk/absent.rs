@@ -14,17 +14,11 @@ pub struct Device(Infallible);
 
 impl Device {
     /// Returns the error of a build without ublk.
-    ///
-    /// # Errors
-    /// Always.
     pub fn check(_: Number, _: Uuid) -> Result<(), UblkError> {
         Err(UblkError::NotBuilt)
     }
 
     /// Returns the error of a build without ublk.
-    ///
-    /// # Errors
-    /// Always.
     pub fn start(
         _: Number,
         _: Uuid,
@@ -36,9 +30,6 @@ impl Device {
     }
 
     /// Cannot be called.
-    ///
-    /// # Errors
-    /// None.
     pub fn stop(self) -> io::Result<()> {
         match self.0 {}
     }

@@ -109,9 +109,6 @@ pub fn create(path: &Path, geometry: &Geometry) -> Result<(), OpenError> {
 
 /// Creates one with zones that have failed: they are read-only or offline.
 ///
-/// # Errors
-/// The same.
-///
 /// # Panics
 /// If a zone does not exist, or the condition is another one.
 pub fn create_failed(
@@ -388,9 +385,6 @@ impl FileDisk {
     /// Makes a zone fail for good: it is read-only or offline from now on, also when the file is
     /// opened again.
     ///
-    /// # Errors
-    /// If the file cannot be written.
-    ///
     /// # Panics
     /// If `condition` is another one, or the zone does not exist.
     pub fn fail(&self, zone: Zone, condition: Condition) -> io::Result<()> {
@@ -411,9 +405,6 @@ impl FileDisk {
     /// Simulates a power cut: write pointers are anywhere between the last flush and the last
     /// write, as `seed` draws, and no zone is open. The content of conventional zones does not
     /// change.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub fn cut_power(&self, seed: u64) -> io::Result<()> {
         let mut draw = Draw::new(seed);
         let mut table = locked(&self.backing.table);

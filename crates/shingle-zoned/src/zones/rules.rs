@@ -21,17 +21,11 @@ impl Zones {
     }
 
     /// Checks that a zone exists.
-    ///
-    /// # Errors
-    /// If it does not.
     pub(crate) fn may_name(&self, zone: Zone) -> Result<(), Refused> {
         self.in_range(self.geometry.first(zone), 0).map(|_| ())
     }
 
     /// Checks whether blocks may be read. Reads may cross zones.
-    ///
-    /// # Errors
-    /// The broken rule.
     pub fn may_read(&self, block: Block, count: u64) -> Result<(), Refused> {
         self.in_range(block, count)?;
         let refuses = self.geometry.reads_beyond == ReadsBeyond::Refused;

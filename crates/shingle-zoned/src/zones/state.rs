@@ -69,9 +69,6 @@ impl ZoneState {
     }
 
     /// Checks that the state is possible.
-    ///
-    /// # Errors
-    /// What is wrong.
     pub fn check(self, geometry: &Geometry) -> Result<(), String> {
         let ZoneState { condition, pointer, written, torn_bytes } = self;
         let capacity = geometry.zone_capacity_blocks;
