@@ -28,79 +28,50 @@ pub fn deleted(name: impl Display, what: &str) -> String {
 /// An error of a file or device.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs)] // the messages say it
 pub enum DeviceError {
-    /// A system call failed.
     #[error("cannot {what} {path}: {error}")]
-    System {
-        /// What was attempted.
-        what: &'static str,
-        /// The file or device.
-        path: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
-    /// It does not exist.
+    System { what: &'static str, path: PathBuf, error: io::Error },
     #[error("cannot open {0}: there is no such file; a device may have another name now (`lsblk`)")]
     Missing(PathBuf),
-    /// It is neither a file nor a block device.
     #[error("{0} is neither a file nor a block device")]
     Kind(PathBuf),
-    /// Cache and disk are the same.
     #[error("{0} cannot be cache and disk at once")]
     Same(PathBuf),
-    /// It is in use by another process.
     #[error("{0} is in use by another process, or mounted; `fuser -v {0}` shows by which")]
     Busy(PathBuf),
     /// A file that is also used as a loop device, or a loop device of a file with another one: what
     /// is mounted there and what is served would destroy each other.
     #[error("{path} is in use as {device}: name that one, or give it up by `losetup -d {device}`")]
-    Behind {
-        /// The file or loop device.
-        path: PathBuf,
-        /// The other loop device.
-        device: String,
-    },
-    /// It is smaller than when the cache was made.
+    Behind { path: PathBuf, device: String },
     #[error("{path} has {found} bytes, but {needed} when the cache was made; is it the right one?")]
     Size {
-        /// The file or device.
         path: PathBuf,
         /// Its current size.
         found: u64,
         /// The earlier size.
         needed: u64,
     },
-    /// The file system has no space for the whole file.
     #[error(
         "{path} needs {needed} bytes more, and its file system has {found}: free some, or make it smaller"
     )]
     Room {
-        /// The file.
         path: PathBuf,
         /// The missing bytes.
         needed: u64,
         /// The free bytes.
         found: u64,
     },
-    /// It cannot be opened for writing; reading may be possible.
     #[error("cannot open {path} for writing: {error}")]
-    Write {
-        /// The file or device.
-        path: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
-    /// It can be opened for writing, but each write is refused.
+    Write { path: PathBuf, error: io::Error },
     #[error(
         "{0} is write-protected; `blockdev --setrw {0}` ends that, unless a switch or the device itself keeps it so"
     )]
     Protected(PathBuf),
-    /// Its logical blocks are larger than 4 KiB.
     #[error(
         "{path} takes I/O in units of {sector_bytes} bytes only: it cannot be used, as blocks have 4096"
     )]
     Sectors {
-        /// The device.
         path: PathBuf,
         /// Its logical block size.
         sector_bytes: u32,

@@ -19,23 +19,18 @@ use crate::wire::Malformed;
 
 /// Why a client was cut off.
 #[derive(Debug, Error)]
+#[allow(missing_docs)] // the messages say it
 pub enum CutOff {
-    /// It sent something that is not a message of the protocol.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// It did not complete the handshake in time.
     #[error("the handshake did not end within {0:?}")]
     Slow(Duration),
-    /// TLS is required, and it did not begin TLS.
     #[error("it did not begin TLS, and nothing is served without")]
     Plain,
-    /// The handshake of TLS failed.
     #[error("TLS: {0}")]
     Tls(String),
-    /// It hung up in the middle of a message.
     #[error("it hung up in the middle of a message")]
     HungUp,
-    /// The connection failed.
     #[error("{0}")]
     Io(io::Error),
 }

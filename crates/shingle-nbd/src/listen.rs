@@ -39,32 +39,25 @@ pub enum Address {
 
 /// Why a server cannot listen on an address.
 #[derive(Debug, Error)]
+#[allow(missing_docs)] // the messages say it
 pub enum ListenError {
-    /// It is not an address.
     #[error("{0:?} is no address: write unix:PATH or tcp:ADDR:PORT")]
     Syntax(String),
-    /// Other machines can reach it.
     #[error(
         "{0} is refused: without TLS the server listens on loopback addresses only \
          (tcp:127.0.0.1:PORT) or on a socket in the file system (unix:PATH)"
     )]
     NotLoopback(SocketAddr),
-    /// Another server listens there.
     #[error("{0}: another server listens there; stop it or choose another path")]
     Live(PathBuf),
-    /// There is a file that is not a socket.
     #[error("{0}: there is a file, and it is no socket; choose another path")]
     NoSocket(PathBuf),
-    /// The port is in use.
     #[error("tcp:{0}: the port is in use; stop the other server or choose another port")]
     Busy(SocketAddr),
-    /// The path is longer than 107 bytes.
     #[error("{0}: longer than a socket's path may be (107 bytes); choose a shorter one")]
     LongPath(PathBuf),
-    /// The system refuses.
     #[error("{0}: cannot listen: {1}")]
     Io(Address, io::Error),
-    /// The thread that accepts clients cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
 }

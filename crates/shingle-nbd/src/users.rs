@@ -31,18 +31,12 @@ impl Default for Users {
 
 /// Why a client over TCP was refused.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[allow(missing_docs)] // the messages say it
 pub enum Refused {
-    /// The user is not allowed.
     #[error("a client of user {0} was refused: this user may not connect over TCP")]
     User(u32),
-    /// The connection did not come over the loopback, or its user cannot be found out.
     #[error("a client at {peer} was refused: its user cannot be found out: {why}")]
-    Unknown {
-        /// The client.
-        peer: String,
-        /// The reason.
-        why: String,
-    },
+    Unknown { peer: String, why: String },
 }
 
 impl Users {

@@ -168,20 +168,16 @@ pub mod chunk {
 
 /// Bytes that are not a message of the protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[allow(missing_docs)] // the messages say it
 pub enum Malformed {
-    /// A message begins with the wrong magic number.
     #[error("the peer does not speak NBD here: magic {0:#x}")]
     Magic(u64),
-    /// Client flags that the server did not offer.
     #[error("unknown client flags {0:#x}")]
     ClientFlags(u32),
-    /// A field runs past the end of its message.
     #[error("a message ends in the middle of a field")]
     Short,
-    /// Bytes are left after the last field.
     #[error("a message is longer than its fields")]
     Long,
-    /// A string that is not UTF-8 or holds NUL.
     #[error("a string is not UTF-8 without NUL")]
     Text,
     /// A string longer than [`STRING_BYTES_MAX`].
@@ -196,7 +192,6 @@ pub enum Malformed {
     /// More options than [`OPTIONS_MAX`].
     #[error("more than 1024 options")]
     Options,
-    /// A type of reply that does not exist.
     #[error("a reply of unknown type {0:#x}")]
     Kind(u32),
 }

@@ -44,43 +44,26 @@ impl Operation {
 /// changed.
 #[derive(Debug)]
 #[non_exhaustive]
+#[allow(missing_docs)] // fields are named
 pub enum Reason {
     /// A write must begin at the write pointer (ZBC: unaligned write command).
-    NotAtPointer {
-        /// The write pointer.
-        pointer: Block,
-    },
+    NotAtPointer { pointer: Block },
     /// The write pointer is inside a block of 4 KiB, where a power cut has torn a write.
-    Torn {
-        /// That block.
-        pointer: Block,
-    },
+    Torn { pointer: Block },
     /// A write must not cross the end of its zone, or of its capacity, or, in conventional zones,
     /// the end of the last one (ZBC: write boundary violation).
-    Boundary {
-        /// That end.
-        end: Block,
-    },
+    Boundary { end: Block },
     /// A full zone cannot be written (ZBC: invalid field in CDB).
     Full,
     /// The limit of explicitly open zones is reached (ZBC: insufficient zone resources).
-    TooManyOpen {
-        /// The limit.
-        max: u32,
-    },
+    TooManyOpen { max: u32 },
     /// The limit of active zones, open or closed, is reached.
-    TooManyActive {
-        /// The limit.
-        max: u32,
-    },
+    TooManyActive { max: u32 },
     /// A conventional zone has no write pointer (ZBC: invalid field in CDB).
     Conventional,
     /// A read must end at the write pointer, if the disk reads no zeros beyond it (ZBC: attempt to
     /// read invalid data).
-    ReadBeyond {
-        /// The write pointer.
-        pointer: Block,
-    },
+    ReadBeyond { pointer: Block },
     /// The zone is read-only.
     ReadOnly,
     /// The zone is offline: its data is lost.

@@ -8,15 +8,12 @@ use crate::geometry::Geometry;
 
 /// A fault. Calls of a disk are counted from 0, including refused ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)] // call: the number of the call
 pub enum Fault {
     /// The power is cut during this call. Unflushed data is lost in part.
-    PowerCut {
-        /// The call.
-        call: u64,
-    },
+    PowerCut { call: u64 },
     /// The host is killed during this call, and the disk continues.
     Kill {
-        /// The call.
         call: u64,
         /// The command is carried out this number of calls of the next host later, if the zone has
         /// not changed; at 0 before the first of them.
@@ -24,30 +21,16 @@ pub enum Fault {
     },
     /// This call fails. A write may be carried out in part.
     Error {
-        /// The call.
         call: u64,
         /// All later calls of the same kind in the same zone fail, too.
         for_ever: bool,
     },
     /// The first flush from this call on fails, and what it should cover is lost in part.
-    FlushForgets {
-        /// The call.
-        call: u64,
-    },
+    FlushForgets { call: u64 },
     /// From this call on a zone is read-only.
-    ReadOnly {
-        /// The call.
-        call: u64,
-        /// The zone.
-        zone: Zone,
-    },
+    ReadOnly { call: u64, zone: Zone },
     /// From this call on a zone is offline.
-    Offline {
-        /// The call.
-        call: u64,
-        /// The zone.
-        zone: Zone,
-    },
+    Offline { call: u64, zone: Zone },
 }
 
 /// The faults of a disk in memory.

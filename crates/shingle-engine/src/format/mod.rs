@@ -83,14 +83,12 @@ pub struct Owner(pub u64);
 
 /// Why a page cannot be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[allow(missing_docs)] // the messages say it
 pub enum Unusable {
-    /// It is not a page of this kind, or belongs to another cache.
     #[error("it is no page of this kind of this cache")]
     Foreign,
-    /// The checksum does not match.
     #[error("its checksum does not fit: it was torn or damaged")]
     Damaged,
-    /// The checksum matches, but the content is not valid: a newer version, or a bug.
     #[error("its content makes no sense; if a newer version of shingle wrote it, use that one")]
     Nonsense,
 }

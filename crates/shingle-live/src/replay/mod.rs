@@ -31,38 +31,22 @@ use stamps::Stamps;
 /// The reason why a replay has no result.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs)] // the messages say it
 pub enum ReplayError {
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A file or device cannot be used.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// The settings of the cache are invalid.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The recording cannot be written.
     #[error(transparent)]
     Recording(#[from] TraceError),
-    /// A read returned wrong data.
     #[error(transparent)]
     Stamp(#[from] StampError),
-    /// The disk itself holds wrong data.
     #[error("{}: {error}", path.display())]
-    OnDisk {
-        /// Path of the disk.
-        path: PathBuf,
-        /// The wrong block.
-        error: StampError,
-    },
-    /// A block whose data is known cannot be read.
+    OnDisk { path: PathBuf, error: StampError },
     #[error("block {block} cannot be read: error {}", errno.0)]
-    Unread {
-        /// The block.
-        block: u64,
-        /// The error of the store.
-        errno: Errno,
-    },
+    Unread { block: u64, errno: Errno },
     /// The system failed, or the store did at its end.
     #[error(transparent)]
     System(#[from] io::Error),

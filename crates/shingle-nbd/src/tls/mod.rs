@@ -41,24 +41,12 @@ const KEY: &str = "server-key.pem";
 /// Why TLS cannot be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs)] // the messages say it
 pub enum TlsError {
-    /// A file cannot be read.
     #[error("{}: {error}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
-    /// A file has the wrong content.
+    File { path: PathBuf, error: io::Error },
     #[error("{}: {why}", path.display())]
-    Content {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        why: String,
-    },
-    /// Every user of the machine can read the key.
+    Content { path: PathBuf, why: String },
     #[error("{}: every user may read it; chmod 600 it, and have a new key made", .0.display())]
     OpenKey(PathBuf),
 }

@@ -33,95 +33,61 @@ use crate::backend::{StoreError, write_over_superblocks};
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub(super) enum ChangeError {
-    /// Another change is in progress.
     #[error("another change is under way")]
     Busy,
-    /// It is being recorded: a recording has one cache.
     #[error(
         "it is being recorded, and a recording has one cache: stop it, and serve it without --record"
     )]
     Recorded,
-    /// The new SSD is the current SSD, or the disk.
     #[error("{}: is in use by this very store; name another one", .0.display())]
     Same(PathBuf),
-    /// The new SSD cannot be used.
     #[error(transparent)]
     Create(#[from] CreateError),
-    /// There is no cache of the new size.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// A device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// The store refused the change.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The new cache cannot be read back.
     #[error("{}: {error}", path.display())]
-    Recover {
-        /// The SSD.
-        path: PathBuf,
-        /// The reason.
-        error: RecoverError<io::Error>,
-    },
-    /// A device hangs.
+    Recover { path: PathBuf, error: RecoverError<io::Error> },
     #[error("SSD and disk did not say within {} s how large they are: one of them hangs; see `shingle store status` and dmesg", LATE.as_secs())]
     Silent,
-    /// No device has grown.
     #[error("neither SSD nor disk is larger than what is used: enlarge the file or device first")]
     NotLarger,
-    /// A device is smaller than what is used of it.
     #[error(
         "{path}: it has shrunk: it has {}, and {} of it are used; give it back its old size, as what lies beyond cannot be read or \
          written until then",
         show_bytes(*has), show_bytes(*used)
     )]
     Shrunk {
-        /// The device.
         path: String,
         /// Its size, in bytes.
         has: u64,
         /// What is used of it, in bytes.
         used: u64,
     },
-    /// The disk has grown, and the SSD has not.
     #[error("{error}; {done}")]
-    Half {
-        /// What was done.
-        done: String,
-        /// Why the rest was not done.
-        error: Box<ChangeError>,
-    },
-    /// Dirty data cannot be read from the SSD.
+    Half { done: String, error: Box<ChangeError> },
     #[error(
         "the data of {0} dirty blocks is lost, and `status` lists them; --accept-lost gives them up: then the disk \
          serves what it has of them. The SSD stays in use"
     )]
     Lost(u64),
-    /// The disk takes no writes.
     #[error("{0}. The SSD stays in use")]
     Stuck(String),
-    /// The content of the SSD is unknown.
     #[error(
         "the SSD failed before it was known what it holds; stop the server, and use `shingle store export \
          --trust-disk`"
     )]
     Unknown,
-    /// The connection of the operator is gone.
     #[error(transparent)]
     Asker(#[from] io::Error),
     /// The store has ended before it used the new SSD, and there is no way back to the old one.
     #[error("the store has ended meanwhile; the disk, which has everything, belongs to the new SSD: from now on serve {}", .0.display())]
     EndedWith(PathBuf),
-    /// A cache that is not used was made, and could not be removed.
     #[error("{error}; {second}: it may hold an empty cache by now, do not serve it")]
-    Left {
-        /// Why it is not used.
-        error: Box<ChangeError>,
-        /// Why it was not removed.
-        second: DeviceError,
-    },
-    /// The old SSD is out of use, and the new one cannot be used.
+    Left { error: Box<ChangeError>, second: DeviceError },
     #[error(
         "{0}; the old SSD is out, and the disk, which has everything, is served without a cache until `shingle store replace` \
          names an SSD that can be used"

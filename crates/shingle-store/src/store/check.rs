@@ -70,17 +70,15 @@ impl Findings {
 /// Why a check cannot be done.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs)] // the messages say it
 pub enum CheckError {
-    /// Metadata cannot be read, or is damaged beyond repair.
     #[error(transparent)]
     Recover(#[from] RecoverError<std::io::Error>),
     /// The contents of the frames contradict each other: the cache would not be served.
     #[error(transparent)]
     Contents(#[from] OpenError),
-    /// The cache has moved to another SSD.
     #[error("{0}")]
     Moved(Moved),
-    /// The SSD has another size than when the cache was made, or the disk cannot be read.
     #[error(transparent)]
     Device(#[from] DeviceError),
 }

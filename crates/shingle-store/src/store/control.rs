@@ -143,39 +143,22 @@ impl Answer {
 /// Why there is no answer.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs)] // the messages say it
 pub enum ControlError {
-    /// No process serves the cache.
     #[error("this cache is not served (no server listens at {0}); `shingle store serve` serves it")]
     NotServed(PathBuf),
-    /// Another user may answer there.
     #[error(transparent)]
     Foreign(#[from] ForeignSocket),
-    /// The socket failed.
     #[error("{path}: {error}")]
-    Io {
-        /// The socket.
-        path: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
-    /// The process does not answer.
+    Io { path: PathBuf, error: io::Error },
     #[error(
         "{}: no answer within {} s; is the process that serves stopped (SIGSTOP, a debugger), or may it open no more \
          files, as its log says then?",
         path.display(), ANSWER_TIME_MAX.as_secs()
     )]
-    Silent {
-        /// The socket.
-        path: PathBuf,
-    },
-    /// The process has another version.
+    Silent { path: PathBuf },
     #[error("{path}: the answer makes no sense to this version: {error}")]
-    Nonsense {
-        /// The socket.
-        path: PathBuf,
-        /// The reason.
-        error: serde_json::Error,
-    },
+    Nonsense { path: PathBuf, error: serde_json::Error },
 }
 
 /// The control socket of a cache: in `$XDG_RUNTIME_DIR/shingle`; without that variable in

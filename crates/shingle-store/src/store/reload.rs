@@ -10,37 +10,21 @@ use super::options::CacheOptions;
 /// Why nothing was changed.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs)] // the messages say it
 pub enum ReloadError {
-    /// Two exports have the same name.
     #[error("export `{0}` is there twice")]
     Name(String),
     /// Two exports share an SSD, a disk or a block device, or the SSD of one is the disk of the
     /// other.
     #[error("exports `{one}` and `{two}` both use {path}")]
-    Shared {
-        /// The name of one export.
-        one: String,
-        /// The name of the other one.
-        two: String,
-        /// What both use.
-        path: String,
-    },
-    /// TLS would be switched on or off, or use another folder.
+    Shared { one: String, two: String, path: String },
     #[error("`tls` stays as it is while a server runs: put it back, or restart to change it")]
     Tls,
-    /// A device is in use by an export with other devices.
     #[error(
         "export `{name}`: {path} is served as `{served}`, with another SSD, disk or block device; take that export \
          out, reload, put the new one in, and reload again"
     )]
-    InUse {
-        /// The new export.
-        name: String,
-        /// The export in use.
-        served: String,
-        /// What both use.
-        path: String,
-    },
+    InUse { name: String, served: String, path: String },
 }
 
 /// The changes of a reload.

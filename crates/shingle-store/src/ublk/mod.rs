@@ -37,34 +37,18 @@ impl Number {
 /// Why there is no such device.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs)] // the messages say it
 pub enum UblkError {
-    /// This build has no support for it.
     #[error("this build knows nothing of ublk: build it with `--features ublk`")]
     NotBuilt,
-    /// The kernel has no such driver.
     #[error(
         "the kernel has no ublk driver: there is no /dev/ublk-control; try `modprobe ublk_drv`"
     )]
     NoDriver,
-    /// The device belongs to another server or cache.
     #[error("{}: belongs to another server or cache; take another number", .0.path().display())]
     Taken(Number),
-    /// The device belongs to this cache, and another process serves it.
     #[error("{}: process {pid} serves it", number.path().display())]
-    Served {
-        /// The device.
-        number: Number,
-        /// That process.
-        pid: i32,
-    },
-    /// The driver refused a command.
+    Served { number: Number, pid: i32 },
     #[error("{}: {doing}: {error}", number.path().display())]
-    Driver {
-        /// The device.
-        number: Number,
-        /// The command.
-        doing: &'static str,
-        /// The error of the driver.
-        error: String,
-    },
+    Driver { number: Number, doing: &'static str, error: String },
 }

@@ -87,19 +87,16 @@ pub const ENTRIES: usize = (BLOCK_BYTES as usize - HEAD_BYTES) / ENTRY_BYTES;
 /// Why a page cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs)] // the messages say it
 pub enum Unusable {
-    /// It is not a header.
     #[error("there is no zoned disk in it; `shingle zoned create` makes one")]
     Foreign,
-    /// It has a later version.
     #[error(
         "it is of version {0}, and version 1 is known here; use the program that made it, or a newer one"
     )]
     Version(u32),
-    /// The checksum is wrong.
     #[error("its checksum is wrong")]
     Damaged,
-    /// The checksum is right, but the content is not valid.
     #[error("it makes no sense: {0}")]
     Nonsense(String),
 }

@@ -40,39 +40,18 @@ use crate::zones::{ZoneState, Zones};
 /// Why a zoned disk cannot be opened or created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs)] // the messages say it
 pub enum OpenError {
-    /// The file or device cannot be opened.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// A system call failed.
     #[error("{}: cannot {what} it: {}", path.display(), cause(error))]
-    System {
-        /// The path.
-        path: PathBuf,
-        /// What was attempted.
-        what: &'static str,
-        /// The reason.
-        error: io::Error,
-    },
-    /// The file exists already.
+    System { path: PathBuf, what: &'static str, error: io::Error },
     #[error("{}: there is such a file; remove it, or take another name", .0.display())]
     There(PathBuf),
-    /// The geometry is not possible.
     #[error("{}: {error}", path.display())]
-    Geometry {
-        /// The path.
-        path: PathBuf,
-        /// What is wrong.
-        error: GeometryError,
-    },
-    /// It is not a zoned disk, or its header cannot be used.
+    Geometry { path: PathBuf, error: GeometryError },
     #[error("{}: {why}", path.display())]
-    Unusable {
-        /// The path.
-        path: PathBuf,
-        /// The reason.
-        why: String,
-    },
+    Unusable { path: PathBuf, why: String },
 }
 
 impl OpenError {

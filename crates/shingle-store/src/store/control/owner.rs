@@ -13,45 +13,21 @@ use thiserror::Error;
 /// Why a folder or a socket is not trusted.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs)] // the messages say it
 pub enum ForeignSocket {
-    /// It is a link, a file or the like.
     #[error("{0} is no folder (links are not followed); remove it, or set XDG_RUNTIME_DIR")]
     NoFolder(PathBuf),
-    /// It belongs to another user.
     #[error(
         "{path} belongs to user {user}, who could answer in the server's place; \
          set XDG_RUNTIME_DIR to a folder of your own"
     )]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// Its owner.
-        user: u32,
-    },
-    /// Other users may create a socket there.
+    Folder { path: PathBuf, user: u32 },
     #[error("others may write to {path} (mode {mode:o}): say `chmod 700 {path}`", path = .path.display())]
-    Mode {
-        /// The folder.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
-    /// Another user listens.
+    Mode { path: PathBuf, mode: u32 },
     #[error("{path}: user {user} listens there, not you; ask as that user")]
-    Listener {
-        /// The socket.
-        path: PathBuf,
-        /// The user who listens.
-        user: u32,
-    },
-    /// The owner cannot be found out.
+    Listener { path: PathBuf, user: u32 },
     #[error("{path}: cannot find out its owner: {error}")]
-    Unknown {
-        /// The folder or socket.
-        path: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
+    Unknown { path: PathBuf, error: io::Error },
 }
 
 /// Root can do all that a user can, so users trust it; root trusts only itself.
