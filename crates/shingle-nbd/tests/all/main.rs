@@ -1,7 +1,6 @@
 //! External tests of the crate, as one program that is built and linked once.
 
 mod addresses;
-mod clients;
 mod commands;
 mod common;
 mod crowd;
