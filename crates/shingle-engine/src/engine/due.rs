@@ -114,7 +114,7 @@ impl<D: Data> Engine<D> {
             // In these states much depends on the time, or on what a later step of this pass has
             // done.
             || self.exchange.state() != SsdState::In
-            || self.growth.blocks().is_some()
+            || self.grows_to.is_some()
             || self.trims.may_continue()
             || self.durability.is_idle() && !self.durability.is_settled()
             || self.service.limits_destages() && !self.destages.is_empty()

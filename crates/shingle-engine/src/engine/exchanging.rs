@@ -151,7 +151,7 @@ impl<D: Data> Engine<D> {
         self.durability = Durability::open(journal, &found.corrections, commit_after, self.bugs);
         self.durability.count_on(&counted);
         self.failure.ssd_put_in();
-        if let Some(blocks) = self.growth.blocks() {
+        if let Some(blocks) = self.grows_to {
             self.durability.set_disk_bytes(blocks * BLOCK_BYTES);
         }
         self.drain.forget();

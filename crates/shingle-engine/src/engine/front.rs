@@ -13,7 +13,6 @@ use super::due::DueSteps;
 use super::durability::Durability;
 use super::exchange::Exchange;
 use super::failure::Failure;
-use super::growth::Growth;
 use super::life::{Drain, Life};
 use super::port::Port;
 use super::requests::{Command, Connection, Requests};
@@ -63,7 +62,7 @@ impl<D: Data> Engine<D> {
             life: Life::default(),
             drain: Drain::default(),
             exchange: Exchange::new(bugs),
-            growth: Growth::default(),
+            grows_to: None,
             trims: Trims::new(config.trim_passdown, bugs),
             observer: None,
             ssd_written_pages: 0,

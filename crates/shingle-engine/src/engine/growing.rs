@@ -23,24 +23,24 @@ impl<D: Data> Engine<D> {
         disk_blocks: u64,
         cache: Box<dyn CacheCore>,
     ) -> Result<(), OpenError> {
-        let grows = disk_blocks > self.growth.blocks().unwrap_or(self.requests.disk_blocks());
+        let grows = disk_blocks > self.grows_to.unwrap_or(self.requests.disk_blocks());
         let too_large = disk_blocks > BLOCKS_MAX;
         if !grows || too_large || self.durability.has_failed() || self.life.is_ending() {
             return Err(OpenError::Grow(disk_blocks));
         }
         self.set_cache(cache)?;
-        self.growth.begin(disk_blocks);
+        self.grows_to = Some(disk_blocks);
         self.durability.set_disk_bytes(disk_blocks * BLOCK_BYTES);
         self.pump();
         Ok(())
     }
 
     pub(super) fn grow_if_durable(&mut self) {
-        let Some(blocks) = self.growth.blocks() else { return };
+        let Some(blocks) = self.grows_to else { return };
         let said = self.durability.disk_bytes() == blocks * BLOCK_BYTES;
         if said || self.bugs.has(Bug::GrownBeforeSuperblock) {
             self.requests.set_disk_blocks(blocks);
-            self.growth.end();
+            self.grows_to = None;
         }
     }
 }

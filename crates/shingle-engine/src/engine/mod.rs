@@ -23,7 +23,7 @@
 //! | `disk` | what the disk has taken, and what is durable | numbers of writes, what a flush made durable or may have lost |
 //! | `failure` | errors, an SSD that has failed | whether its blocks may be written |
 //! | `life` | the end, and draining | the next step |
-//! | `exchange`, `growth` | an SSD that leaves or enters, a disk that grows | whether commands may begin |
+//! | `exchange` | an SSD that leaves or enters | whether commands may begin |
 //! | `trims` | trims that the disk has not got yet | the next piece to trim |
 //! | `port` | I/O and memory for it | completions |
 //!
@@ -88,7 +88,6 @@ mod exchanging;
 mod failure;
 mod front;
 mod growing;
-mod growth;
 mod keys;
 mod life;
 mod open_error;
@@ -176,7 +175,8 @@ pub struct Engine<D: Data = Buffer> {
     life: life::Life,
     drain: life::Drain,
     exchange: exchange::Exchange,
-    growth: growth::Growth,
+    /// The new size in blocks of a disk that grows, until the SSD has recorded it.
+    grows_to: Option<u64>,
     trims: trims::Trims,
     observer: Option<Shared>,
     /// Pages written to SSDs since the start.

@@ -88,7 +88,7 @@ where
     /// If the engine detects sequential runs, which are not hashed.
     pub fn hash_state<H: Hasher + Default>(&self, into: &mut H) {
         let Engine { now, service, port, requests, contents, durability, .. } = self;
-        let Engine { destages, disk, failure, life, drain, exchange, growth, due, .. } = self;
+        let Engine { destages, disk, failure, life, drain, exchange, grows_to, due, .. } = self;
         let Engine { trims, observer: _, ssd_written_pages: _, bugs: _, .. } = self;
         let rules = service.rules();
         assert!(rules.sequential_bytes.is_none(), "long runs are not hashed");
@@ -113,7 +113,7 @@ where
         life.hash(into);
         drain.hash_state(&view, into);
         exchange.hash_state(&view, into);
-        growth.blocks().hash(into);
+        grows_to.hash(into);
         trims.hash_state(&view, into);
         due.hash(into);
     }

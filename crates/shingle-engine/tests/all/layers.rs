@@ -12,7 +12,7 @@ const LAYERS: &[&[&str]] = &[
     &["port"],
     &["disk", "durability", "failure"],
     &["contents"],
-    &["requests", "destage", "life", "exchange", "growth", "trims"],
+    &["requests", "destage", "life", "exchange", "trims"],
     &["due"],
     &[
         "banding",
