@@ -1,4 +1,4 @@
-//! State space exploration: complete for small models, random with feedback for larger ones.
+//! Complete exploration of the states of small models.
 //!
 //! A promise that holds "whatever happens" can be tested by trying everything that can happen, if
 //! that is little enough. A [`Model`] is a state machine: it lists the steps that are enabled in a
@@ -16,11 +16,8 @@
 //!   if calm steps return to the same state. Otherwise the longest sequence of calm steps is counted.
 //!
 //! [`shortest`] searches the shortest history to a broken promise, by iterative deepening.
-//! [`guided`](guided::guided) runs models that are too large at random, starting from histories
-//! that reached something new.
 
 mod fingerprints;
-pub mod guided;
 mod history;
 mod shortest;
 

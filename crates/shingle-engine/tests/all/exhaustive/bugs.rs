@@ -3,7 +3,6 @@
 
 use shingle_engine::Bug;
 use shingle_testbed::bugs::each_is_found;
-use shingle_testbed::explore::guided::{GuidedRuns, guided};
 use shingle_testbed::explore::{Quiet, explore, pasted, shortest, shrink};
 use shingle_testbed::number;
 
@@ -169,17 +168,16 @@ fn seeded_bugs_are_found_by_exploring() {
 }
 
 #[test]
-fn what_chance_finds_is_printed_as_a_short_test() {
+fn what_exploring_finds_is_printed_as_a_short_test() {
     let begin = || World::with(named("flush"), Some(Bug::FlushBeforeCommit));
     let quiet = Quiet::begin();
-    let how = GuidedRuns { seeds: (0, 10_000), steps_max: 60, branch_one_in: 10 };
-    let broken = guided(&begin(), how, World::aspect).expect_err("plays find it");
-    let played = broken.steps.len();
+    let broken = explore(begin(), 1_000_000).expect_err("a bug");
+    let found = broken.steps.len();
     let least = shrink(begin, broken);
     let code = "World::with(named(\"flush\"), Some(Bug::FlushBeforeCommit))";
     let text = pasted(begin(), code, &least);
     drop(quiet);
-    println!("{played} steps, of which it takes {}:\n{text}", least.steps.len());
+    println!("{found} steps, of which it takes {}:\n{text}", least.steps.len());
     // (The shortest sequence has seven.)
     assert!(least.steps.len() <= 9 && text.contains("fn found_by_search()"), "{text}");
 }

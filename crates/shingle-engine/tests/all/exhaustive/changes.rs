@@ -44,7 +44,7 @@ impl World {
             self.ssd.keep(write.page, Cell::of(&write.bytes));
         }
         let cache = self.scope.cache(self.disk.pages());
-        let new = NewSsd { found, cache, room_slots: self.scope.room_slots };
+        let new = NewSsd { found, cache, room_slots: 0 };
         let up = self.up.as_mut().expect("it is up");
         up.engine.put_ssd_in(new).expect("the one before is out");
     }

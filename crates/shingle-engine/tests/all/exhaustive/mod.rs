@@ -12,8 +12,7 @@
 //!
 //! explores each world with all its commands, up to this total number of states (nine bytes each; a
 //! world that needs fewer than its share leaves the rest to the others), and prints how many steps
-//! were not tried. `SHINGLE_SCOPE=NAME` explores only one. `SHINGLE_PLAYS=N` makes N random plays
-//! of the large world, once without faults and once with them.
+//! were not tried. `SHINGLE_SCOPE=NAME` explores only one.
 //!
 //! Differences from a real device: an I/O is done completely or not at all, only the head of a torn
 //! page arrives on the SSD, the metadata writes of one commit complete together (`together.rs`
@@ -36,12 +35,11 @@ mod world;
 
 use std::time::Instant;
 
-use shingle_testbed::explore::guided::{GuidedRuns, guided};
 use shingle_testbed::explore::{Broken, Explored, Quiet, explore, pasted, shrink};
-use shingle_testbed::{number, times};
+use shingle_testbed::number;
 
-use scope::{Fault, Scope};
-use scopes::{LARGE, SCOPES};
+use scope::Scope;
+use scopes::SCOPES;
 use world::{Step, World};
 
 /// Number of commands with which each run of the tests explores a world.
@@ -101,23 +99,4 @@ fn all_that_can_happen_in_small_worlds() {
     }
     let seconds = begun.elapsed().as_secs();
     println!("{states} states in {seconds} s, {whole} of {} worlds to the end", scopes.len());
-}
-
-#[test]
-fn plays_of_a_large_world() {
-    let plays = number("SHINGLE_PLAYS").unwrap_or_else(|| times(200));
-    let first = number("SHINGLE_SEED").unwrap_or(0);
-    let faults: &[Fault] = &[Fault::Io, Fault::Flush, Fault::SsdGone];
-    for faults in [(0, &faults[..0]), (2, faults)] {
-        let scope = Scope { faults, ..LARGE };
-        let begun = Instant::now();
-        let quiet = Quiet::begin();
-        let how = GuidedRuns { seeds: (first, plays), steps_max: 200, branch_one_in: 30 };
-        let played = guided(&World::new(scope), how, World::aspect);
-        drop(quiet);
-        match played {
-            Ok(played) => println!("{} faults: {played:?} in {:?}", faults.0, begun.elapsed()),
-            Err(broken) => tell(scope, broken),
-        }
-    }
 }

@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use shingle_core::units::Nanos;
 use shingle_engine::format::Frame;
-use shingle_engine::{Connection, Device, Io, Kind, SsdState};
+use shingle_engine::{Device, Io, Kind, SsdState};
 use shingle_testbed::explore::{Digest, Model};
 
 use super::cell::Cell;
@@ -21,9 +21,6 @@ impl World {
             Want::Connect => up.connections < 3,
             Want::Replace => up.engine.ssd_state() == SsdState::In,
             Want::Grow => self.may_grow(),
-            Want::Leave => {
-                return up.connections >= 2 && !self.oracle.is_busy(Connection(up.connections));
-            }
             Want::Write(block) | Want::WriteFua(block) | Want::Read(block) => {
                 // (For a disk that may grow.)
                 return block < self.scope.blocks || block < up.engine.status().disk_blocks;
@@ -31,43 +28,6 @@ impl World {
             _ => return true,
         };
         of_operator && connection == 1
-    }
-
-    /// What is worth reaching once: the engine and the I/O in flight, without the contents of the
-    /// media.
-    pub(crate) fn aspect(&self) -> u64 {
-        let mut digest = Digest::default();
-        match &self.up {
-            Err(down) => down.hash(&mut digest),
-            Ok(up) => {
-                let status = up.engine.status();
-                (status.dirty_blocks, status.clean_blocks, status.free_frames).hash(&mut digest);
-                let errors = status.errors;
-                (errors.ssd_failed, errors.ssd_invalidated, status.lost.len()).hash(&mut digest);
-                (up.engine.mode() as u8, self.oracle.under_way(), up.stops).hash(&mut digest);
-                let mut pending: Vec<_> = up.pending.iter().map(|one| self.class(one)).collect();
-                pending.sort_unstable();
-                pending.hash(&mut digest);
-            }
-        }
-        digest.finish()
-    }
-
-    /// The target of an I/O: metadata, a frame, or the disk.
-    fn class(&self, pending: &Pending) -> (u8, u8) {
-        let Io { device, kind, page, .. } = pending.io;
-        let frames = self.scope.layout().frame_page(Frame(0));
-        let place = match device {
-            Device::Disk => 2,
-            Device::Ssd => u8::from(page >= frames),
-        };
-        let what = match kind {
-            Kind::Read => 0,
-            Kind::Write => 1,
-            Kind::Flush => 2,
-            Kind::Trim(_) => 3,
-        };
-        (place, what)
     }
 
     fn hash_rest<H: Hasher>(&self, into: &mut H) {

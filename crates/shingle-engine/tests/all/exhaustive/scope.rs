@@ -22,7 +22,6 @@ pub(crate) enum Want {
     WriteFua(u64),
     /// The first half of a block.
     WriteHalf(u64),
-    Zeroes(u64),
     ZeroesFua(u64),
     Trim(u64),
     Read(u64),
@@ -41,8 +40,6 @@ pub(crate) enum Want {
     Stop,
     /// Adds a connection.
     Connect,
-    /// Closes the newest connection.
-    Leave,
 }
 
 /// Possible faults besides crashes.
@@ -69,7 +66,6 @@ pub(crate) struct Scope {
     pub(crate) mode: Mode,
     /// Number of commands executed at a time.
     pub(crate) depth: usize,
-    pub(crate) room_slots: u32,
     /// Whether trims are passed to the disk.
     pub(crate) trim_passdown: bool,
     /// The whole disk is one band, which is written whole, a block at a time. Blocks with odd
@@ -107,7 +103,6 @@ impl Scope {
         journal_pages: 4,
         mode: Mode::WriteBack,
         depth: 8,
-        room_slots: 0,
         trim_passdown: false,
         band: false,
         highest: false,

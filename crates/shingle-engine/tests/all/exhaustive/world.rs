@@ -160,13 +160,13 @@ impl World {
     }
 
     pub(super) fn config(&self) -> Config {
-        let Scope { slots, mode, depth, room_slots, trim_passdown, .. } = self.scope;
+        let Scope { slots, mode, depth, trim_passdown, .. } = self.scope;
         let mut config = Config::new(mode, slots);
         config.depth = depth;
         config.trim_passdown = trim_passdown;
         config.piece_blocks = 1;
         config.rules.sequential_bytes = None;
-        config.rules.room_slots = room_slots;
+        config.rules.room_slots = 0;
         config.rules.room_timeout = Nanos::NEVER;
         config.bug = self.bug;
         config
@@ -313,7 +313,6 @@ impl World {
             Want::Write(block) | Want::WriteHalf(block) => (CommandOp::Write, block, 1, false),
             Want::WriteMany(block, blocks) => (CommandOp::Write, block, blocks, false),
             Want::WriteFua(block) => (CommandOp::Write, block, 1, true),
-            Want::Zeroes(block) => (CommandOp::WriteZeroes, block, 1, false),
             Want::ZeroesFua(block) => (CommandOp::WriteZeroes, block, 1, true),
             Want::Trim(block) => (CommandOp::Trim, block, 1, false),
             Want::Read(block) => (CommandOp::Read, block, 1, false),
@@ -331,11 +330,6 @@ impl World {
                 return up.engine.shut_down();
             }
             Want::Connect => return self.connect(),
-            Want::Leave => {
-                up.engine.connection_closed(Connection(up.connections));
-                up.connections -= 1;
-                return;
-            }
         };
         let half = matches!(want, Want::WriteHalf(_));
         let bytes = if half { BLOCK_BYTES / 2 } else { blocks * BLOCK_BYTES };
