@@ -36,14 +36,6 @@
 //! `blocks`, `destaging`, `banding`, `committing`, `exchanging`, `growing` and `trimming`. `looks`
 //! decides which steps are due.
 //!
-//! Invariants (docs/durability.md tells users the same):
-//! - a write is answered when its data is on the SSD and its record is added; it is durable when
-//!   the record is committed, which FLUSH and FUA wait for;
-//! - a block is durable on the disk after a flush of the disk that follows its write; only then a
-//!   record is added that says clean, or that the block left;
-//! - the disk gets newer data than the SSD holds only after the SSD has recorded that its own data
-//!   is not valid.
-//!
 //! Everything that has to come before something else, and the bug in `bugs.rs` that reverses the
 //! order:
 //!

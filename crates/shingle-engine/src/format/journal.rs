@@ -1,16 +1,4 @@
 //! Pages of the journal: changes of what each frame holds.
-//!
-//! ```text
-//!  0  magic   u32   "SJRN"
-//!  4  crc     u32   CRC32C of the page with this field as zero
-//!  8  owner   u64   the first eight bytes of the cache's UUID
-//! 16  number  u64   of the page, from 1; it stands in slot (number - 1) % journal pages
-//! 24  previous u64  number of the page before it that counts
-//! 32  durable u64   all that count up to this number were durable when this one was written
-//! 40  count   u16   records
-//! 42  session 6 bytes  the lower 48 bits of the session that wrote it, see the superblock
-//! 48  records of 16 bytes: frame u32, crc of its data u32, block and state u64
-//! ```
 
 use shingle_core::units::Block;
 use zerocopy::little_endian::{U16, U32, U64};

@@ -1,4 +1,4 @@
-//! The format of the SSD, byte by byte. docs/format.md describes the same in words.
+//! The format of the SSD. docs/format.md says what stands at each byte, and why.
 //!
 //! ```text
 //! page 0, 1       superblock, two copies, the newer valid one counts      superblock.rs

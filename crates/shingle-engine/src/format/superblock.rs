@@ -1,25 +1,4 @@
 //! The superblock: what this SSD is, which disk it belongs to, and from where the journal counts.
-//!
-//! ```text
-//!   0  magic        8 bytes  "SHINGLE\0"
-//!   8  version      u32      2; 1 is read, too, and has zeros in place of what is new
-//!  12  crc          u32      CRC32C of the page with this field as zero
-//!  16  uuid         16 bytes of the cache
-//!  32  edition      u64      of the two copies the one with the higher edition counts
-//!  40  ssd bytes    u64      of which shingle uses a part
-//!  48  disk bytes   u64
-//!  56  fingerprint  32 bytes of sampled sectors of the disk
-//!  88  journal pages, table pages, frames, slots   u64 each
-//! 120  journal from u64      number of the first page that counts
-//! 128  clean from   u64      clean blocks of records before this page of the journal do not count
-//! 136  dirty from   u64      nor do dirty ones before this page
-//! 144  clean        u8       1: shut down in order, nothing behind `journal from`
-//! 145  table written u8     1: no page of the table is zeros, unless it is damaged
-//! 146  settings     u16      bytes of what follows
-//! 148  settings     UTF-8    policy and parameters, a line each
-//! 4080 session      u64      the edition with which the cache was put into use last (version 2)
-//! 4088 session from u64      pages of the journal from this number on count if that session wrote them
-//! ```
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

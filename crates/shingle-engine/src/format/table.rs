@@ -1,14 +1,4 @@
 //! Pages of the frame table: what each frame held when the page was last written.
-//!
-//! ```text
-//!  0  magic  u32   "STBL"
-//!  4  crc    u32   CRC32C of the page with this field as zero
-//!  8  owner  u64   the first eight bytes of the cache's UUID
-//! 16  place  u32   which page of the table this is, from 0
-//! 20  zero   u32
-//! 24  edition u64  of the two copies the one with the higher edition counts
-//! 32  entries of 20 bytes: block, state and hint u64, sequence u64, crc of the data u32
-//! ```
 
 use shingle_core::units::Block;
 use zerocopy::little_endian::{U32, U64};

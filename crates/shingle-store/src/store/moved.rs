@@ -1,15 +1,6 @@
 //! What `replace` writes to the SSD that it takes out, in place of both superblocks: where the
 //! cache is now. A command that uses that SSD again is refused, and makes no cache of old data
 //! over the current one.
-//!
-//! ```text
-//!   0  magic        8 bytes  "SHMOVED\0"
-//!   8  version      u32      1
-//!  12  crc          u32      CRC32C of the page with this field as zero
-//!  16  uuid         16 bytes of the cache
-//!  32  bytes        u16      of the path
-//!  34  path         UTF-8    of the SSD that has it now; one that is too long for the page is left out
-//! ```
 
 use std::fmt;
 use std::path::Path;
