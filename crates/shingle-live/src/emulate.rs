@@ -73,7 +73,6 @@ impl Emulation {
         self.end
     }
 
-    /// Starts the emulation on a disk.
     pub(crate) fn on(self, disk: Direct, state: EmulationState) -> Emulated {
         Emulated {
             drive: self.drive,

@@ -112,7 +112,6 @@ impl Call {
         Call { operation, block, blocks: blocks as u64, zone: None }
     }
 
-    /// A call on a zone, or on the disk.
     pub(crate) fn of(operation: Operation, zone: Option<Zone>, geometry: &Geometry) -> Call {
         let block = zone.map_or(Block(0), |zone| geometry.first(zone));
         Call { operation, block, blocks: 0, zone }
@@ -123,7 +122,6 @@ impl Call {
         self.error(device, refused.zone, refused.reason)
     }
 
-    /// The error of the device.
     pub(crate) fn failed(
         self,
         device: &str,

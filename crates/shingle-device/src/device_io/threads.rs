@@ -31,7 +31,6 @@ pub(crate) struct IoThreads {
 }
 
 impl IoThreads {
-    /// Starts a thread for each device.
     pub(crate) fn start(doorbell: File) -> io::Result<IoThreads> {
         let doorbell = Arc::new(doorbell);
         let (ssd, disk) = (Pool::start(&doorbell)?, Pool::start(&doorbell)?);

@@ -174,7 +174,6 @@ impl<D: Data> Engine<D> {
         self.wake();
     }
 
-    /// Handles a destage that is durable.
     fn destage_durable(&mut self, key: JobKey) {
         let (contents, durability) = (&mut self.contents, &mut self.durability);
         let block = self.destages.durable(key, contents, durability, self.now);

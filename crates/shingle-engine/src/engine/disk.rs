@@ -21,7 +21,6 @@ use super::port::{Completion, Device, Failed, Port};
 use crate::bugs::{Bug, Seeded};
 use crate::data::Data;
 
-/// The state of the disk.
 #[derive(Clone, Default)]
 pub(super) struct Disk {
     written: u64,
@@ -62,7 +61,6 @@ pub(super) struct Demand {
     pub(super) all: bool,
 }
 
-/// A failed flush.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FailedFlush {
     /// Writes up to this number are durable.
@@ -135,7 +133,6 @@ impl Disk {
         self.fresh || doubted || self.unflushed.contains_key(&block)
     }
 
-    /// Notes that `block` is durable on the disk.
     #[inline]
     pub(super) fn mark_durable(&mut self, block: Block) {
         if !self.doubted.is_empty() {

@@ -39,7 +39,6 @@ impl DueSteps {
         self.parts = ALL;
     }
 
-    /// Marks one part.
     #[inline]
     pub(super) fn mark(&mut self, part: Part) {
         self.parts |= part as u8 | Part::Issue as u8;

@@ -73,7 +73,6 @@ enum Stage {
     Entering,
 }
 
-/// The progress of the exchange.
 #[derive(Clone, Default)]
 pub(super) struct Exchange {
     stage: Stage,
@@ -174,7 +173,6 @@ impl Exchange {
         untold
     }
 
-    /// Begins to put another SSD in.
     pub(super) fn put_in(&mut self, new: NewSsd) -> Result<(), OpenError> {
         if self.stage != Stage::Out {
             return Err(OpenError::NotOut);
@@ -280,13 +278,11 @@ pub(super) struct Facts {
     pub(super) lost: u64,
     /// No block is being destaged.
     pub(super) no_destages: bool,
-    /// No command is in progress.
     pub(super) no_commands: bool,
     /// All records are committed.
     pub(super) committed: bool,
     /// The SSD is not used any more: it has failed, or was taken out.
     pub(super) failed: bool,
-    /// It is being invalidated.
     pub(super) invalidating: bool,
     /// It is invalidated, or was abandoned.
     pub(super) invalidated: bool,

@@ -2,7 +2,6 @@
 
 /// An operation on one block: a part of a command.
 pub(super) type OpKey = usize;
-/// A command in progress.
 pub(super) type CommandKey = usize;
 /// A destage.
 pub(super) type JobKey = usize;

@@ -104,11 +104,9 @@ pub(super) enum Completion {
     BandWritten(u32),
     /// A page of metadata was written.
     Meta(PageKind),
-    /// The SSD was flushed.
     SsdFlushed,
     /// A copy of the superblock that invalidates the SSD was written.
     InvalidationWritten,
-    /// The disk was flushed.
     DiskFlushed,
     /// A range of the disk was trimmed.
     Trimmed,
@@ -178,7 +176,6 @@ impl<D: Data> Port<D> {
         self.pool.take()
     }
 
-    /// Returns a buffer.
     pub(super) fn give(&mut self, buffer: D) {
         self.pool.give(buffer);
     }

@@ -33,7 +33,6 @@ pub use names::{ClientName, NotAName, Rights};
 
 /// The authorities that sign certificates of clients.
 const CLIENTS: &str = "ca-cert.pem";
-/// The certificate of the server.
 const CERTIFICATE: &str = "server-cert.pem";
 /// The private key of the server.
 const KEY: &str = "server-key.pem";

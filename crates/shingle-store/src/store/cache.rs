@@ -140,7 +140,6 @@ pub(super) struct Common {
     pub(super) tell: TellNotice,
     /// Where counters are kept over restarts.
     pub(super) counters: Option<PathBuf>,
-    /// The state of the recording.
     pub(super) recording: Option<Arc<Mutex<Recording>>>,
 }
 

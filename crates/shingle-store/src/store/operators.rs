@@ -239,7 +239,6 @@ fn change_answer(outcome: Result<Option<String>, ChangeError>) -> Answer {
     }
 }
 
-/// The answer to an operator.
 pub(super) fn outcome_answer(outcome: Result<(), impl Display>) -> Answer {
     match outcome {
         Ok(()) => Answer::Done(()),

@@ -98,7 +98,6 @@ impl Shared {
         self.fixed_status().disk.clone()
     }
 
-    /// The current path of the SSD.
     pub(super) fn ssd(&self) -> PathBuf {
         self.devices().ssd.clone().into()
     }

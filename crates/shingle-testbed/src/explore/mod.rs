@@ -208,7 +208,6 @@ fn broken<M: Model>(what: &str, path: &[Visit<M>], last: Option<M::Step>) -> Bro
     Broken { what: what.to_owned(), steps: steps.chain(last).collect() }
 }
 
-/// The message of a panic.
 pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned()

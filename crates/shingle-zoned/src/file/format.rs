@@ -181,7 +181,6 @@ impl Header {
         Ok(Header { uuid: raw.uuid, geometry })
     }
 
-    /// The layout of the file.
     #[must_use]
     pub(crate) fn layout(&self) -> Layout {
         Layout::of(&self.geometry)

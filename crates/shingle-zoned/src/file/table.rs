@@ -23,7 +23,6 @@ pub(crate) struct Table {
     first: Vec<u64>,
 }
 
-/// A table as it was found.
 pub(crate) struct Found {
     pub(crate) table: Table,
     /// Pages of which one copy is older than the other, or damaged.

@@ -30,7 +30,6 @@ pub(crate) struct Head {
     pub(crate) flags: u32,
 }
 
-/// A zone of a report.
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct RawZone {

@@ -187,7 +187,6 @@ impl Zones {
         Ok(())
     }
 
-    /// Resets a zone.
     fn reset(&mut self, zone: Zone) -> Result<(), Refused> {
         self.may_move(zone)?;
         self.put(zone, ZoneState::EMPTY);

@@ -86,7 +86,6 @@ impl<D: Data> Engine<D> {
         self.contents.map(slot, op.record(), &mut self.durability, self.now);
     }
 
-    /// Handles the completed write of a frame.
     pub(in crate::engine) fn frame_written(
         &mut self,
         key: OpKey,

@@ -89,7 +89,6 @@ impl Ages {
         self.first /= 2;
     }
 
-    /// The ages at `now`.
     pub(super) fn at(&self, now: Nanos) -> DirtyAges {
         let age = |step: usize| Nanos(now.0.saturating_sub(step as u64 * self.step.0));
         let mut ages = DirtyAges::default();

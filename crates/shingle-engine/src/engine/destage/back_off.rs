@@ -87,7 +87,6 @@ impl BackOff {
 
 #[cfg(feature = "bugs")]
 impl BackOff {
-    /// Hashes the whole state.
     pub(super) fn hash_state<H: std::hash::Hasher>(
         &self,
         view: &super::super::state::View,

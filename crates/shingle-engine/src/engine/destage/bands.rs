@@ -74,7 +74,6 @@ pub(super) struct Place<D> {
     pub(super) content: Content<D>,
 }
 
-/// The progress of a band.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Stage {
     /// Its blocks are being read.
@@ -90,7 +89,6 @@ pub(super) enum Stage {
     Writing,
 }
 
-/// The band in progress.
 #[derive(Clone)]
 pub(super) struct UnderWay<D> {
     pub(super) first: u64,

@@ -145,7 +145,6 @@ impl<D: Data> Destages<D> {
         self.wake(slot, false);
     }
 
-    /// Takes a job out of its run.
     fn leave_run(&mut self, key: JobKey) {
         let jobs = &self.jobs;
         let run = &mut self.runs[(jobs[key].run - self.first_run) as usize];

@@ -74,7 +74,6 @@ const LISTS_MAX: usize = 1024;
 /// How many destages ahead the slot is prefetched.
 const EXPECTED: usize = 8;
 
-/// All destages.
 #[derive(Clone)]
 pub(super) struct Destages<D> {
     jobs: Slab<Job<D>>,
@@ -90,7 +89,6 @@ pub(super) struct Destages<D> {
     writing: usize,
     pace: Pace,
     leaving: u32,
-    /// The back-off of the disk.
     disk: BackOff,
     /// The number of failures in a row of each block that failed.
     failures: HashMap<Block, u32>,
@@ -276,7 +274,6 @@ impl<D: Data> Destages<D> {
         self.through_waiting.push((slot, op));
     }
 
-    /// The slot of a destage.
     pub(super) fn slot(&self, key: JobKey) -> Slot {
         self.jobs[key].slot
     }

@@ -5,7 +5,6 @@
 
 use crate::format::Frame;
 
-/// Free frames.
 #[derive(Clone, Default, Hash)]
 pub(super) struct FreeFrames {
     /// The next one is the last of the list.

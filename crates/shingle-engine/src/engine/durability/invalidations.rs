@@ -9,10 +9,8 @@ use shingle_core::units::Block;
 
 use super::FOUND;
 
-/// Pending invalidations.
 #[derive(Clone, Default)]
 pub(super) struct Pending {
-    /// The number of the record of each invalidation.
     records: HashMap<Block, u64>,
     order: VecDeque<(u64, Block)>,
 }

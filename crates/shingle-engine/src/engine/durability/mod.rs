@@ -223,7 +223,6 @@ impl Durability {
         self.committed
     }
 
-    /// The state of the journal.
     pub(super) fn status(&self) -> JournalStatus {
         JournalStatus {
             records: self.earlier_records + self.added - FOUND,

@@ -43,7 +43,6 @@ pub(in super::super) enum Permission {
     Refused,
 }
 
-/// An SSD that has failed.
 #[derive(Clone)]
 pub(super) struct FailedSsd {
     invalidation: Invalidation,

@@ -97,7 +97,6 @@ impl Drain {
 
 #[cfg(feature = "bugs")]
 impl Drain {
-    /// Hashes the whole state.
     pub(in super::super) fn hash_state<H: std::hash::Hasher>(
         &self,
         view: &super::super::state::View,

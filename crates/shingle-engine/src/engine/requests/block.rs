@@ -113,7 +113,6 @@ impl<D: Data> BlockOp<D> {
         std::mem::replace(&mut self.asked, true)
     }
 
-    /// Sets the stage at which it resumes.
     pub(in super::super) fn resume_at(&mut self, stage: Stage) {
         self.stage = stage;
     }

@@ -98,7 +98,6 @@ pub struct Reply<D: Data = Buffer> {
     pub result: Result<D::Payload, Errno>,
 }
 
-/// A command in progress.
 #[derive(Clone)]
 pub(super) struct Running<D: Data> {
     pub(super) command: Command<D>,

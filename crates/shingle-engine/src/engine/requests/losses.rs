@@ -12,7 +12,6 @@ pub struct Connection(pub u64);
 /// Losses, and how many of them were reported to each connection.
 #[derive(Clone, Default)]
 pub(super) struct Losses {
-    /// The number of losses so far.
     count: u64,
     /// The number of losses that were reported to any connection.
     reported: u64,
@@ -64,7 +63,6 @@ impl Losses {
         }
     }
 
-    /// Closes a connection.
     pub(super) fn connection_closed(&mut self, connection: Connection) {
         self.connections.remove(&connection);
         self.last = None;

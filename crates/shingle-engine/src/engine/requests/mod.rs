@@ -78,7 +78,6 @@ pub(super) struct Begun {
     pub(super) command: CommandKey,
     /// There are no blocks to work on.
     pub(super) is_done: bool,
-    /// The request.
     pub(super) request: Request,
 }
 
