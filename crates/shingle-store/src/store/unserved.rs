@@ -22,19 +22,38 @@ use crate::backend::{is_known, superblock_pages};
 /// Why there is no status.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-#[allow(missing_docs)] // the messages say it
 pub enum UnservedError {
+    /// The SSD cannot be read.
     #[error("{}: {error}", path.display())]
-    Io { path: PathBuf, error: io::Error },
+    Io {
+        /// The SSD.
+        path: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+    /// Another process uses the cache.
     #[error(
         "{}: another process uses it, which cannot be asked from here: ask as the user who runs it, \
          with the same XDG_RUNTIME_DIR; or it is ending and waits for a device: see dmesg", .0.display()
     )]
     Held(PathBuf),
+    /// The cache has moved to another SSD.
     #[error("{}: {moved}", path.display())]
-    Moved { path: PathBuf, moved: Moved },
+    Moved {
+        /// The SSD.
+        path: PathBuf,
+        /// Where it went.
+        moved: Moved,
+    },
+    /// The metadata is damaged.
     #[error("cannot use the cache on {}: {error}", path.display())]
-    Recover { path: PathBuf, error: RecoverError<io::Error> },
+    Recover {
+        /// The SSD.
+        path: PathBuf,
+        /// The reason.
+        error: RecoverError<io::Error>,
+    },
+    /// The settings are not valid.
     #[error(transparent)]
     Settings(#[from] SettingsError),
 }
