@@ -533,7 +533,6 @@ impl<P: Policy> Cache<P> {
     }
 }
 
-/// Returns the blocks of `requests`, at most as many as `room` holds.
 #[inline]
 fn blocks_of<'a>(requests: &[Request], room: &'a mut [Block; PREFETCH_MAX]) -> &'a [Block] {
     let blocks = requests

@@ -59,7 +59,6 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
     ALL.iter().chain(ORDERS)
 }
 
-/// The built-in policies.
 impl Default for Registry {
     fn default() -> Registry {
         let entries: Vec<Entry> = all().copied().collect();

@@ -309,7 +309,6 @@ impl Slots {
         }
     }
 
-    /// Prefetches the records of `slots`.
     #[inline]
     pub(crate) fn prefetch_records(&self, slots: impl Iterator<Item = Slot>) {
         slots.for_each(|slot| prefetch_index(&self.records, slot.index()));

@@ -228,7 +228,6 @@ impl Survey<'_> {
     }
 }
 
-/// Reads a range step by step.
 fn read(scratch: &mut Scratch, range: Range) -> Result<Strip, ProbeError> {
     let step = |block| Io { op: Op::Read, block: Block(block), count: range.step_blocks };
     let us = scratch.latencies_us(range.starts().map(step))?;
@@ -255,7 +254,6 @@ pub(crate) struct Filler {
 }
 
 impl Filler {
-    /// Makes the filler of a buffer.
     pub(crate) fn new(region_blocks: u64, estimate: &BufferEstimate, seed: u64) -> Filler {
         let single_from = if estimate.by_bytes { region_blocks / 8 * 7 } else { 0 };
         Filler {

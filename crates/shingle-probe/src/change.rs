@@ -66,7 +66,6 @@ pub(crate) fn real(count: u64) -> f64 {
     count as f64
 }
 
-/// Rounds to a thousandth.
 pub(crate) fn round(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }

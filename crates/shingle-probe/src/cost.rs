@@ -31,12 +31,10 @@ pub struct Timed {
     pub stalls: Vec<(u64, u64)>,
 }
 
-/// What is timed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Coverage<'a> {
     pub(crate) zone_blocks: u64,
     pub(crate) blocks: u64,
-    /// Numbers of the zones.
     pub(crate) zones: &'a [u64],
     pub(crate) seed: u64,
 }

@@ -80,7 +80,6 @@ impl Expected<'_> {
         }
     }
 
-    /// The step that finds the bands at a number of sites.
     fn bands(&self, sites: u64, prefix: &str, what: &str) -> Step {
         let half_blocks = self.options.half_blocks();
         let marks = 2 * half_blocks / self.options.step_blocks() * MARKS;

@@ -146,7 +146,6 @@ impl Probe<'_, '_> {
         Ok(found)
     }
 
-    /// Measures a drive that has a buffer.
     fn measure_buffer(&mut self, found: &mut Findings) -> Result<(), ProbeError> {
         let read = Nanos::from_micros(found.reads.random() as u64);
         let Some((rough, end)) = self.rough(read)? else {

@@ -84,7 +84,6 @@ pub(crate) fn large(block: u64) -> Io {
     Io { count: LARGE_BLOCKS, ..write(block) }
 }
 
-/// Makes a write of one block.
 pub(crate) fn write(block: u64) -> Io {
     Io { op: Op::Write, block: Block(block), count: 1 }
 }

@@ -15,7 +15,6 @@ pub(crate) struct System {
     proc: PathBuf,
 }
 
-/// The running system.
 pub(crate) fn system() -> System {
     System { sys: "/sys".into(), proc: "/proc".into() }
 }
@@ -51,7 +50,6 @@ fn name(path: &Path) -> String {
 }
 
 impl System {
-    /// The sysfs folder of a device.
     pub(crate) fn folder(&self, rdev: u64) -> io::Result<PathBuf> {
         let (major, minor) = number(rdev);
         self.sys.join(format!("dev/block/{major}:{minor}")).canonicalize()
@@ -173,7 +171,6 @@ pub(crate) fn zones(folder: &Path) -> Option<Zones> {
     Some(Zones { required, zone_blocks: sectors * SECTOR_BYTES / BLOCK_BYTES, count })
 }
 
-/// Whether the device is read-only.
 pub(crate) fn is_read_only(folder: &Path) -> bool {
     value(&folder.join("ro")) == Some(1)
 }

@@ -335,13 +335,11 @@ mod tests {
             .collect()
     }
 
-    /// The value of an attribute.
     fn attribute(line: &str, name: &str) -> i32 {
         let value = line.split_once(&format!(" {name}=\"")).expect("it has one").1;
         value.split_once('"').expect("its end").0.parse().expect("a number")
     }
 
-    /// The points of a polyline.
     fn points(line: &str) -> Vec<(i32, i32)> {
         let points = line.split_once("points=\"").expect("points").1;
         let points = points.split_once('"').expect("their end").0.split_whitespace();

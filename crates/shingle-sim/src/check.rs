@@ -26,7 +26,6 @@ pub struct StaleRead {
 }
 
 impl Check {
-    /// Returns the stamp of a new write.
     pub(crate) fn write(&mut self, block: Block) -> Stamp {
         self.drawn += 1;
         self.latest.insert(block, Some(self.drawn));

@@ -19,7 +19,6 @@ pub(crate) struct Turn {
 /// A drive, and the time at which it is free.
 pub(crate) struct Device {
     disk: Disk,
-    /// Time at which it is free.
     free: Nanos,
     /// Completion of the last I/O, background work excluded.
     last_io: Nanos,

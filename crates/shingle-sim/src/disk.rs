@@ -36,7 +36,6 @@ impl Disk {
         }
     }
 
-    /// Returns it as a drive.
     #[inline]
     pub(crate) fn drive_mut(&mut self) -> &mut dyn Drive {
         match self {
@@ -63,7 +62,6 @@ impl Disk {
         }
     }
 
-    /// Returns the translation, if there is one.
     pub(crate) fn translated_mut(&mut self) -> Option<&mut Translated> {
         match self {
             Disk::Drive(_) => None,

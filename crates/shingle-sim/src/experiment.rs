@@ -91,7 +91,6 @@ struct Given<'a, R> {
     run_options: RunOptions,
 }
 
-/// The jobs so far.
 #[derive(Default)]
 struct Planned {
     jobs: Vec<Job>,

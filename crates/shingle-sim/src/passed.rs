@@ -43,7 +43,6 @@ struct Gap {
     requests: u32,
     /// The last of them, as a read of a block.
     last: Option<Io>,
-    /// Number of its reads that are kept.
     reads: u32,
 }
 
@@ -88,7 +87,6 @@ const ACCESSES: u8 = 1 << 6;
 /// Bit of the mark of a request that may read the disk.
 const READS: u8 = 1 << 7;
 
-/// Returns what a request does if it is left out.
 pub(crate) fn mark_of(request: &Request) -> u8 {
     match request.op {
         Op::Read | Op::Write if request.bytes == 0 => 0,

@@ -319,7 +319,6 @@ impl Undone {
     }
 }
 
-/// The time series of a run.
 struct Series {
     points: Vec<Point>,
     parts: Parts,

@@ -64,7 +64,6 @@ pub struct Command {
 /// Receives each command, in the order of their turns.
 pub type Log = Box<dyn FnMut(&Command) + Send>;
 
-/// The observers.
 #[derive(Default)]
 pub(crate) struct Watch {
     pub(crate) log: Option<Log>,
@@ -177,7 +176,6 @@ impl Heating {
         }
     }
 
-    /// Ends a part of the requests.
     pub(crate) fn end_part(&mut self) {
         self.done.push(self.part.clone());
         self.part.fill(0);

@@ -79,7 +79,6 @@ const SWEEP: &str = "sweep.json";
 const CELLS: &str = "cells.jsonl";
 const RESULTS: &str = "results.json";
 
-/// Reads the description of the sweep in the folder at `path`.
 pub(crate) fn read(path: &Path) -> Result<Manifest, SweepError> {
     let file = path.join(SWEEP);
     let text = fs::read_to_string(&file)

@@ -14,7 +14,6 @@ use crate::values::{Plain, expand};
 const OUTER: [&str; 6] = ["trace", "seed", "pacing", "drive", "translation", "ssd"];
 const INNER: [&str; 2] = ["cache", "policy"];
 
-/// Most cells of a sweep.
 const MOST_CELLS: usize = 100_000;
 
 /// All axes, also those with a single value.

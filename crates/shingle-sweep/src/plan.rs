@@ -212,7 +212,6 @@ fn read_all<E>(
     Ok((traces, numbers))
 }
 
-/// Cells found so far.
 struct Found<'a> {
     grid: &'a Grid,
     cells: Vec<Cell>,

@@ -6,7 +6,6 @@
 
 use shingle_core::size::scaled;
 
-/// Most values of one range.
 const MOST: usize = 1000;
 
 /// Numbers are kept in millionths, so that doubling and steps are exact.
@@ -114,7 +113,6 @@ fn between(from: u64, to: u64, at: usize, last: usize, whole: bool) -> u64 {
     (libm::round(exact / digits as f64) as u64 * digits).clamp(from, to)
 }
 
-/// A number with its unit.
 #[derive(Clone, Copy)]
 struct Number<'a> {
     millionths: u64,

@@ -65,13 +65,11 @@ pub(crate) fn fill_from(
 /// The most requests that wait to be sorted: 320 MiB of them.
 const WAITING_MAX: usize = 8 << 20;
 
-/// The fewest requests that are worth a sort.
 const SORTED_MIN: usize = 4 * BATCH_REQUESTS;
 
 /// The first byte of each volume.
 #[derive(Debug)]
 enum Layout {
-    /// There is one volume.
     One,
     /// Not known before all is read.
     Unknown,

@@ -300,7 +300,6 @@ mod tests {
         }
     }
 
-    /// Returns the bytes of a request in kept zones, zone by zone.
     fn bytes_of(request: &Request, sample: ZoneSample) -> u64 {
         let end = request.offset + request.bytes;
         (0..50)

@@ -105,7 +105,6 @@ impl Numbers {
 /// Distances over numbered blocks. Several may share one [`Numbers`].
 #[derive(Clone, Debug, Default)]
 pub struct Stack {
-    /// Last position of each number.
     last: Vec<u32>,
     /// The last positions of all blocks.
     marks: Marks,
@@ -115,7 +114,6 @@ pub struct Stack {
     successor: Option<u32>,
 }
 
-/// The least number of positions.
 const ROOM_MIN: usize = 1_024;
 /// Positions are 32 bits wide; nearly 2³¹ blocks still leave room for as many uses again.
 const ROOM_MAX: usize = (1 << 32) - 512;

@@ -44,12 +44,10 @@ impl Marks {
         marks
     }
 
-    /// Returns the number of positions.
     pub(crate) fn room(&self) -> usize {
         self.groups.len() * GROUP
     }
 
-    /// Returns the number of marks.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
@@ -80,7 +78,6 @@ impl Marks {
         }
     }
 
-    /// Counts the marks up to and including a position.
     pub(crate) fn count_up_to(&self, position: usize) -> u32 {
         let group = &self.groups[position / GROUP];
         let word = position / 64 % WORDS;

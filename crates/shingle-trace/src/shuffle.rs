@@ -13,7 +13,6 @@ pub(crate) struct Shuffle {
 }
 
 impl Shuffle {
-    /// Creates a shuffle of sequences of these lengths.
     pub(crate) fn new(lengths: impl ExactSizeIterator<Item = u64>, rng: Rng) -> Shuffle {
         let leaves = lengths.len().next_power_of_two();
         let mut sums = vec![0; 2 * leaves];

@@ -317,7 +317,6 @@ mod tests {
     }
 
     proptest! {
-        /// Bitmaps count what a set of blocks counts.
         #[test]
         fn bitmaps_agree_with_a_set(
             requests in prop::collection::vec(

@@ -50,7 +50,6 @@ impl Touched {
         self.zones.len() as u64
     }
 
-    /// Returns the number of zones in which a block is written.
     pub(crate) fn written_zones(&self) -> u64 {
         self.zones.iter().filter(|zone| zone.is_written()).count() as u64
     }

@@ -250,7 +250,6 @@ fn host(block: Block, count: u64) -> impl Iterator<Item = Block> {
     (block.0..block.0 + count).map(Block)
 }
 
-/// Returns the place of each block.
 fn each(pieces: &[Piece]) -> impl Iterator<Item = Place> + '_ {
     pieces.iter().flat_map(|piece| (0..piece.count).map(|ahead| piece.place.after(ahead)))
 }

@@ -70,7 +70,6 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Reads `path`.
     pub(crate) fn read(path: &Path) -> anyhow::Result<Config> {
         read(path)
     }
@@ -93,7 +92,6 @@ impl Config {
         serde_json::from_value(given.into()).map_err(|error| Usage(told(&error.to_string())))
     }
 
-    /// Returns the names of all options.
     pub(crate) fn names() -> Vec<String> {
         // The error for an unknown name lists the known ones.
         let wrong = serde_json::json!({ "": null });

@@ -24,7 +24,6 @@ pub trait Bar: Sync {
     fn set(&self, done: u64, total: u64);
 }
 
-/// A terminal.
 impl Listener for Global {
     fn note(&self, text: &str) {
         output::note(text, self.quiet);

@@ -11,7 +11,6 @@ use shingle_trace::write::Destination;
 
 use crate::Usage;
 
-/// Prints a result.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
@@ -89,7 +88,6 @@ pub(crate) fn text(text: &str, path: &Path) -> anyhow::Result<()> {
     bytes(text.as_bytes(), path)
 }
 
-/// Writes `bytes` to `path`.
 pub(crate) fn bytes(bytes: &[u8], path: &Path) -> anyhow::Result<()> {
     let destination = Destination::of(path);
     let written = destination.create().and_then(|mut file| file.write_all(bytes));
@@ -105,7 +103,6 @@ pub(crate) struct Tried {
 }
 
 impl Tried {
-    /// Records the result of an output.
     pub(crate) fn add(&mut self, done: anyhow::Result<()>) {
         self.failed.extend(done.err());
     }
@@ -122,7 +119,6 @@ impl Tried {
     }
 }
 
-/// Writes `value` as JSON.
 pub(crate) fn json(value: &impl Serialize, path: &Path) -> anyhow::Result<()> {
     text(&(serde_json::to_string_pretty(value)? + "\n"), path)
 }

@@ -32,7 +32,6 @@ impl Progress {
         self.show();
     }
 
-    /// Sets the progress to `done` of `total` units.
     pub(crate) fn set(&self, done: u64, total: u64) {
         self.bar.set_length(total);
         self.bar.set_position(done);

@@ -136,7 +136,6 @@ pub struct Metric {
     pub of: fn(&RunResult) -> f64,
 }
 
-/// Makes a metric.
 pub(crate) const fn metric(name: &'static str, of: fn(&RunResult) -> f64) -> Metric {
     Metric { name, of }
 }

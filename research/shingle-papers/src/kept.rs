@@ -66,7 +66,6 @@ impl Kept {
         serde_json::to_string(&key).expect("labels are JSON")
     }
 
-    /// Finds the result of a run that is done.
     pub(crate) fn find(&self, key: &str) -> Option<RunResult> {
         self.lock().done.get(key).cloned()
     }

@@ -219,7 +219,6 @@ struct TraceRuns {
     note: Option<String>,
 }
 
-/// Runs all figures for a seed.
 fn run_seed(
     order: &Order,
     seed: u64,

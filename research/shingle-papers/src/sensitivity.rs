@@ -111,7 +111,6 @@ fn is_varied(paper: &Paper, figure: &Figure) -> bool {
     matches!(figure.source, Source::Runs(_)) && !paper.not_varied.contains(&figure.id)
 }
 
-/// The traces of all figures.
 fn traces(figures: &[&'static Figure]) -> Vec<&'static str> {
     let mut names = Vec::new();
     for figure in figures {

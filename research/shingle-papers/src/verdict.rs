@@ -122,7 +122,6 @@ fn judge_order(seeds: Vec<Vec<Chain>>) -> Finding {
     Finding { verdict, published: None, unit: "", ours: Vec::new(), shown }
 }
 
-/// Formats a chain.
 fn words(chain: &Chain) -> String {
     let mut text = if chain.place.is_empty() { String::new() } else { chain.place.clone() + ": " };
     for (at, (name, value)) in chain.links.iter().enumerate() {

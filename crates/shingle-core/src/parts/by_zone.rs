@@ -132,7 +132,6 @@ impl Met {
         self.indices.get(&zone).copied()
     }
 
-    /// Returns the zone with this index.
     #[inline]
     pub(crate) fn zone(&self, index: ZoneIndex) -> Zone {
         match self.zones.get(index.index()) {

@@ -19,7 +19,6 @@ struct Line([u64; 8]);
 const BLOCKS_A_LINE: u32 = 8;
 /// Cached blocks per word of the doorkeeper: 32 bits a block.
 const BLOCKS_A_WORD: u32 = 2;
-/// The largest count of a counter.
 const COUNT_MAX: u64 = 15;
 
 /// Counts of uses, and the doorkeeper.

@@ -45,7 +45,6 @@ pub struct Lirs {
 }
 
 impl Lirs {
-    /// Removes a ghost.
     fn forget(&mut self, ghost: u32) {
         self.stack.unlink(&mut self.in_stack, ghost);
         self.aged.unlink(&mut self.in_roles, ghost);

@@ -55,7 +55,6 @@ pub struct Fullest {
     at: usize,
     /// Number of blocks of the group that have not left.
     left: u64,
-    /// Whether the group is leaving.
     leaving: bool,
     buffer_blocks: u64,
 }

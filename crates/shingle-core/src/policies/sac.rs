@@ -70,7 +70,6 @@ impl<T: Target> Pair for T {
 
 const PARAMS: &[Param] = &[ZONE, WINDOW, CLEAN_PART, COST, CYCLE, RULE1, RULE2, RULE4];
 
-/// Parameters of cycles.
 pub(crate) const CYCLE: Param = param!("cycle": Ratio = "1",
     "cycle length in buffer sizes (SAC §6.5, Fig 16)");
 
@@ -102,7 +101,6 @@ enum Rule4 {
     Skip,
 }
 
-/// State of a zone.
 #[derive(Clone, Copy, Debug, Default)]
 struct ZoneState {
     /// Its dirty blocks in LRU order.

@@ -83,7 +83,6 @@ pub struct Service {
     rules: Rules,
     streams: Streams,
     last_request: Nanos,
-    /// The rate of destages, if limited.
     destages: Option<Rate>,
     /// The rate of writes to the SSD, if limited.
     ssd: Option<Rate>,
@@ -93,7 +92,6 @@ pub struct Service {
     detaching_ssd: bool,
 }
 
-/// The length of a day.
 const DAY: Nanos = Nanos::from_millis(24 * 3_600_000);
 /// For how long unused destages may be made up for: about the interval in which the time is
 /// updated.

@@ -124,7 +124,6 @@ fn entry(
 }
 
 impl Entry {
-    /// A table for the end of a sheet.
     fn table(&self, source: &str) -> Table {
         let mut table = Table::new();
         table.decor_mut().set_prefix("\n");

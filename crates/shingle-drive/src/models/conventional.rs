@@ -33,7 +33,6 @@ struct Accepted {
     count: u64,
 }
 
-/// The disk; see the module.
 #[derive(Clone)]
 pub(crate) struct Conventional {
     timing: Timing,

@@ -42,7 +42,6 @@ struct Values {
     bands_per_class: u64,
 }
 
-/// The emulator; see the module.
 #[derive(Clone)]
 pub(crate) struct Emulator {
     rewrite: Rewrite,
@@ -119,13 +118,11 @@ impl Emulator {
         }))
     }
 
-    /// The band of a block.
     #[inline]
     fn band(&self, block: u64) -> usize {
         self.bands.index(block)
     }
 
-    /// Writes one block.
     fn write(&mut self, served: &mut Served, block: u64, stamp: Option<Stamp>) {
         let band = self.band(block);
         self.counters.buffer_written_blocks += 1;

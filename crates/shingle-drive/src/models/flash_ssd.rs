@@ -29,7 +29,6 @@ struct Values {
     transfer_ns_per_byte: u64,
 }
 
-/// The SSD; see the module.
 #[derive(Clone)]
 pub(crate) struct FlashSsd {
     ftl: Ftl,
@@ -37,7 +36,6 @@ pub(crate) struct FlashSsd {
     times: Times,
     description: Description,
     counters: Counters,
-    /// Whether stamps are kept.
     stamped: bool,
 }
 

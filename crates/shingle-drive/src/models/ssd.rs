@@ -34,7 +34,6 @@ impl Values {
     }
 }
 
-/// The SSD; see the module.
 #[derive(Clone)]
 pub(crate) struct Ssd {
     block: Nanos,

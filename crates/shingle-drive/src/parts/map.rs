@@ -20,7 +20,6 @@ const MARKED: u64 = 1 << 62;
 const NEXT: usize = 0;
 const PREV: usize = 1;
 
-/// The map; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
     /// What each slot holds: 0 in a hole; else the block plus one, [`STARTS`] and [`MARKED`].
@@ -41,7 +40,6 @@ pub(crate) struct Map {
 }
 
 impl Map {
-    /// A map of `slots` for `bands` bands.
     pub(crate) fn new(slots: u32, bands: usize) -> Map {
         assert!((1..=SLOTS_MAX).contains(&slots), "a log has slots");
         let table = (slots as usize * 2).next_power_of_two();
@@ -349,7 +347,6 @@ impl Map {
     }
 }
 
-/// Returns the slot of a table entry.
 #[inline]
 fn slot_of(entry: u64) -> u32 {
     entry as u32 - 1

@@ -99,7 +99,6 @@ struct Ahead {
     rate: u64,
 }
 
-/// The mechanics; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Mech {
     tracks: Runs,
@@ -165,18 +164,15 @@ impl Mech {
         }
     }
 
-    /// Returns the time of a rotation.
     pub(crate) fn rotation(&self) -> Nanos {
         Nanos(self.rotation)
     }
 
-    /// Returns the track of `place`.
     #[inline]
     pub(crate) fn track(&self, place: u64) -> u64 {
         self.tracks.place(place).unit
     }
 
-    /// Returns the blocks of the track of `place`.
     #[inline]
     pub(crate) fn track_blocks(&self, place: u64) -> u64 {
         self.tracks.run(self.tracks.place(place).run).unit_blocks
@@ -255,7 +251,6 @@ impl Mech {
         self.access(served, place, count, false);
     }
 
-    /// Writes to the medium.
     pub(crate) fn write(&mut self, served: &mut Served, place: u64, count: u64) {
         self.stop_ahead(served.done);
         self.forget(place, count);

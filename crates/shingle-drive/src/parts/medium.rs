@@ -16,13 +16,11 @@ pub(crate) const DISK: &str = "cmr7200";
 /// The kernel cuts larger I/O into such pieces: 512 KiB.
 const PIECE_BLOCKS: u64 = 128;
 
-/// The medium; see the module.
 pub(crate) enum Medium {
     /// Times without a head.
     Costs(CostValues),
     /// A disk, with its first block of the bands.
     Disk {
-        /// The disk.
         disk: Box<dyn Drive>,
         /// Slots of the buffer before the bands.
         slots: u64,

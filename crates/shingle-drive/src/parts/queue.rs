@@ -34,7 +34,6 @@ impl Queue {
         self.links[zone + 1][NEXT] != 0
     }
 
-    /// Returns the first zone.
     #[inline]
     pub(crate) fn first(&self) -> Option<usize> {
         (self.links[END][NEXT] as usize - 1).checked_sub(1)

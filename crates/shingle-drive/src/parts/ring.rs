@@ -14,7 +14,6 @@ pub(crate) use crate::parts::map::{BLOCKS_MAX, SLOTS_MAX};
 use shingle_core::units::BLOCK_BYTES;
 use std::ops::Range;
 
-/// The ring; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring {
     /// The log begins at the tail.
@@ -27,13 +26,11 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// Creates a ring of `slots` for `bands` bands.
     pub(crate) fn new(slots: u32, bands: usize) -> Ring {
         let map = Map::new(slots, bands);
         Ring { map, arrived: vec![0; slots as usize], used: 0, released: 0 }
     }
 
-    /// Returns the number of slots.
     pub(crate) fn capacity(&self) -> u32 {
         self.map.capacity()
     }

@@ -13,7 +13,6 @@ pub(crate) struct Runs {
     end: u64,
 }
 
-/// One run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     pub(crate) first: u64,
@@ -73,7 +72,6 @@ impl Runs {
         Runs { coarse: coarse.collect(), runs, shift, end }
     }
 
-    /// Returns the place of `block`.
     #[inline]
     pub(crate) fn place(&self, block: u64) -> Place {
         debug_assert!(block < self.end, "block {block} of {}", self.end);
@@ -93,13 +91,11 @@ impl Runs {
         usize::try_from(self.place(block).unit).unwrap_or(usize::MAX)
     }
 
-    /// Returns the run with number `run`.
     #[inline]
     pub(crate) fn run(&self, run: usize) -> &Run {
         &self.runs[run]
     }
 
-    /// Returns all runs.
     pub(crate) fn all(&self) -> &[Run] {
         &self.runs
     }

@@ -11,11 +11,9 @@ use std::collections::VecDeque;
 /// Number of idle spans that a unit remembers.
 const GAPS: usize = 256;
 
-/// The schedule; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     units: Vec<Unit>,
-    /// End of all work.
     end: Nanos,
     /// End of the last remembered idle span.
     idle_until: Nanos,
@@ -41,14 +39,12 @@ impl Clone for Unit {
 }
 
 impl Schedule {
-    /// Creates `units` idle units.
     pub(crate) fn new(units: u32) -> Schedule {
         let idle = Unit { free: Nanos::ZERO, gaps: VecDeque::new(), idle_until: Nanos::ZERO };
         let units = (0..units).map(|_| idle.clone()).collect();
         Schedule { units, end: Nanos::ZERO, idle_until: Nanos::ZERO }
     }
 
-    /// Returns the number of units.
     pub(crate) fn units(&self) -> u32 {
         self.units.len() as u32
     }

@@ -11,7 +11,6 @@ use crate::parts::queue::Queue;
 use crate::zone::{Condition, Refused, Rule};
 use shingle_core::units::{Block, Zone};
 
-/// The zones; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Zones {
     zone_blocks: u64,
@@ -52,7 +51,6 @@ impl Zones {
         self.pointers.len()
     }
 
-    /// Returns the number of blocks in a zone.
     #[inline]
     pub(crate) fn blocks(&self) -> u64 {
         self.zone_blocks
@@ -65,7 +63,6 @@ impl Zones {
         (zone as usize, block - zone * self.zone_blocks)
     }
 
-    /// Returns the first block of a zone.
     #[inline]
     pub(crate) fn first(&self, zone: usize) -> Block {
         Block(zone as u64 * self.zone_blocks)
@@ -217,7 +214,6 @@ impl Zones {
         closes
     }
 
-    /// Closes a zone.
     pub(crate) fn close(&mut self, zone: usize) {
         self.implicit.remove(zone);
         self.explicit.remove(zone);

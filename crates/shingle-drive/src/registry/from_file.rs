@@ -46,7 +46,6 @@ pub(super) struct OwnSheet {
 }
 
 impl OwnSheet {
-    /// Reads the sheet in `file`.
     pub(super) fn read(file: &str) -> Result<OwnSheet, DriveError> {
         let refuse = |what: String| DriveError::Refused(format!("{file}: {what}"));
         let text = load(Path::new(file)).map_err(|error| {

@@ -114,7 +114,6 @@ impl Overrides {
     }
 }
 
-/// A parsed sheet.
 #[derive(Clone, Debug)]
 pub(crate) struct Sheet {
     parameters: Vec<Parameter>,
@@ -137,7 +136,6 @@ impl Sheet {
         Sheet { parameters: parameters.collect() }
     }
 
-    /// Creates a sheet of these parameters.
     pub(crate) fn of(parameters: Vec<Parameter>) -> Sheet {
         Sheet { parameters }
     }
@@ -180,7 +178,6 @@ impl Sheet {
         self.parameters.retain(|parameter| !names.contains(&parameter.name.as_str()));
     }
 
-    /// Adds a parameter.
     pub(crate) fn add(&mut self, parameter: Parameter) {
         self.parameters.push(parameter);
     }

@@ -11,7 +11,6 @@ use super::scale::Scale;
 use super::{Area, COLOURS, DrawResult, INK, SIZE, colour};
 use crate::numbers::grouped;
 
-/// The data of a map.
 pub(super) struct Map<'a> {
     pub(super) x_label: &'a str,
     pub(super) x_end: f64,

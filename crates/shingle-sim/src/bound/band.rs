@@ -3,7 +3,6 @@
 /// A write of a block of a band, and its data. Times are counted in accesses of the whole trace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Write {
-    /// Time of the write.
     pub(super) at: u64,
     /// Time of the last read of its data.
     pub(super) read: u64,
@@ -16,7 +15,6 @@ pub(super) struct Write {
 /// The data is valid to the end.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// The writes of a band, in order.
 #[derive(Clone, Debug)]
 pub(super) struct Band {
     pub(super) writes: Vec<Write>,
@@ -38,7 +36,6 @@ impl Band {
     }
 }
 
-/// The cost of room.
 pub(super) struct Costs {
     /// Price of a place per access, in rewrites.
     pub(super) price: f64,

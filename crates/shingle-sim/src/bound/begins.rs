@@ -59,7 +59,6 @@ struct Begin {
     ends: u64,
 }
 
-/// All beginnings so far.
 pub(super) struct Begins<'a> {
     band: &'a Band,
     costs: &'a Costs,

@@ -23,7 +23,6 @@ use crate::requests::{RequestList, all};
 pub(super) struct DriveChoice {
     pub(super) name: String,
     pub(super) settings: Settings,
-    /// Description of the drive with its translation.
     pub(super) description: Description,
     pub(super) shown: BTreeMap<String, String>,
     pub(super) translator: Option<Translator>,

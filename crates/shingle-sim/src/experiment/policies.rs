@@ -5,7 +5,6 @@ use shingle_core::registry::{CACHE_PARAMS, Entry, Registry};
 
 use super::options::{ALL, DEFAULT_POLICIES, ExperimentError, Options, usage};
 
-/// A policy with its parameters.
 #[derive(Clone)]
 pub(super) struct Chosen {
     pub(super) entry: Entry,
@@ -67,7 +66,6 @@ fn params(entry: &Entry, options: &Options) -> Result<Params, ExperimentError> {
     Ok(params)
 }
 
-/// Returns the parameters of the cache.
 pub(super) fn cache_params(options: &Options) -> Result<Params, ExperimentError> {
     let mut params = Params::new(CACHE_PARAMS);
     for (name, value) in options.sets.of("cache") {

@@ -68,7 +68,6 @@ pub(super) fn check_devices(
     Ok(())
 }
 
-/// Returns the configuration of the store.
 pub(super) fn serving(store: &StoreOptions, cache_blocks: u32, check: bool) -> ServingOptions {
     ServingOptions {
         config: Config::for_slots(u64::from(cache_blocks)),

@@ -33,7 +33,6 @@ enum Size {
     Blocks(u64),
 }
 
-/// The whole of a share.
 #[derive(Clone, Copy, Debug)]
 enum Whole {
     Footprint,

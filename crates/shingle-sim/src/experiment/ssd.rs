@@ -6,7 +6,6 @@ use shingle_drive::{Description, Drive, Overrides, Settings, make_ssd};
 
 use super::options::{ExperimentError, Options, usage};
 
-/// An SSD to create.
 #[derive(Clone)]
 pub(super) struct SsdChoice {
     pub(super) name: String,

@@ -30,7 +30,6 @@ pub const PARAMS: &[Param] = &[
 
 const CACHE_ZONES: &str = "cache_zones";
 
-/// A translation with its parameters.
 #[derive(Clone)]
 pub(super) struct Over {
     entry: &'static Entry,
@@ -169,12 +168,10 @@ fn conventional_bytes<R: RequestList>(
     Ok(Some(bytes))
 }
 
-/// Returns whether a translation of this name exists.
 pub(super) fn is_one(name: &str) -> bool {
     names().any(|other| other == name)
 }
 
-/// Returns all names.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|entry| entry.name)
 }
@@ -257,7 +254,6 @@ impl Translator {
         own.chain(shared).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// Creates the translation over `drive`.
     pub(super) fn over(&self, drive: Box<dyn Drive>) -> Result<Disk, ExperimentError> {
         let made = self.over.entry.make(&self.over.params, self.layout);
         let made = made.map_err(|error| usage(format!("-t {}: {error}", self.over.entry.name)))?;

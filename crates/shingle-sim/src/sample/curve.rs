@@ -100,7 +100,6 @@ impl SampleInfo {
     }
 }
 
-/// A sample and its quarters.
 struct Parts {
     whole: Part,
     quarters: [Part; QUARTERS],
@@ -198,7 +197,6 @@ fn row_bands(bands: &Bands, millionths: u64) -> u32 {
     ((sampled / BANDS_MIN) as u32).clamp(1, ROW_BANDS)
 }
 
-/// Returns the needed part of the bands, and what needs it.
 fn wanted(bands: &Bands, jobs: &[Job]) -> (u64, &'static str) {
     let smallest = |of: &dyn Fn(&Job) -> u64| {
         jobs.iter().map(of).filter(|&blocks| blocks > 0).min().map_or(f64::MAX, |n| n as f64)

@@ -15,11 +15,9 @@ use super::{Sampling, WHOLE};
 /// Counts of a band, of some bands, or of all.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Held {
-    /// Accesses of blocks.
     pub(super) accesses: f64,
     /// Number of them that are writes.
     pub(super) writes: f64,
-    /// Different blocks.
     pub(super) blocks: f64,
     /// Number of them that are written.
     pub(super) written: f64,
@@ -97,7 +95,6 @@ impl Bands {
         Bands { map, held, all }
     }
 
-    /// Returns the number of bands touched.
     pub(super) fn count(&self) -> u64 {
         self.held.len() as u64
     }
@@ -140,7 +137,6 @@ impl Bands {
         best.expect("there are candidates").1
     }
 
-    /// Returns the counts of each quarter of a sample.
     pub(super) fn quarters(&self, sampling: &Sampling) -> [Held; QUARTERS] {
         let mut quarters = [Held::default(); QUARTERS];
         for (band, held) in &self.held {
@@ -151,7 +147,6 @@ impl Bands {
         quarters
     }
 
-    /// Returns the number of touched bands in a sample.
     pub(super) fn sampled(&self, sampling: &Sampling) -> u64 {
         self.held.iter().filter(|(band, _)| sampling.group(*band).is_some()).count() as u64
     }
@@ -171,7 +166,6 @@ impl Seen {
         Seen { held: Held::default(), accessed: none.clone(), written: none }
     }
 
-    /// Adds what later requests have seen.
     fn add(&mut self, later: &Seen) {
         self.held.accesses += later.held.accesses;
         self.held.writes += later.held.writes;

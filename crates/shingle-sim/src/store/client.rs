@@ -65,7 +65,6 @@ impl Waiting {
     }
 }
 
-/// A client.
 pub(super) struct Client<'a> {
     world: World,
     times: ResponseTimes,
@@ -88,7 +87,6 @@ pub(super) struct Client<'a> {
     next_flush: Nanos,
     /// Closed loop: earliest time of the next request.
     next_request: Nanos,
-    /// Requests of the trace.
     requests: u64,
     parts: Parts,
     /// The counters at the end of the last part.
@@ -128,7 +126,6 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Returns all counters.
     fn snapshot(&mut self) -> Snapshot {
         let host = self.world.meter().host;
         self.world.snapshot(&host)

@@ -68,7 +68,6 @@ impl World {
         self.engine.cache_observer().expect("the cache was given one")
     }
 
-    /// Returns the time.
     pub(super) fn now(&self) -> Nanos {
         self.now
     }

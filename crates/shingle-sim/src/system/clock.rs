@@ -49,7 +49,6 @@ impl Clock {
         self.ready
     }
 
-    /// Ends that work.
     pub(super) fn end_at(&mut self, at: Nanos) {
         self.now = at;
     }

@@ -75,7 +75,6 @@ impl System {
         self.tell_translation(0, requests);
     }
 
-    /// Passes on the start of a request at `start`.
     pub(super) fn tell_of_request(&mut self, start: Nanos) {
         self.tell_translation(1, &[]);
         if self.hints.write_pointers {

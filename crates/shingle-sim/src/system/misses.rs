@@ -19,12 +19,10 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Returns whether the run has blocks.
     pub(super) fn is_pending(&self) -> bool {
         self.op.is_some()
     }
 
-    /// Returns whether `block` continues the run.
     fn is_continued_by(&self, op: Op, block: Block, written: bool) -> bool {
         let next = self.first.after(self.blocks.len() as u64);
         self.op == Some(op) && block == next && !written && !self.written

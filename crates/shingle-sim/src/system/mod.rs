@@ -61,7 +61,6 @@ pub struct System {
     clock: Clock,
     hints: Hints,
     host: HostCounters,
-    /// Number of requests done.
     requests: u64,
     warm: Warm,
     check: Option<Box<Check>>,

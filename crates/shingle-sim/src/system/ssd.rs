@@ -87,7 +87,6 @@ impl Ssd {
         self.device.serve(ready, &io, &mut []).done
     }
 
-    /// Returns the device.
     pub(super) fn device(&self) -> &Device {
         &self.device
     }

@@ -83,7 +83,6 @@ impl System {
         self.clock.chain(turn.done);
     }
 
-    /// Reads blocks that are not cached.
     fn read_gap(&mut self, from: Block, to: Block) {
         let (most, stamped) = (self.joined_max() as u64, self.stamped());
         let mut next = from;

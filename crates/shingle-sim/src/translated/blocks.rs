@@ -47,7 +47,6 @@ pub(super) fn words(blocks: Range<u64>) -> impl Iterator<Item = (u64, u64)> {
     all.map(move |word| (word, bits(&blocks, word))).filter(|&(_, bits)| bits != 0)
 }
 
-/// Returns the bits of `blocks` in `word`.
 #[inline]
 pub(super) fn bits(blocks: &Range<u64>, word: u64) -> u64 {
     let first = blocks.start.clamp(word * 64, word * 64 + 64) - word * 64;

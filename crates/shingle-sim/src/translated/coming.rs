@@ -57,7 +57,6 @@ mod tests {
         Request { at: Nanos(at), offset: block * 4096, bytes: count * 4096, op }
     }
 
-    /// Whether a write to one of these blocks waits.
     fn writes(queue: &Arrived, block: u64, count: u64) -> bool {
         queue.writes(&|other, blocks| other.0 < block + count && block < other.0 + blocks)
     }

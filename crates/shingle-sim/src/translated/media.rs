@@ -4,7 +4,6 @@ use shingle_core::units::{Block, Nanos, Op, Zone};
 use shingle_drive::{Drive, Io, Served, Stamp, Zoned};
 use shingle_translation::Place;
 
-/// The media; see the module.
 pub(super) struct Media {
     drive: Box<dyn Drive>,
     /// The device of the buffer, if it is not the start of the drive.
@@ -22,7 +21,6 @@ impl Media {
         Media { drive, cache: None, conventional, first_sequential }
     }
 
-    /// Puts the buffer on `cache`.
     pub(super) fn with_buffer_on(self, cache: Box<dyn Drive>) -> Media {
         Media { cache: Some(cache), ..self }
     }
@@ -49,7 +47,6 @@ impl Media {
         on.serve(now, &Io { op, block, count }, data)
     }
 
-    /// Flushes all of it.
     pub(super) fn flush(&mut self, now: Nanos, io: &Io) -> Served {
         let mut served = self.drive.serve(now, io, &mut []);
         if let Some(cache) = &mut self.cache {
@@ -71,7 +68,6 @@ impl Media {
         zoned(self.drive.as_mut()).append(now, at, count, data).unwrap_or_else(refused).1
     }
 
-    /// Resets a sequential zone.
     pub(super) fn reset(&mut self, now: Nanos, zone: Zone) -> Served {
         let served = zoned(self.drive.as_mut()).reset(now, Zone(self.conventional + zone.0));
         served.unwrap_or_else(|why| panic!("a reset that the drive refuses: {why}"))

@@ -15,7 +15,6 @@ use super::blocks::{Blocks, bits, words};
 pub(super) struct Padding {
     /// The blocks that the host writes by the current work.
     host: Range<u64>,
-    /// Blocks that this work has read and that are not padding.
     read: Blocks,
     /// Blocks whose place in the zones holds padding.
     padding: Blocks,
@@ -31,7 +30,6 @@ impl Padding {
         self.host = host;
     }
 
-    /// Notes the reads of these steps.
     pub(super) fn have_read(&mut self, steps: &[Step]) {
         for step in steps {
             let Step::Read { from, .. } = step else { continue };
@@ -46,7 +44,6 @@ impl Padding {
         }
     }
 
-    /// Notes an append of blocks to a zone.
     pub(super) fn append(&mut self, block: Block, count: u64) {
         for (word, mask) in words(block.0..block.0 + count) {
             let made_up = mask & !self.read.word(word) & !bits(&self.host, word);

@@ -81,7 +81,6 @@ impl<D: Decode> Records for Fixed<D> {
     }
 }
 
-/// Returns `N` bytes of a record.
 #[inline]
 pub(super) fn part<const N: usize>(record: &[u8], from: usize) -> [u8; N] {
     record[from..from + N].try_into().expect("the range has this length")

@@ -71,7 +71,6 @@ struct Event<'a> {
     rest: &'a [u8],
 }
 
-/// Returns the parts of a line, if it is an event.
 #[inline]
 fn event(line: &[u8]) -> Option<Event<'_>> {
     let ([device, cpu, sequence, time, pid, action, rwbs], rest) = fields::words_and_rest(line)?;

@@ -16,7 +16,6 @@ pub(super) trait Decode: Send {
         None
     }
 
-    /// Returns the volumes, if the format has volumes.
     fn volumes(&self) -> Option<&Volumes> {
         None
     }

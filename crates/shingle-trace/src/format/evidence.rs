@@ -95,7 +95,6 @@ impl Match {
         is.then_some(Match { sureness: Match::SURE, evidence: Evidence::Magic })
     }
 
-    /// Returns a match by lines, if they fit.
     pub(super) fn lines(sureness: u8, fit: Option<(usize, usize)>) -> Option<Match> {
         fit.map(|(fit, of)| Match { sureness, evidence: Evidence::Lines { fit, of } })
     }
@@ -116,7 +115,6 @@ impl Sample {
         Sample { pieces: vec![bytes.to_vec()] }
     }
 
-    /// Returns the lines of each piece.
     pub(super) fn pieces(&self) -> impl Iterator<Item = impl Iterator<Item = &[u8]>> {
         self.pieces.iter().map(|piece| text::lines(piece))
     }

@@ -75,7 +75,6 @@ pub static FORMATS: &[Format] = &[
     oracle_general::FORMAT,
 ];
 
-/// Opens the content as a trace.
 pub(crate) type Open = fn(Input, &Options<'_>) -> Result<Decoded, TraceError>;
 
 /// The result of opening a trace.

@@ -124,7 +124,6 @@ fn prefer_binary_error(problem: Problem, line: &[u8]) -> Problem {
     if is_binary(line) { binary_error(line) } else { problem }
 }
 
-/// Returns the error for bytes that are no text.
 #[cold]
 pub(super) fn binary_error(bytes: &[u8]) -> Problem {
     if let Some(problem) = utf16_error(bytes) {
@@ -267,7 +266,6 @@ pub(super) fn sectors(field: &[u8], what: &str) -> Result<u64, Problem> {
     of_sectors(whole(field, what)?)
 }
 
-/// Returns the bytes of `sectors`.
 #[inline]
 pub(super) fn of_sectors(sectors: u64) -> Result<u64, Problem> {
     sectors.checked_mul(SECTOR_BYTES).ok_or_else(|| {

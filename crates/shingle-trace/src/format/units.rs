@@ -4,7 +4,6 @@ use shingle_core::units::{BLOCK_BYTES, SECTOR_BYTES};
 
 use super::number::{self, gcd};
 
-/// The fewest lines that are evidence.
 pub(super) const LINES_MIN: u64 = 16;
 
 /// Adds a value to a short list of distinct ones.
@@ -56,7 +55,6 @@ impl Columns {
         self.unaligned += u64::from(!offset.is_multiple_of(SECTOR_BYTES));
     }
 
-    /// Returns whether there are enough requests.
     pub(super) fn is_enough(&self) -> bool {
         const LINES_MAX: u64 = 1 << 16;
         self.lines >= LINES_MAX

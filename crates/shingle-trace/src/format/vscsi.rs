@@ -47,7 +47,6 @@ impl Version {
         }
     }
 
-    /// Returns whether a record claims to be of this version.
     fn is_of(self, record: &[u8]) -> bool {
         match self {
             Version::One => record[15] == 1,

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[cfg(feature = "compression")]
 const XZ_MEMORY_BYTES_MAX: u64 = 512 << 20;
 
-/// The compression of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Compression {
     None,
@@ -29,7 +28,6 @@ impl Compression {
         }
     }
 
-    /// Returns whether its decompressor is a C library.
     fn needs_c_library(self) -> bool {
         !matches!(self, Compression::None | Compression::Gzip)
     }

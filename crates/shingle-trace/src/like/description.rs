@@ -61,7 +61,6 @@ impl Cell {
         (begin(self.low), begin(self.high + 1))
     }
 
-    /// Returns the number of blocks of all its runs.
     pub(super) fn blocks(&self) -> u64 {
         self.sources.iter().map(|(_, blocks)| blocks).sum()
     }

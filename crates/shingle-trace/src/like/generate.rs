@@ -34,7 +34,6 @@ pub(crate) struct Like {
     /// First byte of each zone, and its state once it is touched.
     zones: Vec<(u64, Option<ZoneState>)>,
     slice: usize,
-    /// Progress of each cell of the slice.
     cells: Vec<Progress>,
     /// Cells by the time at which their next request is due.
     due: BinaryHeap<Reverse<(u64, u32)>>,

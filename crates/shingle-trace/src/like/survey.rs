@@ -12,10 +12,8 @@ use crate::zones::ZONE_BYTES;
 const CELLS_MAX: u64 = 5_000;
 const CELL_REQUESTS: u64 = 10;
 
-/// The fewest accesses of a slice.
 const SLICE_ACCESSES_MIN: u64 = 512;
 
-/// The initial number of grains.
 const GRAINS: u64 = 8 * SLICES_MAX as u64;
 
 /// Grains become longer if they have more cells in total, which bounds memory except for the zones.
@@ -53,7 +51,6 @@ impl Survey {
         }
     }
 
-    /// Returns the number of accesses of a slice.
     pub(super) fn slice_accesses(self) -> u64 {
         let grains = (self.accesses >> self.shift) + 1;
         let least = SLICE_ACCESSES_MIN.div_ceil(1 << self.shift);

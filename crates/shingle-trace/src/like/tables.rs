@@ -4,7 +4,6 @@ use shingle_core::units::Op;
 
 use super::buckets::{Table, class};
 
-/// The kind of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum TableKind {
     /// Blocks of a run, by the mean blocks of a run of its cell.
@@ -47,7 +46,6 @@ impl TableKind {
     ];
 }
 
-/// All tables.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Tables(Vec<Table>);
 

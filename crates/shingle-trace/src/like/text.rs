@@ -125,7 +125,6 @@ impl Description {
     }
 }
 
-/// Returns a cell as a row.
 fn numbers(cell: &Cell) -> Vec<u64> {
     let Cell { zone, op, times, low, high, runs, sources } = cell;
     let mut row = vec![u64::from(*zone), op_index(*op) as u64, *runs];

@@ -23,7 +23,6 @@ impl Stamp {
     }
 }
 
-/// The blocks of a zone.
 pub(super) struct ZoneState {
     stamps: Box<[u8; BLOCKS]>,
     last_end: Option<usize>,
@@ -74,7 +73,6 @@ impl ZoneState {
         self.stamps[..block].iter().rposition(|&other| other != stamp).map_or(0, |at| at + 1)
     }
 
-    /// Returns the end of the last run, if there was one.
     pub(super) fn last_end(&self) -> Option<usize> {
         self.last_end
     }

@@ -23,7 +23,6 @@ pub(crate) const BYTES_MAX: usize = HEAD_BYTES + 4 * column::BYTES_MAX;
 
 const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 
-/// Encodes blocks.
 #[derive(Default)]
 pub(crate) struct Encoder {
     values: Vec<u64>,
@@ -81,7 +80,6 @@ pub(crate) fn bytes_of(head: &[u8]) -> Result<usize, Problem> {
     Ok(bytes)
 }
 
-/// Decodes blocks.
 pub(crate) struct Decoder {
     gaps: Box<[u64]>,
     ops: Box<[u64]>,

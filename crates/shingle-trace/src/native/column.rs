@@ -19,7 +19,6 @@ use crate::format::number::gcd;
 
 const HEAD_BYTES: usize = 24;
 
-/// One exception and its place.
 const EXCEPTION_BYTES: usize = 10;
 
 /// The most bits of a number that eight bytes always hold, whatever bit it begins at.

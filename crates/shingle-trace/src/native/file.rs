@@ -66,7 +66,6 @@ impl Indexed {
         })
     }
 
-    /// Returns the name of the file.
     pub(super) fn name(&self) -> &str {
         &self.name
     }

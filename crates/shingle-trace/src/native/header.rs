@@ -18,7 +18,6 @@ const ENTRY_BYTES: usize = 16;
 /// Bytes without checksum: magic, version and the checksum itself.
 const UNCHECKED_BYTES: usize = 16;
 
-/// The longest name.
 const NAME_BYTES_MAX: usize = 4096;
 
 /// Number of sums in a header, apart from the counts of requests.
@@ -75,7 +74,6 @@ pub(crate) struct Layout {
     /// Bytes of the header with names and index. The first block begins there.
     pub(crate) header_bytes: u64,
     pub(crate) file_bytes: u64,
-    /// Bytes of the events at the end.
     pub(crate) events_bytes: u64,
     pub(crate) blocks: u64,
     pub(crate) names_bytes: usize,

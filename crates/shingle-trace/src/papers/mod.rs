@@ -258,7 +258,6 @@ pub fn time_parameters() -> Vec<Parameter> {
     vec![IDLE]
 }
 
-/// Returns all parameters of volumes that may be set.
 fn settable(volumes: &[&volumes::Volume]) -> Vec<Parameter> {
     parameters(volumes).into_iter().chain(time_parameters()).collect()
 }

@@ -67,14 +67,12 @@ impl Traces {
         Err(TraceError::new(Kind::Io, &self.folder, Place::Whole, message))
     }
 
-    /// Returns the accesses of a volume.
     pub(super) fn volume(&self, name: &str) -> Result<Volume, TraceError> {
         self.require(&[name])?;
         let file = &self.files[name];
         file.read.get_or_init(|| recorded(&file.path)).clone()
     }
 
-    /// Returns the requests of a volume.
     pub(super) fn requests(&self, name: &str) -> Result<Box<dyn Source>, TraceError> {
         self.require(&[name])?;
         source(&self.files[name].path).map(|(_, source)| source)

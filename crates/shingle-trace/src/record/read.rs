@@ -15,7 +15,6 @@ use crate::source::Source;
 pub struct Events {
     input: Input,
     about: About,
-    /// Bytes of events not read yet.
     unread_bytes: u64,
     chunk: Vec<u8>,
     /// Bytes of the chunk that have been read.
@@ -131,7 +130,6 @@ impl Events {
     }
 }
 
-/// Returns the bytes of the next chunk and its number of events.
 fn chunk(input: &mut Input, unread_bytes: &mut u64) -> Result<(Vec<u8>, u32), TraceError> {
     let cut_error =
         |input: &Input| cut_short("in its events").at(input.name(), Place::Byte(input.byte()));

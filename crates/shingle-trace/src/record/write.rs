@@ -25,7 +25,6 @@ use crate::write::Out;
 pub(super) const BATCH_EVENTS: usize = 4096;
 /// The most batches that wait for the thread: some 300 MB.
 const BATCHES_MAX: usize = 1024;
-/// The most bytes of an event.
 const EVENT_BYTES_MAX: usize = 64;
 
 /// Receives events on the thread of the executor. Dropping it ends the recording.
@@ -36,7 +35,6 @@ pub struct Recorder {
     is_serving: bool,
     /// The thread could not keep up: the recording ends here.
     ended_early: bool,
-    /// The thread was notified of that.
     notified: bool,
 }
 
@@ -288,7 +286,6 @@ impl Writer {
     }
 }
 
-/// Returns whether a request is valid in a trace.
 fn is_in_trace(request: &Request) -> bool {
     let most = match request.op {
         Op::Read | Op::Write => REQUEST_BYTES_MAX,

@@ -12,7 +12,6 @@ use super::rng::{Rng, Seed, Share};
 
 /// Mean number of requests between two long gaps.
 const REQUESTS_PER_GAP: u64 = 4096;
-/// One request in this many follows a pause.
 const REQUESTS_PER_PAUSE: u64 = 16;
 
 pub(super) struct Arrivals {

@@ -56,7 +56,6 @@ fn open_checked(spec: &str, seed: u64) -> Result<(&'static Workload, Box<dyn Sou
     Ok((workload, workload.open(pairs, seed)?))
 }
 
-/// Returns the workload of this name.
 fn named(name: &str) -> Result<&'static Workload, Problem> {
     WORKLOADS.iter().find(|workload| workload.name == name).ok_or_else(|| {
         let names = nearest(name, WORKLOADS.iter().map(|workload| workload.name));

@@ -140,7 +140,6 @@ impl Values {
         &found.expect("a workload asks only for parameters that it lists").1
     }
 
-    /// Returns a count or a size.
     pub(super) fn count(&self, name: &str) -> u64 {
         match self.value(name) {
             Value::Whole(value) => *value,

@@ -71,7 +71,6 @@ impl Pattern for ReadMostly {
     }
 }
 
-/// Returns an access to whole blocks of a zone.
 pub(super) fn access(zone: u64, block: u64, blocks: u64, op: Op) -> Access {
     Access { offset: zone * ZONE_BYTES + block * BLOCK_BYTES, bytes: blocks * BLOCK_BYTES, op }
 }

@@ -56,7 +56,6 @@ impl Share {
         Share(percent * Share::ONE / 100)
     }
 
-    /// Returns this share of `whole`.
     pub(crate) fn part(self, whole: u64) -> u64 {
         ((u128::from(whole) * u128::from(self.0)) >> 32) as u64
     }
@@ -96,7 +95,6 @@ impl Rng {
         u64::try_from(scaled >> 16).unwrap_or(u64::MAX)
     }
 
-    /// Shuffles `items`.
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = self.below(last as u64 + 1) as usize;

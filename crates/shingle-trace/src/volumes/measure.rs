@@ -133,7 +133,6 @@ struct Totals {
     in_order: f64,
 }
 
-/// Counts requests.
 #[derive(Default)]
 struct Measure {
     /// Without the fields that are computed at the end.

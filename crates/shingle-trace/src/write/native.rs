@@ -47,14 +47,12 @@ struct Native {
     file: File<SpooledTempFile>,
 }
 
-/// The parts of a file.
 struct File<B> {
     encoder: Encoder,
     /// Requests of the current block, which is not full.
     waiting: Vec<Request>,
     /// The block packed last.
     packed: Vec<u8>,
-    /// All packed blocks.
     blocks: B,
     blocks_bytes: u64,
     /// First arrival and offset of each block.

@@ -80,12 +80,10 @@ impl Out {
         partial.parent().map(|folder| if folder == "" { Path::new(".") } else { folder })
     }
 
-    /// Returns the error of a failed write.
     pub(super) fn failed(&self, error: &io::Error) -> TraceError {
         failed(&self.name, error)
     }
 
-    /// Appends bytes.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<(), TraceError> {
         self.write_all(bytes).map_err(|error| self.failed(&error))
     }

@@ -49,7 +49,6 @@ impl<D: Clone + Default> Memory<D> {
         self.host = host;
     }
 
-    /// Returns the action of a single step.
     pub(super) fn action(&self, step: Step) -> Action {
         let blocks = step.blocks();
         let moves = self.moving.iter().any(|block| blocks.contains(block));
@@ -108,7 +107,6 @@ impl<D: Clone + Default> Memory<D> {
         }
     }
 
-    /// Notes that the steps have written.
     pub(super) fn put(&mut self, steps: &[Step]) {
         self.moving.retain(|block| !steps.iter().any(|step| step.blocks().contains(block)));
     }

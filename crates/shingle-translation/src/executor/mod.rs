@@ -61,9 +61,7 @@ pub struct Executor<D> {
     lookahead: Lookahead,
     /// The action that was handed out and is not done.
     in_flight: Option<Action>,
-    /// The steps of this action.
     steps: Vec<Step>,
-    /// Its data, if data are kept.
     data: Vec<D>,
     memory: Memory<D>,
 }

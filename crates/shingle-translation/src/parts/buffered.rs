@@ -15,7 +15,6 @@ const HOLE: u64 = u64::MAX;
 /// The end of a chain.
 const NONE: u32 = u32::MAX;
 
-/// The map; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Buffered {
     blocks: Vec<u64>,
@@ -66,7 +65,6 @@ impl Buffered {
         (block != HOLE).then_some(Block(block))
     }
 
-    /// Returns the slot of `block`.
     #[inline]
     pub(crate) fn find(&self, block: Block) -> Option<u32> {
         let mut slot = self.heads[self.home(block)];
@@ -210,7 +208,6 @@ impl Buffered {
         ((spread * self.heads.len() as u64) >> 32) as usize
     }
 
-    /// Returns the bytes of memory used.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let slots =
             self.blocks.capacity() * 8 + (self.heads.capacity() + self.chains.capacity()) * 4;

@@ -41,24 +41,20 @@ impl Native {
         Ok(Native { zone_blocks: layout.zone_blocks, pointers })
     }
 
-    /// Returns the number of blocks of all zones.
     pub(crate) fn blocks(&self) -> u64 {
         self.pointers.len() as u64 * self.zone_blocks
     }
 
-    /// Returns the zone of `block`.
     #[inline]
     pub(crate) fn zone(&self, block: Block) -> Zone {
         Zone((block.0 / self.zone_blocks) as u32)
     }
 
-    /// Returns the offset of `block` in its zone.
     #[inline]
     pub(crate) fn offset(&self, block: Block) -> u64 {
         block.0 % self.zone_blocks
     }
 
-    /// Returns the first block of `zone`.
     pub(crate) fn first(&self, zone: Zone) -> Block {
         Block(u64::from(zone.0) * self.zone_blocks)
     }
@@ -84,7 +80,6 @@ impl Native {
         goes_on.then(|| self.set_pointer(zone, offset + count)).map(|()| count)
     }
 
-    /// Returns the place of `block` if it is not in the buffer.
     #[inline]
     pub(crate) fn place(&self, block: Block) -> Place {
         if self.offset(block) < self.pointer(self.zone(block)) {
@@ -94,7 +89,6 @@ impl Native {
         }
     }
 
-    /// Returns the bytes of memory used.
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.pointers.capacity() as u64 * 4
     }

@@ -13,7 +13,6 @@ pub(crate) struct InBuffer {
 }
 
 impl InBuffer {
-    /// Returns each block with its place.
     pub(crate) fn each(self) -> impl Iterator<Item = (u64, Block)> {
         (0..self.count).map(move |ahead| (self.at + ahead, self.block.after(ahead)))
     }

@@ -26,7 +26,6 @@ struct Run {
     over: u32,
 }
 
-/// The next stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
     ReadNative,
@@ -182,7 +181,6 @@ impl WriteBack {
         }
     }
 
-    /// Returns the bytes of memory used.
     pub(crate) fn memory_bytes(&self) -> u64 {
         (self.runs.capacity() * size_of::<Run>()) as u64
     }

@@ -23,7 +23,6 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// Creates it unwritten.
     pub(super) fn new(layout: Layout, blocks: u64, survives_power_cuts: bool) -> Disk {
         let zones = vec![Vec::new(); layout.zones as usize];
         Disk {

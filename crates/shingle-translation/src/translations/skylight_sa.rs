@@ -19,7 +19,6 @@ use shingle_core::param;
 use shingle_core::params::{Param, Params};
 use shingle_core::units::{Block, Zone};
 
-/// The translation; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct SkylightSa {
     native: Native,
@@ -95,7 +94,6 @@ impl SkylightSa {
         }
     }
 
-    /// Begins to clean `bucket`.
     fn clean(&mut self, bucket: usize) {
         self.counters.cleanings += 1;
         self.cleaning = Some(Cleaning { bucket, slot: self.slots(bucket).start });

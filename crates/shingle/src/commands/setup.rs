@@ -129,7 +129,6 @@ fn store(args: &SetupArgs) -> Option<StoreOptions> {
 /// Points of the time series of each run, if pictures are drawn of it.
 const PICTURE_POINTS: u32 = 100;
 
-/// Rows of a heat map.
 const HEAT_ROWS: u16 = 64;
 
 /// Runs `jobs` in parallel and returns their results.

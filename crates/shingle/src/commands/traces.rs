@@ -133,17 +133,14 @@ pub(crate) fn read(
     Ok((opened.name, requests))
 }
 
-/// Opens the trace.
 pub(crate) fn open_trace(args: &TraceArgs) -> anyhow::Result<Opened> {
     Ok(shingle_trace::open(spec(args), &open_options(args)?)?)
 }
 
-/// Returns the trace as it was named.
 pub(crate) fn spec(args: &TraceArgs) -> &str {
     args.trace.as_deref().unwrap_or(DEFAULT_TRACE)
 }
 
-/// Returns the options for opening the trace.
 pub(crate) fn open_options(args: &TraceArgs) -> anyhow::Result<OpenOptions> {
     Ok(OpenOptions {
         format: args.format.clone(),
@@ -160,7 +157,6 @@ pub(crate) fn open_options(args: &TraceArgs) -> anyhow::Result<OpenOptions> {
     })
 }
 
-/// Returns how the trace is shaped.
 pub(crate) fn shape(args: &TraceArgs) -> anyhow::Result<Shape> {
     Ok(Shape {
         mode: mode(args),

@@ -15,19 +15,14 @@ pub enum Holds {
     Text,
 }
 
-/// A field of a run.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Field {
-    /// One value.
     Figure {
-        /// Its path.
         path: Vec<String>,
-        /// Its type.
         holds: Holds,
     },
     /// Parameters, whose names depend on what was run.
     Settings {
-        /// Their path.
         path: Vec<String>,
     },
 }

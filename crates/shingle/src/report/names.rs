@@ -15,11 +15,9 @@ pub(super) struct Names {
     pub(super) columns: Vec<String>,
     /// For each run, the value of each column; empty where it has none.
     pub(super) values: Vec<Vec<String>>,
-    /// What all runs have in common.
     pub(super) common: Vec<Setting>,
 }
 
-/// The cache.
 pub(super) const CACHE: &str = "cache";
 /// The seed of a synthetic trace.
 pub(super) const SEED: &str = "seed";
@@ -110,7 +108,6 @@ fn owner(key: &str) -> fn(&RunResult) -> Option<&str> {
     }
 }
 
-/// Returns the settings of a run.
 fn settings(run: &RunResult) -> Vec<Setting> {
     let mut all: Vec<Setting> = vec![("policy".into(), run.labels.policy.clone())];
     all.push(("translation".into(), run.labels.translation.clone().unwrap_or_default()));

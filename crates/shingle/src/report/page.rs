@@ -20,7 +20,6 @@ use crate::lines::{self, blocks_of};
 /// With more runs than this, all figures are left to `--csv`.
 const ALL_FIGURES: usize = 12;
 
-/// Returns the page of `report`.
 pub(super) fn page(report: &Report, pictures: &[Drawn]) -> anyhow::Result<String> {
     let Program { version, command } = &report.shingle;
     let making = &Making { command: command.clone(), version: version.clone() };

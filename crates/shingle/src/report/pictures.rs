@@ -7,7 +7,6 @@ use shingle_result::{ByCause, Heat, Point, Report, RunResult, verdict};
 use super::mib;
 use super::names::{CACHE, Names, SEED};
 
-/// Most bars in a picture.
 const BARS: usize = 16;
 /// Most lines in a picture: more cannot be told apart.
 const LINES: usize = 6;
@@ -16,7 +15,6 @@ pub(super) const HEAT: &str = "heat";
 /// Most heat maps, besides that of the host's writes.
 const MAPS: usize = 4;
 
-/// The name of a picture's file, and the picture.
 pub(crate) type Named = (&'static str, Picture);
 
 /// Returns all pictures that `report` has data for, with the names of their files.

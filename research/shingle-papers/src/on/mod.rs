@@ -261,7 +261,6 @@ impl Claim {
     }
 }
 
-/// The outcome of a claim: whether all chains rise.
 fn outcome(chains: &[Vec<f64>]) -> Outcome {
     let mut figures = chains.iter().flatten();
     let first = figures.next().copied().unwrap_or(f64::NAN);

@@ -311,7 +311,6 @@ pub struct Own {
 pub const SCHEMA: &str = "shingle.own/1";
 
 impl Cell {
-    /// Finds a system by its label.
     fn system(&self, label: &str) -> Option<&Measured> {
         self.systems.iter().find(|system| system.system == label)
     }

@@ -65,7 +65,6 @@ impl Order<'_> {
             .filter(|disk| self.disks.is_empty() || self.disks.iter().any(|name| name == disk.name))
     }
 
-    /// The conditions to be run, on each disk.
     fn varied(&self) -> Vec<(&'static Condition, &'static Disk)> {
         let conditions = CONDITIONS.iter().filter(|_| self.sensitivity);
         let on_disks = conditions.flat_map(|one| self.disks().map(move |disk| (one, disk)));

@@ -129,7 +129,6 @@ pub(super) fn pore_3(bench: &Bench) -> Result<Measured, MeasureError> {
     Ok(measured)
 }
 
-/// Requests a whole trace.
 fn whole_trace(name: &'static str, mode: Mode) -> Wanted {
     Wanted { name, free: &[], mode, pacing: Pacing::Closed, disk: None, copies: 1, every_zone: 1 }
 }

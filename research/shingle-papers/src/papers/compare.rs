@@ -19,7 +19,6 @@ pub(super) fn above_others(
     traces.iter().filter(|other| **other != trace).map(pair).collect()
 }
 
-/// Reverses the chains.
 pub(super) fn reversed(mut chains: Vec<Chain>) -> Vec<Chain> {
     chains.iter_mut().for_each(|chain| chain.links.reverse());
     chains

@@ -95,7 +95,6 @@ const ARC_CDC: System =
 const SIEVE_CDC: System =
     System::new("SIEVE+CDC", "cdc", &[("policy.cost", "paper"), ("policy.dirty", "sieve")]);
 
-/// The batch of the prototype.
 const BATCH: Sets = &[("cache.batch", "64")];
 
 /// Makes a grid of the ten volumes.

@@ -5,7 +5,6 @@ use shingle_trace::zones::LARGE_ZONE_BLOCKS;
 /// Counts written blocks, and those that are written again.
 #[derive(Default)]
 pub(super) struct Written {
-    /// For each block: whether it was written.
     written: Vec<bool>,
     pub(super) blocks: u64,
     pub(super) again: u64,

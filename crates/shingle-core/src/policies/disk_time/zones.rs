@@ -124,7 +124,6 @@ impl DirtyZones {
         self.zones[slots.zone_index(slot)].dirty.to_head(links, slot.0);
     }
 
-    /// Counts a write to `zone`.
     #[inline]
     pub(super) fn written(&mut self, zone: ZoneIndex, now: u32) {
         let half_life = self.half_life;

@@ -23,7 +23,6 @@ use crate::units::Slot;
 /// Set in the key of a hot block; the rest is its offset in the zone.
 const HOT: u32 = 1 << 31;
 
-/// State of a zone.
 #[derive(Clone, Copy, Debug, Default)]
 struct ZoneState {
     /// Its dirty blocks by offset, cold ones before the others.

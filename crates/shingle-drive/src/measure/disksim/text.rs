@@ -26,7 +26,6 @@ pub(super) enum Value {
 type Wrong = (usize, String);
 
 impl Block {
-    /// The one block of a file.
     pub(super) fn of(file: &Path, text: &str) -> Result<Block, DiskSimError> {
         let plain: Vec<&str> =
             text.lines().map(|line| line.split('#').next().unwrap_or_default()).collect();
@@ -47,7 +46,6 @@ impl Block {
         found.ok_or_else(|| (self.line, format!("the block that begins here has no `{key}`")))
     }
 
-    /// A number from `least` to `most`.
     pub(super) fn number(&self, key: &str, least: f64, most: f64) -> Result<f64, Wrong> {
         let (_, line, value) = self.find(key)?;
         let number = match value {
@@ -58,7 +56,6 @@ impl Block {
         in_range.ok_or_else(|| (*line, format!("`{key}` is a number from {least} to {most}")))
     }
 
-    /// A whole number from `least` to `most`.
     pub(super) fn count(&self, key: &str, least: u64, most: u64) -> Result<u64, Wrong> {
         let number = self.number(key, least as f64, most as f64)?;
         if number.fract() == 0.0 {

@@ -21,7 +21,6 @@ impl DriveManaged {
         copy
     }
 
-    /// Returns the bands.
     pub(crate) fn bands(&self) -> &Runs {
         &self.bands
     }

@@ -46,7 +46,6 @@ use std::ops::Range;
 use stream::Stream;
 use values::{Limits, Values, scaled};
 
-/// The disk; see the module.
 #[derive(Clone)]
 pub(crate) struct DriveManaged {
     timing: Timing,
@@ -192,7 +191,6 @@ impl DriveManaged {
         })
     }
 
-    /// The band of a block.
     #[inline]
     fn band(&self, block: u64) -> usize {
         self.bands.index(block)

@@ -55,7 +55,6 @@ impl Stream {
         self.first < self.end
     }
 
-    /// Blocks held.
     pub(super) fn held_blocks(&self) -> u64 {
         self.end - self.first
     }

@@ -7,7 +7,6 @@ pub(super) type Key = (u64, u64);
 /// The key of a block that is not in the tournament.
 const ABSENT: Key = (u64::MAX, u64::MAX);
 
-/// The tournament; see the module.
 #[derive(Clone, Debug)]
 pub(super) struct Coldest {
     keys: Vec<Key>,
@@ -32,12 +31,10 @@ impl Coldest {
         }
     }
 
-    /// Removes a block.
     pub(super) fn remove(&mut self, block: u32) {
         self.set(block, ABSENT);
     }
 
-    /// Returns the key of a block in the tournament.
     pub(super) fn key(&self, block: u32) -> Option<Key> {
         Some(self.keys[block as usize]).filter(|&key| key != ABSENT)
     }

@@ -48,10 +48,8 @@ pub(crate) trait Controller: Clone + Send + 'static {
     /// persistent cache.
     fn rewrites(&self) -> bool;
 
-    /// Returns the space of the flash.
     fn space(&self) -> &Space;
 
-    /// Returns the space of the flash.
     fn space_mut(&mut self) -> &mut Space;
 
     /// Panics if an invariant is broken.

@@ -12,7 +12,6 @@ use shingle_core::units::Zone;
 /// Free blocks reserved for copies: with one, there is always room to collect a block.
 const KEPT: u32 = 1;
 
-/// The log; see the module.
 #[derive(Clone)]
 pub(super) struct Log {
     pub(super) space: Space,
@@ -104,7 +103,6 @@ pub(super) trait Cleaning: Clone + Send + 'static {
     fn gain(&self, log: &mut Log, steps: &mut dyn Steps);
 }
 
-/// A log with its cleaning.
 #[derive(Clone)]
 pub(crate) struct Logged<C> {
     pub(super) log: Log,

@@ -54,7 +54,6 @@ pub(crate) use log::Logged;
 pub(crate) use mcm::Mcm;
 pub(crate) use rmw_f::RmwF;
 
-/// The drive; see the module.
 #[derive(Clone)]
 pub(crate) struct FlashInside<C> {
     controller: C,

@@ -35,7 +35,6 @@ struct Values {
     rmwf_rewrites_bands: bool,
 }
 
-/// The controller; see the module.
 #[derive(Clone)]
 pub(crate) struct RmwF {
     /// For each band, one past the last block written.

@@ -59,7 +59,6 @@ pub(super) struct Temperature {
     /// Weights of an invalid page and of an erase, in thousandths.
     pub(super) invalid_milli: u64,
     pub(super) erase_milli: u64,
-    /// A smaller value is colder.
     pub(super) smaller_is_colder: bool,
 }
 
@@ -70,7 +69,6 @@ impl Temperature {
     }
 }
 
-/// The space; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Space {
     nand: Nand,
@@ -181,7 +179,6 @@ impl Space {
         self.band(self.map.block(page)).0
     }
 
-    /// Returns the number of free blocks of a region.
     pub(super) fn free(&self, region: usize) -> u32 {
         self.free[region].iter().map(List::len).sum()
     }
@@ -361,7 +358,6 @@ impl Space {
         }
     }
 
-    /// Writes back all pages of a band.
     pub(super) fn write_back_band(&mut self, band: Zone, rewrite: bool, steps: &mut dyn Steps) {
         let mut next = self.map.first_of(band.index());
         while let Some(slot) = next {
@@ -371,7 +367,6 @@ impl Space {
         self.write_back(rewrite, steps);
     }
 
-    /// Writes back everything.
     pub(super) fn write_back_all(&mut self, rewrite: bool, steps: &mut dyn Steps) {
         for band in 0..self.bands.units() as u32 {
             if self.map.first_of(band as usize).is_some() {

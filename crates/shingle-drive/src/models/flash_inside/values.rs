@@ -29,7 +29,6 @@ pub(super) struct Setup<'a> {
     pub(super) disk: &'a DriveManaged,
     pub(super) geometry: Geometry,
     pub(super) marks: Marks,
-    /// Costs of the disk.
     pub(super) costs: Costs,
 }
 
@@ -88,5 +87,4 @@ impl Values {
 /// Fewest erase blocks in a unit: with fewer, units would hold nothing but open blocks.
 const BLOCKS_PER_UNIT_MIN: u64 = 16;
 
-/// As many as a map has slots.
 const PAGES_MAX: u32 = crate::parts::map::SLOTS_MAX;

@@ -20,7 +20,6 @@ use crate::parts::flash::{EraseBlock, Geometry, Page, Times};
 use crate::parts::schedule::Schedule;
 use shingle_core::units::{Block, Nanos, Op};
 
-/// Most units.
 pub(super) const UNITS_MAX: usize = 64;
 
 /// Most blocks of a write to the disk (512 KiB).
@@ -195,7 +194,6 @@ impl<'a> Work<'a> {
         self.disk_piece(served);
     }
 
-    /// Reads a block that is on the flash.
     pub(super) fn read_page(&mut self, block: u64, page: Page) {
         self.accept();
         self.parts.did.read += 1;

@@ -8,7 +8,6 @@
 use crate::parts::map::Map;
 use crate::parts::queue::Queue;
 
-/// The disk cache; see the module.
 #[derive(Clone, Debug)]
 pub(super) struct DiskCache {
     map: Map,
@@ -39,7 +38,6 @@ pub(super) struct Victim {
 }
 
 impl DiskCache {
-    /// Creates `logs` log zones of `zone_blocks` each, for a disk of `zones` zones.
     pub(super) fn new(logs: u32, zone_blocks: u32, zones: usize) -> DiskCache {
         let mut free = Queue::new(logs as usize);
         (0..logs as usize).for_each(|log| free.push_back(log));
@@ -115,7 +113,6 @@ impl DiskCache {
         Some(Victim { log, live: u64::from(fewest.live), invalid_percent })
     }
 
-    /// Returns the slots of a log zone.
     pub(super) fn slots(&self, log: usize) -> std::ops::Range<u32> {
         let first = self.first(log);
         first..first + self.zone_blocks

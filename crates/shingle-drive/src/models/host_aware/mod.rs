@@ -47,7 +47,6 @@ use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 use shingle_core::zones::ZoneMap;
 use values::{Layout, Values};
 
-/// The disk; see the module.
 #[derive(Clone)]
 pub(crate) struct HostAware {
     timing: Timing,

@@ -92,7 +92,6 @@ impl Values {
 }
 
 impl Layout {
-    /// Blocks that the host sees.
     pub(super) fn disk_blocks(&self) -> u64 {
         self.zones as u64 * self.zone_blocks
     }

@@ -37,7 +37,6 @@ use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 use shingle_core::zones::ZoneMap;
 use values::{CostValues, Values};
 
-/// The disk; see the module.
 #[derive(Clone)]
 pub(crate) struct HostManaged {
     timing: Timing,

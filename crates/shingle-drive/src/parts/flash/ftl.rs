@@ -127,7 +127,6 @@ impl Ftl {
         (page != NOWHERE).then_some(Page(page))
     }
 
-    /// Returns the erases of each erase block.
     pub(crate) fn erase_counts(&self) -> &[u32] {
         self.nand.erase_counts()
     }

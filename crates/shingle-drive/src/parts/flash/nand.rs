@@ -29,9 +29,7 @@ impl EraseBlock {
 pub(crate) struct Geometry {
     /// Units that work side by side (elements, dies).
     pub(crate) units: u32,
-    /// Erase blocks in a unit.
     pub(crate) blocks_per_unit: u32,
-    /// Pages in an erase block.
     pub(crate) pages_per_block: u32,
 }
 
@@ -44,7 +42,6 @@ impl Geometry {
         self.blocks() * self.pages_per_block
     }
 
-    /// The erase block that `page` lies in.
     pub(crate) fn block_of(&self, page: Page) -> EraseBlock {
         EraseBlock(page.0 / self.pages_per_block)
     }
@@ -53,7 +50,6 @@ impl Geometry {
 /// Owner of a page that is not valid.
 const NO_OWNER: u32 = u32::MAX;
 
-/// The flash; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Nand {
     geometry: Geometry,
@@ -63,7 +59,6 @@ pub(crate) struct Nand {
     programmed: Vec<u32>,
     /// Valid pages of each erase block.
     valid: Vec<u32>,
-    /// Erases of each erase block.
     erases: Vec<u32>,
     /// What each page holds, in checking runs; else empty.
     stamps: Vec<Stamp>,
@@ -141,7 +136,6 @@ impl Nand {
         self.stamps.get(page.0 as usize).copied().unwrap_or(0)
     }
 
-    /// Valid pages in `block`.
     pub(crate) fn valid(&self, block: EraseBlock) -> u32 {
         self.valid[block.index()]
     }
@@ -156,7 +150,6 @@ impl Nand {
         self.programmed[block.index()]
     }
 
-    /// The numbers of the pages of `block`.
     pub(crate) fn pages(&self, block: EraseBlock) -> Range<u32> {
         let each = self.geometry.pages_per_block;
         block.0 * each..(block.0 + 1) * each

@@ -9,7 +9,6 @@ pub(crate) struct Times {
     pub(crate) read: Nanos,
     /// Program of a page from the register to the cells.
     pub(crate) program: Nanos,
-    /// Erase of a block.
     pub(crate) erase: Nanos,
     /// Transfer of a page over the pins of the unit, in either direction. Each unit has its own
     /// pins: data moves to and from one while another programs.

@@ -44,7 +44,6 @@ const REPLACED: [&str; 3] = ["tracks_per_band", "tracks_per_band_min", "band_see
 const FACTS: [&str; 3] =
     ["measured_rmw_r_squared", "measured_zone_blocks", "measured_buffer_blocks"];
 
-/// The model; see the module.
 pub(crate) struct Model {
     /// `profile:FILE`.
     name: String,
@@ -238,7 +237,6 @@ impl Model {
         self.put("measured_rmw_us_per_block", Value::Decimal(rmw.us_per_block))
     }
 
-    /// Returns a number of the sheet.
     fn decimal(&self, name: &str) -> f64 {
         match self.sheet.get(name).value {
             Value::Count(count) => count as f64,

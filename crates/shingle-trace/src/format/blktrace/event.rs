@@ -37,7 +37,6 @@ pub(super) enum Action {
     Queue,
     /// Issued to the driver: after merging and scheduling.
     Issue,
-    /// Completed by the driver.
     Complete,
 }
 
@@ -94,7 +93,6 @@ pub(super) fn is_big_endian(head: &[u8]) -> Option<bool> {
     }
 }
 
-/// The events of one file.
 pub(super) struct Events {
     pub(super) input: Input,
     big_endian: bool,

@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-/// The most CPUs that are looked for.
 const CPUS_MAX: u32 = 65_536;
 
 /// The most missing files in a row after which the search goes on.

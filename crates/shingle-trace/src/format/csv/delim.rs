@@ -23,7 +23,6 @@ impl Delim {
     }
 }
 
-/// The fields of a line.
 pub(super) struct Fields<'a> {
     delim: Delim,
     rest: Option<&'a [u8]>,

@@ -32,10 +32,8 @@ const WORDS: &[(&str, Op)] = &[
 
 /// The largest column number: a larger one is a typing error.
 const COLUMNS_MAX: usize = 1000;
-/// The most lines of a header.
 const HEADER_LINES_MAX: usize = 1000;
 
-/// The role of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::format) enum Role {
     Time,
@@ -93,7 +91,6 @@ pub(super) enum Size {
     Column(Column, Notation),
 }
 
-/// The notation of times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Time {
     /// A number in units of this many nanoseconds.
@@ -270,7 +267,6 @@ impl Map {
     }
 }
 
-/// Returns the nanoseconds of a unit of time.
 pub(super) fn time_unit(name: &str) -> Option<u64> {
     Some(match name {
         "s" | "sec" | "secs" | "seconds" => NS_PER_S,

@@ -231,7 +231,6 @@ impl Plan {
         Ok(Plan { delim, roles, named_columns, time, offset, size, words, volumes, ignored })
     }
 
-    /// Returns the fields by role.
     #[inline]
     fn fields<'a>(&self, line: &'a [u8]) -> Result<[&'a [u8]; ROLES], Problem> {
         let mut fields: [&[u8]; ROLES] = [b""; ROLES];

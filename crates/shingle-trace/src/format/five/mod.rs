@@ -80,14 +80,12 @@ pub(super) const MQSIM: Format = Format {
     },
 };
 
-/// The units of the columns.
 #[derive(Clone, Copy, Debug)]
 struct Units {
     /// Nanoseconds of a unit of time.
     time_ns: u64,
     /// Bytes of a unit of size.
     size_bytes: u64,
-    /// The largest value of the flags.
     flags_max: u32,
 }
 

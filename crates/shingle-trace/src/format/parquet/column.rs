@@ -9,7 +9,6 @@ use ::parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use crate::error::{Kind, Problem};
 use crate::format::csv::{Role, role_of, with_unit};
 
-/// A column with a role.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     pub(super) role: Role,
@@ -117,7 +116,6 @@ fn unit_of_type(descriptor: &ColumnDescriptor) -> Option<u64> {
     })
 }
 
-/// A value of a column.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Null,

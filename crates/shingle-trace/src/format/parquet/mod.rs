@@ -83,10 +83,8 @@ struct Parquet {
     /// A reader of each column in the current row group.
     readers: Vec<ColumnReader>,
     rows_left: u64,
-    /// Current rows, and how many of them were returned.
     current_rows: usize,
     returned: usize,
-    /// Rows returned in all.
     rows_returned: u64,
     rows: u64,
     words: Vec<(Vec<u8>, Op)>,

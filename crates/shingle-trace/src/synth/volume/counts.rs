@@ -39,7 +39,6 @@ const QUANTILES: [f64; 3] = [0.0047, 0.030, 0.19];
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Side {
     pub(super) requests: u64,
-    /// Accesses.
     pub(super) blocks: u64,
     /// Distinct blocks; for reads without the written blocks that are also read.
     pub(super) distinct: u64,
@@ -49,7 +48,6 @@ pub(super) struct Side {
     pub(super) first_length: u64,
     /// Mean length of the other requests in blocks, in 2^-16.
     pub(super) reuse_length: u64,
-    /// Number of zones of the blocks.
     pub(super) zones: u64,
 }
 
@@ -112,7 +110,6 @@ impl Counts {
     }
 }
 
-/// The published figures of a volume.
 #[derive(Clone, Copy)]
 struct Published<'a>(&'a Volume);
 
@@ -130,7 +127,6 @@ impl Published<'_> {
         self.figure(Quantity::WriteBytes).map(|gib| gib * GIB)
     }
 
-    /// Returns a size as a number of zones.
     fn zones(self, quantity: Quantity) -> Option<f64> {
         self.figure(quantity).map(|gib| (gib * GIB / ZONE_BYTES as f64).round())
     }
@@ -196,7 +192,6 @@ impl Amounts {
     }
 }
 
-/// Numbers of zones.
 struct Zones {
     written: f64,
     /// Those written included.
@@ -227,7 +222,6 @@ impl Zones {
     }
 }
 
-/// First accesses.
 struct Firsts {
     /// Different blocks written.
     distinct: f64,

@@ -133,7 +133,6 @@ impl Balance {
         }
     }
 
-    /// Counts the distance of a reuse.
     pub(super) fn count(&mut self, curve: &Curve, distance: u32) {
         let part = curve.parts.partition_point(|part| part.end() <= distance);
         let last = self.drawn_by_part.len() - 1;
@@ -143,7 +142,6 @@ impl Balance {
 }
 
 impl Curve {
-    /// Returns the number of parts that begin below `pages`.
     fn parts_below(&self, pages: u32) -> usize {
         self.parts.partition_point(|part| part.begin < pages).max(1)
     }

@@ -93,7 +93,6 @@ free! {
 }
 
 impl Free {
-    /// Returns the defaults for a volume.
     pub(crate) fn of_volume(volume: &Volume) -> Free {
         Free::with(|name| number(default_of(&[volume], name)))
     }
@@ -122,7 +121,6 @@ fn default_of(volumes: &[&Volume], name: &str) -> &'static str {
     }
 }
 
-/// Returns the free parameters that at least one of the volumes has.
 pub(crate) fn parameters(volumes: &[&Volume]) -> Vec<Parameter> {
     let open = ALL.iter().filter(|(_, open)| volumes.iter().any(|volume| open(volume)));
     let own = |p: &Parameter| Parameter { default: default_of(volumes, p.name), ..*p };

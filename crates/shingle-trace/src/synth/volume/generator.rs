@@ -48,7 +48,6 @@ pub(crate) struct Generator {
     short_rng: Rng,
 }
 
-/// The state of one operation.
 struct State {
     requests: u64,
     blocks: u64,
@@ -59,7 +58,6 @@ struct State {
     active: Vec<Active>,
     /// The zone of the last access.
     zone: Option<u32>,
-    /// The distance that was drawn for it.
     drawn: Option<Drawn>,
     run: u64,
     /// Accesses in runs of three or more to a zone.

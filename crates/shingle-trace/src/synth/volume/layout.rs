@@ -45,7 +45,6 @@ impl Zone {
     }
 }
 
-/// The zones of one operation.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) zones: Vec<Zone>,

@@ -41,7 +41,6 @@ pub(super) fn workloads() -> impl Iterator<Item = Workload> {
     WORKLOADS.iter().copied()
 }
 
-/// Returns the workload of a volume.
 pub(crate) fn workload(volume: &Volume) -> Workload {
     let mut all = workloads();
     all.find(|workload| workload.name == volume.workload).expect("each volume has one")

@@ -41,7 +41,6 @@ pub(crate) struct Plan {
     span_zones: u64,
 }
 
-/// The part of a plan for one operation.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) side: Side,
@@ -50,7 +49,6 @@ pub(super) struct Part {
     pub(super) extents: Vec<Extent>,
     /// The number of its first extent, among those of both operations.
     pub(super) first_number: u32,
-    /// The list of its first zone.
     pub(super) first_list: u32,
     /// Number of zones active at a time.
     pub(super) active: usize,
@@ -68,7 +66,6 @@ impl Part {
         (Part { side, layout, extents, first_number: 0, first_list: 0, active }, zones_in_order)
     }
 
-    /// Returns the lists of its zones.
     pub(super) fn lists(&self) -> Range<u32> {
         self.first_list..self.first_list + self.layout.zones.len() as u32
     }
@@ -111,7 +108,6 @@ impl Plan {
         })
     }
 
-    /// Returns the extent of a number.
     pub(super) fn extent(&self, number: u32) -> &Extent {
         let (part, at) = if self.is_written(number) {
             (&self.write, number)

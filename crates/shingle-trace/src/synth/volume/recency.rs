@@ -126,7 +126,6 @@ impl Recency {
         self.next += 1;
     }
 
-    /// Moves the extent at a position to the top.
     pub(super) fn move_to_top(&mut self, position: usize, list: u32) {
         let extent = self.extents[position];
         self.marks.clear(position);

@@ -70,7 +70,6 @@ impl Geometry {
         ((place / blocks) as u32, (place % blocks) as u32)
     }
 
-    /// Returns the first block of a part.
     pub(super) fn first(self, part: u64) -> Block {
         let per_zone = u64::from(self.per_zone());
         let offset = part % per_zone * u64::from(self.frame_blocks);
@@ -115,7 +114,6 @@ impl Parts {
 #[derive(Clone, Debug)]
 pub(super) struct Chunks {
     geometry: Geometry,
-    /// The part of each frame.
     part_of: Parts,
     /// Number of frames of each chunk of each zone, by the number of the zone; empty if a frame is
     /// a chunk.
@@ -177,12 +175,10 @@ impl Chunks {
         self.free.len()
     }
 
-    /// Returns the number of live blocks.
     pub(super) fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// Returns the frame of `part`.
     #[inline]
     pub(super) fn frame(&mut self, part: u64) -> Option<u32> {
         if self.recent.0 != part {

@@ -123,7 +123,6 @@ impl Hot {
         core::mem::replace(&mut self.owned[at], UNUSED).chunk()
     }
 
-    /// Returns the place of `slot` in the buffer.
     #[inline]
     pub(super) fn place(&self, slot: u32) -> u64 {
         let chunk = self.owned[(slot / self.chunk_blocks) as usize].chunk();
@@ -136,13 +135,11 @@ impl Hot {
         self.updated.clear(slot.into());
     }
 
-    /// Marks `slot` as updated.
     #[inline]
     pub(super) fn update(&mut self, slot: u32) {
         self.updated.set(slot.into());
     }
 
-    /// Begins a period.
     pub(super) fn begin_period(&mut self) {
         self.updated.clear_all();
         self.looked_at = 0;

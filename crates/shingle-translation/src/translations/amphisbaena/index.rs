@@ -48,7 +48,6 @@ pub(super) struct Index {
     id_bits: u32,
 }
 
-/// Hashes a number.
 #[inline]
 pub(super) fn hash(number: u64) -> u64 {
     (number ^ (number >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)

@@ -49,7 +49,6 @@ use victim::Tournament;
 use write::Writing;
 use zones::Zones;
 
-/// The translation.
 #[derive(Clone, Debug)]
 pub(crate) struct Amphisbaena {
     layout: Layout,
@@ -270,7 +269,6 @@ impl Amphisbaena {
         }
     }
 
-    /// Trims `count` blocks.
     fn trim(&mut self, block: Block, count: u64) {
         if count <= self.layout.buffer_blocks {
             (0..count).for_each(|i| self.forget(block.after(i)));
@@ -284,7 +282,6 @@ impl Amphisbaena {
         known.into_iter().for_each(|block| self.forget(block));
     }
 
-    /// Trims one block.
     fn forget(&mut self, block: Block) {
         let at = self.settings.geometry.address(block);
         if let Some(slot) = self.roles.slot(block) {

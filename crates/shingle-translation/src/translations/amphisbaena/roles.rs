@@ -33,7 +33,6 @@ pub(super) struct Sizes {
 /// What is known of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Seen {
-    /// It is in a slot.
     Slot(u32),
     /// It is remembered, as a ghost or a shadow.
     Past(Role),
@@ -135,7 +134,6 @@ impl Roles {
         })
     }
 
-    /// Returns the slot that holds `block`.
     #[inline]
     pub(super) fn slot(&self, block: Block) -> Option<u32> {
         self.find(block).filter(|&id| id < self.sizes.slots)

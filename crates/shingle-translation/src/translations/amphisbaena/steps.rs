@@ -33,7 +33,6 @@ impl Steps {
         Steps { queue: VecDeque::with_capacity(capacity), run: None, freed: false }
     }
 
-    /// Returns the next step.
     pub(super) fn take(&mut self) -> Option<Step> {
         self.queue.pop_front()
     }

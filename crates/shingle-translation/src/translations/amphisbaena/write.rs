@@ -5,7 +5,6 @@ use super::roles::Seen;
 use super::{Amphisbaena, Job};
 use shingle_core::units::Block;
 
-/// The progress of a write.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Writing {
     next: Block,

@@ -16,7 +16,6 @@ struct Chunk {
     zone: u32,
     /// One bit per block: its newest copy is in the zone.
     native: Bitmap,
-    /// The segment of each part of the chunk.
     segments: Box<[u32]>,
     held: u32,
     /// Blocks whose newest copy is in the buffer.
@@ -71,7 +70,6 @@ impl Chunks {
         self.chunks.len() as u64 * self.zone_blocks
     }
 
-    /// Returns the number of segments, and how many are free.
     pub(super) fn segments(&self) -> (u32, u32) {
         (self.segments, self.free_segments.len() as u32)
     }
@@ -81,12 +79,10 @@ impl Chunks {
         ((block.0 / self.zone_blocks) as u32, block.0 % self.zone_blocks)
     }
 
-    /// Returns the first block of `chunk`.
     pub(super) fn first(&self, chunk: u32) -> Block {
         Block(u64::from(chunk) * self.zone_blocks)
     }
 
-    /// Returns the number of blocks of a chunk.
     pub(super) fn chunk_blocks(&self) -> u64 {
         self.zone_blocks
     }
@@ -109,7 +105,6 @@ impl Chunks {
         })
     }
 
-    /// Returns the zone of `chunk`.
     pub(super) fn zone(&self, chunk: u32) -> Option<Zone> {
         self.of(chunk).map(|chunk| chunk.zone).filter(|&zone| zone != NONE).map(Zone)
     }
@@ -278,7 +273,6 @@ impl Chunks {
         }
     }
 
-    /// Trims `count` blocks from `block` on.
     pub(super) fn trim(&mut self, block: Block, count: u64) {
         let end = block.after(count);
         let mut next = block;
@@ -297,7 +291,6 @@ impl Chunks {
         Zone(self.free_zones.pop_front().expect("more zones than chunks"))
     }
 
-    /// Assigns `zone` to `chunk`.
     pub(super) fn set_zone(&mut self, chunk: u32, zone: Zone) {
         self.written(chunk).zone = zone.0;
     }
@@ -318,7 +311,6 @@ impl Chunks {
         self.of(chunk).is_none_or(|of| of.live == 0 && of.native.end() == 0)
     }
 
-    /// Frees `zone`, which was reset.
     pub(super) fn free_zone(&mut self, zone: Zone) {
         self.pointers[zone.index()] = 0;
         self.free_zones.push_back(zone.0);
@@ -342,7 +334,6 @@ impl Chunks {
         BufferState { blocks: self.live, zones: self.live_chunks, used, free }
     }
 
-    /// Bytes of memory taken.
     pub(super) fn memory_bytes(&self) -> u64 {
         let chunk = |chunk: &Chunk| {
             size_of::<Chunk>() + chunk.native.bytes() + size_of_val(&*chunk.segments)

@@ -22,7 +22,6 @@ pub(super) enum To {
     Gone(Zone),
 }
 
-/// The next stage of a copy.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
     ReadNative,

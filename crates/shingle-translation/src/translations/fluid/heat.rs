@@ -47,7 +47,6 @@ impl Heat {
         self.squares += square(after) - square(before);
     }
 
-    /// Halves all counts.
     pub(super) fn halve(&mut self, live: impl Fn(Zone) -> bool) {
         (self.sum, self.squares) = (0, 0);
         for (zone, written) in self.written.iter_mut().enumerate() {
@@ -73,7 +72,6 @@ impl Heat {
         (above * above).saturating_mul(1_000_000) > (sigmas * sigmas).saturating_mul(variance)
     }
 
-    /// Bytes of memory taken.
     pub(super) fn memory_bytes(&self) -> u64 {
         self.written.capacity() as u64 * 4
     }

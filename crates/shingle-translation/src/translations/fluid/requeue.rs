@@ -76,7 +76,6 @@ impl Requeue {
         }
     }
 
-    /// Bytes of memory taken.
     pub(super) fn memory_bytes(&self) -> u64 {
         self.heat.memory_bytes() + self.marks.bytes() as u64
     }

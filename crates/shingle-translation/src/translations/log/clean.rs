@@ -18,7 +18,6 @@ pub(super) struct Move {
     pub(super) group: u8,
 }
 
-/// The state of cleaning; see the module.
 #[derive(Clone, Debug)]
 pub(super) struct Cleaner {
     victim: Option<u32>,
@@ -43,7 +42,6 @@ impl Cleaner {
         self.victim
     }
 
-    /// Begins to clean a zone.
     pub(super) fn begin(&mut self, victim: u32, zones: &Zones) {
         debug_assert!(self.moved == self.batch.len(), "nothing is under way");
         (self.victim, self.live, self.at) = (Some(victim), zones.live(victim), 0);

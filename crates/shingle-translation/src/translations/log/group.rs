@@ -41,7 +41,6 @@ impl Grouping {
         }
     }
 
-    /// Returns the number of groups.
     pub(super) fn groups(&self) -> u8 {
         match self {
             Grouping::None => 1,

@@ -6,7 +6,6 @@ use super::packed::{NONE, Packed};
 /// Blocks of a page: 8 MiB of the host's addresses.
 const PAGE: u64 = 2048;
 
-/// The map; see the module.
 #[derive(Clone, Debug)]
 pub(super) struct Map {
     blocks: u64,
@@ -15,7 +14,6 @@ pub(super) struct Map {
 }
 
 impl Map {
-    /// Creates the map of `blocks` unwritten blocks.
     pub(super) fn new(blocks: u64) -> Map {
         let pages = vec![None; blocks.div_ceil(PAGE) as usize];
         let memory_bytes = (pages.capacity() * size_of::<Option<Box<Packed>>>()) as u64;
@@ -34,7 +32,6 @@ impl Map {
         Some(page.get(block % PAGE)).filter(|&place| place != NONE)
     }
 
-    /// Sets the place of `block`.
     #[inline]
     pub(super) fn set(&mut self, block: u64, place: u64) {
         let page = &mut self.pages[(block / PAGE) as usize];

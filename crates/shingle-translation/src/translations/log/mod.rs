@@ -39,15 +39,12 @@ use crate::parts::pieces;
 use crate::translation::{BufferState, Counters, Piece, Place, Queue, Step, Translation, Work};
 use shingle_core::units::{Block, Zone};
 
-/// Most groups.
 const GROUPS_MAX: usize = 6;
 
-/// The translation; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
     map: Map,
     zones: Zones,
-    /// The open zone of each group.
     open: [Option<u32>; GROUPS_MAX],
     groups: u8,
     grouping: Grouping,

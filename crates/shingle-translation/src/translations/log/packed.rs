@@ -16,7 +16,6 @@ impl Packed {
         Packed(vec![0xFF; count * BYTES])
     }
 
-    /// Creates `count` zeros.
     pub(super) fn zeros(count: usize) -> Packed {
         Packed(vec![0; count * BYTES])
     }

@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 
-/// The rule; see the module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Victim {
     /// The one with the fewest live blocks.
@@ -38,7 +37,6 @@ impl Victim {
 pub(super) struct Case {
     /// Live blocks of the zone.
     pub(super) live: u64,
-    /// Blocks of the zone.
     pub(super) blocks: u64,
     /// Blocks that the host has written since it wrote the zone's youngest.
     pub(super) age: u64,

@@ -62,7 +62,6 @@ pub(super) struct Keeps {
     pub(super) deaths: bool,
 }
 
-/// The zones; see the module.
 #[derive(Clone, Debug)]
 pub(super) struct Zones {
     zone_blocks: u64,
@@ -131,7 +130,6 @@ impl Zones {
         self.all[zone as usize].group
     }
 
-    /// Returns the time at which `zone` was opened.
     pub(super) fn opened(&self, zone: u32) -> u64 {
         self.all[zone as usize].opened
     }

@@ -12,7 +12,6 @@ use crate::measured::{Bench, MeasureError, Measured};
 use crate::papers::written::Written;
 use shingle_report::chart::Kind;
 
-/// Sectors of a block.
 const BLOCK_SECTORS: u64 = BLOCK_BYTES / 512;
 
 /// The traces in the pictures: two, as in the paper, one with even and one with large writes.

@@ -17,7 +17,6 @@ pub(super) const NEVER_ABORTS: System =
 /// The systems that the paper compares, and Amphisbaena without aborts.
 const ALL: &[System] = &[FLUID, FLUID_LOOP, SKYLIGHT, AMPHISBAENA, NEVER_ABORTS];
 
-/// Labels of the rivals.
 pub(super) const RIVALS: &[&str] = &["Fluid", "Fluid_loop", "Skylight"];
 
 const fn translation(label: &'static str, name: &'static str, sets: Sets) -> System {

@@ -46,7 +46,6 @@ pub(super) fn table_1(bench: &Bench, names: &[&'static str]) -> Result<Measured,
     Ok(measured)
 }
 
-/// Counts the writes of a trace.
 struct Writes<'a> {
     bands: &'a ZoneMap,
     band: Option<Zone>,

@@ -49,7 +49,6 @@ macro_rules! averages {
     };
 }
 
-/// The charts that explain the results.
 const EXPLAINING: &[Chart] =
     &[Chart::ByTrace(&[RESPONSE, RMW, WAF, ERASES, VALID_COPIES, WRITTEN_BACK, PAST_FLASH])];
 

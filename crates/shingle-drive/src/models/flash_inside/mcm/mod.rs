@@ -65,7 +65,6 @@ pub(super) struct Values {
     mcm_rbr_share: u32,
 }
 
-/// The controller; see the module.
 #[derive(Clone)]
 pub(crate) struct Mcm {
     space: Space,

@@ -6,7 +6,6 @@
 
 use shingle_core::units::Zone;
 
-/// The class of a write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     Random,
@@ -23,7 +22,6 @@ pub(super) struct Verdict {
     pub(super) now: Option<Class>,
 }
 
-/// The partition; see the module.
 #[derive(Clone, Debug)]
 pub(super) struct Partition {
     /// Number of writes that make a run, and most held writes.
@@ -41,7 +39,6 @@ impl Partition {
         Partition { run_min, look_ahead, band: None, run: 0, held: 0 }
     }
 
-    /// Handles a write in `band`.
     pub(super) fn write(&mut self, band: Zone) -> Verdict {
         self.run = if self.band == Some(band) { self.run + 1 } else { 1 };
         let same = self.band.replace(band) == Some(band);

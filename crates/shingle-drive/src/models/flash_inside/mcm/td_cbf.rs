@@ -12,7 +12,6 @@ use shingle_core::units::Zone;
 /// Largest value of a counter.
 const COUNT_MAX: u64 = 3;
 
-/// The filter; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct TdCbf {
     shape: Shape,

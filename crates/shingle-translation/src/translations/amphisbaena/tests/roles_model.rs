@@ -34,7 +34,6 @@ impl Model {
         self.filter.len() + self.sups()
     }
 
-    /// Whether the last SUP block is `block`.
     fn last_sup(&self, block: Block) -> bool {
         self.resident.iter().find(|entry| entry.1 == Role::Sup).map(|entry| entry.0) == Some(block)
     }

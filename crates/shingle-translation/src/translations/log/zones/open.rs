@@ -69,7 +69,6 @@ impl Zones {
         open
     }
 
-    /// Opens `zone` for blocks of `group`.
     pub(in super::super) fn go_on(&mut self, zone: u32, group: u8) {
         self.all[zone as usize].group = group;
     }

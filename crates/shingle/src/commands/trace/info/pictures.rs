@@ -139,7 +139,6 @@ fn time_unit(seconds: f64) -> (f64, &'static str) {
     }
 }
 
-/// Returns the page.
 pub(super) fn page(about: &About, making: &Making) -> anyhow::Result<String> {
     let mut html = page::head(&format!("Trace {}", about.name), "");
     html.push_str("<div class=\"pictures\">");
