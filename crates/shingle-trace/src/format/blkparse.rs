@@ -18,9 +18,8 @@
 
 use shingle_core::units::{NS_PER_S, Op};
 
-use super::decode::Decode;
-use super::text::{self, TextSource};
-use super::{Decoded, Format, Match, Options, fields, number};
+use super::decode::{Decode, Pieces};
+use super::{Decoded, Format, Match, Options, fields, number, text};
 use crate::error::{Kind, Place, Problem, TraceError, shown};
 use crate::input::{Input, PEEK_BYTES_MAX};
 use crate::source::Raw;
@@ -59,7 +58,7 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
     let chosen = options.map.is_some();
     let volumes = Pairs::new(options.volume, b':');
     let decoder = Blkparse { action, chosen, volumes, pending: None };
-    Decoded::records(TextSource::new(input, decoder, options.reorder))
+    Decoded::records(Pieces::lines(input, decoder, options.reorder))
 }
 
 struct Event<'a> {

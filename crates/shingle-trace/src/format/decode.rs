@@ -1,8 +1,13 @@
-//! The interface of a format of lines or of records of one size; `text.rs` and `binary.rs` do the
-//! rest.
+//! Formats of lines or of records of one size: what a format has to say, and the source that reads
+//! it.
 
-use crate::error::{Kind, Problem};
-use crate::source::Raw;
+use super::binary::cut_short;
+use super::text::{is_skipped, prefer_binary_error};
+use crate::arrange::{Records, fill_from};
+use crate::error::{Kind, Place, Problem, TraceError};
+use crate::input::Input;
+use crate::reorder::Reorder;
+use crate::source::{Gate, Raw};
 use crate::volume::Volumes;
 
 /// Decodes a line or a record into a request.
@@ -28,5 +33,88 @@ pub(super) trait Decode: Send {
     /// Returns what the user should know although it is no error.
     fn warning(&self) -> Option<String> {
         None
+    }
+}
+
+/// A source of requests from lines or records.
+pub(super) struct Pieces<D> {
+    input: Input,
+    /// `None` for lines.
+    record_bytes: Option<usize>,
+    decoder: D,
+    gate: Gate,
+}
+
+impl<D: Decode> Pieces<D> {
+    pub(super) fn lines(input: Input, decoder: D, reorder: Reorder) -> Self {
+        Pieces { input, record_bytes: None, decoder, gate: Gate::new(reorder) }
+    }
+
+    pub(super) fn records(input: Input, bytes: usize, decoder: D, reorder: Reorder) -> Self {
+        Pieces { input, record_bytes: Some(bytes), decoder, gate: Gate::new(reorder) }
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<Option<Raw>, TraceError> {
+        loop {
+            let byte = self.input.byte();
+            let decoded = if let Some(raw) = self.decoder.pending() {
+                Ok(Some(raw))
+            } else if let Some(bytes) = self.record_bytes {
+                let record = self.input.next_record(bytes)?;
+                match record.len() {
+                    0 => return Ok(None),
+                    there if there < bytes => Err(cut_short(there, bytes)),
+                    _ => self.decoder.decode(record),
+                }
+            } else {
+                let Some(line) = self.input.next_line()? else { return Ok(None) };
+                if is_skipped(line) {
+                    continue;
+                }
+                self.decoder.decode(line).map_err(|problem| prefer_binary_error(problem, line))
+            };
+            let admitted = match decoded {
+                Ok(Some(raw)) => self.gate.admit(raw),
+                Ok(None) => continue,
+                Err(problem) => Err(problem),
+            };
+            return admitted.map(Some).map_err(|problem| {
+                let line = self.input.line();
+                let place = self.record_bytes.map_or(Place::Line(line), |_| Place::Byte(byte));
+                let error = problem.at(self.input.name(), place);
+                self.input.root_cause(error)
+            });
+        }
+    }
+}
+
+impl<D: Decode> Records for Pieces<D> {
+    fn fill(&mut self, out: &mut Vec<Raw>) -> Result<bool, TraceError> {
+        fill_from(out, || self.next())
+    }
+
+    fn name(&self) -> &str {
+        self.input.name()
+    }
+
+    fn length_hint(&self) -> Option<u64> {
+        Some(self.input.content_bytes()? / self.record_bytes? as u64)
+    }
+
+    fn progress(&self) -> Option<(u64, u64)> {
+        self.input.progress()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.decoder.warning().into_iter().collect()
+    }
+
+    fn volumes(&self) -> Option<&Volumes> {
+        self.decoder.volumes()
+    }
+
+    fn empty_error(&self) -> Problem {
+        self.decoder.empty_error()
     }
 }

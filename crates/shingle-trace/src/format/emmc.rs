@@ -15,9 +15,8 @@
 
 use shingle_core::units::{NS_PER_S, Op};
 
-use super::decode::Decode;
-use super::text::{self, TextSource};
-use super::{Decoded, Format, Match, Options, fields, number};
+use super::decode::{Decode, Pieces};
+use super::{Decoded, Format, Match, Options, fields, number, text};
 use crate::error::{Problem, TraceError};
 use crate::input::Input;
 use crate::source::Raw;
@@ -44,7 +43,7 @@ fn sniff(head: &[u8]) -> Option<Match> {
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;
     options.without_volume(FORMAT.name, &input)?;
-    Decoded::records(TextSource::new(input, Emmc, options.reorder))
+    Decoded::records(Pieces::lines(input, Emmc, options.reorder))
 }
 
 struct Emmc;

@@ -14,8 +14,7 @@
 
 use shingle_core::units::Op;
 
-use super::decode::Decode;
-use super::text::TextSource;
+use super::decode::{Decode, Pieces};
 use super::{Decoded, Format, Match, Options};
 use crate::error::{Kind, Place, Problem, TraceError, shown};
 use crate::input::Input;
@@ -49,7 +48,7 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
         return Err(TraceError::new(Kind::Format, input.name(), Place::Line(1), message));
     };
     let decoder = Iolog { timed, now_ns: 0, volumes: Volumes::new(options.volume) };
-    Decoded::records(TextSource::new(input, decoder, options.reorder))
+    Decoded::records(Pieces::lines(input, decoder, options.reorder))
 }
 
 struct Iolog {

@@ -18,8 +18,8 @@
 
 use shingle_core::units::Op;
 
-use super::binary::{Fixed, part};
-use super::decode::Decode;
+use super::binary::part;
+use super::decode::{Decode, Pieces};
 use super::oracle_general::{assumed_op, request, unit};
 use super::{Decoded, Format, Match, Options};
 use crate::error::{Kind, Place, Problem, TraceError};
@@ -57,7 +57,7 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
         options.without_volume(FORMAT.name, &input)?;
     }
     let bytes = RECORD_BYTES[decoder.version - 1];
-    Decoded::records(Fixed::new(input, bytes, decoder, options.reorder))
+    Decoded::records(Pieces::records(input, bytes, decoder, options.reorder))
 }
 
 fn version(header: &[u8]) -> Result<usize, Problem> {

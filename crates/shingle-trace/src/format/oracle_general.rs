@@ -20,8 +20,8 @@
 
 use shingle_core::units::{NS_PER_S, Op, SECTOR_BYTES};
 
-use super::binary::{Fixed, part};
-use super::decode::Decode;
+use super::binary::part;
+use super::decode::{Decode, Pieces};
 use super::text::is_binary;
 use super::{Decoded, Evidence, Format, Match, Options, csv};
 use crate::error::{Kind, Place, Problem, TraceError, shown};
@@ -67,7 +67,7 @@ fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     let decoder = assumed_op(options)
         .and_then(|op| Ok(OracleGeneral { op, unit: unit(FORMAT.name, options)? }))
         .map_err(|problem| problem.at(input.name(), Place::Whole))?;
-    Decoded::records(Fixed::new(input, RECORD_BYTES, decoder, options.reorder))
+    Decoded::records(Pieces::records(input, RECORD_BYTES, decoder, options.reorder))
 }
 
 /// Returns the operation that the user chose for all requests.

@@ -8,9 +8,8 @@
 
 use shingle_core::units::BLOCK_BYTES;
 
-use super::decode::Decode;
-use super::text::{self, TextSource};
-use super::{Decoded, Format, Match, Options, number};
+use super::decode::{Decode, Pieces};
+use super::{Decoded, Format, Match, Options, number, text};
 use crate::error::{Problem, TraceError};
 use crate::input::Input;
 use crate::source::Raw;
@@ -37,7 +36,7 @@ fn sniff(head: &[u8]) -> Option<Match> {
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;
     options.without_volume(FORMAT.name, &input)?;
-    Decoded::records(TextSource::new(input, Req, options.reorder))
+    Decoded::records(Pieces::lines(input, Req, options.reorder))
 }
 
 struct Req;

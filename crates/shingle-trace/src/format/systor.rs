@@ -12,9 +12,8 @@
 
 use shingle_core::units::{NS_PER_S, Op};
 
-use super::decode::Decode;
-use super::text::{self, TextSource};
-use super::{Decoded, Evidence, Format, Match, Options, fields, number};
+use super::decode::{Decode, Pieces};
+use super::{Decoded, Evidence, Format, Match, Options, fields, number, text};
 use crate::error::{Problem, TraceError};
 use crate::input::{Input, PEEK_BYTES_MAX};
 use crate::source::Raw;
@@ -56,7 +55,7 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
         text::consume_first_line(&mut input)?;
     }
     let decoder = Systor { volumes: Volumes::new(options.volume), unknown: 0 };
-    Decoded::records(TextSource::new(input, decoder, options.reorder))
+    Decoded::records(Pieces::lines(input, decoder, options.reorder))
 }
 
 struct Systor {

@@ -1,77 +1,13 @@
-//! Reads text formats line by line, and returns checked requests.
+//! What text formats share: their lines, and fields that all of them write alike.
 
 use shingle_core::units::{Op, SECTOR_BYTES};
 
-use super::decode::Decode;
+use super::decode::{Decode, Pieces};
 use super::{Decoded, Options, number};
-use crate::arrange::Records;
-use crate::error::{Kind, Place, Problem, TraceError, shown};
+use crate::error::{Kind, Problem, TraceError, shown};
 use crate::input::{Input, PEEK_BYTES_MAX};
-use crate::reorder::Reorder;
-use crate::source::{Gate, Raw};
+use crate::source::Raw;
 use crate::volume::Volumes;
-
-/// A source of requests from lines.
-pub(super) struct TextSource<D> {
-    input: Input,
-    decoder: D,
-    gate: Gate,
-}
-
-impl<D: Decode> TextSource<D> {
-    pub(super) fn new(input: Input, decoder: D, reorder: Reorder) -> Self {
-        TextSource { input, decoder, gate: Gate::new(reorder) }
-    }
-}
-
-impl<D: Decode> Records for TextSource<D> {
-    fn fill(&mut self, out: &mut Vec<Raw>) -> Result<bool, TraceError> {
-        let before = out.len();
-        while out.len() < out.capacity() {
-            let request = if let Some(raw) = self.decoder.pending() {
-                self.gate.admit(raw)
-            } else {
-                let Some(line) = self.input.next_line()? else { break };
-                if is_skipped(line) {
-                    continue;
-                }
-                match self.decoder.decode(line) {
-                    Ok(Some(raw)) => self.gate.admit(raw),
-                    Ok(None) => continue,
-                    Err(problem) => Err(prefer_binary_error(problem, line)),
-                }
-            };
-            match request {
-                Ok(request) => out.push(request),
-                Err(problem) => {
-                    let error = problem.at(self.input.name(), Place::Line(self.input.line()));
-                    return Err(self.input.root_cause(error));
-                }
-            }
-        }
-        Ok(out.len() > before)
-    }
-
-    fn name(&self) -> &str {
-        self.input.name()
-    }
-
-    fn progress(&self) -> Option<(u64, u64)> {
-        self.input.progress()
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        self.decoder.warning().into_iter().collect()
-    }
-
-    fn volumes(&self) -> Option<&Volumes> {
-        self.decoder.volumes()
-    }
-
-    fn empty_error(&self) -> Problem {
-        self.decoder.empty_error()
-    }
-}
 
 /// Opens a format in which a request depends only on its line and the volumes.
 pub(super) fn by_line<V, F>(
@@ -85,7 +21,7 @@ where
     F: Fn(&mut V, &[u8]) -> Result<Option<Raw>, Problem> + Send + 'static,
 {
     let decoder = ByLine { volumes, request };
-    Decoded::records(TextSource::new(input, decoder, options.reorder))
+    Decoded::records(Pieces::lines(input, decoder, options.reorder))
 }
 
 struct ByLine<V, F> {
@@ -120,7 +56,7 @@ pub(super) fn is_skipped(line: &[u8]) -> bool {
 
 /// Replaces the error if the line is binary, because then the whole file is.
 #[cold]
-fn prefer_binary_error(problem: Problem, line: &[u8]) -> Problem {
+pub(super) fn prefer_binary_error(problem: Problem, line: &[u8]) -> Problem {
     if is_binary(line) { binary_error(line) } else { problem }
 }
 

@@ -18,8 +18,8 @@
 
 use shingle_core::units::{Op, SECTOR_BYTES};
 
-use super::binary::{Fixed, part};
-use super::decode::Decode;
+use super::binary::part;
+use super::decode::{Decode, Pieces};
 use super::{Decoded, Evidence, Format, Match, Options};
 use crate::error::{Kind, Place, Problem, TraceError};
 use crate::input::Input;
@@ -150,7 +150,7 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
         return Err(TraceError::new(Kind::Format, input.name(), Place::Byte(0), message));
     };
     let decoder = Vscsi { version, without_extents: 0 };
-    Decoded::records(Fixed::new(input, version.record_bytes(), decoder, options.reorder))
+    Decoded::records(Pieces::records(input, version.record_bytes(), decoder, options.reorder))
 }
 
 struct Vscsi {

@@ -1,26 +1,7 @@
 //! CSV, or any text with one request a line and the same columns in every line.
 //!
-//! A header whose names are clear (`time_us,op,offset_bytes,size_bytes`, or SYSTOR'17's
-//! `Timestamp,Response,IOType,LUN,Offset,Size`) defines the columns. For anything else the user
-//! defines them:
-//!
-//! ```text
-//! --format csv:time=1/us,op=2,offset=3/bytes,size=4/bytes
-//!
-//! time=COLUMN/UNIT     s, ms, us, ns or filetime (100 ns), fractions allowed; iso: date and time of
-//!                      day, 2026-11-23T08:15:00.25Z; time=none: all at 0
-//! op=COLUMN            R, W, read, write, T, D, discard, trim, unmap, F, flush, sync in any case
-//! read=A|B write=… trim=… flush=…   further words for the operation, e.g. read=1,write=0
-//! offset=COLUMN/UNIT   bytes (if none is given), sectors (512 B), blocks (4 KiB), KiB or a size
-//!                      /hex behind it: hexadecimal; what begins with 0x always is
-//! size=COLUMN/UNIT     likewise; or bytes=4K if all requests are as long
-//! device=COLUMN        a column that tells volumes apart: --volume NAME reads one of them;
-//!                      device=COLUMN:NAME does the same, device=COLUMN:* mixes them all
-//! delim=comma|semicolon|tab|pipe|space      space is any run of blanks; else found by itself
-//! header=N             lines to skip, the last of them with the names; else found by itself
-//! ```
-//!
-//! A COLUMN is a number from 1 or a name of the header. Published traces whose columns vary have
+//! A header whose names are clear defines the columns. For anything else the user gives a map,
+//! `csv:time=1/us,op=2,…` (`docs/formats.md` has its keys). Published traces whose columns vary have
 //! formats of their own.
 //!
 //! Blanks and quotes around a field are removed, and a delimiter in quotes belongs to its field.
@@ -45,10 +26,9 @@ use map::{Column, Device, Header, Map, Notation, ROLES, Size, Time};
 pub(super) use map::{Role, size_unit};
 use shingle_core::units::{Op, SECTOR_BYTES};
 
-use super::decode::Decode;
-use super::text::{self, TextSource};
+use super::decode::{Decode, Pieces};
 use super::units::Columns;
-use super::{Decoded, Evidence, Format, Match, Options, number};
+use super::{Decoded, Evidence, Format, Match, Options, number, text};
 use crate::error::{Kind, Place, Problem, TraceError, shown};
 use crate::input::{Input, PEEK_BYTES_MAX};
 use crate::source::Raw;
@@ -83,11 +63,7 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
     let (map, delim) = map_of(input.peek(PEEK_BYTES_MAX)?, options.map).map_err(whole)?;
     let names = consume_header(&mut input, &map, delim)?;
     let plan = Plan::new(map, delim, names.as_deref(), options.volume).map_err(whole)?;
-    Decoded::records(TextSource::new(
-        input,
-        Csv { plan, seen: Columns::default() },
-        options.reorder,
-    ))
+    Decoded::records(Pieces::lines(input, Csv { plan, seen: Columns::default() }, options.reorder))
 }
 
 /// Returns the map that the user gave, or that of the header.
