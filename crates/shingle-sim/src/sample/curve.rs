@@ -1,25 +1,11 @@
 //! Curves of hits, rewrites and I/O time over cache sizes, estimated from some of the bands of a
 //! trace that is in memory.
 //!
-//! **What is run.** The part of each request that lies in sampled bands, by the same runs as
-//! `compare`, over a disk with a buffer, and before a cache, that are scaled down by the same
-//! factor ([`Job::scaled`]). The seed draws 256 samples. The one with the most even share of
-//! accesses, writes, different blocks and written blocks is taken.
-//!
-//! **How figures are scaled up.** Accesses and different blocks are known of the whole trace. Only
-//! an access to a block that was accessed before can hit, so hits are scaled by the number of such
-//! accesses. (SHARDS, Waldspurger et al., FAST '15, instead counts the sample's excess or lack of
-//! accesses as hits of the hottest blocks.) The work of the disk is scaled by the sampled part of
-//! the different blocks, the time of the SSD by the part of the accesses.
-//!
-//! **Errors.** The four quarters of the sample are also run by themselves. The reported error is
-//! 3.18 times (95 %; Student's t with 3 degrees of freedom) the standard error of their mean around
-//! the figure of the whole sample. A quarter runs before a cache and a buffer of a quarter, so
-//! errors that come from small caches and buffers show, and are larger than in the whole sample.
-//!
-//! **What is not seen.** In closed loop, as here, a sample takes less time in proportion to its
-//! size. What lies between two requests of a sample has moved the head of the disk. That is
-//! compensated (`passed.rs`), and is the least certain part.
+//! `docs/curve.md` says what is run, how figures are scaled up, and what their errors mean. (SHARDS,
+//! Waldspurger et al., FAST '15, instead of scaling hits by the accesses that can hit, counts the
+//! sample's excess or lack of accesses as hits of the hottest blocks.) What lies between two requests
+//! of a sample has moved the head of the disk: that is compensated (`passed.rs`), and is the least
+//! certain part.
 
 use rayon::prelude::*;
 use shingle_core::zones::ZoneMap;

@@ -2,10 +2,8 @@
 
 use shingle_core::plan::Destage;
 use shingle_core::units::{Block, Op, Zone};
-use shingle_drive::Io;
 
 use super::System;
-use crate::watch::Cause;
 
 /// A gap of fewer cached blocks than this is read over, because a new read takes longer than
 /// reading on.
@@ -23,7 +21,7 @@ impl System {
         self.merged.resize((end.0 - first.0) as usize * self.stamped(), 0);
         let read = self.read_missing(first, end, group);
         self.merge_slots(first, group);
-        self.write_merged(first, end);
+        self.serve_merged(Op::Write, first, end, 0);
         self.host.host_rmw += 1;
         self.host.host_rmw_read_blocks += read;
         self.host.host_rmw_written_blocks += end.0 - first.0;
@@ -58,18 +56,7 @@ impl System {
     }
 
     fn read_run(&mut self, first: Block, from: Block, to: Block) -> u64 {
-        let (most, stamped) = (self.joined_max() as u64, self.stamped());
-        let mut next = from;
-        while next < to {
-            let count = most.min(to.0 - next.0);
-            let at = (next.0 - first.0) as usize * stamped;
-            let io = Io { op: Op::Read, block: next, count };
-            let (ready, data) =
-                (self.clock.ready(), &mut self.merged[at..at + count as usize * stamped]);
-            let turn = self.disk.serve_for(Cause::Rmw, ready, &io, data);
-            self.clock.chain(turn.done);
-            next = next.after(count);
-        }
+        self.serve_merged(Op::Read, from, to, (from.0 - first.0) as usize);
         to.0 - from.0
     }
 

@@ -30,7 +30,7 @@ impl System {
         let gaps = end.0 - from.0 - group.len() as u64;
         self.host.host_rmw_read_blocks += gaps - zeros;
         self.host.host_rmw_added_blocks += gaps;
-        self.write_merged(from, end);
+        self.serve_merged(Op::Write, from, end, 0);
         self.destaged(group, self.clock.ready().since(begun));
     }
 
@@ -49,7 +49,7 @@ impl System {
         let gaps = end.0 - first.0 - group.len() as u64;
         self.merge(group, first, end, end);
         self.reset(zone);
-        self.write_merged(first, end);
+        self.serve_merged(Op::Write, first, end, 0);
         self.host.host_rmw += 1;
         self.host.host_rmw_read_blocks += gaps;
         self.host.host_rmw_written_blocks += end.0 - first.0;
@@ -84,18 +84,9 @@ impl System {
     }
 
     fn read_gap(&mut self, from: Block, to: Block) {
-        let (most, stamped) = (self.joined_max() as u64, self.stamped());
-        let mut next = from;
-        while next < to {
-            let count = most.min(to.0 - next.0);
-            let at = self.merged.len();
-            self.merged.resize(at + count as usize * stamped, 0);
-            let io = Io { op: Op::Read, block: next, count };
-            let (ready, data) = (self.clock.ready(), &mut self.merged[at..]);
-            let turn = self.disk.serve_for(Cause::Rmw, ready, &io, data);
-            self.clock.chain(turn.done);
-            next = next.after(count);
-        }
+        let at = self.merged.len();
+        self.merged.resize(at + (to.0 - from.0) as usize * self.stamped(), 0);
+        self.serve_merged(Op::Read, from, to, at);
     }
 
     /// Reads cached blocks.
@@ -105,15 +96,16 @@ impl System {
         self.merged.extend(&self.stamps);
     }
 
-    pub(super) fn write_merged(&mut self, first: Block, end: Block) {
+    /// Reads or writes the blocks from `from` to `to`, whose stamps are in `merged` from `at` on.
+    pub(super) fn serve_merged(&mut self, op: Op, from: Block, to: Block, at: usize) {
         let most = self.joined_max() as u64;
-        let mut next = first;
-        while next < end {
-            let count = most.min(end.0 - next.0);
-            let at = ((next.0 - first.0) as usize).min(self.merged.len());
-            let to = (at + count as usize).min(self.merged.len());
-            let io = Io { op: Op::Write, block: next, count };
-            let (ready, data) = (self.clock.ready(), &mut self.merged[at..to]);
+        let mut next = from;
+        while next < to {
+            let count = most.min(to.0 - next.0);
+            let begin = (at + (next.0 - from.0) as usize).min(self.merged.len());
+            let end = (begin + count as usize).min(self.merged.len());
+            let io = Io { op, block: next, count };
+            let (ready, data) = (self.clock.ready(), &mut self.merged[begin..end]);
             let turn = self.disk.serve_for(Cause::Rmw, ready, &io, data);
             self.clock.chain(turn.done);
             next = next.after(count);
