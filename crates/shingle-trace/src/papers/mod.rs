@@ -15,7 +15,7 @@
 //!
 //! let papers = Papers::generated(1, &[("zone-skew", "6")])?;
 //! let packed = papers.read(Trace::Long { copies: 2 }, Mode::Write, 10_000)?;
-//! assert_eq!(packed.figures().writes, 10_000);
+//! assert_eq!(packed.figures().write_blocks, 10_000);
 //! # Ok::<(), shingle_trace::TraceError>(())
 //! ```
 
@@ -33,6 +33,7 @@ use shingle_core::units::Op;
 use crate::error::TraceError;
 use crate::shape::Mode;
 use crate::source::{BATCH_REQUESTS, Source};
+use crate::summary::Summary;
 use crate::synth::parameters::{IDLE, Parameter, Values};
 use crate::synth::rng::Seed;
 use crate::synth::volume::{Free, Plan, parameters, workload};
@@ -278,38 +279,23 @@ pub struct Packed {
     pub blocks: Vec<u64>,
 }
 
-/// The figures of packed accesses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct PackedFigures {
-    /// Accesses.
-    pub accesses: u64,
-    /// Writes among them.
-    pub writes: u64,
-    /// Distinct blocks.
-    pub distinct_blocks: u64,
-    /// Distinct blocks that are written.
-    pub distinct_written_blocks: u64,
-    /// 5,000-block zones in which a block is accessed.
-    pub accessed_zones: u64,
-    /// 5,000-block zones in which a block is written.
-    pub written_zones: u64,
-}
-
 impl Packed {
-    /// Computes the figures. Takes memory for two bits a block of the touched zones.
+    /// Returns the figures that accesses have. Takes memory for two bits a block of the touched zones.
     #[must_use]
-    pub fn figures(&self) -> PackedFigures {
-        let mut touched = Touched::default();
+    pub fn figures(&self) -> Summary {
+        let (mut touched, mut write_blocks) = (Touched::default(), 0);
         for access in &self.blocks {
             touched.access(access >> 1, 1, access & 1 == 1);
+            write_blocks += access & 1;
         }
-        PackedFigures {
-            accesses: self.blocks.len() as u64,
-            writes: self.blocks.iter().map(|access| access & 1).sum(),
+        Summary {
+            read_blocks: self.blocks.len() as u64 - write_blocks,
+            write_blocks,
             distinct_blocks: touched.blocks(),
             distinct_written_blocks: touched.written_blocks(),
             accessed_zones: touched.zones(),
             written_zones: touched.written_zones(),
+            ..Summary::default()
         }
     }
 }

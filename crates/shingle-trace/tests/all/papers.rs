@@ -99,7 +99,7 @@ fn large_traces_have_the_published_size() {
     assert_eq!(accesses(Trace::Mix { copies: papers::MIX_COPIES }), 16 * 79_048_395);
     // The first few million accesses touch almost all zones of all copies.
     let part = read(&papers, Trace::Long { copies: 18 }, Mode::ReadWrite, 4_000_000);
-    let writes = part.figures().writes as f64 / 4e6;
+    let writes = part.figures().write_blocks as f64 / 4e6;
     // Share of the whole; the start has more first writes, which are long.
     assert!((writes - 0.657).abs() < 0.02, "SAC Table 4: 65.7 % writes, not {writes}");
     let end = part.blocks.iter().max().expect("accesses") >> 1;
@@ -303,7 +303,7 @@ fn traces_come_from_a_folder() {
     let papers = Papers::recorded(1, folder.path()).expect("a folder");
     let long = read(&papers, Trace::Long { copies: 2 }, Mode::ReadWrite, 1_000);
     let figures = long.figures();
-    assert_eq!((figures.accesses, figures.writes), (240, 120));
+    assert_eq!((figures.blocks(), figures.write_blocks), (240, 120));
     // Each copy of each volume has its own place.
     assert_eq!((figures.accessed_zones, figures.distinct_blocks), (80, 240));
     put("hm_0.csv", "not a trace\n");
