@@ -10,17 +10,16 @@
 //! the buffer for each that enters.
 //!
 //! What the paper leaves open is an option of [`Plan`], and matters (`docs/drives.md`): where the
-//! zones lie, in which order a zone is written, and how many the host has open at a time.
+//! zones lie, and in which order a zone is written.
 
 use crate::drive::Drive;
 use crate::io::Io;
-use crate::measure::load::{nanos, write_zones};
+use crate::measure::load::write_zones;
 use crate::parts::rng::Rng;
-use serde::Serialize;
 use shingle_core::units::{Block, Nanos, Op};
 
 /// Where the zones lie.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Placement {
     /// Drawn from the whole drive, as a cache chooses its zones: few bands hold two of them.
     Scattered,
@@ -29,7 +28,7 @@ pub enum Placement {
 }
 
 /// The order in which the blocks of a zone are written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sequence {
     /// As drawn, as in a cache that evicts by age.
     Random,
@@ -38,7 +37,7 @@ pub enum Sequence {
 }
 
 /// The plan of a measurement.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Blocks in a zone.
     pub zone_blocks: u64,
@@ -48,10 +47,6 @@ pub struct Plan {
     pub placement: Placement,
     /// The order in which the blocks of a zone are written.
     pub sequence: Sequence,
-    /// Number of zones that the host writes in turn.
-    pub open_zones: u64,
-    /// Blocks that it writes of one zone before it turns to the next; no effect with one open zone.
-    pub grain_blocks: u64,
     /// Number of times that the buffer is filled while time counts.
     pub fills: u64,
     /// Seed of the choice of zones and blocks.
@@ -66,8 +61,6 @@ impl Default for Plan {
             coverages: vec![500, 1000, 1500, 2000, 2500],
             placement: Placement::Scattered,
             sequence: Sequence::Random,
-            open_zones: 1,
-            grain_blocks: 64,
             fills: 3,
             seed: 1,
         }
@@ -75,20 +68,18 @@ impl Default for Plan {
 }
 
 /// A write that waited for cleaning: a peak of SAC's Figure 10 (a).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Peak {
     /// Number of the write since time counts.
     pub write: u64,
     /// When it began, since time counts.
-    #[serde(rename = "at_ns", serialize_with = "nanos")]
     pub at: Nanos,
     /// Its total time.
-    #[serde(rename = "latency_ns", serialize_with = "nanos")]
     pub latency: Nanos,
 }
 
 /// Peaks of neighbouring writes, as clusters.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Clusters {
     /// Number of clusters.
     pub count: u64,
@@ -101,20 +92,17 @@ pub struct Clusters {
 }
 
 /// The results at one coverage.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Coverage {
     /// Blocks written of each zone.
     pub blocks: u64,
     /// Zones written while time counted.
     pub zones: u64,
     /// Drive time.
-    #[serde(rename = "time_ns", serialize_with = "nanos")]
     pub time: Nanos,
     /// Part of it spent on writing to the log.
-    #[serde(rename = "log_time_ns", serialize_with = "nanos")]
     pub log_time: Nanos,
     /// Part of it spent on cleaning.
-    #[serde(rename = "clean_time_ns", serialize_with = "nanos")]
     pub clean_time: Nanos,
     /// Bands cleaned.
     pub cleanings: u64,
@@ -161,19 +149,19 @@ pub(crate) fn coverage(drive: Box<dyn Drive>, plan: &Plan, blocks: u64) -> Optio
         if writer.drive.counters().written_blocks - before > 10 * buffer_blocks {
             return None;
         }
-        writer.round(&mut |_, _, _| ());
+        writer.write_zone(&mut |_, _, _| ());
     }
     let (start, counters) = (writer.now, *writer.drive.counters());
     let (mut peaks, mut writes) = (Vec::new(), 0);
     let mut zones = 0;
     while writes < plan.fills * buffer_blocks {
-        writer.round(&mut |at, done, waited| {
+        writer.write_zone(&mut |at, done, waited| {
             if waited > Nanos::ZERO {
                 peaks.push(Peak { write: writes, at: at.since(start), latency: done.since(at) });
             }
             writes += 1;
         });
-        zones += plan.open_zones;
+        zones += 1;
     }
     let now = writer.drive.counters();
     Some(Coverage {
@@ -197,8 +185,6 @@ struct Writer<'a> {
     /// All zones, in the order they are written.
     zones: Vec<u32>,
     next_zone: usize,
-    /// The blocks to write of each open zone, one after another.
-    blocks: Vec<u64>,
     /// All blocks of a zone, relative to its first; drawn ones are moved to the front.
     inside: Vec<u64>,
 }
@@ -214,34 +200,24 @@ impl Writer<'_> {
             draw(&mut zones, all, &mut rng);
         }
         let inside = (0..plan.zone_blocks).collect();
-        let blocks = Vec::new();
-        Writer { drive, plan, coverage, now, rng, zones, next_zone: 0, blocks, inside }
+        Writer { drive, plan, coverage, now, rng, zones, next_zone: 0, inside }
     }
 
-    /// Opens zones and writes all their blocks. Calls `seen` for each write with its start, its
-    /// completion, and the time it waited for cleaning.
-    fn round(&mut self, seen: &mut dyn FnMut(Nanos, Nanos, Nanos)) {
+    /// Writes the blocks of the next zone. Calls `seen` for each write with its start, its completion,
+    /// and the time it waited for cleaning.
+    fn write_zone(&mut self, seen: &mut dyn FnMut(Nanos, Nanos, Nanos)) {
         let coverage = self.coverage as usize;
-        self.blocks.clear();
-        for _ in 0..self.plan.open_zones {
-            let first = u64::from(self.zones[self.next_zone]) * self.plan.zone_blocks;
-            self.next_zone = (self.next_zone + 1) % self.zones.len();
-            draw(&mut self.inside, coverage, &mut self.rng);
-            if self.plan.sequence == Sequence::Ascending {
-                self.inside[..coverage].sort_unstable();
-            }
-            self.blocks.extend(self.inside[..coverage].iter().map(|inside| first + inside));
+        let first = u64::from(self.zones[self.next_zone]) * self.plan.zone_blocks;
+        self.next_zone = (self.next_zone + 1) % self.zones.len();
+        draw(&mut self.inside, coverage, &mut self.rng);
+        if self.plan.sequence == Sequence::Ascending {
+            self.inside[..coverage].sort_unstable();
         }
-        let grain = self.plan.grain_blocks as usize;
-        for from in (0..coverage).step_by(grain) {
-            for zone in self.blocks.chunks(coverage) {
-                for &block in &zone[from..coverage.min(from + grain)] {
-                    let io = Io { op: Op::Write, block: Block(block), count: 1 };
-                    let served = self.drive.serve(self.now, &io, &mut []);
-                    seen(self.now, served.done, served.clean);
-                    self.now = served.done;
-                }
-            }
+        for inside in &self.inside[..coverage] {
+            let io = Io { op: Op::Write, block: Block(first + inside), count: 1 };
+            let served = self.drive.serve(self.now, &io, &mut []);
+            seen(self.now, served.done, served.clean);
+            self.now = served.done;
         }
     }
 }

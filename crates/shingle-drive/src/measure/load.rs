@@ -5,7 +5,6 @@ use crate::io::Io;
 use crate::parts::rng::Rng;
 use crate::registry::make;
 use crate::sheet::{DriveError, Settings};
-use serde::{Serialize, Serializer};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Zone};
 
 /// A drive under load, and the virtual time.
@@ -99,14 +98,14 @@ pub(crate) fn write_zones(drive: &mut dyn Drive) -> Nanos {
 }
 
 /// Bytes moved in each second of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Series {
     /// One figure a second, in order. A second in which no I/O was done has 0.
     pub bytes: Vec<u64>,
 }
 
 /// Statistics over the seconds of a [`Series`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bandwidth {
     /// Mean, in bytes a second.
     pub mean: f64,
@@ -140,11 +139,6 @@ impl Series {
             greatest: self.bytes.iter().copied().max().unwrap_or(0),
         }
     }
-}
-
-/// A span of time in reports: a count of nanoseconds.
-pub(crate) fn nanos<S: Serializer>(span: &Nanos, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(span.0)
 }
 
 #[cfg(test)]

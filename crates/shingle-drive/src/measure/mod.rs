@@ -21,11 +21,10 @@ use crate::registry::{entry, make};
 use crate::sheet::{DriveError, Settings};
 use coverage::coverage;
 use load::Load;
-use serde::Serialize;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
 /// The result of [`measure`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// `L_read`: mean time of a random 4 KiB read over the whole drive, in microseconds.
     pub read_us: u64,
@@ -34,7 +33,7 @@ pub struct Measured {
 }
 
 /// The part of [`Measured`] of drives with a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shingled {
     /// `R(0)`, the fixed part, in microseconds.
     pub rmw_base_us: u64,
@@ -49,7 +48,7 @@ pub struct Shingled {
 }
 
 /// `R(x)` of a drive: a point for each coverage, and the line through them (SAC Figure 10).
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Rmw {
     /// A measurement for each coverage of the plan.
     pub points: Vec<Coverage>,
@@ -103,11 +102,11 @@ pub fn rmw(name: &str, settings: &Settings, plan: &Plan) -> Result<Rmw, DriveErr
         return Err(refuse("R(x) is of drives with a buffer; take a shingled one"));
     }
     let zones = description.disk_blocks.checked_div(plan.zone_blocks).unwrap_or(u64::MAX);
-    if zones > ZONES_MAX || plan.open_zones == 0 || plan.open_zones > zones {
-        return Err(refuse("open zones are from 1 to all on the drive, and those at most 2^27"));
+    if !(1..=ZONES_MAX).contains(&zones) {
+        return Err(refuse("from 1 to 2^27 zones lie on the drive; take others"));
     }
-    if plan.grain_blocks == 0 || plan.fills == 0 {
-        return Err(refuse("a grain has a block at least, and the buffer is filled once at least"));
+    if plan.fills == 0 {
+        return Err(refuse("the buffer is filled once at least"));
     }
     if plan.coverages.iter().any(|blocks| !(1..=plan.zone_blocks).contains(blocks)) {
         return Err(refuse("a coverage is from one block to all of the zone"));

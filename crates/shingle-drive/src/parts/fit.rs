@@ -1,9 +1,7 @@
 //! A straight line through points, by least squares.
 
-use serde::Serialize;
-
 /// `y = slope · x + intercept`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
     /// Change of `y` for each `x`.
     pub slope: f64,

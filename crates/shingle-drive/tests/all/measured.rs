@@ -140,10 +140,9 @@ fn what_cannot_be_measured_is_refused_in_a_line() {
     };
     let (smr, plain) = ("st8000as0002", Plan::default());
     refused(plan("cmr5900", &[], plain.clone()), "cmr5900: R(x) is of drives with a buffer");
-    refused(plan(smr, &[], Plan { zone_blocks: 0, ..plain.clone() }), "st8000as0002: open zones");
-    refused(plan(smr, &[], Plan { zone_blocks: 1, ..plain.clone() }), "st8000as0002: open zones");
-    refused(plan(smr, &[], Plan { open_zones: 0, ..plain.clone() }), "st8000as0002: open zones");
-    refused(plan(smr, &[], Plan { grain_blocks: 0, ..plain.clone() }), "st8000as0002: a grain");
+    refused(plan(smr, &[], Plan { zone_blocks: 0, ..plain.clone() }), "st8000as0002: from 1 to");
+    refused(plan(smr, &[], Plan { zone_blocks: 1, ..plain.clone() }), "st8000as0002: from 1 to");
+    refused(plan(smr, &[], Plan { fills: 0, ..plain.clone() }), "st8000as0002: the buffer is");
     let coverages = |blocks: &[u64]| Plan { coverages: blocks.to_vec(), ..Plan::default() };
     refused(plan(smr, &[], coverages(&[0, 500])), "st8000as0002: a coverage is from one block");
     refused(plan(smr, &[], coverages(&[5001])), "st8000as0002: a coverage is from one block");

@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 use shingle_core::units::{Block, Op};
 use shingle_drive::Settings;
-use shingle_drive::measure::Plan;
 use shingle_drive::measure::experiments::sac::Start;
 use shingle_drive::measure::experiments::{Series, pore, sac};
+use shingle_drive::measure::{Plan, rmw};
 use shingle_result::Pacing;
 use shingle_trace::Mode;
 use shingle_trace::analysis::starts::Starts;
@@ -81,12 +81,12 @@ pub(super) fn sac_table_3(bench: &Bench) -> Result<Measured, MeasureError> {
 pub(super) fn sac_10(bench: &Bench) -> Result<Measured, MeasureError> {
     let mut measured = Measured::default();
     let plan = Plan { seed: bench.seed, ..Plan::default() };
-    let rmw = sac::figure_10(bench.drive.unwrap_or(SMR_8TB), &Settings::default(), &plan)?;
-    measured.number("slope (ms a block)", rmw.line.slope);
-    measured.number("R(0) (ms)", rmw.line.intercept);
-    measured.number("R²", rmw.line.r_squared);
+    let found = rmw(bench.drive.unwrap_or(SMR_8TB), &Settings::default(), &plan)?;
+    measured.number("slope (ms a block)", found.line.slope);
+    measured.number("R(0) (ms)", found.line.intercept);
+    measured.number("R²", found.line.r_squared);
     let mut points = Vec::new();
-    for point in &rmw.points {
+    for point in &found.points {
         points.push((point.blocks as f64, point.zone_ms()));
         let clusters = point.clusters();
         let name = |what: &str| format!("{} blocks: {what}", point.blocks);
@@ -95,7 +95,7 @@ pub(super) fn sac_10(bench: &Bench) -> Result<Measured, MeasureError> {
         measured.number(name("between two clusters (s)"), clusters.gap_s);
     }
     let end = points.last().map_or(0.0, |point| point.0);
-    let fitted = [0.0, end].map(|x| (x, rmw.line.slope * x + rmw.line.intercept)).to_vec();
+    let fitted = [0.0, end].map(|x| (x, found.line.slope * x + found.line.intercept)).to_vec();
     let theirs = [0.0, end].map(|x| (x, 0.728 * x + 436.0)).to_vec();
     let series = vec![
         ("measured".to_owned(), points),

@@ -3,7 +3,8 @@
 //! Each is a function of its arguments and its seed, and prints nothing. Bandwidths are in bytes a
 //! second, times in virtual seconds.
 
-pub mod mcm;
+#[cfg(test)]
+mod mcm;
 pub mod pore;
 pub mod sac;
 

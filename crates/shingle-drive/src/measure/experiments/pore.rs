@@ -3,7 +3,6 @@
 use crate::measure::load::Load;
 use crate::parts::rng::Rng;
 use crate::sheet::DriveError;
-use serde::Serialize;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op};
 use shingle_core::zones::ZoneMap;
 
@@ -23,7 +22,7 @@ pub fn figure_3_conventional(drive: &str, range_bytes: u64, seed: u64) -> Result
 }
 
 /// Figure 3, shingled disk.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Shingled {
     /// Bandwidth of the hour after the buffer was first full, in bytes a second.
     pub first_hour: f64,

@@ -1,10 +1,8 @@
-//! SAC (Sun and Chai, ASPLOS 2020): Figure 1, Tables 2 and 3, Figure 10.
+//! SAC (Sun and Chai, ASPLOS 2020): Figure 1, Tables 2 and 3. (Figure 10 is [`crate::measure::rmw`].)
 
 use super::{Bandwidth, Series};
 use crate::measure::load::Load;
-use crate::measure::{Plan, Rmw, rmw};
-use crate::sheet::{DriveError, Settings};
-use serde::Serialize;
+use crate::sheet::DriveError;
 use shingle_core::units::{BLOCK_BYTES, Op};
 
 const KIB: u64 = 1024;
@@ -14,7 +12,7 @@ const WRITES_MAX: u64 = 10_000_000;
 const WARM: u64 = 1000;
 
 /// State of the drive when time begins to count.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
     /// New: the buffer is empty.
     Empty,
@@ -75,10 +73,8 @@ pub fn table_2(
 }
 
 /// A row of Table 3.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Detected {
-    /// Size of each write, in bytes.
-    pub write_bytes: u64,
     /// I/Os per second until the first write that waited, cleaning excluded.
     pub iops_before: f64,
     /// Seconds until then.
@@ -110,20 +106,5 @@ pub fn table_3(drive: &str, write_bytes: u64, seed: u64) -> Result<Detected, Dri
     // The write that waited found it full.
     let buffer_bytes = load.bytes(ios - 1);
     let iops_after = 20_000.0 / load.run(Op::Write, 20_000);
-    Ok(Detected {
-        write_bytes,
-        iops_before: ios as f64 / seconds,
-        seconds,
-        buffer_bytes,
-        iops_after,
-    })
-}
-
-/// Figure 10: the writes that wait for cleaning at each coverage, and the line `R(x)` through the
-/// drive time of a zone. See [`crate::measure`] for how.
-///
-/// # Errors
-/// If there is no such drive, it has no buffer, or it cannot follow the plan.
-pub fn figure_10(drive: &str, settings: &Settings, plan: &Plan) -> Result<Rmw, DriveError> {
-    rmw(drive, settings, plan)
+    Ok(Detected { iops_before: ios as f64 / seconds, seconds, buffer_bytes, iops_after })
 }

@@ -49,11 +49,6 @@ impl Shape {
         Shape { counters_needed, index_bits, hashes, samples, key_bits }
     }
 
-    /// Returns the bytes of both tables, and of a list of the sampled bands (4 bytes each).
-    pub(crate) fn bytes(&self) -> (u64, u64) {
-        (2 * (2 << self.index_bits) / 8, 4 * self.samples)
-    }
-
     /// Returns the counters of a band: direct modulo, folding, middle of the square.
     fn places(&self, band: Zone) -> [u64; 3] {
         let (key, mask) = (u64::from(band.0), (1u64 << self.index_bits) - 1);
@@ -128,10 +123,9 @@ mod tests {
     }
 
     #[test]
-    fn equations_and_memory_are_those_of_the_paper() {
+    fn equations_are_those_of_the_paper() {
         let shape = paper();
         assert_eq!((shape.counters_needed, 1 << shape.index_bits, shape.hashes), (4087, 4096, 3));
-        assert_eq!(shape.bytes(), (2048, 4096));
         assert_eq!(TdCbf::new(shape, 3).full, 922);
     }
 
