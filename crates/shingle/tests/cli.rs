@@ -672,12 +672,7 @@ fn a_paper_is_reproduced_with_other_free_parameters() {
 #[test]
 fn a_paper_is_reproduced_over_the_traces_themselves() {
     let folder = Folder::new();
-    let line = |i: u64| {
-        let at = 128_166_372_003_061_629 + i * 1_000_000;
-        format!("{at},wdev,0,Write,{},4096,100\n", i * 7919 % 5000 * 4096)
-    };
-    std::fs::create_dir(folder.path("msr")).expect("a folder");
-    folder.write("msr/wdev_0.csv", (0..20_000).map(line).collect::<String>());
+    folder.msr(&["wdev_0"], 20_000, 4096, |_, i| i * 7919 % 5000 * 4096);
     let args = ["reproduce", "pore", "--figure", "16", "--seeds", "1", "--traces", "msr"];
     let (out, _) = folder.said(&args);
     assert!(out.contains("scale: the paper's scale"), "{out}");
@@ -688,17 +683,11 @@ fn a_paper_is_reproduced_over_the_traces_themselves() {
 /// The volumes that ROCO replays, as short traces in the folder `msr`: workloads are made whole, however little is run of
 /// them. Those of src2_2 reach beyond the drive.
 fn roco_traces(folder: &Folder) {
-    std::fs::create_dir(folder.path("msr")).expect("a folder");
-    for volume in ["proj_0", "prn_0", "src2_2", "stg_0", "src1_2"] {
-        let (host, disk) = volume.split_once('_').expect("host and disk");
-        let line = |i: u64| {
-            let at = 128_166_372_003_061_629 + i * 1_000_000;
-            let beyond = if volume == "src2_2" && i % 2 == 1 { 200 << 30 } else { 0 };
-            let offset = i * 7919 % 5000 * 16_384 + beyond;
-            format!("{at},{host},{disk},Write,{offset},16384,100\n")
-        };
-        folder.write(&format!("msr/{volume}.csv"), (0..2_000).map(line).collect::<String>());
-    }
+    let volumes = ["proj_0", "prn_0", "src2_2", "stg_0", "src1_2"];
+    folder.msr(&volumes, 2_000, 16_384, |volume, i| {
+        let beyond = if volume == "src2_2" && i % 2 == 1 { 200 << 30 } else { 0 };
+        i * 7919 % 5000 * 16_384 + beyond
+    });
 }
 
 /// Every statement of every figure, so that each refers to runs there are.
@@ -740,17 +729,10 @@ fn a_paper_is_reproduced_at_the_times_of_its_requests() {
 #[test]
 fn flash_inside_disks_is_compared_over_the_traces_themselves() {
     let folder = Folder::new();
-    std::fs::create_dir(folder.path("msr")).expect("a folder");
-    for volume in ["rsrch_0", "mds_0", "src2_0", "hm_0", "usr_0"] {
-        let (host, disk) = volume.split_once('_').expect("host and disk");
-        let line = |i: u64| {
-            let at = 128_166_372_003_061_629 + i * 1_000_000;
-            // Two writes that overlap to each of 1,500 places, in one band after another, and again.
-            let block = i / 2 * 7919 % 1500 * 200 + i % 2;
-            format!("{at},{host},{disk},Write,{},32768,100\n", block * 4096)
-        };
-        folder.write(&format!("msr/{volume}.csv"), (0..7_500).map(line).collect::<String>());
-    }
+    // Two writes that overlap to each of 1,500 places, in one band after another, and again.
+    folder.msr(&["rsrch_0", "mds_0", "src2_0", "hm_0", "usr_0"], 7_500, 32_768, |_, i| {
+        (i / 2 * 7919 % 1500 * 200 + i % 2) * 4096
+    });
     // All but `unscaled`: to fill 16 GB of flash takes its time.
     let figures = "table-1,3-left,3-right,8,9,10,11,foreground,size,disk,wear";
     let base = ["reproduce", "mcm", "--seeds", "1", "--traces", "msr", "--json", "a.json"];

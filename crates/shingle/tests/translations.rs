@@ -275,18 +275,9 @@ const FIGURES: &str =
 #[test]
 fn translations_are_compared_over_the_traces_themselves() {
     let folder = Folder::new();
-    std::fs::create_dir(folder.path("msr")).expect("a folder");
-    for volume in ["hm_0", "prn_0", "prxy_0", "ts_0", "web_0", "src2_2", "src2_0", "usr_0"] {
-        let (host, disk) = volume.split_once('_').expect("host and disk");
-        let line = |i: u64| {
-            let at = 128_166_372_003_061_629 + i * 1_000_000;
-            // 8 KiB to each of 3,000 places, in one zone after another, and again.
-            let block = i * 7919 % 3000 * 100;
-            format!("{at},{host},{disk},Write,{},8192,100\n", block * 4096)
-        };
-        let text: String = (0..6_000).map(line).collect();
-        std::fs::write(folder.path(&format!("msr/{volume}.csv")), text).expect("a trace");
-    }
+    let volumes = ["hm_0", "prn_0", "prxy_0", "ts_0", "web_0", "src2_2", "src2_0", "usr_0"];
+    // 8 KiB to each of 3,000 places, in one zone after another, and again.
+    folder.msr(&volumes, 6_000, 8192, |_, i| i * 7919 % 3000 * 100 * 4096);
     let reproduce = "reproduce amphisbaena --seeds 1 --traces msr --json a.json --scale 1 --figure";
     let out = folder.done(&format!("{reproduce} {FIGURES}"));
     assert!(out.contains("Figure 12: Response times"));

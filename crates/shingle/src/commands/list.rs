@@ -63,14 +63,8 @@ struct Item {
     about: String,
     /// What a policy does with idle time.
     idle: Option<String>,
-    parameters: Vec<Parameter>,
-}
-
-/// One of its parameters.
-struct Parameter {
-    name: String,
-    value: String,
-    about: String,
+    /// Name, default and description of each.
+    parameters: Vec<[String; 3]>,
 }
 
 pub(crate) fn execute(args: &List, global: &Global, registry: &Registry) -> anyhow::Result<()> {
@@ -120,12 +114,7 @@ pub(crate) fn execute(args: &List, global: &Global, registry: &Registry) -> anyh
     if args.json {
         return print(&serde_json::to_string_pretty(&as_json(item))?);
     }
-    let rows: Vec<[String; 3]> = item
-        .parameters
-        .iter()
-        .map(|p| [p.name.clone(), p.value.clone(), p.about.clone()])
-        .collect();
-    let parameters = match rows.as_slice() {
+    let parameters = match item.parameters.as_slice() {
         [] => "no parameters".into(),
         rows => {
             table::rows(["parameter", "default", "what it is, and its source"], rows, global.color)
@@ -170,7 +159,7 @@ fn as_json(item: &Item) -> Value {
     let parameters: Vec<Value> = item
         .parameters
         .iter()
-        .map(|p| json!({ "name": p.name, "default": p.value, "about": p.about }))
+        .map(|[name, default, about]| json!({ "name": name, "default": default, "about": about }))
         .collect();
     let mut all = json!({ "name": item.name, "about": item.about, "parameters": parameters });
     if let Some(idle) = &item.idle {
@@ -180,14 +169,13 @@ fn as_json(item: &Item) -> Value {
 }
 
 /// Returns parameters as their owner declares them.
-fn declared(params: &[Param]) -> Vec<Parameter> {
-    let shown = |p: &Param| Parameter {
-        name: p.name.into(),
-        value: p.default.into(),
-        about: match p.kind {
+fn declared(params: &[Param]) -> Vec<[String; 3]> {
+    let shown = |p: &Param| {
+        let about = match p.kind {
             Kind::Choice(words) => format!("{} ({})", p.about, words.join(" | ")),
             _ => p.about.into(),
-        },
+        };
+        [p.name.into(), p.default.into(), about]
     };
     params.iter().map(shown).collect()
 }
@@ -246,10 +234,9 @@ fn built_in(entries: &[DriveEntry]) -> anyhow::Result<Vec<Item>> {
 }
 
 fn drive(entry: &Known) -> Item {
-    let parameters = entry.parameters().into_iter().map(|p| Parameter {
-        name: p.name,
-        value: format!("{} {}", p.value, p.unit).trim().into(),
-        about: format!("{}. {}", p.about.trim_end_matches('.'), p.source),
+    let parameters = entry.parameters().into_iter().map(|p| {
+        let about = format!("{}. {}", p.about.trim_end_matches('.'), p.source);
+        [p.name, format!("{} {}", p.value, p.unit).trim().into(), about]
     });
     Item {
         name: entry.name.clone(),
@@ -276,11 +263,7 @@ fn workloads() -> Vec<Item> {
         idle: None,
         parameters: workload
             .parameters()
-            .map(|p| Parameter {
-                name: p.name.into(),
-                value: p.default.into(),
-                about: p.about.into(),
-            })
+            .map(|p| [p.name, p.default, p.about].map(Into::into))
             .collect(),
     };
     WORKLOADS.iter().map(item).collect()

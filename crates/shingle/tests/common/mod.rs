@@ -27,6 +27,27 @@ impl Folder {
         self.0.path().join(name)
     }
 
+    /// Writes a short trace of each volume into the folder `msr`: writes of `bytes`, a tenth of a second apart,
+    /// where `offset` says.
+    pub(crate) fn msr(
+        &self,
+        volumes: &[&str],
+        writes: u64,
+        bytes: u64,
+        offset: impl Fn(&str, u64) -> u64,
+    ) {
+        std::fs::create_dir(self.path("msr")).expect("a folder");
+        for volume in volumes {
+            let (host, disk) = volume.split_once('_').expect("host and disk");
+            let line = |i| {
+                let at = 128_166_372_003_061_629 + i * 1_000_000;
+                format!("{at},{host},{disk},Write,{},{bytes},100\n", offset(volume, i))
+            };
+            let text: String = (0..writes).map(line).collect();
+            std::fs::write(self.path(&format!("msr/{volume}.csv")), text).expect("a trace");
+        }
+    }
+
     pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
         command.current_dir(self.0.path()).env("XDG_RUNTIME_DIR", self.0.path()).env("TZ", "UTC");
