@@ -21,20 +21,23 @@ impl DriveManaged {
             let first = io.block.0 + done;
             let (source, count) = self.piece(first, io.count - done);
             match source {
-                Source::Memory => self.counters.buffer_read_blocks += count,
-                Source::Slot(_) => self.counters.buffer_read_blocks += count,
-                Source::Native => self.counters.native_read_blocks += count,
+                Place::Memory | Place::Slot(_) => self.counters.buffer_read_blocks += count,
+                Place::Native => self.counters.native_read_blocks += count,
             }
             if mechanics {
                 self.time_read(served, source, first, count);
             }
             let end = ((done + count) as usize).min(data.len());
             for (block, stamp) in (first..).zip(&mut data[(done as usize).min(end)..end]) {
-                self.contents.read_from(source.place(block - first), block);
-                *stamp = match source {
-                    Source::Memory => self.contents.held(block),
-                    Source::Slot(slot) => self.contents.slot(slot + (block - first) as u32),
-                    Source::Native => self.contents.native(block),
+                let place = match source {
+                    Place::Slot(slot) => Place::Slot(slot + (block - first) as u32),
+                    other => other,
+                };
+                self.contents.read_from(place, block);
+                *stamp = match place {
+                    Place::Memory => self.contents.held(block),
+                    Place::Slot(slot) => self.contents.slot(slot),
+                    Place::Native => self.contents.native(block),
                 };
             }
             done += count;
@@ -42,10 +45,10 @@ impl DriveManaged {
     }
 
     /// Returns the source of `first`, and how many of the next `most` blocks follow there in order.
-    fn piece(&self, first: u64, most: u64) -> (Source, u64) {
+    fn piece(&self, first: u64, most: u64) -> (Place, u64) {
         let mut count = 1;
         if let Some(held) = self.stream.holds(first) {
-            return (Source::Memory, most.min(held));
+            return (Place::Memory, most.min(held));
         }
         let slot = self.ring.find(first);
         let after = |count: u64| slot.map(|slot| slot + count as u32);
@@ -55,14 +58,14 @@ impl DriveManaged {
         {
             count += 1;
         }
-        (slot.map_or(Source::Native, Source::Slot), count)
+        (slot.map_or(Place::Native, Place::Slot), count)
     }
 
-    fn time_read(&mut self, served: &mut Served, source: Source, first: u64, count: u64) {
+    fn time_read(&mut self, served: &mut Served, source: Place, first: u64, count: u64) {
         let place = match source {
-            Source::Memory => return self.mech.bus(served, count),
-            Source::Slot(slot) => u64::from(slot),
-            Source::Native => self.native + first,
+            Place::Memory => return self.mech.bus(served, count),
+            Place::Slot(slot) => u64::from(slot),
+            Place::Native => self.native + first,
         };
         if !self.away {
             let track = self.log_track();
@@ -70,24 +73,5 @@ impl DriveManaged {
             self.away = true;
         }
         self.mech.read(served, place, count);
-    }
-}
-
-/// Where a piece of a read comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Source {
-    Memory,
-    Slot(u32),
-    Native,
-}
-
-impl Source {
-    /// Returns the place of the block that lies `behind` blocks after the first.
-    fn place(self, behind: u64) -> Place {
-        match self {
-            Source::Memory => Place::Memory,
-            Source::Slot(slot) => Place::Slot(slot + behind as u32),
-            Source::Native => Place::Native,
-        }
     }
 }
