@@ -6,15 +6,13 @@
 //! same lines with the csv crate, as evidence for the decision not to use it. Under `cargo test`
 //! the input is small and everything runs once.
 
-use std::fmt::Write as _;
-
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
 use shingle_core::units::Request;
 use shingle_trace::analysis::Analysis;
 use shingle_trace::format;
 use shingle_trace::input::Input;
-use shingle_trace::source::BATCH_REQUESTS;
+use shingle_trace::source::{BATCH_REQUESTS, Source};
 use shingle_trace::{OpenOptions, Summary, read_all, write};
 
 fn main() {
@@ -30,27 +28,6 @@ fn requests() -> u64 {
 fn place(request: u64) -> (u64, u64) {
     let mixed = request.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((mixed >> 27) / 4096 * 4096, 4096 << (mixed % 5))
-}
-
-fn msr() -> Vec<u8> {
-    let mut text = String::new();
-    for request in 0..requests() {
-        let (offset, bytes) = place(request);
-        let time = 128_166_372_003_061_629 + request * 7_919;
-        let op = if request % 3 == 0 { "Read" } else { "Write" };
-        writeln!(text, "{time},prxy,1,{op},{offset},{bytes},{}", request % 50_000).expect("memory");
-    }
-    text.into_bytes()
-}
-
-fn csv() -> Vec<u8> {
-    let mut text = String::from("time_us,op,offset_bytes,size_bytes\n");
-    for request in 0..requests() {
-        let (offset, bytes) = place(request);
-        let op = if request % 3 == 0 { "R" } else { "W" };
-        writeln!(text, "{},{op},{offset},{bytes}", request * 791).expect("memory");
-    }
-    text.into_bytes()
 }
 
 /// Returns a million lines, or a thousand. `line` writes one, given number, time in µs, offset,
@@ -87,6 +64,19 @@ fn letter(read: bool) -> char {
 fn seconds(us: u64, digits: usize) -> String {
     let (s, us) = (us / 1_000_000, us % 1_000_000);
     format!("{s}.{us:06}{:0<rest$}", "", rest = digits - 6)
+}
+
+fn msr() -> Vec<u8> {
+    lines("", |n, _, offset, bytes, read| {
+        let (time, op) = (128_166_372_003_061_629 + n * 7_919, if read { "Read" } else { "Write" });
+        format!("{time},prxy,1,{op},{offset},{bytes},{}", n % 50_000)
+    })
+}
+
+fn csv() -> Vec<u8> {
+    lines("time_us,op,offset_bytes,size_bytes\n", |_, us, offset, bytes, read| {
+        format!("{us},{},{offset},{bytes}", letter(read))
+    })
 }
 
 fn spc() -> Vec<u8> {
@@ -179,10 +169,18 @@ fn native() -> Vec<u8> {
     std::fs::read(path).expect("there")
 }
 
-fn all(bytes: Vec<u8>, format: &str) -> Vec<Request> {
+fn opened(bytes: Vec<u8>, format: &str, volume: Option<&str>) -> Box<dyn Source> {
     let input = Input::from_bytes("bench", bytes).expect("not empty");
-    let (_, mut source) =
-        format::open(input, &OpenOptions::of(Some(format), None)).expect("its own format");
+    format::open(input, &OpenOptions::of(Some(format), volume)).expect("its own format").1
+}
+
+fn all(bytes: Vec<u8>, format: &str) -> Vec<Request> {
+    read_all(&mut *opened(bytes, format, None), &mut |_| {}).expect("valid")
+}
+
+fn synthetic() -> Vec<Request> {
+    let spec = format!("synth:mixed?requests={}", requests());
+    let (_, mut source) = shingle_trace::synth::open(&spec, 1).expect("built in");
     read_all(&mut *source, &mut |_| {}).expect("valid")
 }
 
@@ -192,9 +190,7 @@ fn decode(bytes: Vec<u8>, format: &str) -> u64 {
 }
 
 fn decode_volumes(bytes: Vec<u8>, format: &str, volume: Option<&str>) -> u64 {
-    let input = Input::from_bytes("bench", bytes).expect("not empty");
-    let (_, mut source) =
-        format::open(input, &OpenOptions::of(Some(format), volume)).expect("its own format");
+    let mut source = opened(bytes, format, volume);
     let mut batch = Vec::with_capacity(BATCH_REQUESTS);
     let mut sum = 0_u64;
     while source.fill(&mut batch).expect("valid") {
@@ -300,18 +296,12 @@ fn written(bencher: Bencher<'_, '_>, format: &str) {
 
 #[divan::bench]
 fn synthetic_requests(bencher: Bencher<'_, '_>) {
-    let spec = format!("synth:mixed?requests={}", requests());
-    bencher.counter(ItemsCount::new(requests())).bench(|| {
-        let (_, mut source) = shingle_trace::synth::open(&spec, 1).expect("built in");
-        read_all(&mut *source, &mut |_| {}).expect("valid").len()
-    });
+    bencher.counter(ItemsCount::new(requests())).bench(|| synthetic().len());
 }
 
 #[divan::bench]
 fn summary_of_requests(bencher: Bencher<'_, '_>) {
-    let spec = format!("synth:mixed?requests={}", requests());
-    let (_, mut source) = shingle_trace::synth::open(&spec, 1).expect("built in");
-    let all = read_all(&mut *source, &mut |_| {}).expect("valid");
+    let all = synthetic();
     bencher
         .counter(ItemsCount::new(requests()))
         .bench(|| Summary::of(divan::black_box(&all)).distinct_blocks);
@@ -320,9 +310,7 @@ fn summary_of_requests(bencher: Bencher<'_, '_>) {
 /// Everything in `trace info` except the summary; mostly distances.
 #[divan::bench]
 fn analysis_of_requests(bencher: Bencher<'_, '_>) {
-    let spec = format!("synth:mixed?requests={}", requests());
-    let (_, mut source) = shingle_trace::synth::open(&spec, 1).expect("built in");
-    let all = read_all(&mut *source, &mut |_| {}).expect("valid");
+    let all = synthetic();
     bencher
         .counter(ItemsCount::new(requests()))
         .bench(|| Analysis::of(divan::black_box(&all), &mut |_| {}).reuse.all.accesses());
