@@ -146,7 +146,6 @@ pub struct Wall {
 impl Wall {
     /// Returns the time of a run that has counted `all` in `seconds`.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub fn new(seconds: f64, all: &Counts) -> Wall {
         // JSON has no infinity, in case the clock did not advance.
         let seconds = seconds.max(1e-9);

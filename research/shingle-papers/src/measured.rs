@@ -32,7 +32,6 @@ impl Measured {
 }
 
 /// The context of a measurement.
-#[allow(missing_debug_implementations)]
 pub struct Bench<'a> {
     /// Seed of all random decisions.
     pub seed: u64,

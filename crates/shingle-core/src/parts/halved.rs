@@ -5,7 +5,6 @@
 /// all machines.
 #[must_use]
 #[inline]
-#[allow(clippy::cast_precision_loss)]
 pub fn halved(count: f32, since: u64, half_life: f32) -> f32 {
     let lives = since as f32 / half_life;
     let whole = lives as u32;

@@ -47,7 +47,6 @@ fn place(age: u32) -> usize {
 }
 
 /// Returns the first age of a half octave.
-#[allow(clippy::cast_precision_loss)]
 fn first(place: usize) -> f32 {
     ((2 + place as u64 % 2) << (place / 2)) as f32 / 2.0
 }

@@ -54,7 +54,6 @@ struct Waiting {
 }
 
 impl Waiting {
-    #[allow(clippy::cast_precision_loss)]
     fn result(&self, world: &World) -> Queue {
         Queue {
             disk_utilisation: world.disk().utilisation(world.finished()),
