@@ -167,9 +167,6 @@ pub fn allow(path: &Path, destroy: Option<&str>) -> Result<Allowed, Refusal> {
 }
 
 /// Checks whether the content of a disk may be overwritten.
-///
-/// # Errors
-/// If it may not.
 pub(crate) fn check_allowed(
     facts: &Facts,
     pages: &mut impl Pages<Error = io::Error>,

@@ -56,9 +56,6 @@ impl System {
     }
 
     /// Describes the user of a device or file, if there is one.
-    ///
-    /// # Errors
-    /// If the files of the system cannot be read.
     pub(crate) fn user(&self, place: &Metadata) -> io::Result<Option<String>> {
         if place.file_type().is_block_device() {
             return self.user_of_device(&self.folder(place.rdev())?);

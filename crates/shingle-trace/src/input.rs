@@ -171,9 +171,6 @@ impl Input {
 
     /// Returns samples of a text, of whole lines: from all over a file that can be read at any
     /// place, else from its beginning.
-    ///
-    /// # Errors
-    /// If the file cannot be read or decompressed.
     pub(crate) fn pieces(&mut self) -> Result<Vec<Vec<u8>>, TraceError> {
         if let Some(total) = self.content_bytes().filter(|&total| total > PIECES * PIECE_BYTES)
             && let Some(Ok(mut file)) = self.reopen()

@@ -127,9 +127,6 @@ pub fn reproduce(
 }
 
 /// Runs the experiments. Returns the results of each figure, for each seed.
-///
-/// # Errors
-/// The first error.
 pub(crate) fn run(
     order: &Order,
     total: &dyn Fn(u64),

@@ -123,9 +123,6 @@ pub fn rmw(name: &str, settings: &Settings, plan: &Plan) -> Result<Rmw, DriveErr
 }
 
 /// `L_read`: the mean of random 4 KiB reads over all of a drive whose buffer is empty.
-///
-/// # Errors
-/// If there is no such drive.
 pub(crate) fn mean_read(name: &str) -> Result<Nanos, DriveError> {
     let mut load = Load::new(name, u64::MAX, BLOCK_BYTES, 1)?;
     let start = load.now;

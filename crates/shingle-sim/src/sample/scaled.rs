@@ -7,9 +7,6 @@ use super::part_of;
 
 /// Returns `settings` of a disk for a sample of `millionths`: its buffer is scaled down by the same
 /// factor.
-///
-/// # Errors
-/// If the drive does not exist, in one line.
 pub(crate) fn scaled_settings(
     name: &str,
     settings: &Settings,

@@ -86,9 +86,6 @@ pub fn named(name: &str) -> Option<&'static Volume> {
 }
 
 /// Returns the volume of a name, or an error that names the known volumes.
-///
-/// # Errors
-/// If there is no such volume.
 pub(crate) fn known(name: &str) -> Result<&'static Volume, TraceError> {
     named(name).ok_or_else(|| {
         let names = nearest(name, VOLUMES.iter().map(|volume| volume.name)).join(", ");

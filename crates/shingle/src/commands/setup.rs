@@ -65,18 +65,12 @@ pub(crate) fn options(
 }
 
 /// Parses the settings of `--set` and of a configuration.
-///
-/// # Errors
-/// If the owner of a parameter is not named.
 pub(crate) fn assigned(sets: &[(String, String)]) -> Result<Assignments, Usage> {
     let assigned = |(key, value): &(String, String)| Assignment::new(key, value).map_err(Usage);
     sets.iter().map(assigned).collect()
 }
 
 /// Checks `--as store` and the options that need it.
-///
-/// # Errors
-/// If an option of it is given without it.
 pub(crate) fn check_store(args: &SetupArgs) -> anyhow::Result<()> {
     let said = [("--depth", args.depth.is_some()), ("--flush-every", args.flush_every.is_some())];
     let said = said.into_iter().find(|(_, is_said)| *is_said);
@@ -95,9 +89,6 @@ pub(crate) fn setting_without_effect(sets: &[(String, String)], jobs: &[Job]) ->
 }
 
 /// Checks options of one pacing, where every run has this pacing.
-///
-/// # Errors
-/// If an option would have no effect.
 pub(crate) fn check_pacing(
     pacing: Option<cli::Pacing>,
     speed: Option<u64>,

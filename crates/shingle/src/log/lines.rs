@@ -43,9 +43,6 @@ struct State {
 impl Lines {
     /// Starts writing lines to `out`. When writing succeeds again after losses, `tell` adds a line
     /// that says how many were lost.
-    ///
-    /// # Errors
-    /// If no thread can be started.
     pub(crate) fn begin(
         out: impl Write + Send + 'static,
         tell: impl Fn(&Lines, u64) + Send + 'static,

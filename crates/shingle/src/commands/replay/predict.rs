@@ -13,9 +13,6 @@ use crate::progress::Progress;
 
 /// Returns a run of the store over models for each policy of the replay, whose cache has `slots`
 /// slots and one of `modes`. None without `--predict`.
-///
-/// # Errors
-/// If a setting of the replay cannot be simulated.
 pub(super) fn jobs(
     args: &Replay,
     registry: &Registry,
@@ -35,9 +32,6 @@ pub(super) fn jobs(
 }
 
 /// Returns the options of runs over a model of `drive`, with a cache of `size`.
-///
-/// # Errors
-/// If an assignment is malformed.
 pub(super) fn options(args: &Replay, drive: &str, size: &str) -> anyhow::Result<Options> {
     let own = args.set.iter().filter(|text| text.contains('.'));
     let sets = own.map(|text| Assignment::parse(text).map_err(Usage));
@@ -61,9 +55,6 @@ pub(super) fn options(args: &Replay, drive: &str, size: &str) -> anyhow::Result<
 }
 
 /// Runs them.
-///
-/// # Errors
-/// If one fails.
 pub(super) fn run(jobs: &[Job], trace: &Trace, quiet: bool) -> anyhow::Result<Vec<RunResult>> {
     let progress = Progress::new("simulating", (trace.requests.len() * jobs.len()) as u64, quiet);
     Ok(experiment::run_all(jobs, trace, &|done| progress.add(done))?)
