@@ -62,7 +62,8 @@ impl RegionWear {
     pub fn stddev(&self) -> f64 {
         let mean = self.mean();
         let square = |(&erases, &blocks): (&u32, &u32)| {
-            (f64::from(erases) - mean).powi(2) * f64::from(blocks)
+            let off = f64::from(erases) - mean;
+            off * off * f64::from(blocks)
         };
         (self.histogram.iter().map(square).sum::<f64>() / self.blocks().max(1) as f64).sqrt()
     }

@@ -143,9 +143,10 @@ pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
     let freedom = points.len().checked_sub(2).filter(|&freedom| freedom > 0)?;
     let count = real(points.len() as u64);
     let mean = points.iter().map(|point| point.0).sum::<f64>() / count;
-    let spread: f64 = points.iter().map(|point| (point.0 - mean).powi(2)).sum();
-    let off = |&(x, y): &(f64, f64)| (y - line.intercept - line.slope * x).powi(2);
-    let variance = points.iter().map(off).sum::<f64>() / real(freedom as u64);
+    let spread: f64 = points.iter().map(|point| (point.0 - mean) * (point.0 - mean)).sum();
+    let off = |&(x, y): &(f64, f64)| y - line.intercept - line.slope * x;
+    let squares: f64 = points.iter().map(off).map(|off| off * off).sum();
+    let variance = squares / real(freedom as u64);
     let slope_error = student(freedom) * libm::sqrt(variance / spread);
     Some(Fit { line, slope_error })
 }
@@ -159,8 +160,8 @@ fn student(freedom: usize) -> f64 {
         return quantile;
     }
     let (z, n): (f64, f64) = (1.959_964, real(freedom as u64));
-    z + (z.powi(3) + z) / (4.0 * n)
-        + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * n * n)
+    let cube = z * z * z;
+    z + (cube + z) / (4.0 * n) + (5.0 * cube * z * z + 16.0 * cube + 3.0 * z) / (96.0 * n * n)
 }
 
 #[cfg(test)]

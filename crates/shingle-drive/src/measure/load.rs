@@ -131,7 +131,8 @@ impl Series {
     pub fn bandwidth(&self) -> Bandwidth {
         let count = self.bytes.len().max(1) as f64;
         let mean = self.bytes.iter().sum::<u64>() as f64 / count;
-        let squares: f64 = self.bytes.iter().map(|&bytes| (bytes as f64 - mean).powi(2)).sum();
+        let squares: f64 =
+            self.bytes.iter().map(|&bytes| bytes as f64 - mean).map(|off| off * off).sum();
         Bandwidth {
             mean,
             stdev: (squares / count).sqrt(),

@@ -94,7 +94,7 @@ fn shade_of(value: u64, most: u64) -> u32 {
         (0, _) => 0,
         (_, 1) => SHADES,
         _ => {
-            let share = (value as f64).ln_1p() / (most as f64).ln_1p();
+            let share = libm::log1p(value as f64) / libm::log1p(most as f64);
             ((share * f64::from(SHADES)).ceil() as u32).clamp(1, SHADES)
         }
     }

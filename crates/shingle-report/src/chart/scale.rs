@@ -25,8 +25,8 @@ impl Scale {
         if high / low < LOGARITHMIC_FROM || !low.is_finite() {
             return Scale::linear(high);
         }
-        let whole = |power: f64| 10f64.powf(power);
-        Scale { low: whole(low.log10().floor()), high: high * 1.3, logarithmic: true }
+        let whole = |power: f64| libm::exp10(power);
+        Scale { low: whole(libm::log10(low).floor()), high: high * 1.3, logarithmic: true }
     }
 
     /// Creates a logarithmic axis if there are positive values.
@@ -53,7 +53,7 @@ impl Scale {
 
     /// Returns the position of `value`, between [`Scale::bottom`] and [`Scale::top`].
     pub(super) fn position(&self, value: f64) -> f64 {
-        if self.logarithmic { value.max(self.low).log10() } else { value }
+        if self.logarithmic { libm::log10(value.max(self.low)) } else { value }
     }
 
     pub(super) fn bottom(&self) -> f64 {
@@ -69,14 +69,14 @@ impl Scale {
         let step = if self.logarithmic { tick } else { self.step() };
         match step {
             step if step >= 1.0 => crate::numbers::grouped(tick),
-            step => format!("{tick:.*}", (-step.log10().floor()).max(0.0) as usize),
+            step => format!("{tick:.*}", (-libm::log10(step).floor()).max(0.0) as usize),
         }
     }
 
     /// Returns the distance of ticks: 1, 2 or 5 times a power of ten, for about five ticks.
     fn step(&self) -> f64 {
         let rough = self.high / 5.0;
-        let power = 10f64.powf(rough.log10().floor());
+        let power = libm::exp10(libm::log10(rough).floor());
         let step = [1.0, 2.0, 5.0].map(|s| s * power).into_iter().find(|s| *s >= rough);
         step.unwrap_or(power * 10.0)
     }
@@ -90,12 +90,12 @@ impl Scale {
             };
             if !between.is_empty() {
                 let powers = self.bottom().floor() as i32..=self.top() as i32;
-                let ticks =
-                    powers.flat_map(|power| between.iter().map(move |s| s * 10f64.powi(power)));
+                let ticks = powers
+                    .flat_map(|power| between.iter().map(move |s| s * libm::exp10(power.into())));
                 return ticks.filter(|tick| (self.low..=self.high).contains(tick)).collect();
             }
             let powers = self.bottom().ceil() as i32..=self.top().floor() as i32;
-            return powers.map(|power| 10f64.powi(power)).collect();
+            return powers.map(|power| libm::exp10(power.into())).collect();
         }
         let step = self.step();
         (0..=(self.high / step) as usize).map(|at| at as f64 * step).collect()

@@ -28,19 +28,19 @@ pub(super) fn peak(start: f64, floor: f64, of: impl Fn(f64) -> At) -> Option<At>
         }
         best = next;
     }
-    let (mut low, mut high) = ((best.price / 2.0).ln(), (best.price * 2.0).ln());
+    let (mut low, mut high) = (libm::log(best.price / 2.0), libm::log(best.price * 2.0));
     let golden = (5f64.sqrt() - 1.0) / 2.0;
     let (mut a, mut b) = (high - golden * (high - low), low + golden * (high - low));
-    let (mut at_a, mut at_b) = (of(a.exp()), of(b.exp()));
+    let (mut at_a, mut at_b) = (of(libm::exp(a)), of(libm::exp(b)));
     while high - low > CLOSE {
         if at_a.value > at_b.value {
             (high, b, at_b) = (b, a, at_a);
             a = high - golden * (high - low);
-            at_a = of(a.exp());
+            at_a = of(libm::exp(a));
         } else {
             (low, a, at_a) = (a, b, at_b);
             b = low + golden * (high - low);
-            at_b = of(b.exp());
+            at_b = of(libm::exp(b));
         }
     }
     let found = [at_a, at_b, best].into_iter().max_by(|a, b| a.value.total_cmp(&b.value))?;

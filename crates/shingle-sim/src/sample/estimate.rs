@@ -29,7 +29,7 @@ pub(super) fn ratio(
     // One group has everything.
     let Some(left) = left else { return Some(Estimate { value, error: f64::INFINITY }) };
     let mean = left.iter().sum::<f64>() / GROUPS as f64;
-    let spread: f64 = left.iter().map(|one| (one - mean).powi(2)).sum();
+    let spread: f64 = left.iter().map(|one| (one - mean) * (one - mean)).sum();
     let unseen = 1.0 - millionths as f64 / WHOLE as f64;
     let error = T * (spread * unseen * (GROUPS as f64 - 1.0) / GROUPS as f64).sqrt();
     Some(Estimate { value, error })
@@ -41,7 +41,7 @@ const T_OF_QUARTERS: f64 = 3.182;
 /// Returns the estimate of a sample, with its error from the results of its quarters: their
 /// standard error around `value`.
 pub(super) fn around(value: f64, quarters: [f64; 4], millionths: u64) -> Estimate {
-    let squares: f64 = quarters.iter().map(|one| (one - value).powi(2)).sum();
+    let squares: f64 = quarters.iter().map(|one| (one - value) * (one - value)).sum();
     let unseen = 1.0 - millionths as f64 / WHOLE as f64;
     Estimate { value, error: T_OF_QUARTERS * (squares / 12.0 * unseen).sqrt() }
 }
@@ -89,7 +89,8 @@ mod tests {
         let above: [u64; GROUPS] = std::array::from_fn(|group| group as u64);
         let found = ratio(&above, &[1; GROUPS], 1.0, 1).expect("a ratio");
         let mean = 7.5;
-        let variance: f64 = above.iter().map(|&a| (a as f64 - mean).powi(2)).sum::<f64>() / 15.0;
+        let variance: f64 =
+            above.iter().map(|&a| (a as f64 - mean) * (a as f64 - mean)).sum::<f64>() / 15.0;
         let error = T * (variance / 16.0).sqrt();
         assert!((found.value - mean).abs() < 1e-12);
         assert!((found.error - error).abs() < 1e-3, "{} {error}", found.error);

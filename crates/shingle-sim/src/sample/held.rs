@@ -43,7 +43,8 @@ impl Held {
     /// Returns the distance of these counts from a `part` of `all`; 0 if each is exactly that part.
     fn off(&self, all: &Held, part: f64) -> f64 {
         let counts = self.each().into_iter().zip(all.each()).filter(|(_, all)| *all > 0.0);
-        counts.map(|(own, all)| (own.max(0.5) / all / part).ln().powi(2)).sum()
+        let off = counts.map(|(own, all)| libm::log(own.max(0.5) / all / part));
+        off.map(|off| off * off).sum()
     }
 }
 
@@ -103,8 +104,9 @@ impl Bands {
     /// much from sample to sample, by accesses, and by writes where these matter.
     pub(super) fn alike(&self) -> f64 {
         let alike = |of: fn(&Held) -> f64| {
-            let squares: f64 = self.held.iter().map(|(_, band)| of(band).powi(2)).sum();
-            of(&self.all).powi(2) / squares.max(1.0)
+            let square = |held: &Held| of(held) * of(held);
+            let squares: f64 = self.held.iter().map(|(_, band)| square(band)).sum();
+            square(&self.all) / squares.max(1.0)
         };
         let accesses = alike(|held| held.accesses);
         // With few writes little can be estimated, and they matter little.

@@ -46,8 +46,8 @@ fn volume() -> Vec<Request> {
         (random >> 11) as f64 / (1_u64 << 53) as f64
     };
     let request = |_| {
-        let zone = (unit().powf(1.3) * 60_000.0) as u64 * 7_919 % 60_000;
-        let block = (unit().powi(6) * 5_000.0) as u64 * 1_231 % 5_000;
+        let zone = (libm::pow(unit(), 1.3) * 60_000.0) as u64 * 7_919 % 60_000;
+        let block = (libm::pow(unit(), 6.0) * 5_000.0) as u64 * 1_231 % 5_000;
         let op = if unit() < 0.7 { Op::Write } else { Op::Read };
         Request { at: Nanos::ZERO, offset: (zone * 5_000 + block) << 12, bytes: 4096, op }
     };
@@ -175,8 +175,8 @@ fn made(zones: u64, requests: u64) -> Trace {
     let mut random = Rng::new(3);
     let mut unit = move || random.below(1 << 40) as f64 / (1_u64 << 40) as f64;
     let request = |_| {
-        let zone = (unit().powf(1.3) * zones as f64) as u64 * 7_919 % zones;
-        let block = (unit().powi(4) * 600.0) as u64 * 1_231 % 5_000;
+        let zone = (libm::pow(unit(), 1.3) * zones as f64) as u64 * 7_919 % zones;
+        let block = (libm::pow(unit(), 4.0) * 600.0) as u64 * 1_231 % 5_000;
         let op = if unit() < 0.7 { Op::Write } else { Op::Read };
         Request { at: Nanos::ZERO, offset: (zone * 5_000 + block) << 12, bytes: 4096, op }
     };

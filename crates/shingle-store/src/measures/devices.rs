@@ -172,7 +172,7 @@ impl Writing {
         let passed = self.counted.map_or(Duration::ZERO, |since| now.duration_since(since));
         self.counted = Some(now);
         let passed = passed.as_secs_f64();
-        let fades = (-passed / Self::MEMORY_S).exp();
+        let fades = libm::exp(-passed / Self::MEMORY_S);
         self.busy_s = self.busy_s * fades + passed;
         self.blocks = self.blocks * fades + blocks as f64;
     }

@@ -156,7 +156,7 @@ fn lambert(x: f64) -> f64 {
     let (mut low, mut high) = (-1.0_f64, 0.0);
     for _ in 0..100 {
         let middle = f64::midpoint(low, high);
-        if middle * middle.exp() < x { low = middle } else { high = middle }
+        if middle * libm::exp(middle) < x { low = middle } else { high = middle }
     }
     low
 }
@@ -168,7 +168,7 @@ fn lambert(x: f64) -> f64 {
 fn greedy_amplifies_uniform_writes_as_published() {
     let closed = |rho: f64| {
         let alpha = 1.0 + rho;
-        alpha / (alpha + lambert(-alpha * (-alpha).exp()))
+        alpha / (alpha + lambert(-alpha * libm::exp(-alpha)))
     };
     assert!((closed(0.3) - 2.36).abs() < 0.005, "{}", closed(0.3));
     // 200 zones for the host and as many more as ρ says; beside these one is open and one free.

@@ -106,7 +106,8 @@ fn requests_take_what_the_mechanics_take() {
     assert!((writes.model_ms - 4.667).abs() < 2e-3, "{writes:?}");
     assert_eq!((replay.all.requests, reads.requests), (2, 1));
     assert!((replay.all.measured_ms - 10.0).abs() < 1e-9);
-    let squares = (2.0_f64.powi(2) + (10.0 - writes.model_ms).powi(2)) / 2.0;
+    let (read_off, write_off) = (2.0, 10.0 - writes.model_ms);
+    let squares: f64 = (read_off * read_off + write_off * write_off) / 2.0;
     assert!((replay.all.demerit_ms - squares.sqrt()).abs() < 2e-3, "{replay:?}");
     let error = disk.replay(&[request(Op::Read, 179, 2, 0)]).expect_err("beyond");
     assert_eq!(error, "request 1: beyond the 180 sectors of tiny");

@@ -42,9 +42,9 @@ impl Shape {
     /// bands.
     pub(crate) fn new(samples: u64, p: f64, bands: u64) -> Shape {
         let ln2 = std::f64::consts::LN_2;
-        let counters_needed = (-(samples as f64) * p.ln() / (ln2 * ln2)).ceil() as u64;
+        let counters_needed = (-(samples as f64) * libm::log(p) / (ln2 * ln2)).ceil() as u64;
         let index_bits = counters_needed.next_power_of_two().trailing_zeros().max(5);
-        let hashes = (-p.log2()).round().clamp(1.0, 3.0) as usize;
+        let hashes = (-libm::log2(p)).round().clamp(1.0, 3.0) as usize;
         let key_bits = (u64::BITS - bands.leading_zeros()).max(index_bits);
         Shape { counters_needed, index_bits, hashes, samples, key_bits }
     }

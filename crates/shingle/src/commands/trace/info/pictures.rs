@@ -126,7 +126,7 @@ fn unit_of(end_bytes: u64) -> (f64, &'static str) {
     const UNITS: [(u32, &str); 4] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
     let fits = |&(power, _): &(u32, &str)| end_bytes >> power >= 4;
     let (power, name) = UNITS.into_iter().find(fits).unwrap_or((0, "bytes"));
-    (2f64.powi(power.cast_signed()), name)
+    ((1_u64 << power) as f64, name)
 }
 
 /// Returns the unit that suits times up to `seconds`, in seconds and by name.
