@@ -14,8 +14,7 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// Set before the server looks for the connections that use it: a client that chooses it at the
-    /// same time either sees this or is found.
+    /// Set before the server looks for the connections that use it.
     pub(crate) fn is_withdrawn(&self) -> bool {
         self.withdrawn.load(Ordering::SeqCst)
     }

@@ -399,7 +399,11 @@ impl Shared {
             // TLS begins once.
             let _ = connection.client.set(client.clone());
         }
+        // Under the lock, as a server that withdraws an export looks for its users under it: it finds this one, or this one sees
+        // below that the export is withdrawn.
+        let connections = self.lock();
         connection.agree(offer);
+        drop(connections);
         // Rights may have changed since the certificate was checked.
         connection.check_rights();
         let export = &*offer.served.export;
