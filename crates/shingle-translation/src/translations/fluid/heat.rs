@@ -4,7 +4,9 @@ use shingle_core::units::Zone;
 
 /// Recent writes to each zone, and their mean and deviation over zones with blocks in the buffer,
 /// the *live* ones.
+// (Aligned as `u128` is on x86 and arm64: results have the size of this, and not every processor aligns that so.)
 #[derive(Clone, Debug)]
+#[repr(align(16))]
 pub(super) struct Heat {
     /// Blocks written to each zone, halved now and then.
     written: Vec<u32>,
