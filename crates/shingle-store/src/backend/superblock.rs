@@ -23,7 +23,8 @@ pub(crate) fn write_over_superblocks(ssd: &Device, page: &Page) -> Result<(), De
     ssd.flush()
 }
 
-/// Checks that the SSD was not cut short, so that missing parts are not reported as damage.
+/// Checks that the SSD was not cut short, before recovery: it would report missing parts as damage, and
+/// takes memory for as many frames as the superblock says.
 pub(crate) fn must_be_whole(ssd: &Device) -> Result<(), DeviceError> {
     // Recovery reports an SSD that cannot be read, and pages that are no superblock.
     let copies = superblock_pages(&mut { ssd }).ok();

@@ -10,7 +10,7 @@ use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
 use shingle_engine::recover::recover;
 use uuid::Uuid;
 
-use crate::backend::superblock_pages;
+use crate::backend::{must_be_whole, superblock_pages};
 
 /// The cache on an SSD.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,7 +44,8 @@ pub fn occupant(ssd: &Device) -> io::Result<Option<Occupant>> {
     let Some(copies) = superblocks_if_any(ssd)? else { return Ok(None) };
     match Superblock::newer(&copies) {
         Ok(superblock) => {
-            let dirty = recover(&mut { ssd }).ok().map(|found| found.dirty_blocks());
+            let found = must_be_whole(ssd).ok().and_then(|()| recover(&mut { ssd }).ok());
+            let dirty = found.map(|found| found.dirty_blocks());
             let uuid = Uuid::from_bytes(superblock.uuid);
             Ok(Some(Occupant { uuid, dirty_blocks: dirty }))
         }

@@ -2,11 +2,11 @@
 //! served at the same time.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use shingle_device::{is_locked, open_unlocked};
+use shingle_device::{DeviceError, is_locked, open_unlocked};
 use shingle_engine::ErrorCounts;
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
@@ -53,6 +53,9 @@ pub enum UnservedError {
         /// The reason.
         error: RecoverError<io::Error>,
     },
+    /// The SSD is smaller than when the cache was made.
+    #[error(transparent)]
+    Size(DeviceError),
     /// The settings are not valid.
     #[error(transparent)]
     Settings(#[from] SettingsError),
@@ -86,6 +89,19 @@ impl ReadOnly {
             Err(why) => Err(io::Error::other(why)),
         }
     }
+
+    /// Checks that the SSD was not cut short, as `must_be_whole` does where it may be opened for writing.
+    fn must_be_whole(&mut self, path: &Path) -> Result<(), UnservedError> {
+        let found = self.0.seek(SeekFrom::End(0)).map_err(io_error(path))?;
+        // Recovery reports superblocks that cannot be used.
+        match self.superblock() {
+            Ok(Some(Superblock { ssd_bytes: needed, .. })) if found < needed => {
+                let path = path.to_owned();
+                Err(UnservedError::Size(DeviceError::Size { path, found, needed }))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 fn io_error(ssd: &Path) -> impl Fn(io::Error) -> UnservedError {
@@ -110,12 +126,13 @@ pub fn superblock(ssd: &Path) -> Result<Option<Superblock>, UnservedError> {
 /// crash.
 ///
 /// # Errors
-/// If another process uses it, the SSD cannot be read, or metadata is damaged.
+/// If another process uses it, the SSD cannot be read or was cut short, or metadata is damaged.
 pub fn status(ssd: &Path) -> Result<Status, UnservedError> {
     let mut look = ReadOnly::at(ssd).map_err(io_error(ssd))?;
     if is_locked(&look.0) {
         return Err(UnservedError::Held(ssd.to_owned()));
     }
+    look.must_be_whole(ssd)?;
     let found = recover(&mut look);
     // A process that began to use the cache in the meantime has written a superblock first.
     let path = || ssd.to_owned();

@@ -7,15 +7,18 @@ use std::path::{Path, PathBuf};
 use shingle_core::registry::Registry;
 use shingle_core::units::Block;
 use shingle_device::{Device, DeviceError, Fingerprint, Mark, Medium};
-use shingle_engine::format::layout::Copy;
+use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::superblock::Superblock;
-use shingle_engine::format::table::{Entry, TablePage};
+use shingle_engine::format::table::{ENTRIES, Entry, TablePage};
 use shingle_engine::format::{Page, State};
 use shingle_engine::recover::recover;
 use shingle_engine::settings::Settings;
 use shingle_store::backend::Disk;
 use shingle_store::store::check::check;
-use shingle_store::store::create::{Consent, CreateError, EndError, create, destroy, occupant};
+use shingle_store::store::create::{
+    Consent, CreateError, EndError, Occupant, create, destroy, occupant,
+};
+use shingle_store::store::unserved::status;
 use shingle_testbed::{Loop, root_or_skip};
 use uuid::Uuid;
 
@@ -397,6 +400,41 @@ fn a_truncated_cache_is_told() {
         .and_then(|f| f.set_len(31 * MIB))
         .expect("cut");
     let (ssd, _disk) = files.pair();
-    let error = check(&ssd, None, &mut |_, _| {}).expect_err("cut").to_string();
-    assert!(error.contains("has 32505856 bytes, but 33554432 when the cache was made"), "{error}");
+    assert_eq!(
+        occupant(&ssd).expect("read").expect("there").dirty_blocks,
+        None,
+        "what is missing?"
+    );
+    let checked = check(&ssd, None, &mut |_, _| {}).expect_err("cut").to_string();
+    drop(ssd);
+    let looked_at = status(&files.path("ssd")).expect_err("cut").to_string();
+    for error in [checked, looked_at] {
+        assert!(
+            error.contains("has 32505856 bytes, but 33554432 when the cache was made"),
+            "{error}"
+        );
+    }
+}
+
+/// What its superblock says of 4 billion frames would take 100 GB of memory.
+#[test]
+fn an_ssd_is_not_believed_to_be_larger_than_it_is() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    let (ssd, disk) = files.pair();
+    let made = create(&ssd, &disk, &Settings::new("lru"), &Registry::default(), NO).expect("made");
+    let frames = u64::from(u32::MAX);
+    let table_pages = frames.div_ceil(ENTRIES as u64);
+    let layout = Layout { frames, table_pages, ..made.layout };
+    let vast = Superblock { ssd_bytes: 1 << 50, layout, ..made };
+    for copy in Copy::BOTH {
+        ssd.write(copy.superblock_page(), &vast.encode()).expect("written");
+    }
+    let expected = Occupant { uuid: Uuid::from_bytes(vast.uuid), dirty_blocks: None };
+    assert_eq!(occupant(&ssd).expect("read"), Some(expected));
+    let checked = check(&ssd, None, &mut |_, _| {}).expect_err("too small").to_string();
+    drop(ssd);
+    let looked_at = status(&files.path("ssd")).expect_err("too small").to_string();
+    for error in [checked, looked_at] {
+        assert!(error.contains("but 1125899906842624 when the cache was made"), "{error}");
+    }
 }
