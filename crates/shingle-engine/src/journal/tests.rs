@@ -76,6 +76,16 @@ fn a_cache_that_rests_has_nothing_to_write() {
 }
 
 #[test]
+fn the_last_page_is_the_one_sealed_last() {
+    let mut journal = with_a_block();
+    assert_eq!(journal.last_page(), 1);
+    journal.add(record(1, 6, State::Clean));
+    assert_eq!(journal.last_page(), 1, "the next one is still open");
+    assert_eq!(seal(&mut journal).number, 2);
+    assert_eq!(journal.last_page(), 2);
+}
+
+#[test]
 fn use_is_not_an_orderly_end() {
     let mut journal = journal();
     let [one, two] = journal.mark_in_use_with([9; 32]);
