@@ -214,6 +214,8 @@ mod tests {
         assert_eq!(table.begin_write(), Some((0, Copy::One)));
         table.end_write(1);
         assert_eq!(table.first_needed_page(), Some(4));
+        table.end_write(0);
+        assert_eq!((table.begin_write(), table.first_needed_page()), (None, None));
     }
 
     #[test]
