@@ -26,7 +26,9 @@ pub(super) fn superblock<P: Pages>(
     let superblock = Superblock::newer(&copies).map_err(RecoverError::Superblock)?;
     let bad = |page: &&Page| Superblock::decode(page).is_err();
     findings.damaged_pages += copies.iter().filter(bad).count() as u64;
-    let worse = if copies[0] == superblock.encode() { Copy::Two } else { Copy::One };
+    // (By what it says: an earlier version encoded it otherwise.)
+    let is_good = |page: &Page| Superblock::decode(page).as_ref() == Ok(&superblock);
+    let worse = if is_good(&copies[0]) { Copy::Two } else { Copy::One };
     Ok((superblock, (copies[0] != copies[1]).then_some(worse)))
 }
 

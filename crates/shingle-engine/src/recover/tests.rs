@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::format::PAGE_BYTES;
 use crate::format::journal::sequence;
 use crate::format::layout::{Copy, Layout, SUPERBLOCKS};
 use crate::format::superblock::Superblock;
 use crate::format::table::{ENTRIES, Entry, TablePage};
+use crate::format::{PAGE_BYTES, seal};
 use crate::journal::{PageKind, Write};
 
 #[derive(Debug, Error, PartialEq)]
@@ -204,6 +204,20 @@ fn the_better_superblock_stays_until_the_other_is_written() {
             due.map(|write| write.what),
             (editions[0] != editions[1]).then_some(PageKind::Superblock(first))
         );
+        assert_eq!(first_copy(found.journal.mark_in_use()), PageKind::Superblock(first));
+    }
+}
+
+/// Such a superblock would be encoded otherwise today.
+#[test]
+fn a_good_superblock_of_an_earlier_version_stays_likewise() {
+    let mut old = superblock(3).encode();
+    old[8..12].copy_from_slice(&1_u32.to_le_bytes());
+    seal(&mut old, 12);
+    for (good, first) in [(0, Copy::Two), (1, Copy::One)] {
+        let mut ssd = Ssd::new(superblock(3));
+        ssd.pages.extend([(good, old), (1 - good, [7; PAGE_BYTES])]);
+        let mut found = ssd.recovered();
         assert_eq!(first_copy(found.journal.mark_in_use()), PageKind::Superblock(first));
     }
 }
