@@ -87,7 +87,7 @@ fn write_map(
     superblock: Superblock,
     zones: &Zones,
 ) -> Result<(), FormatError> {
-    let mut saver = Saver::new(superblock, Seeded::default());
+    let mut saver = Saver::new(superblock, 0, Seeded::default());
     // The old map is erased first: half of it must never be combined with half of the new one.
     saver.erase(disk)?;
     saver.blank_logs(disk)?;

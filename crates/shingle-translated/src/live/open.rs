@@ -20,7 +20,7 @@ use super::{LiveDisk, Plan, Shared, Waiting};
 use crate::bugs::{Bug, Seeded};
 use crate::error::OpenError;
 use crate::lost::Lost;
-use crate::saved::{Reading, Recovered, Saver, Superblock, recover, superblocks};
+use crate::saved::{Chosen, Reading, Recovered, Saver, Superblock, recover, superblocks};
 use crate::whereabouts::Whereabouts;
 use crate::zones::{Shape, Survey, ends, in_zones, survey};
 
@@ -32,6 +32,8 @@ pub(crate) struct Found {
     pub(crate) superblock: Superblock,
     /// The damage of each copy of the superblock.
     pub(crate) wrong: [Option<String>; 2],
+    /// The copy of the superblock to write first.
+    worse: usize,
     pub(crate) recovered: Recovered,
     pub(crate) survey: Survey,
     /// Blocks that are lost by the map, and those that the zones do not have.
@@ -48,8 +50,7 @@ pub(crate) fn find(
     reading: Reading,
     bugs: Seeded,
 ) -> Result<Found, OpenError> {
-    let chosen = superblocks(disk)?;
-    let superblock = chosen.superblock;
+    let Chosen { superblock, wrong, worse } = superblocks(disk)?;
     let mut recovered = recover(disk, &superblock, reading, bugs)?;
     let reports = disk.report(Zone(0), superblock.zones)?;
     let given_up = give_up_unknown(&mut recovered, &superblock, &reports);
@@ -63,8 +64,7 @@ pub(crate) fn find(
     survey.lost.iter().for_each(|range| lost.insert(range));
     lost.keep_copies(|copy| is_there(&reports, &superblock, copy));
     survey.table.hold(lost.zones(superblock.zone_blocks));
-    let wrong = chosen.wrong;
-    Ok(Found { superblock, wrong, recovered, survey, lost, given_up, entry, translation })
+    Ok(Found { superblock, wrong, worse, recovered, survey, lost, given_up, entry, translation })
 }
 
 /// Whether a zone still has the data of a block in it.
@@ -154,7 +154,7 @@ pub(crate) fn open(
     bugs: Seeded,
 ) -> Result<LiveDisk, OpenError> {
     let found = find(&*disk, reading, bugs)?;
-    let Found { superblock, recovered, survey, lost, entry, translation, .. } = found;
+    let Found { superblock, worse, recovered, survey, lost, entry, translation, .. } = found;
     let lost_copies = lost.with_copies().collect();
     let map = Map::new(recovered.whereabouts, &survey.table, lost);
     let others = records_of(&map.whereabouts, &survey.table, &map.lost) - map.whereabouts.runs();
@@ -162,7 +162,7 @@ pub(crate) fn open(
     let mut worker = Worker {
         survives_power_cuts: entry.survives_power_cuts,
         to_read_again: lost_copies,
-        ..Worker::new(translation, survey.table, Saver::new(superblock, bugs), bugs)
+        ..Worker::new(translation, survey.table, Saver::new(superblock, worse, bugs), bugs)
     };
     let (map, reads_again) = (RwLock::new(map), AtomicBool::new(false));
     let shared = Shared { disk: Watched::new(disk), plan, map, reads_again };
@@ -264,7 +264,7 @@ impl Worker {
             other => Stop::Map(other.to_string()),
         };
         let found = find(&shared.disk, Reading::Whole, self.bugs).map_err(damaged)?;
-        let Found { superblock, recovered, survey, lost, translation, .. } = found;
+        let Found { superblock, worse, recovered, survey, lost, translation, .. } = found;
         {
             let mut map = shared.map_mut();
             self.to_read_again = lost.with_copies().collect();
@@ -280,7 +280,7 @@ impl Worker {
         self.table = survey.table;
         self.lost_unlogged = false;
         let written_blocks = self.saver.written_blocks;
-        self.saver = Saver::new(superblock, self.bugs);
+        self.saver = Saver::new(superblock, worse, self.bugs);
         self.saver.written_blocks = written_blocks;
         self.claim(shared)
     }

@@ -20,8 +20,8 @@
 //! of its pages is gone in both copies, it is known what was on it, and nothing else is in doubt.
 //!
 //! Nothing that the durable map needs is overwritten: the superblocks are written one after the
-//! other with a flush between, pages are written to the slot that is not in use, or behind the last
-//! one of the log.
+//! other with a flush between, the one that may be bad first; pages are written to the slot that is
+//! not in use, or behind the last one of the log.
 
 mod areas;
 mod page;
@@ -35,5 +35,5 @@ mod tests;
 pub(crate) use self::areas::Areas;
 pub(crate) use self::page::{RECORDS, Record, lost_records, records_of_length, run_records};
 pub(crate) use self::read::{Reading, Recovered, recover, superblocks};
-pub(crate) use self::superblock::Superblock;
+pub(crate) use self::superblock::{Chosen, Superblock};
 pub(crate) use self::write::Saver;

@@ -82,6 +82,9 @@ pub(crate) fn superblocks(disk: &dyn ZonedDisk) -> Result<Chosen, OpenError> {
         return Err(OpenError::NotFormatted { disk: name() });
     }
     let wrong = copies.each_ref().map(|copy| copy.as_ref().err().map(ToString::to_string));
+    let [one, other] = copies.each_ref().map(|copy| copy.as_ref().ok().map(Superblock::age));
+    // (A bad one has no age, which is less than any.)
+    let worse = usize::from(one > other);
     let superblock = match copies {
         [Ok(one), Ok(other)] if one.uuid != other.uuid => {
             let what = "its two superblocks are of different maps; format it anew".to_owned();
@@ -126,7 +129,7 @@ pub(crate) fn superblocks(disk: &dyn ZonedDisk) -> Result<Chosen, OpenError> {
         );
         return Err(OpenError::Unusable { disk: name(), what });
     }
-    Ok(Chosen { superblock, wrong })
+    Ok(Chosen { superblock, wrong, worse })
 }
 
 /// Describes the place of a block, for users who look for it on the disk.

@@ -109,6 +109,8 @@ pub(crate) struct Chosen {
     pub(crate) superblock: Superblock,
     /// What is wrong with each copy.
     pub(crate) wrong: [Option<String>; 2],
+    /// The copy to write first: the one that is bad or older. The other one stays until then.
+    pub(crate) worse: usize,
 }
 
 impl Superblock {

@@ -25,6 +25,8 @@ const NO_LOG: Log = Log { used: u32::MAX, commit: 0 };
 /// The writer of the map; see the module.
 pub(crate) struct Saver {
     superblock: Superblock,
+    /// The copy of the superblock that may be bad, which is written first.
+    worse: usize,
     log: Log,
     portions: Portions,
     /// A durable checkpoint was being put into use, and it is unknown which superblocks refer to
@@ -89,10 +91,11 @@ struct Log {
 
 impl Saver {
     /// Continues after `superblock`. A [`Saver::claim`] and a checkpoint have to come first.
-    pub(crate) fn new(superblock: Superblock, bugs: Seeded) -> Saver {
+    pub(crate) fn new(superblock: Superblock, worse: usize, bugs: Seeded) -> Saver {
         let portions = Portions::of(&superblock.areas);
         Saver {
             superblock,
+            worse,
             log: NO_LOG,
             portions,
             naming: false,
@@ -170,7 +173,13 @@ impl Saver {
 
     fn write_superblocks(&mut self, disk: &dyn ZonedDisk) -> Result<(), ZonedError> {
         let page = self.superblock.encode();
-        (0..2).try_for_each(|copy| self.put_superblock(disk, copy, page))
+        for copy in [self.worse, 1 - self.worse] {
+            // If this fails, it may be torn.
+            self.worse = copy;
+            self.put_superblock(disk, copy, page)?;
+        }
+        self.worse = 0;
+        Ok(())
     }
 
     /// One after the other: a torn write leaves the other copy.

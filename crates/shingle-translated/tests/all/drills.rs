@@ -84,6 +84,22 @@ fn both_superblocks_gone_are_damage_and_not_an_empty_disk() {
     assert!(matches!(again, FormatError::HasMap { .. }), "{again}");
 }
 
+/// If the write of the good one was torn, none would be left.
+#[test]
+fn the_bad_superblock_is_written_before_the_good_one() {
+    for bad in [0, 95] {
+        let disk = formatted("fluid");
+        damage(&disk, bad);
+        let good = || inspect(&disk).expect("a map").copies.map(|copy| copy.superblock);
+        assert_eq!(good(), [bad != 0, bad == 0]);
+        // Only one superblock is written while it is opened.
+        disk.fail(Operation::Write, 1, 1000);
+        drop(disk.open());
+        disk.go_on();
+        assert_eq!(good(), [true, true], "block {bad} was bad");
+    }
+}
+
 #[test]
 fn a_format_is_asked_for_twice_and_leaves_nothing_of_the_old_map() {
     let (disk, _) = three_commits();

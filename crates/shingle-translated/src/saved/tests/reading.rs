@@ -140,16 +140,16 @@ fn the_superblock_of_the_higher_age_counts() {
         let disk = with_superblocks([one.encode(), other.encode()]);
         let chosen = superblocks(&disk).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(chosen.wrong, [None, None]);
-        chosen.superblock
+        (chosen.superblock, chosen.worse)
     };
     for (older, newer) in [(of(3, 8), of(3, 9)), (of(3, 9), of(4, 8))] {
-        assert_eq!(chosen(&older, &newer), newer);
-        assert_eq!(chosen(&newer, &older), newer);
+        assert_eq!(chosen(&older, &newer), (newer.clone(), 0));
+        assert_eq!(chosen(&newer, &older), (newer, 1));
     }
     // They differ in the mark only: the first one is written first.
     let (one, other) = (Superblock { mark: None, ..example() }, example());
-    assert_eq!(chosen(&one, &other), one);
-    assert_eq!(chosen(&other, &one), other);
+    assert_eq!(chosen(&one, &other), (one.clone(), 0));
+    assert_eq!(chosen(&other, &one), (other, 0));
 }
 
 #[test]
@@ -164,6 +164,7 @@ fn a_superblock_that_is_bad_is_told_and_the_other_one_counts() {
             assert_eq!(chosen.superblock, example());
             assert_eq!(chosen.wrong[copy].as_deref(), Some(what));
             assert_eq!(chosen.wrong[1 - copy], None);
+            assert_eq!(chosen.worse, copy);
         }
     }
     let disk = with_superblocks([example().encode(); 2]);

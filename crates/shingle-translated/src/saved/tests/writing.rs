@@ -11,11 +11,13 @@ use crate::saved::{Reading, Recovered, Saver, recover, superblocks};
 /// 14 of the first copy, and 242 and 229 of the second; a slot has 5 pages of a checkpoint and 8 of
 /// a log. In test builds a page of such a log has three records.
 const NAMED: [Step; 4] = [Write(0, 1), Flush, Write(255, 1), Flush];
+/// The same where the second one may be bad.
+const SECOND_FIRST: [Step; 4] = [Write(255, 1), Flush, Write(0, 1), Flush];
 /// The same for `large`, whose slots are at blocks 1 and 1001, and 3095 and 2095.
 const LARGE_NAMED: [Step; 4] = [Write(0, 1), Flush, Write(4095, 1), Flush];
 
 fn fresh(superblock: Superblock) -> (Disk, Saver) {
-    (Disk::new(&superblock), Saver::new(superblock, Seeded::default()))
+    (Disk::new(&superblock), Saver::new(superblock, 0, Seeded::default()))
 }
 
 /// A saver with a checkpoint, which is the ninth, in the second slot.
@@ -66,6 +68,28 @@ fn superblocks_are_written_one_after_the_other() {
     saver.erase(&disk).expect("no faults");
     assert_eq!(disk.steps(), NAMED);
     assert_eq!([0, 255].map(|at| disk.page(Block(at))), [[0; 4096]; 2]);
+}
+
+/// A torn write of the good one would leave none.
+#[test]
+fn the_superblock_that_may_be_bad_is_written_first() {
+    let disk = Disk::new(&example());
+    let mut saver = Saver::new(example(), 1, Seeded::default());
+    saver.claim(&disk).expect("no faults");
+    assert_eq!(disk.steps(), SECOND_FIRST);
+    // Now both are good.
+    saver.claim(&disk).expect("no faults");
+    assert_eq!(disk.steps(), NAMED);
+    disk.fail(2);
+    saver.claim(&disk).expect_err("the second copy is not written");
+    assert_eq!(disk.steps(), NAMED[..3]);
+    saver.claim(&disk).expect("no faults");
+    assert_eq!(disk.steps(), SECOND_FIRST);
+    disk.fail(0);
+    saver.claim(&disk).expect_err("the first copy is not written");
+    disk.steps();
+    saver.claim(&disk).expect("no faults");
+    assert_eq!(disk.steps(), NAMED);
 }
 
 #[test]
@@ -217,12 +241,13 @@ fn one_that_some_superblock_may_name_is_named_by_both_before_the_next() {
         saver.checkpoint(&disk, zones(&example()).into_iter()).expect_err("a step fails");
         assert!(!saver.has_room(1), "step {step}");
         disk.steps();
-        // While that fails, nothing else is written.
+        // The one that failed comes first. While that fails, nothing else is written.
+        let again = if step < 5 { NAMED } else { SECOND_FIRST };
         disk.fail(0);
         saver.checkpoint(&disk, zones(&example()).into_iter()).expect_err("it fails again");
-        assert_eq!(disk.steps(), [Write(0, 1)]);
+        assert_eq!(disk.steps(), again[..1]);
         saver.checkpoint(&disk, zones(&example()).into_iter()).expect("no faults");
-        let wanted = [&NAMED, [Write(14, 1), Write(229, 1), Flush].as_slice(), &NAMED].concat();
+        let wanted = [&again, [Write(14, 1), Write(229, 1), Flush].as_slice(), &NAMED].concat();
         assert_eq!(disk.steps(), wanted);
         assert_eq!(disk.superblock(1).generation, 11);
         // Once is enough.
@@ -335,7 +360,8 @@ fn a_next_one_that_some_superblock_may_name_is_named_by_both() {
         assert_eq!((saver.log_used(), saver.has_room(1)), (8, false), "step {step}");
         disk.steps();
         saver.checkpoint(&disk, zones(&example()).into_iter()).expect("no faults");
-        let wanted = [&NAMED, [Write(14, 1), Write(229, 1), Flush].as_slice(), &NAMED].concat();
+        let again = if step < 3 { NAMED } else { SECOND_FIRST };
+        let wanted = [&again, [Write(14, 1), Write(229, 1), Flush].as_slice(), &NAMED].concat();
         assert_eq!(disk.steps(), wanted);
         assert_eq!(disk.superblock(1).generation, 11);
     }
