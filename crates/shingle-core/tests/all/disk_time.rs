@@ -252,8 +252,8 @@ fn where_bands_are_not_known_a_zone_beside_one_in_the_buffer_leaves_sooner() {
         run.writes([60, 61, 62, 80, 81, 82, 83]);
         // One block in each of many zones, then a second: the whole zones leave, and then ...
         let small = (0..2).flat_map(|place| (50..100).map(move |zone| 10 * zone + place));
-        let left = small.flat_map(|block| run.access(block, Op::Write)).map(|(_, left, _)| left);
-        left.skip(whole.len()).next().expect("one more zone leaves")
+        let mut left = small.flat_map(|block| run.access(block, Op::Write));
+        left.nth(whole.len()).expect("one more zone leaves").1
     };
     let maps_extents = InOrder { log_blocks: 40_000, band_pass: None };
     assert_eq!(leaves_first(maps_extents), [60, 61, 62], "half of it is cleaned with zone 5");

@@ -52,7 +52,7 @@ pub(super) fn check_devices(
     if slots < SLOTS_MIN {
         return Err(usage(format!(
             "a cache of {slots} blocks: a store has {SLOTS_MIN} at least, so say -c {}MiB or more (--as store)",
-            SLOTS_MIN * BLOCK_BYTES >> 20
+            (SLOTS_MIN * BLOCK_BYTES).div_ceil(1 << 20)
         )));
     }
     let pages = Layout::for_slots(slots).pages();
