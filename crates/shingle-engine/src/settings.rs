@@ -287,7 +287,7 @@ impl Settings {
         let setup = Setup {
             bands: bands.as_ref(),
             buffer_blocks: checked.drive.count("buffer_blocks"),
-            in_order: InOrder { band_pass: checked.band_pass(), ..InOrder::default() },
+            in_order: checked.in_order(),
             costs: checked.costs(),
             ..Setup::new(slots, disk_blocks, &checked.cache)
         };
@@ -370,9 +370,9 @@ struct Checked {
 }
 
 impl Checked {
-    /// The time of one pass over a band, for a disk that takes bands past its buffer.
-    fn band_pass(&self) -> Option<Nanos> {
-        Some(self.drive.time(BAND_PASS_US)).filter(|&time| time > Nanos(0))
+    fn in_order(&self) -> InOrder {
+        let band_pass = Some(self.drive.time(BAND_PASS_US)).filter(|&time| time > Nanos(0));
+        InOrder { log_blocks: self.drive.count(LOG_BLOCKS), band_pass }
     }
 
     fn costs(&self) -> Costs {
@@ -406,7 +406,14 @@ impl Settings {
             }
             checked.drive.set(param, value).map_err(|e| wrong(&e))?;
         }
-        if checked.band_pass().is_some() && checked.bands.is_none() {
+        let (map, log) = (checked.drive.count("buffer_blocks"), checked.drive.count(LOG_BLOCKS));
+        if log > 0 && (map == 0 || log < map) {
+            return Err(error(format!(
+                "drive.{LOG_BLOCKS}={log}: the map of the disk's buffer, drive.buffer_blocks={map}, does not fill before \
+                 its log; set both as in the disk's profile, or drive.{LOG_BLOCKS}=0"
+            )));
+        }
+        if checked.in_order().band_pass.is_some() && checked.bands.is_none() {
             return Err(error(format!(
                 "drive.{BAND_PASS_US}: which bands is not known; set drive.{BANDS}, too, or drive.{BAND_PASS_US}=0"
             )));

@@ -282,8 +282,13 @@ fn a_cache_plans_with_a_profile() {
         let ssd = fs::read(bed.path("cache.img")).expect("read");
         ssd.windows(told.len()).any(|bytes| bytes == told.as_bytes())
     };
-    for told in ["buffer_blocks=184000", "zone_blocks=1600", "read_us=16036", "rmw_base_us=613742"]
-    {
+    for told in [
+        "buffer_blocks=184000",
+        "log_blocks=7397460",
+        "zone_blocks=1600",
+        "read_us=16036",
+        "rmw_base_us=613742",
+    ] {
         assert!(words(&format!("\ndrive.{told}\n")), "{told}");
     }
     let served = bed.serve("--record live.shingle");

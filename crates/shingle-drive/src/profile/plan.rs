@@ -9,6 +9,8 @@ use shingle_core::units::{BLOCK_BYTES, Nanos};
 pub struct Plan {
     /// Blocks that fit into the disk's buffer when each is written by itself.
     pub buffer_blocks: Option<u64>,
+    /// Blocks of log in the buffer, if its map fills first; 0 if it does not.
+    pub log_blocks: Option<u64>,
     /// Blocks of the zones that `R(x)` is of.
     pub zone_blocks: Option<u64>,
     /// `L_read`.
@@ -29,6 +31,10 @@ impl Profile {
         let (rmw, us) = (self.rmw.as_ref(), |us: f64| us.round() as u64);
         Plan {
             buffer_blocks: limits.and_then(|limits| limits.into_iter().flatten().min()),
+            log_blocks: limits.and_then(|[extents, log]| {
+                let (extents, log) = extents.zip(log)?;
+                Some(if extents < log { log } else { 0 })
+            }),
             zone_blocks: rmw.map(|rmw| rmw.zone_blocks),
             // Zones without written data are read without the medium.
             read_us: self.zones.is_none().then(|| us(self.read.random_us)),
@@ -46,6 +52,7 @@ impl Description {
         let us = |span: Nanos| Some(span.0.div_ceil(1_000));
         Plan {
             buffer_blocks: Some(self.buffer_blocks),
+            log_blocks: Some(self.in_order.log_blocks),
             zone_blocks: None,
             read_us: us(self.costs.read),
             rmw_base_us: us(self.costs.rmw_base),
@@ -59,6 +66,7 @@ impl Plan {
     pub fn known(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let all = [
             ("buffer_blocks", self.buffer_blocks),
+            ("log_blocks", self.log_blocks),
             ("zone_blocks", self.zone_blocks),
             ("read_us", self.read_us),
             ("rmw_base_us", self.rmw_base_us),

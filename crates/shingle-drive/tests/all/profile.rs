@@ -74,6 +74,10 @@ fn a_profile_of_the_truth_is_the_drive() {
         let seen = drive.description();
         assert_eq!(seen.disk_blocks, known.disk_blocks);
         assert_eq!(seen.buffer_blocks, known.buffer_blocks);
+        // The cache plans with it, whoever tells it: profile or model.
+        let of_profile = truth(bands).plan();
+        assert_eq!(of_profile.buffer_blocks, Some(known.buffer_blocks));
+        assert_eq!(of_profile.log_blocks, Some(known.in_order.log_blocks));
         assert_eq!(seen.costs, known.costs);
         let (is, should) = (count(&seen.bands), count(&known.bands));
         assert!(is.abs_diff(should) * 100 <= should, "{is} bands of {should} from {bands}");

@@ -7,7 +7,10 @@ use shingle_core::params::Param;
 /// ([`Costs::PAPER`]).
 pub(crate) const DRIVE_PARAMS: &[Param] = &[
     param!("buffer_blocks": Count = "0",
-        "Blocks that fit into the disk's buffer; 0 if that is not known"),
+        "Blocks that fit into the disk's buffer, each written by itself; 0 if that is not known"),
+    param!(LOG_BLOCKS: Count = "0",
+        "Blocks of log in the disk's buffer, if its map fills before its log: then the log takes more blocks \
+         of long writes. 0 of all other disks, and if that is not known. Needs drive.buffer_blocks"),
     param!("zone_blocks": Count = "0",
         "Blocks of the zones that R(x) is of, and zones of a policy that is not told otherwise; 0 for the \
          policy's own"),
@@ -22,6 +25,9 @@ pub(crate) const DRIVE_PARAMS: &[Param] = &[
     param!(TRIM: Choice(&["auto", "on", "off"]) = "auto",
         "Whether the disk is told what clients trim; auto: if a translation makes it of a zoned one"),
 ];
+
+/// The blocks of log in a buffer whose map fills first.
+pub(super) const LOG_BLOCKS: &str = "log_blocks";
 
 /// The time to write a band in order, past the disk's buffer.
 pub(super) const BAND_PASS_US: &str = "band_pass_us";

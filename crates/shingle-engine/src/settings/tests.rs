@@ -73,6 +73,7 @@ fn what_is_known_of_the_disk_is_planned_with() {
     let nothing = told("sac", &[]);
     assert_eq!((nothing.costs(), nothing.drive.count("buffer_blocks")), (Costs::PAPER, 0));
     let profile = [
+        "drive.log_blocks=7397460",
         "drive.buffer_blocks=184000",
         "drive.zone_blocks=4000",
         "drive.read_us=16036",
@@ -86,6 +87,7 @@ fn what_is_known_of_the_disk_is_planned_with() {
         rmw_per_block: Nanos::from_micros(2_435),
     };
     assert_eq!((probed.costs(), probed.drive.count("buffer_blocks")), (costs, 184_000));
+    assert_eq!(probed.in_order().log_blocks, 7_397_460);
     assert_eq!(probed.own.zones("zone"), Some(4000));
     // The user's own setting, before or after; a policy without zones.
     for order in
@@ -94,6 +96,20 @@ fn what_is_known_of_the_disk_is_planned_with() {
         assert_eq!(told("sac", &order).own.zones("zone"), Some(100));
     }
     assert_eq!(told("lru", &profile).costs(), costs);
+}
+
+#[test]
+fn a_log_that_is_smaller_than_its_map_is_refused() {
+    let refused = |texts: &[&str]| {
+        let mut settings = Settings::new("sac");
+        texts.iter().try_for_each(|text| settings.set(text)).expect("words");
+        settings.cache(&Registry::default(), 4096, 100_000).err().map(|error| error.to_string())
+    };
+    assert_eq!(refused(&["drive.buffer_blocks=10", "drive.log_blocks=10"]), None);
+    for few in [&["drive.log_blocks=9"][..], &["drive.log_blocks=9", "drive.buffer_blocks=10"]] {
+        let error = refused(few).expect("no such disk");
+        assert!(error.contains("or drive.log_blocks=0"), "{error}");
+    }
 }
 
 #[test]

@@ -85,6 +85,7 @@ pub(super) fn as_a_store_knows(setup: Setup<'_>, translated: bool) -> Setup<'_> 
     let hidden = translated || setup.conventional_zones.is_some();
     let bands = setup.bands.filter(|_| !hidden);
     let band_pass = setup.in_order.band_pass.filter(|_| !hidden);
-    let in_order = InOrder { band_pass, ..InOrder::default() };
+    let log_blocks = if hidden { 0 } else { setup.in_order.log_blocks };
+    let in_order = InOrder { log_blocks, band_pass };
     Setup { bands, conventional_zones: None, sequential_required: false, in_order, ..setup }
 }

@@ -227,6 +227,7 @@ fn candidate(
     // Policies plan with the size of the actual buffer.
     if settings.sets.iter().any(|(name, _)| name == "drive.buffer_blocks") {
         settings.set(&format!("drive.buffer_blocks={}", model.buffer_blocks))?;
+        settings.set(&format!("drive.log_blocks={}", model.in_order.log_blocks))?;
     }
     let cache = settings
         .cache(registry, sampled, model.disk_blocks)
