@@ -32,7 +32,7 @@ use thiserror::Error;
 
 use crate::format::superblock::SETTINGS_BYTES_MAX;
 use bands::{BANDS, Bands};
-use params::{BAND_PASS_US, TRIM};
+use params::{BAND_PASS_US, LOG_BLOCKS, TRIM};
 
 pub(crate) use params::{DRIVE_PARAMS, LIMIT_PARAMS};
 

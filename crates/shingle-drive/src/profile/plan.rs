@@ -1,6 +1,6 @@
 //! The values that a host takes from a profile or a model to plan with.
 
-use super::Profile;
+use super::{BufferFacts, Profile};
 use crate::drive::Description;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 
@@ -21,20 +21,31 @@ pub struct Plan {
     pub rmw_us_per_block: Option<u64>,
 }
 
+/// A log whose end was not reached: this many blocks for each entry of the map (extents of 512 KiB)…
+const LOG_BLOCKS_PER_EXTENT: u64 = 128;
+/// …but no more than 128 GiB in all, beyond any drive's buffer.
+const LOG_BLOCKS_MAX: u64 = 1 << 25;
+
+impl BufferFacts {
+    /// Returns the entries of the map and the blocks of log; `None` if neither end was reached.
+    pub(super) fn extents_and_log_blocks(&self) -> Option<(u64, u64)> {
+        let log_blocks = self.log_bytes.map(|bytes| bytes / BLOCK_BYTES);
+        let of_extents =
+            |extents: u64| (extents * LOG_BLOCKS_PER_EXTENT).min(LOG_BLOCKS_MAX).max(extents);
+        let extents = self.extents.or(log_blocks)?;
+        Some((extents, log_blocks.unwrap_or_else(|| of_extents(extents))))
+    }
+}
+
 impl Profile {
     /// Returns the values to plan with.
     #[must_use]
     pub fn plan(&self) -> Plan {
-        let blocks = |bytes: u64| bytes / BLOCK_BYTES;
-        let limits =
-            self.buffer.as_ref().map(|buffer| [buffer.extents, buffer.log_bytes.map(blocks)]);
+        let room = self.buffer.as_ref().and_then(BufferFacts::extents_and_log_blocks);
         let (rmw, us) = (self.rmw.as_ref(), |us: f64| us.round() as u64);
         Plan {
-            buffer_blocks: limits.and_then(|limits| limits.into_iter().flatten().min()),
-            log_blocks: limits.and_then(|[extents, log]| {
-                let (extents, log) = extents.zip(log)?;
-                Some(if extents < log { log } else { 0 })
-            }),
+            buffer_blocks: room.map(|(extents, log)| extents.min(log)),
+            log_blocks: room.map(|(extents, log)| if extents < log { log } else { 0 }),
             zone_blocks: rmw.map(|rmw| rmw.zone_blocks),
             // Zones without written data are read without the medium.
             read_us: self.zones.is_none().then(|| us(self.read.random_us)),

@@ -31,10 +31,6 @@ use std::path::Path;
 
 /// Most bands of a profile: 512 KiB each on 8 TB.
 const BANDS_MAX: u64 = 1 << 24;
-/// A log whose end was not reached: this many blocks for each entry of the map (extents of 512 KiB)…
-const LOG_BLOCKS_PER_EXTENT: u64 = 128;
-/// …but no more than 128 GiB in all, beyond any drive's buffer.
-const LOG_BLOCKS_MAX: u64 = 1 << 25;
 /// Most packets of a sheet; with more extents, each packet has several.
 const PACKETS_MAX: u64 = 10_000_000;
 
@@ -168,21 +164,14 @@ impl Model {
 
     /// Sets the buffer and the time of writes to it. Returns how many single blocks it holds.
     fn buffer(&mut self, buffer: &BufferFacts) -> Result<u64, DriveError> {
-        let log_blocks = buffer.log_bytes.map(|bytes| bytes / BLOCK_BYTES);
-        let (extents, log_blocks) = match (buffer.extents, log_blocks) {
-            (Some(extents), Some(blocks)) => (extents, blocks),
-            (None, Some(blocks)) => (blocks, blocks),
-            (Some(extents), None) => {
-                (extents, (extents * LOG_BLOCKS_PER_EXTENT).min(LOG_BLOCKS_MAX).max(extents))
-            }
-            (None, None) => {
-                return Err(self.refuse(
-                    "the profile's buffer has neither extents nor log_bytes: its end was not reached, or by \
-                     writes that do not tell the two apart; probe the disk again, with a larger --buffer-max or \
-                     more --writes",
-                ));
-            }
-        };
+        let room = buffer.extents_and_log_blocks().ok_or_else(|| {
+            self.refuse(
+                "the profile's buffer has neither extents nor log_bytes: its end was not reached, or by \
+                 writes that do not tell the two apart; probe the disk again, with a larger --buffer-max or \
+                 more --writes",
+            )
+        });
+        let (extents, log_blocks) = room?;
         // A packet of the log holds as many extents as on the sheet, or more if needed.
         let per_packet = match self.arm {
             Some(_) => (self.decimal("extents_per_packet").round() as u64)
