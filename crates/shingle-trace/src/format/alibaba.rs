@@ -8,6 +8,7 @@
 //! From github.com/alibaba/block-traces; there is no header. The sizes of the disks are in another
 //! file. Requests of all devices are mixed, so the user has to choose a device.
 
+use super::decode::by_line;
 use super::{Decoded, Format, Match, Options, fields, number, text};
 use crate::error::{Problem, TraceError};
 use crate::input::Input;
@@ -40,7 +41,7 @@ fn sniff(head: &[u8]) -> Option<Match> {
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;
-    text::by_line(input, options, Volumes::new(options.volume), request)
+    by_line(input, options, Volumes::new(options.volume), request)
 }
 
 #[inline]

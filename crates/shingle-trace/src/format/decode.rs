@@ -3,6 +3,7 @@
 
 use super::binary::cut_short;
 use super::text::{is_skipped, prefer_binary_error};
+use super::{Decoded, Options};
 use crate::arrange::{Records, fill_from};
 use crate::error::{Kind, Place, Problem, TraceError};
 use crate::input::Input;
@@ -116,5 +117,40 @@ impl<D: Decode> Records for Pieces<D> {
 
     fn empty_error(&self) -> Problem {
         self.decoder.empty_error()
+    }
+}
+
+/// Opens a format in which a request depends only on its line and the volumes.
+pub(super) fn by_line<V, F>(
+    input: Input,
+    options: &Options<'_>,
+    volumes: V,
+    request: F,
+) -> Result<Decoded, TraceError>
+where
+    V: AsRef<Volumes> + Send + 'static,
+    F: Fn(&mut V, &[u8]) -> Result<Option<Raw>, Problem> + Send + 'static,
+{
+    let decoder = ByLine { volumes, request };
+    Decoded::records(Pieces::lines(input, decoder, options.reorder))
+}
+
+struct ByLine<V, F> {
+    volumes: V,
+    request: F,
+}
+
+impl<V, F> Decode for ByLine<V, F>
+where
+    V: AsRef<Volumes> + Send,
+    F: Fn(&mut V, &[u8]) -> Result<Option<Raw>, Problem> + Send,
+{
+    #[inline]
+    fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem> {
+        (self.request)(&mut self.volumes, line)
+    }
+
+    fn volumes(&self) -> Option<&Volumes> {
+        Some(self.volumes.as_ref())
     }
 }

@@ -12,6 +12,7 @@
 
 use shingle_core::units::{NS_PER_S, Op};
 
+use super::decode::by_line;
 use super::{Decoded, Format, Match, Options, fields, number, text};
 use crate::error::{Problem, TraceError, shown};
 use crate::input::Input;
@@ -35,7 +36,7 @@ fn sniff(head: &[u8]) -> Option<Match> {
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;
-    text::by_line(input, options, Pairs::new(options.volume, b':'), request)
+    by_line(input, options, Pairs::new(options.volume, b':'), request)
 }
 
 struct Columns<'a> {

@@ -8,6 +8,7 @@
 //! There is no header; offsets and sizes are in bytes; a FILETIME tick is 100 ns since 1601. Disk
 //! numbers repeat across hosts, so a volume is `HOST.DISK`. Some copies have a header line.
 
+use super::decode::by_line;
 use super::{Decoded, Evidence, Format, Match, Options, fields, number, text};
 use crate::error::{Problem, TraceError};
 use crate::input::{Input, PEEK_BYTES_MAX};
@@ -49,7 +50,7 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
     if text::lines(head).next().is_some_and(is_header) {
         text::consume_first_line(&mut input)?;
     }
-    text::by_line(input, options, Pairs::new(options.volume, b'.'), request)
+    by_line(input, options, Pairs::new(options.volume, b'.'), request)
 }
 
 fn is_header(line: &[u8]) -> bool {

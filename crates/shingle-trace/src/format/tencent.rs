@@ -11,6 +11,7 @@
 
 use shingle_core::units::NS_PER_S;
 
+use super::decode::by_line;
 use super::units::Columns;
 use super::{Decoded, Format, Match, Options, Sample, Weight, fields, number, text};
 use crate::error::{Problem, TraceError};
@@ -60,7 +61,7 @@ fn weigh(sample: &Sample) -> Weight {
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;
-    text::by_line(input, options, Volumes::new(options.volume), request)
+    by_line(input, options, Volumes::new(options.volume), request)
 }
 
 #[inline]

@@ -2,47 +2,9 @@
 
 use shingle_core::units::{Op, SECTOR_BYTES};
 
-use super::decode::{Decode, Pieces};
-use super::{Decoded, Options, number};
+use super::number;
 use crate::error::{Kind, Problem, TraceError, shown};
 use crate::input::{Input, PEEK_BYTES_MAX};
-use crate::source::Raw;
-use crate::volume::Volumes;
-
-/// Opens a format in which a request depends only on its line and the volumes.
-pub(super) fn by_line<V, F>(
-    input: Input,
-    options: &Options<'_>,
-    volumes: V,
-    request: F,
-) -> Result<Decoded, TraceError>
-where
-    V: AsRef<Volumes> + Send + 'static,
-    F: Fn(&mut V, &[u8]) -> Result<Option<Raw>, Problem> + Send + 'static,
-{
-    let decoder = ByLine { volumes, request };
-    Decoded::records(Pieces::lines(input, decoder, options.reorder))
-}
-
-struct ByLine<V, F> {
-    volumes: V,
-    request: F,
-}
-
-impl<V, F> Decode for ByLine<V, F>
-where
-    V: AsRef<Volumes> + Send,
-    F: Fn(&mut V, &[u8]) -> Result<Option<Raw>, Problem> + Send,
-{
-    #[inline]
-    fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem> {
-        (self.request)(&mut self.volumes, line)
-    }
-
-    fn volumes(&self) -> Option<&Volumes> {
-        Some(self.volumes.as_ref())
-    }
-}
 
 /// Returns whether a line is blank or a comment.
 #[inline]

@@ -8,6 +8,7 @@ use shingle_core::units::{BLOCK_BYTES, Op, SECTOR_BYTES};
 
 use self::line::{hexadecimal, numbers};
 use self::units::Seen;
+use super::decode::by_line;
 use super::{Decoded, Format, Match, Options, Sample, Weight, fields, text};
 use crate::error::{Problem, TraceError};
 use crate::input::Input;
@@ -102,7 +103,7 @@ fn open(
 ) -> Result<Decoded, TraceError> {
     options.without_map(format, &input)?;
     let volumes = Volumes::new(options.volume);
-    text::by_line(input, options, volumes, move |volumes, line| request(units, volumes, line))
+    by_line(input, options, volumes, move |volumes, line| request(units, volumes, line))
 }
 
 #[inline]
