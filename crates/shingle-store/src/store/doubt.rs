@@ -109,41 +109,39 @@ impl fmt::Display for Distrusted {
             1 => ", and 1 block is on the SSD only".to_owned(),
             n => format!(", and {n} blocks are on the SSD only"),
         };
-        write!(f, "{}: {doubt}; what is cached may be stale{only}. ", disk.display())?;
         let nothing_dirty = *dirty_blocks == 0;
         let create = format!("`create --destroy {uuid}` makes a new cache for it");
         let gives_up = if nothing_dirty { "" } else { " and gives that up" };
+        let trust = |first: &str, writes: &str| {
+            let writes = if nothing_dirty { "" } else { writes };
+            format!("{first} --trust-disk uses it nevertheless{writes}; {create}{gives_up}")
+        };
+        const TO_IT: &str = " and writes that to it";
         // What loses nothing comes first.
-        let first = match doubt {
-            Doubt::Changed | Doubt::Differs { .. } if nothing_dirty => {
-                return write!(
-                    f,
-                    "If it is the right disk, {create}, in which nothing is stale; --trust-disk is for a copy of the disk that lacks \
-                     blocks, and serves what is cached"
-                );
+        let advice = match doubt {
+            Doubt::Changed | Doubt::Differs { .. } if nothing_dirty => format!(
+                "If it is the right disk, {create}, in which nothing is stale; --trust-disk is for a copy of the disk that lacks \
+                 blocks, and serves what is cached"
+            ),
+            Doubt::Changed | Doubt::Differs { .. } => format!(
+                "If it is the right disk, `detach --trust-disk` writes that to it and ends the cache, so that nothing stale is \
+                 served; `serve --trust-disk` is for a copy of the disk that lacks blocks, and serves what is cached; \
+                 {create}{gives_up}"
+            ),
+            Doubt::Later { .. } => {
+                trust("Serve that one. Only if it is lost,", " and writes that over newer data")
             }
-            Doubt::Changed | Doubt::Differs { .. } => {
-                return write!(
-                    f,
-                    "If it is the right disk, `detach --trust-disk` writes that to it and ends the cache, so that nothing stale is \
-                     served; `serve --trust-disk` is for a copy of the disk that lacks blocks, and serves what is cached; \
-                     {create}{gives_up}"
-                );
+            Doubt::Earlier { .. } => {
+                trust("Use the disk of its last start. Only if that is lost,", TO_IT)
             }
-            Doubt::Later { .. } => "Serve that one. Only if it is lost,",
-            Doubt::Earlier { .. } => "Use the disk of its last start. Only if that is lost,",
-            Doubt::Another(_) => {
+            Doubt::Another(_) => trust(
                 "`shingle store status --cache SSD` tells which cache an SSD has: bring together what belongs together. Only if it \
-                 is the right disk,"
-            }
-            Doubt::NotIt | Doubt::Alone => "If it is the right disk,",
+                 is the right disk,",
+                TO_IT,
+            ),
+            Doubt::NotIt | Doubt::Alone => trust("If it is the right disk,", TO_IT),
         };
-        let writes = match doubt {
-            _ if nothing_dirty => "",
-            Doubt::Later { .. } => " and writes that over newer data",
-            _ => " and writes that to it",
-        };
-        write!(f, "{first} --trust-disk uses it nevertheless{writes}; {create}{gives_up}")
+        write!(f, "{}: {doubt}; what is cached may be stale{only}. {advice}", disk.display())
     }
 }
 
