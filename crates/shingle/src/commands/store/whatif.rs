@@ -11,7 +11,7 @@ use shingle_core::registry::Registry;
 use shingle_core::size::{parse_bytes, show_blocks, show_bytes};
 use shingle_core::units::{BLOCK_BYTES, Request};
 use shingle_drive::{Buffer, Settings as DriveSettings};
-use shingle_engine::settings::Settings;
+use shingle_engine::settings::{Settings, SettingsError};
 use shingle_sim::sample::curve::{BANDS_MIN, BUFFER_BLOCKS_MIN, CACHE_BLOCKS_MIN};
 use shingle_sim::sample::{Estimate, Sampling, Shadow, WHOLE, change, scaled_drive};
 use shingle_store::store::control::{Request as Order, watch};
@@ -224,16 +224,28 @@ fn candidate(
     let sampled = u32::try_from(sampling.part_of(slots))
         .map_err(|_| Usage("--size: the cache is too large; give a smaller size".into()))?;
     let plain = settings.clone();
-    // Policies plan with the size of the actual buffer.
-    if settings.sets.iter().any(|(name, _)| name == "drive.buffer_blocks") {
-        settings.set(&format!("drive.buffer_blocks={}", model.buffer_blocks))?;
-        settings.set(&format!("drive.log_blocks={}", model.in_order.log_blocks))?;
-    }
+    plan_with_buffer(&mut settings, model.buffer_blocks, model.in_order.log_blocks)?;
     let cache = settings
         .cache(registry, sampled, model.disk_blocks)
         .map_err(|error| Usage(error.to_string()))?;
     let shadow = Shadow::new(cache, drive, sampling, slots).map_err(|error| anyhow!(error))?;
     Ok(Candidate { settings: plain, slots, shadow })
+}
+
+/// Gives the policy the size of the actual buffer, as far as it knows that of the disk: what a cache
+/// does not know, it cannot plan with.
+fn plan_with_buffer(
+    settings: &mut Settings,
+    buffer_blocks: u64,
+    log_blocks: u64,
+) -> Result<(), SettingsError> {
+    for (name, blocks) in [("drive.buffer_blocks", buffer_blocks), ("drive.log_blocks", log_blocks)]
+    {
+        if settings.sets.iter().any(|(set, value)| set == name && value != "0") {
+            settings.set(&format!("{name}={blocks}"))?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the change in bands rewritten against the present cache, in percent.
@@ -386,4 +398,25 @@ fn apply(ssd: &Path, candidates: &[Candidate], global: &Global) -> anyhow::Resul
     ask(ssd, &Order::Set { what }, global)?;
     note(&text, global.quiet);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_plans_with_what_its_cache_knows_of_the_buffer() {
+        let planned = |sets: &[&str]| {
+            let mut settings = Settings::new("disk-time");
+            sets.iter().try_for_each(|set| settings.set(set)).expect("words");
+            plan_with_buffer(&mut settings, 7, 300).expect("numbers");
+            settings.sets.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
+        };
+        let (map, log) = ("drive.buffer_blocks=184000", "drive.log_blocks=7397460");
+        assert!(planned(&[]).is_empty());
+        assert_eq!(planned(&[map]), ["drive.buffer_blocks=7"]);
+        assert_eq!(planned(&[map, log]), ["drive.buffer_blocks=7", "drive.log_blocks=300"]);
+        let not_first = "drive.log_blocks=0";
+        assert_eq!(planned(&[map, not_first]), [not_first, "drive.buffer_blocks=7"]);
+    }
 }
