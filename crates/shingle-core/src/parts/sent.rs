@@ -40,6 +40,7 @@ pub struct SentZones {
     blocks_max: u64,
     /// How long a zone stayed, in accesses, as a moving average; 0 before the first cleaning.
     stay: f32,
+    /// Whether the disk may clean two bands at a time.
     cleans_two: bool,
     /// The zones before and behind each zone, as far as they are met: their indices and 1.
     beside: ByZone<[u32; 2]>,

@@ -39,7 +39,7 @@
 //! - A zone of which the disk's buffer holds data will be cleaned anyway: to send more of it costs
 //!   a random access.
 //! - Where bands are not known, a zone is taken to share one band with the zone before it and one
-//!   with that behind it: of a band of which the buffer holds data no more than that is saved.
+//!   with that behind it: each of these two of which the buffer holds data saves half of a cleaning.
 //! - When the buffer is almost full, the dirty blocks of the zone that is cleaned next are sent
 //!   first ("last call"): two zones ahead on disks that clean two bands at a time.
 //!

@@ -240,8 +240,6 @@ fn a_zone_that_the_buffer_does_not_hold_is_rewritten_by_the_host() {
     assert!(matches!(third(1), DestageMethod::HostRmw(_)), "{:?}", third(1));
 }
 
-/// Zone 5 was written once, then zones 2 and 6 twice. The quietest leaves first, and then that which goes on where it ended: not if
-/// one of the two lacks its last block, nor on a disk that has no way past its buffer.
 #[test]
 fn where_bands_are_not_known_a_zone_beside_one_in_the_buffer_leaves_sooner() {
     let leaves_first = |in_order| {
@@ -261,6 +259,8 @@ fn where_bands_are_not_known_a_zone_beside_one_in_the_buffer_leaves_sooner() {
     assert_eq!(leaves_first(takes_blocks), [80, 81, 82, 83], "the fuller one");
 }
 
+/// Zone 5 was written once, then zones 2 and 6 twice. The quietest leaves first, and then that which goes on where it ended: not if
+/// one of the two lacks its last block, nor on a disk that has no way past its buffer.
 #[test]
 fn a_zone_that_continues_in_order_leaves_next() {
     let order = |mut run: Run, first: u64, behind: u64| {
