@@ -843,6 +843,14 @@ fn the_policy_of_this_project_is_held_against_the_published_ones_over_any_traces
     assert_eq!(of_cell(&cells[0]), ("rsrch_1.csv".into(), "named".into(), 1));
     assert_eq!(of_cell(&cells[4]), ("synth:mixed".into(), "tuned".into(), 2));
     assert_eq!(json["requests"], 1000);
+    let bounded = |json: &Value| {
+        let mut cells = json["cells"].as_array().expect("cells").iter();
+        cells.any(|cell| cell["least_seconds"][0].as_f64() > Some(0.0))
+    };
+    assert!(bounded(&json));
+    let (_, unbounded) = of(&["--on", "synth:mixed", "--no-bound"]);
+    assert!(!bounded(&unbounded));
+    folder.refuses(2, &["reproduce", "sac", "--no-bound"], &["only `reproduce own`"]);
     let (out, json) = of(&["--on", "rsrch_1.csv", "--sensitivity"]);
     assert!(out.contains("zones of 1,250 blocks"), "{out}");
     let varied = json["sensitivity"].as_array().expect("conditions");

@@ -152,8 +152,8 @@ pub const DISKS: &[Disk] = &[
     },
     Disk {
         name: "host-aware",
-        about: "ROCO's host-aware disk: hosts know its zones of 16 MiB and see their write pointers; what is not in sequence \
-                goes to its buffer",
+        about: "ROCO's host-aware disk, full of data: hosts know its zones of 16 MiB and see their write pointers; what is not \
+                in sequence goes to its buffer",
         drive: "ha-roco",
         extents: false,
         bands: true,
@@ -282,7 +282,7 @@ pub struct Cell {
     /// Next to nothing was filled or cleaned, so this cell does not count.
     pub too_little: bool,
     /// A lower bound of done + left for any policy, at the prices of the best published one; 0 if
-    /// nothing is rewritten.
+    /// nothing is rewritten, or if it was left out.
     pub least_seconds: Vec<f64>,
     /// The results of every system.
     pub systems: Vec<Measured>,

@@ -87,6 +87,9 @@ pub(crate) struct Reproduce {
     /// costs and batches, on as much work.
     #[arg(long, conflicts_with = "traces")]
     sensitivity: bool,
+    /// With own: leave out the lower bounds. On drive-managed disks they take most of the time.
+    #[arg(long)]
+    no_bound: bool,
     /// An earlier --json result of this paper: show which statements agree now and did not then,
     /// and the other way round.
     #[arg(long, value_name = "FILE")]
@@ -115,6 +118,9 @@ pub(crate) fn execute(
     global: &Global,
     registry: &Registry,
 ) -> anyhow::Result<()> {
+    if args.no_bound && args.paper != own::NAME {
+        bail!(Usage("--no-bound: only `reproduce own` computes bounds".into()));
+    }
     let folder = match &args.out {
         Some(folder) => folder.clone(),
         None => format!("reproduce-{}", args.paper).into(),

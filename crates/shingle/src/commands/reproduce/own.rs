@@ -33,7 +33,7 @@ pub(super) fn run(
     {
         bail!(Usage(
             "reproduce own takes --figure, --on, --volume, --format, --scale, --seeds, --seed, --sensitivity, \
-             --threads, --json and --out alone"
+             --no-bound, --threads, --json and --out alone"
                 .into()
         ));
     }
@@ -56,6 +56,7 @@ pub(super) fn run(
         format: args.format.clone(),
         volume: super::volume(args),
         sensitivity: args.sensitivity,
+        bounds: !args.no_bound,
         registry,
     };
     super::prepare(args, folder)?;
