@@ -14,6 +14,7 @@ use shingle_core::units::Block;
 use thiserror::Error;
 
 use crate::format::journal::{JournalPage, RECORDS_MAX, Record};
+use crate::format::table::ENTRIES;
 use crate::format::{Frame, Page, State, Unusable};
 use crate::journal::Journal;
 use crate::table::Table;
@@ -40,6 +41,10 @@ pub trait Pages {
 /// Why an SSD cannot be used that has no cache. It may be the wrong one: a new cache knows nothing of
 /// what only another SSD has.
 pub const NO_CACHE: &str = "it holds no cache: is it the right SSD? `shingle store create` makes a new one, which is empty";
+
+/// What to do with a cache of which a part is lost.
+const SALVAGE: &str = "; so it is refused, and `shingle store export --salvage` writes to the disk what is left: that lacks what was \
+                       dirty there, so check the file systems on it";
 
 /// What to do with a cache that cannot be served any more.
 const GIVE_UP: &str = "; so it is refused, and `shingle store create` says how to give it up: the disk then lacks what was dirty, \
@@ -74,17 +79,23 @@ pub enum RecoverError<E: std::error::Error + 'static> {
     },
     /// Both copies of a page of the table are damaged.
     #[error(
-        "page {place} of the frame table: {why} (both copies): what {frames} frames hold is lost{}",
-        GIVE_UP
+        "page {} of the frame table: {} (both copies): what {} frames hold is lost{}",
+        .0.place, .0.why, .0.frames, SALVAGE
     )]
-    Table {
-        /// The place of the page in the table.
-        place: u32,
-        /// Why the newer copy cannot be used.
-        why: Unusable,
-        /// How many frames it describes.
-        frames: usize,
-    },
+    Table(LostPage),
+}
+
+/// A page of the frame table of which both copies are damaged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LostPage {
+    /// The place of the page in the table.
+    pub place: u32,
+    /// Why the newer copy cannot be used.
+    pub why: Unusable,
+    /// How many frames it describes.
+    pub frames: usize,
+    /// Of how many of them the journal does not say what they hold, either.
+    pub unknown_frames: usize,
 }
 
 /// A cache as it was found.
@@ -134,10 +145,28 @@ impl Recovered {
 /// # Errors
 /// If the SSD cannot be read, or metadata that must be there is damaged.
 pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error>> {
+    let (found, lost) = salvage(ssd)?;
+    match lost.first() {
+        Some(&page) => Err(RecoverError::Table(page)),
+        None => Ok(found),
+    }
+}
+
+/// As [`recover`], also if pages of the frame table are lost: their frames count as free, except
+/// those that the journal describes. What is found of other frames is right, as each is described
+/// by one page. Such a cache must not be continued: its table would be written again, and nothing
+/// would tell what is missing.
+///
+/// # Errors
+/// If the SSD cannot be read, or other metadata is damaged. (Without a page of the journal older
+/// data could be taken for newer.)
+pub fn salvage<P: Pages>(
+    ssd: &mut P,
+) -> Result<(Recovered, Vec<LostPage>), RecoverError<P::Error>> {
     let mut findings = Findings::default();
     let (superblock, uneven) = read::superblock(ssd, &mut findings)?;
-    let FoundTable { entries, editions, uneven: uneven_pages, known } =
-        read::table(ssd, &superblock, &mut findings)?;
+    let FoundTable { entries, editions, uneven: uneven_pages, known, mut lost } =
+        read::table(ssd, &superblock, &mut findings);
     let FoundJournal { pages, last, newest } = read::journal(ssd, &superblock, &mut findings)?;
     // A record in the table was flushed in the journal before.
     if known > last {
@@ -152,6 +181,11 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
     replay.drop_invalidated(&superblock);
     let corrections = replay.corrections();
     let Replay { entries, touched, void_records, .. } = replay;
+    for page in &mut lost {
+        let first = page.place as usize * ENTRIES;
+        let unknown = entries[first..][..page.frames].iter().filter(|it| it.sequence == 0);
+        page.unknown_frames = unknown.count();
+    }
     findings.void_records = void_records;
     let mut table = Table::new(&superblock.layout, Some((entries, editions)));
     for (place, worse) in uneven_pages {
@@ -165,7 +199,8 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
     let journal = Journal::new(superblock, uneven, table, last, next);
     // No page records of itself that it was flushed.
     let journal = if pages.is_empty() { journal } else { journal.confirming(durable) };
-    Ok(Recovered { journal, clean, corrections, replayed_pages: pages.len() as u64, findings })
+    let replayed_pages = pages.len() as u64;
+    Ok((Recovered { journal, clean, corrections, replayed_pages, findings }, lost))
 }
 
 /// The first record of a move whose second one a crash may have taken. Earlier versions could split

@@ -237,6 +237,36 @@ fn a_cached_block_that_is_damaged_is_told_though_the_disk_has_it() {
     bed.refused(1, "check --cache cache.img --disk disk.img", "clean blocks are damaged");
 }
 
+/// Neither what is missing nor the exit code says that all is well.
+#[test]
+fn what_is_salvaged_is_said_with_what_is_missing() {
+    let bed = Bed::new();
+    bed.create(&format!("--set {}", never_idle()));
+    let served = bed.serve("");
+    let mut client = bed.client();
+    write(&mut client, MIB, &[7; 4096]);
+    write(&mut client, 2 * MIB, &[8; 4096]);
+    client.disconnect().expect("connected");
+    bed.done("stop --cache cache.img");
+    drop(served);
+    let export = "export --cache cache.img --disk disk.img --salvage";
+    let at = place_of_7(&fs::read(bed.path("cache.img")).expect("there"));
+    let ssd = File::options().write(true).open(bed.path("cache.img")).expect("there");
+    ssd.write_all_at(&[9], at as u64).expect("damaged");
+    let output = bed.output(export);
+    assert_eq!(output.status.code(), Some(1));
+    let told = "written to the disk: 4 KiB\nthe dirty block at byte 1048576 is damaged: its data is lost\n";
+    assert_eq!(text(&output.stdout), told);
+    assert!(text(&output.stderr).contains("check the file systems"), "{}", text(&output.stderr));
+    assert_eq!(bed.disk(2 * MIB, 4096), [8; 4096]);
+    // The disk has changed since the cache was shut down.
+    bed.refused(1, export, "--trust-disk");
+    ssd.write_all_at(&[7], at as u64).expect("as it was");
+    let told = bed.done(&format!("{export} --trust-disk"));
+    assert_eq!(told, "written to the disk: 8 KiB\n");
+    assert_eq!(bed.disk(MIB, 4096), [7; 4096]);
+}
+
 /// Data that the SSD has damaged is lost: the end does not say that all that is dirty is there.
 #[test]
 fn the_end_tells_how_many_dirty_blocks_are_lost() {

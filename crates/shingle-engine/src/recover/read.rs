@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Findings, Pages, RecoverError};
+use super::{Findings, LostPage, Pages, RecoverError};
 use crate::format::journal::{JournalPage, page_of};
 use crate::format::layout::{Copy, Layout, SUPERBLOCKS};
 use crate::format::superblock::Superblock;
@@ -42,6 +42,8 @@ pub(super) struct FoundTable {
     pub(super) uneven: Vec<(u32, Copy)>,
     /// The number of the last journal page that an entry stems from; 0 if none does.
     pub(super) known: u64,
+    /// Pages of which no copy is valid.
+    pub(super) lost: Vec<LostPage>,
 }
 
 /// Reads the table, the better copy of each page.
@@ -49,13 +51,14 @@ pub(super) fn table<P: Pages>(
     ssd: &mut P,
     superblock: &Superblock,
     findings: &mut Findings,
-) -> Result<FoundTable, RecoverError<P::Error>> {
+) -> FoundTable {
     let layout = superblock.layout;
     let mut found = FoundTable {
         entries: Vec::with_capacity(layout.table_pages as usize * ENTRIES),
         editions: Vec::new(),
         uneven: Vec::new(),
         known: 0,
+        lost: Vec::new(),
     };
     let mut copies = Copies::new(layout.table_pages);
     let total = layout.table_pages as u32;
@@ -73,24 +76,24 @@ pub(super) fn table<P: Pages>(
             part_from(next).read_ahead(ssd);
         }
         for (both, place) in copies.pages(&part).zip(first..) {
-            found.add(place, both, superblock, findings)?;
+            found.add(place, both, superblock, findings);
         }
         // While they are in the processor's cache.
         let read = &found.entries[first as usize * ENTRIES..];
         found.known = read.iter().map(|entry| page_of(entry.sequence)).fold(found.known, u64::max);
     }
-    Ok(found)
+    found
 }
 
 impl FoundTable {
     /// Adds the next page.
-    fn add<E: std::error::Error>(
+    fn add(
         &mut self,
         place: u32,
         [one, two]: [&Page; 2],
         superblock: &Superblock,
         findings: &mut Findings,
-    ) -> Result<(), RecoverError<E>> {
+    ) {
         let frames = frames_on(place, &superblock.layout);
         // An SSD that has lost its map returns zeros.
         let is_lost = |page: &Page| superblock.table_written && *page == [0; PAGE_BYTES];
@@ -103,7 +106,7 @@ impl FoundTable {
         {
             self.editions.push(edition);
             self.entries.truncate(end);
-            return Ok(());
+            return;
         }
         let decoded = [one, two].map(|page| match is_lost(page) {
             true => Err(Unusable::Foreign),
@@ -118,12 +121,14 @@ impl FoundTable {
             [Ok(one), _] => (one, Copy::Two),
             // If nothing in the table is valid, after a format or a failure, losing it does no harm.
             [Err(_), Err(_)] if !superblock.table_counts() => (TablePage::unused(place), Copy::One),
-            [Err(why), Err(_)] => return Err(RecoverError::Table { place, why, frames }),
+            [Err(why), Err(_)] => {
+                self.lost.push(LostPage { place, why, frames, unknown_frames: frames });
+                (TablePage::unused(place), Copy::One)
+            }
         };
         self.uneven.push((place, worse));
         self.editions.push(page.edition);
         self.entries.extend_from_slice(&page.entries[..frames]);
-        Ok(())
     }
 }
 

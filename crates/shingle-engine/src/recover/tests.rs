@@ -328,7 +328,7 @@ fn a_page_of_the_table_that_is_zeros_is_damaged_where_all_were_written() {
     assert_eq!((blocks(&found), found.findings.damaged_pages), (vec![(9, 3)], 1));
     ssd.pages.remove(&layout.table_page(0, Copy::Two));
     let refused = recover(&mut ssd).expect_err("both are gone");
-    assert!(matches!(refused, RecoverError::Table { place: 0, .. }), "{refused}");
+    assert!(matches!(refused, RecoverError::Table(LostPage { place: 0, .. })), "{refused}");
 }
 
 #[test]
@@ -346,11 +346,45 @@ fn a_damaged_copy_of_a_page_of_the_table_is_told_and_the_other_counts() {
         assert_eq!(blocks(&ssd.recovered()), [(9, 3)]);
         ssd.unreadable.insert(ssd.superblock.layout.table_page(0, bad.other()));
         let told = recover(&mut ssd).map(|_| ());
-        let RecoverError::Table { place, frames, .. } = told.expect_err("both are damaged") else {
+        let RecoverError::Table(page) = told.expect_err("both are damaged") else {
             panic!("another page");
         };
+        let LostPage { place, frames, .. } = page;
         assert_eq!((place, frames), (0, ENTRIES));
     }
+}
+
+/// What a page says of its frames is all that is known of them, but for the journal.
+#[test]
+fn without_a_page_of_the_table_the_others_and_the_journal_count() {
+    let layout = Layout::for_slots(3 * ENTRIES as u64);
+    let mut ssd = Ssd::new(Superblock { layout, ..at_rest() });
+    (0..layout.table_pages as u32).for_each(|place| ssd.tables(place, 1, &[]));
+    ssd.tables(0, 2, &[(3, entry(1, 9, State::Dirty)), (4, entry(1, 8, State::Clean))]);
+    ssd.tables(1, 2, &[(3, entry(1, 7, State::Dirty))]);
+    let first = ENTRIES as u32;
+    assert_eq!(blocks(&ssd.recovered()), [(9, 3), (8, 4), (7, first + 3)]);
+    for copy in Copy::BOTH {
+        ssd.pages.get_mut(&layout.table_page(1, copy)).expect("there")[100] ^= 1;
+    }
+    let (found, lost) = salvage(&mut ssd).expect("there is more");
+    assert_eq!((blocks(&found), found.dirty_blocks()), (vec![(9, 3), (8, 4)], 1));
+    let told = |lost: &[LostPage]| -> Vec<_> {
+        lost.iter().map(|page| (page.place, page.frames, page.unknown_frames)).collect()
+    };
+    assert_eq!(told(&lost), [(1, ENTRIES, ENTRIES)]);
+    let refused = recover(&mut ssd).map(|_| ());
+    assert!(matches!(refused, Err(RecoverError::Table(page)) if page == lost[0]));
+    // The journal knows of one of its frames.
+    let number = ssd.superblock.journal_from;
+    ssd.frame(first + 5, 6);
+    ssd.journal(number, number - 1, &[record(first + 5, 6, State::Dirty)]);
+    let (found, lost) = salvage(&mut ssd).expect("there is more");
+    assert_eq!(blocks(&found), [(9, 3), (8, 4), (6, first + 5)]);
+    assert_eq!(told(&lost), [(1, ENTRIES, ENTRIES - 1)]);
+    // The pages of the journal are needed: a block of an older one may be older than what the disk has.
+    ssd.tables(0, 3, &[(3, entry(number + 1, 9, State::Dirty))]);
+    assert!(matches!(salvage(&mut ssd), Err(RecoverError::Journal { .. })));
 }
 
 #[test]
@@ -371,11 +405,10 @@ fn a_table_of_many_pages_is_read_to_its_end() {
         ssd.pages.get_mut(&layout.table_page(place, copy)).expect("there")[100] ^= 1;
     }
     let told = recover(&mut ssd).map(|_| ());
-    let RecoverError::Table { place: where_, frames, .. } = told.expect_err("both are damaged")
-    else {
+    let RecoverError::Table(page) = told.expect_err("both are damaged") else {
         panic!("another page");
     };
-    assert_eq!((where_, frames), (place, at + 1));
+    assert_eq!((page.place, page.frames), (place, at + 1));
 }
 
 #[test]
@@ -617,5 +650,5 @@ fn a_cache_that_was_emptied_is_empty_however_many_of_its_pages_are_gone() {
         ..full.superblock.clone()
     });
     let refused = recover(&mut full).expect_err("its content is unknown");
-    assert!(matches!(refused, RecoverError::Table { place: 0, .. }), "{refused}");
+    assert!(matches!(refused, RecoverError::Table(LostPage { place: 0, .. })), "{refused}");
 }

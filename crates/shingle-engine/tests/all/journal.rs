@@ -14,7 +14,7 @@ use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{Frame, PAGE_BYTES, Page, State};
 use shingle_engine::journal::{Journal, JournalFull, Write};
-use shingle_engine::recover::{Pages, RecoverError, Recovered, recover};
+use shingle_engine::recover::{LostPage, Pages, RecoverError, Recovered, recover};
 use shingle_engine::settings::Settings;
 use shingle_engine::{Command, CommandOp, Config, Device, Engine, Kind};
 use shingle_testbed::seeds;
@@ -352,7 +352,7 @@ proptest! {
             let bytes = world.ssd.safe.get_mut(&page).expect("written");
             bytes[rng.next_u32() as usize % PAGE_BYTES] ^= 1 << (rng.next_u32() % 8);
         }
-        let told = matches!(recover(&mut world.ssd), Err(RecoverError::Table { place: 0, .. }));
+        let told = matches!(recover(&mut world.ssd), Err(RecoverError::Table(LostPage { place: 0, .. })));
         prop_assert!(told);
     }
 }

@@ -13,7 +13,7 @@ use shingle_device::{
 };
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::journal::Write;
-use shingle_engine::recover::{Recovered, recover};
+use shingle_engine::recover::{LostPage, RecoverError, Recovered, recover, salvage};
 use shingle_engine::{Config, Engine};
 
 use super::disk::Disk;
@@ -57,10 +57,29 @@ impl Ready {
     }
 
     /// Opens the cache on `ssd` over an open disk.
-    pub fn from_devices(mut ssd: Device, mut disk: Box<dyn Disk>) -> Result<Ready, StoreError> {
+    pub fn from_devices(ssd: Device, disk: Box<dyn Disk>) -> Result<Ready, StoreError> {
         must_be_whole(&ssd)?;
-        let found = recover(&mut ssd.reader())
-            .map_err(|error| StoreError::Recover { path: ssd.path().to_owned(), error })?;
+        let found = recover(&mut ssd.reader()).map_err(unusable(&ssd))?;
+        Ready::of_found(ssd, disk, found)
+    }
+
+    /// As [`Ready::open`], also if pages of the frame table are lost, which are returned. Such a
+    /// cache is not to be started.
+    pub(crate) fn open_to_salvage(
+        ssd_path: &Path,
+        disk_path: &Path,
+    ) -> Result<(Ready, Vec<LostPage>), StoreError> {
+        let (ssd, disk) = open_pair(ssd_path, disk_path)?;
+        must_be_whole(&ssd)?;
+        let (found, lost) = salvage(&mut ssd.reader()).map_err(unusable(&ssd))?;
+        Ok((Ready::of_found(ssd, disk, found)?, lost))
+    }
+
+    fn of_found(
+        mut ssd: Device,
+        mut disk: Box<dyn Disk>,
+        found: Recovered,
+    ) -> Result<Ready, StoreError> {
         let superblock = found.journal.superblock();
         ssd.limit_to(superblock.ssd_bytes)?;
         disk.limit_to(superblock.disk_bytes)?;
@@ -78,6 +97,11 @@ impl Ready {
     /// on.
     pub(crate) fn only_drain(&mut self) {
         self.only_drains = true;
+    }
+
+    /// SSD, disk, and what recovery found.
+    pub(crate) fn into_parts(self) -> (Device, Box<dyn Disk>, Recovered) {
+        (self.ssd, self.disk, self.found)
     }
 
     /// The superblock of the SSD.
@@ -173,6 +197,10 @@ impl Ready {
         let run = Run::new(inbox, engine, io, medium, errors, (ssd, disk));
         run.begin(handle).map_err(StoreError::Start)
     }
+}
+
+fn unusable(ssd: &Device) -> impl FnOnce(RecoverError<io::Error>) -> StoreError {
+    move |error| StoreError::Recover { path: ssd.path().to_owned(), error }
 }
 
 /// Writes copies of the superblock, each flushed before the next.

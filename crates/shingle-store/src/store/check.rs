@@ -188,7 +188,10 @@ impl Findings {
 }
 
 /// Whether frames can hold these blocks; the same check as when the cache is served.
-fn fits_together(live: &[(Block, Frame)], superblock: &Superblock) -> Result<(), OpenError> {
+pub(super) fn fits_together(
+    live: &[(Block, Frame)],
+    superblock: &Superblock,
+) -> Result<(), OpenError> {
     if live.len() as u64 > superblock.layout.slots {
         return Err(OpenError::TooMany(live.len()));
     }

@@ -19,6 +19,7 @@ mod operators;
 mod options;
 mod reload;
 mod roster;
+pub mod salvage;
 pub mod serve;
 mod shared;
 pub mod status;

@@ -13,7 +13,7 @@ use std::path::Path;
 use shingle_core::units::Block;
 use shingle_device::{Device, DeviceError, SAMPLED_FIRST_BLOCKS};
 use shingle_engine::format::{Frame, PAGE_BYTES, State};
-use shingle_engine::recover::Recovered;
+use shingle_engine::recover::{LostPage, Recovered};
 use uuid::Uuid;
 
 pub use super::doubt::{Distrusted, Doubt};
@@ -46,12 +46,29 @@ pub(super) fn open(
     trust_disk: bool,
 ) -> Result<(Ready, Option<String>), ServeError> {
     let opened = Ready::open(ssd, disk);
-    let mut ready = opened.map_err(|error| not_there(ssd, disk, error.into()))?;
+    let ready = opened.map_err(|error| not_there(ssd, disk, error.into()))?;
+    judge(ready, trust_disk)
+}
+
+/// As [`open`], also if pages of the frame table are lost, which are returned.
+pub(super) fn open_to_salvage(
+    ssd: &Path,
+    disk: &Path,
+    trust_disk: bool,
+) -> Result<(Ready, Option<String>, Vec<LostPage>), ServeError> {
+    let opened = Ready::open_to_salvage(ssd, disk);
+    let (ready, lost) = opened.map_err(|error| not_there(ssd, disk, error.into()))?;
+    let (ready, warning) = judge(ready, trust_disk)?;
+    Ok((ready, warning, lost))
+}
+
+fn judge(mut ready: Ready, trust_disk: bool) -> Result<(Ready, Option<String>), ServeError> {
     if trust_disk {
         ready.trust_disk();
         return Ok((ready, None));
     }
     let dirty_blocks = ready.found().dirty_blocks();
+    let disk = ready.disk().path();
     match look(ready.found(), ready.ssd(), ready.disk())? {
         Known::Doubtful(doubt) => {
             let uuid = Uuid::from_bytes(ready.superblock().uuid);

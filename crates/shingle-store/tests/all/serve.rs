@@ -19,7 +19,10 @@ use shingle_core::observer::{Event, Observer, Shared};
 use shingle_core::registry::Registry;
 use shingle_core::units::Block;
 use shingle_device::{Device, Mark};
+use shingle_engine::format::Frame;
+use shingle_engine::format::layout::Copy;
 use shingle_engine::format::superblock::Superblock;
+use shingle_engine::format::table::ENTRIES;
 use shingle_engine::recover::recover;
 use shingle_engine::settings::Settings;
 use shingle_nbd::client::{Client, ClientOptions};
@@ -33,6 +36,7 @@ use shingle_store::store::control::{Answer, ControlError, Request, ask, watch};
 use shingle_store::store::create::{Consent, create};
 use shingle_store::store::format::{NewCache, read_superblock, write_superblock};
 use shingle_store::store::leave::{Offline, detach, export};
+use shingle_store::store::salvage::salvage;
 use shingle_store::store::serve::{
     CacheOptions, Notice, Options, ServeError, ServeOptions, Serving,
 };
@@ -584,6 +588,65 @@ fn a_copy_of_a_cache_is_not_served_beside_it() {
     let told = format!("cache {} is served already, on another SSD", bed.uuid);
     assert!(refused.to_string().starts_with(&told), "{refused}");
     bed.stop(serving);
+}
+
+/// What is missing is missing and told each time: nothing on the SSD is written.
+#[test]
+fn what_is_left_of_a_damaged_cache_is_salvaged() {
+    const BLOCKS: u64 = 600;
+    let newest = |block: u64| [block as u8 ^ 0x5A; 4096];
+    for bed in [Bed::new(), Bed::over_zoned()] {
+        let serving = bed.serve();
+        bed.never_idle();
+        // (Not one request: long runs bypass the cache.)
+        let mut client = bed.client();
+        (0..BLOCKS).rev().for_each(|block| write(&mut client, block * 4096, &newest(block)));
+        drop(client);
+        bed.stop(serving);
+        let (ssd, disk) = open_pair(&bed.path("ssd"), &bed.path("disk")).expect("opened");
+        let found = recover(&mut &ssd).expect("a cache");
+        assert_eq!(found.dirty_blocks(), BLOCKS);
+        let (layout, live) = (found.journal.layout(), found.live().collect::<Vec<_>>());
+        // The last frame in use is damaged, and the page of the table that describes the first ones.
+        let &(damaged, last) = live.iter().max_by_key(|(_, frame)| frame.0).expect("dirty");
+        let place = live.iter().map(|(_, frame)| frame.0).min().expect("dirty") / ENTRIES as u32;
+        let on_page = |frame: Frame| frame.0 / ENTRIES as u32 == place;
+        assert!(!on_page(last), "several pages are in use");
+        for copy in Copy::BOTH {
+            ssd.write(layout.table_page(place, copy), &[9; 4096]).expect("written");
+        }
+        ssd.write(layout.frame_page(last), &[9; 4096]).expect("written");
+        drop((ssd, disk));
+        let before = std::fs::read(bed.path("ssd")).expect("read");
+        let refused = bed.export(false).expect_err("it is damaged").to_string();
+        assert!(refused.contains("`shingle store export --salvage`"), "{refused}");
+        let salvaged = |trust_disk| {
+            salvage(&bed.path("ssd"), &bed.path("disk"), trust_disk, &|_| {}, &mut |_| {})
+        };
+        let told = salvaged(false).expect("salvaged");
+        assert_eq!(std::fs::read(bed.path("ssd")).expect("read"), before, "it is only read");
+        let saved: Vec<Block> = live
+            .iter()
+            .filter(|(block, frame)| !on_page(*frame) && *block != damaged)
+            .map(|(block, _)| *block)
+            .collect();
+        assert!(!told.is_complete());
+        assert_eq!((told.written_blocks, &told.lost), (saved.len() as u64, &vec![damaged]));
+        let [page] = told.lost_pages[..] else { panic!("one page: {told:?}") };
+        assert_eq!((page.place, page.unknown_frames), (place, ENTRIES));
+        let (_ssd, disk) = open_pair(&bed.path("ssd"), &bed.path("disk")).expect("opened");
+        for block in (0..BLOCKS).map(Block) {
+            let mut read = [[1; 4096]];
+            disk.read_blocks(block, &mut read).expect("read");
+            let has = if saved.contains(&block) { newest(block.0) } else { [0; 4096] };
+            assert!(read[0] == has, "{block:?}");
+        }
+        drop((_ssd, disk));
+        // The disk has changed since its cache was shut down.
+        let refused = salvaged(false).expect_err("distrusted");
+        assert!(matches!(refused, ServeError::Distrusted(_)), "{refused}");
+        assert_eq!(salvaged(true).expect("salvaged"), told);
+    }
 }
 
 /// A deleted file loses its contents when it is closed.

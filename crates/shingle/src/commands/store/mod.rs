@@ -1,6 +1,7 @@
 //! `shingle store`: creates, serves, administers and detaches a real cache.
 
 mod check;
+mod salvage;
 pub(crate) mod serve;
 mod status;
 mod top;
@@ -162,6 +163,10 @@ pub(crate) struct Export {
     /// Write to the disk although it is not known to be the right one, or was written without its cache.
     #[arg(long)]
     trust_disk: bool,
+    /// Write what can be read although pages of the metadata are lost. What is missing is listed, and is an error
+    /// at the end. The SSD is only read.
+    #[arg(long)]
+    salvage: bool,
 }
 
 #[derive(Debug, Args)]
@@ -203,7 +208,8 @@ pub(crate) fn execute(command: &Store, global: &Global, registry: &Registry) -> 
         Store::Stop(args) => ask(&args.cache, &Request::Stop, global),
         Store::Detach(args) => detach(args, global, registry),
         Store::Check(args) => check::execute(args, global),
-        Store::Export(Export { places: Places { cache, disk }, trust_disk }) => {
+        Store::Export(args) if args.salvage => salvage::execute(args, global),
+        Store::Export(Export { places: Places { cache, disk }, trust_disk, .. }) => {
             let cache = offline(cache, disk, *trust_disk, registry);
             Ok(leave::export(cache, &mut writing(global.quiet))?)
         }
