@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
 use shingle_core::cache::CacheCore;
@@ -161,6 +161,8 @@ pub(super) struct Cache {
     control: Arc<Listener>,
     pub(super) shared: Arc<Shared>,
     device: Option<ublk::Device>,
+    /// Why it has failed, if it has.
+    pub(super) failed: Arc<OnceLock<String>>,
 }
 
 impl Cache {
@@ -188,7 +190,9 @@ impl Cache {
         if store.io_method() == IoMethod::Threads {
             (common.tell)(Notice::Remark(export.clone(), NO_IO_URING.to_owned()));
         }
-        watch_failure(&mut store, uuid, common.commands.clone())?;
+        let failed = Arc::default();
+        let fail = failing(uuid, &failed, common.commands.clone());
+        watch_failure(&mut store, fail.clone())?;
         let shared = Arc::new(Shared {
             handle: store.handle().clone(),
             server: common.server.clone(),
@@ -208,9 +212,9 @@ impl Cache {
             ending: AtomicBool::new(false),
             tell: common.tell.clone(),
         });
-        let mut cache = Cache { options, store, control, shared, device: None };
+        let mut cache = Cache { options, store, control, shared, device: None, failed };
         cache.listen(common.commands.clone())?;
-        cache.begin_device(common.commands.clone())?;
+        cache.begin_device(fail)?;
         Ok(cache)
     }
 
@@ -238,14 +242,11 @@ impl Cache {
     }
 
     /// Starts the block device of the kernel, if there is to be one.
-    fn begin_device(&mut self, commands: Sender<ServeCommand>) -> Result<(), ServeError> {
+    fn begin_device(&mut self, fail: impl Fn(String) + Send + 'static) -> Result<(), ServeError> {
         let Some(number) = self.options.ublk else { return Ok(()) };
         let uuid = self.uuid();
         let gone = move || {
-            let path = number.path();
-            let why = format!("{} is gone, and was not taken away here", path.display());
-            // The receiver may be gone: the process is ending.
-            let _ = commands.send(ServeCommand::Failed(uuid, why));
+            fail(format!("{} is gone, and was not taken away here", number.path().display()));
         };
         let server::Served { export, minimum_block, .. } = self.export();
         self.device = Some(ublk::Device::start(number, uuid, export, minimum_block, gone)?);
@@ -323,13 +324,27 @@ fn device_lines(export: &str, tell: TellNotice) -> io::Result<Tell> {
     }))
 }
 
+/// Has a cache that fails served no longer.
+fn failing(
+    uuid: Uuid,
+    failed: &Arc<OnceLock<String>>,
+    commands: Sender<ServeCommand>,
+) -> impl Fn(String) + Clone + Send + 'static + use<> {
+    let failed = failed.clone();
+    move |why| {
+        // (The first reason counts.)
+        let _ = failed.set(why.clone());
+        // The receiver may be gone: the process is ending.
+        let _ = commands.send(ServeCommand::Failed(uuid, why));
+    }
+}
+
 /// Stops serving a store that fails.
-fn watch_failure(store: &mut Store, uuid: Uuid, commands: Sender<ServeCommand>) -> io::Result<()> {
+fn watch_failure(store: &mut Store, fail: impl Fn(String) + Send + 'static) -> io::Result<()> {
     let Some(failure) = store.failure() else { return Ok(()) };
     start_thread("shingle-watch", move || {
         if let Ok(why) = failure.recv() {
-            // The receiver may be gone: the process is ending.
-            let _ = commands.send(ServeCommand::Failed(uuid, why));
+            fail(why);
         }
     })?;
     Ok(())

@@ -7,7 +7,7 @@ use std::io;
 use std::mem;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle, ScopedJoinHandle};
@@ -83,6 +83,8 @@ pub struct Serving {
     commands: Receiver<ServeCommand>,
     /// Reloads that are prepared, each announced by a command.
     prepared: (Sender<Waiting>, Receiver<Waiting>),
+    /// The number of reloads that put caches into use just now.
+    beginning: Arc<AtomicU32>,
     /// Threads of caches that are ending while others are served.
     ending: Vec<JoinHandle<()>>,
     /// Whether one of several caches has failed or did not end properly, with a notice of its own.
@@ -146,10 +148,11 @@ impl Serving {
             roster: Roster::default(),
             commands,
             prepared: channel(),
+            beginning: Arc::default(),
             ending: Vec::new(),
             some_failed: Arc::default(),
         };
-        let begun = serving.begin(opened, extra.record)?;
+        let begun = begin_all(opened, extra.record, &serving.common)?;
         begun.into_iter().for_each(|cache| serving.offer(cache));
         for (asked, listener) in options.addresses.into_iter().zip(listeners) {
             serving.listen(Some(asked), listener)?;
@@ -164,39 +167,16 @@ impl Serving {
         Ok(serving)
     }
 
-    /// Puts all caches into use, or none.
-    fn begin(
-        &self,
-        opened: Vec<Opened>,
-        record: Option<Record<'_>>,
-    ) -> Result<Vec<Cache>, ServeError> {
-        let common = &self.common;
-        let begun = match record {
-            // It belongs to the only cache, and to this thread.
-            Some(_) => {
-                let begin = |opened| Cache::begin(opened, record, common);
-                opened.into_iter().map(begin).collect()
-            }
-            None => in_parallel(opened, |opened| Cache::begin(opened, None, common)),
-        };
-        let (begun, failed): (Vec<_>, Vec<_>) = begun.into_iter().partition(Result::is_ok);
-        let begun = begun.into_iter().flatten().collect();
-        match failed.into_iter().find_map(Result::err) {
-            None => Ok(begun),
-            Some(error) => {
-                // Their errors do not matter beside this one.
-                drop(in_parallel(begun, |cache: Cache| cache.end(false)));
-                Err(error)
-            }
-        }
-    }
-
     /// Offers the export to clients.
     fn offer(&mut self, cache: Cache) {
         let offered = self.common.server.offer(cache.export());
         debug_assert!(offered, "names were looked at");
         self.roster.lock().push(cache.shared.clone());
         (self.common.tell)(Notice::Begun(cache.options.name.clone(), cache.uuid()));
+        if let Some(why) = cache.failed.get() {
+            // It was told of before it was here to be found.
+            let _ = self.common.commands.send(ServeCommand::Failed(cache.uuid(), why.clone()));
+        }
         self.caches.push(cache);
     }
 
@@ -256,6 +236,7 @@ impl Serving {
     /// If a store fails, or a superblock cannot be written, also of a cache that ended earlier.
     pub fn wait(mut self, last: impl FnOnce()) -> Result<(), ServeError> {
         let outcome = self.until_all_have_ended(last);
+        self.end_prepared();
         self.ending.drain(..).for_each(|thread| drop(thread.join()));
         let all = match self.some_failed.load(Ordering::Relaxed) {
             true => Err(ServeError::SomeFailed),
@@ -274,10 +255,9 @@ impl Serving {
                     let Ok((prepared, to)) = self.prepared.1.try_recv() else { continue };
                     if prepared.is_for(&self.exports()) {
                         // The sender may be gone.
-                        let _ = to.send(self.reload(prepared));
+                        let _ = to.send(Ok(self.reload(prepared)));
                     } else {
-                        // The caches have changed meanwhile, so the preparation is out of date.
-                        self.prepare(prepared.into_wanted(), to);
+                        self.prepare_again(prepared, to);
                     }
                 }
                 ServeCommand::Failed(uuid, why) => {
@@ -388,6 +368,36 @@ impl Serving {
         }
         Ok(())
     }
+}
+
+/// Puts all caches into use, or none.
+fn begin_all(
+    opened: Vec<Opened>,
+    record: Option<Record<'_>>,
+    common: &Common,
+) -> Result<Vec<Cache>, ServeError> {
+    let begun = match record {
+        // It belongs to the only cache, and to this thread.
+        Some(_) => {
+            let begin = |opened| Cache::begin(opened, record, common);
+            opened.into_iter().map(begin).collect()
+        }
+        None => in_parallel(opened, |opened| Cache::begin(opened, None, common)),
+    };
+    let (begun, failed): (Vec<_>, Vec<_>) = begun.into_iter().partition(Result::is_ok);
+    let begun = begun.into_iter().flatten().collect();
+    match failed.into_iter().find_map(Result::err) {
+        None => Ok(begun),
+        Some(error) => {
+            end_unused(begun);
+            Err(error)
+        }
+    }
+}
+
+/// Ends caches that no client has reached. Their errors do not matter beside the reason for it.
+fn end_unused(begun: Vec<Cache>) {
+    drop(in_parallel(begun, |cache| cache.end(false)));
 }
 
 /// Reports the error of one of several caches, which [`Serving::wait`] then returns as one of some.

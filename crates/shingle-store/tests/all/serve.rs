@@ -13,8 +13,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use rustix::fs::{CWD, FileType, Mode};
 use rustix::fs::{FallocateFlags, FlockOperation, MemfdFlags, SealFlags};
-use rustix::fs::{fallocate, fcntl_add_seals, flock, memfd_create};
+use rustix::fs::{fallocate, fcntl_add_seals, flock, memfd_create, mknodat};
 use shingle_core::observer::{Event, Observer, Shared};
 use shingle_core::registry::Registry;
 use shingle_core::units::Block;
@@ -1134,6 +1135,7 @@ mod several {
             let options = Options {
                 caches: vec![cache(&beds[0], "one"), cache(&beds[1], "two")],
                 addresses: vec![Address::Unix(beds[0].path("nbd"))],
+                counters: Some(beds[0].path("counters")),
                 ..Options::default()
             };
             let tell = move |notice| drop(to.lock().expect("no panic").send(notice));
@@ -1353,6 +1355,54 @@ mod several {
             let changes = reload.join().expect("no panic").expect("it is done");
             assert_eq!((changes.begun, changes.ended), (vec!["three".to_owned()], vec![]));
         });
+        beds.end().expect("in order");
+    }
+
+    /// A pipe in the place of the counters of the third bed, in which its start hangs.
+    fn pipe_for_counters(beds: &Beds) -> PathBuf {
+        let pipe = beds.beds[0].path("counters").join(format!("{}.json", beds.beds[2].uuid));
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("made");
+        pipe
+    }
+
+    /// What is written at a start may hang, too.
+    #[test]
+    fn a_reload_that_hangs_as_it_begins_a_cache_holds_up_nothing_else() {
+        let beds = Beds::new(3);
+        let pipe = pipe_for_counters(&beds);
+        let wanted = [cache(&beds.beds[0], "one"), cache(&beds.beds[2], "three")];
+        std::thread::scope(|scope| {
+            let reload = scope.spawn(|| beds.reload(&wanted));
+            // (This waits for the reader.)
+            let hangs = File::options().write(true).open(&pipe).expect("there");
+            assert_eq!(beds.beds[1].ask(&Request::Stop), Answer::Done(()));
+            write(&mut beds.client("one").expect("there"), 0, b"goes on");
+            drop(hangs);
+            let changes = reload.join().expect("no panic").expect("it is done");
+            assert_eq!((changes.begun, changes.ended), (vec!["three".to_owned()], vec![]));
+        });
+        write(&mut beds.client("three").expect("there"), 0, b"begun");
+        beds.end().expect("in order");
+    }
+
+    #[test]
+    fn what_a_reload_has_begun_at_the_end_is_ended_in_order() {
+        let beds = Beds::new(3);
+        let pipe = pipe_for_counters(&beds);
+        let wanted = [cache(&beds.beds[0], "one"), cache(&beds.beds[2], "three")];
+        std::thread::scope(|scope| {
+            let reload = scope.spawn(|| beds.reload(&wanted));
+            let hangs = File::options().write(true).open(&pipe).expect("there");
+            beds.stopper.stop();
+            for _ in 0..2 {
+                beds.told("is served no longer: all is on the disk");
+            }
+            drop(hangs);
+            reload.join().expect("no panic").expect_err("it has left");
+        });
+        beds.beds[2].wait_until_free();
+        let status = unserved::status(&beds.beds[2].path("ssd")).expect("a cache");
+        assert_eq!((status.clean_shutdown, status.fingerprint_known), (Some(true), Some(true)));
         beds.end().expect("in order");
     }
 

@@ -1,23 +1,27 @@
 //! Reloads the options of a serving process.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::SendError;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use shingle_core::registry::Registry;
 use shingle_device::is_same;
 use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::tls::{Rights, Tls};
 use uuid::Uuid;
 
-use super::super::cache::{Cache, Opened};
+use super::super::cache::{Cache, Common, Opened};
 use super::super::errors::ServeError;
 use super::super::operators::{ReloadAnswer, ServeCommand};
 use super::super::options::{CacheOptions, Options};
 use super::super::reload::{self, Changes, Plan, ReloadError};
 use super::super::shared::LATE;
-use super::{GRACE, Serving, bind, in_parallel, on_own_thread, with_export_name};
+use super::{
+    GRACE, Serving, begin_all, bind, end_unused, in_parallel, on_own_thread, with_export_name,
+};
 
 /// The state of a serving process when a reload begins.
 struct Before {
@@ -26,22 +30,45 @@ struct Before {
     names: Vec<(String, Uuid)>,
     addresses: Vec<Address>,
     tls: Option<Arc<Tls>>,
-    registry: Registry,
+    common: Common,
 }
 
-/// What a reload needs, opened. Nothing is changed yet.
+/// What a reload needs, ready. What is served is not changed yet.
 pub(super) struct Prepared {
     wanted: Options,
     names: Vec<(String, Uuid)>,
     plan: Plan,
-    opened: Vec<Opened>,
+    /// New caches, which no client reaches.
+    begun: Vec<Cache>,
     bound: Vec<(Address, Listener)>,
 }
 
+/// Counts a reload while it puts caches into use, until they are handed over.
+struct Begins {
+    all: Arc<AtomicU32>,
+    counted: Cell<bool>,
+}
+
+impl Begins {
+    fn now(&self) {
+        self.counted.set(true);
+        self.all.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Begins {
+    fn drop(&mut self) {
+        if self.counted.get() {
+            self.all.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
 impl Prepared {
-    /// Does everything that can fail or that a device may delay.
-    fn open(wanted: Options, before: Before) -> Result<Prepared, ServeError> {
-        let Before { served, names, addresses, tls, registry } = before;
+    /// Does everything that can fail or that a device may delay. Nothing is written before
+    /// everything is open.
+    fn make(wanted: Options, before: Before, begins: &Begins) -> Result<Prepared, ServeError> {
+        let Before { served, names, addresses, tls, common } = before;
         let served: Vec<_> =
             served.iter().map(|(options, ssd)| as_named(options, ssd, &wanted)).collect();
         let plan = reload::plan(&served.iter().collect::<Vec<_>>(), &wanted.caches)?;
@@ -51,14 +78,16 @@ impl Prepared {
         }
         let open = |&at: &usize| {
             let cache = &wanted.caches[at];
-            Opened::open(cache, &registry).map_err(with_export_name(cache, &wanted))
+            Opened::open(cache, &common.registry).map_err(with_export_name(cache, &wanted))
         };
         let opened = in_parallel(&plan.begin, open);
         let opened = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
         let new = wanted.addresses.iter().filter(|new| !addresses.contains(new));
         let bound = new.map(|new| Ok((new.clone(), bind(new, &tls)?)));
         let bound = bound.collect::<Result<Vec<_>, ServeError>>()?;
-        Ok(Prepared { wanted, names, plan, opened, bound })
+        begins.now();
+        let begun = begin_all(opened, None, &common)?;
+        Ok(Prepared { wanted, names, plan, begun, bound })
     }
 
     /// Whether the process still serves the exports of the preparation.
@@ -66,14 +95,15 @@ impl Prepared {
         self.names == exports
     }
 
-    /// Closes everything that was opened, and returns the options.
-    pub(super) fn into_wanted(self) -> Options {
+    /// Ends and closes everything, and returns the options.
+    fn undo(self) -> Options {
+        end_unused(self.begun);
         self.wanted
     }
 }
 
 impl Serving {
-    /// Opens what `wanted` needs, on a thread of its own: a device that hangs delays this reload only.
+    /// Prepares a reload, on a thread of its own: a device that hangs delays this reload only.
     pub(super) fn prepare(&self, wanted: Options, to: ReloadAnswer) {
         let now = |cache: &Cache| (cache.options.clone(), cache.shared.ssd());
         let before = Before {
@@ -81,25 +111,44 @@ impl Serving {
             names: self.exports(),
             addresses: self.addresses.iter().map(|(asked, _)| asked.clone()).collect(),
             tls: self.tls.clone(),
-            registry: self.common.registry.clone(),
+            common: self.common.clone(),
         };
         let (commands, waiting) = (self.common.commands.clone(), self.prepared.0.clone());
+        let beginning = self.beginning.clone();
         // (The operator may be gone, and the process may be ending.)
-        on_own_thread("shingle-prepare", move || match Prepared::open(wanted, before) {
-            Ok(prepared) => {
-                if waiting.send((prepared, to)).is_ok() {
-                    let _ = commands.send(ServeCommand::Prepared);
-                }
+        on_own_thread("shingle-prepare", move || {
+            let begins = Begins { all: beginning, counted: Cell::new(false) };
+            match Prepared::make(wanted, before, &begins) {
+                Ok(prepared) => match waiting.send((prepared, to)) {
+                    Ok(()) => drop(commands.send(ServeCommand::Prepared)),
+                    Err(SendError((prepared, _))) => drop(prepared.undo()),
+                },
+                Err(error) => drop(to.send(Err(error))),
             }
-            Err(error) => drop(to.send(Err(error))),
         });
     }
 
-    /// Carries out a reload. Steps that can fail come first, so that nothing has to be undone later.
-    pub(super) fn reload(&mut self, prepared: Prepared) -> Result<Changes, ServeError> {
-        let Prepared { wanted, plan: Plan { end, change, .. }, opened, bound, .. } = prepared;
-        let begun = self.begin(opened, None)?;
+    /// Prepares a reload again, as the caches have changed meanwhile.
+    pub(super) fn prepare_again(&self, prepared: Prepared, to: ReloadAnswer) {
+        let commands = self.common.commands.clone();
+        on_own_thread("shingle-prepare", move || {
+            // (The process may be ending.)
+            let _ = commands.send(ServeCommand::Reload(prepared.undo(), to));
+        });
+    }
 
+    /// Ends the caches of reloads that are not carried out any more, unless a device hangs.
+    pub(super) fn end_prepared(&mut self) {
+        let begun = Instant::now();
+        while self.beginning.load(Ordering::SeqCst) > 0 && begun.elapsed() < LATE {
+            thread::sleep(Duration::from_millis(5));
+        }
+        self.prepared.1.try_iter().for_each(|(prepared, _)| drop(prepared.undo()));
+    }
+
+    /// Carries out a reload. What can fail was done before.
+    pub(super) fn reload(&mut self, prepared: Prepared) -> Changes {
+        let Prepared { wanted, plan: Plan { end, change, .. }, begun, bound, .. } = prepared;
         let mut changes = Changes::default();
         self.exchange(&end, &change, &wanted, &mut changes);
         for cache in begun {
@@ -110,7 +159,7 @@ impl Serving {
         self.users = wanted.users;
         self.common.server.allow(&self.users);
         self.listen_at(&wanted.addresses, bound, &mut changes);
-        Ok(changes)
+        changes
     }
 
     /// Ends caches, and renames others, by their indices in a [`Plan`].
