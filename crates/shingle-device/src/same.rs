@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
 /// Identifies a file or block device independently of its name.
-fn identity(metadata: &Metadata) -> (u64, u64) {
+pub(crate) fn identity(metadata: &Metadata) -> (u64, u64) {
     if metadata.file_type().is_block_device() {
         return (0, metadata.rdev());
     }

@@ -1,6 +1,7 @@
 //! The trait of zoned disks.
 
 use shingle_core::units::{Block, Zone};
+use shingle_device::Device;
 use shingle_engine::Buffer;
 
 use crate::error::{Operation, ZonedError};
@@ -41,9 +42,9 @@ pub trait ZonedDisk: Send + Sync {
     /// The sizes, kinds and limits of its zones.
     fn geometry(&self) -> &Geometry;
 
-    /// Whether it is a deleted file: its content is lost when the last process closes it.
-    fn is_deleted(&self) -> bool {
-        false
+    /// The file or block device that it is on, if any.
+    fn backing(&self) -> Option<&Device> {
+        None
     }
 
     /// Reports the current state of `count` zones from `first` on, or as many as there are.

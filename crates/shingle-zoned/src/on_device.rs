@@ -170,8 +170,8 @@ impl<B: Backing> ZonedDisk for OnDevice<B> {
         &self.geometry
     }
 
-    fn is_deleted(&self) -> bool {
-        self.device.is_deleted()
+    fn backing(&self) -> Option<&Device> {
+        Some(&self.device)
     }
 
     fn report(&self, first: Zone, count: u32) -> Result<Vec<ZoneReport>, ZonedError> {

@@ -93,9 +93,9 @@ pub trait Disk: Debug + Send {
     /// The medium that does its I/O, if no device does. Can be taken once.
     fn medium(&self) -> Option<Box<dyn Medium>>;
 
-    /// Whether it is a deleted file: its content is lost when the last process closes it.
-    fn is_deleted(&self) -> bool {
-        self.device().is_some_and(Device::is_deleted)
+    /// The file or block device that it is on, whatever block is stored where.
+    fn backing(&self) -> Option<&Device> {
+        self.device()
     }
 
     /// Whether it reuses the space of trimmed blocks, so that trims should be passed on to it.

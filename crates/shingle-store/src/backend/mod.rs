@@ -1,6 +1,7 @@
 //! A store over files and block devices: a thread that owns the engine, and its messages from other
 //! threads.
 
+mod asking;
 mod clock;
 mod disk;
 mod errors;
@@ -15,6 +16,7 @@ mod waker;
 mod watch;
 mod zoned;
 
+pub(crate) use asking::Asking;
 pub use disk::{Disk, DiskName};
 pub(crate) use disk::{has_name, is_known};
 pub use errors::{FailedIo, LastError, Tell};

@@ -3,53 +3,20 @@
 //! operations, which is observed without asking.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use shingle_translated::{LiveDisk, Pace, Progress, Status};
 
-/// How long a caller waits. A later answer is for the next caller.
-const PATIENCE: Duration = Duration::from_millis(500);
+use super::asking::Asking;
 
-/// The status of one disk. Clones ask the same disk.
+/// Watches one disk. Clones watch the same disk.
 #[derive(Clone)]
-pub struct Watch(Arc<Shared>);
-
-struct Shared {
+pub struct Watch {
     /// The recent progress of operations.
-    seen: Mutex<Seen>,
-    /// Asks the disk. May take long.
-    ask: Box<dyn Fn() -> Option<Status> + Send + Sync>,
-    last: Mutex<Last>,
-    told: Condvar,
-}
-
-#[derive(Default)]
-struct Last {
-    status: Option<Status>,
-    /// A thread is waiting for an answer.
-    asking: bool,
-}
-
-impl Shared {
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn last(&self) -> MutexGuard<'_, Last> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn put(&self, status: Option<Status>) {
-        let mut last = self.last();
-        last.asking = false;
-        if status.is_some() {
-            last.status = status;
-        }
-        drop(last);
-        self.told.notify_all();
-    }
+    seen: Arc<Mutex<Seen>>,
+    status: Asking<Status>,
 }
 
 /// How often progress is observed, and how long it is kept.
@@ -90,17 +57,18 @@ impl Watch {
     #[must_use]
     pub fn new(live: &Arc<LiveDisk>) -> Watch {
         let weak = Arc::downgrade(live);
-        let watch = Watch::from_fn({
+        let status = Asking::new("shingle-watch-disk", {
             let weak = weak.clone();
             move || weak.upgrade().map(|live| live.status())
         });
-        let shared = Arc::downgrade(&watch.0);
+        let watch = Watch { seen: Arc::default(), status };
+        let seen = Arc::downgrade(&watch.seen);
         let look = move || {
-            while let (Some(shared), Some(progress)) =
-                (shared.upgrade(), weak.upgrade().map(|live| live.progress()))
+            while let (Some(seen), Some(progress)) =
+                (seen.upgrade(), weak.upgrade().map(|live| live.progress()))
             {
-                shared.seen().add(Instant::now(), progress);
-                drop(shared);
+                hold(&seen).add(Instant::now(), progress);
+                drop(seen);
                 thread::sleep(EVERY);
             }
         };
@@ -109,50 +77,22 @@ impl Watch {
         watch
     }
 
-    /// Watches by calling `ask`, which returns `None` when the disk is not in use any more.
-    fn from_fn(ask: impl Fn() -> Option<Status> + Send + Sync + 'static) -> Watch {
-        let (seen, last, told) = (Mutex::default(), Mutex::default(), Condvar::new());
-        Watch(Arc::new(Shared { seen, ask: Box::new(ask), last, told }))
-    }
-
     /// The current status, or the last known one; `None` if there is none yet.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
-        let mut last = self.0.last();
-        if !last.asking {
-            let shared = self.0.clone();
-            let ask = move || shared.put((shared.ask)());
-            let thread = thread::Builder::new().name("shingle-watch-disk".to_owned());
-            // Without a thread it is as if the disk did not answer.
-            last.asking = thread.spawn(ask).is_ok();
-        }
-        let waited = self.0.told.wait_timeout_while(last, PATIENCE, |last| last.asking);
-        let status = waited.unwrap_or_else(PoisonError::into_inner).0.status.clone();
-        let pace = self.0.seen().pace(Instant::now());
+        let status = self.status.answer();
+        let pace = hold(&self.seen).pace(Instant::now());
         status.map(|status| Status { pace, ..status })
     }
+}
+
+fn hold(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::mpsc::channel;
-
-    #[test]
-    fn who_asks_does_not_wait_for_a_disk_that_is_busy() {
-        let (to, answers) = channel();
-        let answers = Mutex::new(answers);
-        let watch = Watch::from_fn(move || answers.lock().expect("no panic").recv().ok());
-        let told = |blocks| Status { blocks, ..Status::default() };
-        to.send(told(7)).expect("heard");
-        assert_eq!(watch.status(), Some(told(7)));
-        // The disk is busy: callers get the last answer, and no further thread is started.
-        assert_eq!([watch.status(), watch.status()], [Some(told(7)), Some(told(7))]);
-        to.send(told(8)).expect("heard");
-        while watch.status() != Some(told(8)) {}
-        drop(to);
-        assert_eq!(watch.status(), Some(told(8)), "it is not used any more");
-    }
 
     #[test]
     fn stuck_is_told_from_busy() {

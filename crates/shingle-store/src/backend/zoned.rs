@@ -223,8 +223,8 @@ impl Disk for TranslatedDisk {
         Box::new(self.clone())
     }
 
-    fn is_deleted(&self) -> bool {
-        self.live.is_deleted()
+    fn backing(&self) -> Option<&Device> {
+        self.live.backing()
     }
 
     fn frees_trimmed(&self) -> bool {

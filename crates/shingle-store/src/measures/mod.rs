@@ -3,6 +3,7 @@
 
 mod devices;
 mod histogram;
+mod misplaced;
 mod requests;
 pub mod saved;
 mod totals;
@@ -11,6 +12,7 @@ pub(crate) use devices::Devices;
 pub use devices::{DeviceTotals, DevicesNow, IosNow};
 pub(crate) use histogram::SharedHistogram;
 pub use histogram::{BOUNDS_US, Histogram, Quantile};
+pub use misplaced::Misplaced;
 pub(crate) use requests::Requests;
 pub use requests::{KINDS, RequestTotals};
 pub use totals::{Measures, Now, Totals, ZonedTotals};

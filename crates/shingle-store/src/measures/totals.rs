@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use shingle_engine::{BandCounts, Counts, ErrorCounts};
 
-use super::{DeviceTotals, IosNow, KINDS, RequestTotals};
+use super::{DeviceTotals, IosNow, KINDS, Misplaced, RequestTotals};
 
 /// Sums since the cache was first served with counters kept; without a place for them, since the
 /// start of the process.
@@ -154,6 +154,8 @@ pub struct Measures {
     pub policy: String,
     /// The name of the mode.
     pub mode: String,
+    /// Devices whose names do not lead to them any more.
+    pub misplaced: Vec<Misplaced>,
     /// Whether the store answers.
     pub up: bool,
     /// Sums.

@@ -30,7 +30,8 @@ use super::options::CacheOptions;
 use super::shared::{Devices, LATE, Shared};
 use super::status::{Recording, SCHEMA, Status};
 use super::trust;
-use crate::backend::{Ready, StartOptions, Store, Tell};
+use crate::backend::{Asking, Handle, Ready, StartOptions, Store, Tell};
+use crate::measures::Misplaced;
 use crate::ublk;
 
 /// Makes the observer of a cache with these settings, this number of slots and a disk of this
@@ -201,6 +202,8 @@ impl Cache {
             recorded,
             recording: common.recording.clone(),
             watch,
+            misplaced: asking_for_misplaced(store.handle().clone(), options.ssd.clone()),
+            told_misplaced: Mutex::default(),
             frees_trimmed,
             fixed: Mutex::new(fixed),
             counters: common.counters_of(export, uuid),
@@ -308,6 +311,14 @@ fn larger(ready: &Ready) -> Result<Vec<String>, ServeError> {
             format!("{path}: of {has} only {used} are used; `shingle store grow` uses all")
         })
         .collect())
+}
+
+/// Asks for the devices whose names do not lead to them any more.
+fn asking_for_misplaced(handle: Handle, named: PathBuf) -> Asking<Vec<Misplaced>> {
+    Asking::new("shingle-places", move || {
+        let (ssd, disk) = handle.devices().ok()?;
+        Some(Misplaced::among(&ssd, &named, disk.backing()))
+    })
 }
 
 /// Passes lines about failed I/O to a thread of their own: the log may be slow, and the store's

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use shingle_core::registry::Registry;
 use shingle_core::service::Mode;
-use shingle_device::{Mark, deleted};
+use shingle_device::{Device, Mark, deleted};
 use shingle_engine::settings::Settings;
 use shingle_engine::{Config, SsdState};
 use uuid::Uuid;
@@ -26,7 +26,7 @@ pub(super) fn stopped(left: ShutDown, uuid: Uuid, warn: &dyn Fn(&str)) -> Result
         let what = format!("what was dirty on it is lost (blocks: {dirty_blocks})");
         warn(&deleted(left.ssd.path().display(), &what));
     }
-    if left.disk.is_deleted() {
+    if left.disk.backing().is_some_and(Device::is_deleted) {
         warn(&deleted(left.disk.path().display(), "all that it held is lost"));
     }
     let exchanging = matches!(left.ssd_state, SsdState::Out | SsdState::Entering);

@@ -9,7 +9,7 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use shingle_device::deleted;
+use shingle_device::{Device, deleted};
 use shingle_engine::SsdState;
 use shingle_engine::settings::SettingsError;
 use uuid::Uuid;
@@ -138,7 +138,8 @@ impl Shared {
         let handle = self.handle.clone();
         let look = move || {
             let (ssd, disk) = handle.devices().ok()?;
-            Some((ssd.is_deleted(), disk.is_deleted(), handle.status()?.dirty_blocks))
+            let disk = disk.backing().is_some_and(Device::is_deleted);
+            Some((ssd.is_deleted(), disk, handle.status()?.dirty_blocks))
         };
         let (ssd_is_deleted, disk_is_deleted, dirty) = within(PATIENCE, look)??;
         if disk_is_deleted {

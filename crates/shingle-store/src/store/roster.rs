@@ -16,12 +16,13 @@ impl Roster {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Saves counters where they are kept, and reports devices that hang.
+    /// Saves counters where they are kept, and reports devices that hang or are not where their names lead.
     pub fn save_and_check(&self) {
         let caches = self.lock().clone();
         for shared in caches {
             shared.save_counters();
             shared.report_hanging_devices();
+            shared.report_misplaced_devices();
         }
     }
 

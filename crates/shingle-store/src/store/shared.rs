@@ -1,5 +1,6 @@
 //! The state of a served cache, shared by the threads that serve it, inspect it or change it.
 
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -18,8 +19,8 @@ use super::control;
 use super::counters::Counters;
 use super::notice::{Notice, TellNotice};
 use super::status::{Recording, Status};
-use crate::backend::{Handle, Watch};
-use crate::measures::{DevicesNow, IosNow, Measures, Now};
+use crate::backend::{Asking, Handle, Watch};
+use crate::measures::{DevicesNow, IosNow, Measures, Misplaced, Now};
 
 /// How long to wait for an answer of a store: it answers at once, unless it hangs.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
@@ -48,6 +49,10 @@ pub(super) struct Shared {
     pub(super) recording: Option<Arc<Mutex<Recording>>>,
     /// The status of the disk, if it is a zoned one.
     pub(super) watch: Option<Watch>,
+    /// The devices whose names do not lead to them any more.
+    pub(super) misplaced: Asking<Vec<Misplaced>>,
+    /// Those that the log has told of.
+    pub(super) told_misplaced: Mutex<Vec<Misplaced>>,
     /// Whether trims are passed on to the disk by default.
     pub(super) frees_trimmed: bool,
     /// The part of the status that changes only with a reload.
@@ -173,7 +178,21 @@ impl Shared {
         let up = said.is_some();
         let (totals, now) = self.counters.report(said.as_ref(), zoned.as_ref(), slots);
         let (now, mode) = (Now { connections, ..now }, mode.name().to_owned());
-        Measures { export, uuid, ssd, disk, ssd_place, policy, mode, up, totals, now, zoned }
+        let misplaced = self.misplaced.answer().unwrap_or_default();
+        Measures {
+            export,
+            uuid,
+            ssd,
+            disk,
+            ssd_place,
+            policy,
+            mode,
+            misplaced,
+            up,
+            totals,
+            now,
+            zoned,
+        }
     }
 
     /// What the end of the cache waits for.
@@ -203,6 +222,17 @@ impl Shared {
         }
     }
 
+    /// Reports devices whose names do not lead to them any more, once each, without a request.
+    pub(super) fn report_misplaced_devices(&self) {
+        let now = self.misplaced.answer().unwrap_or_default();
+        let mut told = self.told_misplaced.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = mem::replace(&mut *told, now.clone());
+        drop(told);
+        for new in now.iter().filter(|one| !before.contains(one)) {
+            (self.tell)(Notice::Remark(self.export(), new.to_string()));
+        }
+    }
+
     /// Saves the counters, if they are kept, without a request.
     pub(super) fn save_counters(&self) {
         if self.counters.are_kept() {
@@ -228,6 +258,7 @@ impl Shared {
         (status.ssd, status.edition, status.slots) = (ssd, edition, slots);
         status.disk_bytes = self.handle.disk_bytes();
         status.zoned = self.watch.as_ref().and_then(Watch::status);
+        status.misplaced = self.misplaced.answer().unwrap_or_default();
         status.recording = self.recording_now();
         status.put_settings(&self.settings());
         status.put_engine(&said, &self.handle.last_errors());

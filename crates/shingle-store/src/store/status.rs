@@ -7,7 +7,7 @@ use shingle_engine::settings::{Settings, SettingsError};
 use shingle_engine::{self as engine, BandCounts, Counts, ErrorCounts};
 
 use crate::backend;
-use crate::measures::IosNow;
+use crate::measures::{IosNow, Misplaced};
 
 /// The name of the schema of `status --json`.
 pub const SCHEMA: &str = "shingle.store-status/1";
@@ -69,6 +69,8 @@ pub struct Status {
     pub ssd_state: String,
     /// Devices that have not answered for long.
     pub silent: Vec<Silent>,
+    /// Devices whose names do not lead to them any more.
+    pub misplaced: Vec<Misplaced>,
     /// The recording, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recording: Option<Recording>,

@@ -679,6 +679,34 @@ fn what_would_go_with_a_deleted_file_is_said_before_the_end() {
     assert!(notices.iter().any(|told| told.ends_with(lost)));
 }
 
+/// What an operator sees at the name of a device is not what is served.
+#[test]
+fn devices_whose_names_lead_elsewhere_are_told() {
+    for bed in [Bed::new(), Bed::over_zoned()] {
+        let serving = bed.serve();
+        let told = || -> Vec<String> {
+            let told = bed.status().misplaced;
+            told.iter().map(|one| format!("{} {}", one.device, one.state)).collect()
+        };
+        // (A device that does not answer at once is told as it was before.)
+        let becomes = |wanted: &[&str]| while told() != wanted {};
+        becomes(&[]);
+        std::fs::rename(bed.path("ssd"), bed.path("old")).expect("renamed");
+        becomes(&["SSD gone"]);
+        File::create(bed.path("ssd")).expect("made");
+        std::fs::rename(bed.path("disk"), bed.path("old disk")).expect("renamed");
+        becomes(&["SSD taken", "disk gone"]);
+        let Answer::Measures(measures) = bed.ask(&Request::Measures) else { panic!("asked") };
+        assert_eq!(measures.misplaced, bed.status().misplaced);
+        std::fs::rename(bed.path("old disk"), bed.path("disk")).expect("renamed");
+        std::fs::remove_file(bed.path("old")).expect("removed");
+        becomes(&["SSD deleted"]);
+        let told = bed.status().misplaced[0].to_string();
+        assert!(told.contains("ssd: ") && told.contains("`shingle store replace`"), "{told}");
+        bed.stop(serving);
+    }
+}
+
 #[test]
 fn what_would_go_with_a_deleted_zoned_disk_is_said_likewise() {
     let bed = Bed::over_zoned();
@@ -1472,6 +1500,11 @@ mod several {
             assert_eq!(changes.to_string(), "nothing has changed");
             write(&mut one, 0, b"1");
         }
+        // The name of the old one leads to the new one from now on, and is that of the next start.
+        std::fs::rename(a.path("other"), a.path("ssd")).expect("renamed");
+        assert_eq!(a.status().misplaced, []);
+        std::fs::rename(a.path("ssd"), a.path("third")).expect("renamed");
+        while a.status().misplaced.is_empty() {}
         beds.end().expect("in order");
     }
 

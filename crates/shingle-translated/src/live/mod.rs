@@ -29,7 +29,7 @@ use std::sync::{
 };
 
 use shingle_core::units::Block;
-use shingle_device::Mark;
+use shingle_device::{Device, Mark};
 use shingle_engine::Buffer;
 use shingle_translation::{Queue, Work};
 use shingle_zoned::ZonedDisk;
@@ -161,10 +161,10 @@ impl LiveDisk {
         self.shared.disk.name()
     }
 
-    /// Whether the disk is a deleted file: its data is gone when it is closed.
+    /// The file or block device that the disk is on, if any.
     #[must_use]
-    pub fn is_deleted(&self) -> bool {
-        self.shared.disk.is_deleted()
+    pub fn backing(&self) -> Option<&Device> {
+        self.shared.disk.backing()
     }
 
     /// Reads blocks from `block` on, one to each buffer. Blocks that were never written are zeros.

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use shingle_core::units::{Block, Zone};
+use shingle_device::Device;
 use shingle_engine::Buffer;
 use shingle_zoned::{Geometry, ZoneCommand, ZoneReport, ZonedDisk, ZonedError};
 
@@ -46,8 +47,8 @@ impl ZonedDisk for Watched {
         self.disk.geometry()
     }
 
-    fn is_deleted(&self) -> bool {
-        self.disk.is_deleted()
+    fn backing(&self) -> Option<&Device> {
+        self.disk.backing()
     }
 
     fn report(&self, first: Zone, count: u32) -> Result<Vec<ZoneReport>, ZonedError> {

@@ -11,6 +11,7 @@ use shingle_core::registry::Registry;
 use shingle_core::size::{show_blocks, show_bytes};
 use shingle_engine::BandCounts;
 use shingle_engine::settings::{Setting, Settings};
+use shingle_store::measures::Misplaced;
 use shingle_store::store::control::{self, Answer, ControlError, Request};
 use shingle_store::store::status::{Errors, LastError, Recording, Silent, Status};
 use shingle_store::store::unserved;
@@ -119,6 +120,7 @@ fn table(status: &Status, registry: &Registry) -> anyhow::Result<String> {
         lines.insert(after, ("parameters", set.join(" ")));
     }
     lines.extend(status.silent.iter().map(silent));
+    lines.extend(status.misplaced.iter().map(misplaced));
     lines.extend(status.zoned.iter().flat_map(crate::commands::zoned::lines));
     lines.extend(errors(&status.errors, exchange(&status.ssd_state)));
     Ok(lines.iter().map(|(name, value)| format!("{name:20}{value}\n")).collect())
@@ -207,6 +209,16 @@ fn silent(silent: &Silent) -> Line {
     let Silent { device, seconds, ios } = silent;
     let name = if device == "SSD" { "SSD hangs" } else { "disk hangs" };
     (name, format!("no answer for {seconds} s, I/Os under way: {ios}; see dmesg"))
+}
+
+fn misplaced(misplaced: &Misplaced) -> Line {
+    let name = match (&*misplaced.device, misplaced.is_deleted()) {
+        ("SSD", true) => "SSD deleted",
+        ("SSD", false) => "SSD misplaced",
+        (_, true) => "disk deleted",
+        (_, false) => "disk misplaced",
+    };
+    (name, misplaced.to_string())
 }
 
 fn errors(errors: &Errors, ssd_state: Option<&str>) -> Vec<Line> {

@@ -180,7 +180,9 @@ fn trouble(one: &Measures) -> Vec<String> {
         (errors.ssd_failed, "the SSD takes no more writes".to_owned()),
         (now.lost_blocks > 0, format!("{} are lost", show_blocks(now.lost_blocks))),
     ];
-    told.into_iter().filter(|(is, _)| *is).map(|(_, text)| format!("{export}: {text}")).collect()
+    let told = told.into_iter().filter(|(is, _)| *is).map(|(_, text)| text);
+    let misplaced = one.misplaced.iter().map(ToString::to_string);
+    told.chain(misplaced).map(|text| format!("{export}: {text}")).collect()
 }
 
 #[cfg(test)]

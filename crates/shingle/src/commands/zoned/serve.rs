@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{anyhow, bail};
 use clap::Args;
 use shingle_core::size::show_blocks;
-use shingle_device::{Mark, deleted, start_thread};
+use shingle_device::{Device, Mark, deleted, start_thread};
 use shingle_live::ServedVolume;
 use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::server::{Event, Limits, Served, Server};
@@ -91,7 +91,7 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     let operator = stops.recv().unwrap_or(None);
     server.stop(GRACE);
     control.close();
-    if live.is_deleted() {
+    if live.backing().is_some_and(Device::is_deleted) {
         output.warning(&deleted(live.name(), "all that it held is lost"));
     }
     let ended = volume.end().map_err(anyhow::Error::from).and_then(|()| Ok(live.close()?));

@@ -10,7 +10,7 @@ use prometheus_client::encoding::{
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_store::measures::{BOUNDS_US, Histogram, KINDS, Measures};
+use shingle_store::measures::{BOUNDS_US, Histogram, KINDS, Measures, Misplaced};
 
 use crate::commands::store::serve::tell::Events;
 
@@ -66,6 +66,15 @@ fn of_export(one: &Measures, more: &[(&'static str, &str)]) -> Labels {
     let export = if one.export.is_empty() { "default" } else { &one.export };
     let more = more.iter().map(|&(name, value)| (name, value.to_owned()));
     [("export", export.to_owned())].into_iter().chain(more).collect()
+}
+
+/// Which devices of an export are misplaced in this way.
+fn misplaced(one: &Measures, is: impl Fn(&Misplaced) -> bool) -> Vec<(&'static str, i64)> {
+    let found = |device: &str| {
+        let mut all = one.misplaced.iter().filter(|of| is(of));
+        i64::from(all.any(|of| of.device.eq_ignore_ascii_case(device)))
+    };
+    DEVICES.into_iter().map(|device| (device, found(device))).collect()
 }
 
 impl All {
@@ -319,7 +328,13 @@ impl All {
         let help = "Bytes of dirty blocks whose data is gone: reads are errors until they are written anew";
         self.gauge(to, "lost_bytes", help, |one| Some(one.now.lost_blocks * BLOCK_BYTES))?;
         let help = "Whether the SSD takes no more writes";
-        self.gauge(to, "ssd_failed", help, |one| Some(i64::from(one.totals.errors.ssd_failed)))
+        self.gauge(to, "ssd_failed", help, |one| Some(i64::from(one.totals.errors.ssd_failed)))?;
+        let help = "Whether the name of a device in use leads to it no longer, so that the next start would not find it";
+        self.gauges(to, ("device_misplaced", "device"), help, |one| misplaced(one, |_| true))?;
+        let help = "Whether a file in use was deleted, so that what it holds is lost at the end of the server";
+        self.gauges(to, ("device_deleted", "device"), help, |one| {
+            misplaced(one, Misplaced::is_deleted)
+        })
     }
 
     /// Metrics of exports on a zoned disk.
@@ -385,6 +400,8 @@ mod tests {
         one.totals.requests[1].bytes = 4096;
         one.now.dirty_blocks = 3;
         one.totals.bands.given_up = 2;
+        let [state, device] = ["taken", "SSD"].map(str::to_owned);
+        one.misplaced = vec![Misplaced { device, state, ..Misplaced::default() }];
         one.zoned = Some(shingle_translated::Status::default());
         let nameless = Measures::default();
         let expires = UNIX_EPOCH + std::time::Duration::from_secs(1_800_000_000);
@@ -396,6 +413,9 @@ mod tests {
             "shingle_request_seconds_bucket{le=\"+Inf\",export=\"a \\\"b\\\"\",kind=\"write\"} 1",
             "shingle_request_bytes_total{export=\"a \\\"b\\\"\",kind=\"write\"} 4096",
             "shingle_cached_bytes{export=\"a \\\"b\\\"\",state=\"dirty\"} 12288",
+            "shingle_device_misplaced{export=\"a \\\"b\\\"\",device=\"ssd\"} 1",
+            "shingle_device_misplaced{export=\"a \\\"b\\\"\",device=\"disk\"} 0",
+            "shingle_device_deleted{export=\"a \\\"b\\\"\",device=\"ssd\"} 0",
             "shingle_whole_bands_total{export=\"a \\\"b\\\"\",done=\"given_up\"} 2",
             "shingle_up{export=\"default\"} 0",
             "shingle_clients_refused_total 0",
