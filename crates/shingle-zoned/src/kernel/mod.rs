@@ -24,8 +24,8 @@ use shingle_device::{Device, Direct};
 use self::report::Reported;
 use crate::disk::ZoneCommand;
 use crate::file::OpenError;
+use crate::geometry::Geometry;
 use crate::on_device::{Backing, OnDevice};
-use crate::zone::Condition;
 use crate::zones::{ZoneState, Zones};
 
 /// A block device of the kernel.
@@ -51,22 +51,31 @@ pub(crate) fn inspect(path: &Path, device: &File, bytes: u64) -> Result<Zones, O
     let number = device.metadata().map_err(OpenError::system(path, "measure"))?.rdev();
     let attribute = |name: &str| attribute(number, name);
     let unusable = |why| OpenError::unusable(path, why);
-    let mut geometry = queue::geometry(bytes, attribute).map_err(unusable)?;
+    let geometry = queue::geometry(bytes, attribute).map_err(unusable)?;
     let reported = reported(device, Zone(0), geometry.zones, geometry.zone_blocks);
     let reported = reported.map_err(OpenError::system(path, "report zones of"))?;
-    let conventional = |zone: &&Reported| zone.state.condition == Condition::Conventional;
-    geometry.conventional_zones = reported.iter().take_while(conventional).count() as u32;
-    let mut sequential = reported.iter().filter(|zone| !conventional(zone));
+    zones(geometry, &reported).map_err(unusable)
+}
+
+/// The zones of a device, by its report of all of them.
+fn zones(mut geometry: Geometry, reported: &[Reported]) -> Result<Zones, String> {
+    // By type: a conventional zone that has failed is in its place still, and so is the map behind it.
+    let conventional = reported.iter().take_while(|zone| zone.is_conventional);
+    geometry.conventional_zones = conventional.count() as u32;
+    let mut sequential = reported.iter().filter(|zone| !zone.is_conventional);
     if let Some(first) = sequential.next() {
         geometry.zone_capacity_blocks = first.capacity_blocks;
         if sequential.any(|zone| zone.capacity_blocks != first.capacity_blocks) {
-            return Err(unusable(
-                "its zones differ in capacity, which is not known here".to_owned(),
-            ));
+            return Err("its zones differ in capacity, which is not known here".to_owned());
         }
     }
-    let states = reported.into_iter().map(|zone| zone.state).collect();
-    Zones::restore(geometry, states).map_err(unusable)
+    let state = |zone: &Reported| match zone.state.condition {
+        failed if zone.is_conventional && failed.has_failed() => {
+            ZoneState::CONVENTIONAL.failed(failed, &geometry)
+        }
+        _ => zone.state,
+    };
+    Zones::restore(geometry, reported.iter().map(state).collect())
 }
 
 /// An attribute of the queue of the block device with this number.

@@ -51,6 +51,8 @@ pub(crate) const ZONE_BYTES: usize = size_of::<RawZone>();
 /// A zone as reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reported {
+    /// Whether it is of the conventional type, in any condition.
+    pub is_conventional: bool,
     /// The number of blocks that can be written.
     pub capacity_blocks: u64,
     /// The state of the zone.
@@ -123,7 +125,7 @@ impl RawZone {
                 }
             }
         };
-        Ok(Reported { capacity_blocks, state })
+        Ok(Reported { is_conventional: self.kind == CONVENTIONAL, capacity_blocks, state })
     }
 
     fn known_condition(&self) -> Result<Condition, String> {
@@ -143,8 +145,10 @@ impl RawZone {
 
 #[cfg(test)]
 mod tests {
+    use super::super::zones;
     use super::*;
     use proptest::prelude::*;
+    use shingle_core::units::Zone;
 
     /// Zones of 8 blocks, which are 64 sectors.
     const BLOCKS: u64 = 8;
@@ -222,6 +226,23 @@ mod tests {
         );
     }
 
+    /// Otherwise the map on these zones would be looked for elsewhere, and not be found.
+    #[test]
+    fn a_conventional_zone_that_has_failed_is_one_still() {
+        for (failed, condition) in [(0, 0xd), (0, 0xf), (1, 0xd), (2, 0xf)] {
+            let conventional =
+                (0..3).map(|at| zone(at, 1, if at == failed { condition } else { 0 }, 0, 64));
+            let sequential = [zone(3, 2, 0xf, 0, 48), zone(4, 2, 1, 0, 48)];
+            let all: Vec<_> = conventional.chain(sequential).collect();
+            let reported = parse(&bytes(&all, HAS_CAPACITY), 0, BLOCKS).expect("a report");
+            let zones = zones(Geometry::new(5, BLOCKS), &reported).expect("zones can be so");
+            let found = zones.geometry();
+            assert_eq!((found.conventional_zones, found.zone_capacity_blocks), (3, 6));
+            let report = zones.report(Zone(failed as u32));
+            assert_eq!((report.condition.has_failed(), report.capacity_blocks), (true, BLOCKS));
+        }
+    }
+
     #[test]
     fn a_capacity_counts_where_the_kernel_says_so() {
         let zones = [zone(0, 2, 0xe, 64, 48)];
@@ -238,7 +259,10 @@ mod tests {
         let full =
             ZoneState::written(1, 0, &Geometry { zone_capacity_blocks: 1, ..Geometry::new(2, 8) });
         assert_eq!(full.condition, Condition::Full);
-        assert_eq!(zones, [Reported { capacity_blocks: 1, state: full }; 2]);
+        assert_eq!(
+            zones,
+            [Reported { is_conventional: false, capacity_blocks: 1, state: full }; 2]
+        );
     }
 
     #[test]
