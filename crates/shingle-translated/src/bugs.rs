@@ -30,4 +30,6 @@ shingle_engine::bugs! {
     LogGoesOn,
     GivenUpTaken,
     DamageTakenForEnd,
+    PointersNotCompared,
+    RewritingUnflushed,
 }

@@ -5,9 +5,10 @@
 //! - **Roll back.** The map of the readers is that of the beginning of the work, or of the last commit within it, and all data
 //!   that it names is on the disk. It is made durable, and the translation is opened from it. The work is tried once more; if
 //!   it fails again, the caller gets the error. No acknowledged write is lost.
-//! - **Revert**, after a flush that failed: the disk may have dropped writes that it had acknowledged, so only the durable map
-//!   is valid. The disk is opened as after a power cut. Blocks that the host has written since are errors until they are
-//!   written anew. If the flush was not the host's own, the next one of the host fails, so that the host learns of it.
+//! - **Revert**, after a flush that failed, or where a write pointer lies behind what was acknowledged: the disk may have
+//!   dropped writes, so only the durable map is valid. The disk is opened as after a power cut. Blocks that the host has
+//!   written since are errors until they are written anew. If it was not a flush of the host that failed, its next one does,
+//!   so that the host learns of it.
 //!
 //! If recovery fails, too, the next work tries it again. Reads go on meanwhile.
 
@@ -21,7 +22,7 @@ impl Worker {
         if stop.lacks_spare() {
             self.give_up_all_copies(shared);
         }
-        if !stop.is_failed_flush() || self.bugs.has(Bug::FailedFlushServed) {
+        if !stop.may_lose_writes() || self.bugs.has(Bug::FailedFlushServed) {
             return self.record_failure(stop, Since::Published);
         }
         let mut map = shared.map_mut();
@@ -53,7 +54,7 @@ impl Worker {
                     self.failed = None;
                     return Ok(());
                 }
-                Err(stop) if stop.is_failed_flush() => self.fail(shared, &stop),
+                Err(stop) if stop.may_lose_writes() => self.fail(shared, &stop),
                 // The durable map has room.
                 Err(stop @ Stop::MapFull { .. }) => self.record_failure(&stop, Since::Durable),
                 Err(stop) => return Err(stop),

@@ -387,7 +387,7 @@ impl LiveDisk {
             worker.fail(shared, &stop);
             let recovered = worker.recover(shared).is_ok();
             // (After a failed flush there is no second try: writes that the disk has dropped do not come back.)
-            if !recovered || !again || stop.is_failed_flush() || worker.owes_flush_error {
+            if !recovered || !again || stop.may_lose_writes() || worker.owes_flush_error {
                 let kind = match stop {
                     Stop::MapFull { .. } => LiveErrorKind::Full,
                     _ => LiveErrorKind::Disk,

@@ -212,6 +212,9 @@ impl Worker {
     pub(super) fn roll_back(&mut self, shared: &Shared) -> Result<(), Stop> {
         let plan = &shared.plan;
         let reports = shared.disk.report(Zone(0), plan.zones)?;
+        for (logical, &physical) in (0..).zip(&self.table.physical) {
+            self.has_acknowledged(logical, &reports[physical as usize])?;
+        }
         let mut map = shared.map_mut();
         let zones = self.zones_of_readers(&map, &reports, plan);
         let superblock = self.saver.superblock();

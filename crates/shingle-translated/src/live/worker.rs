@@ -7,7 +7,7 @@ use shingle_core::ranges::Ranges;
 use shingle_core::units::{Block, Zone};
 use shingle_engine::{Buffer, IO_PAGES_MAX};
 use shingle_translation::{Action, Counters, Executor, Place, Queue, Translation, Work};
-use shingle_zoned::{Condition, Operation, Reason, ZonedDisk as _, ZonedError};
+use shingle_zoned::{Condition, Operation, Reason, ZoneReport, ZonedDisk as _, ZonedError};
 
 use super::rewriting::Rewriting;
 use super::{Plan, Shared};
@@ -148,17 +148,33 @@ pub(super) enum Stop {
     Map(String),
     #[error("block {} of the disk was written a moment ago and cannot be read", .0.0)]
     FreshUnread(Block),
+    #[error(
+        "zone {zone}: its write pointer is at block {} of the disk, and was at block {} when the last write was acknowledged: \
+         the disk has lost writes, as it does when its power fails for a moment; what was written since the last flush is an \
+         error until it is written anew", .found.0, .pointer.0
+    )]
+    LostWrites { zone: u32, found: Block, pointer: Block },
 }
 
 impl Stop {
+    /// The disk reports a zone to be written up to `found`, and has acknowledged blocks up to `pointer` of it.
+    fn lost_writes(report: &ZoneReport, found: u64, pointer: u32) -> Stop {
+        let (found, pointer) = (report.first.after(found), report.first.after(pointer.into()));
+        Stop::LostWrites { zone: report.zone.0, found, pointer }
+    }
+
     /// Whether a spare zone was needed, and there was none.
     pub(super) fn lacks_spare(&self) -> bool {
         matches!(self, Stop::NoSpare(_) | Stop::NoSpareAfter(_))
     }
 
-    /// Whether a flush failed: acknowledged writes may be lost.
-    pub(super) fn is_failed_flush(&self) -> bool {
-        matches!(self, Stop::Disk(error) if error.operation == Operation::Flush)
+    /// Whether acknowledged writes may be lost: a flush failed, or a write pointer shows it.
+    pub(super) fn may_lose_writes(&self) -> bool {
+        match self {
+            Stop::Disk(error) => error.operation == Operation::Flush,
+            Stop::LostWrites { .. } => true,
+            _ => false,
+        }
     }
 }
 
@@ -299,7 +315,9 @@ impl Worker {
                     return Ok(());
                 }
                 // A part of the piece may have been written, or the zone has failed: another zone takes it.
-                Err(error) if again && !is_limit(&error) && self.is_readable(shared, logical) => {
+                Err(error)
+                    if again && !is_limit(&error) && self.is_readable(shared, logical)? =>
+                {
                     again = false;
                     self.table.is_flawed(logical, pointer, shared.plan.capacity);
                     self.repair(shared, logical).map_err(|stop| match stop {
@@ -322,10 +340,51 @@ impl Worker {
         }
     }
 
-    fn is_readable(&self, shared: &Shared, logical: u32) -> bool {
+    /// Whether what was appended to a logical zone can still be read.
+    fn is_readable(&self, shared: &Shared, logical: u32) -> Result<bool, Stop> {
         let zone = Zone(self.table.physical[logical as usize]);
-        let report = shared.disk.report(zone, 1);
-        report.is_ok_and(|zones| zones.iter().any(|zone| zone.condition != Condition::Offline))
+        let Ok(reports) = shared.disk.report(zone, 1) else { return Ok(false) };
+        let Some(report) = reports.first() else { return Ok(false) };
+        self.has_acknowledged(logical, report)?;
+        Ok(report.condition != Condition::Offline)
+    }
+
+    /// Checks that the disk has what it has acknowledged of a logical zone, by the report of its physical one.
+    pub(super) fn has_acknowledged(&self, logical: u32, report: &ZoneReport) -> Result<(), Stop> {
+        let pointer = match self.table.flawed.get(&logical) {
+            Some(&readable) => readable,
+            None => self.table.pointers[logical as usize],
+        };
+        match report.write_pointer {
+            Some(at) if at < pointer.into() && !self.bugs.has(Bug::PointersNotCompared) => {
+                Err(Stop::lost_writes(report, at, pointer))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that the disk has all that was appended since the last commit. A disk whose power fails for a moment loses it,
+    /// and acknowledges the next flush.
+    pub(super) fn has_appended(&self, shared: &Shared) -> Result<(), Stop> {
+        let table = &self.table;
+        let is_whole = |logical: &&u32| {
+            table.pointers[**logical as usize] > 0
+                && !table.flawed.contains_key(logical)
+                && !table.finished.contains(logical)
+        };
+        for &logical in table.unlogged.iter().filter(is_whole) {
+            let (physical, pointer) =
+                (table.physical[logical as usize], table.pointers[logical as usize]);
+            for report in shared.disk.report(Zone(physical), 1)? {
+                if let Some(at) = report.write_pointer
+                    && at != u64::from(pointer)
+                    && !self.bugs.has(Bug::PointersNotCompared)
+                {
+                    return Err(Stop::lost_writes(&report, at, pointer));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Resets a logical zone: it gets another physical zone. If there is no spare, the same one is reset, but only if the durable

@@ -27,7 +27,12 @@ const TRANSLATIONS: [&str; 3] = ["fluid", "dm-zoned", "log"];
 
 /// What finds the bug, and how.
 fn found(bug: Bug) -> Option<String> {
-    let drills = [drills::of_a_log, drills::of_a_repair, drills::of_a_commit_that_fails];
+    let drills = [
+        drills::of_a_log,
+        drills::of_a_repair,
+        drills::of_a_commit_that_fails,
+        drills::of_a_moment_without_power,
+    ];
     if drills.iter().any(|drill| panics(|| drill(Some(bug)))) {
         return Some("a drill".to_owned());
     }

@@ -118,6 +118,11 @@ fn a_disk_that_was_away_for_a_while_goes_on() {
 }
 
 #[test]
+fn a_disk_that_loses_its_power_for_a_moment_does_not_lose_writes_silently() {
+    drills::of_a_moment_without_power(None);
+}
+
+#[test]
 fn what_a_flush_forgets_is_an_error_until_it_is_written_anew() {
     for entry in ALL {
         for after in [0, 1] {

@@ -182,6 +182,62 @@ pub fn of_a_repair(bug: Option<Bug>) {
     }
 }
 
+/// A disk loses its power for a moment, and with it what was not flushed; the kernel repeats what it has not answered, and says
+/// nothing. Only write pointers show it.
+pub fn of_a_moment_without_power(bug: Option<Bug>) {
+    let mut told = [0; 3];
+    for (seed, how) in (0..60).flat_map(|seed| [(seed, 0), (seed, 1), (seed, 2)]) {
+        let disk = failing("log", Faults { seed, lost_resets: seed % 2 == 1, ..Faults::none() });
+        let live = LiveDisk::open_with(disk.boxed(), bug).expect("it was formatted");
+        let blocks = live.blocks();
+        (0..blocks).for_each(|block| write(&live, block, 1, 1).expect("room"));
+        live.flush().expect("no faults");
+        let written = [3, 4, 30, 50];
+        written.into_iter().for_each(|block| write(&live, block, 1, 2).expect("room"));
+        disk.0.cut_power();
+        disk.0.restart();
+        let flushed = match how {
+            // The host notices nothing before its flush,
+            0 => live.flush(),
+            // or the disk refuses a write.
+            1 => write(&live, 60, 1, 1).and_then(|()| live.flush()),
+            // Meanwhile the disk does not answer.
+            _ => {
+                disk.2.all.store(true, Ordering::Relaxed);
+                write(&live, 60, 1, 1).expect_err("it is away");
+                disk.2.all.store(false, Ordering::Relaxed);
+                write(&live, 60, 1, 1).and_then(|()| live.flush())
+            }
+        };
+        told[how] += u64::from(flushed.is_err());
+        let what = format!("seed {seed}, {how}");
+        let wanted = |block: u64| if written.contains(&block) { 2 } else { 1 };
+        for block in 0..blocks {
+            match read(&live, block) {
+                Ok(found) => assert_eq!(found, wanted(block), "{what}: block {block}"),
+                Err(error) => assert!(flushed.is_err(), "{what}: {error}"),
+            }
+        }
+        // (The error of a write does not answer the flush that is to come.)
+        let _ = live.flush();
+        live.flush().expect("it was told");
+        // As a host does that was told.
+        for block in written.into_iter().chain([60]) {
+            write(&live, block, 1, wanted(block)).expect("the disk is well");
+        }
+        live.flush().expect("the disk is well");
+        drop(live);
+        disk.0.cut_power();
+        disk.0.restart();
+        let live = LiveDisk::open_with(disk.boxed(), bug)
+            .unwrap_or_else(|error| panic!("{what}: {error}"));
+        for block in 0..blocks {
+            assert_eq!(read(&live, block).ok(), Some(wanted(block)), "{what}: block {block}");
+        }
+    }
+    assert!(told.iter().all(|told| *told > 20), "{told:?}");
+}
+
 /// Writes and flushes fail every few calls, with power cuts now and then: flushed data is there,
 /// and later data may be.
 pub fn of_many_failures(bug: Option<Bug>, translation: &str, seeds: Range<u64>) {
