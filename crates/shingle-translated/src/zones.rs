@@ -46,6 +46,8 @@ pub(crate) struct Table {
     pub(crate) holding: BTreeSet<u32>,
     /// Physical zones that only the durable map refers to.
     pub(crate) leaving: Vec<u32>,
+    /// Physical zones that are or were in use and take no more writes: they become bad, not spare.
+    pub(crate) failed: BTreeSet<u32>,
     /// The number of unused physical zones that have failed.
     pub(crate) bad: u32,
     /// Logical zones that differ from the durable map.
@@ -99,7 +101,12 @@ impl Table {
 
     /// Notes that the durable map is equal to this table, and that by it these zones have old copies of lost blocks.
     pub(crate) fn committed(&mut self, with_copies: BTreeSet<u32>) {
-        self.spares.extend(self.leaving.drain(..));
+        for zone in self.leaving.drain(..) {
+            match self.failed.remove(&zone) {
+                true => self.bad += 1,
+                false => drop(self.spares.insert(zone)),
+            }
+        }
         let before = std::mem::take(&mut self.holding).into_iter();
         self.spares.extend(before.filter(|zone| !self.physical.contains(zone)));
         self.unlogged.clear();
@@ -212,6 +219,9 @@ impl Survey {
         let pointer = if has_data { pointer } else { 0 };
         if table.pointers[logical as usize] != pointer {
             table.set_pointer(logical, pointer);
+        }
+        if report.condition.has_failed() {
+            table.failed.insert(report.zone.0);
         }
         match compare(report, pointer, shape) {
             Compared::AsInMap => {}

@@ -341,11 +341,14 @@ impl Worker {
     }
 
     /// Whether what was appended to a logical zone can still be read.
-    fn is_readable(&self, shared: &Shared, logical: u32) -> Result<bool, Stop> {
+    fn is_readable(&mut self, shared: &Shared, logical: u32) -> Result<bool, Stop> {
         let zone = Zone(self.table.physical[logical as usize]);
         let Ok(reports) = shared.disk.report(zone, 1) else { return Ok(false) };
         let Some(report) = reports.first() else { return Ok(false) };
         self.has_acknowledged(logical, report)?;
+        if report.condition.has_failed() {
+            self.table.failed.insert(report.zone.0);
+        }
         Ok(report.condition != Condition::Offline)
     }
 

@@ -7,7 +7,7 @@ use shingle_core::units::{Block, Zone};
 use shingle_engine::Buffer;
 use shingle_translated::{Format, LiveDisk, LiveErrorKind, format, inspect};
 use shingle_translation::translations::ALL;
-use shingle_zoned::{Condition, Geometry, Operation};
+use shingle_zoned::{Condition, Fault, Faults, Geometry, Operation, ZonedDisk as _};
 
 /// Writes all blocks, each with its own version.
 fn fill(live: &LiveDisk, version: u64) {
@@ -340,6 +340,38 @@ fn without_a_spare_zone_writes_are_refused_and_counted() {
 }
 
 /// As on a full file system: the zones themselves are good.
+/// Who watches the spare zones has to know of the last one before it is used.
+#[test]
+fn a_zone_that_has_failed_is_not_counted_as_spare() {
+    let call = 20_000;
+    let mut bad = 0;
+    for (zone, offline) in (6..14).flat_map(|zone| [(zone, false), (zone, true)]) {
+        let fault = match offline {
+            true => Fault::Offline { call, zone: Zone(zone) },
+            false => Fault::ReadOnly { call, zone: Zone(zone) },
+        };
+        let disk = Held::new(geometry(), Faults { faults: vec![fault], ..Faults::none() });
+        let wanted = Format { spare_zones: Some(3), ..wanted("log") };
+        format(&disk, &wanted).expect("room");
+        let live = disk.open();
+        fill(&live, 1);
+        live.flush().expect("no faults");
+        (0..call).for_each(|_| drop(disk.report(Zone(0), 1)));
+        for version in 2..6 {
+            for block in 0..live.blocks() {
+                let _ = write(&live, block, 1, version);
+            }
+            let _ = live.flush();
+        }
+        live.flush().expect("there are spare zones");
+        let zones = live.status().zones;
+        let found = inspect(&disk).expect("there is a map");
+        assert_eq!((zones.leaving, Some(zones.spare)), (0, found.spares_left), "{fault:?}");
+        bad += zones.bad;
+    }
+    assert!(bad > 10, "{bad}");
+}
+
 #[test]
 fn spare_zones_that_fail_likewise_are_not_said_to_be_missing() {
     let disk = formatted("log");
