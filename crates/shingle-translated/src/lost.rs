@@ -10,6 +10,9 @@ use std::ops::Range;
 use shingle_core::ranges::Ranges;
 use shingle_core::units::Block;
 
+/// The most old copies of lost blocks that a map names. Each may need two more records.
+pub(crate) const COPIES_MAX: u64 = 1024;
+
 /// The physical zone of a block of the disk, if zones have `zone_blocks` blocks.
 pub(crate) fn zone_of(at: Block, zone_blocks: u64) -> u32 {
     (at.0 / zone_blocks) as u32
@@ -74,6 +77,11 @@ impl Lost {
     /// The old copy of a lost block.
     pub(crate) fn copy(&self, block: u64) -> Option<Block> {
         self.copies.get(&block).copied()
+    }
+
+    /// The number of blocks that have old copies.
+    pub(crate) fn copies(&self) -> u64 {
+        self.copies.len() as u64
     }
 
     /// The blocks of the host that have old copies, in order.

@@ -19,13 +19,10 @@ use super::worker::{Since, Stop, Worker, executor};
 use super::{LiveDisk, Plan, Shared, Waiting};
 use crate::bugs::{Bug, Seeded};
 use crate::error::OpenError;
-use crate::lost::Lost;
+use crate::lost::{COPIES_MAX, Lost};
 use crate::saved::{Chosen, Reading, Recovered, Saver, Superblock, recover, superblocks};
 use crate::whereabouts::Whereabouts;
 use crate::zones::{Shape, Survey, ends, in_zones, survey};
-
-/// The most old copies of lost blocks that a map names. Each may need two more records.
-const COPIES_MAX: u64 = 1024;
 
 /// The state of a disk, before anything is written.
 pub(crate) struct Found {

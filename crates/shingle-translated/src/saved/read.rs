@@ -21,7 +21,7 @@ use super::superblock::{Chosen, NoSuperblock, Superblock};
 use super::write::COMMIT_PAGES;
 use crate::bugs::{Bug, Seeded};
 use crate::error::OpenError;
-use crate::lost::Lost;
+use crate::lost::{COPIES_MAX, Lost};
 use crate::whereabouts::Whereabouts;
 
 /// The map as recovered.
@@ -472,7 +472,10 @@ impl Reader<'_> {
                     found.zones[logical as usize] = (physical, pointer);
                 }
                 Record::Lost { block, count, first_copy } => {
-                    found.lost.set(block.0..block.0 + count, first_copy);
+                    // (Each copy takes memory, and a record may stand for 65,536. A map names `COPIES_MAX`; one that was
+                    // written beside works may have had others at its beginning.)
+                    let has_room = found.lost.copies() + count <= 4 * COPIES_MAX;
+                    found.lost.set(block.0..block.0 + count, first_copy.filter(|_| has_room));
                 }
                 Record::NoneLost => found.lost.clear(),
             }

@@ -334,6 +334,27 @@ fn every_logical_zone_is_another_one() {
     assert_eq!(of([&all[..13], &[twice]].concat()), "two logical zones are zone 6");
 }
 
+/// A page could stand for millions of old copies, each of which takes memory.
+#[test]
+fn a_map_has_no_more_old_copies_than_are_written() {
+    let superblock = Superblock {
+        zone_blocks: 1 << 16,
+        zone_capacity_blocks: 1 << 16,
+        blocks: 14 << 16,
+        ..large()
+    };
+    let first_copy = Some(Block(64 << 16));
+    let many = |zone: u64| Record::Lost { block: Block(zone << 16), count: 1 << 16, first_copy };
+    let few = |block, count| Record::Lost { block: Block(block), count, first_copy };
+    let mut map = Map::new(superblock);
+    map.checkpoint(&[zones(&map.superblock)]);
+    map.log(BOTH, 0, 1, true, &(0..14).map(many).collect::<Vec<_>>());
+    let lost = map.found().lost;
+    assert_eq!((lost.blocks().starts_and_counts(), lost.copies()), (vec![(0, 14 << 16)], 0));
+    map.log(BOTH, 1, 2, true, &[few(5, 1024), few(9000, 1024)]);
+    assert_eq!(map.found().lost.copies(), 2048);
+}
+
 #[test]
 fn what_is_outside_of_the_disk_is_damage() {
     let at = |place, block, count| Record::Run(Block(block), Piece { place, count });
