@@ -51,6 +51,15 @@ use uuid::Uuid;
 
 const MIB: u64 = 1 << 20;
 
+/// The settings of a cache whose idle time writes nothing to the disk today: however slow a test is, what is dirty stays so.
+fn never_idle() -> Settings {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    let hour = (now.as_secs() / 3_600 + 12) % 24;
+    let mut settings = Settings::new("sac");
+    settings.set(&format!("limit.hours={hour}-{}", hour + 1)).expect("a setting");
+    settings
+}
+
 /// A folder with an SSD, a disk and sockets.
 struct Bed {
     folder: tempfile::TempDir,
@@ -65,9 +74,8 @@ impl Bed {
             File::create(bed.path(name)).and_then(|file| file.set_len(bytes)).expect("made");
         }
         let (ssd, disk) = bed.devices();
-        let made =
-            create(&ssd, &disk, &Settings::new("sac"), &Registry::default(), Consent::default())
-                .expect("made");
+        let (settings, registry) = (never_idle(), Registry::default());
+        let made = create(&ssd, &disk, &settings, &registry, Consent::default()).expect("made");
         bed.uuid = Uuid::from_bytes(made.uuid);
         bed
     }
@@ -83,7 +91,7 @@ impl Bed {
         format(&*disk, &wanted).expect("formatted");
         drop(disk);
         let (ssd, disk) = open_pair(&bed.path("ssd"), &bed.path("disk")).expect("opened");
-        let (settings, registry) = (Settings::new("sac"), Registry::default());
+        let (settings, registry) = (never_idle(), Registry::default());
         let made = create(&ssd, &*disk, &settings, &registry, Consent::default()).expect("made");
         bed.uuid = Uuid::from_bytes(made.uuid);
         bed
@@ -143,14 +151,6 @@ impl Bed {
             Answer::Status(status) => *status,
             other => panic!("{other:?}"),
         }
-    }
-
-    /// Disables idle time, so that it writes nothing to the disk.
-    fn never_idle(&self) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
-        let hour = (now.as_secs() / 3_600 + 12) % 24;
-        let never = vec![format!("limit.hours={hour}-{}", hour + 1)];
-        assert_eq!(self.ask(&Request::Set { what: never }), Answer::Done(()));
     }
 
     /// Deletes the disk while it is served, so that an end would lose it: a short confirmation is
@@ -263,7 +263,7 @@ fn in_memory(mut bed: Bed) -> (Bed, File) {
         let registry = Registry::default();
         let (of_ssd, disk) = open_pair(&bed.path("ssd"), &bed.path("disk")).expect("opened");
         let consent = Consent { destroy: &[bed.uuid], ..Consent::default() };
-        let made = create(&of_ssd, &*disk, &Settings::new("sac"), &registry, consent);
+        let made = create(&of_ssd, &*disk, &never_idle(), &registry, consent);
         bed.uuid = Uuid::from_bytes(made.expect("made").uuid);
     }
     (bed, ssd)
@@ -278,7 +278,6 @@ fn the_end_of_a_cache_whose_ssd_takes_no_writes_is_no_end_in_order_while_blocks_
     let serving = bed.try_serve(false).expect("it is served");
     let stopper = serving.stopper();
     let serving = std::thread::spawn(|| serving.wait(|| ()));
-    bed.never_idle();
     let mut client = bed.client();
     write(&mut client, 0, b"dirty");
     client.flush().expect("connected").expect("flushed");
@@ -308,7 +307,6 @@ fn the_end_of_a_cache_whose_ssd_has_failed_tells_what_only_the_ssd_has() {
         let serving = serving.expect("it is served");
         let stopper = serving.stopper();
         let serving = std::thread::spawn(|| serving.wait(|| ()));
-        bed.never_idle();
         let mut client = bed.client();
         write(&mut client, 0, b"on the disk");
         assert_eq!(bed.ask(&Request::Flush), Answer::Done(()));
@@ -336,7 +334,6 @@ fn an_ssd_that_takes_no_superblock_is_not_served_and_what_is_dirty_is_saved() {
     let serving = bed.try_serve(false).expect("it is served");
     let stopper = serving.stopper();
     let serving = std::thread::spawn(|| serving.wait(|| ()));
-    bed.never_idle();
     write(&mut bed.client(), 0, b"dirty");
     stopper.stop();
     serving.join().expect("no panic").expect("in order");
@@ -497,7 +494,6 @@ fn a_detached_disk_has_everything() {
 fn a_mode_that_is_set_makes_nothing_dirty_of_a_cache_that_is_detached() {
     let bed = Bed::new();
     let serving = bed.serve();
-    bed.never_idle();
     let mut client = bed.client();
     // Enough work for a while.
     for block in 0..4_000_u64 {
@@ -655,7 +651,6 @@ fn what_is_left_of_a_damaged_cache_is_salvaged() {
 fn what_would_go_with_a_deleted_file_is_said_before_the_end() {
     let bed = Bed::new();
     let serving = bed.serve();
-    bed.never_idle();
     write(&mut bed.client(), MIB, b"only in the cache");
     std::fs::remove_file(bed.path("ssd")).expect("removed");
     let Answer::Failed(why) = bed.ask(&Request::Stop) else { panic!("it is lost") };
@@ -1070,7 +1065,6 @@ fn an_ssd_that_was_to_take_the_place_of_one_that_is_used_is_noticed_likewise() {
     }
     drop((ssd, disk, new));
     let serving = bed.serve();
-    bed.never_idle();
     write(&mut bed.client(), 9 * MIB, b"newer");
     bed.stop(serving);
     if Mark::of(&bed.devices().1).expect("told").is_none() {

@@ -100,7 +100,6 @@ fn what_is_set_while_an_ssd_is_exchanged_is_on_the_one_that_a_crash_leaves() {
     options.caches[0].disk = disk.path().to_owned();
     let serving = Serving::start(options, &Registry::default(), |_| {}).expect("it is served");
     let serving = std::thread::spawn(|| serving.wait(|| ()));
-    bed.never_idle();
     let mut client = bed.client();
     write(&mut client, 0, b"dirty");
     client.disconnect().expect("connected");
@@ -338,7 +337,6 @@ fn an_ssd_that_takes_no_writes_is_found_before_the_old_one_leaves() {
 fn a_disk_that_has_grown_is_told_though_the_ssd_has_not() {
     let bed = Bed::new();
     let serving = bed.serve();
-    bed.never_idle();
     let mut client = bed.client();
     write(&mut client, MIB, &[0xA5; 4096]);
     client.flush().expect("connected").expect("flushed");
