@@ -22,6 +22,8 @@ const PIECE: u64 = 4;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Planned {
     pub(super) read_ns: f32,
+    /// What a read takes more if it is of the disk's log; 0 where that is not known to matter.
+    pub(super) log_read_ns: f32,
     pub(super) zone_ns: f32,
     pub(super) block_ns: f32,
     /// Time to write a whole band once, if bands may be written this way.
@@ -55,8 +57,11 @@ impl Planned {
         let next_pass = view.in_order.band_pass.filter(|_| !whole_bands);
         let next_pass = next_pass.filter(|_| view.write_pointers.is_empty());
         let in_order = band_pass_ns.filter(|_| view.write_pointers.is_empty());
+        // A disk with an arm: of others nothing is known past the buffer.
+        let has_arm = view.in_order.log_blocks > 0 || view.in_order.band_pass.is_some();
         Planned {
             by_blocks,
+            log_read_ns: if has_arm { 2.0 * ns(view.costs.read) } else { 0.0 },
             shares_bands: view.in_order.log_blocks > 0 && !known,
             zone_most_ns: in_order.map_or(f32::INFINITY, |pass| 2.0 * pass),
             piece_blocks: usize::try_from(piece).unwrap_or(usize::MAX),
@@ -91,6 +96,12 @@ impl Planned {
             1 => (all + more) / 2.0,
             _ => more,
         }
+    }
+
+    /// Returns the time that `reads` of the log per access take more, while what they read `stay`s
+    /// there. `stay` is infinite, hence unknown, until something was sent.
+    pub(super) fn reads_of_log(&self, reads: f32, stay: f32) -> f32 {
+        if stay.is_finite() { reads * stay * self.log_read_ns } else { 0.0 }
     }
 
     /// Returns the accesses, as far as they count, for which more of a zone is sent along while it

@@ -117,17 +117,25 @@ impl DiskTime {
         // Number of times that the zone would be sent until the disk cleans it.
         let times = |stay: f32| (stay / self.zones.fills_in(zone, self.now)).max(1.0);
         if slots.drive().write_pointers.is_empty() {
-            let times = times(self.sent.would_stay(self.now));
-            return self.in_order(slots.zone_of(zone), pass, times, runs);
+            let stay = self.sent.would_stay(self.now);
+            let reads = self.reads_of_sent(zone, runs, stay, slots);
+            return self.in_order(slots.zone_of(zone), pass, times(stay), runs, reads);
         }
-        let times = times(self.sent.expected_stay(self.now));
-        self.at_pointer(slots.zone_of(zone), pass, times, runs, slots)
+        let stay = self.sent.expected_stay(self.now);
+        let reads = self.reads_of_sent(zone, runs, stay, slots);
+        self.at_pointer(slots.zone_of(zone), pass, times(stay), runs, reads, slots)
+    }
+
+    /// Returns the time that reads of `runs` of `zone` take more while they `stay` in the disk's log.
+    fn reads_of_sent(&self, zone: ZoneIndex, runs: u32, stay: f32, slots: &Slots) -> f32 {
+        let part = runs as f32 / slots.zones().blocks(slots.zone_of(zone)) as f32;
+        self.costs.reads_of_log(self.zones.reads(zone, self.now) * part, stay)
     }
 
     /// Returns whether to write the band whole: if that takes less each time than to send it to the
     /// buffer for as long as it stays there, and have the disk clean it once.
-    fn in_order(&self, band: Zone, pass: f32, times: f32, runs: u32) -> DestageMethod {
-        let sent = self.costs.zone_ns + times * self.costs.block_ns * runs as f32;
+    fn in_order(&self, band: Zone, pass: f32, times: f32, runs: u32, reads: f32) -> DestageMethod {
+        let sent = self.costs.zone_ns + times * self.costs.block_ns * runs as f32 + reads;
         let whole = self.always_whole || times * 2.0 * pass < sent;
         if whole { DestageMethod::WholeBand(band) } else { THROUGH_BUFFER }
     }
@@ -142,6 +150,7 @@ impl DiskTime {
         pass: f32,
         times: f32,
         runs: u32,
+        reads: f32,
         slots: &Slots,
     ) -> DestageMethod {
         let ends = self.scratch.first().zip(self.scratch.last());
@@ -162,7 +171,7 @@ impl DiskTime {
         // A block that is later written to a gap is no longer in sequence.
         let mostly_gaps = appends && end - pointer > 2 * self.scratch.len() as u64;
         let cleanings = (times * self.scratch.len() as f32 / self.costs.buffer_blocks).max(1.0);
-        let sent = cleanings * takes + times * seek * (1.0 + runs as f32);
+        let sent = cleanings * takes + times * seek * (1.0 + runs as f32) + reads;
         let least = if appends { 1.0 } else { HOST_REWRITES };
         if !self.always_whole && (mostly_gaps || times * takes * least >= sent) {
             return THROUGH_BUFFER;

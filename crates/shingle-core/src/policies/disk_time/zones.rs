@@ -20,19 +20,48 @@ const WRITES_MIN: f32 = 20.0;
 /// ln 2: converts a count that is halved each half-life to a rate.
 const LN_2: f32 = core::f32::consts::LN_2;
 
-/// Returns what each slot of a zone saves per access, from its number of dirty blocks and its
-/// writes per access.
-pub(super) trait Saves: Fn(ZoneIndex, f32, f32) -> f32 + Copy {}
+/// A zone as it is now.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Now {
+    pub(super) zone: ZoneIndex,
+    /// Number of dirty blocks.
+    pub(super) dirty: f32,
+    /// Writes per access.
+    pub(super) writes: f32,
+    /// Reads that miss the cache, per access.
+    pub(super) reads: f32,
+}
 
-impl<F: Fn(ZoneIndex, f32, f32) -> f32 + Copy> Saves for F {}
+/// Returns what each slot of a zone saves per access.
+pub(super) trait Saves: Fn(Now) -> f32 + Copy {}
+
+impl<F: Fn(Now) -> f32 + Copy> Saves for F {}
+
+/// A number of events, halved each half-life, as of access `at`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    number: f32,
+    at: u32,
+}
+
+impl Count {
+    fn of(self, now: u32, half_life: f32) -> f32 {
+        halved(self.number, now.wrapping_sub(self.at).into(), half_life)
+    }
+
+    #[inline]
+    fn add(&mut self, now: u32, half_life: f32) {
+        *self = Count { number: self.of(now, half_life) + 1.0, at: now };
+    }
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Zone {
     /// Dirty blocks, the last used at the head.
     dirty: List,
-    /// Writes, halved each half-life, as of access `at`.
-    writes: f32,
-    at: u32,
+    writes: Count,
+    /// Reads that miss the cache.
+    reads: Count,
     /// Index among the dirty zones.
     place: u32,
     /// Number of dirty blocks that are being written and stay. They may be for long, and count as
@@ -126,10 +155,12 @@ impl DirtyZones {
 
     #[inline]
     pub(super) fn written(&mut self, zone: ZoneIndex, now: u32) {
-        let half_life = self.half_life;
-        let zone = &mut self.zones[zone];
-        zone.writes = halved(zone.writes, now.wrapping_sub(zone.at).into(), half_life) + 1.0;
-        zone.at = now;
+        self.zones[zone].writes.add(now, self.half_life);
+    }
+
+    /// Notes a read of a block of `zone` that misses the cache.
+    pub(super) fn read(&mut self, zone: ZoneIndex, now: u32) {
+        self.zones[zone].reads.add(now, self.half_life);
     }
 
     /// Returns its dirty blocks, the coldest first.
@@ -144,16 +175,24 @@ impl DirtyZones {
     /// Returns in about how many accesses as many blocks of `zone` become dirty as are now.
     pub(super) fn fills_in(&self, zone: ZoneIndex, now: u32) -> f32 {
         let zone = &self.zones[zone];
-        zone.count().max(1) as f32 / self.rate(zone, now)
+        zone.count().max(1) as f32 / self.writes(zone, now)
+    }
+
+    /// Returns the reads of `zone` that miss the cache, per access.
+    pub(super) fn reads(&self, zone: ZoneIndex, now: u32) -> f32 {
+        self.rate(self.zones[zone].reads.of(now, self.half_life), now)
     }
 
     /// Returns the writes to `zone` per access.
-    fn rate(&self, zone: &Zone, now: u32) -> f32 {
-        // Early in a run less than a half-life of writes has come.
+    fn writes(&self, zone: &Zone, now: u32) -> f32 {
+        self.rate(zone.writes.of(now, self.half_life) + WRITES_MIN, now)
+    }
+
+    /// Returns the rate, per access, of events of which this number is left.
+    fn rate(&self, number: f32, now: u32) -> f32 {
+        // Early in a run less than a half-life of them has come.
         let young = if self.grown { 1.0 } else { 1.0 - halved(1.0, now.into(), self.half_life) };
-        let writes =
-            halved(zone.writes, now.wrapping_sub(zone.at).into(), self.half_life) + WRITES_MIN;
-        writes * LN_2 / self.half_life / young.max(0.01)
+        number * LN_2 / self.half_life / young.max(0.01)
     }
 
     pub(super) fn coldest(&self, zone: ZoneIndex) -> Option<Slot> {
@@ -163,8 +202,8 @@ impl DirtyZones {
     fn saves(&self, zone: ZoneIndex, now: u32, saves: impl Saves) -> f32 {
         let of = &self.zones[zone];
         // At least 1: if the disk fails the writes in flight, the blocks have to be written again.
-        let dirty = of.count().max(1);
-        saves(zone, dirty as f32, self.rate(of, now))
+        let dirty = of.count().max(1) as f32;
+        saves(Now { zone, dirty, writes: self.writes(of, now), reads: self.reads(zone, now) })
     }
 
     /// Returns the zone with an evictable block whose slots save least, and what each of them
@@ -275,7 +314,7 @@ mod tests {
         let mut zones = DirtyZones::new(10);
         let mut filled_after = |now: u32| {
             zones.written(zone, now);
-            zones.look(now, |_, _, _| 1.0, |_| true);
+            zones.look(now, |_| 1.0, |_| true);
             zones.fills_in(zone, now)
         };
         let before: Vec<f32> = (0..50).map(|n| filled_after(u32::MAX - 990 + 20 * n)).collect();
