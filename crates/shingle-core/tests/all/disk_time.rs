@@ -259,6 +259,29 @@ fn where_bands_are_not_known_a_zone_beside_one_in_the_buffer_leaves_sooner() {
     assert_eq!(leaves_first(takes_blocks), [80, 81, 82, 83], "the fuller one");
 }
 
+/// Of zone 6 four blocks are dirty and of zone 8 three. Six more are read, of zone 6 or of another.
+#[test]
+fn a_zone_that_is_read_leaves_later_for_a_log_with_a_way_there() {
+    let leaves_first = |in_order, read: u64| {
+        let mut run = Run::over(None, in_order, 93, 1_000, &[], &[]);
+        let whole = [30, 32, 34, 36, 38, 40, 42, 44];
+        run.writes(whole.into_iter().flat_map(|zone| 10 * zone..10 * zone + 10));
+        (10 * read + 4..10 * read + 10).for_each(|block| _ = run.access(block, Op::Read));
+        run.writes([60, 61, 62, 63, 80, 81, 82]);
+        let small = (0..2).flat_map(|place| (50..100).map(move |zone| 10 * zone + place));
+        let mut left = small.flat_map(|block| run.access(block, Op::Write));
+        left.nth(whole.len()).expect("one more zone leaves").1
+    };
+    let has_arm = InOrder { log_blocks: 40_000, band_pass: None };
+    assert_eq!(leaves_first(has_arm, 20), [60, 61, 62, 63]);
+    assert_eq!(leaves_first(has_arm, 6), [80, 81, 82]);
+    assert_eq!(
+        leaves_first(InOrder::default(), 6),
+        [60, 61, 62, 63],
+        "nothing is known of the disk"
+    );
+}
+
 /// Zone 5 was written once, then zones 2 and 6 twice. The quietest leaves first, and then that which goes on where it ended: not if
 /// one of the two lacks its last block, nor on a disk that has no way past its buffer.
 #[test]
