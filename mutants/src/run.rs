@@ -52,17 +52,19 @@ pub fn run(list: &str, reasons: &str, programs: &[(&str, &[&str])]) -> Result<()
         let coming = tests.iter().filter(|test| test.reached.contains(mutant.number));
         let mut by = None;
         for test in coming {
-            if !passes(test, mutant.number)? {
-                by = Some(test);
+            let outcome = outcome(test, mutant.number)?;
+            if outcome != Outcome::Passes {
+                by = Some((test, outcome));
                 break;
             }
         }
         match (by, reason) {
-            (Some(test), None) => {
+            (Some((test, outcome)), None) => {
                 noticed += 1;
-                println!("{} {}: {}", mutant.number, mutant.what, test.name);
+                let how = if outcome == Outcome::GoesOn { " does not end" } else { "" };
+                println!("{} {}: {}{how}", mutant.number, mutant.what, test.name);
             }
-            (Some(test), Some(_)) => {
+            (Some((test, _)), Some(_)) => {
                 noticed += 1;
                 idle.push(format!("{} ({} notices it)", mutant.name, test.name));
             }
@@ -155,17 +157,27 @@ fn command(test: &Test, number: &str) -> Command {
     command
 }
 
-fn passes(test: &Test, number: &str) -> Result<bool, String> {
+/// What a test does with a mistake.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Passes,
+    Fails,
+    /// It was ended. On a machine that does much else at the time it may only have been slow.
+    GoesOn,
+}
+
+fn outcome(test: &Test, number: &str) -> Result<Outcome, String> {
     let child = command(test, number).spawn();
     let mut child = child.map_err(|why| format!("{}: {why}", test.program))?;
     let (begun, most) = (Instant::now(), AT_LEAST.max(test.takes * TIMES_MAX));
     loop {
         match child.try_wait().map_err(|why| why.to_string())? {
-            Some(status) => return Ok(status.success()),
+            Some(status) if status.success() => return Ok(Outcome::Passes),
+            Some(_) => return Ok(Outcome::Fails),
             None if begun.elapsed() > most => {
                 child.kill().map_err(|why| why.to_string())?;
                 child.wait().map_err(|why| why.to_string())?;
-                return Ok(false);
+                return Ok(Outcome::GoesOn);
             }
             None => std::thread::sleep(Duration::from_millis(5)),
         }
