@@ -594,7 +594,6 @@ fn what_is_left_of_a_damaged_cache_is_salvaged() {
     let newest = |block: u64| [block as u8 ^ 0x5A; 4096];
     for bed in [Bed::new(), Bed::over_zoned()] {
         let serving = bed.serve();
-        bed.never_idle();
         // (Not one request: long runs bypass the cache.)
         let mut client = bed.client();
         (0..BLOCKS).rev().for_each(|block| write(&mut client, block * 4096, &newest(block)));
