@@ -3,11 +3,12 @@
 
 use std::io;
 use std::path::Path;
+use std::slice;
 
 use shingle_core::units::Block;
 use shingle_device::{Device, DeviceError, Medium};
 use shingle_engine::buffer::{Buffer, zeroed};
-use shingle_engine::format::{Frame, PAGE_BYTES, Page, State};
+use shingle_engine::format::{Frame, State};
 use shingle_engine::recover::{LostPage, Pages, Recovered};
 use shingle_engine::{IO_PAGES_MAX, Kind};
 
@@ -55,7 +56,7 @@ pub fn salvage(
     fits_together(&live, found.journal.superblock()).map_err(StoreError::from)?;
     let mut salvaged = Salvaged { lost_pages, ..Salvaged::default() };
     let mut writer = Writer { medium: disk.medium(), disk: &*disk };
-    let written = salvaged.write(&found, &ssd, &mut writer, left);
+    let written = salvaged.write(&found, live, &ssd, &mut writer, left);
     let ended = writer.end();
     let closed = disk.close();
     written?;
@@ -68,39 +69,35 @@ impl Salvaged {
     fn write(
         &mut self,
         found: &Recovered,
+        mut live: Vec<(Block, Frame)>,
         mut ssd: &Device,
         to: &mut Writer<'_>,
         left: &mut dyn FnMut(u64),
     ) -> Result<(), DeviceError> {
         let entry = |frame: Frame| found.journal.table.entry(frame);
-        let dirty = found.live().filter(|&(_, frame)| entry(frame).state == State::Dirty);
-        let mut dirty: Vec<_> = dirty.collect();
-        dirty.sort_unstable();
+        live.retain(|&(_, frame)| entry(frame).state == State::Dirty);
+        live.sort_unstable();
         let layout = found.journal.layout();
         // Consecutive blocks, from `first` on.
         let mut run: Vec<Buffer> = Vec::new();
         let mut first = Block(0);
-        for (at, &(block, frame)) in dirty.iter().enumerate() {
-            let mut page: [Page; 1] = [[0; PAGE_BYTES]];
-            let read = ssd.read(layout.frame_page(frame), &mut page);
-            let whole = read.is_ok() && crc32c::crc32c(&page[0]) == entry(frame).crc;
+        for (at, &(block, frame)) in live.iter().enumerate() {
+            let mut buffer = zeroed();
+            let read = ssd.read(layout.frame_page(frame), slice::from_mut(&mut buffer.0));
+            let whole = read.is_ok() && crc32c::crc32c(&buffer.0) == entry(frame).crc;
             let goes_on = first.after(run.len() as u64) == block && run.len() < IO_PAGES_MAX;
             if !(whole && goes_on) {
                 self.written_blocks += to.write(first, &mut run)?;
                 first = block;
             }
             match whole {
-                true => {
-                    let mut buffer = zeroed();
-                    buffer.0 = page[0];
-                    run.push(buffer);
-                }
+                true => run.push(buffer),
                 false => {
                     self.lost.push(block);
                     first = block.after(1);
                 }
             }
-            left((dirty.len() - at - 1) as u64);
+            left((live.len() - at - 1) as u64);
         }
         self.written_blocks += to.write(first, &mut run)?;
         to.flush()

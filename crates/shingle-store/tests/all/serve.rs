@@ -1379,29 +1379,32 @@ mod several {
         beds.end().expect("in order");
     }
 
-    /// A pipe in the place of the counters of the third bed, in which its start hangs.
-    fn pipe_for_counters(beds: &Beds) -> PathBuf {
+    /// Calls `meanwhile` while a reload hangs in the start of the third cache: its counters are a pipe. The second one is to
+    /// end. Returns the outcome of the reload.
+    fn while_a_start_hangs(beds: &Beds, meanwhile: impl FnOnce()) -> Result<Changes, ServeError> {
         let pipe = beds.beds[0].path("counters").join(format!("{}.json", beds.beds[2].uuid));
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("made");
-        pipe
+        let wanted = [cache(&beds.beds[0], "one"), cache(&beds.beds[2], "three")];
+        std::thread::scope(|scope| {
+            let reload = scope.spawn(|| beds.reload(&wanted));
+            // (This waits for the reader.)
+            let hangs = File::options().write(true).open(&pipe).expect("there");
+            meanwhile();
+            drop(hangs);
+            reload.join().expect("no panic")
+        })
     }
 
     /// What is written at a start may hang, too.
     #[test]
     fn a_reload_that_hangs_as_it_begins_a_cache_holds_up_nothing_else() {
         let beds = Beds::new(3);
-        let pipe = pipe_for_counters(&beds);
-        let wanted = [cache(&beds.beds[0], "one"), cache(&beds.beds[2], "three")];
-        std::thread::scope(|scope| {
-            let reload = scope.spawn(|| beds.reload(&wanted));
-            // (This waits for the reader.)
-            let hangs = File::options().write(true).open(&pipe).expect("there");
+        let changes = while_a_start_hangs(&beds, || {
             assert_eq!(beds.beds[1].ask(&Request::Stop), Answer::Done(()));
             write(&mut beds.client("one").expect("there"), 0, b"goes on");
-            drop(hangs);
-            let changes = reload.join().expect("no panic").expect("it is done");
-            assert_eq!((changes.begun, changes.ended), (vec!["three".to_owned()], vec![]));
         });
+        let changes = changes.expect("it is done");
+        assert_eq!((changes.begun, changes.ended), (vec!["three".to_owned()], vec![]));
         write(&mut beds.client("three").expect("there"), 0, b"begun");
         beds.end().expect("in order");
     }
@@ -1409,18 +1412,13 @@ mod several {
     #[test]
     fn what_a_reload_has_begun_at_the_end_is_ended_in_order() {
         let beds = Beds::new(3);
-        let pipe = pipe_for_counters(&beds);
-        let wanted = [cache(&beds.beds[0], "one"), cache(&beds.beds[2], "three")];
-        std::thread::scope(|scope| {
-            let reload = scope.spawn(|| beds.reload(&wanted));
-            let hangs = File::options().write(true).open(&pipe).expect("there");
+        let changes = while_a_start_hangs(&beds, || {
             beds.stopper.stop();
             for _ in 0..2 {
                 beds.told("is served no longer: all is on the disk");
             }
-            drop(hangs);
-            reload.join().expect("no panic").expect_err("it has left");
         });
+        changes.expect_err("it has left");
         beds.beds[2].wait_until_free();
         let status = unserved::status(&beds.beds[2].path("ssd")).expect("a cache");
         assert_eq!((status.clean_shutdown, status.fingerprint_known), (Some(true), Some(true)));

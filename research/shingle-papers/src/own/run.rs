@@ -230,11 +230,9 @@ impl Place<'_> {
             |job: &Job| (u64::from(job.cache_blocks()), job.labels().pb_blocks.unwrap_or(0));
         let (cache_blocks, buffer_blocks) = blocks(&jobs[0]);
         let published = ran.iter().filter(|ran| ran.system.kind == Kind::Published);
+        let published = published.map(|ran| &ran.run);
         let least = match order.bounds {
-            true => {
-                let runs = published.map(|ran| &ran.run);
-                least_seconds(&jobs[0], self.trace, self.disk, runs)?
-            }
+            true => least_seconds(&jobs[0], self.trace, self.disk, published)?,
             false => 0.0,
         };
         let mut measured: Vec<Measured> = Vec::new();

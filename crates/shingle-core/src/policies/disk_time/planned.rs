@@ -57,11 +57,11 @@ impl Planned {
         let next_pass = view.in_order.band_pass.filter(|_| !whole_bands);
         let next_pass = next_pass.filter(|_| view.write_pointers.is_empty());
         let in_order = band_pass_ns.filter(|_| view.write_pointers.is_empty());
-        // A disk with an arm: of others nothing is known past the buffer.
-        let has_arm = view.in_order.log_blocks > 0 || view.in_order.band_pass.is_some();
+        // Of other disks, as of an emulator, nothing says that the way to the log takes time.
+        let log_is_apart = view.in_order.log_blocks > 0 || view.in_order.band_pass.is_some();
         Planned {
             by_blocks,
-            log_read_ns: if has_arm { 2.0 * ns(view.costs.read) } else { 0.0 },
+            log_read_ns: if log_is_apart { 2.0 * ns(view.costs.read) } else { 0.0 },
             shares_bands: view.in_order.log_blocks > 0 && !known,
             zone_most_ns: in_order.map_or(f32::INFINITY, |pass| 2.0 * pass),
             piece_blocks: usize::try_from(piece).unwrap_or(usize::MAX),

@@ -114,22 +114,20 @@ impl DiskTime {
     /// Returns the cheapest manner for the collected blocks of `zone`, which form `runs` runs.
     fn manner(&self, zone: ZoneIndex, runs: u32, slots: &Slots) -> DestageMethod {
         let Some(pass) = self.costs.band_pass_ns else { return THROUGH_BUFFER };
+        let has_pointers = !slots.drive().write_pointers.is_empty();
+        let stay = match has_pointers {
+            true => self.sent.expected_stay(self.now),
+            false => self.sent.would_stay(self.now),
+        };
         // Number of times that the zone would be sent until the disk cleans it.
-        let times = |stay: f32| (stay / self.zones.fills_in(zone, self.now)).max(1.0);
-        if slots.drive().write_pointers.is_empty() {
-            let stay = self.sent.would_stay(self.now);
-            let reads = self.reads_of_sent(zone, runs, stay, slots);
-            return self.in_order(slots.zone_of(zone), pass, times(stay), runs, reads);
+        let times = (stay / self.zones.fills_in(zone, self.now)).max(1.0);
+        let number = slots.zone_of(zone);
+        let part = runs as f32 / slots.zones().blocks(number) as f32;
+        let reads = self.costs.reads_of_log(self.zones.reads(zone, self.now) * part, stay);
+        match has_pointers {
+            true => self.at_pointer(number, pass, times, runs, reads, slots),
+            false => self.in_order(number, pass, times, runs, reads),
         }
-        let stay = self.sent.expected_stay(self.now);
-        let reads = self.reads_of_sent(zone, runs, stay, slots);
-        self.at_pointer(slots.zone_of(zone), pass, times(stay), runs, reads, slots)
-    }
-
-    /// Returns the time that reads of `runs` of `zone` take more while they `stay` in the disk's log.
-    fn reads_of_sent(&self, zone: ZoneIndex, runs: u32, stay: f32, slots: &Slots) -> f32 {
-        let part = runs as f32 / slots.zones().blocks(slots.zone_of(zone)) as f32;
-        self.costs.reads_of_log(self.zones.reads(zone, self.now) * part, stay)
     }
 
     /// Returns whether to write the band whole: if that takes less each time than to send it to the

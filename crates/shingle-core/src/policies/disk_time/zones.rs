@@ -45,6 +45,7 @@ struct Count {
 }
 
 impl Count {
+    #[inline]
     fn of(self, now: u32, half_life: f32) -> f32 {
         halved(self.number, now.wrapping_sub(self.at).into(), half_life)
     }
@@ -179,8 +180,13 @@ impl DirtyZones {
     }
 
     /// Returns the reads of `zone` that miss the cache, per access.
+    #[inline]
     pub(super) fn reads(&self, zone: ZoneIndex, now: u32) -> f32 {
-        self.rate(self.zones[zone].reads.of(now, self.half_life), now)
+        match self.zones[zone].reads {
+            // As where reads are not counted: nothing to compute for each zone that is examined.
+            Count { number: 0.0, .. } => 0.0,
+            reads => self.rate(reads.of(now, self.half_life), now),
+        }
     }
 
     /// Returns the writes to `zone` per access.
