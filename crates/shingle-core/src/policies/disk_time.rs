@@ -60,10 +60,10 @@
 //!   four times as long as writing it: `synth:msr-hm_0` took a quarter longer.
 //! - On disks whose map limits their buffer: reading the short gaps between a zone's dirty blocks,
 //!   and writing all in one run. The reads took longer than the saved map entries were worth.
-//! - Taking the time that a read saves from what reads of similar blocks took: up to 3 % longer, at
-//!   most 1 % less.
-//! - Zones of 40 MB where bands are not known, at two cleanings each: 7 to 26 % less time on
-//!   `synth:uniform`, none on the other tuning traces, up to 8 % more on recorded ones.
+//! - Taking the time that a read saves from what reads of similar blocks took: no better, and
+//!   longer on `synth:msr-hm_0`.
+//! - Zones of 40 MB where bands are not known: less time on `synth:uniform`, much the same on the
+//!   other tuning traces, more on recorded ones.
 //! - Leaving the time after its blocks were forgotten out of a kind's figures, and counting the
 //!   reads that dirty blocks serve: much the same.
 
