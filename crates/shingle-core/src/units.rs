@@ -173,7 +173,7 @@ impl Request {
         if self.bytes == 0 {
             return 0;
         }
-        (self.offset + self.bytes).div_ceil(BLOCK_BYTES) - self.offset / BLOCK_BYTES
+        (self.offset + self.bytes - 1) / BLOCK_BYTES - self.offset / BLOCK_BYTES + 1
     }
 
     /// Returns the first block that is wholly covered, and the number of such blocks.

@@ -192,16 +192,18 @@ impl Uses {
     /// number. Reading them here brings them into the processor's cache.
     #[inline]
     pub fn next_victims(&self, out: &mut [Slot]) -> usize {
+        let examined = self.taken.min(PLACES_EXAMINED * out.len() as u32) as usize;
+        let (around, ahead) = self.ring.split_at(self.tail as usize);
+        let ahead = &ahead[..examined.min(ahead.len())];
+        let around = &around[..examined - ahead.len()];
         let mut count = 0;
-        for distance in 0..self.taken.min(PLACES_EXAMINED * out.len() as u32) {
-            let place = self.place(distance);
-            let member = self.ring[place as usize];
-            if count == out.len() {
-                break;
+        for (from, members) in [(self.tail, ahead), (0, around)] {
+            for (&member, place) in members.iter().zip(from..) {
+                let Some(next) = out.get_mut(count) else { return count };
+                // Without a branch, as stale places are not predictable.
+                *next = Slot(member);
+                count += usize::from(self.places[member as usize] == place);
             }
-            // Without a branch, as stale places are not predictable.
-            out[count] = Slot(member);
-            count += usize::from(self.places[member as usize] == place);
         }
         count
     }
