@@ -136,15 +136,21 @@ impl core::ops::AddAssign for Counters {
 impl Counters {
     /// Counts an I/O of a drive without a buffer, and the time it took; trims and flushes as writes.
     pub(crate) fn native(&mut self, io: &Io, took: Nanos) {
-        match io.op {
+        self.serve_anywhere(io.op, io.count, took);
+    }
+
+    /// Counts `blocks` that the host read or wrote in their native places, wherever these are.
+    #[inline]
+    pub fn serve_anywhere(&mut self, op: Op, blocks: u64, took: Nanos) {
+        match op {
             Op::Read => {
-                self.read_blocks += io.count;
-                self.native_read_blocks += io.count;
+                self.read_blocks += blocks;
+                self.native_read_blocks += blocks;
                 self.read_time += took;
             }
             Op::Write => {
-                self.written_blocks += io.count;
-                self.native_bytes_written += io.count * BLOCK_BYTES;
+                self.written_blocks += blocks;
+                self.native_bytes_written += blocks * BLOCK_BYTES;
                 self.write_time += took;
             }
             Op::Trim | Op::Flush => self.write_time += took,

@@ -56,9 +56,9 @@ pub struct Description {
     pub costs: Costs,
     /// Its handling of in-order writes.
     pub in_order: InOrder,
-    /// Whether a block takes the same time wherever it lies and whatever came before, so that an
-    /// executor may serve several separate blocks as one I/O.
-    pub uniform: bool,
+    /// The time of a block, if it is the same wherever it lies and whatever came before. An
+    /// executor may then count blocks, and need not ask the drive ([`Counters::serve_anywhere`]).
+    pub uniform: Option<Nanos>,
     /// Number of I/Os that a drive serves in parallel, if it queues by itself. In open loop an
     /// executor then submits each I/O when it is ready, whatever is in flight, and `now` may go
     /// back; the time that the I/O waited is [`Served::wait`]. `None` for every disk, which serves
@@ -81,7 +81,7 @@ impl Description {
             exposed: None,
             costs,
             in_order: InOrder::default(),
-            uniform: false,
+            uniform: None,
             channels: None,
             queued_command: Nanos::ZERO,
         }

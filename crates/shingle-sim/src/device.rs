@@ -36,6 +36,8 @@ pub(crate) struct Device {
     overrun: Nanos,
     /// Observers of [`Device::serve_for`] and [`Device::reset`].
     watch: Option<Box<Watch>>,
+    /// What [`Device::serve_anywhere`] served, of which the drive knows nothing.
+    anywhere: Counters,
     /// The requests left out, if these are a sample.
     passed: Option<Box<Passed>>,
     /// Scratch of [`Device::pass_over`].
@@ -57,6 +59,7 @@ impl Device {
             write_time: Nanos::ZERO,
             overrun: Nanos::ZERO,
             watch: None,
+            anywhere: Counters::default(),
             passed: None,
             beside: Vec::new(),
         }
@@ -109,6 +112,33 @@ impl Device {
             _ => self.write_time += turn.done.since(turn.came),
         }
         turn
+    }
+
+    /// Serves `blocks` wherever they lie, at one time, on a drive of which each takes the same time
+    /// ([`Description::uniform`]) and which serves one I/O after the other. As [`Device::serve`],
+    /// but the drive itself is not asked: this is half of all I/O of a run. Returns the completion.
+    ///
+    /// [`Description::uniform`]: shingle_drive::Description::uniform
+    #[inline]
+    pub(crate) fn serve_anywhere(
+        &mut self,
+        ready: Nanos,
+        op: Op,
+        blocks: u64,
+        took_each: Nanos,
+    ) -> Nanos {
+        let took = Nanos(took_each.0 * blocks);
+        let came = ready.max(self.last_io);
+        let done = came + took;
+        (self.free, self.last_io) = (done, done);
+        self.busy += took;
+        self.responses.record(done.since(ready));
+        match op {
+            Op::Read => self.read_time += took,
+            _ => self.write_time += took,
+        }
+        self.anywhere.serve_anywhere(op, blocks, took);
+        done
     }
 
     /// [`Device::serve`], and reports the I/O and its cause to the observers.
@@ -238,6 +268,7 @@ impl Device {
     /// foreground cleaning, which the drive cannot know.
     pub(crate) fn counters(&self) -> Counters {
         let mut counters = *self.drive().counters();
+        counters += self.anywhere;
         if let Some(passed) = &self.passed {
             counters = counters - passed.beside();
         }
@@ -288,6 +319,7 @@ impl Device {
             read_time: self.read_time,
             write_time: self.write_time,
             overrun: self.overrun,
+            anywhere: self.anywhere,
             passed: self.passed.clone(),
             beside: Vec::new(),
             watch: None, // observers see only the device itself, not a what-if copy

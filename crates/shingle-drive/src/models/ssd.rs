@@ -50,7 +50,7 @@ impl Ssd {
         let (channels, block) = values.share();
         let costs = Costs { read: block, rmw_base: Nanos::ZERO, rmw_per_block: block };
         let description = Description {
-            uniform: true,
+            uniform: Some(block),
             channels: Some(channels),
             ..Description::new(values.capacity_bytes / BLOCK_BYTES, costs)
         };

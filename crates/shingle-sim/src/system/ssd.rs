@@ -18,8 +18,10 @@ pub(super) struct Ssd {
 }
 
 /// Blocks of one request on the SSD.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Pooled {
+    /// The time of a block.
+    each: Nanos,
     read_blocks: u64,
     written_blocks: u64,
 }
@@ -28,11 +30,11 @@ impl Ssd {
     /// Creates it with `slots` on `drive`. In open loop it serves several I/Os at a time, if it
     /// can. With `checked`, data stamps are kept.
     pub(super) fn new(drive: Box<dyn Drive>, open: bool, slots: u32, checked: bool) -> Ssd {
-        let pools = !open && drive.description().uniform;
-        let stamped_slots = if pools && checked { slots } else { 0 };
+        let each = drive.description().uniform.filter(|_| !open);
+        let stamped_slots = if each.is_some() && checked { slots } else { 0 };
         Ssd {
             device: Device::new(drive, open),
-            pooled: pools.then(Pooled::default),
+            pooled: each.map(|each| Pooled { each, read_blocks: 0, written_blocks: 0 }),
             in_slots: vec![0; stamped_slots as usize],
         }
     }
@@ -66,17 +68,17 @@ impl Ssd {
     }
 
     /// Serves the pooled I/O of the current request. Returns the completion.
+    #[inline]
     pub(super) fn serve_pooled(&mut self, ready: Nanos) -> Nanos {
-        let Some(pooled) = self.pooled.as_mut().map(core::mem::take) else { return ready };
-        // More may leave for one request than a small SSD holds at a time.
-        let count_max = self.device.drive().description().disk_blocks;
+        let Some(pooled) = &mut self.pooled else { return ready };
+        let Pooled { each, read_blocks, written_blocks } = *pooled;
+        (pooled.read_blocks, pooled.written_blocks) = (0, 0);
         let mut done = ready;
-        for (op, mut left) in [(Op::Read, pooled.read_blocks), (Op::Write, pooled.written_blocks)] {
-            while left > 0 {
-                let count = left.min(count_max);
-                done = self.device.serve(done, &Io { op, block: Block(0), count }, &mut []).done;
-                left -= count;
-            }
+        if read_blocks > 0 {
+            done = self.device.serve_anywhere(done, Op::Read, read_blocks, each);
+        }
+        if written_blocks > 0 {
+            done = self.device.serve_anywhere(done, Op::Write, written_blocks, each);
         }
         done
     }
