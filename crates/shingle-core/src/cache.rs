@@ -12,20 +12,13 @@
 
 use std::any::Any;
 
+use crate::ahead::{Ahead, PREFETCH_MAX};
 use crate::contract::broken;
 use crate::plan::{Destage, Plan};
 use crate::policy::{Access, Admission, Cost, Idle, Memory, Policy, Victims};
-use crate::slots::{PREFETCH_MAX, Slots, VICTIMS_MAX};
+use crate::slots::{Slots, VICTIMS_MAX};
 use crate::units::{Block, Op, Request, Slot, Zone};
 use crate::whole_bands::{Taken, widen};
-
-/// Requests between two calls of [`CacheCore::prefetch`].
-pub const LOOKAHEAD: usize = 16;
-
-/// Requests passed to one call of [`CacheCore::prefetch`]: three batches, because a lookup takes
-/// three dependent reads (the head of its chain, the first slot there, the next one), and each
-/// batch is prefetched one step further.
-pub const PREFETCH_REQUESTS: usize = 3 * LOOKAHEAD;
 
 /// The outcome of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,7 +35,7 @@ pub enum Outcome {
     NoRoom,
 }
 
-/// The likely outcomes of the next [`LOOKAHEAD`] requests. A guess, for executors that prefetch
+/// The likely outcomes of the next [`LOOKAHEAD`](crate::ahead::LOOKAHEAD) requests. A guess, for executors that prefetch
 /// data of their own.
 #[derive(Clone, Copy, Debug)]
 pub enum Forecast<'a> {
@@ -249,11 +242,12 @@ pub trait CacheCore: Send {
     /// Marks the end of an I/O on `slot`.
     fn unpin(&mut self, slot: Slot);
 
-    /// Prefetches what the next requests will read: `requests` are the next [`PREFETCH_REQUESTS`], or
-    /// as many as are known. Call it before each [`LOOKAHEAD`] requests; each batch of them is
-    /// taken one step further. `tell` gets the likely outcomes of the first batch. The state does
-    /// not change. Only an executor that knows the next requests can call it.
-    fn prefetch(&self, requests: &[Request], tell: &mut dyn FnMut(Forecast));
+    /// Prefetches what the next requests will read: `requests` are the next
+    /// [`PREFETCH_REQUESTS`](crate::ahead::PREFETCH_REQUESTS), or as many as are known. Call it
+    /// before each [`LOOKAHEAD`](crate::ahead::LOOKAHEAD) requests, with the same `ahead`; each
+    /// batch of them is taken one step further. `tell` gets the likely outcomes of the first batch.
+    /// The state does not change. Only an executor that knows the next requests can call it.
+    fn prefetch(&self, ahead: &mut Ahead, requests: &[Request], tell: &mut dyn FnMut(Forecast));
 
     /// Prefetches what [`CacheCore::destaged`] of `slot` will read, one step per call. The state
     /// does not change.
@@ -414,23 +408,20 @@ impl<P: Policy> CacheCore for Cache<P> {
         self.slots.unpin(slot);
     }
 
-    fn prefetch(&self, requests: &[Request], tell: &mut dyn FnMut(Forecast)) {
+    fn prefetch(&self, ahead: &mut Ahead, requests: &[Request], tell: &mut dyn FnMut(Forecast)) {
         if self.slots.fit_processor_cache() {
             return;
         }
-        let mut parts = requests.chunks(LOOKAHEAD);
-        let mut blocks = [[Block(0); PREFETCH_MAX]; 3];
-        let [next, soon, later] =
-            blocks.each_mut().map(|blocks| blocks_of(parts.next().unwrap_or_default(), blocks));
-        self.slots.prefetch_heads(later);
-        self.slots.prefetch_first(soon);
-        let mut met = [Slot::NONE; PREFETCH_MAX];
-        self.slots.prefetch_second(next, &mut met);
-        self.policy.prefetch_blocks(next, soon, &self.slots);
+        let [next, soon, later] = ahead.show(requests, |block| self.slots.bucket(block) as u32);
+        self.slots.prefetch_heads(later.buckets());
+        self.slots.prefetch_first(soon.buckets());
+        let (next, buckets) = (next.blocks(), next.buckets());
+        self.policy.prefetch_blocks(next, soon.blocks(), &self.slots);
         let (mut hits, mut misses) = ([Slot::NONE; PREFETCH_MAX], [Block(0); PREFETCH_MAX]);
         let mut count = 0;
-        for (at, (&block, &slot)) in next.iter().zip(&met).enumerate() {
-            // Without a branch, as in `prefetch_second`.
+        for (at, (&block, &bucket)) in next.iter().zip(buckets).enumerate() {
+            // Without a branch, as hit or miss is not predictable.
+            let slot = self.slots.prefetch_second(block, bucket);
             hits[at - count] = slot;
             misses[count] = block;
             count += usize::from(slot == Slot::NONE);
@@ -531,13 +522,4 @@ impl<P: Policy> Cache<P> {
         next.iter().for_each(|&slot| self.policy.prefetch(slot));
         tell(Forecast::Victims(next));
     }
-}
-
-#[inline]
-fn blocks_of<'a>(requests: &[Request], room: &'a mut [Block; PREFETCH_MAX]) -> &'a [Block] {
-    let blocks = requests
-        .iter()
-        .flat_map(|request| (0..request.blocks()).map(|place| request.first().after(place)));
-    let count = room.iter_mut().zip(blocks).map(|(place, block)| *place = block).count();
-    &room[..count]
 }

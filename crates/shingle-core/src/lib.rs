@@ -40,6 +40,7 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("shingle needs a 64-bit system: numbers of blocks are places in memory");
 
+pub mod ahead;
 #[macro_use]
 mod any_order;
 pub mod cache;

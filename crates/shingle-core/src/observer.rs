@@ -7,6 +7,7 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::ahead::Ahead;
 use crate::cache::{CacheCore, Forecast, Outcome, PrefetchStep};
 use crate::plan::Plan;
 use crate::policy::{Access, Cost, Memory};
@@ -313,8 +314,8 @@ impl<O: Observer + 'static> CacheCore for Observed<O> {
         self.cache.unpin(slot);
     }
 
-    fn prefetch(&self, requests: &[Request], tell: &mut dyn FnMut(Forecast)) {
-        self.cache.prefetch(requests, tell);
+    fn prefetch(&self, ahead: &mut Ahead, requests: &[Request], tell: &mut dyn FnMut(Forecast)) {
+        self.cache.prefetch(ahead, requests, tell);
     }
 
     fn prefetch_destaged(&self, slot: Slot, step: PrefetchStep) {

@@ -52,11 +52,12 @@
 //!
 //! The crate `shingle-testkit` tests the whole contract of a policy with one line.
 
+use crate::ahead::PREFETCH_MAX;
 use crate::contract::broken;
 use crate::params::{Param, Params};
 use crate::parts::Links;
 use crate::plan::{DestageMethod, Plan};
-use crate::slots::{PREFETCH_MAX, Slots};
+use crate::slots::Slots;
 use crate::units::{Block, Nanos, Op, Request, Slot, Zone};
 
 /// One block of a request.

@@ -5,6 +5,7 @@ mod transitions;
 
 use prefetch_index::prefetch_index;
 
+use crate::ahead::PREFETCH_MAX;
 use crate::drive_view::{DriveView, NO_POINTER};
 use crate::parts::{Bits, Links, List, Met, ZoneIndex};
 use crate::units::{Block, Slot, Zone};
@@ -23,9 +24,6 @@ struct Record {
 }
 
 const BLOCK_BITS: u64 = (1 << 48) - 1;
-
-/// Blocks prefetched at a time, at most.
-pub const PREFETCH_MAX: usize = 64;
 
 /// Victims prefetched at a time, at most.
 pub(crate) const VICTIMS_MAX: usize = 16;
@@ -240,7 +238,7 @@ impl Slots {
     }
 
     #[inline]
-    fn bucket(&self, block: Block) -> usize {
+    pub(crate) fn bucket(&self, block: Block) -> usize {
         let hash = block.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
         ((hash * self.heads.len() as u64) >> 32) as usize
     }
@@ -260,36 +258,35 @@ impl Slots {
         None
     }
 
-    /// Prefetches the chain heads of `blocks`: the first step of a lookup.
+    /// Prefetches the chain heads of these buckets: the first step of a lookup.
     #[inline]
-    pub(crate) fn prefetch_heads(&self, blocks: &[Block]) {
-        for &block in blocks {
-            prefetch_index(&self.heads, self.bucket(block));
+    pub(crate) fn prefetch_heads(&self, buckets: &[u32]) {
+        for &bucket in buckets {
+            prefetch_index(&self.heads, bucket as usize);
         }
     }
 
     /// Prefetches the first record of each chain, once the heads are there: the second step.
     #[inline]
-    pub(crate) fn prefetch_first(&self, blocks: &[Block]) {
-        for &block in blocks {
-            prefetch_index(&self.records, self.heads[self.bucket(block)].index());
+    pub(crate) fn prefetch_first(&self, buckets: &[u32]) {
+        for &bucket in buckets {
+            prefetch_index(&self.records, self.heads[bucket as usize].index());
         }
     }
 
-    /// Prefetches the record that the lookup reads next, once the first one is there: the third
-    /// step. Writes the slots of these records to `met`.
+    /// Prefetches the record that the lookup of `block` reads next, once the first one is there:
+    /// the third step. Returns the slot of this record: that of the block, most often.
     #[inline]
-    pub(crate) fn prefetch_second(&self, blocks: &[Block], met: &mut [Slot; PREFETCH_MAX]) {
-        for (&block, met) in blocks.iter().zip(met) {
-            let head = self.heads[self.bucket(block)];
-            let (mut first, mut second) = (block.0, Slot::NONE);
-            if let Some(record) = self.records.get(head.index()) {
-                (first, second) = (record.block & BLOCK_BITS, record.chain);
-            }
-            // Without a branch, as hit or miss is not predictable.
-            *met = if first == block.0 { head } else { second };
-            prefetch_index(&self.records, met.index());
+    pub(crate) fn prefetch_second(&self, block: Block, bucket: u32) -> Slot {
+        let head = self.heads[bucket as usize];
+        let (mut first, mut second) = (block.0, Slot::NONE);
+        if let Some(record) = self.records.get(head.index()) {
+            (first, second) = (record.block & BLOCK_BITS, record.chain);
         }
+        // Without a branch, as hit or miss is not predictable.
+        let met = if first == block.0 { head } else { second };
+        prefetch_index(&self.records, met.index());
+        met
     }
 
     /// Prefetches the chain heads of the first [`PREFETCH_MAX`] of `slots`, once their records are

@@ -9,7 +9,8 @@
 //! a test it runs small.
 
 use rustix::time::{ClockId, clock_gettime};
-use shingle_core::cache::{Cache, CacheCore, LOOKAHEAD, Outcome, PREFETCH_REQUESTS};
+use shingle_core::ahead::{Ahead, LOOKAHEAD, PREFETCH_REQUESTS};
+use shingle_core::cache::{Cache, CacheCore, Outcome};
 use shingle_core::drive_view::Costs;
 use shingle_core::order::Plain;
 use shingle_core::params::Params;
@@ -175,10 +176,10 @@ fn hit(cache: &mut impl CacheCore, access: &mut Access, plan: &mut Plan) -> bool
 #[inline(never)]
 fn core_alone(requests: &[Request], slots: u32) -> (f64, u64) {
     let mut cache = lru(slots);
-    let (mut plan, mut hits) = (Plan::default(), 0);
+    let (mut plan, mut ahead, mut hits) = (Plan::default(), Ahead::default(), 0);
     let begun = processor_seconds();
     for first in (0..requests.len()).step_by(LOOKAHEAD) {
-        cache.prefetch(part_of(requests, first, PREFETCH_REQUESTS), &mut |_| {});
+        cache.prefetch(&mut ahead, part_of(requests, first, PREFETCH_REQUESTS), &mut |_| {});
         for (request, number) in part_of(requests, first, LOOKAHEAD).iter().zip(first as u64..) {
             let mut access = Access::whole(number, request.first(), request.op);
             access.request = *request;

@@ -7,7 +7,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
-use shingle_core::cache::{LOOKAHEAD, PREFETCH_REQUESTS};
+use shingle_core::ahead::{LOOKAHEAD, PREFETCH_REQUESTS};
 use shingle_core::units::{Nanos, Op, Request};
 use shingle_drive::BufferState;
 use shingle_result::{

@@ -1,6 +1,7 @@
 //! The interface for the owner of an engine, apart from I/O and time: opening it, commands of
 //! clients, requests of operators.
 
+use shingle_core::ahead::Ahead;
 use shingle_core::cache::CacheCore;
 use shingle_core::observer::Shared;
 use shingle_core::service::{Limits, Mode, Service};
@@ -95,8 +96,8 @@ impl<D: Data> Engine<D> {
     /// Prefetches what these requests, which come next, will look up. Changes nothing.
     /// For an owner that has the whole trace. Calls `disk` for blocks that the disk is likely to
     /// read or write for them.
-    pub fn prefetch(&self, requests: &[Request], disk: &dyn Fn(Block)) {
-        self.contents.prefetch(requests, &self.durability, disk);
+    pub fn prefetch(&self, ahead: &mut Ahead, requests: &[Request], disk: &dyn Fn(Block)) {
+        self.contents.prefetch(ahead, requests, &self.durability, disk);
     }
 
     /// Submits a command of a client. A [`Reply`](super::Reply) with the same id answers it.

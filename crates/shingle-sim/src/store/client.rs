@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::mem;
 
-use shingle_core::cache::{LOOKAHEAD, PREFETCH_REQUESTS};
+use shingle_core::ahead::{LOOKAHEAD, PREFETCH_REQUESTS};
 use shingle_core::observer::{Event, Observer as _};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 use shingle_drive::Stamp;

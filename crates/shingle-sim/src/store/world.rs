@@ -1,6 +1,7 @@
 //! The environment of a simulated store: a clock, models of an SSD and a disk, and the engine
 //! between them. It replaces the files and the system time of a real store.
 
+use shingle_core::ahead::Ahead;
 use shingle_core::units::{Block, Nanos, Op, Request};
 use shingle_drive::{Io, Stamp};
 use shingle_engine::{self as engine, Command, Effects, Engine, IoId, Kind, Reply};
@@ -34,6 +35,7 @@ pub(super) struct World {
     effects: Effects<Stamped>,
     checked: bool,
     scratch: Vec<Stamp>,
+    ahead: Ahead,
 }
 
 impl World {
@@ -52,15 +54,16 @@ impl World {
             effects: Effects::default(),
             checked,
             scratch: Vec::new(),
+            ahead: Ahead::default(),
         };
         world.settle();
         world
     }
 
     /// Prefetches data for the next requests.
-    pub(super) fn prefetch(&self, requests: &[Request]) {
+    pub(super) fn prefetch(&mut self, requests: &[Request]) {
         let disk = self.disk.drive();
-        self.engine.prefetch(requests, &|block| disk.prefetch(block));
+        self.engine.prefetch(&mut self.ahead, requests, &|block| disk.prefetch(block));
     }
 
     /// Returns the counters of host and cache: the observer of the cache.

@@ -57,10 +57,11 @@ impl System {
     }
 
     /// Prefetches data for the next requests; see [`CacheCore::prefetch`].
-    pub fn prefetch(&self, requests: &[Request]) {
+    pub fn prefetch(&mut self, requests: &[Request]) {
         let (slots, drive) = (self.cache.slots(), self.disk.drive());
         let prefetch = |block| drive.prefetch(block);
-        self.cache.prefetch(requests, &mut |coming| coming.on_disk(slots, prefetch));
+        self.cache
+            .prefetch(&mut self.ahead, requests, &mut |coming| coming.on_disk(slots, prefetch));
     }
 
     /// Returns whether [`System::announce`] has an effect.

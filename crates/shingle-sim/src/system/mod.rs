@@ -22,6 +22,7 @@ mod ssd;
 mod warm;
 mod zones;
 
+use shingle_core::ahead::Ahead;
 use shingle_core::cache::CacheCore;
 use shingle_core::plan::Plan;
 use shingle_drive::{Drive, Stamp};
@@ -60,6 +61,7 @@ pub struct System {
     rules: Rules,
     clock: Clock,
     hints: Hints,
+    ahead: Ahead,
     host: HostCounters,
     requests: u64,
     warm: Warm,
@@ -88,6 +90,7 @@ impl System {
         let (open, disk) = (rules.pacing == Pacing::Open, disk.into());
         System {
             hints: Hints::new(cache.as_ref(), &disk, rules.pacing),
+            ahead: Ahead::default(),
             ssd: Ssd::new(ssd, open, cache.slots().capacity(), checked),
             cache,
             disk: Device::new(disk, false),
@@ -114,6 +117,7 @@ impl System {
             rules: self.rules,
             clock: self.clock,
             hints: self.hints.clone(),
+            ahead: Ahead::default(),
             host: self.host,
             requests: self.requests,
             warm: self.warm,

@@ -16,10 +16,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use prefetch_index::prefetch_index;
+use shingle_core::ahead::{Ahead, PREFETCH_MAX};
 use shingle_core::cache::{CacheCore, Forecast, Outcome, PrefetchStep};
 use shingle_core::plan::{Destage, Plan};
 use shingle_core::policy::{Access, Cost};
-use shingle_core::slots::PREFETCH_MAX;
 use shingle_core::units::{Block, Nanos, Request, Slot, Zone};
 
 use super::durability::Durability;
@@ -70,15 +70,16 @@ impl Contents {
         self.cache.lookup(block)
     }
 
-    /// As [`CacheCore::expect`]. Calls `disk` for blocks that the disk is likely to read or write.
+    /// As [`CacheCore::prefetch`]. Calls `disk` for blocks that the disk is likely to read or write.
     pub(super) fn prefetch(
         &self,
+        ahead: &mut Ahead,
         requests: &[Request],
         durability: &Durability,
         disk: &dyn Fn(Block),
     ) {
         let mut found = [Slot::NONE; PREFETCH_MAX];
-        self.cache.prefetch(requests, &mut |coming| {
+        self.cache.prefetch(ahead, requests, &mut |coming| {
             if let Forecast::Hits(slots) = coming {
                 slots.iter().for_each(|&slot| self.prefetch_mapping(slot));
                 found.iter_mut().zip(slots).for_each(|(found, &slot)| *found = slot);

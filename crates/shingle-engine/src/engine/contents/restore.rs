@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, Builder, ScopedJoinHandle};
 
-use shingle_core::cache::{CacheCore, LOOKAHEAD, PREFETCH_REQUESTS};
+use shingle_core::ahead::{Ahead, LOOKAHEAD, PREFETCH_REQUESTS};
+use shingle_core::cache::CacheCore;
 use shingle_core::plan::Plan;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
 
@@ -97,8 +98,10 @@ impl Contents {
         for part in parts {
             requests.clear();
             requests.extend(part.iter().map(|(_, entry)| request_for(entry.block)));
+            let mut ahead = Ahead::default();
             for (held, first) in part.chunks(LOOKAHEAD).zip((0..).step_by(LOOKAHEAD)) {
                 self.cache.prefetch(
+                    &mut ahead,
                     &requests[first..requests.len().min(first + PREFETCH_REQUESTS)],
                     &mut |_| {},
                 );
