@@ -76,7 +76,10 @@ pub struct IoError {
 
 /// The error of an I/O that ended early: nothing is known of the rest.
 pub(crate) fn ended_early(done: usize, wanted: usize) -> io::Error {
-    let text = format!("it ended after {done} of {wanted} bytes");
+    let mut text = format!("it ended after {done} of {wanted} bytes");
+    if done == 0 {
+        text += ", as where a device was removed or is shorter than before";
+    }
     io::Error::new(io::ErrorKind::UnexpectedEof, text)
 }
 

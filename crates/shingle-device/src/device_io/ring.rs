@@ -254,6 +254,9 @@ mod tests {
     fn what_ends_early_is_an_error() {
         let error = outcome(4096, 8192).expect_err("a part").to_string();
         assert_eq!(error, "it ended after 4096 of 8192 bytes");
+        // A disk that was removed: its reads succeed, and return nothing.
+        let error = outcome(0, 8192).expect_err("nothing").to_string();
+        assert!(error.starts_with("it ended after 0 of 8192 bytes, as where a device was removed"));
         assert!(outcome(8192, 8192).is_ok());
     }
 }
