@@ -69,11 +69,15 @@ impl Worth {
         self.kinds[usize::from(kind)].worth[place(age)]
     }
 
-    /// Notes that the age of a block of this kind begins.
+    /// Notes that the age of a block of this kind begins: an access. Recomputes the worth, if due.
     #[inline]
     pub fn begin(&mut self, kind: u8) {
         self.kinds[usize::from(kind)].begun += 1.0;
         self.due = self.due.saturating_sub(1);
+        if self.due == 0 {
+            self.due = self.every;
+            self.kinds.iter_mut().for_each(Kind::settle);
+        }
     }
 
     /// Notes that a block of this kind, cached or not, was used at this age, and what its being
@@ -83,15 +87,6 @@ impl Worth {
         let (kind, at) = (&mut self.kinds[usize::from(kind)], place(age));
         kind.used[at] += 1.0;
         kind.saved[at] += saved_ns;
-    }
-
-    /// Recomputes the worth, if due.
-    #[inline]
-    pub fn settle(&mut self) {
-        if self.due == 0 {
-            self.due = self.every;
-            self.kinds.iter_mut().for_each(Kind::settle);
-        }
     }
 
     /// Returns the bytes of memory used.
@@ -148,13 +143,11 @@ mod tests {
     /// octave, 100 take 5 accesses each until age 6 and 75 on average 2 from there on.
     #[test]
     fn worth_by_hand() {
-        let mut worth = Worth::new(1, 1, 900.0);
-        assert_eq!(worth.of(0, 1), 270.0, "not known yet");
-        for _ in 0..100 {
-            worth.begin(0);
-        }
+        let mut worth = Worth::new(1, 100, 900.0);
         (0..50).for_each(|_| worth.used(0, 6, 1_000.0));
-        worth.settle();
+        (0..99).for_each(|_| worth.begin(0));
+        assert_eq!(worth.of(0, 1), 270.0, "not known yet");
+        worth.begin(0);
         let [young, before, at, behind] = [1, 5, 6, 8].map(|age| worth.of(0, age));
         // Age 1 fills the first two half octaves (1 to 2), 2 to 4 the next two, 4 to 6, and 6 to 8.
         assert_eq!(young, 50_000.0 / (100.0 * 5.0 + 75.0 * 2.0));

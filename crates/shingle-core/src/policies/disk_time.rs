@@ -142,7 +142,6 @@ impl DiskTime {
         }
         let kind = self.asked.kind(before.map(|(kind, _)| kind), access);
         self.worth.begin(kind);
-        self.worth.settle();
         kind
     }
 
