@@ -121,8 +121,8 @@ pub struct Victims<'a> {
     slots: &'a mut Slots,
     plan: &'a mut Plan,
     /// Name of the policy, for messages.
-    /// Number of victims named so far.
     policy: &'static str,
+    /// Number of victims named so far.
     named: u32,
     stay: bool,
     /// Index in the plan at which the current group begins.
