@@ -242,21 +242,22 @@ fn a_zone_that_the_buffer_does_not_hold_is_rewritten_by_the_host() {
 
 #[test]
 fn where_bands_are_not_known_a_zone_beside_one_in_the_buffer_leaves_sooner() {
-    let leaves_first = |in_order| {
+    let leaves_first = |in_order, beside: u64| {
         let mut run = Run::over(None, in_order, 87, 1_000, &[], &[]);
         let whole = [5, 30, 32, 34, 36, 38, 40, 42];
         run.writes(whole.into_iter().flat_map(|zone| 10 * zone..10 * zone + 10));
         // Three blocks beside zone 5, and four in a zone that has no other beside it.
-        run.writes([60, 61, 62, 80, 81, 82, 83]);
+        run.writes((10 * beside..10 * beside + 3).chain(80..84));
         // One block in each of many zones, then a second: the whole zones leave, and then ...
         let small = (0..2).flat_map(|place| (50..100).map(move |zone| 10 * zone + place));
         let mut left = small.flat_map(|block| run.access(block, Op::Write));
         left.nth(whole.len()).expect("one more zone leaves").1
     };
     let maps_extents = InOrder { log_blocks: 40_000, band_pass: None };
-    assert_eq!(leaves_first(maps_extents), [60, 61, 62], "half of it is cleaned with zone 5");
+    assert_eq!(leaves_first(maps_extents, 4), [40, 41, 42], "half of it is cleaned with zone 5");
+    assert_eq!(leaves_first(maps_extents, 6), [60, 61, 62], "on either side");
     let takes_blocks = InOrder::default();
-    assert_eq!(leaves_first(takes_blocks), [80, 81, 82, 83], "the fuller one");
+    assert_eq!(leaves_first(takes_blocks, 6), [80, 81, 82, 83], "the fuller one");
 }
 
 /// Of zone 6 four blocks are dirty and of zone 8 three. Six more are read, of zone 6 or of another.
