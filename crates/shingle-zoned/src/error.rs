@@ -40,7 +40,7 @@ impl Operation {
     }
 }
 
-/// Why a command failed. All reasons except the last are rules of zones (ZBC); then nothing has
+/// Why a command failed. All reasons except the last two are rules of zones (ZBC); then nothing has
 /// changed.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -73,8 +73,21 @@ pub enum Reason {
         /// The size of the disk in blocks.
         blocks: u64,
     },
+    /// What was written and acknowledged is not there after a flush.
+    LostWrites,
     /// The device failed. A failed write may have moved the write pointer: a report returns it.
     Device(io::Error),
+}
+
+impl Reason {
+    /// Whether write pointers, or the number of zones begun, are in the way.
+    pub(crate) fn is_of_pointers(&self) -> bool {
+        use Reason::{Full, NotAtPointer, TooManyActive, TooManyOpen, Torn};
+        matches!(
+            self,
+            NotAtPointer { .. } | Torn { .. } | Full | TooManyOpen { .. } | TooManyActive { .. }
+        )
+    }
 }
 
 impl fmt::Display for Reason {
@@ -115,6 +128,10 @@ impl fmt::Display for Reason {
             Reason::ReadOnly => f.write_str("the zone is read-only for good; write to another"),
             Reason::Offline => f.write_str("the zone is offline: what was in it is lost"),
             Reason::OutOfRange { blocks } => write!(f, "the disk has {blocks} blocks"),
+            Reason::LostWrites => f.write_str(
+                "what was written there and acknowledged is not there: the disk has lost writes, as it does when its power \
+                 fails for a moment; look at its cable and its supply",
+            ),
             Reason::Device(error) => {
                 f.write_str(&cause(error))?;
                 let full = io::Error::from(Errno::NOSPC).raw_os_error();

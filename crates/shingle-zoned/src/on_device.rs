@@ -138,11 +138,7 @@ impl<B: Backing> OnDevice<B> {
         let (block, count) = (call.block, buffers.len() as u64);
         let writable = self.backing.check_writable();
         writable.map_err(|error| call.failed(&self.name, &self.geometry, error))?;
-        let (zone, before) = {
-            let mut zones = self.zones();
-            let zone = zones.admit(block, count).map_err(self.refused(call))?;
-            (zone, zones.state(zone))
-        };
+        let (zone, before) = self.admit(call).map_err(self.refused(call))?;
         if let Err(error) = self.direct.write(self.first_page + block.0, buffers) {
             return Err(self.failed(call, zone, before, error));
         }
@@ -154,6 +150,45 @@ impl<B: Backing> OnDevice<B> {
         let pointer = self.geometry.first(zone).after(u64::from(zones.state(zone).pointer));
         let reason = Reason::NotAtPointer { pointer };
         Err(self.refused(call)(Refused { zone: Some(zone), reason }))
+    }
+
+    /// Admits a write, and returns its zone and the state before it. Before one is refused the device
+    /// is asked: when its power has failed for a moment, write pointers are behind those known here,
+    /// and a reset may be lost.
+    fn admit(&self, call: Call) -> Result<(Zone, ZoneState), Refused> {
+        let admitted = || {
+            let mut zones = self.zones();
+            let zone = zones.admit(call.block, call.blocks)?;
+            Ok((zone, zones.state(zone)))
+        };
+        match admitted() {
+            Err(Refused { zone: Some(zone), reason }) if reason.is_of_pointers() => {
+                self.ask_device(zone);
+                admitted()
+            }
+            other => other,
+        }
+    }
+
+    /// Whether a zone that is full by what is known here is so on the device.
+    fn is_full(&self, zone: Zone) -> bool {
+        let reported = self.backing.report_states(&self.device, zone, 1).ok().flatten();
+        let state = reported.and_then(|states| states.first().copied());
+        state.is_none_or(|state| state.condition == Condition::Full)
+    }
+
+    /// Takes over the zones as the device reports them, except those that are being written. This
+    /// caller has `own`.
+    fn ask_device(&self, own: Zone) {
+        let turns: Vec<_> = self.turns.iter().map(|turn| turn.try_lock().ok()).collect();
+        let reported = self.backing.report_states(&self.device, Zone(0), self.geometry.zones);
+        let Ok(Some(states)) = reported else { return };
+        let mut zones = self.zones();
+        for (zone, (state, turn)) in (0..).map(Zone).zip(states.into_iter().zip(&turns)) {
+            if turn.is_some() || zone == own {
+                zones.put(zone, state);
+            }
+        }
     }
 
     fn is_conventional(&self, zone: Zone) -> bool {
@@ -244,7 +279,7 @@ impl<B: Backing> ZonedDisk for OnDevice<B> {
         };
         // Some devices return an error for a zone that is full already. Which zone was closed for
         // another one is up to the device: a zone that is empty here may be open there.
-        if before == after && command == ZoneCommand::Finish {
+        if before == after && command == ZoneCommand::Finish && self.is_full(zone) {
             return Ok(());
         }
         let done = self.backing.command(&self.device, &self.direct, command, zone);
@@ -255,5 +290,102 @@ impl<B: Backing> ZonedDisk for OnDevice<B> {
         let call = Call::of(Operation::Flush, None, &self.geometry);
         let flushed = self.backing.flush(&self.direct, &self.zones);
         flushed.map_err(|error| call.failed(&self.name, &self.geometry, error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A device of which only the zones count.
+    struct Fake(Mutex<Zones>);
+
+    impl Backing for Fake {
+        fn command(
+            &self,
+            _: &Device,
+            _: &Direct,
+            command: ZoneCommand,
+            zone: Zone,
+        ) -> io::Result<()> {
+            locked(&self.0).command(command, zone).map_err(|_| io::Error::from(Errno::IO))
+        }
+        fn flush(&self, _: &Direct, _: &Mutex<Zones>) -> io::Result<()> {
+            Ok(())
+        }
+        fn report_states(
+            &self,
+            _: &Device,
+            first: Zone,
+            count: u32,
+        ) -> io::Result<Option<Vec<ZoneState>>> {
+            let zones = locked(&self.0);
+            Ok(Some((first.0..first.0 + count).map(|zone| zones.state(Zone(zone))).collect()))
+        }
+        fn reads_beyond(&self) -> bool {
+            true
+        }
+    }
+
+    /// Eight zones of four blocks, one of them conventional. The zones of the device are empty; those
+    /// known to the disk were written for so many blocks.
+    fn after_a_moment_without_power(
+        written: &[(u32, u32)],
+        max_active: u32,
+    ) -> (tempfile::TempDir, OnDevice<Fake>) {
+        let max_open = max_active;
+        let geometry =
+            Geometry { conventional_zones: 1, max_open, max_active, ..Geometry::new(8, 4) };
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("device");
+        std::fs::write(&path, vec![0; 8 * 4 * 4096]).expect("room");
+        let device = Device::open(&path).expect("a file");
+        let direct = device.again().expect("it is open");
+        let mut known = Zones::new(geometry);
+        for &(zone, blocks) in written {
+            let first = geometry.first(Zone(zone));
+            known.admit(first, blocks.into()).expect("it is empty");
+            assert!(known.advance(first, blocks.into()));
+        }
+        let fake = Fake(Mutex::new(Zones::new(geometry)));
+        (folder, OnDevice::new(device, direct, 0, known, fake))
+    }
+
+    #[test]
+    fn write_pointers_that_fell_back_are_those_of_the_device() {
+        let block = || [Buffer::default()];
+        for blocks in [1, 2, 4] {
+            let (_folder, disk) = after_a_moment_without_power(&[(1, blocks)], 0);
+            disk.write(Block(4), &block()).expect("at the pointer of the device");
+            disk.write(Block(5), &block()).expect("it has moved");
+            // What the device refuses, too, stays refused.
+            let (_folder, disk) = after_a_moment_without_power(&[(1, blocks)], 0);
+            let at = Block(if blocks == 1 { 6 } else { 5 });
+            let error = disk.write(at, &block()).expect_err("not at its pointer");
+            assert!(matches!(error.reason, Reason::NotAtPointer { pointer: Block(4) }), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_zone_that_is_being_written_is_left_alone() {
+        let (_folder, disk) = after_a_moment_without_power(&[(1, 2), (2, 2)], 0);
+        let turn = disk.turn(Zone(2));
+        disk.write(Block(4), &[Buffer::default()]).expect("at the pointer of the device");
+        assert_eq!(disk.zones().state(Zone(2)).pointer, 2);
+        drop(turn);
+    }
+
+    #[test]
+    fn zones_that_are_empty_again_are_not_active() {
+        let (_folder, disk) = after_a_moment_without_power(&[(1, 2), (2, 2)], 2);
+        disk.write(Block(12), &[Buffer::default()]).expect("no zone is active");
+    }
+
+    #[test]
+    fn a_zone_that_is_full_no_more_is_finished() {
+        let (_folder, disk) = after_a_moment_without_power(&[(1, 4)], 0);
+        disk.finish(Zone(1)).expect("it can be");
+        let state = locked(&disk.backing.0).state(Zone(1));
+        assert_eq!(state.condition, Condition::Full);
     }
 }
