@@ -31,5 +31,6 @@ shingle_engine::bugs! {
     GivenUpTaken,
     DamageTakenForEnd,
     PointersNotCompared,
-    RewritingUnflushed,
+    MapNotReadBack,
+    ResetUnflushed,
 }

@@ -48,6 +48,10 @@ pub(crate) struct Table {
     pub(crate) leaving: Vec<u32>,
     /// Physical zones that are or were in use and take no more writes: they become bad, not spare.
     pub(crate) failed: BTreeSet<u32>,
+    /// Physical zones that were appended to since write pointers were compared, and their write pointers.
+    pub(crate) appended: BTreeMap<u32, u32>,
+    /// Physical zones that were reset since the last flush.
+    pub(crate) reset_unflushed: BTreeSet<u32>,
     /// The number of unused physical zones that have failed.
     pub(crate) bad: u32,
     /// Logical zones that differ from the durable map.

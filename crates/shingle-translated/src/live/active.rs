@@ -68,6 +68,8 @@ impl Worker {
     /// Resets a physical zone.
     pub(super) fn reset_zone(&mut self, shared: &Shared, zone: u32) -> Result<(), ZonedError> {
         shared.disk.reset(Zone(zone))?;
+        self.table.reset_unflushed.insert(zone);
+        self.table.appended.remove(&zone);
         self.table.is_not_active(zone);
         Ok(())
     }

@@ -4,7 +4,7 @@
 //!
 //! 1. Flush the data, so that the map names nothing that a power cut could still take, and compare the write pointers, so that it
 //!    names nothing that one has taken already.
-//! 2. Write both copies of the log, and flush. From now on the map names the new places.
+//! 2. Write both copies of the log, flush, and read them back. From now on the map names the new places.
 //! 3. Zones that only the map before named become spare, and the translation may overwrite the places that it gave up.
 
 use std::collections::BTreeSet;
@@ -12,7 +12,6 @@ use std::ops::Range;
 
 use shingle_core::units::Block;
 use shingle_translation::{Piece, Place};
-use shingle_zoned::ZonedDisk as _;
 
 use super::Shared;
 use super::worker::{Stop, Worker};
@@ -85,7 +84,7 @@ impl Worker {
         self.give_up_copies(shared);
         let early = self.bugs.has(Bug::LogBeforeData);
         if !early {
-            shared.disk.flush()?;
+            self.flush(shared)?;
             self.has_appended(shared)?;
         }
         let mut records = Vec::new();
@@ -123,7 +122,7 @@ impl Worker {
             self.checkpoint(shared)?;
         }
         if early {
-            shared.disk.flush()?;
+            self.flush(shared)?;
         }
         self.committed(shared);
         if log_pages > 0 { self.rewrite_some(shared, log_pages) } else { Ok(()) }
@@ -162,15 +161,9 @@ impl Worker {
         }
         let mut rewriting = self.rewriting.take().unwrap_or_default();
         let records = self.saver.portions().for_a_page * log_pages as usize;
-        let before = self.saver.written_blocks;
         // (If it has no room, the whole map is written when the log is full.)
         if rewriting.advance(shared, &self.table, &mut self.saver, records)? {
             self.rewriting = Some(rewriting);
-        }
-        // The next flush may come late, and acknowledges nothing that a disk whose power failed for a moment has lost: no
-        // superblock may refer to that.
-        if self.saver.written_blocks > before && !self.bugs.has(Bug::RewritingUnflushed) {
-            shared.disk.flush()?;
         }
         Ok(())
     }

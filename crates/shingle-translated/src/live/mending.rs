@@ -67,12 +67,12 @@ impl Worker {
             return Ok(());
         }
         let mut failed = None;
-        while let Some(spare) = self.take_spare(shared) {
+        while let Some(spare) = self.take_spare(shared)? {
             match self.copy(shared, logical, readable, spare) {
                 Ok(()) => {
                     // Readers will read there, and blocks that were durable have to stay durable.
                     if !self.bugs.has(Bug::RepairUnflushed) {
-                        shared.disk.flush()?;
+                        self.flush(shared)?;
                     }
                     self.table.move_to(logical, spare, pointer);
                     return Ok(());
@@ -115,7 +115,7 @@ impl Worker {
             } else {
                 buffers.iter_mut().for_each(|buffer| buffer.0.fill(0));
             }
-            self.make_active(shared, spare)?;
+            self.begin_zone(shared, spare)?;
             shared.disk.write(shared.plan.on_disk(spare, at.into()), buffers)?;
             // (Readers still read the old zone.)
             self.is_in_zone(shared, spare, at, count);

@@ -225,6 +225,7 @@ impl Worker {
             .filter(|&(logical, &(physical, _))| physical != self.table.physical[logical as usize]);
         table.unlogged.extend(moved.map(|(logical, _): (u32, _)| logical));
         table.unlogged.extend(&self.table.unlogged);
+        table.appended = std::mem::take(&mut self.table.appended);
         let with_copies = map.lost.zones(plan.zone_blocks);
         table.hold(with_copies.union(&self.table.holding).copied().collect());
         for range in lost.iter() {

@@ -307,7 +307,7 @@ impl Worker {
         loop {
             let pointer = self.table.pointers[logical as usize];
             let physical = self.table.physical[logical as usize];
-            self.make_active(shared, physical)?;
+            self.begin_zone(shared, physical)?;
             match shared.disk.write(shared.plan.on_disk(physical, pointer.into()), data) {
                 Ok(()) => {
                     self.is_in_zone(shared, physical, pointer, data.len() as u32);
@@ -335,6 +335,7 @@ impl Worker {
         let at = shared.plan.on_disk(physical, first.into());
         self.unpublished_blocks.insert(at.0..at.0 + u64::from(count));
         self.written.zone_blocks += u64::from(count);
+        self.table.appended.insert(physical, first + count);
         if u64::from(first + count) == shared.plan.capacity {
             self.table.is_not_active(physical);
         }
@@ -366,28 +367,37 @@ impl Worker {
         }
     }
 
-    /// Checks that the disk has all that was appended since the last commit. A disk whose power fails for a moment loses it,
-    /// and acknowledges the next flush.
-    pub(super) fn has_appended(&self, shared: &Shared) -> Result<(), Stop> {
-        let table = &self.table;
-        let is_whole = |logical: &&u32| {
-            table.pointers[**logical as usize] > 0
-                && !table.flawed.contains_key(logical)
-                && !table.finished.contains(logical)
-        };
-        for &logical in table.unlogged.iter().filter(is_whole) {
-            let (physical, pointer) =
-                (table.physical[logical as usize], table.pointers[logical as usize]);
+    /// Checks that the disk has all that was appended since the last commit, also in zones that logical ones have left: what was
+    /// moved was read there. A disk whose power fails for a moment loses it, and acknowledges the next flush.
+    pub(super) fn has_appended(&mut self, shared: &Shared) -> Result<(), Stop> {
+        for (&physical, &pointer) in &self.table.appended {
             for report in shared.disk.report(Zone(physical), 1)? {
                 if let Some(at) = report.write_pointer
-                    && at != u64::from(pointer)
+                    && at < u64::from(pointer)
                     && !self.bugs.has(Bug::PointersNotCompared)
                 {
                     return Err(Stop::lost_writes(&report, at, pointer));
                 }
             }
         }
+        self.table.appended.clear();
         Ok(())
+    }
+
+    /// Flushes the disk.
+    pub(super) fn flush(&mut self, shared: &Shared) -> Result<(), ZonedError> {
+        shared.disk.flush()?;
+        self.table.reset_unflushed.clear();
+        Ok(())
+    }
+
+    /// Makes sure that a zone may be written. If its reset is not durable, it is made so first: a disk that loses both the reset
+    /// and what was then written could have its write pointer where it ought to be, with the old data below it.
+    pub(super) fn begin_zone(&mut self, shared: &Shared, physical: u32) -> Result<(), Stop> {
+        if self.table.reset_unflushed.contains(&physical) && !self.bugs.has(Bug::ResetUnflushed) {
+            self.flush(shared)?;
+        }
+        self.make_active(shared, physical)
     }
 
     /// Resets a logical zone: it gets another physical zone. If there is no spare, the same one is reset, but only if the durable
@@ -395,7 +405,7 @@ impl Worker {
     fn reset(&mut self, shared: &Shared, logical: u32) -> Result<(), Stop> {
         let physical = self.table.physical[logical as usize];
         let in_place = self.bugs.has(Bug::ZoneRewrittenInPlace);
-        let spare = if in_place { None } else { self.take_spare(shared) };
+        let spare = if in_place { None } else { self.take_spare(shared)? };
         match spare {
             Some(spare) => self.table.move_to(logical, spare, 0),
             None if in_place
@@ -415,15 +425,33 @@ impl Worker {
         Ok(())
     }
 
-    /// Takes a spare zone and resets it. Zones that cannot be reset are bad.
-    pub(super) fn take_spare(&mut self, shared: &Shared) -> Option<u32> {
+    /// Takes a spare zone and resets it. Those that cannot be reset are bad, if the disk says that they have failed, or can reset
+    /// another one.
+    pub(super) fn take_spare(&mut self, shared: &Shared) -> Result<Option<u32>, Stop> {
+        let (mut refused, mut last) = (Vec::new(), None);
         while let Some(spare) = self.table.spares.pop_first() {
-            if self.reset_zone(shared, spare).is_ok() {
-                return Some(spare);
+            match self.reset_zone(shared, spare).or_else(|_| self.reset_zone(shared, spare)) {
+                Ok(()) => {
+                    self.table.bad += refused.len() as u32;
+                    return Ok(Some(spare));
+                }
+                Err(_) if shared.has_failed(spare) => self.table.bad += 1,
+                Err(error) => {
+                    refused.push(spare);
+                    last = Some(error);
+                }
             }
-            self.table.bad += 1;
         }
-        None
+        self.table.spares.extend(refused);
+        last.map_or(Ok(None), |error| Err(error.into()))
+    }
+}
+
+impl Shared {
+    /// Whether the disk says that a zone has failed.
+    fn has_failed(&self, zone: u32) -> bool {
+        let reports = self.disk.report(Zone(zone), 1);
+        reports.is_ok_and(|reports| reports.iter().any(|report| report.condition.has_failed()))
     }
 }
 

@@ -26,6 +26,7 @@
 mod areas;
 mod page;
 mod read;
+mod read_back;
 mod superblock;
 mod write;
 

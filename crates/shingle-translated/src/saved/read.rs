@@ -144,6 +144,22 @@ fn read_page(disk: &dyn ZonedDisk, at: Block) -> Result<Page, ZonedError> {
     Ok(buffers[0].0)
 }
 
+/// Reads pages in one I/O; if that fails, one after the other.
+pub(super) fn read_pages(
+    disk: &dyn ZonedDisk,
+    first: Block,
+    count: usize,
+) -> Vec<Result<Buffer, ZonedError>> {
+    let mut buffers = vec![Buffer::default(); count];
+    if disk.read(first, &mut buffers).is_ok() {
+        return buffers.into_iter().map(Ok).collect();
+    }
+    let alone = |(block, mut buffer): (Block, Buffer)| {
+        disk.read(block, std::slice::from_mut(&mut buffer)).map(|()| buffer)
+    };
+    (0..).map(|ahead| first.after(ahead)).zip(buffers).map(alone).collect()
+}
+
 /// Reads the map of `superblock`.
 pub(crate) fn recover(
     disk: &dyn ZonedDisk,
@@ -429,15 +445,9 @@ impl Reader<'_> {
                 Kind::Log => self.areas.log_pages,
             };
             let count = ((end - sequence) as usize).min(IO_PAGES_MAX);
-            let mut buffers = vec![Buffer::default(); count];
-            let blocks = (0..).map(|ahead| at.after(ahead));
-            self.ahead[copy] = match self.disk.read(at, &mut buffers) {
-                Ok(()) => blocks.zip(buffers.into_iter().map(Ok)).collect(),
-                Err(_) => {
-                    let one = |block| (block, self.read_alone(block));
-                    blocks.take(count).map(one).collect()
-                }
-            };
+            let pages = read_pages(self.disk, at, count).into_iter();
+            let pages = pages.map(|page| page.map_err(|error| error.to_string()));
+            self.ahead[copy] = (0..).map(|ahead| at.after(ahead)).zip(pages).collect();
         }
         let held = self.ahead[copy].iter().find(|(block, _)| *block == at).expect("it was read");
         let page = held.1.as_ref().map_err(|error| Not::Unread(error.clone()))?;
@@ -448,13 +458,6 @@ impl Reader<'_> {
             owner = other;
         }
         page::decode(&page.0, owner, kind, sequence, records).map_err(Not::Bad)
-    }
-
-    fn read_alone(&self, block: Block) -> Result<Buffer, String> {
-        let mut buffers = [Buffer::default()];
-        self.disk.read(block, &mut buffers).map_err(|error| error.to_string())?;
-        let [buffer] = buffers;
-        Ok(buffer)
     }
 
     fn apply(&mut self, records: &[Record]) -> Result<(), OpenError> {

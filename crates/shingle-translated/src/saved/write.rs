@@ -1,7 +1,7 @@
 //! Writes the map: claims, checkpoints, commits. The head of the folder has the layout.
 //!
 //! The caller has flushed the data that the map refers to. When a call succeeds, what it wrote is
-//! durable. After an error that is unknown; then the map has to be written again, by a checkpoint.
+//! durable, and was read back (`read_back.rs`). After an error that is unknown; then the map has to be written again, by a checkpoint.
 //! If a flush failed, the map on the disk has to be read first.
 
 use shingle_core::units::Block;
@@ -12,6 +12,7 @@ use shingle_zoned::{ZonedDisk, ZonedError};
 
 use super::areas::Areas;
 use super::page::{self, Kind, Owner, RECORDS, Record, Stand};
+use super::read_back::Unproven;
 use super::superblock::Superblock;
 use crate::bugs::{Bug, Seeded};
 
@@ -36,6 +37,7 @@ pub(crate) struct Saver {
     next: Option<Next>,
     /// Checkpoints that were given up since the last one in use: their pages may be on the disk.
     given_up: u64,
+    unproven: Unproven,
     /// The number of blocks written, in both copies.
     pub(crate) written_blocks: u64,
     bugs: Seeded,
@@ -101,6 +103,7 @@ impl Saver {
             naming: false,
             next: None,
             given_up: 0,
+            unproven: Unproven::default(),
             written_blocks: 0,
             bugs,
         }
@@ -163,12 +166,11 @@ impl Saver {
                 let blank = disk.read(at, &mut read[..count]).is_ok()
                     && read[..count].iter().all(|page| page.0 == zeros[0].0);
                 if !blank {
-                    disk.write(at, &zeros[..count])?;
-                    self.written_blocks += count as u64;
+                    self.put(disk, at, &zeros[..count])?;
                 }
             }
         }
-        disk.flush()
+        self.flush(disk)
     }
 
     fn write_superblocks(&mut self, disk: &dyn ZonedDisk) -> Result<(), ZonedError> {
@@ -192,9 +194,8 @@ impl Saver {
         let mut buffer = Buffer::default();
         buffer.0 = page;
         let at = Areas::superblocks(self.superblock.areas.conventional_blocks)[copy];
-        disk.write(at, &[buffer])?;
-        self.written_blocks += 1;
-        disk.flush()
+        self.put(disk, at, &[buffer])?;
+        self.flush(disk)
     }
 
     /// Writes the whole map to the slot that is not in use, and puts it into use. `records` are at
@@ -257,7 +258,7 @@ impl Saver {
             }
         }
         if !self.bugs.has(Bug::NamedBeforeCheckpoint) {
-            disk.flush()?;
+            self.flush(disk)?;
         }
         Ok(sequence)
     }
@@ -294,10 +295,19 @@ impl Saver {
 
     fn put(&mut self, disk: &dyn ZonedDisk, at: Block, pages: &[Buffer]) -> Result<(), ZonedError> {
         for (piece, ahead) in pages.chunks(IO_PAGES_MAX).zip((0..).step_by(IO_PAGES_MAX)) {
-            disk.write(at.after(ahead), piece)?;
+            let at = at.after(ahead);
+            disk.write(at, piece)?;
             self.written_blocks += piece.len() as u64;
+            self.unproven.wrote(at, piece);
         }
         Ok(())
+    }
+
+    /// Makes durable what was written.
+    fn flush(&mut self, disk: &dyn ZonedDisk) -> Result<(), ZonedError> {
+        let unproven = std::mem::take(&mut self.unproven);
+        disk.flush()?;
+        if self.bugs.has(Bug::MapNotReadBack) { Ok(()) } else { unproven.read_back(disk) }
     }
 
     /// Whether a commit of `records` records fits into the log.
@@ -324,7 +334,7 @@ impl Saver {
         }
         let log = self.put_commit(disk, self.superblock.generation, log, records)?;
         if !self.bugs.has(Bug::AnsweredBeforeLog) {
-            disk.flush()?;
+            self.flush(disk)?;
         }
         self.log = log;
         Ok(())
@@ -380,6 +390,7 @@ impl Saver {
 
     /// Gives up the next checkpoint.
     pub(crate) fn give_up_next(&mut self) {
+        self.unproven = Unproven::default();
         self.given_up += u64::from(self.next.take().is_some());
     }
 
@@ -426,7 +437,7 @@ impl Saver {
         let Some(next) = self.next.take() else { return Ok(()) };
         self.given_up += 1;
         if !self.bugs.has(Bug::NamedBeforeCheckpoint) {
-            disk.flush()?;
+            self.flush(disk)?;
         }
         self.superblock.generation = next.generation;
         self.superblock.checkpoint_pages = next.pages;

@@ -36,6 +36,9 @@ fn found(bug: Bug) -> Option<String> {
     if drills.iter().any(|drill| panics(|| drill(Some(bug)))) {
         return Some("a drill".to_owned());
     }
+    if panics(|| drills::of_moments_without_power(Some(bug), 0..4)) {
+        return Some("moments without power".to_owned());
+    }
     if panics(|| drills::of_spoilt_blocks(Some(bug), "log")) {
         return Some("spoilt blocks".to_owned());
     }

@@ -123,6 +123,11 @@ fn a_disk_that_loses_its_power_for_a_moment_does_not_lose_writes_silently() {
 }
 
 #[test]
+fn nor_does_it_before_any_one_call() {
+    drills::of_moments_without_power(None, 0..8);
+}
+
+#[test]
 fn what_a_flush_forgets_is_an_error_until_it_is_written_anew() {
     for entry in ALL {
         for after in [0, 1] {
@@ -273,6 +278,52 @@ fn a_block_that_can_be_read_again_is_what_it_was() {
             assert_eq!(had, spares > 1, "{} with {spares} spare zones", entry.name);
         }
     }
+}
+
+/// That they cannot be reset now does not mean that no spare zones are left: then old copies would be given up.
+#[test]
+fn old_copies_are_kept_while_the_disk_resets_no_zones() {
+    let disk = Held::new(geometry(), Faults::none());
+    format(&disk, &Format { spare_zones: Some(3), ..wanted("log") }).expect("room");
+    let live = disk.open();
+    fill(&live, 1);
+    live.flush().expect("no faults");
+    let (bad, at) = drills::spoil_one_in_a_zone(&disk, &live);
+    let others = |live: &LiveDisk, version| {
+        let blocks = (0..live.blocks()).filter(|block| *block != bad).step_by(2);
+        blocks.map(|block| write(live, block, 1, version)).filter(Result::is_err).count()
+    };
+    let lost = (2..60).find(|version| {
+        assert_eq!(others(&live, *version), 0);
+        !live.status().lost_ranges.is_empty()
+    });
+    assert!(lost.is_some(), "its zone was never cleaned");
+    live.flush().expect("no more faults");
+    disk.fail(Operation::Reset, 0, u64::MAX);
+    assert!(others(&live, 60) > 0, "none needed a zone");
+    disk.go_on();
+    disk.1.lock().expect("no panic").remove(&at);
+    assert_eq!(read(&live, bad).ok(), Some(1));
+    assert_eq!(others(&live, 61), 0);
+    assert_eq!((live.status().failed, live.status().zones.bad), (None, 0));
+}
+
+/// What durability.md says.
+#[test]
+fn a_flush_is_so_many_commands() {
+    let disk = formatted("log");
+    let live = disk.open();
+    let ios = || live.progress().ios;
+    write(&live, 0, 1, 1).expect("room");
+    live.flush().expect("no faults");
+    // Two flushes, a report of the zone, and for each copy of the map a write and a read.
+    write(&live, 0, 1, 2).expect("room");
+    let before = ios();
+    live.flush().expect("no faults");
+    assert_eq!(ios() - before, 7);
+    let before = ios();
+    live.flush().expect("no faults");
+    assert_eq!(ios() - before, 1);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The map step by step: what is written when, and what is read from disks that are assembled page
 //! by page. `tests/all/crash.rs` tests that no crash loses anything.
 
+mod read_back;
 mod reading;
 mod writing;
 
@@ -38,6 +39,8 @@ struct Inside {
     steps: Vec<Step>,
     /// Which write or flush fails, counted from the next one on: it is not carried out.
     fails: Option<usize>,
+    /// The disk loses its power for a moment before the next flush, and with it what was written to this block.
+    forgets: Option<u64>,
 }
 
 impl Disk {
@@ -58,6 +61,12 @@ impl Disk {
     /// The I/O since the last call.
     fn steps(&self) -> Vec<Step> {
         std::mem::take(&mut self.inside().steps)
+    }
+
+    /// The same without reads.
+    fn changes(&self) -> Vec<Step> {
+        let steps = self.steps().into_iter();
+        steps.filter(|step| !matches!(step, Step::Read(..))).collect()
     }
 
     fn fail(&self, after: usize) {
@@ -131,7 +140,11 @@ impl ZonedDisk for Disk {
         Ok(())
     }
     fn flush(&self) -> Result<(), ZonedError> {
-        self.begin(Step::Flush).map(drop)
+        let mut inside = self.begin(Step::Flush)?;
+        if let Some(block) = inside.forgets.take() {
+            inside.pages.insert(block, [9; 4096]);
+        }
+        Ok(())
     }
     fn report(&self, _: Zone, _: u32) -> Result<Vec<ZoneReport>, ZonedError> {
         unreachable!("the map asks for no zones")

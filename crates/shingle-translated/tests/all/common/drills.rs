@@ -238,6 +238,80 @@ pub fn of_a_moment_without_power(bug: Option<Bug>) {
     assert!(told.iter().all(|told| *told > 20), "{told:?}");
 }
 
+/// The power fails for a moment before any one call of a disk that is opened, written and flushed: after a flush that succeeds
+/// all is as it was written, also after a restart, unless an error was told before.
+pub fn of_moments_without_power(bug: Option<Bug>, seeds: Range<u64>) {
+    for seed in seeds {
+        // (Until there are no more calls.)
+        (0..).take_while(|after| of_a_moment_before(bug, seed, *after)).for_each(drop);
+    }
+}
+
+/// Returns whether there were that many calls.
+fn of_a_moment_before(bug: Option<Bug>, seed: u64, after: u64) -> bool {
+    let what = format!("seed {seed}, after {after} calls");
+    // (With few active zones, data that was not flushed is copied to spare ones.)
+    let limited = Geometry { max_open: 2, max_active: 3, ..geometry() };
+    let geometry = if seed % 2 == 0 { geometry() } else { limited };
+    let disk = Held::new(geometry, Faults { seed: seed + 100 * after, ..Faults::none() });
+    format(&disk, &wanted("log")).unwrap_or_else(|error| panic!("{error}"));
+    let open = || {
+        let opened = LiveDisk::open_with(disk.boxed(), bug);
+        opened.unwrap_or_else(|error| panic!("{what}: {error}"))
+    };
+    let live = open();
+    let blocks = live.blocks();
+    for block in (0..blocks).step_by(8) {
+        write(&live, block, 8.min(blocks - block), 1).expect("room");
+    }
+    live.close().expect("no faults");
+    drop(live);
+    disk.lose_power_for_a_moment(after);
+    let mut draw = SplitMix64::seed_from_u64(seed);
+    let mut below = |bound: u64| draw.next_u64() % bound;
+    let live = open();
+    let mut may_be = vec![vec![1]; blocks as usize];
+    let mut told = false;
+    for version in 2..30 {
+        // (Large ones fill whole zones: then the pointer of a zone is the same before it is reset and later.)
+        let count = if below(3) == 0 { 24 } else { 1 + below(3) };
+        let at = below(blocks - count);
+        told |= write(&live, at, count, version).is_err();
+        for known in &mut may_be[at as usize..(at + count) as usize] {
+            known.push(version);
+        }
+        if below(3) > 0 {
+            continue;
+        }
+        if live.flush().is_err() {
+            told = true;
+            continue;
+        }
+        for (block, known) in (0..).zip(&mut may_be) {
+            match read(&live, block) {
+                Ok(found) => {
+                    let wanted = if told { &known[..] } else { &known[known.len() - 1..] };
+                    assert!(wanted.contains(&found), "{what}: block {block}: {found}, {wanted:?}");
+                    *known = vec![found];
+                }
+                Err(error) => assert!(told && known.len() > 1, "{what}: {error}"),
+            }
+        }
+        if !disk.is_to_lose_power() {
+            break;
+        }
+    }
+    drop(live);
+    disk.0.cut_power();
+    disk.0.restart();
+    let live = open();
+    for (block, known) in (0..).zip(&may_be) {
+        let found = read(&live, block).unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert!(known.contains(&found), "{what}, then: block {block} is {found}, not {known:?}");
+    }
+    !disk.is_to_lose_power()
+}
+
 /// Writes and flushes fail every few calls, with power cuts now and then: flushed data is there,
 /// and later data may be.
 pub fn of_many_failures(bug: Option<Bug>, translation: &str, seeds: Range<u64>) {

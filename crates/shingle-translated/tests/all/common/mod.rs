@@ -32,6 +32,8 @@ pub struct Switch {
     pub spoils: Mutex<Option<Spoils>>,
     /// The power is cut after the first bad read, and this many more writes and flushes.
     pub cut: Mutex<Option<u64>>,
+    /// The power fails for a moment before the call with this number from now on. (Reads do not count.)
+    pub moment: Mutex<Option<u64>>,
     /// Whether an unreadable block has been read.
     pub has_read_bad: AtomicBool,
     /// This many blocks at both ends of the conventional zones stay readable: the loss of both
@@ -74,6 +76,29 @@ impl Held {
     /// unreadable block.
     pub fn cut_power_after_a_bad_read(&self, after: u64) {
         *self.2.cut.lock().expect("no panic") = Some(after);
+    }
+
+    /// The power fails for a moment before a call that is no read, `after` others from now on: what was not flushed is lost in part, and no
+    /// call fails.
+    pub fn lose_power_for_a_moment(&self, after: u64) {
+        *self.2.moment.lock().expect("no panic") = Some(after);
+    }
+
+    /// Whether that is still to come.
+    pub fn is_to_lose_power(&self) -> bool {
+        self.2.moment.lock().expect("no panic").is_some()
+    }
+
+    fn may_be_without_power(&self) {
+        let mut moment = self.2.moment.lock().expect("no panic");
+        *moment = match *moment {
+            Some(0) => {
+                self.0.cut_power();
+                self.0.restart();
+                None
+            }
+            later => later.map(|calls| calls - 1),
+        };
     }
 
     fn may_lose_its_power(&self) {
@@ -156,6 +181,7 @@ impl ZonedDisk for Held {
         self.0.geometry()
     }
     fn report(&self, first: Zone, count: u32) -> Result<Vec<ZoneReport>, ZonedError> {
+        self.may_be_without_power();
         self.may(Operation::Report, Block(0))?;
         self.0.report(first, count)
     }
@@ -172,6 +198,7 @@ impl ZonedDisk for Held {
         self.0.read(block, buffers)
     }
     fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), ZonedError> {
+        self.may_be_without_power();
         self.may_lose_its_power();
         if let Err(error) = self.may(Operation::Write, block) {
             // It may have been executed.
@@ -190,12 +217,14 @@ impl ZonedDisk for Held {
         Ok(())
     }
     fn command(&self, command: ZoneCommand, zone: Zone) -> Result<(), ZonedError> {
+        self.may_be_without_power();
         if command == ZoneCommand::Reset {
             self.may(Operation::Reset, Block(0))?;
         }
         self.0.command(command, zone)
     }
     fn flush(&self) -> Result<(), ZonedError> {
+        self.may_be_without_power();
         self.may_lose_its_power();
         self.may(Operation::Flush, Block(0))?;
         self.0.flush()
