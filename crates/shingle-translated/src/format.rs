@@ -1,14 +1,16 @@
 //! Formats a disk: makes a map on it.
 
+use std::ops::Range;
+
 use shingle_core::params::Params;
 use shingle_core::units::Zone;
 use shingle_translation::{Layout, translations};
-use shingle_zoned::{Condition, ZonedDisk};
+use shingle_zoned::{Condition, ZoneReport, ZonedDisk};
 use uuid::Uuid;
 
 use crate::bugs::Seeded;
 use crate::error::{FormatError, OpenError};
-use crate::saved::{Areas, Record, Saver, Superblock, records_of_length, superblocks};
+use crate::saved::{Areas, Record, Saver, Superblock, longest_run, records_of_length, superblocks};
 
 /// The parameters of a format.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -45,6 +47,8 @@ pub struct Formatted {
     pub zones: u32,
     /// The sequential zones kept as spares.
     pub spare_zones: u32,
+    /// The conventional zones that are left out, as they or others beside them have failed.
+    pub left_out_zones: u32,
     /// The size of the map in blocks, both copies.
     pub map_blocks: u64,
     /// The highest number of runs of the host's blocks in the map.
@@ -58,22 +62,24 @@ pub struct Formatted {
 /// If there is a map and [`Format::force`] is not set; if the disk belongs to a cache other than
 /// [`Format::destroy`]; if translation and disk do not fit together; or if the disk fails.
 pub fn format(disk: &dyn ZonedDisk, format: &Format) -> Result<Formatted, FormatError> {
-    // Checked before the search for a map: if a conventional zone is offline, it is unknown whether
-    // there is one.
     let zones = Zones::usable(disk, format.spare_zones)?;
-    refuse_another(disk, format)?;
+    let old = refuse_another(disk, format)?;
     let room = Room::plan(disk, &zones, format.buffer_blocks)?;
-    let superblock = superblock(disk, format, &zones, &room)?;
+    // (It counts beside an older map in a zone that cannot be written any more.)
+    let epoch = old.as_ref().map_or(1, |old| old.epoch + 1);
+    let superblock =
+        Superblock { epoch, checkpoint_epoch: epoch, ..superblock(disk, format, &zones, &room)? };
     let formatted = Formatted {
         uuid: superblock.uuid,
         blocks: superblock.blocks,
         buffer_blocks: room.buffer_blocks,
         zones: zones.logical.len() as u32,
         spare_zones: zones.spares,
+        left_out_zones: disk.geometry().conventional_zones - zones.conventional.len() as u32,
         map_blocks: 2 * room.areas.copy_blocks(),
         runs_max: room.areas.records_max() - room.others,
     };
-    write_map(disk, superblock, &zones)?;
+    write_map(disk, superblock, old.as_ref(), &zones)?;
     Ok(formatted)
 }
 
@@ -85,10 +91,16 @@ fn no_room(disk: &dyn ZonedDisk, what: String) -> FormatError {
 fn write_map(
     disk: &dyn ZonedDisk,
     superblock: Superblock,
+    old: Option<&Superblock>,
     zones: &Zones,
 ) -> Result<(), FormatError> {
+    let others = old.map(|old| old.areas.superblocks());
+    let others = others.filter(|places| *places != superblock.areas.superblocks());
     let mut saver = Saver::new(superblock, 0, Seeded::default());
     // The old map is erased first: half of it must never be combined with half of the new one.
+    if let Some(places) = others {
+        saver.erase_old(disk, places)?;
+    }
     saver.erase(disk)?;
     saver.blank_logs(disk)?;
     let record = |(logical, &physical)| Record::Zone { logical, physical, pointer: 0 };
@@ -146,8 +158,11 @@ fn superblock(
 }
 
 /// Refuses a disk with a map, complete or not, and one that belongs to a cache, whose SSD may have
-/// dirty blocks.
-fn refuse_another(disk: &dyn ZonedDisk, format: &Format) -> Result<(), FormatError> {
+/// dirty blocks. Returns the superblock of a map that may be given up.
+fn refuse_another(
+    disk: &dyn ZonedDisk,
+    format: &Format,
+) -> Result<Option<Superblock>, FormatError> {
     let name = || disk.name().to_owned();
     let has = |uuid| Err(FormatError::HasMap { disk: name(), uuid });
     let found = superblocks(disk);
@@ -158,20 +173,22 @@ fn refuse_another(disk: &dyn ZonedDisk, format: &Format) -> Result<(), FormatErr
         (cache, Some(typed)) if cache != Some(typed) => {
             return Err(FormatError::AnotherCache { disk: name(), typed });
         }
-        (Some(_), Some(_)) => return Ok(()),
+        (Some(_), Some(_)) => return Ok(known.cloned()),
         (None, _) => {}
     }
     match found {
-        _ if format.force => Ok(()),
+        found if format.force => Ok(found.ok().map(|chosen| chosen.superblock)),
         Ok(chosen) => has(Uuid::from_bytes(chosen.superblock.uuid).to_string()),
-        Err(OpenError::NotFormatted { .. }) => Ok(()),
+        Err(OpenError::NotFormatted { .. }) => Ok(None),
         Err(OpenError::Disk(error)) => Err(error.into()),
         Err(other) => has(format!("unknown: {other}")),
     }
 }
 
-/// The usable sequential zones of a disk.
+/// The usable zones of a disk.
 struct Zones {
+    /// The conventional zones for map and buffer.
+    conventional: Range<u32>,
     /// Those that become logical zones.
     logical: Vec<u32>,
     /// The number of the others.
@@ -181,25 +198,21 @@ struct Zones {
 impl Zones {
     fn usable(disk: &dyn ZonedDisk, spares: Option<u32>) -> Result<Zones, FormatError> {
         let geometry = *disk.geometry();
-        let mut zones = Vec::new();
-        for report in disk.report(Zone(0), geometry.zones)? {
-            match report.condition {
-                Condition::ReadOnly | Condition::Offline
-                    if geometry.is_conventional(report.zone) =>
-                {
-                    let what = format!(
-                        "conventional zone {} is {}, and map and buffer need them all",
-                        report.zone.0,
-                        report.condition.name()
-                    );
-                    return Err(no_room(disk, what));
-                }
-                Condition::Conventional | Condition::ReadOnly | Condition::Offline => {}
-                _ => zones.push(report.zone.0),
-            }
-        }
-        if geometry.conventional_zones == 0 {
-            let what = "it has no conventional zones, and the map needs some".to_owned();
+        let reports = disk.report(Zone(0), geometry.zones)?;
+        let (conventional, sequential) = reports.split_at(geometry.conventional_zones as usize);
+        let conventional = longest_run(conventional);
+        let is_usable = |report: &&ZoneReport| {
+            report.condition != Condition::Conventional && !report.condition.has_failed()
+        };
+        let mut zones: Vec<u32> =
+            sequential.iter().filter(is_usable).map(|report| report.zone.0).collect();
+        if conventional.is_empty() {
+            let what = match geometry.conventional_zones {
+                0 => "it has no conventional zones, and the map needs some".to_owned(),
+                count => format!(
+                    "all its {count} conventional zones have failed, and the map needs some; use another disk"
+                ),
+            };
             return Err(no_room(disk, what));
         }
         let count = zones.len() as u32;
@@ -221,7 +234,7 @@ impl Zones {
             return Err(no_room(disk, what));
         }
         zones.truncate((count - spares) as usize);
-        Ok(Zones { logical: zones, spares })
+        Ok(Zones { conventional, logical: zones, spares })
     }
 }
 
@@ -242,20 +255,26 @@ impl Room {
         buffer_blocks: Option<u64>,
     ) -> Result<Room, FormatError> {
         let geometry = disk.geometry();
-        let conventional_blocks = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
+        let used = &zones.conventional;
+        let conventional = u64::from(used.start) * geometry.zone_blocks
+            ..u64::from(used.end) * geometry.zone_blocks;
         let logical = zones.logical.len() as u64;
         let zones_blocks = logical * geometry.zone_capacity_blocks;
         // At worst one run for each block; at least a few for each zone.
         let others = logical + 2 * records_of_length(zones_blocks) + 64;
-        let areas = Areas::plan(conventional_blocks, zones_blocks + others, 4 * logical + others);
+        let areas = Areas::plan(&conventional, zones_blocks + others, 4 * logical + others);
         let between = areas.between();
         let left = between.end - between.start;
         let buffer_blocks = buffer_blocks.unwrap_or(left);
         if !(1..=left).contains(&buffer_blocks) {
             let what = format!(
-                "its {} conventional zones have {conventional_blocks} blocks, of which the map takes {}: no room for a \
-                 buffer of {}",
-                geometry.conventional_zones,
+                "its {} conventional zones{} have {} blocks, of which the map takes {}: no room for a buffer of {}",
+                used.len(),
+                match used.len() as u32 == geometry.conventional_zones {
+                    true => String::new(),
+                    false => format!(" from zone {} on, up to one that has failed,", used.start),
+                },
+                areas.conventional_blocks,
                 2 * areas.copy_blocks(),
                 buffer_blocks.max(1)
             );

@@ -40,8 +40,8 @@ pub struct Inspected {
     pub runs: u64,
     /// Sequential zones that are read-only or offline.
     pub failed_zones: u32,
-    /// Conventional zones that are read-only or offline. There are no spares for them: writes that
-    /// need one are refused.
+    /// Conventional zones of map and buffer that are read-only or offline. There are no spares for
+    /// them: writes that need one are refused.
     pub failed_conventional_zones: Vec<u32>,
     /// Spares into which zones can still be rewritten. Without any, writes that need one are
     /// refused. `None` if the map cannot be read.
@@ -100,7 +100,10 @@ impl Inspected {
 pub fn inspect(disk: &dyn ZonedDisk) -> Result<Inspected, OpenError> {
     let map = inspect_map(disk)?;
     let conventional = disk.report(Zone(0), disk.geometry().conventional_zones)?;
-    let failed = conventional.iter().filter(|zone| zone.condition.has_failed());
+    let used = superblocks(disk).map(|chosen| chosen.superblock.used_zones());
+    let is_used = |zone: u32| used.as_ref().ok().is_none_or(|used| used.contains(&zone));
+    let failed =
+        conventional.iter().filter(|zone| zone.condition.has_failed() && is_used(zone.zone.0));
     Ok(Inspected { failed_conventional_zones: failed.map(|zone| zone.zone.0).collect(), ..map })
 }
 

@@ -585,8 +585,15 @@ fn what_cannot_be_is_told() {
     bed.refused(1, "store create --cache disk.zoned --disk plain", "a file that is a zoned disk");
     bed.done("zoned create few.zoned --zones 4 --zone-size 1M --conventional 0 -q");
     bed.refused(1, "zoned format few.zoned -t log", "few.zoned");
-    bed.done("zoned create bad.zoned --zones 64 --zone-size 1M --conventional 8 --offline 0 -q");
-    bed.refused(1, "zoned format bad.zoned -t log", "conventional zone 0 is offline");
+    let bad = "zoned create bad.zoned --zones 64 --zone-size 1M --conventional 8 -q";
+    bed.done(&format!("{bad} --offline 0,1,2,3,4,5,6 --read-only 7"));
+    bed.refused(1, "zoned format bad.zoned -t log", "all its 8 conventional zones have failed");
+    fs::remove_file(bed.path("bad.zoned")).expect("it is there");
+    bed.done(&format!("{bad} --offline 1"));
+    let made = bed.output("zoned format bad.zoned -t log");
+    let told = String::from_utf8_lossy(&made.stderr).into_owned();
+    assert!(told.contains("2 of its 8 conventional zones are not used"), "{told}");
+    bed.done("zoned check bad.zoned");
 }
 
 /// Whoever opens one to read it waits until somebody writes to it.

@@ -82,7 +82,7 @@ struct Plan {
     params: Vec<(String, String)>,
     blocks: u64,
     zones: u32,
-    conventional_blocks: u64,
+    superblocks: [Block; 2],
     buffer_first: Block,
     buffer_blocks: u64,
     zone_blocks: u64,

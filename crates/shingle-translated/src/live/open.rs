@@ -185,7 +185,7 @@ impl Plan {
             params: superblock.params.clone(),
             blocks: superblock.blocks,
             zones: superblock.zones,
-            conventional_blocks: superblock.areas.conventional_blocks,
+            superblocks: superblock.areas.superblocks(),
             buffer_first: Block(superblock.areas.between().start),
             buffer_blocks: superblock.told_buffer_blocks(),
             zone_blocks: superblock.zone_blocks,

@@ -14,7 +14,6 @@ use shingle_zoned::{Reason, ZonedDisk as _};
 use super::Shared;
 use super::worker::{Source, Stop, Worker};
 use crate::bugs::Bug;
-use crate::saved::Areas;
 
 /// Writes blocks that are in memory. The ranges, counted from the first block, could not be read and are zeros.
 pub(super) type Writes<'a> =
@@ -268,8 +267,8 @@ impl Shared {
     /// Tests whether the disk reads anything at all: one of the superblocks.
     pub(super) fn answers(&self) -> Result<(), Stop> {
         let mut buffers = [Buffer::default()];
-        let superblocks = Areas::superblocks(self.plan.conventional_blocks);
-        let mut read = superblocks.map(|page| self.disk.read(page, &mut buffers)).into_iter();
+        let mut read =
+            self.plan.superblocks.map(|page| self.disk.read(page, &mut buffers)).into_iter();
         let first = read.next().unwrap_or(Ok(()));
         if first.is_ok() || read.any(|read| read.is_ok()) { Ok(()) } else { Ok(first?) }
     }

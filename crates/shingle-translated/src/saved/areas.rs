@@ -12,7 +12,9 @@ const LOG_PAGES: Range<u64> = 8..1 << 16;
 /// The areas of the map, in blocks, which are pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Areas {
-    /// The size of the conventional zones at the start of the disk.
+    /// The first block of the conventional zones that are used; zones that have failed are left out.
+    pub(crate) first_block: u64,
+    /// The size of these zones.
     pub(crate) conventional_blocks: u64,
     /// The most pages of a checkpoint.
     pub(crate) checkpoint_pages: u32,
@@ -21,15 +23,22 @@ pub(crate) struct Areas {
 }
 
 impl Areas {
-    /// Plans areas for a map of at most `records` records; fewer if they would take more than a
-    /// quarter of the conventional zones, but not fewer than `least`.
-    pub(crate) fn plan(conventional_blocks: u64, records: u64, least: u64) -> Areas {
+    /// Plans areas in these conventional blocks for a map of at most `records` records; fewer if
+    /// they would take more than a quarter of the blocks, but not fewer than `least`.
+    pub(crate) fn plan(conventional: &Range<u64>, records: u64, least: u64) -> Areas {
+        let (first_block, conventional_blocks) =
+            (conventional.start, conventional.end - conventional.start);
         // A slot with its log takes 5/2 of a checkpoint, and there are four.
         let quarter = conventional_blocks / 4 / 6;
         let most = quarter.max(least.div_ceil(RECORDS)).min(u64::from(u32::MAX) / 2);
         let checkpoint = records.div_ceil(RECORDS).clamp(1, most.max(1));
         let log = (checkpoint / 2).clamp(LOG_PAGES.start, LOG_PAGES.end);
-        Areas { conventional_blocks, checkpoint_pages: checkpoint as u32, log_pages: log as u32 }
+        Areas {
+            first_block,
+            conventional_blocks,
+            checkpoint_pages: checkpoint as u32,
+            log_pages: log as u32,
+        }
     }
 
     fn slot_pages(&self) -> u64 {
@@ -46,17 +55,27 @@ impl Areas {
         u64::from(self.checkpoint_pages) * RECORDS
     }
 
-    /// The superblocks of a disk with this number of conventional blocks.
-    pub(crate) fn superblocks(conventional_blocks: u64) -> [Block; 2] {
-        [Block(0), Block(conventional_blocks.saturating_sub(1))]
+    /// The superblocks of a map in these conventional blocks.
+    pub(crate) fn superblocks_in(conventional: &Range<u64>) -> [Block; 2] {
+        [Block(conventional.start), Block(conventional.end.saturating_sub(1))]
+    }
+
+    /// The conventional blocks that are used.
+    pub(crate) fn blocks(&self) -> Range<u64> {
+        self.first_block..self.first_block + self.conventional_blocks
+    }
+
+    /// The superblocks.
+    pub(crate) fn superblocks(&self) -> [Block; 2] {
+        Areas::superblocks_in(&self.blocks())
     }
 
     /// The first page of a checkpoint.
     pub(crate) fn checkpoint(&self, copy: usize, generation: u64) -> Block {
         let (slot, pages) = (generation % 2, self.slot_pages());
         Block(match copy {
-            0 => 1 + slot * pages,
-            _ => self.conventional_blocks - 1 - (slot + 1) * pages,
+            0 => self.first_block + 1 + slot * pages,
+            _ => self.blocks().end - 1 - (slot + 1) * pages,
         })
     }
 
@@ -67,8 +86,9 @@ impl Areas {
 
     /// The blocks between the copies; empty if there are none.
     pub(crate) fn between(&self) -> Range<u64> {
-        let copy = self.copy_blocks();
-        copy..self.conventional_blocks.saturating_sub(copy).max(copy)
+        let (copy, blocks) = (self.copy_blocks(), self.blocks());
+        let first = blocks.start + copy;
+        first..blocks.end.saturating_sub(copy).max(first)
     }
 }
 
@@ -78,11 +98,13 @@ mod tests {
 
     #[test]
     fn nothing_overlaps() {
-        for (conventional, records) in [(64, 100), (1000, 5000), (100_000, 1 << 40), (31, 1)] {
-            let areas = Areas::plan(conventional, records, 300);
+        for (conventional, records) in
+            [(0..64, 100), (0..1000, 5000), (7000..107_000, 1 << 40), (0..31, 1), (64..128, 100)]
+        {
+            let areas = Areas::plan(&conventional, records, 300);
             let mut all = Vec::new();
             for copy in 0..2 {
-                let superblock = Areas::superblocks(conventional)[copy].0;
+                let superblock = areas.superblocks()[copy].0;
                 all.push(superblock..superblock + 1);
                 for generation in [6, 7] {
                     let (checkpoint, log) =
@@ -98,17 +120,17 @@ mod tests {
                 continue;
             }
             assert!(all.windows(2).all(|two| two[0].end == two[1].start), "{areas:?}: {all:?}");
-            assert_eq!((all[0].start, all[all.len() - 1].end), (0, conventional));
+            assert_eq!(all[0].start..all[all.len() - 1].end, conventional);
         }
     }
 
     #[test]
     fn a_map_takes_what_it_needs_and_a_quarter_at_most() {
-        let areas = Areas::plan(100_000, 2520, 0);
+        let areas = Areas::plan(&(0..100_000), 2520, 0);
         assert_eq!((areas.checkpoint_pages, areas.log_pages, areas.records_max()), (10, 8, 2520));
-        let areas = Areas::plan(100_000, 1 << 40, 0);
+        let areas = Areas::plan(&(0..100_000), 1 << 40, 0);
         assert_eq!(areas.checkpoint_pages, 4166);
         assert!(2 * areas.copy_blocks() <= 25_010, "{areas:?}");
-        assert_eq!(Areas::plan(24, 1 << 40, 600).checkpoint_pages, 3);
+        assert_eq!(Areas::plan(&(0..24), 1 << 40, 600).checkpoint_pages, 3);
     }
 }

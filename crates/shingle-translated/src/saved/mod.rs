@@ -2,7 +2,7 @@
 //! crash.
 //!
 //! It is stored twice on the conventional zones: one copy at their start, one at their end, with
-//! the buffer between them.
+//! the buffer between them. (Of conventional zones that have failed, and those beyond: `find.rs`.)
 //!
 //! ```text
 //!  │ superblock │ slot 0 │ slot 1 │        buffer        │ slot 1 │ slot 0 │ superblock │
@@ -24,6 +24,7 @@
 //! not in use, or behind the last one of the log.
 
 mod areas;
+mod find;
 mod page;
 mod read;
 mod read_back;
@@ -34,6 +35,7 @@ mod write;
 mod tests;
 
 pub(crate) use self::areas::Areas;
+pub(crate) use self::find::longest_run;
 pub(crate) use self::page::{RECORDS, Record, lost_records, records_of_length, run_records};
 pub(crate) use self::read::{Reading, Recovered, recover, superblocks};
 pub(crate) use self::superblock::{Chosen, Superblock};

@@ -16,6 +16,7 @@ use shingle_engine::{Buffer, IO_PAGES_MAX};
 use shingle_zoned::{ZonedDisk, ZonedError};
 
 use super::areas::Areas;
+use super::find;
 use super::page::{self, Bad, Kind, Owner, Record, Stand};
 use super::superblock::{Chosen, NoSuperblock, Superblock};
 use super::write::COMMIT_PAGES;
@@ -69,11 +70,10 @@ pub(crate) enum Reading {
 pub(crate) fn superblocks(disk: &dyn ZonedDisk) -> Result<Chosen, OpenError> {
     let name = || disk.name().to_owned();
     let geometry = disk.geometry();
-    let conventional = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
-    if conventional == 0 {
+    if geometry.conventional_zones == 0 {
         return Err(OpenError::NotFormatted { disk: name() });
     }
-    let places = Areas::superblocks(conventional);
+    let places = find::places(disk)?;
     let copies = places.map(|at| {
         let page = read_page(disk, at).map_err(|error| NoSuperblock::Unread(error.to_string()))?;
         Superblock::decode(&page)
@@ -109,6 +109,7 @@ pub(crate) fn superblocks(disk: &dyn ZonedDisk) -> Result<Chosen, OpenError> {
             return Err(OpenError::Damaged { disk: name(), what });
         }
     };
+    // (Zones that the disk has got since then are not used.)
     let made_for = (
         superblock.zones,
         superblock.conventional_zones,
@@ -116,7 +117,7 @@ pub(crate) fn superblocks(disk: &dyn ZonedDisk) -> Result<Chosen, OpenError> {
         superblock.zone_capacity_blocks,
     );
     let found = (
-        geometry.zones,
+        geometry.zones.min(superblock.zones),
         geometry.conventional_zones,
         geometry.zone_blocks,
         geometry.zone_capacity_blocks,
@@ -124,8 +125,15 @@ pub(crate) fn superblocks(disk: &dyn ZonedDisk) -> Result<Chosen, OpenError> {
     if made_for != found {
         let what = format!(
             "the map was made for {} zones ({} conventional) of {} blocks, {} of them to be written, and the disk has {} \
-             ({}) of {}, {}",
-            made_for.0, made_for.1, made_for.2, made_for.3, found.0, found.1, found.2, found.3
+             ({}) of {}, {}; give the disk its old size and zones again, or format it anew",
+            made_for.0,
+            made_for.1,
+            made_for.2,
+            made_for.3,
+            geometry.zones,
+            found.1,
+            found.2,
+            found.3
         );
         return Err(OpenError::Unusable { disk: name(), what });
     }
@@ -138,7 +146,7 @@ fn place(disk: &dyn ZonedDisk, at: Block) -> String {
     format!("block {} (zone {zone}, byte {} of the disk)", at.0, at.0 * BLOCK_BYTES)
 }
 
-fn read_page(disk: &dyn ZonedDisk, at: Block) -> Result<Page, ZonedError> {
+pub(super) fn read_page(disk: &dyn ZonedDisk, at: Block) -> Result<Page, ZonedError> {
     let mut buffers = [Buffer::default()];
     disk.read(at, &mut buffers)?;
     Ok(buffers[0].0)

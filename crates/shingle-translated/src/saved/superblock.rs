@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   0  magic             "SHTRANS\0"
-//!   8  version           u32, 1
+//!   8  version           u32; 2 if conventional zones are left out, else 1
 //!  12  crc               u32, CRC32C of the page with this field as zero
 //!  16  uuid              16 bytes
 //!  32  epoch             u64, how often the disk was opened, from 1
@@ -18,9 +18,12 @@
 //! 104  blocks            u64, that the host may address
 //! 112  text bytes        u16
 //! 114  text              UTF-8: name of the translation, then a line for each parameter, NAME=VALUE
+//! 4064 conventional zones that map and buffer are in: the first, and how many   u32 each; zeros in version 1: all
 //! 4072 mark              16 bytes and u64: UUID and edition of the cache that used it last; zeros if none did
 //! ```
 //! The superblock with the higher epoch is valid, in one epoch the one with the higher generation.
+
+use std::ops::Range;
 
 use shingle_device::Mark;
 use shingle_engine::format::{Page, checksum, seal};
@@ -34,7 +37,10 @@ use super::page::Owner;
 
 const MAGIC: [u8; 8] = *b"SHTRANS\0";
 const CRC_AT: usize = 12;
-const VERSION: u32 = 1;
+/// The version of a map for which conventional zones that have failed are left out, and of one that
+/// uses them all.
+const VERSION: u32 = 2;
+const VERSION_OF_ALL: u32 = 1;
 /// The limit of epochs and generations: beyond it, counters could overflow.
 const COUNTER_MAX: u64 = u64::MAX / 2;
 
@@ -63,7 +69,8 @@ struct Raw {
 
 const RAW_BYTES: usize = size_of::<Raw>();
 const MARK_AT: usize = 4096 - 24;
-const TEXT_BYTES_MAX: usize = MARK_AT - RAW_BYTES;
+const USED_AT: usize = MARK_AT - 8;
+const TEXT_BYTES_MAX: usize = USED_AT - RAW_BYTES;
 
 /// The superblock; see the module.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -94,7 +101,7 @@ pub(crate) enum NoSuperblock {
     #[error("its checksum is wrong")]
     Checksum,
     #[error(
-        "it is of version {0}, and version 1 is known here; use the program that made it, or a newer one"
+        "it is of version {0}, and versions 1 and 2 are known here; use the program that made it, or a newer one"
     )]
     Version(u32),
     #[error("its checksum is right, and what it says makes no sense: {0}")]
@@ -132,6 +139,12 @@ impl Superblock {
         }
     }
 
+    /// The conventional zones that map and buffer are in.
+    pub(crate) fn used_zones(&self) -> Range<u32> {
+        let blocks = self.areas.blocks();
+        (blocks.start / self.zone_blocks) as u32..(blocks.end / self.zone_blocks) as u32
+    }
+
     fn text(&self) -> String {
         let params = self.params.iter().map(|(name, value)| format!("\n{name}={value}"));
         std::iter::once(self.translation.clone()).chain(params).collect()
@@ -141,9 +154,11 @@ impl Superblock {
     pub(crate) fn encode(&self) -> Page {
         let text = self.text();
         assert!(text.len() <= TEXT_BYTES_MAX, "names and values of parameters are short");
+        let used = self.used_zones();
+        let used_all = used == (0..self.conventional_zones);
         let raw = Raw {
             magic: MAGIC,
-            version: VERSION.into(),
+            version: if used_all { VERSION_OF_ALL } else { VERSION }.into(),
             crc: 0.into(),
             uuid: self.uuid,
             epoch: self.epoch.into(),
@@ -164,6 +179,10 @@ impl Superblock {
         let mut page = [0; 4096];
         page[..RAW_BYTES].copy_from_slice(raw.as_bytes());
         page[RAW_BYTES..RAW_BYTES + text.len()].copy_from_slice(text.as_bytes());
+        if !used_all {
+            page[USED_AT..USED_AT + 4].copy_from_slice(&used.start.to_le_bytes());
+            page[USED_AT + 4..MARK_AT].copy_from_slice(&(used.end - used.start).to_le_bytes());
+        }
         if let Some(Mark { uuid, edition }) = self.mark {
             page[MARK_AT..MARK_AT + 16].copy_from_slice(&uuid);
             page[MARK_AT + 16..].copy_from_slice(&edition.to_le_bytes());
@@ -177,7 +196,7 @@ impl Superblock {
         let (raw, rest) = Raw::read(page)?;
         let (translation, params) = raw.text(rest)?;
         let geometry = raw.geometry()?;
-        let areas = raw.areas(&geometry)?;
+        let areas = raw.areas(&geometry, page)?;
         raw.check_counts(&geometry)?;
         Ok(Superblock {
             uuid: raw.uuid,
@@ -217,7 +236,7 @@ impl Raw {
         if raw.crc.get() != checksum(page, CRC_AT) {
             return Err(NoSuperblock::Checksum);
         }
-        if raw.version.get() != VERSION {
+        if ![VERSION, VERSION_OF_ALL].contains(&raw.version.get()) {
             return Err(NoSuperblock::Version(raw.version.get()));
         }
         Ok((raw, rest))
@@ -246,9 +265,17 @@ impl Raw {
         if geometry.check().is_err() { nonsense("the geometry") } else { Ok(geometry) }
     }
 
-    fn areas(&self, geometry: &Geometry) -> Result<Areas, NoSuperblock> {
+    fn areas(&self, geometry: &Geometry, page: &Page) -> Result<Areas, NoSuperblock> {
+        let used = match self.version.get() {
+            VERSION_OF_ALL => Some(0..geometry.conventional_zones),
+            _ => used_zones(&page[USED_AT..MARK_AT]),
+        };
+        let Some(used) = used.filter(|used| used.end <= geometry.conventional_zones) else {
+            return nonsense("the conventional zones that are used");
+        };
         let areas = Areas {
-            conventional_blocks: u64::from(geometry.conventional_zones) * geometry.zone_blocks,
+            first_block: u64::from(used.start) * geometry.zone_blocks,
+            conventional_blocks: u64::from(used.end - used.start) * geometry.zone_blocks,
             checkpoint_pages: self.checkpoint_room.get(),
             log_pages: self.log_pages.get(),
         };
@@ -281,6 +308,12 @@ impl Raw {
     }
 }
 
+fn used_zones(bytes: &[u8]) -> Option<Range<u32>> {
+    let (first, rest) = U32::read_from_prefix(bytes).ok()?;
+    let (count, _) = U32::read_from_prefix(rest).ok()?;
+    Some(first.get()..first.get().checked_add(count.get())?)
+}
+
 fn mark_of(bytes: &[u8]) -> Option<Mark> {
     let (uuid, edition) = bytes.split_at(16);
     let mark = Mark {
@@ -306,7 +339,12 @@ pub(crate) mod tests {
             conventional_zones: 4,
             zone_blocks: 64,
             zone_capacity_blocks: 60,
-            areas: Areas { conventional_blocks: 256, checkpoint_pages: 5, log_pages: 8 },
+            areas: Areas {
+                first_block: 0,
+                conventional_blocks: 256,
+                checkpoint_pages: 5,
+                log_pages: 8,
+            },
             logical_zones: 14,
             buffer_blocks: 100,
             blocks: 800,
@@ -340,6 +378,22 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn conventional_zones_may_be_left_out() {
+        let areas = Areas { first_block: 64, conventional_blocks: 192, ..example().areas };
+        let some = Superblock { areas, ..example() };
+        let page = some.encode();
+        assert_eq!((page[8], &page[4064..4072]), (2, [1, 0, 0, 0, 3, 0, 0, 0].as_slice()));
+        assert_eq!((Superblock::decode(&page), some.used_zones()), (Ok(some), 1..4));
+        let mut beyond = page;
+        for (first, count) in [(2, 3), (255, 1)] {
+            (beyond[4064], beyond[4068]) = (first, count);
+            seal(&mut beyond, CRC_AT);
+            let why = NoSuperblock::Nonsense("the conventional zones that are used");
+            assert_eq!(Superblock::decode(&beyond), Err(why));
+        }
+    }
+
+    #[test]
     fn a_translation_without_a_buffer_shows_none() {
         assert_eq!(example().told_buffer_blocks(), 100);
         let log = Superblock { translation: "log".to_owned(), ..example() };
@@ -360,7 +414,9 @@ pub(crate) mod tests {
             Superblock::decode(&page).expect_err("it was changed")
         };
         assert_eq!(changed(40, 9, false), NoSuperblock::Checksum);
-        assert_eq!(changed(8, 2, true), NoSuperblock::Version(2));
+        assert_eq!(changed(8, 3, true), NoSuperblock::Version(3));
+        // No conventional zone is used.
+        assert_eq!(changed(8, 2, true), NoSuperblock::Nonsense("the areas"));
         assert_eq!(changed(64, 21, true), NoSuperblock::Nonsense("the geometry"));
         assert_eq!(changed(84, 200, true), NoSuperblock::Nonsense("the areas"));
         assert_eq!(changed(97, 7, true), NoSuperblock::Nonsense("the areas"));

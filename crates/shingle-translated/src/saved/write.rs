@@ -151,6 +151,24 @@ impl Saver {
         Ok(())
     }
 
+    /// Erases the superblocks of an older map that was in other blocks. Those in zones that have
+    /// failed stay: the new map is of a later epoch.
+    pub(crate) fn erase_old(
+        &mut self,
+        disk: &dyn ZonedDisk,
+        places: [Block; 2],
+    ) -> Result<(), ZonedError> {
+        for at in places {
+            let zone = disk.geometry().place(at).map(|(zone, _)| zone);
+            let reports = zone.map_or(Ok(Vec::new()), |zone| disk.report(zone, 1))?;
+            if reports.iter().all(|report| !report.condition.has_failed()) {
+                self.put(disk, at, &[Buffer::default()])?;
+                self.flush(disk)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Fills all pages of the logs with zeros: a page that is neither blank nor valid later is
     /// damaged.
     pub(crate) fn blank_logs(&mut self, disk: &dyn ZonedDisk) -> Result<(), ZonedError> {
@@ -193,7 +211,7 @@ impl Saver {
     ) -> Result<(), ZonedError> {
         let mut buffer = Buffer::default();
         buffer.0 = page;
-        let at = Areas::superblocks(self.superblock.areas.conventional_blocks)[copy];
+        let at = self.superblock.areas.superblocks()[copy];
         self.put(disk, at, &[buffer])?;
         self.flush(disk)
     }

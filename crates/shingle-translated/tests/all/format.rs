@@ -1,10 +1,15 @@
-//! Formats that are refused, and one that is interrupted.
+//! Formats that are refused, one that is interrupted, and those that leave out conventional zones.
 
-use crate::common::{formatted, geometry, read, wanted, write};
-use shingle_core::units::Zone;
+use std::path::{Path, PathBuf};
+
+use crate::common::{formatted, read, wanted, write};
+use shingle_core::units::{Block, Zone};
 use shingle_device::Mark;
-use shingle_translated::{Format, OpenError, format, inspect};
-use shingle_zoned::{Condition, Operation};
+use shingle_engine::Buffer;
+use shingle_translated::{Format, LiveDisk, OpenError, format, inspect};
+use shingle_translation::translations::ALL;
+use shingle_zoned::Condition::{self, Offline, ReadOnly};
+use shingle_zoned::{Geometry, Operation, ZonedDisk};
 
 /// The newest data is on the SSD of its cache.
 #[test]
@@ -33,17 +38,110 @@ fn the_disk_of_a_cache_is_given_up_only_by_the_name_of_the_cache() {
     with(None, true).expect("it was forced");
 }
 
-/// Then it cannot be read whether there is a map.
+/// A zoned file of sixteen conventional zones, of which some have failed.
+fn with_failed(failed: &[(u32, Condition)]) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("disk.zoned");
+    let geometry = Geometry { conventional_zones: 16, ..Geometry::new(30, 16) };
+    let failed: Vec<_> = failed.iter().map(|&(zone, how)| (Zone(zone), how)).collect();
+    shingle_zoned::create_failed(&path, &geometry, &failed).expect("room");
+    (folder, path)
+}
+
+fn opened(path: &Path) -> Box<dyn ZonedDisk> {
+    shingle_zoned::open(path).expect("a zoned file")
+}
+
 #[test]
-fn a_conventional_zone_that_is_lost_is_told() {
-    for (zone, condition) in [(0, Condition::Offline), (5, Condition::ReadOnly)] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("disk.zoned");
-        shingle_zoned::create_failed(&path, &geometry(), &[(Zone(zone), condition)]).expect("room");
-        let disk = shingle_zoned::open(&path).expect("a zoned file");
-        let error = format(&*disk, &wanted("log")).expect_err("it needs them all").to_string();
-        let told = format!("conventional zone {zone} is {}", condition.name());
-        assert!(error.contains(&told), "{error}");
+fn conventional_zones_that_have_failed_are_left_out() {
+    for entry in ALL {
+        for (failed, left_out) in [
+            (vec![(0, Offline)], 1),
+            (vec![(0, ReadOnly)], 1),
+            (vec![(15, Offline)], 1),
+            (vec![(2, ReadOnly)], 3),
+            (vec![(7, Offline), (8, ReadOnly)], 9),
+        ] {
+            let (_folder, path) = with_failed(&failed);
+            let made = format(&*opened(&path), &wanted(entry.name)).expect("enough are left");
+            let what = format!("{}, {failed:?}", entry.name);
+            assert_eq!(made.left_out_zones, left_out, "{what}");
+            for version in 1..4 {
+                let live = LiveDisk::open(opened(&path)).expect("it was formatted");
+                for block in (0..live.blocks()).step_by(3) {
+                    write(&live, block, 1, version).expect("room");
+                }
+                live.flush().expect("no faults");
+                drop(live);
+                let found = inspect(&*opened(&path)).expect("there is a map");
+                assert!(found.is_sound() && found.is_whole(), "{what}: {found:?}");
+                assert_eq!(found.failed_conventional_zones, [0; 0], "{what}");
+            }
+            let live = LiveDisk::open(opened(&path)).expect("it was formatted");
+            for block in 0..live.blocks() {
+                let version = if block % 3 == 0 { 3 } else { 0 };
+                assert_eq!(read(&live, block).ok(), Some(version), "{what}: {block}");
+            }
+        }
+    }
+    let refused = |failed: &[u32], told: &str| {
+        let failed: Vec<_> = failed.iter().map(|zone| (*zone, Offline)).collect();
+        let (_folder, path) = with_failed(&failed);
+        let error = format(&*opened(&path), &wanted("log")).expect_err(told).to_string();
+        assert!(error.contains(told), "{error}");
+    };
+    refused(&(0..16).collect::<Vec<_>>(), "all its 16 conventional zones have failed");
+    refused(&[2, 5, 8, 11, 13], "its 2 conventional zones from zone 0 on");
+}
+
+/// Each map is found, whichever zones have failed since, and no older one in its place.
+#[test]
+fn a_map_is_found_after_more_conventional_zones_have_failed() {
+    let fails = |path: &Path, zone, how| {
+        let file = shingle_zoned::open_file(path).expect("a zoned file");
+        file.fail(Zone(zone), how).expect("it can be written");
+    };
+    for (failed, later) in [
+        (vec![(0, Offline)], 1),
+        (vec![(0, ReadOnly)], 1),
+        (vec![(5, Offline)], 6),
+        (vec![(10, Offline)], 0),
+        (vec![(15, ReadOnly)], 0),
+        // Then the older map stays where it was.
+        (vec![(0, ReadOnly), (15, ReadOnly)], 1),
+    ] {
+        let what = format!("{failed:?}");
+        let (_folder, path) = with_failed(&[]);
+        format(&*opened(&path), &wanted("log")).expect("room");
+        let old = inspect(&*opened(&path)).expect("there is a map").uuid;
+        // A map that uses the zones is not given up without being asked, and is found.
+        failed.iter().for_each(|&(zone, how)| fails(&path, zone, how));
+        let found = inspect(&*opened(&path)).expect("there is a map");
+        let zones: Vec<u32> = failed.iter().map(|(zone, _)| *zone).collect();
+        assert_eq!((&found.uuid, &found.failed_conventional_zones), (&old, &zones), "{what}");
+        format(&*opened(&path), &wanted("log")).expect_err("there is a map");
+        let new = Format { uuid: Some([7; 16]), force: true, ..wanted("log") };
+        format(&*opened(&path), &new).expect("enough are left");
+        let live = LiveDisk::open(opened(&path)).expect("it was formatted");
+        assert_eq!(live.uuid(), [7; 16], "{what}");
+        write(&live, 5, 1, 1).expect("room");
+        live.close().expect("no faults");
+        drop(live);
+        // Where the older map can be erased it is.
+        for at in
+            [(5, 0), (10, 255)].iter().filter(|(zone, _)| zones.contains(zone)).map(|two| two.1)
+        {
+            let mut buffers = [Buffer::default()];
+            opened(&path).read(Block(at), &mut buffers).expect("it is readable");
+            assert!(buffers[0].0 == [0; 4096], "{what}");
+        }
+        // A zone of the new map.
+        fails(&path, later, ReadOnly);
+        let found = inspect(&*opened(&path)).expect("there is a map");
+        assert_ne!(found.uuid, old, "{what}");
+        assert_eq!(found.failed_conventional_zones, [later], "{what}");
+        let live = LiveDisk::open(opened(&path)).expect("it can be read");
+        assert_eq!(read(&live, 5).ok(), Some(1), "{what}");
     }
 }
 

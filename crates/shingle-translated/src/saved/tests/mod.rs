@@ -1,6 +1,7 @@
 //! The map step by step: what is written when, and what is read from disks that are assembled page
 //! by page. `tests/all/crash.rs` tests that no crash loses anything.
 
+mod finding;
 mod read_back;
 mod reading;
 mod writing;
@@ -12,7 +13,9 @@ use shingle_core::units::{Block, Zone};
 use shingle_engine::Buffer;
 use shingle_engine::format::Page;
 use shingle_translation::{Piece, Place};
-use shingle_zoned::{Geometry, Operation, Reason, ZoneCommand, ZoneReport, ZonedDisk, ZonedError};
+use shingle_zoned::{
+    Condition, Geometry, Operation, Reason, ZoneCommand, ZoneReport, ZonedDisk, ZonedError, Zones,
+};
 
 use super::page::Record;
 use super::superblock::tests::example;
@@ -36,6 +39,8 @@ struct Disk {
 struct Inside {
     pages: BTreeMap<u64, Page>,
     unreadable: BTreeSet<u64>,
+    /// Conventional zones that can only be read.
+    failed: BTreeSet<u32>,
     steps: Vec<Step>,
     /// Which write or flush fails, counted from the next one on: it is not carried out.
     fails: Option<usize>,
@@ -84,7 +89,8 @@ impl Disk {
     /// The superblock of a copy.
     fn superblock(&self, copy: usize) -> Superblock {
         let blocks = u64::from(self.geometry.conventional_zones) * self.geometry.zone_blocks;
-        Superblock::decode(&self.page(Areas::superblocks(blocks)[copy])).expect("it was written")
+        let at = Areas::superblocks_in(&(0..blocks))[copy];
+        Superblock::decode(&self.page(at)).expect("it was written")
     }
 
     fn begin(&self, step: Step) -> Result<MutexGuard<'_, Inside>, ZonedError> {
@@ -146,8 +152,14 @@ impl ZonedDisk for Disk {
         }
         Ok(())
     }
-    fn report(&self, _: Zone, _: u32) -> Result<Vec<ZoneReport>, ZonedError> {
-        unreachable!("the map asks for no zones")
+    fn report(&self, first: Zone, count: u32) -> Result<Vec<ZoneReport>, ZonedError> {
+        assert!(first.0 + count <= self.geometry.conventional_zones, "the map is not there");
+        let mut zones = Zones::new(self.geometry);
+        for zone in &self.inside().failed {
+            let failed = zones.state(Zone(*zone)).failed(Condition::ReadOnly, &self.geometry);
+            zones.put(Zone(*zone), failed);
+        }
+        Ok((first.0..first.0 + count).map(|zone| zones.report(Zone(zone))).collect())
     }
     fn command(&self, _: ZoneCommand, _: Zone) -> Result<(), ZonedError> {
         unreachable!("the map is not in sequential zones")
@@ -159,7 +171,12 @@ fn large() -> Superblock {
     Superblock {
         zones: 80,
         conventional_zones: 64,
-        areas: Areas { conventional_blocks: 4096, checkpoint_pages: 400, log_pages: 600 },
+        areas: Areas {
+            first_block: 0,
+            conventional_blocks: 4096,
+            checkpoint_pages: 400,
+            log_pages: 600,
+        },
         buffer_blocks: 50,
         ..example()
     }

@@ -110,7 +110,7 @@ impl Seen {
             let zones = found.failed_conventional_zones.iter().map(u32::to_string);
             lines.push(format!(
                 "conventional zones that can no longer be written, whose place no others take: {}; writes that need them are \
-                 refused, so copy the data to another disk",
+                 refused, so copy the data to another disk; format this one anew to use the others",
                 zones.collect::<Vec<_>>().join(", ")
             ));
         }

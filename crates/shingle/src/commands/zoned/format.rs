@@ -95,6 +95,14 @@ pub(super) fn execute(args: &Format, global: &Global) -> anyhow::Result<()> {
         show_blocks(made.map_blocks),
     );
     note(&text, global.quiet);
+    if made.left_out_zones > 0 {
+        let text = format!(
+            "{} of its {} conventional zones are not used, as some of them have failed",
+            made.left_out_zones,
+            disk.geometry().conventional_zones
+        );
+        note(&text, global.quiet);
+    }
     Ok(())
 }
 
