@@ -31,6 +31,7 @@ shingle_engine::bugs! {
     GivenUpTaken,
     DamageTakenForEnd,
     PointersNotCompared,
+    ZonesLeftNotCompared,
     MapNotReadBack,
     ResetUnflushed,
 }

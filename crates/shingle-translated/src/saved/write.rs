@@ -1,8 +1,8 @@
 //! Writes the map: claims, checkpoints, commits. The head of the folder has the layout.
 //!
 //! The caller has flushed the data that the map refers to. When a call succeeds, what it wrote is
-//! durable, and was read back (`read_back.rs`). After an error that is unknown; then the map has to be written again, by a checkpoint.
-//! If a flush failed, the map on the disk has to be read first.
+//! durable, and was read back (`read_back.rs`). After an error that is unknown; then the map has to
+//! be written again, by a checkpoint. If a flush failed, the map on the disk has to be read first.
 
 use shingle_core::units::Block;
 use shingle_device::Mark;

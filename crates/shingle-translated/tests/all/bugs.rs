@@ -32,6 +32,7 @@ fn found(bug: Bug) -> Option<String> {
         drills::of_a_repair,
         drills::of_a_commit_that_fails,
         drills::of_a_moment_without_power,
+        drills::of_a_zone_that_is_left,
     ];
     if drills.iter().any(|drill| panics(|| drill(Some(bug)))) {
         return Some("a drill".to_owned());

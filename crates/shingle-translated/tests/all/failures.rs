@@ -123,8 +123,13 @@ fn a_disk_that_loses_its_power_for_a_moment_does_not_lose_writes_silently() {
 }
 
 #[test]
+fn nor_does_it_when_a_zone_is_copied() {
+    drills::of_a_zone_that_is_left(None);
+}
+
+#[test]
 fn nor_does_it_before_any_one_call() {
-    drills::of_moments_without_power(None, 0..8);
+    drills::of_moments_without_power(None, 0..4);
 }
 
 #[test]
