@@ -252,7 +252,7 @@ fn of_a_moment_before(bug: Option<Bug>, seed: u64, after: u64) -> bool {
     let what = format!("seed {seed}, after {after} calls");
     // (With few active zones, data that was not flushed is copied to spare ones.)
     let limited = Geometry { max_open: 2, max_active: 3, ..geometry() };
-    let geometry = if seed % 2 == 0 { geometry() } else { limited };
+    let geometry = if seed.is_multiple_of(2) { geometry() } else { limited };
     let disk = Held::new(geometry, Faults { seed: seed + 100 * after, ..Faults::none() });
     format(&disk, &wanted("log")).unwrap_or_else(|error| panic!("{error}"));
     let open = || {
