@@ -136,7 +136,7 @@ impl fmt::Display for Reason {
                 f.write_str(&cause(error))?;
                 let full = io::Error::from(Errno::NOSPC).raw_os_error();
                 if error.raw_os_error() == full {
-                    f.write_str(": the file system, or pool, that the disk lies on is full")?;
+                    f.write_str(": the file system, or pool, that the disk lies on is full, or the disk was removed")?;
                 }
                 Ok(())
             }
@@ -244,7 +244,7 @@ mod tests {
         let error = told(Operation::Flush, None, 0, 0, Reason::Device(full));
         assert_eq!(
             error.to_string(),
-            "/dev/sdz: flush: No space left on device (ENOSPC): the file system, or pool, that the disk lies on is full"
+            "/dev/sdz: flush: No space left on device (ENOSPC): the file system, or pool, that the disk lies on is full, or the disk was removed"
         );
         let gone = io::Error::from(Errno::NODEV);
         let error = told(Operation::Read, None, 0, 1, Reason::Device(gone));
