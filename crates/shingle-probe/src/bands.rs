@@ -329,6 +329,20 @@ pub fn band(seen: &Seen, disk_blocks: u64) -> Option<BandFacts> {
     Some(BandFacts { first_block: first, blocks: end.checked_sub(first)?, error_blocks })
 }
 
+/// Whether around the seed of a place more than `largest` blocks were cleaned, or all that was read:
+/// then its band may be larger than was looked for. `read_us` is the time of a random read.
+pub(crate) fn may_be_larger(seen: &Seen, largest: u64, read_us: f64) -> bool {
+    let [strip] = seen.strips.as_slice() else { return false };
+    // If all steps are alike, these are fast or slow by the time of so many trips to the buffer.
+    let threshold = split(&strip.us).unwrap_or(real(MARKS / 2) * read_us);
+    let fast = |us: &u64| real(*us) < threshold;
+    let at = (seen.seed.saturating_sub(strip.first) / strip.step_blocks) as usize;
+    let Some((before, after)) = strip.us.split_at_checked(at) else { return false };
+    let right = after.iter().take_while(|us| fast(us)).count();
+    let left = before.iter().rev().take_while(|us| fast(us)).count();
+    right > 0 && (left + right) as u64 * strip.step_blocks > largest
+}
+
 /// The steps of a strip that were read without seeks to the buffer.
 fn clean(strip: &Strip) -> Option<Vec<bool>> {
     let threshold = split(&strip.us)?;

@@ -128,6 +128,25 @@ impl Fill {
         (rate(before, real(begun)), rate(self.writes - before, whole - real(begun)))
     }
 
+    /// Of the writes before that with number `at`: how many waited as after it, their microseconds, and
+    /// those of all.
+    #[must_use]
+    pub(crate) fn waits_before(&self, at: u64) -> (u64, u64, u64) {
+        let threshold = self.threshold_us().unwrap_or(f64::INFINITY);
+        let waits = self.slow.iter().filter(|slow| slow.0 < at && real(slow.2) >= threshold);
+        let (count, us) = waits.fold((0, 0), |sum, slow| (sum.0 + 1, sum.1 + slow.2));
+        let begun = self.slow.iter().find(|slow| slow.0 >= at).map_or(self.us, |slow| slow.1);
+        (count, us, begun)
+    }
+
+    /// Mean time of a write before that with number `at`, one at a time, without those that waited:
+    /// so long does it take if there is room.
+    #[must_use]
+    pub(crate) fn with_room_us(&self, at: u64) -> f64 {
+        let (waits, us, all) = self.waits_before(at);
+        real(all.saturating_sub(us)) / real(at.saturating_sub(waits).max(1))
+    }
+
     /// The threshold between writes that waited for cleaning and writes that were slow for another
     /// reason and took at most `otherwise_us`: the geometric mean of `otherwise_us` and half of the
     /// tenth percentile of the slow writes from the cliff on.

@@ -19,6 +19,14 @@ use crate::change::real;
 use crate::error::ProbeError;
 use crate::scratch::{Scratch, write};
 
+/// The most rounds for a coverage: with a small buffer they are many, and each empties it before.
+pub(crate) const ROUNDS_MAX: u64 = 24;
+
+/// The zones that a buffer of `entries` has room for in a round, if `blocks` of each are written.
+pub(crate) fn room(entries: u64, blocks: u64) -> u64 {
+    entries / 5 * 4 / blocks
+}
+
 /// Zones of one coverage whose cleaning was timed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timed {
@@ -29,6 +37,10 @@ pub struct Timed {
     /// Of the writes from the first stall on: the number of each that stalled, and when it was
     /// submitted, in microseconds since the first stall.
     pub stalls: Vec<(u64, u64)>,
+    /// The microseconds of writes to these zones that waited as long as for cleaning, although there
+    /// was room in the buffer. (0 in earlier records.)
+    #[serde(default)]
+    pub other_us: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +92,11 @@ pub(crate) fn time_cleaning(
             written.push(zone * zone_blocks + inside[at as usize]);
         }
     }
-    scratch.run_all(written.iter().map(|&block| write(block)))?;
+    let mut other_us = 0;
+    scratch.run_each(written.iter().map(|&block| write(block)), |us| {
+        other_us += if real(us) >= estimate.stall_us { us } else { 0 };
+        ControlFlow::Continue(())
+    })?;
     let filler = Filler::new(scratch.region_blocks, estimate, seed);
     let filled = filler.nearly_fill(scratch, estimate, all)?;
 
@@ -100,7 +116,7 @@ pub(crate) fn time_cleaning(
         more -= u64::from(stalled && since > all);
         if more == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    Ok(Timed { coverage: blocks, zones: zones.len() as u64, stalls })
+    Ok(Timed { coverage: blocks, zones: zones.len() as u64, stalls, other_us })
 }
 
 impl Timed {
@@ -124,6 +140,13 @@ pub fn points(timed: &[Timed]) -> Vec<(f64, f64)> {
         (writes > 0).then(|| (coverage, real(us) / real(writes) * coverage))
     };
     rounds.filter_map(point).collect()
+}
+
+/// Microseconds of a write that are no cleaning: what writes waited on average that had room.
+#[must_use]
+pub fn other_us(timed: &[Timed]) -> f64 {
+    let writes: u64 = timed.iter().map(|timed| timed.zones * timed.coverage).sum();
+    real(timed.iter().map(|timed| timed.other_us).sum()) / real(writes.max(1))
 }
 
 /// The line through points, and the 95 % interval of its slope.
@@ -184,14 +207,17 @@ mod tests {
     fn zones_by_hand() {
         // Two zones of 10 blocks: every fifth write waits for 100 us; the others take 1 us.
         let stalls = (0..6).map(|nth| (nth * 5, nth * 104)).collect();
-        let timed = Timed { coverage: 10, zones: 2, stalls };
+        let timed = Timed { coverage: 10, zones: 2, stalls, other_us: 60 };
         assert_eq!(points(std::slice::from_ref(&timed)), [(10.0, 208.0)]);
         // Another round in which each stall takes twice as long.
         let slow = (0..6).map(|nth| (nth * 5, nth * 204)).collect();
-        let slow = Timed { coverage: 10, zones: 2, stalls: slow };
-        let other =
-            Timed { coverage: 4, zones: 1, stalls: vec![(0, 0), (3, 60), (5, 100), (9, 900)] };
+        let slow = Timed { coverage: 10, zones: 2, stalls: slow, other_us: 0 };
+        // 60 us in 40 writes.
+        assert_eq!(other_us(&[timed.clone(), slow.clone()]), 1.5);
+        let stalls = vec![(0, 0), (3, 60), (5, 100), (9, 900)];
+        let other = Timed { coverage: 4, zones: 1, stalls, other_us: 0 };
         assert_eq!(points(&[timed, slow, other]), [(10.0, 308.0), (4.0, 80.0)]);
-        assert!(points(&[Timed { coverage: 10, zones: 2, stalls: vec![] }]).is_empty());
+        let none = Timed { coverage: 10, zones: 2, stalls: vec![], other_us: 0 };
+        assert!(points(&[none]).is_empty());
     }
 }

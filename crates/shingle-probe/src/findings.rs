@@ -6,7 +6,7 @@ use shingle_drive::profile::{BandFacts, Kind};
 use crate::bands::Seen;
 use crate::change::{Change, real};
 use crate::cliff::{End, Fill, stall};
-use crate::cost::{Fit, Timed, fit, points};
+use crate::cost::{Fit, Timed, fit, other_us, points};
 use crate::distance::Distances;
 use crate::idle::Trials;
 use crate::options::Writes;
@@ -56,6 +56,12 @@ impl Findings {
         points(&self.timed)
     }
 
+    /// Microseconds of a write in `R(x)` that may be no cleaning.
+    #[must_use]
+    pub fn other_us(&self) -> f64 {
+        other_us(&self.timed)
+    }
+
     /// The line of `R(x)`.
     #[must_use]
     pub fn cost_line(&self) -> Option<Fit> {
@@ -64,11 +70,13 @@ impl Findings {
 }
 
 /// The least random read time of a disk with an arm.
-const SOLID_US: f64 = 1000.0;
+pub(crate) const SOLID_US: f64 = 1000.0;
 
 /// Classifies a disk by its random writes and reads.
 pub(crate) fn kind(look: &Fill, reads: &ReadTimes) -> Kind {
     match look.end {
+        // Flash waits too, for its erasing; and what answers reads without an arm hides the rest.
+        End::Cliff | End::Full if reads.random() < SOLID_US => Kind::Hidden,
         End::Cliff | End::Full => Kind::DriveManaged,
         End::SeekBound if written_through(look, reads) => Kind::Hidden,
         End::SeekBound if reads.random() >= SOLID_US => Kind::Conventional,

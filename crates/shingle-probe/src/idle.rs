@@ -2,8 +2,8 @@
 //! cleaning).
 //!
 //! The buffer gets dirty blocks of many bands. After a pause without I/O one block is read: if a
-//! cleaning is in progress, the read waits for it. The pause doubles until a read waits, then a
-//! binary search narrows it down.
+//! cleaning is in progress, the read waits for it. The pause doubles until two reads have waited, then
+//! a binary search narrows it down.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,8 @@ use crate::target::{Block, Io, Nanos, Op};
 pub struct Trial {
     /// Length of the pause.
     pub idle_us: u64,
-    /// The longest latency of the read after it, of up to eight tries.
+    /// The second longest latency of the read after it, of up to eight tries: a cleaning makes more
+    /// than one of them wait, and what else a read may have met does not.
     pub read_us: u64,
 }
 
@@ -64,10 +65,13 @@ pub(crate) fn idle(
     sorted.sort_unstable();
     let waited_us = sorted[sorted.len() - 1].min(2 * sorted[sorted.len() * 9 / 10]) * 3 / 2;
     let mut shown = Trials { waited_us, trials: Vec::new() };
-    let mut idle_us = SHORTEST;
-    while shown.delay_us().1.is_none() && idle_us <= longest_us {
+    let doubled = std::iter::successors(Some(SHORTEST), |pause| Some(pause * 2));
+    let pauses = doubled.take_while(|&pause| pause < longest_us).chain([longest_us]);
+    for idle_us in pauses.filter(|&pause| pause > 0) {
         shown.trials.push(host.attempt(idle_us, waited_us)?);
-        idle_us *= 2;
+        if shown.delay_us().1.is_some() {
+            break;
+        }
     }
     // Search to within 2 %, or 10 ms.
     while let (calm, Some(cleaned)) = shown.delay_us()
@@ -109,7 +113,7 @@ impl<'a, 'b> Host<'a, 'b> {
     }
 
     fn attempt(&mut self, idle_us: u64, enough_us: u64) -> Result<Trial, ProbeError> {
-        let mut read_us = 0;
+        let (mut longest_us, mut read_us) = (0, 0);
         for _ in 0..TRIES {
             let dirty = DIRTY.min(self.room);
             if self.held + dirty > self.room {
@@ -124,7 +128,9 @@ impl<'a, 'b> Host<'a, 'b> {
             // Moves the head away from the log.
             self.read()?;
             self.scratch.target.idle(Nanos::from_micros(idle_us))?;
-            read_us = read_us.max(self.read()?);
+            let us = self.read()?;
+            read_us = read_us.max(us.min(longest_us));
+            longest_us = longest_us.max(us);
             if read_us > enough_us {
                 break;
             }

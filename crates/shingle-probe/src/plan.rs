@@ -9,8 +9,10 @@ use shingle_core::units::BLOCK_BYTES;
 
 use crate::bands::MARKS;
 use crate::change::real;
+use crate::cost::{self, zones};
 use crate::distance;
 use crate::options::{Options, Writes};
+use crate::probe::rough_tries;
 use crate::scratch::LARGE_BLOCKS;
 use crate::target::Facts;
 
@@ -37,6 +39,8 @@ struct Expected<'a> {
     entries: u64,
     log_blocks: u64,
     region_blocks: u64,
+    /// Zones that there is room for.
+    zones: u64,
 }
 
 const WRITE_S: f64 = 0.000_31;
@@ -58,11 +62,12 @@ pub fn plan(facts: &Facts, options: &Options) -> Vec<Step> {
     let expected = Expected::new(facts, options);
     let look = real(expected.entries) * WRITE_S + 40.0 * STALL_S;
     steps.push(step("a first look at writes", "look", 1, (expected.entries, 0), look));
-    let (written, seconds) = expected.filled(1, expected.emptied());
-    steps.push(step("a rough capacity", "rough", 1, (written, 0), seconds));
-    steps.push(expected.bands(1, "border", "where the region ends"));
-    steps.extend(options.writes.iter().map(|writes| expected.capacity(writes)));
-    steps.push(expected.bands(options.sites, "bands", "bands"));
+    steps.push(expected.rough());
+    steps.push(expected.border());
+    for (nth, writes) in options.writes.iter().enumerate() {
+        steps.push(expected.capacity(writes, nth == 0));
+    }
+    steps.push(expected.bands());
     steps.extend(options.coverages.iter().map(|&blocks| expected.cleaning(blocks)));
     let idle = real(options.idle_max) * 2.0 * 8.0;
     steps.push(step("cleaning in idle time", "idle", 1, (40_000, 300), idle + 60.0));
@@ -72,29 +77,69 @@ pub fn plan(facts: &Facts, options: &Options) -> Vec<Step> {
 impl Expected<'_> {
     fn new<'a>(facts: &Facts, options: &'a Options) -> Expected<'a> {
         let region_blocks = (options.buffer_max_bytes / BLOCK_BYTES).min(facts.blocks / 4);
+        let zones =
+            zones(region_blocks, facts.blocks, options.zone_blocks, options.zones, options.seed);
         Expected {
             options,
             entries: 184_000.min(region_blocks / 2),
             log_blocks: (30_300_000_000 / BLOCK_BYTES).min(region_blocks / 10 * 9),
             region_blocks,
+            zones: zones.len() as u64,
         }
     }
 
-    fn bands(&self, sites: u64, prefix: &str, what: &str) -> Step {
-        let half_blocks = self.options.half_blocks();
-        let marks = 2 * half_blocks / self.options.step_blocks() * MARKS;
-        let rounds = (sites * marks).div_ceil(self.entries / 2).max(1);
-        let (written, time) = self.emptied();
-        let fill = self.entries;
-        let seconds = time + real(fill) * WRITE_S + STALL_S * real(sites) / real(rounds);
-        let seeks = real(2 * sites * marks) * SEEK_S;
-        let blocks = (rounds * (written + fill), sites * 2 * half_blocks * 2);
-        step(what, prefix, rounds, blocks, seconds * real(rounds) + seeks)
+    /// The step that fills the buffer for the first time, and again with other ends of the region if
+    /// what the sweep leaves in it may matter.
+    fn rough(&self) -> Step {
+        let tries = rough_tries(self.entries, self.options);
+        let (written, seconds) = self.filled(1, self.emptied(self.region_blocks));
+        let (again, seconds_again) = self.filled(1, self.swept());
+        let written = written + (tries - 1) * again;
+        let seconds = seconds + real(tries - 1) * seconds_again;
+        step("a rough capacity", "rough", tries, (written, 0), seconds)
+    }
+
+    /// The step that finds where the region ends: roughly, then to the block.
+    fn border(&self) -> Step {
+        let surveyed = self.surveyed(self.region_blocks, 1);
+        let (written, read, seconds) = surveyed;
+        let count = 2 * u64::from(self.marks() <= self.entries);
+        let blocks = (count * written, count * read);
+        step("where the region ends", "border", count, blocks, real(count) * seconds)
+    }
+
+    /// The step that looks for bands, and then for their borders more closely.
+    fn bands(&self) -> Step {
+        let sites = self.options.sites;
+        let rounds = match self.marks() <= self.entries {
+            true => (sites * self.marks()).div_ceil((self.entries / 2).max(1)) + 1,
+            false => 0,
+        };
+        let log_blocks = self.log_blocks / 10 * 11;
+        let (written, read, seconds) = self.surveyed(log_blocks, sites.div_ceil(rounds.max(1)));
+        let blocks = (rounds * written, rounds * read);
+        step("bands", "bands", rounds, blocks, real(rounds) * seconds)
+    }
+
+    /// Blocks written for a place where a band is looked for.
+    fn marks(&self) -> u64 {
+        2 * self.options.half_blocks() / self.options.step_blocks() * MARKS
+    }
+
+    /// Blocks written and read, and seconds, to look for bands at `sites` places in one round.
+    fn surveyed(&self, log_blocks: u64, sites: u64) -> (u64, u64, f64) {
+        let (written, seconds) = self.emptied(log_blocks);
+        // A mark is a trip to the buffer and back; all is read twice.
+        let seeks = real(2 * sites * self.marks()) * SEEK_S;
+        let filled = real(self.entries) * WRITE_S + STALL_S * real(sites);
+        let read = sites * 2 * self.options.half_blocks() * 2;
+        (written + self.entries, read, seconds + filled + seeks)
     }
 
     /// The step that fills the buffer with such writes.
-    fn capacity(&self, writes: &Writes) -> Step {
-        let (written, seconds) = self.filled(writes.blocks, self.swept());
+    fn capacity(&self, writes: &Writes, first: bool) -> Step {
+        let emptied = if first { self.emptied(self.region_blocks) } else { self.swept() };
+        let (written, seconds) = self.filled(writes.blocks, emptied);
         let bytes = writes.blocks * BLOCK_BYTES;
         let what = format!("capacity, {} writes, {} at once", show_bytes(bytes), writes.depth);
         let prefix = format!("capacity, {bytes} bytes, depth {},", writes.depth);
@@ -103,9 +148,12 @@ impl Expected<'_> {
 
     /// The step that cleans zones of which `blocks` blocks are written.
     fn cleaning(&self, blocks: u64) -> Step {
-        let zones = self.options.zones;
+        let room = cost::room(self.entries, blocks);
+        let rounds = self.zones.checked_div(room).map_or(0, |whole| {
+            (whole + u64::from(!self.zones.is_multiple_of(room))).min(cost::ROUNDS_MAX)
+        });
+        let zones = self.zones.min(rounds * room);
         let (written, time) = self.swept();
-        let rounds = (zones * blocks).div_ceil(self.entries / 5 * 4).max(1);
         let cleaning = real(zones) * (0.6 + 0.0024 * real(blocks));
         let seconds = real(rounds) * (time + real(self.entries) * WRITE_S) + cleaning;
         let written = rounds * (written + self.entries);
@@ -118,9 +166,9 @@ impl Expected<'_> {
         (self.region_blocks, real(self.region_blocks) * ORDER_S)
     }
 
-    /// Blocks and seconds to empty the buffer of anything.
-    fn emptied(&self) -> (u64, f64) {
-        let blocks = self.region_blocks + self.log_blocks;
+    /// Blocks and seconds to empty the buffer of anything, if its log may have `log_blocks`.
+    fn emptied(&self, log_blocks: u64) -> (u64, f64) {
+        let blocks = self.region_blocks + log_blocks;
         (blocks, real(blocks) * ORDER_S + 200.0 * STALL_S)
     }
 
@@ -168,6 +216,17 @@ mod tests {
         let row = steps.iter().rfind(|step| step.prefix.starts_with("capacity")).expect("rows");
         assert!((450.0..600.0).contains(&row.seconds), "{row:?}");
         assert_eq!(row.written_bytes / 1_000_000_000, 43 + 30);
+        // With a small buffer a coverage ends after so many rounds, and a small disk has few zones.
+        let measured = |facts: &Facts, options: &Options| -> Vec<u64> {
+            let steps = plan(facts, options);
+            let of_costs = steps.iter().filter(|step| step.prefix.starts_with('R'));
+            of_costs.map(|step| step.count).collect()
+        };
+        assert_eq!(measured(&facts, &options), [1, 2, 3, 4, 5]);
+        let narrow = Options { buffer_max_bytes: 64 << 20, ..Options::default() };
+        assert_eq!(measured(&facts, &narrow), [19, 24, 24, 24, 24]);
+        let small = Facts { blocks: (256 << 20) / BLOCK_BYTES, ..facts.clone() };
+        assert_eq!(measured(&small, &options), [1; 5]);
         let zones = Some(crate::target::Zones { required: true, zone_blocks: 65_536, count: 100 });
         assert_eq!(plan(&Facts { zones, ..facts }, &options).len(), 1);
     }

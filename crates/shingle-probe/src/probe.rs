@@ -5,13 +5,13 @@ use serde::de::DeserializeOwned;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::profile::{BandFacts, Kind};
 
-use crate::bands::{BufferEstimate, Order, Seen, Site, Survey, band};
+use crate::bands::{BufferEstimate, Order, Seen, Site, Survey, band, may_be_larger};
 use crate::change::{Change, real};
 use crate::cliff::{End, Fill, Workload, fill, stall};
-use crate::cost::{Coverage, time_cleaning, zones};
+use crate::cost::{Coverage, ROUNDS_MAX, room, time_cleaning, zones};
 use crate::distance::{Distances, distances};
 use crate::error::ProbeError;
-use crate::findings::{Capacity, Findings, kind, limits, stalled, written_through};
+use crate::findings::{Capacity, Findings, SOLID_US, kind, limits, stalled, written_through};
 use crate::guard::check_size;
 use crate::idle::idle;
 use crate::options::{COVERAGES_MIN, Options, Writes};
@@ -22,6 +22,12 @@ use crate::target::{Facts, Nanos, Target, Zones};
 
 /// Blocks of a reading step when a border is examined closely.
 const FINE_BLOCKS: u64 = 16;
+
+/// The most tries of the rough capacity, each with another end of the region.
+const ROUGH_TRIES: u64 = 4;
+
+/// The least part of a time that is noted if something else than the disk's work may have taken it.
+const OTHER: f64 = 0.05;
 
 /// The content of the buffer, as far as the probe knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,6 +125,15 @@ impl Probe<'_, '_> {
             );
             return Ok(found);
         }
+        let (long, part) = found.reads.long();
+        if part > OTHER && found.reads.random() >= SOLID_US {
+            self.notes.push(format!(
+                "{long} of {} random reads took longer than the arm of a disk, {:.0} % of the time of all: L_read has these in it; \
+                 is something else using the disk?",
+                found.reads.random_us.len(),
+                100.0 * part
+            ));
+        }
         found.distances = self.distances(&found.reads)?;
         let look = self.look(&found.reads)?;
         found.kind = kind(&look, &found.reads);
@@ -127,6 +142,12 @@ impl Probe<'_, '_> {
                 "a random write takes {:.1} ms, longer than a random read ({:.1} ms): so it does on a shingled disk without \
                  a write cache; turn the cache on (hdparm -W 1) and probe again",
                 look.mean_us() / 1e3,
+                found.reads.random() / 1e3
+            ));
+        } else if found.kind == Kind::Hidden && matches!(look.end, End::Cliff | End::Full) {
+            self.notes.push(format!(
+                "writes come to wait as for cleaning, but a random read takes {:.2} ms, no time for a seek: it is solid-state, or a \
+                 shingled disk that answers without reading where nothing was written; write all of it once and probe again",
                 found.reads.random() / 1e3
             ));
         } else if found.kind == Kind::Hidden
@@ -174,6 +195,7 @@ impl Probe<'_, '_> {
             }
             found.capacities.push(capacity);
         }
+        self.note_waits(&found.capacities);
         let estimate = buffer_estimate(&found.capacities, &rough);
         if let (Some(limit), Some(scratch)) =
             (limits(&found.capacities).log_bytes, &mut self.scratch)
@@ -188,6 +210,22 @@ impl Probe<'_, '_> {
         })?;
         found.idle = Some(trials);
         Ok(())
+    }
+
+    /// Notes writes that waited before the buffer was full.
+    fn note_waits(&mut self, capacities: &[Capacity]) {
+        let waited = capacities.iter().filter_map(|row| {
+            let (count, us, all) = row.fill.waits_before(row.cliff?.at);
+            Some((count, real(us) / real((all * u64::from(row.writes.depth)).max(1))))
+        });
+        let most = waited.max_by(|one, other| one.1.total_cmp(&other.1));
+        if let Some((count, part)) = most.filter(|most| most.1 > OTHER) {
+            self.notes.push(format!(
+                "{count} writes waited as for cleaning before the buffer was full, {:.0} % of the time: it was not empty, or \
+                 something else was using the disk; the capacity and the rates may be wrong",
+                100.0 * part
+            ));
+        }
     }
 
     /// Makes a measurement. `empty`: the buffer must be empty before. `leaves`: what it holds
@@ -244,13 +282,12 @@ impl Probe<'_, '_> {
     /// of a band in the buffer. If the buffer is small, this matters: then several ends of the
     /// region are tried. The largest result is taken, and the region keeps its end.
     fn rough(&mut self, read: Nanos) -> Result<Option<(BufferEstimate, u64)>, ProbeError> {
-        const TRIES: u64 = 4;
         let end = initial_region(self.facts.blocks, self.options);
-        let shift = self.options.band_max_bytes / BLOCK_BYTES / TRIES;
+        let shift = self.options.band_max_bytes / BLOCK_BYTES / ROUGH_TRIES;
         let mut best: Option<BufferEstimate> = None;
         let mut best_end = end;
-        for nth in 0..TRIES {
-            let region_blocks = end.saturating_sub((TRIES - 1 - nth) * shift).max(end / 2);
+        for nth in 0..ROUGH_TRIES {
+            let region_blocks = end.saturating_sub((ROUGH_TRIES - 1 - nth) * shift).max(end / 2);
             self.set_region_end(region_blocks);
             let seed = self.options.seed.wrapping_add(nth);
             let workload = Workload { region_blocks, write_blocks: 1, depth: 1, read, seed };
@@ -264,9 +301,7 @@ impl Probe<'_, '_> {
                 best = Some(BufferEstimate { entries: cliff.at, by_bytes: false, stall_us });
                 best_end = region_blocks;
             }
-            // The rest of a band is less than 5 % of the buffer.
-            if best.is_none_or(|best| best.entries > 20 * self.options.band_max_bytes / BLOCK_BYTES)
-            {
+            if best.is_some_and(|best| rough_tries(best.entries, self.options) == 1) {
                 break;
             }
         }
@@ -403,10 +438,18 @@ impl Probe<'_, '_> {
         }
         self.refine(estimate, &mut done)?;
         done.sort_by_key(|(seen, _)| seen.seed);
-        let missing = done.iter().filter(|(_, band)| band.is_none()).count();
+        let missing = done.iter().filter(|(_, band)| band.is_none());
+        let (largest, read) = (self.options.band_max_bytes / BLOCK_BYTES, found.reads.random());
+        let larger = missing.clone().filter(|(seen, _)| may_be_larger(seen, largest, read)).count();
+        let (missing, places) = (missing.count(), done.len());
         if missing > 0 {
-            self.notes
-                .push(format!("at {missing} of {} places the band could not be told", done.len()));
+            let mut told = format!("at {missing} of {places} places the band could not be told");
+            if larger > 0 {
+                told.push_str(&format!(
+                    "; at {larger} of them it may be larger than --band-max: probe again with a larger one"
+                ));
+            }
+            self.notes.push(told);
         }
         found.bands = done;
         Ok(())
@@ -449,18 +492,17 @@ impl Probe<'_, '_> {
 
     /// Measures `R(x)`.
     fn costs(&mut self, estimate: &BufferEstimate, found: &mut Findings) -> Result<(), ProbeError> {
-        const ROUNDS: usize = 24;
         let zone_blocks = self.options.zone_blocks;
         let region_blocks = initial_region(self.facts.blocks, self.options);
         let (wanted, seed) = (self.options.zones, self.options.seed);
         let zones = zones(region_blocks, self.facts.blocks, zone_blocks, wanted, seed);
         for blocks in self.options.coverages.clone() {
-            let room = (estimate.entries / 5 * 4 / blocks) as usize;
+            let room = room(estimate.entries, blocks) as usize;
             if room == 0 || blocks > zone_blocks {
                 self.notes.push(format!("R({blocks}) was not measured: the buffer holds less"));
                 continue;
             }
-            for (nth, zones) in zones.chunks(room).take(ROUNDS).enumerate() {
+            for (nth, zones) in zones.chunks(room).take(ROUNDS_MAX as usize).enumerate() {
                 let seed = seed.wrapping_add(100 * blocks + nth as u64);
                 let coverage = Coverage { zone_blocks, blocks, zones, seed };
                 let name = format!("R({blocks}), round {nth}");
@@ -469,6 +511,16 @@ impl Probe<'_, '_> {
                 })?;
                 found.timed.push(timed);
             }
+        }
+        let per_write: Vec<f64> = found.costs().iter().map(|(blocks, us)| us / blocks).collect();
+        let least = per_write.iter().copied().fold(f64::INFINITY, f64::min);
+        let part = found.other_us() / least;
+        if part > OTHER {
+            self.notes.push(format!(
+                "writes waited as for cleaning while the buffer had room: up to {:.0} % of R(x) may be no cleaning; is something \
+                 else using the disk?",
+                100.0 * part.min(1.0)
+            ));
         }
         if found.cost_line().is_none() {
             let coverages = found.costs().len();
@@ -486,6 +538,12 @@ impl Probe<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// How often the rough capacity of a buffer of `entries` is measured: once if the rest of a band is
+/// less than 5 % of it.
+pub(crate) fn rough_tries(entries: u64, options: &Options) -> u64 {
+    if entries > 20 * options.band_max_bytes / BLOCK_BYTES { 1 } else { ROUGH_TRIES }
 }
 
 /// Groups sites into rounds that need no more than `room` entries.

@@ -40,18 +40,22 @@ impl Findings {
 
     fn buffer(&self) -> Option<BufferFacts> {
         let limits = limits(&self.capacities);
-        let one_at_a_time = || self.capacities.iter().filter(|row| row.writes.depth == 1);
-        let us = |row: &Capacity| Some(1e6 / row.facts()?.iops_before);
-        let least = one_at_a_time().min_by_key(|row| row.writes.blocks)?;
-        let largest = one_at_a_time().max_by_key(|row| row.writes.blocks)?;
-        let write_us = us(least)?;
-        let further = largest.writes.blocks - least.writes.blocks;
-        let more = if further > 0 { (us(largest)? - write_us) / real(further) } else { 0.0 };
+        // (A buffer that larger writes did not fill is known by the others.)
+        let rows = self.capacities.iter().filter(|row| row.writes.depth == 1);
+        let rows = rows.filter_map(|row| {
+            Some((real(row.writes.blocks), row.fill.with_room_us(row.cliff?.at)))
+        });
+        let mut rows: Vec<(f64, f64)> = rows.collect();
+        rows.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
+        let (&(least, least_us), &(most, most_us)) = (rows.first()?, rows.last()?);
+        let more =
+            if most > least { ((most_us - least_us) / (most - least)).max(0.0) } else { 0.0 };
+        let write_us = least_us - (least - 1.0) * more;
         Some(BufferFacts {
             extents: limits.extents,
             log_bytes: limits.log_bytes,
             write_us: round(write_us),
-            write_us_per_further_block: round(more.max(0.0)),
+            write_us_per_further_block: round(more),
             measured: self.capacities.iter().filter_map(Capacity::facts).collect(),
         })
     }
@@ -63,14 +67,16 @@ impl Findings {
             zone_blocks,
             base_us: round(fit.line.intercept),
             us_per_block: round(slope),
-            us_per_block_low: round(slope - fit.slope_error),
+            // Waits that are no cleaning make the line steeper.
+            us_per_block_low: round((slope - fit.slope_error - self.other_us()).max(0.0)),
             us_per_block_high: round(slope + fit.slope_error),
             r_squared: (fit.line.r_squared * 1e4).round() / 1e4,
         })
     }
 
     fn idle_facts(&self) -> Option<IdleFacts> {
-        let (calm, cleaned) = self.idle.as_ref()?.delay_us();
+        let tried = self.idle.as_ref().filter(|tried| !tried.trials.is_empty())?;
+        let (calm, cleaned) = tried.delay_us();
         let ms = |us: u64| real(us) / 1e3;
         Some(match cleaned {
             Some(cleaned) => IdleFacts {

@@ -29,6 +29,17 @@ impl ReadTimes {
         mean(&self.random_us)
     }
 
+    /// Random reads that took longer than an arm takes, and their part of the time of all. An arm takes
+    /// at most a seek over the whole disk and a rotation, which is less than four times the median.
+    #[must_use]
+    pub(crate) fn long(&self) -> (usize, f64) {
+        let mut sorted = self.random_us.clone();
+        sorted.sort_unstable();
+        let median = sorted.get(sorted.len() / 2).copied().unwrap_or(0);
+        let long = &sorted[sorted.partition_point(|&us| us <= 4 * median)..];
+        (long.len(), real(long.iter().sum()) / real(sorted.iter().sum::<u64>().max(1)))
+    }
+
     /// The time of a block in sequential reads, at the start and at the end: the mean without the
     /// first tenth, which includes the seek.
     #[must_use]

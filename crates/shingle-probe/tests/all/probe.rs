@@ -1,6 +1,7 @@
 //! The probe on drive models, in virtual time: what it finds without knowing the drive.
 
 use std::fs;
+use std::ops::ControlFlow;
 
 use shingle_drive::profile::{Kind, parse};
 use shingle_drive::{Overrides, Settings, make, make_ssd};
@@ -10,7 +11,7 @@ use shingle_probe::model::{Model, Noise};
 use shingle_probe::options::{Options, Writes};
 use shingle_probe::probe::{force_clean, probe};
 use shingle_probe::session::{Session, Subject};
-use shingle_probe::target::Target;
+use shingle_probe::target::{Done, Facts, Io, Nanos, Op, Target, TargetError};
 
 /// A disk with a small buffer: 16,000 entries, 400 MB.
 fn small() -> Settings {
@@ -43,6 +44,168 @@ fn of(model: &mut Model, session: &mut Session) -> Findings {
 fn model(name: &str, settings: &Settings) -> Model {
     let drive = make(name, settings).or_else(|_| make_ssd(name, settings)).expect("made");
     Model::new(name, drive, Noise::default(), 1)
+}
+
+/// A model of which some I/O, by its number and kind, takes longer: another user of the disk, or one that
+/// erases flash.
+struct Bothered {
+    model: Model,
+    waits: fn(Op, u64) -> Nanos,
+    reads: u64,
+    writes: u64,
+    waited: Nanos,
+}
+
+impl Bothered {
+    fn new(model: Model, waits: fn(Op, u64) -> Nanos) -> Bothered {
+        Bothered { model, waits, reads: 0, writes: 0, waited: Nanos::ZERO }
+    }
+}
+
+impl Target for Bothered {
+    fn facts(&self) -> &Facts {
+        self.model.facts()
+    }
+
+    fn run(
+        &mut self,
+        depth: usize,
+        next: &mut dyn FnMut() -> Option<Io>,
+        on_done: &mut dyn FnMut(Done) -> ControlFlow<()>,
+    ) -> Result<(), TargetError> {
+        assert_eq!(depth, 1, "the order of what is under way at once is not known here");
+        for number in 0.. {
+            let Some(io) = next() else { break };
+            let (begun, mut one) = (self.now(), Some(io));
+            self.model.run(1, &mut || one.take(), &mut |_| ControlFlow::Continue(()))?;
+            let nth = if io.op == Op::Read { &mut self.reads } else { &mut self.writes };
+            *nth += 1;
+            self.waited = self.waited + (self.waits)(io.op, *nth);
+            if on_done(Done { number, begun, done: self.now() }).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn idle(&mut self, span: Nanos) -> Result<(), TargetError> {
+        self.model.idle(span)
+    }
+
+    fn now(&self) -> Nanos {
+        self.model.now() + self.waited
+    }
+}
+
+fn of_bothered(disk: &mut Bothered, options: &Options) -> Findings {
+    let facts = disk.facts().clone();
+    probe(Some(disk), facts, &mut Session::in_memory(), options, &mut |_| ()).expect("probed")
+}
+
+/// The note that has these words.
+fn noted<'a>(found: &'a Findings, words: &str) -> Option<&'a String> {
+    found.notes.iter().find(|note| note.contains(words))
+}
+
+/// Flash that was written once waits for its erasing, for as long as a shingled disk for cleaning.
+#[test]
+fn an_ssd_that_waits_for_its_erasing_is_not_taken_for_a_shingled_disk() {
+    let erases = |op, nth| match op {
+        Op::Write if nth > 2000 && nth % 50 == 0 => Nanos::from_millis(80),
+        _ => Nanos::ZERO,
+    };
+    let mut disk = Bothered::new(model("pcie-ssd", &Settings::default()), erases);
+    let found = of_bothered(&mut disk, &options());
+    assert_eq!(found.kind, Kind::Hidden, "{:?}", found.notes);
+    assert!(noted(&found, "no time for a seek").is_some(), "{:?}", found.notes);
+}
+
+/// Every 23rd read and every 2000th write waits for something else: that is told, neither taken for
+/// cleaning in idle time nor for the time of a write.
+#[test]
+fn a_disk_that_something_else_uses_is_told() {
+    let used = |op, nth| match op {
+        Op::Read if nth % 23 == 0 => Nanos::from_millis(200),
+        Op::Write if nth % 2000 == 0 => Nanos::from_millis(500),
+        _ => Nanos::ZERO,
+    };
+    let mut disk = Bothered::new(model("st8000as0002", &small()), used);
+    let found = of_bothered(&mut disk, &Options { sites: 1, zones: 30, ..options() });
+    let profile = found.profile(5000);
+    assert_eq!(profile.kind, Kind::DriveManaged, "{:?}", found.notes);
+    for words in
+        ["random reads took longer", "before the buffer was full", "of R(x) may be no cleaning"]
+    {
+        assert!(noted(&found, words).is_some(), "{words}: {:?}", found.notes);
+    }
+    let idle = profile.idle.expect("tried");
+    assert!(!idle.cleaning, "{idle:?}");
+    let buffer = profile.buffer.expect("found");
+    // The time of a write when nothing else uses the disk.
+    assert!((buffer.write_us / 309.4 - 1.0).abs() < 0.05, "{buffer:?}");
+    let rmw = profile.rmw.expect("found");
+    assert!((rmw.us_per_block_low..rmw.us_per_block_high).contains(&2435.0), "{rmw:?}");
+}
+
+#[test]
+fn without_others_no_waits_are_noted() {
+    let found = of(&mut model("st8000as0002", &small()), &mut Session::in_memory());
+    assert!(found.notes.is_empty(), "{:?}", found.notes);
+}
+
+/// What larger writes do not show, the others do: 8,192 writes of 256 KiB lie in the region, and the map
+/// takes 16,000.
+#[test]
+fn a_buffer_is_told_although_large_writes_do_not_fill_it() {
+    let mut settings = small();
+    settings.overrides.set("log_bytes", "8000000000");
+    let found = of(&mut model("st8000as0002", &settings), &mut Session::in_memory());
+    let buffer = found.profile(5000).buffer.expect("found");
+    assert!(buffer.extents.expect("by entries").abs_diff(16_000) < 160, "{buffer:?}");
+    assert_eq!((buffer.log_bytes, buffer.measured.len()), (None, 2), "{buffer:?}");
+    assert!((buffer.write_us / 309.4 - 1.0).abs() < 0.02, "{buffer:?}");
+}
+
+/// Where a stall makes room for a good part of the buffer, stalls are few, but they come evenly.
+#[test]
+fn a_cliff_of_few_stalls_is_found() {
+    for (sets, entries) in [
+        (&[("bands_per_cleaning", "16")][..], 16_000),
+        (&[("collect_reads_max", "0")][..], 16_000),
+        (&[("packets_max", "160"), ("packets_trigger", "160")][..], 1280),
+    ] {
+        let mut settings = small();
+        sets.iter().for_each(|(name, value)| settings.overrides.set(name, value));
+        let mut disk = model("st8000as0002", &settings);
+        let facts = disk.facts().clone();
+        let few = Options { sites: 1, zones: 1, idle_max: 0, ..options() };
+        let found = probe(Some(&mut disk), facts, &mut Session::in_memory(), &few, &mut |_| ());
+        let found = found.expect("probed");
+        let profile = found.profile(5000);
+        let extents = profile.buffer.and_then(|buffer| buffer.extents);
+        let off = extents.map(|extents| extents.abs_diff(entries));
+        assert!(
+            off.is_some_and(|off| off < entries / 20),
+            "{sets:?}: {extents:?} {:?}",
+            found.notes
+        );
+        // No pause was tried.
+        assert!(profile.idle.is_none(), "{:?}", profile.idle);
+    }
+}
+
+#[test]
+fn bands_larger_than_what_is_looked_for_are_told() {
+    let mut settings = small();
+    settings.overrides.set("tracks_per_band", "141");
+    let mut disk = model("st8000as0002", &settings);
+    let facts = disk.facts().clone();
+    let few = Options { sites: 2, zones: 1, idle_max: 0, ..options() };
+    let found = probe(Some(&mut disk), facts, &mut Session::in_memory(), &few, &mut |_| ());
+    let found = found.expect("probed");
+    assert!(found.profile(5000).bands.is_empty());
+    let told = "it may be larger than --band-max: probe again with a larger one";
+    assert!(noted(&found, told).is_some(), "{:?}", found.notes);
 }
 
 #[test]
