@@ -142,6 +142,60 @@ pub fn points(timed: &[Timed]) -> Vec<(f64, f64)> {
     rounds.filter_map(point).collect()
 }
 
+/// Zones of a coverage are evaluated in so many groups.
+const GROUPS: u64 = 5;
+
+/// The points of each group of zones: the first fifth of the zones of each coverage, the next, and so
+/// on. Empty for a group whose borders were not seen.
+fn grouped(timed: &[Timed]) -> Vec<Vec<(f64, f64)>> {
+    let rounds = timed.chunk_by(|one, other| one.coverage == other.coverage);
+    let rounds: Vec<&[Timed]> = rounds.collect();
+    let point = |rounds: &[Timed], group: u64| {
+        let coverage = rounds[0].coverage;
+        let all: u64 = rounds.iter().map(|round| round.zones * coverage).sum();
+        let (writes, us) = until(rounds, all * group / GROUPS);
+        let (to_writes, to_us) = until(rounds, all * (group + 1) / GROUPS);
+        let (writes, us) = (to_writes - writes, to_us - us);
+        (writes > 0).then(|| (real(coverage), real(us) / real(writes) * real(coverage)))
+    };
+    (0..GROUPS)
+        .map(|group| rounds.iter().filter_map(|rounds| point(rounds, group)).collect())
+        .collect()
+}
+
+/// The writes of rounds, one after another, up to the first stall from `writes` on, and the
+/// microseconds they took.
+fn until(rounds: &[Timed], mut writes: u64) -> (u64, u64) {
+    let mut sum = (0, 0);
+    for round in rounds {
+        let all = round.zones * round.coverage;
+        let from = writes.min(all);
+        let found = round.stalls.iter().copied().filter(|&(since, _)| since >= from).min();
+        let (since, us) = found.unwrap_or((0, 0));
+        sum = (sum.0 + since, sum.1 + us);
+        writes -= from;
+        if writes == 0 {
+            break;
+        }
+    }
+    sum
+}
+
+/// How far off the slope may be by the choice of zones (95 %), from the slopes of groups of them. 0 if
+/// too few were measured to tell.
+#[must_use]
+pub fn slope_error_of_zones(timed: &[Timed]) -> f64 {
+    let slopes: Vec<f64> =
+        grouped(timed).iter().filter_map(|points| line(points).map(|line| line.slope)).collect();
+    let Some(freedom) = slopes.len().checked_sub(1).filter(|&freedom| freedom > 0) else {
+        return 0.0;
+    };
+    let count = real(slopes.len() as u64);
+    let mean = slopes.iter().sum::<f64>() / count;
+    let squares: f64 = slopes.iter().map(|slope| (slope - mean) * (slope - mean)).sum();
+    student(freedom) * libm::sqrt(squares / real(freedom as u64) / count)
+}
+
 /// Microseconds of a write that are no cleaning: what writes waited on average that had room.
 #[must_use]
 pub fn other_us(timed: &[Timed]) -> f64 {
@@ -201,6 +255,32 @@ mod tests {
         assert_eq!(fit(&[(1.0, 0.0), (2.0, 2.0), (3.0, 4.0)]), None);
         assert_eq!(fit(&[(1.0, 6.0), (2.0, 4.0), (3.0, 2.0)]), None);
         assert!((student(20) - 2.086).abs() < 1e-3 && (student(60) - 2.000).abs() < 1e-3);
+    }
+
+    /// Five zones, a group each: at coverage 10 they take 100, 100, 100, 100 and 200 us, at 20 twice that.
+    #[test]
+    fn the_choice_of_zones_by_hand() {
+        let timed = |coverage: u64| {
+            let us = |zones: u64| coverage / 10 * (zones * 100 + if zones == 5 { 100 } else { 0 });
+            let stalls = (0..=5).map(|zones| (zones * coverage, us(zones))).collect();
+            Timed { coverage, zones: 5, stalls, other_us: 0 }
+        };
+        let all = [timed(10), timed(20), timed(30)];
+        let groups = grouped(&all);
+        assert_eq!(groups[0], [(10.0, 100.0), (20.0, 200.0), (30.0, 300.0)]);
+        assert_eq!(groups[4], [(10.0, 200.0), (20.0, 400.0), (30.0, 600.0)]);
+        // Slopes of 10, 10, 10, 10 and 20: variance 20, and 2.776 √(20 / 5).
+        assert!((slope_error_of_zones(&all) - 2.0 * 2.776).abs() < 1e-9);
+        assert_eq!(slope_error_of_zones(&[]), 0.0);
+        // The same zones in two rounds.
+        let rounds = [(0, 2), (2, 5)].map(|(from, to): (u64, u64)| {
+            let Timed { stalls, .. } = timed(10);
+            let base = stalls[from as usize];
+            let part = stalls[from as usize..=to as usize].iter();
+            let stalls = part.map(|stall| (stall.0 - base.0, stall.1 - base.1)).collect();
+            Timed { coverage: 10, zones: to - from, stalls, other_us: 0 }
+        });
+        assert_eq!(grouped(&rounds), grouped(&[timed(10)]));
     }
 
     #[test]

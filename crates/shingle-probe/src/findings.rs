@@ -6,7 +6,7 @@ use shingle_drive::profile::{BandFacts, Kind};
 use crate::bands::Seen;
 use crate::change::{Change, real};
 use crate::cliff::{End, Fill, stall};
-use crate::cost::{Fit, Timed, fit, other_us, points};
+use crate::cost::{Fit, Timed, fit, other_us, points, slope_error_of_zones};
 use crate::distance::Distances;
 use crate::idle::Trials;
 use crate::options::Writes;
@@ -62,10 +62,12 @@ impl Findings {
         other_us(&self.timed)
     }
 
-    /// The line of `R(x)`.
+    /// The line of `R(x)`. The error of its slope is the greater of two: of the line, and of the choice
+    /// of zones.
     #[must_use]
     pub fn cost_line(&self) -> Option<Fit> {
-        fit(&self.costs())
+        let fit = fit(&self.costs())?;
+        Some(Fit { slope_error: fit.slope_error.max(slope_error_of_zones(&self.timed)), ..fit })
     }
 }
 

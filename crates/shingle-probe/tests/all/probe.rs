@@ -80,7 +80,7 @@ impl Target for Bothered {
             self.model.run(1, &mut || one.take(), &mut |_| ControlFlow::Continue(()))?;
             let nth = if io.op == Op::Read { &mut self.reads } else { &mut self.writes };
             *nth += 1;
-            self.waited = self.waited + (self.waits)(io.op, *nth);
+            self.waited += (self.waits)(io.op, *nth);
             if on_done(Done { number, begun, done: self.now() }).is_break() {
                 break;
             }
