@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use shingle_translated::{LiveDisk, Pace, Progress, Status};
 
-use super::asking::Asking;
+use super::asking::{Asked, Asking};
 
 /// Watches one disk. Clones watch the same disk.
 #[derive(Clone)]
@@ -80,7 +80,17 @@ impl Watch {
     /// The current status, or the last known one; `None` if there is none yet.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
-        let status = self.status.answer();
+        self.answer(self.ask())
+    }
+
+    /// Asks for the status, without waiting for it.
+    pub(crate) fn ask(&self) -> Asked<Status> {
+        self.status.ask()
+    }
+
+    /// The status that was asked for.
+    pub(crate) fn answer(&self, asked: Asked<Status>) -> Option<Status> {
+        let status = asked.answer();
         let pace = hold(&self.seen).pace(Instant::now());
         status.map(|status| Status { pace, ..status })
     }
