@@ -177,7 +177,7 @@ fn several_exports_of_a_file_which_is_read_again() {
             format!("{TWO}{third}minimum-block = 5\n"),
             "store.toml: line 14: minimum-block = 5: a power of two",
         ),
-        (format!("{TWO}{third}").replace("three.disk", "no.disk"), "export `three`: "),
+        (format!("{TWO}{third}").replace("three.disk", "one.disk"), "both use one.disk"),
         (TWO.replace("unix:nbd.sock", "unix:/no/such/folder/x"), "/no/such/folder/x"),
         (
             TWO.replace("\"unix:nbd.sock\"", ""),
@@ -215,6 +215,63 @@ fn several_exports_of_a_file_which_is_read_again() {
     assert_eq!(value(&told, "shingle_request_bytes_total{export=\"one\",kind=\"write\"}"), 8192.0);
     assert_eq!(value(&told, "shingle_starts_total{export=\"one\"}"), 2.0);
     server.end();
+}
+
+/// The good ones are served, and everything that an operator looks at says which are not.
+#[test]
+fn an_export_that_cannot_be_served_is_told_everywhere_and_others_are_served() {
+    let bed = Bed::new();
+    let socket = UnixDatagram::bind(bed.0.path("notify")).expect("bound");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a time");
+    let notified = |wanted: &str| loop {
+        let mut bytes = [0; 512];
+        let length = socket.recv(&mut bytes).unwrap_or_else(|e| panic!("{wanted}: {e}"));
+        if text(&bytes[..length]).contains(wanted) {
+            return;
+        }
+    };
+    fs::write(bed.0.path("two.ssd"), vec![7; 1 << 20]).expect("spoilt");
+    let mut command = bed.command("");
+    command.env("NOTIFY_SOCKET", bed.0.path("notify"));
+    let mut server = bed.start(command);
+    let line = server.told("not served: ");
+    assert!(line.contains("ERROR") && line.contains("two.ssd"), "{line}");
+    assert!(line.contains("; a reload (SIGHUP) tries it again"), "{line}");
+    let metrics = server.told("metrics at ");
+    let at = metrics.split("http://").nth(1).and_then(|at| at.split('/').next());
+    let at = at.expect("an address").to_owned();
+    notified("STATUS=serving 1 export; not served: two");
+    bed.client("one").expect("there").disconnect().expect("connected");
+    bed.client("two").map(drop).expect_err("not there");
+    let told = fetch(&at);
+    let served = |told: &str, name| value(told, &format!("shingle_served{{export=\"{name}\"}}"));
+    assert_eq!((served(&told, "one"), served(&told, "two")), (1.0, 0.0));
+    let top = bed.0.done("store top -n 1 --every 0.1");
+    assert!(top.contains("two: not served: ") && top.contains("two.ssd"), "{top}");
+    // A reload tries again, and begins others. One whose disk is missing says so in its status, too.
+    let third = "[export.three]\ncache = \"three.ssd\"\ndisk = \"no.disk\"\n";
+    bed.write("store.toml", &format!("{TWO}{third}"));
+    let line = server.reloaded("is read again");
+    assert!(line.ends_with("is read again: not served (see above) three, two"), "{line}");
+    notified("STATUS=serving 1 export; not served: three, two");
+    let status = bed.0.done("store status --cache three.ssd");
+    let told = "export `three`: not served: cannot open no.disk: there is no such file";
+    assert!(status.contains(told) && status.contains("it is tried again every 10 s"), "{status}");
+    // It is not in order that they are not served at the end.
+    server.signal("-TERM");
+    server.lines.by_ref().for_each(drop);
+    assert_eq!(server.served.0.wait().expect("ended").code(), Some(1));
+    // If none can be, the server ends at once. If the file contradicts itself, nothing is tried.
+    let [one, two] = ["one.ssd", "two.ssd"];
+    bed.write("store.toml", &TWO.replace(one, "a/no.ssd").replace(two, "b/no.ssd"));
+    let none = bed.0.output("store serve --config store.toml");
+    let err = text(&none.stderr);
+    assert_eq!(none.status.code(), Some(1), "{err}");
+    assert_eq!(err.matches("/no.ssd: there is no such file").count(), 2, "{err}");
+    assert!(err.ends_with("shingle: no export can be served: see above\n"), "{err}");
+    bed.write("store.toml", &TWO.replace("two.disk", "one.disk"));
+    let twice = "store.toml: exports `one` and `two` both use one.disk";
+    bed.0.refused(2, "store serve --config store.toml", twice);
 }
 
 #[test]

@@ -16,7 +16,7 @@ mod waker;
 mod watch;
 mod zoned;
 
-pub(crate) use asking::Asking;
+pub(crate) use asking::{Asked, Asking};
 pub use disk::{Disk, DiskName};
 pub(crate) use disk::{has_name, is_known};
 pub use errors::{FailedIo, LastError, Tell};

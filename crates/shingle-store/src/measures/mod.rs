@@ -4,6 +4,7 @@
 mod devices;
 mod histogram;
 mod misplaced;
+mod not_served;
 mod requests;
 pub mod saved;
 mod totals;
@@ -13,6 +14,7 @@ pub use devices::{DeviceTotals, DevicesNow, IosNow};
 pub(crate) use histogram::SharedHistogram;
 pub use histogram::{BOUNDS_US, Histogram, Quantile};
 pub use misplaced::Misplaced;
+pub use not_served::NotServed;
 pub(crate) use requests::Requests;
 pub use requests::{KINDS, RequestTotals};
 pub use totals::{Measures, Now, Totals, ZonedTotals};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use shingle_engine::{BandCounts, Counts, ErrorCounts};
 
-use super::{DeviceTotals, IosNow, KINDS, Misplaced, RequestTotals};
+use super::{DeviceTotals, IosNow, KINDS, Misplaced, NotServed, RequestTotals};
 
 /// Sums since the cache was first served with counters kept; without a place for them, since the
 /// start of the process.
@@ -156,6 +156,8 @@ pub struct Measures {
     pub mode: String,
     /// Devices whose names do not lead to them any more.
     pub misplaced: Vec<Misplaced>,
+    /// Other exports of the same process, which are not served.
+    pub not_served: Vec<NotServed>,
     /// Whether the store answers.
     pub up: bool,
     /// Sums.

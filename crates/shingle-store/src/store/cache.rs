@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use shingle_core::cache::CacheCore;
@@ -24,6 +24,7 @@ use super::counters::Counters;
 use super::errors::ServeError;
 use super::export::Served;
 use super::leave;
+use super::missing::Missing;
 use super::notice::{Left, Notice, TellNotice};
 use super::operators::ServeCommand;
 use super::options::CacheOptions;
@@ -141,15 +142,21 @@ pub(super) struct Common {
     pub(super) tell: TellNotice,
     /// Where counters are kept over restarts.
     pub(super) counters: Option<PathBuf>,
+    /// Exports that are to be served and are not.
+    pub(super) missing: Missing,
     pub(super) recording: Option<Arc<Mutex<Recording>>>,
 }
 
 impl Common {
     /// The counters of a cache, with those of earlier processes.
-    fn counters_of(&self, export: String, uuid: Uuid) -> Counters {
+    fn counters_of(
+        &self,
+        export: impl Fn() -> String + Send + Sync + 'static,
+        uuid: Uuid,
+    ) -> Counters {
         let tell = self.tell.clone();
         let told = move |path: &Path, error: &io::Error| {
-            tell(Notice::Counters(export.clone(), path.to_owned(), error.to_string()));
+            tell(Notice::Counters(export(), path.to_owned(), error.to_string()));
         };
         Counters::begin(self.counters.as_deref().map(|folder| (folder, uuid)), told)
     }
@@ -178,10 +185,11 @@ impl Cache {
         for line in opened.remarks()? {
             (common.tell)(Notice::Remark(export.clone(), line));
         }
-        let tell = device_lines(&export, common.tell.clone())?;
+        let (fixed, devices) = (Arc::new(Mutex::new(opened.status())), opened.devices());
+        let name = name_in(&fixed);
+        let tell = device_lines(name.clone(), common.tell.clone())?;
         let observer = record.map(|record| opened.observer(record)).transpose()?;
         let recorded = observer.is_some();
-        let (fixed, devices) = (opened.status(), opened.devices());
         let Opened { options, ready, settings, cache, control, .. } = opened;
         let disk = ready.disk();
         let (watch, frees_trimmed) = (disk.watch(), disk.frees_trimmed());
@@ -205,8 +213,9 @@ impl Cache {
             misplaced: asking_for_misplaced(store.handle().clone(), options.ssd.clone()),
             told_misplaced: Mutex::default(),
             frees_trimmed,
-            fixed: Mutex::new(fixed),
-            counters: common.counters_of(export, uuid),
+            fixed,
+            counters: common.counters_of(name, uuid),
+            not_served: common.missing.clone(),
             uuid,
             devices: Mutex::new(devices),
             fingerprint_in_use,
@@ -216,13 +225,19 @@ impl Cache {
             tell: common.tell.clone(),
         });
         let mut cache = Cache { options, store, control, shared, device: None, failed };
-        cache.listen(common.commands.clone())?;
         cache.begin_device(fail)?;
         Ok(cache)
     }
 
     pub(super) fn uuid(&self) -> Uuid {
         self.shared.uuid
+    }
+
+    /// Serves it under the name and with the minimum block of `options`.
+    pub(super) fn rename(&mut self, options: &CacheOptions) {
+        let CacheOptions { name, minimum_block, .. } = options;
+        (self.options.name, self.options.minimum_block) = (name.clone(), *minimum_block);
+        self.shared.rename(name);
     }
 
     /// The export that clients see.
@@ -238,8 +253,8 @@ impl Cache {
         }
     }
 
-    /// Starts a thread that answers operators, each in a thread of its own.
-    fn listen(&self, commands: Sender<ServeCommand>) -> io::Result<()> {
+    /// Starts a thread that answers operators, each in a thread of its own. Who has asked before waits until then.
+    pub(super) fn listen(&self, commands: Sender<ServeCommand>) -> io::Result<()> {
         let shared = self.shared.clone();
         control::listen(self.control.clone(), move |stream| shared.answer(stream, &commands))
     }
@@ -313,6 +328,14 @@ fn larger(ready: &Ready) -> Result<Vec<String>, ServeError> {
         .collect())
 }
 
+/// The name of the export, which a reload may change.
+fn name_in(
+    fixed: &Arc<Mutex<Status>>,
+) -> impl Fn() -> String + Clone + Send + Sync + 'static + use<> {
+    let fixed = fixed.clone();
+    move || fixed.lock().unwrap_or_else(PoisonError::into_inner).export.clone()
+}
+
 /// Asks for the devices whose names do not lead to them any more.
 fn asking_for_misplaced(handle: Handle, named: PathBuf) -> Asking<Vec<Misplaced>> {
     Asking::new("shingle-places", move || {
@@ -323,11 +346,13 @@ fn asking_for_misplaced(handle: Handle, named: PathBuf) -> Asking<Vec<Misplaced>
 
 /// Passes lines about failed I/O to a thread of their own: the log may be slow, and the store's
 /// thread must not wait for it.
-fn device_lines(export: &str, tell: TellNotice) -> io::Result<Tell> {
+fn device_lines(
+    export: impl Fn() -> String + Send + 'static,
+    tell: TellNotice,
+) -> io::Result<Tell> {
     let (to, lines) = channel();
-    let export = export.to_owned();
     start_thread("shingle-errors", move || {
-        lines.into_iter().for_each(|failed| tell(Notice::Device(export.clone(), failed)));
+        lines.into_iter().for_each(|failed| tell(Notice::Device(export(), failed)));
     })?;
     Ok(Box::new(move |failed| {
         // The receiving thread ends after the store.

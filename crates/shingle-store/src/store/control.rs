@@ -14,13 +14,14 @@ use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use shingle_device::start_thread;
+use shingle_device::{is_same, start_thread};
 use shingle_nbd::listen::Listener;
 use shingle_nbd::stream::Stream;
 use thiserror::Error;
@@ -28,7 +29,7 @@ use uuid::Uuid;
 
 pub use owner::ForeignSocket;
 
-use crate::measures::Measures;
+use crate::measures::{Measures, NotServed};
 
 /// The longest request.
 const REQUEST_BYTES_MAX: u64 = 64 << 10;
@@ -206,6 +207,36 @@ pub(super) fn place(path: &Path) -> PathBuf {
     }
 }
 
+/// Sends a request to all at once: the time that servers take that hang does not add up.
+#[must_use]
+pub fn ask_all(sockets: &[PathBuf], request: &Request) -> Vec<Result<Answer, ControlError>> {
+    let ask = |socket: &PathBuf| ask(socket, &mut |_| {}, request);
+    thread::scope(|scope| {
+        let begin = |socket| {
+            let thread = thread::Builder::new().name("shingle-ask".to_owned());
+            (socket, thread.spawn_scoped(scope, move || ask(socket)))
+        };
+        let asked: Vec<_> = sockets.iter().map(begin).collect();
+        let answer = |(socket, asked): (_, io::Result<ScopedJoinHandle<'_, _>>)| match asked {
+            Ok(asked) => asked.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // If the system gives no thread, this one asks.
+            Err(_) => ask(socket),
+        };
+        asked.into_iter().map(answer).collect()
+    })
+}
+
+/// The measurements of all caches of processes that answer. A process that does not, or is not trusted, has none.
+fn measures_of_all() -> Result<Vec<(PathBuf, Measures)>, ControlError> {
+    let sockets = sockets()?;
+    let answers = ask_all(&sockets, &Request::Measures);
+    let told = sockets.into_iter().zip(answers).filter_map(|(socket, said)| match said {
+        Ok(Answer::Measures(measures)) => Some((socket, *measures)),
+        _ => None,
+    });
+    Ok(told.collect())
+}
+
 /// The socket of the only process that says that it serves a cache on this SSD. The SSD itself is
 /// not read. `None` if there is no such process, or more than one.
 ///
@@ -213,13 +244,17 @@ pub(super) fn place(path: &Path) -> PathBuf {
 /// If others may write to the folder of sockets, or it cannot be read.
 pub fn socket_of_ssd(ssd: &Path) -> Result<Option<PathBuf>, ControlError> {
     let place = place(ssd).display().to_string();
-    let mut found = sockets()?.into_iter().filter(|socket| {
-        // A process that does not answer, or is not trusted, cannot be the one.
-        let said = ask(socket, &mut |_| {}, &Request::Measures);
-        matches!(said, Ok(Answer::Measures(measures)) if measures.ssd_place == place)
-    });
+    let mut found = measures_of_all()?.into_iter().filter(|(_, one)| one.ssd_place == place);
     let first = found.next();
-    Ok(first.filter(|_| found.next().is_none()))
+    Ok(first.filter(|_| found.next().is_none()).map(|(socket, _)| socket))
+}
+
+/// What a process says that is to serve the cache on this SSD, and does not.
+#[must_use]
+pub fn not_served(ssd: &Path) -> Option<NotServed> {
+    let all = measures_of_all().ok()?;
+    let mut missing = all.into_iter().flat_map(|(_, one)| one.not_served);
+    missing.find(|one| is_same(Path::new(&one.ssd), ssd))
 }
 
 /// Creates the folder of a socket, accessible to the user only.

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use rustix::io::Errno;
 use shingle_core::size::show_bytes;
 use shingle_device::DeviceError;
 use shingle_engine::format::layout::Layout;
@@ -10,6 +11,7 @@ use shingle_engine::format::superblock::SETTINGS_BYTES_MAX;
 use shingle_engine::recover::RecoverError;
 use shingle_engine::settings::SettingsError;
 use shingle_nbd::listen::ListenError;
+use shingle_zoned::OpenError;
 use thiserror::Error;
 use uuid::Uuid;
 
@@ -125,10 +127,10 @@ pub enum ServeError {
     Failed(String),
     #[error(transparent)]
     Reload(#[from] ReloadError),
-    #[error("export `{name}`: {error}")]
-    OfExport { name: String, error: Box<ServeError> },
-    #[error("an export failed: see above")]
+    #[error("an export has failed, or was not served: see above")]
     SomeFailed,
+    #[error("no export can be served: see above")]
+    NoneServed,
     #[error("the SSD has failed")]
     SsdFailed,
     #[error("{error}; keep the SSD: only it has what is dirty (blocks: {dirty_blocks})")]
@@ -149,4 +151,25 @@ pub enum ServeError {
     /// The system failed, or dirty blocks are left after everything possible was destaged.
     #[error(transparent)]
     System(#[from] io::Error),
+}
+
+impl ServeError {
+    /// Whether it may pass by itself: a device is not there yet, or in use. Any other needs somebody, who may be working on
+    /// the devices: until told so, nobody else opens them.
+    pub(super) fn may_pass(&self) -> bool {
+        match self {
+            ServeError::Device(error)
+            | ServeError::Store(
+                StoreError::Device(error) | StoreError::Zoned(OpenError::Device(error)),
+            ) => match error {
+                DeviceError::Missing(_) | DeviceError::Busy(_) => true,
+                DeviceError::System { error, .. } => matches!(
+                    Errno::from_io_error(error),
+                    Some(Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM)
+                ),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
 }

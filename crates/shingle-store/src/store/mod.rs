@@ -12,6 +12,7 @@ mod errors;
 mod export;
 pub mod format;
 pub mod leave;
+mod missing;
 mod moved;
 mod notice;
 mod occupant;

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::errors::ServeError;
 use crate::backend::FailedIo;
+use crate::measures::NotServed;
 
 /// Receives notices.
 pub(super) type TellNotice = Arc<dyn Fn(Notice) + Send + Sync>;
@@ -28,6 +29,8 @@ pub enum Notice {
     Asked(String, String, Outcome),
     /// A remark on an export, about something that may need action.
     Remark(String, String),
+    /// An export is to be served, and is not.
+    NotServed(NotServed),
     /// An export is served: its name, and its cache.
     Begun(String, Uuid),
     /// An export is no longer served, and what is left of it.
@@ -91,6 +94,7 @@ impl fmt::Display for Notice {
             Notice::Counters(_, path, error) => {
                 write!(f, "{}: counters do not go on over restarts: {error}", path.display())
             }
+            Notice::NotServed(one) => one.fmt(f),
             Notice::Begun(_, uuid) => write!(f, "{uuid} is served"),
             Notice::Ended(_, uuid, left) => write!(f, "{uuid} is served no longer: {left}"),
             Notice::Failed(_, uuid, why) => write!(f, "{uuid} is served no longer: {why}"),

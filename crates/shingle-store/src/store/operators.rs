@@ -14,6 +14,7 @@ use shingle_engine::SsdState;
 use shingle_engine::settings::SettingsError;
 use uuid::Uuid;
 
+use super::cache::Cache;
 use super::change::{ChangeError, Replace};
 use super::control::{self, Answer, Request, watch};
 use super::drain::{DrainProgress, drain};
@@ -21,6 +22,7 @@ use super::errors::ServeError;
 use super::notice::{Notice, Outcome};
 use super::options::Options;
 use super::reload::Changes;
+use super::serve::{OpeningNumber, Prepared};
 use super::shared::{PATIENCE, Shared, within};
 
 /// Where the outcome of a reload is sent.
@@ -38,8 +40,10 @@ pub(super) enum ServeCommand {
     Failed(Uuid, String),
     /// Serve this instead, and send back the outcome.
     Reload(Options, ReloadAnswer),
-    /// What a reload needs is open, and waits to be carried out.
-    Prepared,
+    /// What a reload needs is there, and waits to be carried out.
+    Prepared(Box<Prepared>, ReloadAnswer),
+    /// The cache of an export was opened and put into use, or cannot be.
+    Opened(OpeningNumber, Result<Box<Cache>, ServeError>),
 }
 
 impl Shared {

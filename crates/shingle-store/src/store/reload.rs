@@ -25,6 +25,11 @@ pub enum ReloadError {
          out, reload, put the new one in, and reload again"
     )]
     InUse { name: String, served: String, path: String },
+    /// Clients that connect again would get other data.
+    #[error(
+        "export `{0}` is served with another SSD and disk; take it out, reload, put it in again, and reload again"
+    )]
+    Other(String),
 }
 
 /// The changes of a reload.
@@ -32,6 +37,10 @@ pub enum ReloadError {
 pub struct Changes {
     /// Exports that are served now.
     pub begun: Vec<String>,
+    /// Exports that cannot be served, of which notices say why.
+    pub not_served: Vec<String>,
+    /// Exports whose devices have not answered yet: they are served as soon as that has happened.
+    pub awaited: Vec<String>,
     /// Exports that are not served any more.
     pub ended: Vec<String>,
     /// Exports with another name or minimum block size: their clients have to connect again.
@@ -48,11 +57,13 @@ pub struct Changes {
 
 impl fmt::Display for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Changes { begun, ended, changed, addresses, failed_addresses, users, certificates } =
-            self;
-        let (more, fewer) = addresses;
+        let Changes { begun, not_served, awaited, ended, changed, users, certificates, .. } = self;
+        let (more, fewer) = &self.addresses;
+        let failed_addresses = &self.failed_addresses;
         let lists = [
             ("begun", begun),
+            ("not served (see above)", not_served),
+            ("still being opened", awaited),
             ("ended", ended),
             ("changed", changed),
             ("listens at", more),
@@ -117,6 +128,7 @@ fn shared(one: &CacheOptions, two: &CacheOptions) -> Option<String> {
     Some(number.path().display().to_string())
 }
 
+/// What becomes of caches that are served, or being opened.
 pub(super) fn plan(served: &[&CacheOptions], wanted: &[CacheOptions]) -> Result<Plan, ReloadError> {
     check(wanted)?;
     let same = |one: &CacheOptions, two: &CacheOptions| {
@@ -142,6 +154,9 @@ pub(super) fn plan(served: &[&CacheOptions], wanted: &[CacheOptions]) -> Result<
                         let (name, served) = (wanted.name.clone(), served.name.clone());
                         return Err(ReloadError::InUse { name, served, path });
                     }
+                }
+                if plan.end.iter().any(|&at| served[at].name == wanted.name) {
+                    return Err(ReloadError::Other(wanted.name.clone()));
                 }
                 plan.begin.push(to);
             }
@@ -235,6 +250,8 @@ mod tests {
         });
         let told = "exports `two` and `three` both use /dev/ublkb7";
         assert_eq!(refused(&[], &[two, three]), told);
+        let told = refused(&[&one], &[cache("one", "s2", "d2")]);
+        assert!(told.starts_with("export `one` is served with another SSD and disk"), "{told}");
         let told = refused(&[&one], &[cache("one", "s2", "d1")]);
         assert!(told.starts_with("export `one`: d1 is served as `one`, with another"), "{told}");
     }

@@ -1,17 +1,18 @@
 //! Serves caches in one process, until they are stopped: to clients as NBD exports, and to
 //! operators over one control socket each.
 
+mod opening;
 mod reloading;
 
 use std::io;
 use std::mem;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle, ScopedJoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use shingle_core::registry::Registry;
 use shingle_device::{panicked, start_thread};
@@ -21,14 +22,18 @@ use shingle_nbd::tls::Tls;
 use shingle_nbd::users::Users;
 use uuid::Uuid;
 
-use self::reloading::Prepared;
+pub(super) use self::opening::OpeningNumber;
+use self::opening::Openings;
+pub(super) use self::reloading::Prepared;
+use self::reloading::Reload;
 pub use super::cache::Record;
-use super::cache::{Cache, Common, Opened};
+use super::cache::{Cache, Common};
 use super::control::{self, Answer};
 pub use super::errors::ServeError;
+use super::missing::Missing;
 use super::notice::TellNotice;
 pub use super::notice::{Left, Notice, Outcome};
-use super::operators::{ReloadAnswer, ServeCommand, outcome_answer};
+use super::operators::{ServeCommand, outcome_answer};
 pub use super::options::{CacheOptions, Options};
 use super::reload;
 pub use super::reload::{Changes, ReloadError};
@@ -47,11 +52,11 @@ impl Stopper {
         let _ = self.0.send(ServeCommand::All);
     }
 
-    /// Serves these options from now on. Clients of exports that stay the same notice nothing. If
-    /// anything cannot be served, nothing is changed.
+    /// Serves these options from now on. Clients of exports that stay the same notice nothing. An export that cannot be opened
+    /// is not served, and others are.
     ///
     /// # Errors
-    /// If the options contradict each other, or something cannot be opened.
+    /// If the options contradict each other, or an address is taken: then nothing is changed.
     pub fn reload(&self, options: Options) -> Result<Changes, ServeError> {
         let (to, answer) = channel();
         let gone = || ServeError::System(io::Error::other("it is leaving"));
@@ -81,27 +86,27 @@ pub struct Serving {
     tls: Option<Arc<Tls>>,
     roster: Roster,
     commands: Receiver<ServeCommand>,
-    /// Reloads that are prepared, each announced by a command.
-    prepared: (Sender<Waiting>, Receiver<Waiting>),
-    /// The number of reloads that put caches into use just now.
-    beginning: Arc<AtomicU32>,
+    openings: Openings,
+    /// Reloads that wait for their new exports.
+    reloads: Vec<Reload>,
     /// Threads of caches that are ending while others are served.
     ending: Vec<JoinHandle<()>>,
     /// Whether one of several caches has failed or did not end properly, with a notice of its own.
     some_failed: Arc<AtomicBool>,
 }
 
-/// A reload that is prepared, and where its outcome is sent.
-type Waiting = (Prepared, ReloadAnswer);
+/// For an operator who ends a cache that has ended meanwhile.
+const ENDED: &str = "it is served no longer: a failure, a reload or another operator has ended it";
 
 /// How long requests of clients may take when the process ends.
 const GRACE: Duration = Duration::from_secs(30);
 
 impl Serving {
-    /// Opens the caches and begins to serve. `tell` receives notices for the operator.
+    /// Opens the caches and begins to serve. `tell` receives notices for the operator. Of several caches those that can be
+    /// opened are served.
     ///
     /// # Errors
-    /// If options contradict each other, a disk is distrusted, or an address is taken.
+    /// If options contradict each other, an address is taken, or no cache can be opened.
     pub fn start(
         options: Options,
         registry: &Registry,
@@ -121,15 +126,6 @@ impl Serving {
         tell: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<Serving, ServeError> {
         reload::check(&options.caches)?;
-        // An address that is taken, or a cache that cannot be opened, is found before anything is
-        // changed. Listening begins last: where clients can connect, operators are answered, too.
-        let open = |cache: &CacheOptions| {
-            Opened::open(cache, registry).map_err(with_export_name(cache, &options))
-        };
-        let opened = in_parallel(&options.caches, open);
-        let opened = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let listeners = options.addresses.iter().map(|address| bind(address, &options.tls));
-        let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
         let tell: TellNotice = Arc::new(tell);
         let of_clients = tell.clone();
         let of_clients = move |event| of_clients(Notice::Client(event));
@@ -138,37 +134,58 @@ impl Serving {
         let server = Arc::new(server);
         let (registry, counters) = (registry.clone(), options.counters);
         let recording = extra.recording;
-        let common = Common { registry, server, commands: to, tell, counters, recording };
+        let missing = Missing::default();
+        let roster = Roster::new(missing.clone());
+        let common = Common { registry, server, commands: to, tell, counters, missing, recording };
         let mut serving = Serving {
             common,
             caches: Vec::new(),
             addresses: Vec::new(),
             users: options.users,
             tls: options.tls,
-            roster: Roster::default(),
+            roster,
             commands,
-            prepared: channel(),
-            beginning: Arc::default(),
+            openings: Openings::new(),
+            reloads: Vec::new(),
             ending: Vec::new(),
             some_failed: Arc::default(),
         };
-        let begun = begin_all(opened, extra.record, &serving.common)?;
-        begun.into_iter().for_each(|cache| serving.offer(cache));
-        for (asked, listener) in options.addresses.into_iter().zip(listeners) {
-            serving.listen(Some(asked), listener)?;
-        }
-        for listener in extra.inherited {
-            let listener = match &serving.tls {
-                Some(tls) => listener.encrypted(tls.clone()),
-                None => listener,
-            };
-            serving.listen(None, listener)?;
+        serving.open_all(options.caches, extra.record)?;
+        // Where clients can connect, operators are answered, too.
+        if let Err(error) = serving.begin_to_listen(options.addresses, extra.inherited) {
+            // The reason for the end is worth more than what it brings.
+            let _ = serving.end_all(|| ());
+            return Err(error);
         }
         Ok(serving)
     }
 
-    /// Offers the export to clients.
-    fn offer(&mut self, cache: Cache) {
+    fn begin_to_listen(
+        &mut self,
+        addresses: Vec<Address>,
+        inherited: Vec<Listener>,
+    ) -> Result<(), ServeError> {
+        for asked in addresses {
+            let listener = bind(&asked, &self.tls)?;
+            self.listen(Some(asked), listener)?;
+        }
+        for listener in inherited {
+            let listener = match &self.tls {
+                Some(tls) => listener.encrypted(tls.clone()),
+                None => listener,
+            };
+            self.listen(None, listener)?;
+        }
+        Ok(())
+    }
+
+    /// Offers a cache to clients and operators, as it is wanted by now.
+    fn offer(&mut self, mut cache: Cache, wanted: &CacheOptions) -> Result<(), ServeError> {
+        cache.rename(wanted);
+        if let Err(error) = cache.listen(self.common.commands.clone()) {
+            self.end_unused(cache);
+            return Err(error.into());
+        }
         let offered = self.common.server.offer(cache.export());
         debug_assert!(offered, "names were looked at");
         self.roster.lock().push(cache.shared.clone());
@@ -178,6 +195,9 @@ impl Serving {
             let _ = self.common.commands.send(ServeCommand::Failed(cache.uuid(), why.clone()));
         }
         self.caches.push(cache);
+        // They are told of in this order, whichever was opened first.
+        self.caches.sort_by(|one, two| one.options.name.cmp(&two.options.name));
+        Ok(())
     }
 
     fn listen(&mut self, asked: Option<Address>, listener: Listener) -> Result<(), ServeError> {
@@ -233,12 +253,14 @@ impl Serving {
     /// all files. It is skipped if the last store fails by itself, as its I/O may hang.
     ///
     /// # Errors
-    /// If a store fails, or a superblock cannot be written, also of a cache that ended earlier.
+    /// If a store fails, or a superblock cannot be written, also of a cache that ended earlier; or if an export was to be
+    /// served and was not at the end.
     pub fn wait(mut self, last: impl FnOnce()) -> Result<(), ServeError> {
         let outcome = self.until_all_have_ended(last);
-        self.end_prepared();
+        self.end_opened();
         self.ending.drain(..).for_each(|thread| drop(thread.join()));
-        let all = match self.some_failed.load(Ordering::Relaxed) {
+        let some_failed = self.some_failed.load(Ordering::Relaxed);
+        let all = match some_failed || !self.common.missing.is_empty() {
             true => Err(ServeError::SomeFailed),
             false => Ok(()),
         };
@@ -247,31 +269,30 @@ impl Serving {
 
     fn until_all_have_ended(&mut self, last: impl FnOnce()) -> Result<(), ServeError> {
         loop {
-            // This process holds a sender, so the channel never closes.
-            match self.commands.recv().unwrap_or(ServeCommand::All) {
+            self.answer_reloads();
+            self.try_again();
+            let Some(command) = self.next_command() else { continue };
+            match command {
                 ServeCommand::All => return self.end_all(last),
                 ServeCommand::Reload(wanted, to) => self.prepare(wanted, to),
-                ServeCommand::Prepared => {
-                    let Ok((prepared, to)) = self.prepared.1.try_recv() else { continue };
-                    if prepared.is_for(&self.exports()) {
-                        // The sender may be gone.
-                        let _ = to.send(Ok(self.reload(prepared)));
-                    } else {
-                        self.prepare_again(prepared, to);
-                    }
+                ServeCommand::Prepared(prepared, to) => self.reload(*prepared, to),
+                ServeCommand::Opened(number, opened) => {
+                    self.opened(number, opened.map(|cache| *cache));
                 }
                 ServeCommand::Failed(uuid, why) => {
                     let Some((cache, users)) = self.take(uuid, Duration::ZERO) else { continue };
                     if let Some(users) = users {
                         users.send_away(Duration::ZERO);
                     }
-                    let name = cache.options.name.clone();
+                    let options = cache.options.clone();
                     cache.abandon();
                     let error = ServeError::Failed(why);
-                    if self.caches.is_empty() {
+                    if self.is_empty() {
                         self.common.server.stop(Duration::ZERO);
                         return Err(error);
                     }
+                    let name = options.name.clone();
+                    self.common.missing.put(options, &error);
                     tell_of_one(&self.common.tell, &self.some_failed, name, uuid, error);
                 }
                 ServeCommand::Stop(uuid, asker) => match self.end_one(uuid, false, asker) {
@@ -286,13 +307,28 @@ impl Serving {
         }
     }
 
+    /// The next command; `None` if something else is to be done before.
+    fn next_command(&self) -> Option<ServeCommand> {
+        let next = [self.next_answer(), self.next_attempt()].into_iter().flatten().min();
+        let Some(next) = next else {
+            // This process holds a sender, so the channel never closes.
+            return Some(self.commands.recv().unwrap_or(ServeCommand::All));
+        };
+        self.commands.recv_timeout(next.saturating_duration_since(Instant::now())).ok()
+    }
+
+    /// Whether nothing is served, or is about to be because somebody has asked for it.
+    fn is_empty(&self) -> bool {
+        self.caches.is_empty() && !self.openings.are_asked_for()
+    }
+
     /// Takes a cache out of use: no client can open it any more. If it is the last one, all clients are disconnected within
     /// `grace`; if not, the caller has to disconnect those that use it.
     fn take(&mut self, uuid: Uuid, grace: Duration) -> Option<(Cache, Option<Withdrawn>)> {
         let at = self.caches.iter().position(|cache| cache.uuid() == uuid)?;
         let cache = self.caches.remove(at);
         self.roster.lock().retain(|shared| shared.uuid != uuid);
-        if !self.caches.is_empty() {
+        if !self.is_empty() {
             let users = self.common.server.withdraw(&cache.options.name);
             return Some((cache, users));
         }
@@ -309,11 +345,14 @@ impl Serving {
         detach: bool,
         asker: Arc<UnixStream>,
     ) -> Option<(Arc<UnixStream>, Result<(), ServeError>)> {
-        // It may have ended in the meantime: the connection is closed, which the operator sees.
-        let cache = self.caches.iter().find(|cache| cache.uuid() == uuid)?;
+        let Some(cache) = self.caches.iter().find(|cache| cache.uuid() == uuid) else {
+            // The operator may be gone.
+            let _ = control::say(&asker, &Answer::Failed(ENDED.to_owned()));
+            return None;
+        };
         let telling = ProgressReporter::begin(cache.shared.clone(), asker.clone());
         let (cache, users) = self.take(uuid, GRACE)?;
-        if self.caches.is_empty() {
+        if self.is_empty() {
             let outcome = end(cache, detach, &self.common.tell);
             telling.end();
             return Some((asker, outcome));
@@ -368,36 +407,6 @@ impl Serving {
         }
         Ok(())
     }
-}
-
-/// Puts all caches into use, or none.
-fn begin_all(
-    opened: Vec<Opened>,
-    record: Option<Record<'_>>,
-    common: &Common,
-) -> Result<Vec<Cache>, ServeError> {
-    let begun = match record {
-        // It belongs to the only cache, and to this thread.
-        Some(_) => {
-            let begin = |opened| Cache::begin(opened, record, common);
-            opened.into_iter().map(begin).collect()
-        }
-        None => in_parallel(opened, |opened| Cache::begin(opened, None, common)),
-    };
-    let (begun, failed): (Vec<_>, Vec<_>) = begun.into_iter().partition(Result::is_ok);
-    let begun = begun.into_iter().flatten().collect();
-    match failed.into_iter().find_map(Result::err) {
-        None => Ok(begun),
-        Some(error) => {
-            end_unused(begun);
-            Err(error)
-        }
-    }
-}
-
-/// Ends caches that no client has reached. Their errors do not matter beside the reason for it.
-fn end_unused(begun: Vec<Cache>) {
-    drop(in_parallel(begun, |cache| cache.end(false)));
 }
 
 /// Reports the error of one of several caches, which [`Serving::wait`] then returns as one of some.
@@ -496,17 +505,6 @@ fn bind(address: &Address, tls: &Option<Arc<Tls>>) -> Result<Listener, ListenErr
     match tls {
         Some(tls) => Listener::bind_encrypted(address, tls.clone()),
         None => Listener::bind(address),
-    }
-}
-
-/// Adds the name of the export to an error, if there are several caches.
-fn with_export_name<'a>(
-    cache: &'a CacheOptions,
-    all: &'a Options,
-) -> impl Fn(ServeError) -> ServeError + 'a {
-    move |error| match all.caches.len() {
-        1 => error,
-        _ => ServeError::OfExport { name: cache.name.clone(), error: Box::new(error) },
     }
 }
 

@@ -17,9 +17,10 @@ use uuid::Uuid;
 
 use super::control;
 use super::counters::Counters;
+use super::missing::Missing;
 use super::notice::{Notice, TellNotice};
 use super::status::{Recording, Status};
-use crate::backend::{Asking, Handle, Watch};
+use crate::backend::{Asked, Asking, Handle, Watch};
 use crate::measures::{DevicesNow, IosNow, Measures, Misplaced, Now};
 
 /// How long to wait for an answer of a store: it answers at once, unless it hangs.
@@ -56,8 +57,10 @@ pub(super) struct Shared {
     /// Whether trims are passed on to the disk by default.
     pub(super) frees_trimmed: bool,
     /// The part of the status that changes only with a reload.
-    pub(super) fixed: Mutex<Status>,
+    pub(super) fixed: Arc<Mutex<Status>>,
     pub(super) counters: Counters,
+    /// Other exports of the process, which are not served.
+    pub(super) not_served: Missing,
     pub(super) uuid: Uuid,
     pub(super) devices: Mutex<Devices>,
     /// The fingerprint for the superblock while the disk is in use.
@@ -157,42 +160,20 @@ impl Shared {
         Some(recording.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
-    /// The measurements. If the store does not answer, the last known ones.
-    pub(super) fn measures(&self) -> Measures {
-        self.measures_of(&self.handle.begin_measures(), Instant::now() + PATIENCE)
+    /// Asks for the measurements: whoever wants those of many caches asks all before it waits for one.
+    pub(super) fn ask(&self) -> AskedOf<'_> {
+        AskedOf {
+            shared: self,
+            until: Instant::now() + PATIENCE,
+            store: self.handle.begin_measures(),
+            zoned: self.watch.as_ref().map(|watch| (watch, watch.ask())),
+            misplaced: self.misplaced.ask(),
+        }
     }
 
-    /// The same, for a store that was asked already and may answer until `end`.
-    pub(super) fn measures_of(
-        &self,
-        answer: &Receiver<(engine::Status, DevicesNow)>,
-        end: Instant,
-    ) -> Measures {
-        let left = end.saturating_duration_since(Instant::now());
-        let said = answer.recv_timeout(left).ok();
-        let zoned = self.watch.as_ref().and_then(Watch::status);
-        let Status { export, uuid, disk, .. } = self.fixed_status().clone();
-        let Devices { ssd, ssd_place, slots, .. } = self.devices().clone();
-        let Settings { policy, mode, .. } = self.settings();
-        let connections = self.server.connections_of(&export) as u64;
-        let up = said.is_some();
-        let (totals, now) = self.counters.report(said.as_ref(), zoned.as_ref(), slots);
-        let (now, mode) = (Now { connections, ..now }, mode.name().to_owned());
-        let misplaced = self.misplaced.answer().unwrap_or_default();
-        Measures {
-            export,
-            uuid,
-            ssd,
-            disk,
-            ssd_place,
-            policy,
-            mode,
-            misplaced,
-            up,
-            totals,
-            now,
-            zoned,
-        }
+    /// The measurements. If the store does not answer, the last known ones.
+    pub(super) fn measures(&self) -> Measures {
+        self.ask().measures()
     }
 
     /// What the end of the cache waits for.
@@ -212,23 +193,17 @@ impl Shared {
         )
     }
 
-    /// Reports a device that hangs, without a request. At the end of a cache the waiting thread
-    /// does that instead.
-    pub(super) fn report_hanging_devices(&self) {
-        let asked = self.handle.begin_measures().recv_timeout(PATIENCE);
-        let hangs = asked.ok().and_then(|(_, devices)| hangs(devices.now));
+    /// Reports devices that hang, and those whose names do not lead to them any more, once each, without a request. At the end
+    /// of a cache the waiting thread does that instead.
+    pub(super) fn report_devices(&self, measures: &Measures) {
+        let hangs = hangs(measures.now.ios).filter(|_| measures.up);
         if let Some(text) = hangs.filter(|_| !self.ending.load(Ordering::Relaxed)) {
             (self.tell)(Notice::Remark(self.export(), text));
         }
-    }
-
-    /// Reports devices whose names do not lead to them any more, once each, without a request.
-    pub(super) fn report_misplaced_devices(&self) {
-        let now = self.misplaced.answer().unwrap_or_default();
         let mut told = self.told_misplaced.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = mem::replace(&mut *told, now.clone());
+        let before = mem::replace(&mut *told, measures.misplaced.clone());
         drop(told);
-        for new in now.iter().filter(|one| !before.contains(one)) {
+        for new in measures.misplaced.iter().filter(|one| !before.contains(one)) {
             (self.tell)(Notice::Remark(self.export(), new.to_string()));
         }
     }
@@ -264,6 +239,49 @@ impl Shared {
         status.put_engine(&said, &self.handle.last_errors());
         status.put_devices(devices.now);
         Ok(status)
+    }
+}
+
+/// The measurements of a cache that were asked for.
+pub(super) struct AskedOf<'a> {
+    shared: &'a Shared,
+    /// Until when the store may answer.
+    until: Instant,
+    store: Receiver<(engine::Status, DevicesNow)>,
+    zoned: Option<(&'a Watch, Asked<shingle_translated::Status>)>,
+    misplaced: Asked<Vec<Misplaced>>,
+}
+
+impl AskedOf<'_> {
+    /// The measurements. If the store does not answer, the last known ones.
+    pub(super) fn measures(self) -> Measures {
+        let AskedOf { shared, until, store, zoned, misplaced } = self;
+        let said = store.recv_timeout(until.saturating_duration_since(Instant::now())).ok();
+        let zoned = zoned.and_then(|(watch, asked)| watch.answer(asked));
+        let Status { export, uuid, disk, .. } = shared.fixed_status().clone();
+        let Devices { ssd, ssd_place, slots, .. } = shared.devices().clone();
+        let Settings { policy, mode, .. } = shared.settings();
+        let connections = shared.server.connections_of(&export) as u64;
+        let up = said.is_some();
+        let (totals, now) = shared.counters.report(said.as_ref(), zoned.as_ref(), slots);
+        let (now, mode) = (Now { connections, ..now }, mode.name().to_owned());
+        let misplaced = misplaced.answer().unwrap_or_default();
+        let not_served = shared.not_served.all();
+        Measures {
+            export,
+            uuid,
+            ssd,
+            disk,
+            ssd_place,
+            policy,
+            mode,
+            misplaced,
+            not_served,
+            up,
+            totals,
+            now,
+            zoned,
+        }
     }
 }
 

@@ -1369,22 +1369,23 @@ mod several {
         let wanted = [cache(&beds.beds[0], "one"), cache(&beds.beds[2], "three")];
         std::thread::scope(|scope| {
             let reload = scope.spawn(|| beds.reload(&wanted));
-            // (Most often it has begun by then. If not, this tries less.)
-            std::thread::sleep(Duration::from_millis(100));
-            assert_eq!(beds.beds[1].ask(&Request::Stop), Answer::Done(()));
+            beds.told("is served no longer: all is on the disk");
+            write(&mut beds.client("one").expect("there"), 0, b"goes on");
             flock(&held, FlockOperation::Unlock).expect("it was ours");
             let changes = reload.join().expect("no panic").expect("it is done");
-            assert_eq!((changes.begun, changes.ended), (vec!["three".to_owned()], vec![]));
+            assert_eq!(changes.to_string(), "begun three; ended two");
         });
         beds.end().expect("in order");
     }
 
     /// Calls `meanwhile` while a reload hangs in the start of the third cache: its counters are a pipe. The second one is to
-    /// end. Returns the outcome of the reload.
+    /// end, and those after the third to begin. Returns the outcome of the reload.
     fn while_a_start_hangs(beds: &Beds, meanwhile: impl FnOnce()) -> Result<Changes, ServeError> {
-        let pipe = beds.beds[0].path("counters").join(format!("{}.json", beds.beds[2].uuid));
+        let [one, _, three, others @ ..] = &beds.beds[..] else { unreachable!() };
+        let pipe = one.path("counters").join(format!("{}.json", three.uuid));
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("made");
-        let wanted = [cache(&beds.beds[0], "one"), cache(&beds.beds[2], "three")];
+        let mut wanted = vec![cache(one, "one"), cache(three, "three")];
+        wanted.extend(others.iter().map(|bed| cache(bed, "four")));
         std::thread::scope(|scope| {
             let reload = scope.spawn(|| beds.reload(&wanted));
             // (This waits for the reader.)
@@ -1398,14 +1399,48 @@ mod several {
     /// What is written at a start may hang, too.
     #[test]
     fn a_reload_that_hangs_as_it_begins_a_cache_holds_up_nothing_else() {
+        let beds = Beds::new(4);
+        let changes = while_a_start_hangs(&beds, || {
+            beds.told("is served no longer: all is on the disk");
+            write(&mut beds.client("one").expect("there"), 0, b"goes on");
+            while beds.roster.measures().len() < 2 {}
+            write(&mut beds.client("four").expect("there"), 0, b"begun");
+            // Nor is it waited for by who ends another that has begun with it.
+            assert_eq!(beds.beds[3].ask(&Request::Stop), Answer::Done(()));
+        });
+        assert_eq!(changes.expect("it is done").to_string(), "begun four, three; ended two");
+        write(&mut beds.client("three").expect("there"), 0, b"begun");
+        beds.end().expect("in order");
+    }
+
+    /// It is served by then, or it is told that it is not.
+    #[test]
+    fn who_ends_a_cache_that_is_about_to_be_served_waits_for_that() {
+        let beds = Beds::new(3);
+        std::thread::scope(|scope| {
+            let mut stop = None;
+            let changes = while_a_start_hangs(&beds, || {
+                stop = Some(scope.spawn(|| beds.beds[2].ask(&Request::Stop)));
+            });
+            assert_eq!(changes.expect("it is done").begun, ["three"]);
+            let stopped = stop.expect("begun").join().expect("no panic");
+            assert_eq!(stopped, Answer::Done(()));
+        });
+        beds.end().expect("in order");
+    }
+
+    /// The next reload does not wait for it: that may be the one that takes it out of the file.
+    #[test]
+    fn an_export_that_hangs_as_it_begins_is_taken_out_again() {
         let beds = Beds::new(3);
         let changes = while_a_start_hangs(&beds, || {
-            assert_eq!(beds.beds[1].ask(&Request::Stop), Answer::Done(()));
-            write(&mut beds.client("one").expect("there"), 0, b"goes on");
+            beds.told("is served no longer: all is on the disk");
+            let changes = beds.reload(&[cache(&beds.beds[0], "one")]).expect("done");
+            assert_eq!(changes.to_string(), "nothing has changed");
         });
-        let changes = changes.expect("it is done");
-        assert_eq!((changes.begun, changes.ended), (vec!["three".to_owned()], vec![]));
-        write(&mut beds.client("three").expect("there"), 0, b"begun");
+        assert_eq!(changes.expect("it is done").begun, [""; 0]);
+        beds.client("three").expect_err("not wanted any more");
+        beds.beds[2].wait_until_free();
         beds.end().expect("in order");
     }
 
@@ -1504,7 +1539,6 @@ mod several {
         let beds = Beds::new(3);
         let [a, b, c] = &beds.beds[..] else { unreachable!() };
         let mut two = beds.client("two").expect("there");
-        std::fs::write(c.path("ssd"), vec![7; 1 << 20]).expect("spoilt");
         let bad_address = Options {
             caches: vec![cache(a, "one")],
             addresses: vec![Address::Unix("/no/such/folder/nbd".into())],
@@ -1512,9 +1546,9 @@ mod several {
         };
         let other_disk = CacheOptions { disk: c.path("disk"), ..cache(a, "one") };
         for (outcome, told) in [
-            (beds.reload(&[cache(a, "one"), cache(c, "three")]), "export `three`: "),
             (beds.reload(&[cache(a, "one"), cache(c, "one")]), "export `one` is there twice"),
             (beds.reload(&[other_disk]), "export `one`: "),
+            (beds.reload(&[cache(c, "one")]), "export `one` is served with another SSD and disk"),
             (beds.stopper.reload(bad_address), "/no/such/folder/nbd"),
         ] {
             let error = outcome.expect_err(told).to_string();
@@ -1524,6 +1558,130 @@ mod several {
         write(&mut two, 0, b"goes on");
         write(&mut beds.client("one").expect("there"), 0, b"goes on");
         assert_eq!(b.status().connections, 1);
+        beds.end().expect("in order");
+    }
+
+    /// The names of exports that are not served, and whether they are tried again.
+    fn missing(roster: &Roster) -> Vec<(String, bool)> {
+        roster.not_served().into_iter().map(|one| (one.export, one.is_tried_again)).collect()
+    }
+
+    /// One comes back by itself; of another nobody knows whether it is right by now.
+    #[test]
+    fn what_cannot_be_opened_is_not_served_and_all_else_is() {
+        let mut beds = Beds::new(4);
+        let [a, b, c, d] = &beds.beds[..] else { unreachable!() };
+        let ssd = std::fs::read(c.path("ssd")).expect("read");
+        std::fs::write(c.path("ssd"), vec![7; 1 << 20]).expect("spoilt");
+        std::fs::rename(d.path("disk"), d.path("away")).expect("moved");
+        let wanted = [cache(a, "one"), cache(b, "two"), cache(c, "three"), cache(d, "four")];
+        let changes = beds.reload(&wanted).expect("done");
+        assert_eq!(changes.to_string(), "not served (see above) four, three");
+        let both = [("four".to_owned(), true), ("three".to_owned(), false)];
+        assert_eq!(missing(&beds.roster), both);
+        let told = a.ask(&Request::Measures);
+        let Answer::Measures(measures) = told else { panic!("{told:?}") };
+        assert_eq!(measures.not_served.len(), 2, "whoever asks for one of them is told of all");
+        assert!(measures.not_served[0].why.contains("there is no such file"), "{measures:?}");
+        // The same at a start.
+        beds.stopper.stop();
+        let ended = beds.serving.take().expect("served").join().expect("no panic");
+        assert!(matches!(ended, Err(ServeError::SomeFailed)), "{ended:?}");
+        let options = Options {
+            caches: wanted.to_vec(),
+            addresses: vec![Address::Unix(a.path("nbd"))],
+            ..Options::default()
+        };
+        let (to, notices) = channel();
+        let to = Mutex::new(to);
+        let tell = move |notice| drop(to.lock().expect("no panic").send(notice));
+        let serving = Serving::start(options, &Registry::default(), tell).expect("two are served");
+        assert_eq!(serving.exports().len(), 2);
+        let (stopper, roster) = (serving.stopper(), serving.roster());
+        assert_eq!(missing(&roster), both);
+        let serving = std::thread::spawn(|| serving.wait(|| ()));
+        write(&mut beds.client("one").expect("there"), 0, b"served");
+        // Both are as they were, but only a device that was missing is known to be.
+        std::fs::write(c.path("ssd"), ssd).expect("mended");
+        std::fs::rename(d.path("away"), d.path("disk")).expect("moved back");
+        let begun = |name: &str| {
+            let is = |notice: &Notice| matches!(notice, Notice::Begun(found, _) if found == name);
+            while !is(&notices.recv().expect("told")) {}
+        };
+        begun("four");
+        assert_eq!(missing(&roster), both[1..]);
+        let again = Options {
+            caches: wanted.to_vec(),
+            addresses: vec![Address::Unix(a.path("nbd"))],
+            ..Options::default()
+        };
+        let changes = stopper.reload(again).expect("done");
+        assert_eq!(changes.to_string(), "begun three");
+        assert_eq!(missing(&roster), []);
+        stopper.stop();
+        serving.join().expect("no panic").expect("all are served by now");
+    }
+
+    #[test]
+    fn a_server_of_which_no_export_can_be_opened_ends() {
+        let beds = [Bed::new(), Bed::new()];
+        let caches = beds.iter().zip(["one", "two"]).map(|(bed, name)| cache(bed, name));
+        let options = Options { caches: caches.collect(), ..Options::default() };
+        beds.iter().for_each(|bed| std::fs::remove_file(bed.path("ssd")).expect("removed"));
+        let (to, notices) = channel();
+        let to = Mutex::new(to);
+        let tell =
+            move |notice: Notice| drop(to.lock().expect("no panic").send(notice.to_string()));
+        let error = Serving::start(options, &Registry::default(), tell).map(drop);
+        assert!(matches!(error, Err(ServeError::NoneServed)), "{error:?}");
+        let told: Vec<_> = notices.iter().collect();
+        assert!(
+            told.len() == 2 && told.iter().all(|line| line.contains("no such file")),
+            "{told:?}"
+        );
+    }
+
+    /// The lines of the log are found by the name that the file says.
+    #[test]
+    fn a_device_that_fails_is_told_under_the_name_that_its_export_has_by_now() {
+        let (bed, ssd) = in_memory(Bed::new());
+        let options = |name| Options {
+            caches: vec![cache(&bed, name)],
+            addresses: vec![Address::Unix(bed.path("nbd"))],
+            ..Options::default()
+        };
+        let (to, notices) = channel();
+        let to = Mutex::new(to);
+        let tell = move |notice| drop(to.lock().expect("no panic").send(notice));
+        let serving = Serving::start(options("one"), &Registry::default(), tell).expect("served");
+        let stopper = serving.stopper();
+        let serving = std::thread::spawn(|| serving.wait(|| ()));
+        assert_eq!(stopper.reload(options("uno")).expect("done").changed, ["uno"]);
+        fcntl_add_seals(&ssd, SealFlags::WRITE).expect("sealed");
+        drop(bed.client().write(0, b"refused by the SSD", 0));
+        let name = notices.iter().find_map(|notice| match notice {
+            Notice::Device(name, _) => Some(name),
+            _ => None,
+        });
+        assert_eq!(name.as_deref(), Some("uno"));
+        stopper.stop();
+        serving.join().expect("no panic").expect("nothing is dirty on it");
+    }
+
+    #[test]
+    fn a_start_that_may_not_listen_ends_in_order() {
+        let beds = Beds::new(3);
+        let c = &beds.beds[2];
+        let options = Options {
+            caches: vec![cache(c, "three")],
+            addresses: vec![Address::Unix(beds.beds[0].path("nbd"))],
+            ..Options::default()
+        };
+        let error = Serving::start(options, &Registry::default(), |_| {}).map(drop);
+        let told = error.expect_err("refused").to_string();
+        assert!(told.contains("another server listens there"), "{told}");
+        let status = unserved::status(&c.path("ssd")).expect("a cache");
+        assert_eq!((status.clean_shutdown, status.fingerprint_known), (Some(true), Some(true)));
         beds.end().expect("in order");
     }
 
@@ -1539,6 +1697,7 @@ mod several {
         write(&mut two, 0, b"goes on");
         let left = beds.roster.measures();
         assert_eq!(left.iter().map(|one| &*one.export).collect::<Vec<_>>(), ["two"]);
+        assert_eq!(missing(&beds.roster), [("one".to_owned(), false)]);
         let error = beds.end().expect_err("one had failed");
         assert!(matches!(error, ServeError::SomeFailed), "{error}");
     }

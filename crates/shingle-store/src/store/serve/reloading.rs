@@ -1,10 +1,7 @@
 //! Reloads the options of a serving process.
 
-use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::SendError;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,158 +10,157 @@ use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::tls::{Rights, Tls};
 use uuid::Uuid;
 
-use super::super::cache::{Cache, Common, Opened};
 use super::super::errors::ServeError;
 use super::super::operators::{ReloadAnswer, ServeCommand};
 use super::super::options::{CacheOptions, Options};
 use super::super::reload::{self, Changes, Plan, ReloadError};
 use super::super::shared::LATE;
-use super::{
-    GRACE, Serving, begin_all, bind, end_unused, in_parallel, on_own_thread, with_export_name,
-};
+use super::opening::{Opening, OpeningNumber};
+use super::{Cache, GRACE, Serving, bind, in_parallel, on_own_thread};
+
+/// A cache that is served, or being opened.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    Served(Uuid),
+    Opening(OpeningNumber),
+}
 
 /// The state of a serving process when a reload begins.
 struct Before {
-    /// The exports, with their current SSDs.
-    served: Vec<(CacheOptions, PathBuf)>,
-    names: Vec<(String, Uuid)>,
+    known: Vec<Known>,
+    /// Of each; and the current SSD, if it is served.
+    options: Vec<(CacheOptions, Option<PathBuf>)>,
     addresses: Vec<Address>,
     tls: Option<Arc<Tls>>,
-    common: Common,
 }
 
 /// What a reload needs, ready. What is served is not changed yet.
-pub(super) struct Prepared {
+pub(in crate::store) struct Prepared {
     wanted: Options,
-    names: Vec<(String, Uuid)>,
+    known: Vec<Known>,
     plan: Plan,
-    /// New caches, which no client reaches.
-    begun: Vec<Cache>,
     bound: Vec<(Address, Listener)>,
 }
 
-/// Counts a reload while it puts caches into use, until they are handed over.
-struct Begins {
-    all: Arc<AtomicU32>,
-    counted: Cell<bool>,
+/// A reload that was carried out, and whose new exports are being opened.
+pub(super) struct Reload {
+    changes: Changes,
+    left: Vec<(OpeningNumber, String)>,
+    /// It is answered by then.
+    until: Instant,
+    to: ReloadAnswer,
 }
 
-impl Begins {
-    fn now(&self) {
-        self.counted.set(true);
-        self.all.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-impl Drop for Begins {
-    fn drop(&mut self) {
-        if self.counted.get() {
-            self.all.fetch_sub(1, Ordering::SeqCst);
-        }
-    }
-}
+/// A reload does not wait any longer for its new exports. (A device that another process has is waited for for 10 s.)
+const OPENING_TIME_MAX: Duration = Duration::from_secs(15);
 
 impl Prepared {
-    /// Does everything that can fail or that a device may delay. Nothing is written before
-    /// everything is open.
-    fn make(wanted: Options, before: Before, begins: &Begins) -> Result<Prepared, ServeError> {
-        let Before { served, names, addresses, tls, common } = before;
-        let served: Vec<_> =
-            served.iter().map(|(options, ssd)| as_named(options, ssd, &wanted)).collect();
-        let plan = reload::plan(&served.iter().collect::<Vec<_>>(), &wanted.caches)?;
+    /// Does what can fail or what a device may delay, but for opening caches.
+    fn make(wanted: Options, before: Before) -> Result<Prepared, ServeError> {
+        let Before { known, options, addresses, tls } = before;
+        let named = |(options, ssd): &(CacheOptions, Option<PathBuf>)| match ssd {
+            Some(ssd) => as_named(options, ssd, &wanted),
+            None => options.clone(),
+        };
+        let options: Vec<_> = options.iter().map(named).collect();
+        let plan = reload::plan(&options.iter().collect::<Vec<_>>(), &wanted.caches)?;
         let folder = |tls: &Option<Arc<Tls>>| tls.as_ref().map(|tls| tls.folder().to_owned());
         if folder(&tls) != folder(&wanted.tls) {
             return Err(ReloadError::Tls.into());
         }
-        let open = |&at: &usize| {
-            let cache = &wanted.caches[at];
-            Opened::open(cache, &common.registry).map_err(with_export_name(cache, &wanted))
-        };
-        let opened = in_parallel(&plan.begin, open);
-        let opened = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
         let new = wanted.addresses.iter().filter(|new| !addresses.contains(new));
         let bound = new.map(|new| Ok((new.clone(), bind(new, &tls)?)));
         let bound = bound.collect::<Result<Vec<_>, ServeError>>()?;
-        begins.now();
-        let begun = begin_all(opened, None, &common)?;
-        Ok(Prepared { wanted, names, plan, begun, bound })
-    }
-
-    /// Whether the process still serves the exports of the preparation.
-    pub(super) fn is_for(&self, exports: &[(String, Uuid)]) -> bool {
-        self.names == exports
-    }
-
-    /// Ends and closes everything, and returns the options.
-    fn undo(self) -> Options {
-        end_unused(self.begun);
-        self.wanted
+        Ok(Prepared { wanted, known, plan, bound })
     }
 }
 
 impl Serving {
+    fn known(&self) -> Vec<Known> {
+        let served = self.caches.iter().map(|cache| Known::Served(cache.uuid()));
+        served.chain(self.openings.all.iter().map(|one| Known::Opening(one.number))).collect()
+    }
+
     /// Prepares a reload, on a thread of its own: a device that hangs delays this reload only.
     pub(super) fn prepare(&self, wanted: Options, to: ReloadAnswer) {
-        let now = |cache: &Cache| (cache.options.clone(), cache.shared.ssd());
+        let served = |cache: &Cache| (cache.options.clone(), Some(cache.shared.ssd()));
+        let opening = |one: &Opening| (one.options.clone(), None);
         let before = Before {
-            served: self.caches.iter().map(now).collect(),
-            names: self.exports(),
+            known: self.known(),
+            options: (self.caches.iter().map(served))
+                .chain(self.openings.all.iter().map(opening))
+                .collect(),
             addresses: self.addresses.iter().map(|(asked, _)| asked.clone()).collect(),
             tls: self.tls.clone(),
-            common: self.common.clone(),
         };
-        let (commands, waiting) = (self.common.commands.clone(), self.prepared.0.clone());
-        let beginning = self.beginning.clone();
-        // (The operator may be gone, and the process may be ending.)
-        on_own_thread("shingle-prepare", move || {
-            let begins = Begins { all: beginning, counted: Cell::new(false) };
-            match Prepared::make(wanted, before, &begins) {
-                Ok(prepared) => match waiting.send((prepared, to)) {
-                    Ok(()) => drop(commands.send(ServeCommand::Prepared)),
-                    Err(SendError((prepared, _))) => drop(prepared.undo()),
-                },
-                Err(error) => drop(to.send(Err(error))),
-            }
-        });
-    }
-
-    /// Prepares a reload again, as the caches have changed meanwhile.
-    pub(super) fn prepare_again(&self, prepared: Prepared, to: ReloadAnswer) {
         let commands = self.common.commands.clone();
-        on_own_thread("shingle-prepare", move || {
-            // (The process may be ending.)
-            let _ = commands.send(ServeCommand::Reload(prepared.undo(), to));
+        // (The operator may be gone, and the process may be ending.)
+        on_own_thread("shingle-prepare", move || match Prepared::make(wanted, before) {
+            Ok(prepared) => drop(commands.send(ServeCommand::Prepared(Box::new(prepared), to))),
+            Err(error) => drop(to.send(Err(error))),
         });
     }
 
-    /// Ends the caches of reloads that are not carried out any more, unless a device hangs.
-    pub(super) fn end_prepared(&mut self) {
-        let begun = Instant::now();
-        while self.beginning.load(Ordering::SeqCst) > 0 && begun.elapsed() < LATE {
-            thread::sleep(Duration::from_millis(5));
+    /// Carries out a reload, for which all was looked at before. It is prepared again if the caches have changed meanwhile.
+    pub(super) fn reload(&mut self, prepared: Prepared, to: ReloadAnswer) {
+        let Prepared { wanted, known, plan: Plan { end, change, begin }, bound } = prepared;
+        if known != self.known() {
+            drop(bound);
+            return self.prepare(wanted, to);
         }
-        self.prepared.1.try_iter().for_each(|(prepared, _)| drop(prepared.undo()));
-    }
-
-    /// Carries out a reload. What can fail was done before.
-    pub(super) fn reload(&mut self, prepared: Prepared) -> Changes {
-        let Prepared { wanted, plan: Plan { end, change, .. }, begun, bound, .. } = prepared;
         let mut changes = Changes::default();
-        self.exchange(&end, &change, &wanted, &mut changes);
-        for cache in begun {
-            changes.begun.push(cache.options.name.clone());
-            self.offer(cache);
+        self.exchange(&known, &end, &change, &wanted, &mut changes);
+        self.common.missing.retain(|name| wanted.caches.iter().any(|cache| cache.name == name));
+        for at in begin {
+            self.open(wanted.caches[at].clone(), false);
         }
         changes.users = self.users != wanted.users;
         self.users = wanted.users;
         self.common.server.allow(&self.users);
         self.listen_at(&wanted.addresses, bound, &mut changes);
-        changes
+        let left = self.openings.all.iter().map(|one| (one.number, one.options.name.clone()));
+        let (left, until) = (left.collect(), Instant::now() + OPENING_TIME_MAX);
+        self.reloads.push(Reload { changes, left, until, to });
+    }
+
+    /// Tells reloads how an opening has ended.
+    pub(super) fn reloads_hear(&mut self, number: OpeningNumber, name: &str, is_served: bool) {
+        for reload in &mut self.reloads {
+            let waited = reload.left.extract_if(.., |(left, _)| *left == number).count() > 0;
+            let Changes { begun, not_served, .. } = &mut reload.changes;
+            if waited {
+                if is_served { begun } else { not_served }.push(name.to_owned());
+            }
+        }
+    }
+
+    /// When the next reload has to be answered.
+    pub(super) fn next_answer(&self) -> Option<Instant> {
+        let at = |reload: &Reload| match reload.left.is_empty() {
+            true => Instant::now(),
+            false => reload.until,
+        };
+        self.reloads.iter().map(at).min()
+    }
+
+    /// Answers the reloads of which all exports are opened, or which have waited for long enough.
+    pub(super) fn answer_reloads(&mut self) {
+        let now = Instant::now();
+        let is_done = |reload: &mut Reload| reload.left.is_empty() || reload.until <= now;
+        for mut reload in self.reloads.extract_if(.., is_done) {
+            for names in [&mut reload.changes.begun, &mut reload.changes.not_served] {
+                names.sort();
+            }
+            reload.changes.awaited = reload.left.into_iter().map(|(_, name)| name).collect();
+            // The sender may be gone.
+            let _ = reload.to.send(Ok(reload.changes));
+        }
     }
 
     /// Ends caches, and renames others, by their indices in a [`Plan`].
     fn exchange(
         &mut self,
+        known: &[Known],
         end: &[usize],
         change: &[(usize, usize)],
         wanted: &Options,
@@ -172,18 +168,27 @@ impl Serving {
     ) {
         let begun = Instant::now();
         let names: Vec<_> = self.caches.iter().map(|cache| cache.options.name.clone()).collect();
-        let uuids = self.uuids();
         // Names are released before other exports take them.
-        let users = change.iter().filter_map(|&(at, _)| self.common.server.withdraw(&names[at]));
-        let users: Vec<_> = users.collect();
-        // Not by `take`: other exports follow, so the server continues.
+        let renamed = change.iter().filter_map(|&(at, _)| names.get(at));
+        let users: Vec<_> = renamed.filter_map(|name| self.common.server.withdraw(name)).collect();
         for &at in end {
-            let users = self.common.server.withdraw(&names[at]);
-            self.roster.lock().retain(|shared| shared.uuid != uuids[at]);
-            let at = self.caches.iter().position(|cache| cache.uuid() == uuids[at]);
-            let cache = self.caches.remove(at.expect("it was there"));
-            changes.ended.push(cache.options.name.clone());
-            self.end_in_background(cache, users, false, |_| ());
+            match known[at] {
+                Known::Served(uuid) => {
+                    // Not by `take`: other exports follow, so the server continues.
+                    let users = self.common.server.withdraw(&names[at]);
+                    self.roster.lock().retain(|shared| shared.uuid != uuid);
+                    let at = self.caches.iter().position(|cache| cache.uuid() == uuid);
+                    let cache = self.caches.remove(at.expect("it was there"));
+                    changes.ended.push(cache.options.name.clone());
+                    self.end_in_background(cache, users, false, |_| ());
+                }
+                Known::Opening(number) => {
+                    self.openings.all.retain(|one| one.number != number);
+                    for reload in &mut self.reloads {
+                        reload.left.retain(|(left, _)| *left != number);
+                    }
+                }
+            }
         }
         // All have the same time.
         in_parallel(users, |users| Ok(users.send_away(GRACE)));
@@ -194,14 +199,22 @@ impl Serving {
             self.common.server.judge_again(GRACE);
         }
         for &(at, to) in change {
-            let CacheOptions { name, minimum_block, .. } = &wanted.caches[to];
-            let mut all = self.caches.iter_mut();
-            let cache = all.find(|cache| cache.uuid() == uuids[at]).expect("it stays");
-            (cache.options.name, cache.options.minimum_block) = (name.clone(), *minimum_block);
-            cache.shared.rename(name);
-            changes.changed.push(name.clone());
-            let offered = self.common.server.offer(cache.export());
-            debug_assert!(offered, "names were looked at");
+            let new = &wanted.caches[to];
+            match known[at] {
+                Known::Served(uuid) => {
+                    let mut all = self.caches.iter_mut();
+                    let cache = all.find(|cache| cache.uuid() == uuid).expect("it stays");
+                    cache.rename(new);
+                    changes.changed.push(new.name.clone());
+                    let offered = self.common.server.offer(cache.export());
+                    debug_assert!(offered, "names were looked at");
+                }
+                Known::Opening(number) => {
+                    if let Some(opening) = self.openings.of(number) {
+                        opening.options = new.clone();
+                    }
+                }
+            }
         }
     }
 

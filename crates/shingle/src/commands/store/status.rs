@@ -11,7 +11,7 @@ use shingle_core::registry::Registry;
 use shingle_core::size::{show_blocks, show_bytes};
 use shingle_engine::BandCounts;
 use shingle_engine::settings::{Setting, Settings};
-use shingle_store::measures::Misplaced;
+use shingle_store::measures::{Misplaced, NotServed};
 use shingle_store::store::control::{self, Answer, ControlError, Request};
 use shingle_store::store::status::{Errors, LastError, Recording, Silent, Status};
 use shingle_store::store::unserved;
@@ -87,7 +87,8 @@ pub(super) fn execute(args: &AskStatus, registry: &Registry) -> anyhow::Result<(
         if args.json {
             print(&serde_json::to_string(&status)?)?;
         } else {
-            print(&table(&status, registry)?)?;
+            let missing = if status.served { None } else { control::not_served(&args.ask.cache) };
+            print(&table(&status, missing.as_ref(), registry)?)?;
         }
         if !args.watch {
             return Ok(());
@@ -108,7 +109,11 @@ pub(super) fn of(ssd: &Path) -> anyhow::Result<Status> {
     }
 }
 
-fn table(status: &Status, registry: &Registry) -> anyhow::Result<String> {
+fn table(
+    status: &Status,
+    missing: Option<&NotServed>,
+    registry: &Registry,
+) -> anyhow::Result<String> {
     let mut lines = if status.served { served(status) } else { unserved(status) };
     // (`get` reports settings of a version with other parameters, by failing.)
     let set = status.to_settings().and_then(|settings| settings.all(registry)).unwrap_or_default();
@@ -121,6 +126,7 @@ fn table(status: &Status, registry: &Registry) -> anyhow::Result<String> {
     }
     lines.extend(status.silent.iter().map(silent));
     lines.extend(status.misplaced.iter().map(misplaced));
+    lines.extend(missing.map(|one| ("server", format!("export `{}`: {one}", one.export))));
     lines.extend(status.zoned.iter().flat_map(crate::commands::zoned::lines));
     lines.extend(errors(&status.errors, exchange(&status.ssd_state)));
     Ok(lines.iter().map(|(name, value)| format!("{name:20}{value}\n")).collect())

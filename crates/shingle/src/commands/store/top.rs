@@ -1,7 +1,8 @@
 //! `shingle store top`: shows what served caches do, again and again.
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -41,8 +42,8 @@ pub(super) fn execute(args: &Top) -> anyhow::Result<()> {
     let look = || -> anyhow::Result<(Instant, Vec<Measures>)> {
         let all = if named.is_empty() { control::sockets()? } else { named.clone() };
         let mut found = Vec::new();
-        for socket in &all {
-            found.extend(ask(socket, named.is_empty())?);
+        for said in control::ask_all(&all, &Request::Measures) {
+            found.extend(measures(said, named.is_empty())?);
         }
         found.sort_by(|one, two| (&one.export, &one.uuid).cmp(&(&two.export, &two.uuid)));
         Ok((Instant::now(), found))
@@ -66,10 +67,12 @@ pub(super) fn execute(args: &Top) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Fetches measures from the server at `socket`; `None` if it has gone, or serves a zoned disk
-/// without a cache.
-fn ask(socket: &Path, may_have_gone: bool) -> anyhow::Result<Option<Measures>> {
-    match control::ask(socket, &mut |_| {}, &Request::Measures) {
+/// Returns the measures of an answer; `None` if the server has gone, or serves a zoned disk without a cache.
+fn measures(
+    said: Result<Answer, ControlError>,
+    may_have_gone: bool,
+) -> anyhow::Result<Option<Measures>> {
+    match said {
         Ok(Answer::Measures(measures)) => Ok(Some(*measures)),
         Ok(Answer::Failed(_)) | Err(ControlError::NotServed(_)) if may_have_gone => Ok(None),
         Ok(Answer::Failed(why)) => bail!(why),
@@ -102,6 +105,10 @@ fn table(before: &[Measures], now: &[Measures], over: f64) -> String {
         rows.push(row(one, then.unwrap_or(&nothing), over));
         troubles.extend(trouble(one));
     }
+    // (All caches of a server tell the same.)
+    let missing = now.iter().flat_map(|one| &one.not_served);
+    let missing = missing.map(|one| format!("{}: {one}", one.export));
+    troubles.extend(missing.collect::<BTreeSet<_>>());
     let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
     let line = |row: &Vec<String>| {
@@ -187,6 +194,8 @@ fn trouble(one: &Measures) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use shingle_store::measures::NotServed;
+
     use super::*;
 
     #[test]
@@ -221,6 +230,13 @@ mod tests {
         ];
         assert_eq!(words, expected, "{text}");
         assert_eq!(lines[2], "home: the disk has not answered for 41 s");
+        let missing =
+            NotServed { export: "mail".to_owned(), why: "gone".to_owned(), ..NotServed::default() };
+        let both = [now.clone(), now.clone()]
+            .map(|one| Measures { not_served: vec![missing.clone()], ..one });
+        let text = table(&[], &both, 2.0);
+        let told = "mail: not served: gone; a reload (SIGHUP) tries it again";
+        assert_eq!(text.lines().filter(|line| *line == told).count(), 1, "{text}");
         let again = table(&[now.clone()], &[now], 2.0);
         assert!(again.lines().nth(1).is_some_and(|line| line.contains("–")), "{again}");
     }

@@ -21,7 +21,7 @@ mod reload;
 mod service;
 mod tell;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -32,7 +32,7 @@ use shingle_device::start_thread;
 use shingle_nbd::listen::Listener;
 use shingle_nbd::users::Users;
 use shingle_store::store::serve::{
-    CacheOptions, Notice, Options, Record, ServeOptions, Serving, Stopper,
+    CacheOptions, Notice, Options, Record, ServeError, ServeOptions, Serving, Stopper,
 };
 use shingle_store::ublk::Number;
 use tracing::{info, warn};
@@ -168,12 +168,14 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
         recording: recorder.as_ref().map(Recorder::state),
         inherited,
     };
-    let serving = Serving::start_with(options, registry, serve_options, tell)?;
+    let serving = Serving::start_with(options, registry, serve_options, tell);
+    let serving = serving.map_err(|error| contradiction(error, args.config.as_deref()))?;
     // From now on a signal stops the server cleanly.
     ending.begin()?;
     let stopper = serving.stopper();
     let reload = args.config.clone();
-    let reload = reload.map(|path| Reload { path, handed_over, levels, kept, quieter });
+    let roster = serving.roster();
+    let reload = reload.map(|path| Reload { path, handed_over, levels, kept, quieter, roster });
     let reload = reload.map(|reload| reload.begin(stopper.clone())).transpose()?;
     start_thread("shingle-signals", move || answer_signals(ending, &stopper, reload))?;
     announce(&serving, &users, tls.is_some());
@@ -186,10 +188,18 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     }
     service::look_after(serving.roster())?;
     service::watch(serving.roster())?;
-    service::ready(serving.exports().len());
+    service::ready(&serving.roster());
     let ended = serving.wait(|| recorder.iter().for_each(Recorder::finish));
     service::stopping();
     Ok(ended?)
+}
+
+/// Exports of a file that contradict each other are wrong usage, which no service manager should try again.
+fn contradiction(error: ServeError, file: Option<&Path>) -> anyhow::Error {
+    match (&error, file) {
+        (ServeError::Reload(_), Some(file)) => Usage(format!("{}: {error}", file.display())).into(),
+        _ => error.into(),
+    }
 }
 
 /// Returns the least severe level that is logged: `--quiet` leaves out remarks, but not warnings of

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Sender, channel};
 
 use shingle_device::start_thread;
 use shingle_nbd::listen::Address;
-use shingle_store::store::serve::{Changes, Options, Stopper};
+use shingle_store::store::serve::{Changes, Options, Roster, Stopper};
 use tracing::{error, info};
 
 use super::file::{File, Given, LogOptions};
@@ -23,6 +23,7 @@ pub(super) struct Reload {
     pub(super) kept: Kept,
     /// `--quiet` was given.
     pub(super) quieter: bool,
+    pub(super) roster: Roster,
 }
 
 /// Options that only a restart can change.
@@ -50,12 +51,15 @@ impl Kept {
 }
 
 impl Reload {
-    /// Reads the options again on each message, one after the other, on a thread of its own: a device may delay that, and a
-    /// signal that ends the process must not wait for it.
+    /// Reads the options again on each message, on a thread of its own: a device may delay that, and a signal that ends the
+    /// process must not wait for it. Once does for all messages that have come by then.
     pub(super) fn begin(self, stopper: Stopper) -> io::Result<Sender<()>> {
         let (to, told) = channel();
         start_thread("shingle-reload", move || {
-            told.into_iter().for_each(|()| self.again(&stopper))
+            while told.recv().is_ok() {
+                told.try_iter().for_each(drop);
+                self.again(&stopper);
+            }
         })?;
         Ok(to)
     }
@@ -66,12 +70,12 @@ impl Reload {
         match self.apply(stopper) {
             Ok(reloaded) => {
                 info!("{} is read again: {reloaded}", self.path.display());
-                let Reloaded { changes, exports, open, .. } = reloaded;
+                let Reloaded { changes, open, .. } = reloaded;
                 if changes.certificates || !changes.begun.is_empty() || !changes.changed.is_empty()
                 {
                     warn_of(&open);
                 }
-                service::ready(exports);
+                service::ready(&self.roster);
             }
             // (Errors in the file itself begin with its path.)
             Err(error) => {
@@ -85,12 +89,12 @@ impl Reload {
     fn apply(&self, stopper: &Stopper) -> anyhow::Result<Reloaded> {
         let Given { options, metrics, log } = File::read(&self.path)?.given()?;
         is_reachable(&options, self.handed_over, "`listen`")?;
-        let (exports, open) = (options.caches.len(), open_to_all(&options));
+        let open = open_to_all(&options);
         let kept = self.kept.differs_from(&Kept::of(&options, metrics.as_ref(), log));
         let changes = stopper.reload(options)?;
         let level = shown(log.level, self.quieter);
         let level = self.levels.set(level).then_some(level);
-        Ok(Reloaded { changes, level, kept, exports, open })
+        Ok(Reloaded { changes, level, kept, open })
     }
 }
 
@@ -101,8 +105,6 @@ struct Reloaded {
     level: Option<Level>,
     /// The options that differ and stay as before.
     kept: Vec<&'static str>,
-    /// The number of exports.
-    exports: usize,
     /// The exports that any client with a valid certificate may open.
     open: Vec<String>,
 }

@@ -32,10 +32,20 @@ fn tell(states: &[NotifyState<'_>]) {
     let _ = sd_notify::notify(states);
 }
 
-/// Notifies that all exports are served.
-pub(super) fn ready(exports: usize) {
-    let word = if exports == 1 { "export" } else { "exports" };
-    tell(&[NotifyState::Ready, NotifyState::Status(&format!("serving {exports} {word}"))]);
+/// Notifies that clients may connect.
+pub(super) fn ready(roster: &Roster) {
+    tell(&[NotifyState::Ready, NotifyState::Status(&status(roster))]);
+}
+
+/// Describes which exports are served.
+fn status(roster: &Roster) -> String {
+    let (served, missing) = (roster.served(), roster.not_served());
+    let word = if served == 1 { "export" } else { "exports" };
+    let names: Vec<_> = missing.iter().map(|one| one.export.as_str()).collect();
+    match names.is_empty() {
+        true => format!("serving {served} {word}"),
+        false => format!("serving {served} {word}; not served: {}", names.join(", ")),
+    }
 }
 
 /// Notifies that all exports are served as before.
@@ -56,13 +66,14 @@ pub(super) fn stopping() {
     tell(&[NotifyState::Stopping]);
 }
 
-/// Saves counters every minute, and logs devices that hang, also if no client asks.
+/// Saves counters every minute, logs devices that hang, and notifies which exports are served, also if no client asks.
 pub(super) fn look_after(roster: Roster) -> std::io::Result<()> {
     const EVERY: Duration = Duration::from_secs(60);
     start_thread("shingle-look", move || {
         loop {
             thread::sleep(EVERY);
             roster.save_and_check();
+            tell(&[NotifyState::Status(&status(&roster))]);
         }
     })?;
     Ok(())

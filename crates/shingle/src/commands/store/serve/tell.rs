@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use shingle_core::units::BLOCK_BYTES;
 use shingle_nbd::server::Event;
+use shingle_store::measures::NotServed;
 use shingle_store::store::serve::{Notice, Outcome};
 use tracing::{error, info, warn};
 
@@ -109,6 +110,7 @@ fn tell(notice: &Notice) {
         | Notice::Remark(export, _)
         | Notice::Asked(export, _, Outcome::Failed(_)) => warn!(export, "{notice}"),
         Notice::Asked(export, ..) => info!(export, "{notice}"),
+        Notice::NotServed(NotServed { export, .. }) => error!(export, "{notice}"),
         Notice::Failed(export, cache, _) => error!(export, %cache, "{notice}"),
         _ => info!("{notice}"),
     }

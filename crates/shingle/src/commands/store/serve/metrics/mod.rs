@@ -50,7 +50,7 @@ pub(super) fn serve(
             let thread = thread::Builder::new().name("shingle-fetch".to_owned());
             let spawned = thread.spawn(move || {
                 // (A client that disconnects early is no error.)
-                let told = || text::of(&roster.measures(), &events, expires);
+                let told = || text::of(&roster.measures(), &roster.not_served(), &events, expires);
                 let _ = http::answer(&stream, TIME_MAX, told);
                 done.fetch_sub(1, Ordering::Relaxed);
             });

@@ -10,16 +10,21 @@ use prometheus_client::encoding::{
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_store::measures::{BOUNDS_US, Histogram, KINDS, Measures, Misplaced};
+use shingle_store::measures::{BOUNDS_US, Histogram, KINDS, Measures, Misplaced, NotServed};
 
 use crate::commands::store::serve::tell::Events;
 
 /// Returns the text; with the time when the server's certificate expires, if it has one.
-pub(super) fn of(measures: &[Measures], events: &Events, expires: Option<SystemTime>) -> String {
+pub(super) fn of(
+    measures: &[Measures],
+    not_served: &[NotServed],
+    events: &Events,
+    expires: Option<SystemTime>,
+) -> String {
     let mut registry = Registry::with_prefix("shingle");
     let (refused, failed) = (events.refused(), events.failed());
-    let measures = measures.to_vec();
-    registry.register_collector(Box::new(All { measures, refused, failed, expires }));
+    let (measures, not_served) = (measures.to_vec(), not_served.to_vec());
+    registry.register_collector(Box::new(All { measures, not_served, refused, failed, expires }));
     let mut out = String::new();
     // (Writing to a String cannot fail.)
     let _ = text::encode(&mut out, &registry);
@@ -29,6 +34,7 @@ pub(super) fn of(measures: &[Measures], events: &Events, expires: Option<SystemT
 #[derive(Debug)]
 struct All {
     measures: Vec<Measures>,
+    not_served: Vec<NotServed>,
     refused: u64,
     failed: u64,
     expires: Option<SystemTime>,
@@ -63,7 +69,11 @@ const SECONDS: f64 = 1e-9;
 const DEVICES: [&str; 2] = ["ssd", "disk"];
 
 fn of_export(one: &Measures, more: &[(&'static str, &str)]) -> Labels {
-    let export = if one.export.is_empty() { "default" } else { &one.export };
+    labelled(&one.export, more)
+}
+
+fn labelled(export: &str, more: &[(&'static str, &str)]) -> Labels {
+    let export = if export.is_empty() { "default" } else { export };
     let more = more.iter().map(|&(name, value)| (name, value.to_owned()));
     [("export", export.to_owned())].into_iter().chain(more).collect()
 }
@@ -185,6 +195,15 @@ impl All {
             ];
             family.gauge(&of_export(one, &labels), 1_i64)
         })?;
+        let help = "Whether the export is served: 0 if it could not be opened, or has failed; the log says why";
+        let encoder = to.encode_descriptor("served", help, None, MetricType::Gauge)?;
+        let mut family = Family { encoder };
+        let served = self.measures.iter().map(|one| (&*one.export, 1_i64));
+        // (One may have come into use since the others were asked: each name is told once.)
+        let is_told = |one: &&NotServed| self.measures.iter().any(|of| of.export == one.export);
+        let missing = self.not_served.iter().filter(|one| !is_told(one));
+        let missing = missing.map(|one| (&*one.export, 0));
+        served.chain(missing).try_for_each(|(name, is)| family.gauge(&labelled(name, &[]), is))?;
         let help = "Whether the store answers: 0 if its thread hangs, and all else is as it was";
         self.gauge(to, "up", help, |one| Some(i64::from(one.up)))?;
         let help = "Starts of processes that have served the cache";
@@ -405,7 +424,9 @@ mod tests {
         one.zoned = Some(shingle_translated::Status::default());
         let nameless = Measures::default();
         let expires = UNIX_EPOCH + std::time::Duration::from_secs(1_800_000_000);
-        let text = of(&[one, nameless], &Events::default(), Some(expires));
+        let missing = ["late", ""]
+            .map(|export| NotServed { export: export.to_owned(), ..NotServed::default() });
+        let text = of(&[one, nameless], &missing, &Events::default(), Some(expires));
         for line in [
             "# TYPE shingle_request_seconds histogram",
             "shingle_request_seconds_bucket{le=\"0.0001\",export=\"a \\\"b\\\"\",kind=\"write\"} 0",
@@ -418,6 +439,9 @@ mod tests {
             "shingle_device_deleted{export=\"a \\\"b\\\"\",device=\"ssd\"} 0",
             "shingle_whole_bands_total{export=\"a \\\"b\\\"\",done=\"given_up\"} 2",
             "shingle_up{export=\"default\"} 0",
+            "shingle_served{export=\"a \\\"b\\\"\"} 1",
+            "shingle_served{export=\"late\"} 0",
+            "shingle_served{export=\"default\"} 1",
             "shingle_clients_refused_total 0",
             "shingle_certificate_expires_seconds 1800000000.0",
             "shingle_zones{export=\"a \\\"b\\\"\",state=\"full\"} 0",
@@ -428,6 +452,7 @@ mod tests {
         assert!(!text.contains("shingle_zones{export=\"default\""), "it has no zoned disk");
         // One that knows no rate says none.
         assert!(!text.contains("shingle_drain_seconds{"), "{text}");
-        assert!(!of(&[], &Events::default(), None).contains("certificate"), "it has none");
+        assert!(!text.contains("shingle_served{export=\"default\"} 0"), "it is served by now");
+        assert!(!of(&[], &[], &Events::default(), None).contains("certificate"), "it has none");
     }
 }
