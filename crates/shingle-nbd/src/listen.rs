@@ -139,6 +139,17 @@ impl Listener {
         }
     }
 
+    /// Checks whether a server could listen there.
+    ///
+    /// # Errors
+    /// If the address is taken.
+    pub fn look(address: &Address) -> Result<(), ListenError> {
+        match address {
+            Address::Unix(path) => look_unix(path),
+            Address::Tcp(ip) => bind_tcp(ip).map(drop),
+        }
+    }
+
     /// Begins to listen with TLS: required over TCP, with a valid certificate of the client;
     /// optional on a socket in the file system.
     pub fn bind_encrypted(address: &Address, tls: Arc<Tls>) -> Result<Self, ListenError> {
@@ -324,29 +335,51 @@ fn bind_tcp(ip: &SocketAddr) -> Result<Socket, ListenError> {
     }
 }
 
-fn bind_unix(path: &Path) -> Result<Socket, ListenError> {
+/// Checks what [`bind_unix`] does, and makes nothing: a client that waits for the socket must not find it too early.
+fn look_unix(path: &Path) -> Result<(), ListenError> {
+    let (address, _) = unix_place(path)?;
+    match fs::symlink_metadata(path) {
+        Ok(_) => must_be_dead(path, &address),
+        Err(_) => Ok(()),
+    }
+}
+
+/// The address of a socket, and its folder.
+fn unix_place(path: &Path) -> Result<(SocketAddrUnix, fs::File), ListenError> {
     let failed = |error: io::Error| ListenError::Io(Address::Unix(path.to_owned()), error);
     let address = SocketAddrUnix::new(path).map_err(|error| match error {
         Errno::NAMETOOLONG => ListenError::LongPath(path.to_owned()),
         error => failed(error.into()),
     })?;
-    // Two servers must not both find the same stale socket, so that the second one removes the
-    // socket of the first.
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folder = fs::File::open(parent.unwrap_or(Path::new("."))).map_err(failed)?;
+    Ok((address, folder))
+}
+
+/// Checks that what is there is a socket at which nobody listens.
+fn must_be_dead(path: &Path, address: &SocketAddrUnix) -> Result<(), ListenError> {
+    let failed = |error: io::Error| ListenError::Io(Address::Unix(path.to_owned()), error);
+    if !fs::symlink_metadata(path).map_err(failed)?.file_type().is_socket() {
+        return Err(ListenError::NoSocket(path.to_owned()));
+    }
+    match probe(address) {
+        Err(Errno::CONNREFUSED) => Ok(()),
+        // EAGAIN: the queue of connecting clients is full.
+        Ok(()) | Err(Errno::AGAIN) => Err(ListenError::Live(path.to_owned())),
+        Err(error) => Err(failed(error.into())),
+    }
+}
+
+fn bind_unix(path: &Path) -> Result<Socket, ListenError> {
+    let failed = |error: io::Error| ListenError::Io(Address::Unix(path.to_owned()), error);
+    let (address, folder) = unix_place(path)?;
+    // Two servers must not both find the same stale socket, so that the second one removes the
+    // socket of the first.
     flock(&folder, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
 
     let socket = match listening(&address) {
         Err(Errno::ADDRINUSE) => {
-            if !fs::symlink_metadata(path).map_err(failed)?.file_type().is_socket() {
-                return Err(ListenError::NoSocket(path.to_owned()));
-            }
-            match probe(&address) {
-                Err(Errno::CONNREFUSED) => {}
-                // EAGAIN: the queue of connecting clients is full.
-                Ok(()) | Err(Errno::AGAIN) => return Err(ListenError::Live(path.to_owned())),
-                Err(error) => return Err(failed(error.into())),
-            }
+            must_be_dead(path, &address)?;
             fs::remove_file(path).map_err(failed)?;
             listening(&address)
         }

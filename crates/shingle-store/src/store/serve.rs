@@ -27,7 +27,7 @@ use self::opening::Openings;
 pub(super) use self::reloading::Prepared;
 use self::reloading::Reload;
 pub use super::cache::Record;
-use super::cache::{Cache, Common};
+use super::cache::{Cache, Common, Opened};
 use super::control::{self, Answer};
 pub use super::errors::ServeError;
 use super::missing::Missing;
@@ -126,6 +126,14 @@ impl Serving {
         tell: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<Serving, ServeError> {
         reload::check(&options.caches)?;
+        // An address that is taken is found before anything is changed.
+        if let Err(error) = options.addresses.iter().try_for_each(Listener::look) {
+            if let [only] = &options.caches[..] {
+                // It may say more than that another server listens there.
+                Opened::open(only, registry)?;
+            }
+            return Err(error.into());
+        }
         let tell: TellNotice = Arc::new(tell);
         let of_clients = tell.clone();
         let of_clients = move |event| of_clients(Notice::Client(event));
