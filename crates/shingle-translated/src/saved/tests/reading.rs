@@ -353,8 +353,8 @@ fn a_map_has_no_more_old_copies_than_are_written() {
     map.log(BOTH, 0, 1, true, &(0..14).map(many).collect::<Vec<_>>());
     let lost = map.found().lost;
     assert_eq!((lost.blocks().starts_and_counts(), lost.copies()), (vec![(0, 14 << 16)], 0));
-    map.log(BOTH, 1, 2, true, &[few(5, 1024), few(9000, 1024)]);
-    assert_eq!(map.found().lost.copies(), 2048);
+    map.log(BOTH, 1, 2, true, &[few(5, 1024), few(9000, 3072), few(20_000, 1)]);
+    assert_eq!(map.found().lost.copies(), 4096, "four times as many as a map names");
 }
 
 #[test]
