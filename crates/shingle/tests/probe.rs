@@ -123,7 +123,9 @@ fn a_plan_writes_nothing_and_a_plain_file_is_told_as_what_it_is() {
     assert!(bed.path("plain.img.probe").exists());
     // It may be probed again: what is on it is the probe's own.
     fs::remove_file(bed.path("plain.img.probe")).expect("there");
-    bed.done("probe plain.img --quiet");
+    let told = text_of(&bed.output("probe plain.img"));
+    let before = "if the disk has a buffer, some ";
+    assert!(told.contains(before) && told.contains(" are written, in about "), "{told}");
 }
 
 #[test]
@@ -152,6 +154,8 @@ fn a_disk_that_holds_data_is_refused() {
     }
     assert_eq!(fs::read(&data).expect("there"), bytes);
     for (line, told) in [
+        ("probe data.img --noise 3", "--noise"),
+        ("probe data.img --set drive.rpm=7200", "--set"),
         ("probe --model st9000", "st8000as0002"),
         ("probe", "name a disk"),
         ("probe --model st8000as0002 --writes 8KiB:1", "4KiB:1"),

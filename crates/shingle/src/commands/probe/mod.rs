@@ -68,7 +68,7 @@ struct Which {
     #[arg(long, value_name = "NAME", conflicts_with = "disk")]
     model: Option<String>,
     /// Set a parameter of the model, as in drive.idle_cleaning=on.
-    #[arg(long, value_name = "drive.NAME=VALUE", value_parser = cli::assignment, requires = "model")]
+    #[arg(long, value_name = "drive.NAME=VALUE", value_parser = cli::assignment, requires = "model", conflicts_with = "disk")]
     set: Vec<(String, String)>,
     /// Destroy what is on the disk with this serial.
     #[arg(long, value_name = "SERIAL", conflicts_with = "model")]
@@ -122,7 +122,8 @@ struct ProbeArgs {
     #[arg(long, value_name = "SECONDS", value_parser = cli::whole::<u64>, default_value_t = 30)]
     idle_max: u64,
     /// Noise of a model's clock: standard deviation of a latency in percent.
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, requires = "model", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, requires = "model", conflicts_with = "disk",
+        value_parser = percent)]
     noise: f64,
     /// Keep measurements in this file, and continue from there. [default: SERIAL.probe; none for
     /// models]
@@ -271,8 +272,10 @@ fn run(args: &ProbeArgs, global: &Global) -> anyhow::Result<()> {
         Some(path) => {
             let asked = serde_json::to_string(&options)?;
             let subject = Subject::new(&facts.name, &facts.serial, facts.blocks, &asked);
-            note(&format!("measurements are kept in {}", path.display()), global.quiet);
-            Session::resume(path, &subject)?
+            let session = Session::resume(path, &subject)?;
+            let kept = format!("measurements are kept in {}", path.display());
+            note(&format!("{kept}; {}", render::expected(&steps)), global.quiet);
+            session
         }
         None => Session::in_memory(),
     };

@@ -83,6 +83,18 @@ pub(crate) fn plan(facts: &Facts, steps: &[Step]) -> String {
     text
 }
 
+/// What a probe will do, before it begins, in a line.
+pub(super) fn expected(steps: &[Step]) -> String {
+    let all = time(steps.iter().map(|step| step.seconds).sum());
+    match steps.iter().map(|step| step.written_bytes).sum() {
+        0 => format!("nothing is written, and it takes about {all}"),
+        written => format!(
+            "if the disk has a buffer, some {} are written, in about {all} (--dry-run has the steps)",
+            bytes(written)
+        ),
+    }
+}
+
 fn size(facts: &Facts) -> String {
     bytes(facts.blocks * BLOCK_BYTES)
 }
