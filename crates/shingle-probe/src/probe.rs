@@ -129,7 +129,7 @@ impl Probe<'_, '_> {
         if part > OTHER && found.reads.random() >= SOLID_US {
             self.notes.push(format!(
                 "{long} of {} random reads took longer than the arm of a disk, {:.0} % of the time of all: L_read has these in it; \
-                 is something else using the disk?",
+                 something else may be using the disk",
                 found.reads.random_us.len(),
                 100.0 * part
             ));
@@ -517,8 +517,8 @@ impl Probe<'_, '_> {
         let part = found.other_us() / least;
         if part > OTHER {
             self.notes.push(format!(
-                "writes waited as for cleaning while the buffer had room: up to {:.0} % of R(x) may be no cleaning; is something \
-                 else using the disk?",
+                "writes waited as for cleaning while the buffer had room: up to {:.0} % of R(x) may be no cleaning; something \
+                 else may be using the disk",
                 100.0 * part.min(1.0)
             ));
         }
