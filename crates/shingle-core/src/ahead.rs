@@ -17,8 +17,8 @@ pub const PREFETCH_REQUESTS: usize = BATCHES * LOOKAHEAD;
 /// Blocks of a batch, at most. Those beyond are not looked up ahead.
 pub const PREFETCH_MAX: usize = 64;
 
-/// The blocks of the next [`PREFETCH_REQUESTS`] requests. One for each stream of requests; each
-/// call takes only the requests apart that the call before did not see.
+/// The blocks of the next [`PREFETCH_REQUESTS`] requests to one cache. Each call takes only the
+/// requests apart that the call before did not see.
 #[derive(Clone, Debug)]
 pub struct Ahead {
     batches: [Batch; BATCHES],
@@ -88,5 +88,39 @@ impl Batch {
     #[inline]
     pub(crate) fn buckets(&self) -> &[u32] {
         &self.buckets[..self.count]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{BLOCK_BYTES, Nanos, Op};
+
+    /// Three calls on, the batches are those that a look at the same requests for the first time
+    /// finds, also behind the last request.
+    #[test]
+    fn what_was_seen_before_is_what_would_be_seen_now() {
+        let request = |number: u64| Request {
+            at: Nanos::ZERO,
+            offset: 100 * number * BLOCK_BYTES,
+            bytes: number % 9 * BLOCK_BYTES, // the blocks of some batches are more than fit
+            op: Op::Read,
+        };
+        let requests: Vec<Request> = (0..70).map(request).collect();
+        let bucket = |block: Block| block.0 as u32 / 7;
+        let blocks = |batches: [&Batch; BATCHES]| batches.map(|batch| batch.blocks().to_vec());
+        let mut ahead = Ahead::default();
+        for first in (0..requests.len()).step_by(LOOKAHEAD) {
+            let shown = &requests[first..requests.len().min(first + PREFETCH_REQUESTS)];
+            let known = ahead.show(shown, bucket);
+            for batch in known {
+                let buckets: Vec<u32> = batch.blocks().iter().map(|&block| bucket(block)).collect();
+                assert_eq!(batch.buckets(), buckets);
+            }
+            let first_of_all = known[0].blocks()[0];
+            assert_eq!(blocks(known), blocks(Ahead::default().show(shown, bucket)));
+            let expected = shown.iter().find(|request| request.bytes > 0).expect("one has blocks");
+            assert_eq!(first_of_all, expected.first());
+        }
     }
 }
