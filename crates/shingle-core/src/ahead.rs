@@ -17,8 +17,8 @@ pub const PREFETCH_REQUESTS: usize = BATCHES * LOOKAHEAD;
 /// Blocks of a batch, at most. Those beyond are not looked up ahead.
 pub const PREFETCH_MAX: usize = 64;
 
-/// The blocks of the next [`PREFETCH_REQUESTS`] requests to one cache. Each call takes only the
-/// requests apart that the call before did not see.
+/// The blocks of the next [`PREFETCH_REQUESTS`] requests to one cache. It is kept from call to call:
+/// only requests that the call before did not see are new work.
 #[derive(Clone, Debug)]
 pub struct Ahead {
     batches: [Batch; BATCHES],

@@ -136,12 +136,12 @@ impl core::ops::AddAssign for Counters {
 impl Counters {
     /// Counts an I/O of a drive without a buffer, and the time it took; trims and flushes as writes.
     pub(crate) fn native(&mut self, io: &Io, took: Nanos) {
-        self.serve_anywhere(io.op, io.count, took);
+        self.count_anywhere(io.op, io.count, took);
     }
 
     /// Counts `blocks` that the host read or wrote in their native places, wherever these are.
     #[inline]
-    pub fn serve_anywhere(&mut self, op: Op, blocks: u64, took: Nanos) {
+    pub fn count_anywhere(&mut self, op: Op, blocks: u64, took: Nanos) {
         match op {
             Op::Read => {
                 self.read_blocks += blocks;

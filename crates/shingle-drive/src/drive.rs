@@ -57,7 +57,7 @@ pub struct Description {
     /// Its handling of in-order writes.
     pub in_order: InOrder,
     /// The time of a block, if it is the same wherever it lies and whatever came before. An
-    /// executor may then count blocks, and need not ask the drive ([`Counters::serve_anywhere`]).
+    /// executor may then count blocks, and need not ask the drive ([`Counters::count_anywhere`]).
     pub uniform: Option<Nanos>,
     /// Number of I/Os that a drive serves in parallel, if it queues by itself. In open loop an
     /// executor then submits each I/O when it is ready, whatever is in flight, and `now` may go

@@ -137,7 +137,7 @@ impl Device {
             Op::Read => self.read_time += took,
             _ => self.write_time += took,
         }
-        self.anywhere.serve_anywhere(op, blocks, took);
+        self.anywhere.count_anywhere(op, blocks, took);
         done
     }
 

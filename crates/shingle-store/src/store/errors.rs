@@ -127,7 +127,7 @@ pub enum ServeError {
     Failed(String),
     #[error(transparent)]
     Reload(#[from] ReloadError),
-    #[error("an export has failed, or was not served: see above")]
+    #[error("an export has failed: see above")]
     SomeFailed,
     #[error("no export can be served: see above")]
     NoneServed,
@@ -163,13 +163,33 @@ impl ServeError {
                 StoreError::Device(error) | StoreError::Zoned(OpenError::Device(error)),
             ) => match error {
                 DeviceError::Missing(_) | DeviceError::Busy(_) => true,
-                DeviceError::System { error, .. } => matches!(
+                // A node may be there before its device, or before its group is set.
+                DeviceError::Write { error, .. } | DeviceError::System { error, .. } => matches!(
                     Errno::from_io_error(error),
-                    Some(Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM)
+                    Some(Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM | Errno::ACCESS)
                 ),
                 _ => false,
             },
             _ => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a disk that is plugged in, the node appears first, then its group, and a card reader has one without a card.
+    #[test]
+    fn a_device_that_is_not_ready_is_tried_again() {
+        let write = |errno: Errno| {
+            let (path, error) = (PathBuf::from("/dev/sdz"), io::Error::from(errno));
+            ServeError::Device(DeviceError::Write { path, error })
+        };
+        for errno in [Errno::NXIO, Errno::NODEV, Errno::NOMEDIUM, Errno::ACCESS] {
+            assert!(write(errno).may_pass(), "{errno}");
+        }
+        assert!(!write(Errno::ROFS).may_pass());
+        assert!(!ServeError::NoneServed.may_pass());
     }
 }

@@ -47,8 +47,4 @@ impl Missing {
         let all = self.lock();
         all.iter().filter(|(_, one)| one.is_tried_again).map(|(it, _)| it.clone()).collect()
     }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.lock().is_empty()
-    }
 }

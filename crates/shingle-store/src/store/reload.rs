@@ -27,7 +27,7 @@ pub enum ReloadError {
     InUse { name: String, served: String, path: String },
     /// Clients that connect again would get other data.
     #[error(
-        "export `{0}` is served with another SSD and disk; take it out, reload, put it in again, and reload again"
+        "export `{0}` is served, or being opened, with another SSD and disk; take it out, reload, put it in again, and reload again"
     )]
     Other(String),
 }
@@ -251,7 +251,10 @@ mod tests {
         let told = "exports `two` and `three` both use /dev/ublkb7";
         assert_eq!(refused(&[], &[two, three]), told);
         let told = refused(&[&one], &[cache("one", "s2", "d2")]);
-        assert!(told.starts_with("export `one` is served with another SSD and disk"), "{told}");
+        assert!(
+            told.starts_with("export `one` is served, or being opened, with another"),
+            "{told}"
+        );
         let told = refused(&[&one], &[cache("one", "s2", "d1")]);
         assert!(told.starts_with("export `one`: d1 is served as `one`, with another"), "{told}");
     }

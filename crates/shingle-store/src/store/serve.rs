@@ -194,8 +194,11 @@ impl Serving {
             self.end_unused(cache);
             return Err(error.into());
         }
-        let offered = self.common.server.offer(cache.export());
-        debug_assert!(offered, "names were looked at");
+        if !self.common.server.offer(cache.export()) {
+            // A reload has given the name to another cache meanwhile.
+            self.end_unused(cache);
+            return Err(ReloadError::Other(wanted.name.clone()).into());
+        }
         self.roster.lock().push(cache.shared.clone());
         (self.common.tell)(Notice::Begun(cache.options.name.clone(), cache.uuid()));
         if let Some(why) = cache.failed.get() {
@@ -261,14 +264,12 @@ impl Serving {
     /// all files. It is skipped if the last store fails by itself, as its I/O may hang.
     ///
     /// # Errors
-    /// If a store fails, or a superblock cannot be written, also of a cache that ended earlier; or if an export was to be
-    /// served and was not at the end.
+    /// If a store fails, or a superblock cannot be written, also of a cache that ended earlier.
     pub fn wait(mut self, last: impl FnOnce()) -> Result<(), ServeError> {
         let outcome = self.until_all_have_ended(last);
         self.end_opened();
         self.ending.drain(..).for_each(|thread| drop(thread.join()));
-        let some_failed = self.some_failed.load(Ordering::Relaxed);
-        let all = match some_failed || !self.common.missing.is_empty() {
+        let all = match self.some_failed.load(Ordering::Relaxed) {
             true => Err(ServeError::SomeFailed),
             false => Ok(()),
         };
@@ -286,6 +287,12 @@ impl Serving {
                 ServeCommand::Prepared(prepared, to) => self.reload(*prepared, to),
                 ServeCommand::Opened(number, opened) => {
                     self.opened(number, opened.map(|cache| *cache));
+                    if self.is_empty() {
+                        // As at a start: nobody is served, and no operator could reach this process.
+                        self.answer_reloads();
+                        self.common.server.stop(Duration::ZERO);
+                        return Err(ServeError::NoneServed);
+                    }
                 }
                 ServeCommand::Failed(uuid, why) => {
                     let Some((cache, users)) = self.take(uuid, Duration::ZERO) else { continue };
@@ -304,11 +311,17 @@ impl Serving {
                     tell_of_one(&self.common.tell, &self.some_failed, name, uuid, error);
                 }
                 ServeCommand::Stop(uuid, asker) => match self.end_one(uuid, false, asker) {
-                    Some((asker, outcome)) => return finish(&asker, outcome, last),
+                    Some((asker, outcome)) => {
+                        self.end_opened();
+                        return finish(&asker, outcome, last);
+                    }
                     None => continue,
                 },
                 ServeCommand::Detach(uuid, asker) => match self.end_one(uuid, true, asker) {
-                    Some((asker, outcome)) => return finish(&asker, outcome, last),
+                    Some((asker, outcome)) => {
+                        self.end_opened();
+                        return finish(&asker, outcome, last);
+                    }
                     None => continue,
                 },
             }
@@ -404,6 +417,7 @@ impl Serving {
         let caches = mem::take(&mut self.caches);
         let names: Vec<_> = caches.iter().map(|it| (it.options.name.clone(), it.uuid())).collect();
         let ended = in_parallel(caches, |cache| end(cache, false, &self.common.tell));
+        self.end_opened();
         last();
         if ended.len() == 1 {
             return ended.into_iter().collect();

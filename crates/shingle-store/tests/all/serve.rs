@@ -1548,7 +1548,10 @@ mod several {
         for (outcome, told) in [
             (beds.reload(&[cache(a, "one"), cache(c, "one")]), "export `one` is there twice"),
             (beds.reload(&[other_disk]), "export `one`: "),
-            (beds.reload(&[cache(c, "one")]), "export `one` is served with another SSD and disk"),
+            (
+                beds.reload(&[cache(c, "one")]),
+                "export `one` is served, or being opened, with another SSD and disk",
+            ),
             (beds.stopper.reload(bad_address), "/no/such/folder/nbd"),
         ] {
             let error = outcome.expect_err(told).to_string();
@@ -1586,7 +1589,7 @@ mod several {
         // The same at a start.
         beds.stopper.stop();
         let ended = beds.serving.take().expect("served").join().expect("no panic");
-        assert!(matches!(ended, Err(ServeError::SomeFailed)), "{ended:?}");
+        ended.expect("what was served has ended in order");
         let options = Options {
             caches: wanted.to_vec(),
             addresses: vec![Address::Unix(a.path("nbd"))],
@@ -1620,6 +1623,33 @@ mod several {
         assert_eq!(missing(&roster), []);
         stopper.stop();
         serving.join().expect("no panic").expect("all are served by now");
+    }
+
+    /// What was known of the name was of another cache.
+    #[test]
+    fn a_name_is_of_the_cache_that_is_served_under_it() {
+        let beds = Beds::new(3);
+        let [a, b, c] = &beds.beds[..] else { unreachable!() };
+        std::fs::rename(c.path("disk"), c.path("away")).expect("moved");
+        let with_c = [cache(a, "one"), cache(b, "two"), cache(c, "three")];
+        beds.reload(&with_c).expect("done");
+        assert_eq!(missing(&beds.roster), [("three".to_owned(), true)]);
+        let changes = beds.reload(&[cache(a, "one"), cache(b, "three")]).expect("done");
+        assert_eq!(changes.changed, ["three"]);
+        assert_eq!(missing(&beds.roster), []);
+        beds.end().expect("in order");
+    }
+
+    /// No operator could reach it.
+    #[test]
+    fn a_server_that_is_left_without_any_export_ends() {
+        let mut beds = Beds::new(3);
+        let c = &beds.beds[2];
+        std::fs::rename(c.path("disk"), c.path("away")).expect("moved");
+        let changes = beds.reload(&[cache(c, "three")]).expect("done");
+        assert_eq!(changes.to_string(), "not served (see above) three; ended one, two");
+        let ended = beds.serving.take().expect("served").join().expect("no panic");
+        assert!(matches!(ended, Err(ServeError::NoneServed)), "{ended:?}");
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(super) struct Opening {
     /// How it is to be served: a reload may change the name.
     pub(super) options: CacheOptions,
     /// Nobody has asked for this attempt.
-    is_by_itself: bool,
+    pub(super) is_by_itself: bool,
 }
 
 /// The exports that are being opened.

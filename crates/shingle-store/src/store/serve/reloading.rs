@@ -110,7 +110,13 @@ impl Serving {
         }
         let mut changes = Changes::default();
         self.exchange(&known, &end, &change, &wanted, &mut changes);
-        self.common.missing.retain(|name| wanted.caches.iter().any(|cache| cache.name == name));
+        // (A name may belong to another cache by now, which is served.)
+        self.common.missing.retain(|name| {
+            wanted.caches.iter().any(|cache| cache.name == name)
+                && !self.caches.iter().any(|cache| cache.options.name == name)
+        });
+        // This reload waits for them, and is told how each ends.
+        self.openings.all.iter_mut().for_each(|one| one.is_by_itself = false);
         for at in begin {
             self.open(wanted.caches[at].clone(), false);
         }
