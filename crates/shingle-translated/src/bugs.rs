@@ -32,6 +32,7 @@ shingle_engine::bugs! {
     DamageTakenForEnd,
     PointersNotCompared,
     ZonesLeftNotCompared,
+    FinishedNotCompared,
     MapNotReadBack,
     ResetUnflushed,
 }

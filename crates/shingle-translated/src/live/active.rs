@@ -44,6 +44,7 @@ impl Worker {
                 }
                 None => self.table.spares.contains(&zone),
             };
+            self.keep_appended(shared, zone)?;
             let done = match is_empty {
                 true => self.reset_zone(shared, zone),
                 false => shared.disk.finish(Zone(zone)),

@@ -370,22 +370,38 @@ impl Worker {
     /// Checks that the disk has all that was appended since the last commit, also in zones that logical ones have left: what was
     /// moved was read there. A disk whose power fails for a moment loses it, and acknowledges the next flush.
     pub(super) fn has_appended(&mut self, shared: &Shared) -> Result<(), Stop> {
-        for (&physical, &pointer) in &self.table.appended {
-            if self.bugs.has(Bug::ZonesLeftNotCompared) && !self.table.physical.contains(&physical)
-            {
-                continue;
-            }
-            for report in shared.disk.report(Zone(physical), 1)? {
-                if let Some(at) = report.write_pointer
-                    && at < u64::from(pointer)
-                    && !self.bugs.has(Bug::PointersNotCompared)
-                {
-                    return Err(Stop::lost_writes(&report, at, pointer));
-                }
-            }
+        for &physical in self.table.appended.keys() {
+            self.has_appended_to(shared, physical)?;
         }
         self.table.appended.clear();
         Ok(())
+    }
+
+    /// The same of one physical zone.
+    fn has_appended_to(&self, shared: &Shared, physical: u32) -> Result<(), Stop> {
+        let Some(&pointer) = self.table.appended.get(&physical) else { return Ok(()) };
+        if self.bugs.has(Bug::ZonesLeftNotCompared) && !self.table.physical.contains(&physical) {
+            return Ok(());
+        }
+        for report in shared.disk.report(Zone(physical), 1)? {
+            if let Some(at) = report.write_pointer
+                && at < u64::from(pointer)
+                && !self.bugs.has(Bug::PointersNotCompared)
+            {
+                return Err(Stop::lost_writes(&report, at, pointer));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes durable what was appended to a physical zone, and checks that the disk has it, before a command that moves the write
+    /// pointer: later the pointer would not show what was lost. (Without the flush, it could be lost between report and command.)
+    pub(super) fn keep_appended(&mut self, shared: &Shared, physical: u32) -> Result<(), Stop> {
+        if !self.table.appended.contains_key(&physical) || self.bugs.has(Bug::FinishedNotCompared) {
+            return Ok(());
+        }
+        self.flush(shared)?;
+        self.has_appended_to(shared, physical)
     }
 
     /// Flushes the disk.
@@ -415,6 +431,7 @@ impl Worker {
             None if in_place
                 || self.survives_power_cuts && !self.has_old_copies(shared, physical) =>
             {
+                self.keep_appended(shared, physical)?;
                 self.reset_zone(shared, physical).map_err(Stop::NoSpareAfter)?;
                 self.table.is_whole(logical);
                 self.table.set_pointer(logical, 0);

@@ -33,6 +33,7 @@ fn found(bug: Bug) -> Option<String> {
         drills::of_a_commit_that_fails,
         drills::of_a_moment_without_power,
         drills::of_a_zone_that_is_left,
+        drills::of_a_zone_that_is_finished,
     ];
     if drills.iter().any(|drill| panics(|| drill(Some(bug)))) {
         return Some("a drill".to_owned());

@@ -128,6 +128,11 @@ fn nor_does_it_when_a_zone_is_copied() {
 }
 
 #[test]
+fn nor_does_it_when_a_zone_is_finished() {
+    drills::of_a_zone_that_is_finished(None);
+}
+
+#[test]
 fn nor_does_it_before_any_one_call() {
     drills::of_moments_without_power(None, 0..4);
 }
