@@ -32,10 +32,16 @@ impl Unproven {
 
     /// Reads the pages, which were flushed.
     ///
+    /// `unread` are the checksums of those that could not be read. It is the same set for both copies of a page, whether one flush
+    /// makes them durable or two.
+    ///
     /// # Errors
     /// If the disk has lost one, or can read it in neither copy.
-    pub(super) fn read_back(self, disk: &dyn ZonedDisk) -> Result<(), ZonedError> {
-        let mut unread = BTreeSet::new();
+    pub(super) fn read_back(
+        self,
+        disk: &dyn ZonedDisk,
+        unread: &mut BTreeSet<u32>,
+    ) -> Result<(), ZonedError> {
         let mut pages = self.0.into_iter().peekable();
         while let Some((first, wanted)) = pages.next() {
             let mut sums = vec![wanted];

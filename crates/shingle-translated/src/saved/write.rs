@@ -4,6 +4,8 @@
 //! durable, and was read back (`read_back.rs`). After an error that is unknown; then the map has to
 //! be written again, by a checkpoint. If a flush failed, the map on the disk has to be read first.
 
+use std::collections::BTreeSet;
+
 use shingle_core::units::Block;
 use shingle_device::Mark;
 use shingle_engine::format::Page;
@@ -145,8 +147,9 @@ impl Saver {
 
     /// Erases the map.
     pub(crate) fn erase(&mut self, disk: &dyn ZonedDisk) -> Result<(), ZonedError> {
+        let mut unread = BTreeSet::new();
         for copy in 0..2 {
-            self.put_superblock(disk, copy, [0; 4096])?;
+            self.put_superblock(disk, copy, [0; 4096], &mut unread)?;
         }
         Ok(())
     }
@@ -193,10 +196,12 @@ impl Saver {
 
     fn write_superblocks(&mut self, disk: &dyn ZonedDisk) -> Result<(), ZonedError> {
         let page = self.superblock.encode();
+        // (Without one that can be read the next start would find no map.)
+        let mut unread = BTreeSet::new();
         for copy in [self.worse, 1 - self.worse] {
             // If this fails, it may be torn.
             self.worse = copy;
-            self.put_superblock(disk, copy, page)?;
+            self.put_superblock(disk, copy, page, &mut unread)?;
         }
         self.worse = 0;
         Ok(())
@@ -208,12 +213,13 @@ impl Saver {
         disk: &dyn ZonedDisk,
         copy: usize,
         page: Page,
+        unread: &mut BTreeSet<u32>,
     ) -> Result<(), ZonedError> {
         let mut buffer = Buffer::default();
         buffer.0 = page;
         let at = self.superblock.areas.superblocks()[copy];
         self.put(disk, at, &[buffer])?;
-        self.flush(disk)
+        self.flush_beside(disk, unread)
     }
 
     /// Writes the whole map to the slot that is not in use, and puts it into use. `records` are at
@@ -323,9 +329,18 @@ impl Saver {
 
     /// Makes durable what was written.
     fn flush(&mut self, disk: &dyn ZonedDisk) -> Result<(), ZonedError> {
+        self.flush_beside(disk, &mut BTreeSet::new())
+    }
+
+    /// Makes durable what was written, beside copies that were flushed before and of which these could not be read.
+    fn flush_beside(
+        &mut self,
+        disk: &dyn ZonedDisk,
+        unread: &mut BTreeSet<u32>,
+    ) -> Result<(), ZonedError> {
         let unproven = std::mem::take(&mut self.unproven);
         disk.flush()?;
-        if self.bugs.has(Bug::MapNotReadBack) { Ok(()) } else { unproven.read_back(disk) }
+        if self.bugs.has(Bug::MapNotReadBack) { Ok(()) } else { unproven.read_back(disk, unread) }
     }
 
     /// Whether a commit of `records` records fits into the log.

@@ -102,3 +102,21 @@ fn one_copy_of_a_page_need_not_be_readable() {
         assert_eq!((error.operation, error.blocks), (Operation::Read, 1), "{error}");
     }
 }
+
+/// They are flushed one after the other; without either of them no map would be found.
+#[test]
+fn one_superblock_need_not_be_readable() {
+    for unreadable in [0, 255] {
+        let (disk, mut saver) = begun(example());
+        disk.inside().unreadable.insert(unreadable);
+        saver.claim(&disk).expect("the other copy is read");
+        saver.checkpoint(&disk, zones(&example()).into_iter()).expect("the other copy is read");
+    }
+    let (disk, mut saver) = begun(example());
+    disk.inside().unreadable.extend([0, 255]);
+    let error = saver.claim(&disk).expect_err("neither is");
+    assert_eq!((error.operation, error.blocks), (Operation::Read, 1), "{error}");
+    saver.checkpoint(&disk, zones(&example()).into_iter()).expect_err("neither is");
+    disk.inside().unreadable.clear();
+    saver.checkpoint(&disk, zones(&example()).into_iter()).expect("both are");
+}
