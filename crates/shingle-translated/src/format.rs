@@ -10,7 +10,10 @@ use uuid::Uuid;
 
 use crate::bugs::Seeded;
 use crate::error::{FormatError, OpenError};
-use crate::saved::{Areas, Record, Saver, Superblock, longest_run, records_of_length, superblocks};
+use crate::saved::{
+    Areas, COUNTER_MAX, Record, Saver, Superblock, highest_epoch, longest_run, records_of_length,
+    superblocks,
+};
 
 /// The parameters of a format.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -65,8 +68,10 @@ pub fn format(disk: &dyn ZonedDisk, format: &Format) -> Result<Formatted, Format
     let zones = Zones::usable(disk, format.spare_zones)?;
     let old = refuse_another(disk, format)?;
     let room = Room::plan(disk, &zones, format.buffer_blocks)?;
-    // (It counts beside an older map in a zone that cannot be written any more.)
-    let epoch = old.as_ref().map_or(1, |old| old.epoch + 1);
+    // It counts beside older maps in zones that cannot be written any more, also beside those that are no use. (The limit is
+    // never reached, and leaves as many epochs to those who open it.)
+    let before = highest_epoch(disk)?.max(old.as_ref().map_or(0, |old| old.epoch));
+    let epoch = 1 + before.min(COUNTER_MAX / 2);
     let superblock =
         Superblock { epoch, checkpoint_epoch: epoch, ..superblock(disk, format, &zones, &room)? };
     let formatted = Formatted {

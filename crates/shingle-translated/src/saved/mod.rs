@@ -35,8 +35,8 @@ mod write;
 mod tests;
 
 pub(crate) use self::areas::Areas;
-pub(crate) use self::find::longest_run;
+pub(crate) use self::find::{highest_epoch, longest_run};
 pub(crate) use self::page::{RECORDS, Record, lost_records, records_of_length, run_records};
 pub(crate) use self::read::{Reading, Recovered, recover, superblocks};
-pub(crate) use self::superblock::{Chosen, Superblock};
+pub(crate) use self::superblock::{COUNTER_MAX, Chosen, Superblock};
 pub(crate) use self::write::Saver;

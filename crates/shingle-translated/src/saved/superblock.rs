@@ -42,7 +42,7 @@ const CRC_AT: usize = 12;
 const VERSION: u32 = 2;
 const VERSION_OF_ALL: u32 = 1;
 /// The limit of epochs and generations: beyond it, counters could overflow.
-const COUNTER_MAX: u64 = u64::MAX / 2;
+pub(crate) const COUNTER_MAX: u64 = u64::MAX / 2;
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]

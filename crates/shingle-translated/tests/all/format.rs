@@ -145,6 +145,32 @@ fn a_map_is_found_after_more_conventional_zones_have_failed() {
     }
 }
 
+/// A disk that had other zones before: of its map one superblock is in a zone that cannot be written any more.
+#[test]
+fn a_new_map_counts_beside_one_that_is_of_no_use_and_cannot_be_erased() {
+    let (_larger_folder, larger) = with_failed(&[]);
+    let geometry = Geometry { conventional_zones: 16, ..Geometry::new(28, 16) };
+    format(&*opened(&larger), &wanted("log")).expect("room");
+    for _ in 0..5 {
+        drop(LiveDisk::open(opened(&larger)).expect("it was formatted"));
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("disk.zoned");
+    shingle_zoned::create(&path, &geometry).expect("room");
+    let mut buffers = [Buffer::default()];
+    opened(&larger).read(Block(0), &mut buffers).expect("no faults");
+    opened(&path).write(Block(0), &buffers).expect("no faults");
+    let file = shingle_zoned::open_file(&path).expect("a zoned file");
+    file.fail(Zone(0), ReadOnly).expect("it can be written");
+    drop(file);
+    let error = inspect(&*opened(&path)).expect_err("it has fewer zones");
+    assert!(matches!(error, OpenError::Unusable { .. }), "{error}");
+    let new = Format { uuid: Some([7; 16]), force: true, ..wanted("log") };
+    format(&*opened(&path), &new).expect("enough zones are left");
+    let live = LiveDisk::open(opened(&path)).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(live.uuid(), [7; 16]);
+}
+
 /// The old map, or none, or the new and empty one, whichever write or flush was the last.
 #[test]
 fn a_format_that_ends_half_way_leaves_one_map_or_none() {
