@@ -35,8 +35,8 @@ pub enum Outcome {
     NoRoom,
 }
 
-/// The likely outcomes of the next [`LOOKAHEAD`](crate::ahead::LOOKAHEAD) requests. A guess, for executors that prefetch
-/// data of their own.
+/// The likely outcomes of the next [`LOOKAHEAD`](crate::ahead::LOOKAHEAD) requests. A guess, for
+/// executors that prefetch data of their own.
 #[derive(Clone, Copy, Debug)]
 pub enum Forecast<'a> {
     /// Slots that will be hit.

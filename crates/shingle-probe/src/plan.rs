@@ -149,9 +149,7 @@ impl Expected<'_> {
     /// The step that cleans zones of which `blocks` blocks are written.
     fn cleaning(&self, blocks: u64) -> Step {
         let room = cost::room(self.entries, blocks);
-        let rounds = self.zones.checked_div(room).map_or(0, |whole| {
-            (whole + u64::from(!self.zones.is_multiple_of(room))).min(cost::ROUNDS_MAX)
-        });
+        let rounds = if room == 0 { 0 } else { self.zones.div_ceil(room).min(cost::ROUNDS_MAX) };
         let zones = self.zones.min(rounds * room);
         let (written, time) = self.swept();
         let cleaning = real(zones) * (0.6 + 0.0024 * real(blocks));

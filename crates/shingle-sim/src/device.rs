@@ -107,10 +107,7 @@ impl Device {
         } else {
             self.turn(ready, |drive, start| drive.serve(start, io, data))
         };
-        match io.op {
-            Op::Read => self.read_time += turn.done.since(turn.came),
-            _ => self.write_time += turn.done.since(turn.came),
-        }
+        self.count_time(io.op, turn.done.since(turn.came));
         turn
     }
 
@@ -130,15 +127,18 @@ impl Device {
         let took = Nanos(took_each.0 * blocks);
         let came = ready.max(self.last_io);
         let done = came + took;
-        (self.free, self.last_io) = (done, done);
-        self.busy += took;
-        self.responses.record(done.since(ready));
+        self.end_turn(ready, came, done);
+        self.count_time(op, took);
+        self.anywhere.count_anywhere(op, blocks, took);
+        done
+    }
+
+    #[inline]
+    fn count_time(&mut self, op: Op, took: Nanos) {
         match op {
             Op::Read => self.read_time += took,
             _ => self.write_time += took,
         }
-        self.anywhere.count_anywhere(op, blocks, took);
-        done
     }
 
     /// [`Device::serve`], and reports the I/O and its cause to the observers.
@@ -197,10 +197,16 @@ impl Device {
         let start = came.max(self.free);
         let served = work(self.disk.drive_mut(), start);
         debug_assert!(adds_up(start, &served), "{served:?} from {start:?}");
-        (self.free, self.last_io) = (served.done, served.done);
-        self.busy += served.done.since(start);
-        self.responses.record(served.done.since(ready));
+        self.end_turn(ready, start, served.done);
         Turn { came, done: served.done }
+    }
+
+    /// Notes that an I/O which could have begun at `ready` was served from `start` to `done`.
+    #[inline]
+    fn end_turn(&mut self, ready: Nanos, start: Nanos, done: Nanos) {
+        (self.free, self.last_io) = (done, done);
+        self.busy += done.since(start);
+        self.responses.record(done.since(ready));
     }
 
     /// Runs the background work that the drive would have done by `now`, before its state is
