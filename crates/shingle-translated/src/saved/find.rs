@@ -12,7 +12,7 @@ use shingle_core::units::{Block, Zone};
 use shingle_zoned::{ZoneReport, ZonedDisk, ZonedError};
 
 use super::areas::Areas;
-use super::read::read_page;
+use super::fetch::read_page;
 use super::superblock::{NoSuperblock, Superblock};
 use crate::error::OpenError;
 
@@ -67,7 +67,8 @@ pub(super) fn places(disk: &dyn ZonedDisk) -> Result<[Block; 2], OpenError> {
     if let Some(newest) = newest {
         return Ok(newest.areas.superblocks());
     }
-    // (Unless one of the usual ones is known to be none, there may have been one.)
+    // A usual place that is read and holds something else shows that the disk has no map, unless the other one holds a
+    // damaged superblock.
     let looks = usual.map(|at| read_page(disk, at).map(|page| Superblock::decode(&page)));
     let is_none = |look: &Result<_, _>| matches!(look, Ok(Err(NoSuperblock::Foreign)));
     match looks.iter().any(is_none) && looks.iter().all(|look| look.is_err() || is_none(look)) {

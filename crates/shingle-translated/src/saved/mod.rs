@@ -2,7 +2,7 @@
 //! crash.
 //!
 //! It is stored twice on the conventional zones: one copy at their start, one at their end, with
-//! the buffer between them. (Of conventional zones that have failed, and those beyond: `find.rs`.)
+//! the buffer between them. (Where conventional zones have failed: `find.rs`.)
 //!
 //! ```text
 //!  │ superblock │ slot 0 │ slot 1 │        buffer        │ slot 1 │ slot 0 │ superblock │
@@ -24,6 +24,7 @@
 //! not in use, or behind the last one of the log.
 
 mod areas;
+mod fetch;
 mod find;
 mod page;
 mod read;

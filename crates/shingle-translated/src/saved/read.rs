@@ -11,11 +11,11 @@ use std::collections::BTreeSet;
 
 use shingle_core::ranges::Ranges;
 use shingle_core::units::{BLOCK_BYTES, Block};
-use shingle_engine::format::Page;
 use shingle_engine::{Buffer, IO_PAGES_MAX};
-use shingle_zoned::{ZonedDisk, ZonedError};
+use shingle_zoned::ZonedDisk;
 
 use super::areas::Areas;
+use super::fetch::{read_page, read_pages};
 use super::find;
 use super::page::{self, Bad, Kind, Owner, Record, Stand};
 use super::superblock::{Chosen, NoSuperblock, Superblock};
@@ -144,28 +144,6 @@ pub(crate) fn superblocks(disk: &dyn ZonedDisk) -> Result<Chosen, OpenError> {
 fn place(disk: &dyn ZonedDisk, at: Block) -> String {
     let zone = at.0 / disk.geometry().zone_blocks;
     format!("block {} (zone {zone}, byte {} of the disk)", at.0, at.0 * BLOCK_BYTES)
-}
-
-pub(super) fn read_page(disk: &dyn ZonedDisk, at: Block) -> Result<Page, ZonedError> {
-    let mut buffers = [Buffer::default()];
-    disk.read(at, &mut buffers)?;
-    Ok(buffers[0].0)
-}
-
-/// Reads pages in one I/O; if that fails, one after the other.
-pub(super) fn read_pages(
-    disk: &dyn ZonedDisk,
-    first: Block,
-    count: usize,
-) -> Vec<Result<Buffer, ZonedError>> {
-    let mut buffers = vec![Buffer::default(); count];
-    if disk.read(first, &mut buffers).is_ok() {
-        return buffers.into_iter().map(Ok).collect();
-    }
-    let alone = |(block, mut buffer): (Block, Buffer)| {
-        disk.read(block, std::slice::from_mut(&mut buffer)).map(|()| buffer)
-    };
-    (0..).map(|ahead| first.after(ahead)).zip(buffers).map(alone).collect()
 }
 
 /// Reads the map of `superblock`.

@@ -14,7 +14,7 @@ use shingle_engine::format::{Page, checksum};
 use shingle_engine::{Buffer, IO_PAGES_MAX};
 use shingle_zoned::{Operation, Reason, ZonedDisk, ZonedError};
 
-use super::read::read_pages;
+use super::fetch::read_pages;
 
 /// Pages that were written and not read back yet, with their checksums.
 #[derive(Default)]
