@@ -17,7 +17,7 @@ use std::os::unix::net::UnixStream;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::{self, ScopedJoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,7 @@ use uuid::Uuid;
 
 pub use owner::ForeignSocket;
 
+use super::threads::in_parallel;
 use crate::measures::{Measures, NotServed};
 
 /// The longest request.
@@ -210,20 +211,8 @@ pub(super) fn place(path: &Path) -> PathBuf {
 /// Sends a request to all at once: the time that servers take that hang does not add up.
 #[must_use]
 pub fn ask_all(sockets: &[PathBuf], request: &Request) -> Vec<Result<Answer, ControlError>> {
-    let ask = |socket: &PathBuf| ask(socket, &mut |_| {}, request);
-    thread::scope(|scope| {
-        let begin = |socket| {
-            let thread = thread::Builder::new().name("shingle-ask".to_owned());
-            (socket, thread.spawn_scoped(scope, move || ask(socket)))
-        };
-        let asked: Vec<_> = sockets.iter().map(begin).collect();
-        let answer = |(socket, asked): (_, io::Result<ScopedJoinHandle<'_, _>>)| match asked {
-            Ok(asked) => asked.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            // If the system gives no thread, this one asks.
-            Err(_) => ask(socket),
-        };
-        asked.into_iter().map(answer).collect()
-    })
+    let said = in_parallel("shingle-ask", sockets, |socket| ask(socket, &mut |_| {}, request));
+    said.into_iter().map(|said| said.unwrap_or_else(|panic| resume_unwind(panic))).collect()
 }
 
 /// The measurements of all caches of processes that answer. A process that does not, or is not trusted, has none.

@@ -24,5 +24,6 @@ pub mod salvage;
 pub mod serve;
 mod shared;
 pub mod status;
+mod threads;
 pub mod trust;
 pub mod unserved;

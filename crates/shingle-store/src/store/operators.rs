@@ -14,7 +14,6 @@ use shingle_engine::SsdState;
 use shingle_engine::settings::SettingsError;
 use uuid::Uuid;
 
-use super::cache::Cache;
 use super::change::{ChangeError, Replace};
 use super::control::{self, Answer, Request, watch};
 use super::drain::{DrainProgress, drain};
@@ -22,7 +21,6 @@ use super::errors::ServeError;
 use super::notice::{Notice, Outcome};
 use super::options::Options;
 use super::reload::Changes;
-use super::serve::{OpeningNumber, Prepared};
 use super::shared::{PATIENCE, Shared, within};
 
 /// Where the outcome of a reload is sent.
@@ -40,10 +38,8 @@ pub(super) enum ServeCommand {
     Failed(Uuid, String),
     /// Serve this instead, and send back the outcome.
     Reload(Options, ReloadAnswer),
-    /// What a reload needs is there, and waits to be carried out.
-    Prepared(Box<Prepared>, ReloadAnswer),
-    /// The cache of an export was opened and put into use, or cannot be.
-    Opened(OpeningNumber, Result<Box<Cache>, ServeError>),
+    /// Work that was given to another thread is done: its outcome waits beside the commands.
+    Done,
 }
 
 impl Shared {

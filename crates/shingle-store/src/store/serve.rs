@@ -9,9 +9,9 @@ use std::mem;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle, ScopedJoinHandle};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use shingle_core::registry::Registry;
@@ -22,10 +22,8 @@ use shingle_nbd::tls::Tls;
 use shingle_nbd::users::Users;
 use uuid::Uuid;
 
-pub(super) use self::opening::OpeningNumber;
-use self::opening::Openings;
-pub(super) use self::reloading::Prepared;
-use self::reloading::Reload;
+use self::opening::{OpeningNumber, Openings};
+use self::reloading::{Prepared, Reload};
 pub use super::cache::Record;
 use super::cache::{Cache, Common, Opened};
 use super::control::{self, Answer};
@@ -33,13 +31,14 @@ pub use super::errors::ServeError;
 use super::missing::Missing;
 use super::notice::TellNotice;
 pub use super::notice::{Left, Notice, Outcome};
-use super::operators::{ServeCommand, outcome_answer};
+use super::operators::{ReloadAnswer, ServeCommand, outcome_answer};
 pub use super::options::{CacheOptions, Options};
 use super::reload;
 pub use super::reload::{Changes, ReloadError};
 pub use super::roster::Roster;
 use super::shared::Shared;
 use super::status::Recording;
+use super::threads::{in_parallel, on_own_thread};
 
 /// Controls a serving process, from any thread.
 #[derive(Clone, Debug)]
@@ -86,6 +85,8 @@ pub struct Serving {
     tls: Option<Arc<Tls>>,
     roster: Roster,
     commands: Receiver<ServeCommand>,
+    /// Outcomes of work on other threads. A command tells of each.
+    done: (Sender<Done>, Receiver<Done>),
     openings: Openings,
     /// Reloads that wait for their new exports.
     reloads: Vec<Reload>,
@@ -93,6 +94,30 @@ pub struct Serving {
     ending: Vec<JoinHandle<()>>,
     /// Whether one of several caches has failed or did not end properly, with a notice of its own.
     some_failed: Arc<AtomicBool>,
+}
+
+/// The outcome of work on another thread.
+enum Done {
+    /// What a reload needs is there.
+    Prepared(Box<Prepared>, ReloadAnswer),
+    /// The cache of an export was opened and put into use, or cannot be.
+    Opened(OpeningNumber, Result<Box<Cache>, ServeError>),
+}
+
+/// For a thread to send the outcome of its work.
+struct WhenDone {
+    done: Sender<Done>,
+    commands: Sender<ServeCommand>,
+}
+
+impl WhenDone {
+    /// Sends it; gives it back if the process is ending.
+    fn tell(&self, outcome: Done) -> Result<(), Done> {
+        self.done.send(outcome).map_err(|SendError(outcome)| outcome)?;
+        // (Whoever ends the process looks at what was sent, too.)
+        let _ = self.commands.send(ServeCommand::Done);
+        Ok(())
+    }
 }
 
 /// For an operator who ends a cache that has ended meanwhile.
@@ -153,6 +178,7 @@ impl Serving {
             tls: options.tls,
             roster,
             commands,
+            done: channel(),
             openings: Openings::new(),
             reloads: Vec::new(),
             ending: Vec::new(),
@@ -185,6 +211,11 @@ impl Serving {
             self.listen(None, listener)?;
         }
         Ok(())
+    }
+
+    /// Where another thread sends the outcome of its work.
+    fn when_done(&self) -> WhenDone {
+        WhenDone { done: self.done.0.clone(), commands: self.common.commands.clone() }
     }
 
     /// Offers a cache to clients and operators, as it is wanted by now.
@@ -284,16 +315,19 @@ impl Serving {
             match command {
                 ServeCommand::All => return self.end_all(last),
                 ServeCommand::Reload(wanted, to) => self.prepare(wanted, to),
-                ServeCommand::Prepared(prepared, to) => self.reload(*prepared, to),
-                ServeCommand::Opened(number, opened) => {
-                    self.opened(number, opened.map(|cache| *cache));
-                    if self.is_empty() {
-                        // As at a start: nobody is served, and no operator could reach this process.
-                        self.answer_reloads();
-                        self.common.server.stop(Duration::ZERO);
-                        return Err(ServeError::NoneServed);
+                ServeCommand::Done => match self.done.1.try_recv() {
+                    Ok(Done::Prepared(prepared, to)) => self.reload(*prepared, to),
+                    Ok(Done::Opened(number, opened)) => {
+                        self.opened(number, opened.map(|cache| *cache));
+                        if self.is_empty() {
+                            // As at a start: nobody is served, and no operator could reach this process.
+                            self.answer_reloads();
+                            self.common.server.stop(Duration::ZERO);
+                            return Err(ServeError::NoneServed);
+                        }
                     }
-                }
+                    Err(_) => {}
+                },
                 ServeCommand::Failed(uuid, why) => {
                     let Some((cache, users)) = self.take(uuid, Duration::ZERO) else { continue };
                     if let Some(users) = users {
@@ -311,17 +345,11 @@ impl Serving {
                     tell_of_one(&self.common.tell, &self.some_failed, name, uuid, error);
                 }
                 ServeCommand::Stop(uuid, asker) => match self.end_one(uuid, false, asker) {
-                    Some((asker, outcome)) => {
-                        self.end_opened();
-                        return finish(&asker, outcome, last);
-                    }
+                    Some((asker, outcome)) => return finish(&asker, outcome, last),
                     None => continue,
                 },
                 ServeCommand::Detach(uuid, asker) => match self.end_one(uuid, true, asker) {
-                    Some((asker, outcome)) => {
-                        self.end_opened();
-                        return finish(&asker, outcome, last);
-                    }
+                    Some((asker, outcome)) => return finish(&asker, outcome, last),
                     None => continue,
                 },
             }
@@ -375,6 +403,7 @@ impl Serving {
         let (cache, users) = self.take(uuid, GRACE)?;
         if self.is_empty() {
             let outcome = end(cache, detach, &self.common.tell);
+            self.end_opened();
             telling.end();
             return Some((asker, outcome));
         }
@@ -416,7 +445,10 @@ impl Serving {
         self.common.server.stop(GRACE);
         let caches = mem::take(&mut self.caches);
         let names: Vec<_> = caches.iter().map(|it| (it.options.name.clone(), it.uuid())).collect();
-        let ended = in_parallel(caches, |cache| end(cache, false, &self.common.tell));
+        let panic = |_| Err(ServeError::System(panicked("a cache")));
+        let ended =
+            in_parallel("shingle-cache", caches, |cache| end(cache, false, &self.common.tell));
+        let ended: Vec<_> = ended.into_iter().map(|ended| ended.unwrap_or_else(panic)).collect();
         self.end_opened();
         last();
         if ended.len() == 1 {
@@ -480,46 +512,6 @@ impl ProgressReporter {
         drop(self.done);
         self.thread.map(JoinHandle::join);
     }
-}
-
-/// Calls `act` for all, each on a thread of its own, as each waits for its own devices.
-fn in_parallel<T: Send, R: Send>(
-    all: impl IntoIterator<Item = T>,
-    act: impl Fn(T) -> Result<R, ServeError> + Sync,
-) -> Vec<Result<R, ServeError>> {
-    let all: Vec<_> = all.into_iter().map(|one| Mutex::new(Some(one))).collect();
-    let act = |one| act(take(one));
-    thread::scope(|scope| {
-        let begin = |one| {
-            let thread = thread::Builder::new().name("shingle-cache".to_owned());
-            (one, thread.spawn_scoped(scope, move || act(one)))
-        };
-        let work: Vec<_> = all.iter().map(begin).collect();
-        let outcome = |(one, work): (_, io::Result<ScopedJoinHandle<'_, _>>)| match work {
-            Ok(work) => {
-                work.join().unwrap_or_else(|_| Err(ServeError::System(panicked("a cache"))))
-            }
-            // If the system gives no thread, this one does the work.
-            Err(_) => act(one),
-        };
-        work.into_iter().map(outcome).collect()
-    })
-}
-
-/// Runs `work` on a thread of its own, or on this one if the system gives none.
-fn on_own_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Option<JoinHandle<()>> {
-    let here = Arc::new(Mutex::new(Some(work)));
-    let there = here.clone();
-    let begun = start_thread(name, move || take(&there)());
-    if begun.is_err() {
-        take(&here)();
-    }
-    begun.ok()
-}
-
-fn take<T>(held: &Mutex<Option<T>>) -> T {
-    let held = held.lock().unwrap_or_else(PoisonError::into_inner).take();
-    held.expect("it is done once")
 }
 
 /// Binds an address, encrypted if TLS is configured.

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::SendError;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,11 +12,12 @@ use super::super::notice::Notice;
 use super::super::operators::ServeCommand;
 use super::super::options::CacheOptions;
 use super::super::shared::LATE;
-use super::{Serving, on_own_thread};
+use super::super::threads::on_own_thread;
+use super::{Done, Serving};
 
 /// Tells the openings of one process apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::store) struct OpeningNumber(u64);
+pub(super) struct OpeningNumber(u64);
 
 /// An export whose cache is being opened.
 pub(super) struct Opening {
@@ -96,10 +96,14 @@ impl Serving {
                 false => START_TIME_MAX.saturating_sub(begun.elapsed()),
             };
             match self.commands.recv_timeout(left) {
-                Ok(ServeCommand::Opened(_, Err(error))) if is_alone => return Err(error),
-                Ok(ServeCommand::Opened(number, opened)) => {
-                    self.opened(number, opened.map(|cache| *cache));
-                }
+                Ok(ServeCommand::Done) => match self.done.1.try_recv() {
+                    Ok(Done::Opened(_, Err(error))) if is_alone => return Err(error),
+                    Ok(Done::Opened(number, opened)) => {
+                        self.opened(number, opened.map(|cache| *cache));
+                    }
+                    // (No reload is prepared before this has ended.)
+                    Ok(Done::Prepared(..)) | Err(_) => {}
+                },
                 Ok(other) => later.push(other),
                 Err(_) => break,
             }
@@ -113,14 +117,12 @@ impl Serving {
     pub(super) fn open(&mut self, options: CacheOptions, is_by_itself: bool) -> OpeningNumber {
         let number = self.openings.add(options.clone(), is_by_itself);
         let (common, beginning) = (self.common.clone(), self.openings.beginning.clone());
+        let when_done = self.when_done();
         on_own_thread("shingle-open", move || {
             let opened = make(&options, None, &common, &beginning);
             let counted = opened.is_ok();
-            let command = ServeCommand::Opened(number, opened.map(Box::new));
-            // The receiver may be gone: the process is ending.
-            if let Err(SendError(ServeCommand::Opened(_, Ok(cache)))) =
-                common.commands.send(command)
-            {
+            let outcome = Done::Opened(number, opened.map(Box::new));
+            if let Err(Done::Opened(_, Ok(cache))) = when_done.tell(outcome) {
                 drop(cache.end(false));
             }
             if counted {
@@ -186,8 +188,8 @@ impl Serving {
         while self.openings.beginning.load(Ordering::SeqCst) > 0 && begun.elapsed() < LATE {
             thread::sleep(Duration::from_millis(5));
         }
-        for command in self.commands.try_iter() {
-            if let ServeCommand::Opened(_, Ok(cache)) = command {
+        for outcome in self.done.1.try_iter() {
+            if let Done::Opened(_, Ok(cache)) = outcome {
                 drop(cache.end(false));
             }
         }

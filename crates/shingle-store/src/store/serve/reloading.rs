@@ -11,12 +11,13 @@ use shingle_nbd::tls::{Rights, Tls};
 use uuid::Uuid;
 
 use super::super::errors::ServeError;
-use super::super::operators::{ReloadAnswer, ServeCommand};
+use super::super::operators::ReloadAnswer;
 use super::super::options::{CacheOptions, Options};
 use super::super::reload::{self, Changes, Plan, ReloadError};
 use super::super::shared::LATE;
+use super::super::threads::{in_parallel, on_own_thread};
 use super::opening::{Opening, OpeningNumber};
-use super::{Cache, GRACE, Serving, bind, in_parallel, on_own_thread};
+use super::{Cache, Done, GRACE, Serving, bind};
 
 /// A cache that is served, or being opened.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,7 +36,7 @@ struct Before {
 }
 
 /// What a reload needs, ready. What is served is not changed yet.
-pub(in crate::store) struct Prepared {
+pub(super) struct Prepared {
     wanted: Options,
     known: Vec<Known>,
     plan: Plan,
@@ -93,10 +94,10 @@ impl Serving {
             addresses: self.addresses.iter().map(|(asked, _)| asked.clone()).collect(),
             tls: self.tls.clone(),
         };
-        let commands = self.common.commands.clone();
+        let when_done = self.when_done();
         // (The operator may be gone, and the process may be ending.)
         on_own_thread("shingle-prepare", move || match Prepared::make(wanted, before) {
-            Ok(prepared) => drop(commands.send(ServeCommand::Prepared(Box::new(prepared), to))),
+            Ok(prepared) => drop(when_done.tell(Done::Prepared(Box::new(prepared), to))),
             Err(error) => drop(to.send(Err(error))),
         });
     }
@@ -197,7 +198,7 @@ impl Serving {
             }
         }
         // All have the same time.
-        in_parallel(users, |users| Ok(users.send_away(GRACE)));
+        drop(in_parallel("shingle-cache", users, |users| users.send_away(GRACE)));
         self.wait_for_ends(begun);
         // No old name is left without its rule, and no new name is ever without one.
         if let (Some(tls), Some(new)) = (&self.tls, &wanted.tls) {
