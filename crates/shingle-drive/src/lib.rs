@@ -50,6 +50,7 @@ mod zone;
 
 pub use counters::Counters;
 pub use drive::{BufferState, Description, Drive, Zoned};
+pub use models::in_zones::in_zones;
 pub use io::{Io, Served, Stamp};
 pub use parts::rng::Rng;
 pub use parts::turnover::Turnover;

@@ -3,6 +3,7 @@
 mod assignments;
 mod buffer;
 mod drives;
+mod filled;
 mod job;
 mod names;
 mod options;

@@ -4,10 +4,14 @@
 //! other. The buffer lies at the start of the conventional zones, which take reads and writes like
 //! any disk. Zones are appended to and reset. Reading scattered blocks costs what the drive says:
 //! the policies of Amphisbaena's comparison (§6) differ in this. A commit takes no time, as no
-//! paper says what saving the map costs.
+//! paper says what saving the map costs, unless it is asked for ([`Translated::with_map`]).
+//!
+//! The drive may have a buffer of its own, if it is a disk without zones that is written in zones
+//! ([`shingle_drive::in_zones`]). What it cleans then counts as cleaning, too.
 
 mod blocks;
 mod coming;
+mod map;
 mod media;
 mod padding;
 
@@ -15,9 +19,12 @@ use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request, Zone};
 use shingle_core::zones::ZoneMap;
 use shingle_drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp, Turnover};
 use shingle_result::Translating;
-use shingle_translation::{Action, Cause, Executor, Layout, Piece, Place, Translation, Work};
+use shingle_translation::{
+    Action, Cause, Executor, Layout, Piece, Place, Saved, Translation, Work,
+};
 
 use coming::Coming;
+use map::MapLog;
 use media::Media;
 use padding::Padding;
 
@@ -34,10 +41,14 @@ pub struct Translated {
     turnover: Turnover,
     coming: Coming,
     padding: Padding,
+    /// `None` if saving the map costs nothing.
+    map: Option<MapLog>,
     pieces: Vec<Piece>,
     was_full: bool,
     description: Description,
     counters: Counters,
+    /// Bytes that the drive has written beside what it was sent, as far as they are counted.
+    drive_wrote_more: u64,
 }
 
 /// Most pieces of a read that need no allocation.
@@ -91,10 +102,12 @@ impl Translated {
             turnover: Turnover::new(layout.zones as usize, layout.buffer_blocks),
             coming: Coming::default(),
             padding: Padding::default(),
+            map: None,
             pieces: Vec::with_capacity(PIECES),
             was_full: false,
             description,
             counters: Counters::default(),
+            drive_wrote_more: 0,
             executor: Executor::new(translation),
             layout,
         };
@@ -106,6 +119,23 @@ impl Translated {
     #[must_use]
     pub fn with_buffer_on(self, cache: Box<dyn Drive>) -> Translated {
         Translated { media: self.media.with_buffer_on(cache), ..self }
+    }
+
+    /// Fills the drive with the data that `saved`, from which the translation was opened, has on it.
+    /// That takes no time. Zones are full or empty.
+    #[must_use]
+    pub fn filled(mut self, saved: &Saved) -> Translated {
+        let zones = (0..).map(Zone).zip(&saved.pointers);
+        for (zone, _) in zones.filter(|(_, pointer)| **pointer > 0) {
+            self.media.fill(zone);
+        }
+        self
+    }
+
+    /// Saves the map on the drive, in the conventional zones: see `map.rs`.
+    #[must_use]
+    pub fn with_map(self) -> Translated {
+        Translated { map: Some(MapLog::new(self.layout.buffer_blocks)), ..self }
     }
 
     /// Returns what a host may know of `translation` over a drive with this description.
@@ -166,11 +196,34 @@ impl Translated {
             turnover: self.turnover.clone(),
             coming: self.coming.clone(),
             padding: self.padding.clone(),
+            map: self.map.clone(),
             pieces: Vec::with_capacity(PIECES),
             was_full: self.was_full,
             description: self.description.clone(),
             counters: self.counters,
+            drive_wrote_more: self.drive_wrote_more,
         }
+    }
+
+    /// Returns the time from `before` on, without what the drive itself cleaned, which is counted.
+    fn took(&mut self, before: &Served, served: &Served) -> Nanos {
+        let cleaned = served.clean.since(before.clean);
+        self.counters.clean_time += cleaned;
+        served.done.since(before.done).since(cleaned)
+    }
+
+    /// Returns when the translation has something to do in idle time.
+    fn works_from(&self, idle_since: Nanos) -> Option<Nanos> {
+        let works = self.executor.is_working() || self.translation().wants_idle();
+        self.idle_after.filter(|_| works).map(|after| idle_since + after)
+    }
+
+    /// Does a step of the drive's own background work.
+    fn drives_own(&mut self, now: Nanos, idle_since: Nanos, pending: &[Io]) -> Option<Nanos> {
+        let end = self.media.drive_mut().background(now, idle_since, pending)?;
+        self.counters.idle_clean_time += end.since(now);
+        self.count();
+        Some(end)
     }
 
     fn translation(&self) -> &dyn Translation {
@@ -191,7 +244,8 @@ impl Translated {
     /// Carries out the rest of the current work; `held_up` waits for its end.
     fn finish(&mut self, served: &mut Served, held_up: Option<&Io>) {
         while let Some((cause, part)) = self.advance(served.done, held_up) {
-            let took = part.done.since(served.done);
+            let begun = Served { done: served.done, ..Served::default() };
+            let took = self.took(&begun, &part);
             match cause {
                 Cause::Log => self.counters.log_time += took,
                 Cause::Write => self.counters.write_time += took,
@@ -238,6 +292,7 @@ impl Translated {
             }
             Action::Append { zone, count, block, hosts } => {
                 for step in self.executor.steps() {
+                    self.map.iter_mut().for_each(MapLog::change);
                     let blocks = step.blocks();
                     self.padding.append(Block(blocks.start), blocks.end - blocks.start);
                 }
@@ -248,8 +303,15 @@ impl Translated {
                 self.counters.zone_resets += 1;
                 self.media.reset(now, zone)
             }
-            Action::Commit => Served { done: now, ..Served::default() },
+            Action::Commit => self.save_map(now),
         }
+    }
+
+    fn save_map(&mut self, now: Nanos) -> Served {
+        let Some(map) = &mut self.map else { return Served { done: now, ..Served::default() } };
+        let (written, served) = map.save(now, self.media.drive_mut());
+        self.counters.band_bytes_written += written * BLOCK_BYTES;
+        served
     }
 
     fn count_append(&mut self, block: Block, count: u64, hosts: bool) {
@@ -285,9 +347,17 @@ impl Translated {
         counters.buffer_write_hits = did.write_hits;
         counters.buffer_evicted_blocks = did.evicted_blocks;
         counters.buffer_moved_blocks = did.moved_blocks;
-        counters.rmw = did.rmw;
-        counters.rmw_free = did.rmw_free;
-        counters.zone_closes = self.media.drive().counters().zone_closes;
+        let drive = self.media.drive().counters();
+        counters.rmw = did.rmw + drive.rmw;
+        counters.rmw_free = did.rmw_free + drive.rmw_free;
+        counters.in_order_bands = drive.in_order_bands;
+        counters.zone_closes = drive.zone_closes;
+        // What a drive with a buffer writes beside what it was sent. (Blocks that it holds in its
+        // memory it has not written yet.)
+        let wrote = drive.log_bytes_written + drive.band_bytes_written + drive.native_bytes_written;
+        let more = wrote.saturating_sub(drive.written_blocks * BLOCK_BYTES);
+        counters.band_bytes_written += more.saturating_sub(self.drive_wrote_more);
+        self.drive_wrote_more = self.drive_wrote_more.max(more);
         counters.synthesized_blocks = self.padding.written().0;
         let live_or_left = self.live_or_left();
         let written = self.counters.buffer_written_blocks;
@@ -303,7 +373,7 @@ impl Translated {
 
     /// Reads the newest copies, with one I/O for those that lie together.
     fn read(&mut self, served: &mut Served, io: &Io, data: &mut [Stamp]) {
-        let begun = served.done;
+        let before = *served;
         let mut pieces = std::mem::take(&mut self.pieces);
         pieces.clear();
         self.executor.locate(io.block, io.count, &mut pieces);
@@ -326,7 +396,8 @@ impl Translated {
         }
         self.pieces = pieces;
         self.counters.read_blocks += io.count;
-        self.counters.read_time += served.done.since(begun);
+        let took = self.took(&before, served);
+        self.counters.read_time += took;
     }
 }
 
@@ -347,26 +418,34 @@ impl Drive for Translated {
                     && self.translation().buffer_state().free == 0;
                 self.was_full |= filled || self.translation().counters().cleanings > cleanings;
             }
-            Op::Trim => self.work(&mut served, Work::Trim { block, count }, data),
+            Op::Trim => {
+                self.map.iter_mut().for_each(MapLog::change);
+                self.work(&mut served, Work::Trim { block, count }, data);
+            }
             Op::Flush => {
-                let flushed = self.media.flush(served.done, io);
-                self.counters.write_time += flushed.done.since(served.done);
-                served.then(&flushed, false);
+                let before = served;
+                let saved = self.save_map(served.done);
+                served.then(&saved, false);
+                served.then(&self.media.flush(served.done, io), false);
+                let took = self.took(&before, &served);
+                self.counters.write_time += took;
+                self.count();
             }
         }
         served
     }
 
-    /// Does one I/O of the translation's idle work. A commit is no I/O.
-    fn background(&mut self, now: Nanos, idle_since: Nanos, _: &[Io]) -> Option<Nanos> {
-        if self.background_from(idle_since)? > now {
-            return None;
+    /// Does one I/O of the translation's idle work, or a step of the drive's own. A commit is no
+    /// I/O.
+    fn background(&mut self, now: Nanos, idle_since: Nanos, pending: &[Io]) -> Option<Nanos> {
+        if self.works_from(idle_since).is_none_or(|from| from > now) {
+            return self.drives_own(now, idle_since, pending);
         }
         // When a work ends, another may begin: once.
         for begins in [!self.executor.is_working(), true] {
             if begins {
                 if !self.translation().wants_idle() {
-                    return None;
+                    return self.drives_own(now, idle_since, pending);
                 }
                 self.begin(Work::Idle, &[]);
             }
@@ -384,15 +463,18 @@ impl Drive for Translated {
     }
 
     fn background_from(&self, idle_since: Nanos) -> Option<Nanos> {
-        let works = self.executor.is_working() || self.translation().wants_idle();
-        self.idle_after.filter(|_| works).map(|after| idle_since + after)
+        let drives = self.media.drive().background_from(idle_since);
+        self.works_from(idle_since).into_iter().chain(drives).min()
     }
 
     fn drain(&mut self, now: Nanos) -> Nanos {
         let mut served = Served { done: now, ..Served::default() };
         self.end_idle_work(&mut served, None);
         self.work(&mut served, Work::Drain, &[]);
-        served.done
+        let done = self.media.drive_mut().drain(served.done);
+        self.counters.clean_time += done.since(served.done);
+        self.count();
+        done
     }
 
     fn counters(&self) -> &Counters {

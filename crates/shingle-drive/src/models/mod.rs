@@ -16,4 +16,5 @@ pub(crate) mod flash_inside;
 pub(crate) mod flash_ssd;
 pub(crate) mod host_aware;
 pub(crate) mod host_managed;
+pub(crate) mod in_zones;
 pub(crate) mod ssd;

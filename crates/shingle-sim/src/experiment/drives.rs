@@ -14,7 +14,7 @@ use super::buffer::{buffer, check_buffer};
 use super::options::{ExperimentError, Options, Trace, usage};
 use super::policies::Chosen;
 use super::ssd::SsdChoice;
-use super::translations::{Over, Translator};
+use super::translations::{Beneath, Over, Translator};
 use crate::disk::Disk;
 use crate::requests::{RequestList, all};
 
@@ -42,7 +42,7 @@ pub(super) fn make_drive(choice: &DriveChoice) -> Result<Disk, ExperimentError> 
     let drive = drives::make(&choice.name, &choice.settings).map_err(usage)?;
     match &choice.translator {
         None => Ok(drive.into()),
-        Some(translator) => translator.over(drive),
+        Some(translator) => translator.over(&choice.name, drive),
     }
 }
 
@@ -148,7 +148,15 @@ pub(super) fn drive_choice<R: RequestList>(
     let mut description = drives::make(name, &settings).map_err(usage)?.description().clone();
     let mut translator = None;
     if let Some(over) = translation {
-        let made = Translator::new(over, (name, &description), ssd, options, trace, notes)?;
+        let own_zones = description.exposed.is_some();
+        if !own_zones && description.buffer_blocks > 0 {
+            let summary = &trace.summary;
+            settings.buffer = buffer(name, options, summary, &description, &mut shown, notes)?;
+        }
+        let drive = over.on_zones(name, drives::make(name, &settings).map_err(usage)?)?;
+        description = drive.description().clone();
+        let beneath = Beneath { name, description: &description, own_zones };
+        let made = Translator::new(over, &beneath, ssd, options, trace, notes)?;
         shown.extend(made.buffer().map(|blocks| ("pb".into(), blocks)));
         description = made.description(&description)?;
         translator = Some(made);

@@ -1,16 +1,19 @@
 //! Choice of translations over drives, their parameters, and the size of their buffer.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use shingle_core::param;
 use shingle_core::params::{Param, Params, nearest};
 use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
+use shingle_core::zones::ZoneMap;
 use shingle_drive::{Description, Drive};
 use shingle_result::Pacing;
 use shingle_translation::translations::{self, ALL};
-use shingle_translation::{Entry, Layout};
+use shingle_translation::{Entry, Layout, Saved};
 
+use super::filled::filled;
 use super::buffer::{TOUCHED_PART, holds_all, pb_bytes, shown_pb};
 use super::options::{self, ExperimentError, Options, Trace, usage};
 use super::ssd::SsdChoice;
@@ -26,9 +29,39 @@ pub const PARAMS: &[Param] = &[
     param!(CACHE_ZONES: Count = "0",
         "zones of a cache device, an SSD of its own as --ssd has it, that are the buffer in place of \
          conventional ones (dm-zoned with two devices, dmzadm --format SSD DISK); 0: none"),
+    param!(ZONE_SIZE: Blocks = "256MiB",
+        "a disk without zones: size of the zones that it is written in (shingle zoned create)"),
+    param!(FILLED: Choice(&["auto", "on", "off"]) = "auto",
+        "whether each zone of 5,000 blocks that the trace touches holds data before, written in order (only \
+         log); auto: if the disk has no zones of its own, as other policies are compared with on it then"),
+    param!(MAP: Choice(&["auto", "on", "off"]) = "auto",
+        "whether the map is saved on the disk at each flush and commit, and takes time (design choice: papers \
+         do not count it); auto: if the disk has no zones of its own"),
 ];
 
 const CACHE_ZONES: &str = "cache_zones";
+const ZONE_SIZE: &str = "zone_size";
+const FILLED: &str = "filled";
+const MAP: &str = "map";
+
+/// The parameter of a log that limits the zones it appends to by turns.
+const OPEN: &str = "open";
+
+/// Of the zones of a disk that has none of its own, one of so many is conventional, as of those
+/// that `shingle zoned create` makes.
+const CONVENTIONAL_PART: u64 = 100;
+
+/// Most zones of such a disk, which bounds the memory they take.
+const ZONES_MAX: u64 = 1 << 22;
+
+/// The drive beneath a translation.
+pub(super) struct Beneath<'a> {
+    pub(super) name: &'a str,
+    /// Of the drive, or of the zones that it is written in.
+    pub(super) description: &'a Description,
+    /// Whether it has zones of its own.
+    pub(super) own_zones: bool,
+}
 
 #[derive(Clone)]
 pub(super) struct Over {
@@ -47,6 +80,10 @@ pub(super) struct Translator {
     idle_after: Option<Nanos>,
     /// The device of the buffer, if it is not the drive.
     cache: Option<SsdChoice>,
+    /// The data that the disk holds before the run, if any.
+    filled: Option<Arc<Saved>>,
+    saves_map: bool,
+    own_zones: bool,
 }
 
 /// The buffer is this part of the zones written (Amphisbaena §6.1: 1 %)…
@@ -87,10 +124,86 @@ impl Over {
         Ok(Over { entry, params, shared })
     }
 
+    /// Returns `drive` with zones: if it has none of its own, written in zones.
+    ///
+    /// # Errors
+    /// If the translation has a buffer in conventional zones, which are written in place: the disk
+    /// would clean them. Or if the disk is too small.
+    pub(super) fn on_zones(
+        &self,
+        name: &str,
+        drive: Box<dyn Drive>,
+    ) -> Result<Box<dyn Drive>, ExperimentError> {
+        let description = drive.description();
+        if description.exposed.is_some() {
+            return Ok(drive);
+        }
+        if self.entry.has_buffer {
+            return Err(usage(format!(
+                "-t {}: {name} has no zones, and a buffer that is written in place gains nothing there: \
+                 -t log writes all of such a disk in zones, and `shingle list drives` has disks with zones",
+                self.entry.name
+            )));
+        }
+        let zone_blocks = self.shared.blocks(ZONE_SIZE);
+        let zones = description.disk_blocks / zone_blocks;
+        let conventional = (zones / CONVENTIONAL_PART).max(1);
+        if zones <= conventional || zones > ZONES_MAX {
+            return Err(usage(format!(
+                "translation.{ZONE_SIZE}: {name} has {zones} zones of {}; from 2 to {ZONES_MAX} are possible",
+                size::show_blocks(zone_blocks)
+            )));
+        }
+        Ok(shingle_drive::in_zones(drive, zone_blocks, conventional as u32))
+    }
+
+    /// Decides a switch that may be `auto`. Returns whether it is on.
+    fn decide(&mut self, name: &str, own_zones: bool) -> bool {
+        let on = match self.shared.choice(name) {
+            "auto" => !own_zones,
+            word => word == "on",
+        };
+        self.shared.set(name, if on { "on" } else { "off" }).expect("both are choices");
+        on
+    }
+
+    /// Lets a log append to one zone at a time, unless the user decides: a drive-managed disk takes
+    /// one run in order past its buffer.
+    fn append_to_one_zone(&mut self, options: &Options) -> Result<(), ExperimentError> {
+        let owners = [self.entry.name, "translation"];
+        let decided = owners.iter().any(|owner| options.sets.last(owner, OPEN).is_some());
+        if self.params.has(OPEN) && !decided {
+            self.params.set(OPEN, "1").map_err(|error| usage(error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// Returns a note on how a disk without zones is written.
+    fn how_written(&self, drive: &str, beneath: &Description) -> String {
+        let zone = size::show_blocks(self.shared.blocks(ZONE_SIZE));
+        let count = beneath.bands.as_ref().map_or(0, ZoneMap::count);
+        let holds = match self.shared.choice(FILLED) {
+            "on" => "holds data in each zone of 5,000 blocks that the trace touches",
+            _ => "is empty",
+        };
+        let map = match self.shared.choice(MAP) {
+            "on" => "saved on the disk",
+            _ => "kept at no cost",
+        };
+        format!(
+            "{drive} has no zones of its own: it is written in {count} zones of {zone}, each in sequence. Before \
+             the run it {holds}; the map is {map} (translation.{ZONE_SIZE}, {FILLED}, {MAP})"
+        )
+    }
+
     /// Returns notes of what is set for a buffer that it does not have.
-    fn settings_without_buffer(&self, options: &Options) -> impl Iterator<Item = String> {
+    fn settings_without_buffer(
+        &self,
+        own_zones: bool,
+        options: &Options,
+    ) -> impl Iterator<Item = String> {
         let settings = [
-            (options.sets.last("drive", "pb").is_some(), "drive.pb"),
+            (own_zones && options.sets.last("drive", "pb").is_some(), "drive.pb"),
             (self.shared.count(CACHE_ZONES) > 0, "translation.cache_zones"),
         ];
         let name = self.entry.name;
@@ -130,11 +243,11 @@ impl Over {
 }
 
 /// Checks that nothing is set for the drive that a translation leaves no room for.
-fn check_drive_settings(options: &Options) -> Result<(), ExperimentError> {
+fn check_drive_settings(own_zones: bool, options: &Options) -> Result<(), ExperimentError> {
     if options.sets.last("drive", "filled").is_some_and(|value| value != "off") {
         return Err(usage("drive.filled: a translation begins with empty zones"));
     }
-    if options.sets.last("drive", "extents").is_some() {
+    if own_zones && options.sets.last("drive", "extents").is_some() {
         return Err(usage("drive.extents: the buffer of a translation has no such limit"));
     }
     Ok(())
@@ -201,7 +314,7 @@ pub(super) fn check_value(owner: &str, name: &str, value: &str) -> Result<(), Ex
 impl Translator {
     pub(super) fn new<R: RequestList>(
         over: &Over,
-        (drive, beneath): (&str, &Description),
+        &Beneath { name: drive, description: beneath, own_zones }: &Beneath<'_>,
         ssd: &SsdChoice,
         options: &Options,
         trace: &Trace<R>,
@@ -211,10 +324,10 @@ impl Translator {
         let wrong = |why: String| {
             usage(format!("-t {name}: {drive} {why}; `shingle list drives` has others"))
         };
-        check_drive_settings(options)?;
+        check_drive_settings(own_zones, options)?;
         let whole = layout(beneath, None).map_err(wrong)?;
         if !over.entry.has_buffer {
-            notes.extend(over.settings_without_buffer(options));
+            notes.extend(over.settings_without_buffer(own_zones, options));
         }
         let cache_blocks = over.cache_blocks(whole.zone_blocks, ssd, options)?;
         let (buffer_bytes, layout) = if cache_blocks > 0 {
@@ -232,7 +345,31 @@ impl Translator {
         let cache = (cache_blocks > 0).then(|| ssd.clone());
         let idle_after = Nanos::from_millis(over.shared.count("idle_delay_ms").min(1 << 40));
         let idle_after = (options.pacing == Pacing::Open).then_some(idle_after);
-        Ok(Translator { over: over.clone(), layout, buffer_bytes, idle_after, cache })
+        let mut over = over.clone();
+        let is_filled = over.decide(FILLED, own_zones);
+        let saves_map = over.decide(MAP, own_zones);
+        if is_filled && over.entry.has_buffer {
+            return Err(usage(format!("translation.{FILLED}: {name} begins with empty zones")));
+        }
+        let filled = is_filled.then(|| filled(layout, trace)).transpose();
+        let filled = filled.map_err(|why| {
+            usage(format!("{drive} {why}, or say --set translation.{FILLED}=off"))
+        })?;
+        let filled = filled.map(Arc::new);
+        if !own_zones {
+            over.append_to_one_zone(options)?;
+            notes.push(over.how_written(drive, beneath));
+        }
+        Ok(Translator {
+            over,
+            layout,
+            buffer_bytes,
+            idle_after,
+            cache,
+            filled,
+            saves_map,
+            own_zones,
+        })
     }
 
     pub(super) fn name(&self) -> &'static str {
@@ -249,15 +386,33 @@ impl Translator {
         let own = self.over.params.iter();
         let shared = self.over.shared.iter().filter(|(name, _)| match *name {
             CACHE_ZONES => self.cache.is_some(),
+            ZONE_SIZE => !self.own_zones,
+            FILLED => self.filled.is_some() || !self.own_zones,
+            MAP => self.saves_map || !self.own_zones,
             _ => self.idle_after.is_some(),
         });
         own.chain(shared).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    pub(super) fn over(&self, drive: Box<dyn Drive>) -> Result<Disk, ExperimentError> {
-        let made = self.over.entry.make(&self.over.params, self.layout);
-        let made = made.map_err(|error| usage(format!("-t {}: {error}", self.over.entry.name)))?;
-        let translated = Translated::new(made, drive, self.layout, self.idle_after);
+    pub(super) fn over(
+        &self,
+        name: &str,
+        drive: Box<dyn Drive>,
+    ) -> Result<Disk, ExperimentError> {
+        let drive = self.over.on_zones(name, drive)?;
+        let (entry, params) = (self.over.entry, &self.over.params);
+        let made = match &self.filled {
+            Some(saved) => entry.open(params, self.layout, saved),
+            None => entry.make(params, self.layout),
+        };
+        let made = made.map_err(|error| usage(format!("-t {}: {error}", entry.name)))?;
+        let mut translated = Translated::new(made, drive, self.layout, self.idle_after);
+        if let Some(saved) = &self.filled {
+            translated = translated.filled(saved);
+        }
+        if self.saves_map {
+            translated = translated.with_map();
+        }
         Ok(match &self.cache {
             None => translated.into(),
             Some(ssd) => translated.with_buffer_on(ssd.make()?).into(),

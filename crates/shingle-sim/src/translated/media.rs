@@ -29,6 +29,10 @@ impl Media {
         self.drive.as_ref()
     }
 
+    pub(super) fn drive_mut(&mut self) -> &mut dyn Drive {
+        self.drive.as_mut()
+    }
+
     /// Reads or writes at a location; takes no time if nothing is stored there.
     pub(super) fn serve(
         &mut self,
@@ -71,6 +75,12 @@ impl Media {
     pub(super) fn reset(&mut self, now: Nanos, zone: Zone) -> Served {
         let served = zoned(self.drive.as_mut()).reset(now, Zone(self.conventional + zone.0));
         served.unwrap_or_else(|why| panic!("a reset that the drive refuses: {why}"))
+    }
+
+    /// Fills a sequential zone with data from before.
+    pub(super) fn fill(&mut self, zone: Zone) {
+        let finished = zoned(self.drive.as_mut()).finish(Nanos::ZERO, Zone(self.conventional + zone.0));
+        finished.unwrap_or_else(|why| panic!("a zone that the drive does not finish: {why}"));
     }
 
     /// Returns a copy in the same state.

@@ -2,8 +2,9 @@
 //! translation by itself with every value of its choices: in both loops, with idle time and without,
 //! told of what waits.
 
-use shingle_translation::translations::ALL;
-use shingle_translation::{Entry as Translation, Layout};
+use shingle_drive::in_zones;
+use shingle_translation::translations::{self, ALL};
+use shingle_translation::{Entry as Translation, Layout, Piece, Place, Saved};
 
 use shingle_result::Translating;
 use shingle_sim::translated::{Translated, layout};
@@ -169,4 +170,59 @@ fn every_translation_by_itself() {
     }
     assert!(idle > Nanos::ZERO, "nothing was done in idle time");
     assert!(aborted > 0 && hot > 0 && chunks > 0, "{aborted} {hot} {chunks}");
+}
+
+/// A log over a disk without zones, which is written in zones of six blocks: with its map on it, or
+/// filled before with blocks in order.
+fn log_on(drive: Box<dyn Drive>, has_map: bool, is_filled: bool) -> Translated {
+    const ZONE: u64 = 6;
+    let drive = in_zones(drive, ZONE, 2);
+    let log = translations::get("log").expect("a translation");
+    let mut params = Params::new(log.params);
+    params.set("open", "1").expect("a count");
+    let layout = layout(drive.description(), None).expect("it has zones");
+    let mut saved = Saved::empty(layout);
+    if is_filled {
+        let piece = |zone| Piece { place: Place::Native(zone * ZONE), count: ZONE };
+        saved.runs = (0..3).map(|zone| (Block(zone * ZONE), piece(zone))).collect();
+        saved.pointers[..3].fill(ZONE);
+    }
+    let made = log.open(&params, layout, &saved).expect("a log");
+    let disk = Translated::new(made, drive, layout, Some(Nanos::from_micros(10))).filled(&saved);
+    if has_map { disk.with_map() } else { disk }
+}
+
+#[test]
+fn a_log_over_every_disk_without_zones() {
+    let mut rng = Rng::new(19);
+    let variants = variants();
+    let rules: Vec<Rules> = every_rule().collect();
+    let (mut cleanings, mut in_order) = (0, 0);
+    for (name, variation) in kinds() {
+        let drive = tiny(name, variation).expect("one of these");
+        if drive.description().exposed.is_some() {
+            continue;
+        }
+        for _ in 0..times(40) {
+            let case = Case {
+                variant: variants[rng.below(variants.len() as u64) as usize].clone(),
+                ssd: "pcie-ssd",
+                cache_blocks: pick(&mut rng, &[3, 7, 16, 40]),
+                batch: pick(&mut rng, &[1, 2, 64]),
+                rules: pick(&mut rng, &rules),
+            };
+            let (has_map, is_filled) = (rng.below(2) == 0, rng.below(2) == 0);
+            let disk = log_on(drive.copy(), has_map, is_filled);
+            let draws: Vec<Draw> = (0..60).map(|_| drawn(&mut rng)).collect();
+            let told = format!("{case:?} over {name} {variation:?}, {has_map} {is_filled}: {draws:?}");
+            let play = std::panic::AssertUnwindSafe(|| play(&case, disk, &draws));
+            let Some((happened, _)) = std::panic::catch_unwind(play).unwrap_or_else(|_| panic!("{told}"))
+            else {
+                continue;
+            };
+            cleanings += happened.disk.rmw + happened.disk.rmw_free;
+            in_order += happened.disk.in_order_bands;
+        }
+    }
+    assert!(cleanings > 100 && in_order > 100, "{cleanings} cleanings, {in_order} bands in order");
 }

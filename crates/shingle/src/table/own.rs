@@ -29,7 +29,7 @@ pub(crate) fn own(own: &Own, color: Color) -> String {
         "disk, workload, mode, cache",
         "best published ÷ ours",
         "÷ least possible",
-        "with whole bands ÷ ours",
+        "with whole bands or log ÷ ours",
         "p99, p99.9 of reads ÷ ours",
         "",
     ];

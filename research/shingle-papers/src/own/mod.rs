@@ -1,8 +1,8 @@
 //! Compares the policy of this project with the published ones: every policy over every workload,
 //! disk, cache and mode, by done + left. The reference is the best published policy of each cell.
 //! Each policy runs with joined writes and the better of two batches. Two more groups are shown:
-//! published policies with whole bands (`cache.bands=whole`), which is not published, and the
-//! policy without one of its parts.
+//! published policies with what is not published of them, and the policy without one of its parts.
+//! The former are whole bands (`cache.bands=whole`), or a disk that is written as a log.
 //!
 //! Some workloads were used while constants of the policy were tuned. The others were named in
 //! `docs/disk-time.md` before they were run. Only the latter count for verdicts.
@@ -115,6 +115,8 @@ pub struct Disk {
     pub whole: bool,
     /// Its zones have write pointers that hosts see.
     pub write_pointers: bool,
+    /// The policy of this project writes it as a log, and published ones as it is.
+    pub log: bool,
 }
 
 /// Blocks of log for each entry of the map, as in the ST8000AS0002 (30.3 GB, 184,000 entries).
@@ -131,6 +133,7 @@ pub const DISKS: &[Disk] = &[
         bands: true,
         whole: true,
         write_pointers: false,
+        log: false,
     },
     Disk {
         name: "plain",
@@ -140,6 +143,7 @@ pub const DISKS: &[Disk] = &[
         bands: false,
         whole: false,
         write_pointers: false,
+        log: false,
     },
     Disk {
         name: "emulator",
@@ -149,6 +153,7 @@ pub const DISKS: &[Disk] = &[
         bands: false,
         whole: false,
         write_pointers: false,
+        log: false,
     },
     Disk {
         name: "host-aware",
@@ -159,6 +164,18 @@ pub const DISKS: &[Disk] = &[
         bands: true,
         whole: true,
         write_pointers: true,
+        log: false,
+    },
+    Disk {
+        name: "log",
+        about: "the drive-managed disk of which hosts know no bands, full of data: published policies write it anywhere, \
+                this one as a log (the translation log, with its map on the disk)",
+        drive: "st8000as0002",
+        extents: true,
+        bands: false,
+        whole: false,
+        write_pointers: false,
+        log: true,
     },
 ];
 
@@ -170,7 +187,8 @@ pub enum Kind {
     Own,
     /// A published policy.
     Published,
-    /// A published policy with whole-band writes, which are not published.
+    /// A published policy with something that is not published: whole-band writes, or a disk that is
+    /// written as a log. On such a disk also the log without a cache.
     Widened,
     /// The policy of this project without one of its parts.
     Part,
@@ -205,12 +223,20 @@ const fn widened(label: &'static str, policy: &'static str) -> System {
     }
 }
 
+/// A system that runs only on a disk that is written as a log.
+const fn logged(label: &'static str, policy: &'static str) -> System {
+    System { label, policy, kind: Kind::Widened, sets: LOG, batches: &["1", "64"] }
+}
+
+/// A setting of the log at its default: marks a system that writes a log.
+const LOG: &[(&str, &str)] = &[("translation.map", "on")];
+
 const fn without(label: &'static str, sets: &'static [(&'static str, &'static str)]) -> System {
     System { label, policy: "disk-time", kind: Kind::Part, sets, batches: &["1"] }
 }
 
 /// All systems. Whole-band ones run only on disks that accept whole bands, `roco` only on disks
-/// with write pointers.
+/// with write pointers, those with a log only where the policy of this project has one, too.
 pub const SYSTEMS: &[System] = &[
     System { label: "disk-time", policy: "disk-time", kind: Kind::Own, sets: &[], batches: &["1"] },
     published("most"),
@@ -228,6 +254,16 @@ pub const SYSTEMS: &[System] = &[
     widened("most+cdc+hbw", "most+cdc"),
     widened("sac+hbw", "sac"),
     widened("lru-band+hbw", "lru-band"),
+    logged("log alone", "none"),
+    logged("most+log", "most"),
+    logged("most+cdc+log", "most+cdc"),
+    logged("sac+log", "sac"),
+    logged("sac-ad+log", "sac-ad"),
+    logged("sac-pd+log", "sac-pd"),
+    logged("sac-plus+log", "sac-plus"),
+    logged("lru+cdc+log", "lru+cdc"),
+    logged("lru+log", "lru"),
+    logged("pore+log", "pore"),
     without("no whole bands", &[("disk-time.whole_bands", "never")]),
     without("always whole bands", &[("disk-time.whole_bands", "always")]),
     without("nothing stays", &[("disk-time.stay", "off")]),

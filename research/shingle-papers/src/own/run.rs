@@ -282,7 +282,7 @@ impl Place<'_> {
         let mut sets = vec![set("cache.batch", batch)];
         sets.extend(system.sets.iter().map(|(key, value)| set(key, value)));
         // LRU has no zones, and LRU-band and ROCO use the bands in any case.
-        let zoned = !["lru", "lru-band", "roco"].contains(&system.policy);
+        let zoned = !["none", "lru", "lru-band", "roco"].contains(&system.policy);
         let zone = if self.disk.bands { Some("bands") } else { self.condition.zone };
         if let Some(zone) = zone.filter(|_| zoned) {
             sets.push(set(&format!("{}.zone", system.policy), zone));
@@ -303,6 +303,7 @@ impl Place<'_> {
             seed: self.seed,
             policies: vec![system.policy.to_owned()],
             drives: vec![self.disk.drive.to_owned()],
+            translations: vec![translation(system, self.disk).to_owned()],
             caches: vec![self.cache.to_owned()],
             sets: sets.into_iter().collect(),
             mode: self.mode,
@@ -319,7 +320,8 @@ struct SystemRun<'a> {
 }
 
 /// The lower bound of done + left, at the prices of rewrites and reads of the fastest of `runs`. 0
-/// if nothing was rewritten, and for disks that expose zones, which hosts may rewrite instead.
+/// if nothing was rewritten, and for disks that expose zones, which hosts may rewrite instead, or
+/// that are written as a log.
 fn least_seconds<'a>(
     job: &Job,
     trace: &Trace,
@@ -328,7 +330,7 @@ fn least_seconds<'a>(
 ) -> Result<f64, PaperError> {
     let made = job.disk()?;
     let description = made.drive().description();
-    if description.exposed.is_some() {
+    if description.exposed.is_some() || disk.log {
         return Ok(0.0);
     }
     let prices = Prices::of_fastest(runs, description, disk.whole);
@@ -342,7 +344,14 @@ fn least_seconds<'a>(
 fn runs_on(system: &System, disk: &Disk) -> bool {
     let sets = |name: &str| system.sets.iter().any(|(set, _)| *set == name);
     let whole = sets("cache.bands") || sets("disk-time.whole_bands");
-    (disk.whole || !whole) && (disk.write_pointers || system.policy != "roco")
+    (disk.whole || !whole)
+        && (disk.write_pointers || system.policy != "roco")
+        && (disk.log || !sets("translation.map"))
+}
+
+/// The translation of a system on a disk.
+fn translation(system: &System, disk: &Disk) -> &'static str {
+    if disk.log && system.kind != Kind::Published { "log" } else { "none" }
 }
 
 /// A cell counts only if some policy has at least this many rewrites.

@@ -1,0 +1,55 @@
+//! What it takes to save the map of a translation on its disk, as `shingle zoned` does: at a flush
+//! of the host, and when the translation has to know that the map is durable.
+//!
+//! A record for each run of blocks that was appended or trimmed goes to a log of the map, of which
+//! there are two copies: one at the start of the conventional zones, one behind the first half of
+//! them. Both are written, and the disk is flushed. Left out: that the pages are read back, and that
+//! the whole map is written when its log is full.
+
+use shingle_core::units::{Block, Nanos, Op};
+use shingle_drive::{Drive, Io, Served};
+
+/// Records in a page of the map's log.
+const RECORDS: u64 = 252;
+
+/// The log of the map; see the module.
+#[derive(Clone)]
+pub(super) struct MapLog {
+    /// Blocks of one copy.
+    room: u64,
+    /// Where the next page goes.
+    next: u64,
+    /// Records that are not saved yet.
+    records: u64,
+}
+
+impl MapLog {
+    /// Creates it in `blocks` of conventional zones.
+    pub(super) fn new(blocks: u64) -> MapLog {
+        MapLog { room: blocks / 2, next: 0, records: 0 }
+    }
+
+    /// Notes a change of the map.
+    pub(super) fn change(&mut self) {
+        self.records += 1;
+    }
+
+    /// Writes what has changed, and flushes the disk. Returns the number of blocks written, and
+    /// when that is done.
+    pub(super) fn save(&mut self, now: Nanos, disk: &mut dyn Drive) -> (u64, Served) {
+        let pages = self.records.div_ceil(RECORDS).min(self.room);
+        self.records = 0;
+        let mut served = Served { done: now, ..Served::default() };
+        if self.next + pages > self.room {
+            self.next = 0;
+        }
+        for copy in [0, self.room].into_iter().filter(|_| pages > 0) {
+            let io = Io { op: Op::Write, block: Block(copy + self.next), count: pages };
+            served.then(&disk.serve(served.done, &io, &mut []), false);
+        }
+        self.next += pages;
+        let flush = Io { op: Op::Flush, block: Block(0), count: 0 };
+        served.then(&disk.serve(served.done, &flush, &mut []), false);
+        (2 * pages, served)
+    }
+}
