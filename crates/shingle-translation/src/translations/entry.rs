@@ -3,6 +3,9 @@
 use crate::translation::{Layout, Make, Saved, Translation};
 use shingle_core::params::{Param, Params};
 
+/// The parameter of [`Entry::limit_open`].
+const OPEN: &str = "open";
+
 type Maker = fn(&Params, Layout) -> Result<Box<dyn Translation>, String>;
 type Opener = fn(&Params, Layout, &Saved) -> Result<Box<dyn Translation>, String>;
 
@@ -35,6 +38,15 @@ impl Entry {
             has_buffer: T::HAS_BUFFER,
             make: |params, layout| Ok(Box::new(T::new(params, layout)?)),
             open: |params, layout, saved| Ok(Box::new(T::open(params, layout, saved)?)),
+        }
+    }
+
+    /// Lowers parameter `open`, the most zones that it appends to by turns, to the `max_open` zones
+    /// that a disk can have open at a time; 0 means any number. Without this parameter nothing
+    /// changes. Call it before the user's settings are applied, as these count more.
+    pub fn limit_open(&self, params: &mut Params, max_open: u32) {
+        if max_open != 0 && params.has(OPEN) && params.count(OPEN) > max_open.into() {
+            params.set(OPEN, &max_open.to_string()).expect("a whole number");
         }
     }
 
