@@ -10,6 +10,7 @@ mod host_aware;
 mod host_aware_model;
 mod host_managed;
 mod host_managed_model;
+mod in_zones;
 mod layers;
 mod measured;
 mod own_sheets;

@@ -11,10 +11,10 @@ use shingle_core::zones::ZoneMap;
 use shingle_drive::{Description, Drive};
 use shingle_result::Pacing;
 use shingle_translation::translations::{self, ALL};
-use shingle_translation::{Entry, Layout, Saved};
+use shingle_translation::{Entry, Layout, Saved, Translation};
 
-use super::filled::filled;
 use super::buffer::{TOUCHED_PART, holds_all, pb_bytes, shown_pb};
+use super::filled::filled;
 use super::options::{self, ExperimentError, Options, Trace, usage};
 use super::ssd::SsdChoice;
 use crate::disk::Disk;
@@ -43,9 +43,6 @@ const CACHE_ZONES: &str = "cache_zones";
 const ZONE_SIZE: &str = "zone_size";
 const FILLED: &str = "filled";
 const MAP: &str = "map";
-
-/// The parameter of a log that limits the zones it appends to by turns.
-const OPEN: &str = "open";
 
 /// Of the zones of a disk that has none of its own, one of so many is conventional, as of those
 /// that `shingle zoned create` makes.
@@ -104,13 +101,19 @@ pub(super) fn entries(options: &Options) -> Result<Vec<Option<&'static Entry>>, 
 
 /// Returns the requested translations with their parameters.
 pub(super) fn chosen(options: &Options) -> Result<Vec<Option<Over>>, ExperimentError> {
-    let over = |entry: Option<&'static Entry>| entry.map(|entry| Over::new(entry, options));
+    let over = |entry: Option<&'static Entry>| entry.map(|entry| Over::new(entry, 0, options));
     entries(options)?.into_iter().map(|entry| over(entry).transpose()).collect()
 }
 
 impl Over {
-    fn new(entry: &'static Entry, options: &Options) -> Result<Over, ExperimentError> {
+    /// Chooses a translation over a disk that can have `max_open` zones open; 0 means any number.
+    fn new(
+        entry: &'static Entry,
+        max_open: u32,
+        options: &Options,
+    ) -> Result<Over, ExperimentError> {
         let (mut params, mut shared) = (Params::new(entry.params), Params::new(PARAMS));
+        entry.limit_open(&mut params, max_open);
         for (name, value) in options.sets.of("translation") {
             for params in [&mut params, &mut shared].into_iter().filter(|params| params.has(name)) {
                 let set = params.set(name, value);
@@ -122,6 +125,10 @@ impl Over {
             set.map_err(|error| usage(format!("{}: {error}", entry.name)))?;
         }
         Ok(Over { entry, params, shared })
+    }
+
+    fn make(&self, layout: Layout) -> Result<Box<dyn Translation>, String> {
+        self.entry.make(&self.params, layout)
     }
 
     /// Returns `drive` with zones: if it has none of its own, written in zones.
@@ -165,17 +172,6 @@ impl Over {
         };
         self.shared.set(name, if on { "on" } else { "off" }).expect("both are choices");
         on
-    }
-
-    /// Lets a log append to one zone at a time, unless the user decides: a drive-managed disk takes
-    /// one run in order past its buffer.
-    fn append_to_one_zone(&mut self, options: &Options) -> Result<(), ExperimentError> {
-        let owners = [self.entry.name, "translation"];
-        let decided = owners.iter().any(|owner| options.sets.last(owner, OPEN).is_some());
-        if self.params.has(OPEN) && !decided {
-            self.params.set(OPEN, "1").map_err(|error| usage(error.to_string()))?;
-        }
-        Ok(())
     }
 
     /// Returns a note on how a disk without zones is written.
@@ -345,19 +341,23 @@ impl Translator {
         let cache = (cache_blocks > 0).then(|| ssd.clone());
         let idle_after = Nanos::from_millis(over.shared.count("idle_delay_ms").min(1 << 40));
         let idle_after = (options.pacing == Pacing::Open).then_some(idle_after);
-        let mut over = over.clone();
+        let max_open = match beneath.exposed {
+            Some(zones) if !own_zones => zones.open_zones,
+            _ => 0,
+        };
+        let mut over = Over::new(over.entry, max_open, options)?;
         let is_filled = over.decide(FILLED, own_zones);
         let saves_map = over.decide(MAP, own_zones);
         if is_filled && over.entry.has_buffer {
             return Err(usage(format!("translation.{FILLED}: {name} begins with empty zones")));
         }
-        let filled = is_filled.then(|| filled(layout, trace)).transpose();
+        let fill = || filled(layout, over.make(layout)?.blocks(), trace);
+        let filled = is_filled.then(fill).transpose();
         let filled = filled.map_err(|why| {
             usage(format!("{drive} {why}, or say --set translation.{FILLED}=off"))
         })?;
         let filled = filled.map(Arc::new);
         if !own_zones {
-            over.append_to_one_zone(options)?;
             notes.push(over.how_written(drive, beneath));
         }
         Ok(Translator {
@@ -394,16 +394,12 @@ impl Translator {
         own.chain(shared).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    pub(super) fn over(
-        &self,
-        name: &str,
-        drive: Box<dyn Drive>,
-    ) -> Result<Disk, ExperimentError> {
+    pub(super) fn over(&self, name: &str, drive: Box<dyn Drive>) -> Result<Disk, ExperimentError> {
         let drive = self.over.on_zones(name, drive)?;
         let (entry, params) = (self.over.entry, &self.over.params);
         let made = match &self.filled {
             Some(saved) => entry.open(params, self.layout, saved),
-            None => entry.make(params, self.layout),
+            None => self.over.make(self.layout),
         };
         let made = made.map_err(|error| usage(format!("-t {}: {error}", entry.name)))?;
         let mut translated = Translated::new(made, drive, self.layout, self.idle_after);
@@ -424,7 +420,7 @@ impl Translator {
         &self,
         beneath: &Description,
     ) -> Result<Description, ExperimentError> {
-        let made = self.over.entry.make(&self.over.params, self.layout);
+        let made = self.over.make(self.layout);
         let made = made.map_err(|error| usage(format!("-t {}: {error}", self.over.entry.name)))?;
         Ok(Translated::describe(beneath, &self.layout, &*made))
     }

@@ -53,3 +53,27 @@ impl MapLog {
         (2 * pages, served)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shingle_drive::{Settings, make};
+
+    #[test]
+    fn what_changed_is_written_twice_and_begins_anew_where_it_does_not_fit() {
+        let mut disk = make("cmr5900", &Settings::default()).expect("a drive");
+        let mut map = MapLog::new(10);
+        let mut save = |changes: u64| {
+            (0..changes).for_each(|_| map.change());
+            let written = map.save(Nanos::ZERO, disk.as_mut()).0;
+            (written, map.next)
+        };
+        assert_eq!(save(0), (0, 0));
+        assert_eq!(save(1), (2, 1));
+        assert_eq!(save(252), (2, 2));
+        assert_eq!(save(253), (4, 4));
+        // Of five pages in a copy one is left.
+        assert_eq!(save(253), (4, 2));
+        assert_eq!(disk.counters().written_blocks, 12);
+    }
+}
