@@ -289,6 +289,14 @@ pub const ZONE: Param = Param {
             ones, which no host knows",
 };
 
+/// The zone size over a disk that is written as a log, of a policy that has other zones there.
+pub const LOG_ZONE: Param = Param {
+    name: "log_zone",
+    kind: crate::params::Kind::Blocks,
+    default: "64b",
+    about: "size of the zones over a disk that is written as a log, where no band is rewritten for them",
+};
+
 /// What a policy does with idle time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Idle {

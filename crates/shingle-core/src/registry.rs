@@ -5,7 +5,7 @@ use crate::cache::{Cache, CacheCore};
 use crate::drive_view::{Costs, DriveView, InOrder, NO_POINTER};
 use crate::param;
 use crate::params::{Param, Params, nearest};
-use crate::policy::{Idle, Policy, ZONE, Zoning};
+use crate::policy::{Idle, LOG_ZONE, Policy, ZONE, Zoning};
 use crate::slots::Slots;
 use crate::whole_bands::Taken;
 use crate::zones::ZoneMap;
@@ -39,6 +39,9 @@ pub struct Setup<'a> {
     pub sequential_required: bool,
     /// Blocks that fit into the disk's buffer.
     pub buffer_blocks: u64,
+    /// Whether what is written to the disk is appended to a log, wherever it belongs: no band is
+    /// rewritten for it.
+    pub is_log: bool,
     /// Costs to plan with.
     pub costs: Costs,
     /// How the disk takes writes in order.
@@ -58,6 +61,7 @@ impl<'a> Setup<'a> {
             conventional_zones: None,
             sequential_required: false,
             buffer_blocks: 0,
+            is_log: false,
             costs: Costs::PAPER,
             in_order: InOrder::default(),
             cache,
@@ -184,7 +188,10 @@ pub fn build_with<P: Policy>(
     let zones = match zoning {
         Zoning::None => None,
         Zoning::Fixed | Zoning::ExposedOrFixed => {
-            let zone_blocks = params.zones(ZONE.name).expect("a size, not `bands`");
+            let zone_blocks = match setup.is_log && params.has(LOG_ZONE.name) {
+                true => params.blocks(LOG_ZONE.name),
+                false => params.zones(ZONE.name).expect("a size, not `bands`"),
+            };
             if setup.disk_blocks / zone_blocks >= u64::from(u32::MAX) - 1 {
                 return Err(MakeError::TooManyZones { policy: name });
             }

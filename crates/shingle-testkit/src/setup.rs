@@ -79,6 +79,7 @@ fn try_make(
         conventional_zones: (!fixed).then_some(2),
         sequential_required: false,
         buffer_blocks: 20,
+        is_log: false,
         in_order: InOrder { log_blocks: 40, band_pass: Some(Nanos::from_millis(150)) },
         costs: Costs::PAPER,
         cache: &cache,

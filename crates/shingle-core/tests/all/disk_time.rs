@@ -65,6 +65,7 @@ impl Run {
             bands: Some(&bands),
             conventional_zones,
             buffer_blocks,
+            is_log: false,
             in_order,
             ..Setup::new(slots, 1_000, &cache)
         };

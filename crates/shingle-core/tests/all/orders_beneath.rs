@@ -134,6 +134,7 @@ fn work<P: Policy>(sets: &[(&str, &str)], slots: u32, seed: u64) {
     let setup = Setup {
         bands: Some(&bands),
         buffer_blocks: 20,
+        is_log: false,
         ..Setup::new(slots, DISK_BLOCKS, &cache_params)
     };
     let mut cache = build::<P>(&params, &setup).expect("zones of 8 blocks");

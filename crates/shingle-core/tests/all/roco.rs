@@ -35,6 +35,7 @@ fn make_with(
         bands: Some(&zones),
         conventional_zones,
         buffer_blocks: 20,
+        is_log: false,
         costs,
         ..Setup::new(slots, ZONE * ZONES, &defaults)
     };

@@ -49,6 +49,7 @@ impl Plus {
             conventional_zones: exposed.then_some(1),
             sequential_required: exposed,
             buffer_blocks: if exposed { 0 } else { 30 },
+            is_log: false,
             in_order: InOrder::default(),
             costs: Costs { read: Nanos(read), rmw_base: Nanos(base), rmw_per_block: Nanos(1) },
             cache: &Params::new(CACHE_PARAMS),

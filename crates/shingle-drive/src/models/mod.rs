@@ -6,6 +6,7 @@
 //! | `drive_managed/` | a shingled disk with a log before its bands |
 //! | `flash_inside/` | the same with flash beside it |
 //! | `host_aware/`, `host_managed/` | shingled disks with zones that have write pointers |
+//! | `in_zones.rs` | a disk without zones, which its host writes in zones |
 //! | `emulator.rs` | the emulated disks of SAC's and PORE's prototypes |
 //! | `ssd.rs`, `flash_ssd.rs` | SSDs: a fixed time for each block, or flash that collects garbage |
 

@@ -12,6 +12,7 @@ use super::options::{ExperimentError, StoreOptions, Trace, usage};
 use super::policies::Chosen;
 use super::served::{as_a_store_knows, serving};
 use super::ssd::SsdChoice;
+use super::translations::Translator;
 use crate::disk::Disk;
 use crate::requests::RequestList;
 use crate::run::{RunOptions, run};
@@ -208,6 +209,7 @@ impl Job {
             conventional_zones: exposed.map(|zones| zones.conventional_zones),
             sequential_required: exposed.is_some_and(|zones| zones.sequential_required),
             buffer_blocks: *buffer_blocks,
+            is_log: self.drive.translator.as_ref().is_some_and(Translator::is_log),
             in_order: *in_order,
             costs: *costs,
             cache: &self.cache_params,

@@ -376,6 +376,11 @@ impl Translator {
         self.over.entry.name
     }
 
+    /// Returns whether everything is appended to a log.
+    pub(super) fn is_log(&self) -> bool {
+        !self.over.entry.has_buffer
+    }
+
     /// Returns the size of the buffer, as a user would write it, if the translation has one.
     pub(super) fn buffer(&self) -> Option<String> {
         self.over.entry.has_buffer.then(|| shown_pb(self.buffer_bytes))

@@ -57,6 +57,7 @@ impl Bench {
         let setup = Setup {
             bands: description.bands.as_ref(),
             buffer_blocks: description.buffer_blocks,
+            is_log: false,
             costs: description.costs,
             ..Setup::new(cache_blocks, description.disk_blocks, &cache)
         };

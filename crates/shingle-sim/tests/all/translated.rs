@@ -335,6 +335,7 @@ fn system(script: Scripted, pacing: Pacing) -> System {
     let defaults = Params::new(CACHE_PARAMS);
     let setup = Setup {
         buffer_blocks: description.buffer_blocks,
+        is_log: false,
         costs: description.costs,
         ..Setup::new(0, description.disk_blocks, &defaults)
     };

@@ -265,6 +265,7 @@ impl Case {
             conventional_zones: description.exposed.map(|zones| zones.conventional_zones),
             sequential_required: required,
             buffer_blocks: description.buffer_blocks,
+            is_log: false,
             in_order: description.in_order,
             costs: description.costs,
             cache: &cache_params,

@@ -214,9 +214,11 @@ fn a_log_over_every_disk_without_zones() {
             let (has_map, is_filled) = (rng.below(2) == 0, rng.below(2) == 0);
             let disk = log_on(drive.copy(), has_map, is_filled);
             let draws: Vec<Draw> = (0..60).map(|_| drawn(&mut rng)).collect();
-            let told = format!("{case:?} over {name} {variation:?}, {has_map} {is_filled}: {draws:?}");
+            let told =
+                format!("{case:?} over {name} {variation:?}, {has_map} {is_filled}: {draws:?}");
             let play = std::panic::AssertUnwindSafe(|| play(&case, disk, &draws));
-            let Some((happened, _)) = std::panic::catch_unwind(play).unwrap_or_else(|_| panic!("{told}"))
+            let Some((happened, _)) =
+                std::panic::catch_unwind(play).unwrap_or_else(|_| panic!("{told}"))
             else {
                 continue;
             };

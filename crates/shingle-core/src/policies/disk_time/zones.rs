@@ -13,10 +13,10 @@ use crate::units::Slot;
 const LOOK_EVERY: usize = 64;
 /// One of this many zones is noted.
 const NOTED_PART: usize = 16;
-/// Writes per half-life added to those counted for each zone: otherwise it would seem to cost
-/// almost nothing to write a quiet zone for a few blocks. With 0.2 up to 5 % more bands were
-/// written on the tuning traces.
-const WRITES_MIN: f32 = 20.0;
+/// Writes per half-life added to those counted for each zone of 5,000 blocks: otherwise it would
+/// seem to cost almost nothing to write a quiet zone for a few blocks. With 0.2 up to 5 % more bands
+/// were written on the tuning traces. For smaller zones it is less in proportion.
+pub(super) const WRITES_MIN: f32 = 20.0;
 /// ln 2: converts a count that is halved each half-life to a rate.
 const LN_2: f32 = core::f32::consts::LN_2;
 
@@ -86,20 +86,24 @@ pub(super) struct DirtyZones {
     /// Slots that may leave until all zones are examined again.
     due: usize,
     half_life: f32,
+    /// Writes per half-life added to those counted for each zone.
+    writes_min: f32,
     /// Whether enough half-lives have passed that the start of the run no longer matters. Needed
     /// because the count of accesses wraps after 2^32.
     grown: bool,
 }
 
 impl DirtyZones {
-    /// Creates it; the writes to a zone are halved every `half_life` accesses.
-    pub(super) fn new(half_life: u64) -> DirtyZones {
+    /// Creates it; the writes to a zone are halved every `half_life` accesses, and `writes_min` are
+    /// added.
+    pub(super) fn new(half_life: u64, writes_min: f32) -> DirtyZones {
         DirtyZones {
             zones: ByZone::new(),
             dirty: Vec::new(),
             noted: Vec::new(),
             due: 0,
             half_life: half_life.max(1) as f32,
+            writes_min,
             grown: false,
         }
     }
@@ -191,7 +195,7 @@ impl DirtyZones {
 
     /// Returns the writes to `zone` per access.
     fn writes(&self, zone: &Zone, now: u32) -> f32 {
-        self.rate(zone.writes.of(now, self.half_life) + WRITES_MIN, now)
+        self.rate(zone.writes.of(now, self.half_life) + self.writes_min, now)
     }
 
     /// Returns the rate, per access, of events of which this number is left.
@@ -317,7 +321,7 @@ mod tests {
     #[test]
     fn a_count_of_accesses_that_wraps_does_not_begin_anew() {
         let zone = ZoneIndex(0);
-        let mut zones = DirtyZones::new(10);
+        let mut zones = DirtyZones::new(10, WRITES_MIN);
         let mut filled_after = |now: u32| {
             zones.written(zone, now);
             zones.look(now, |_| 1.0, |_| true);

@@ -129,6 +129,7 @@ pub(super) fn cache(
     let setup = Setup {
         bands: bands.as_ref(),
         buffer_blocks: 20,
+        is_log: false,
         in_order,
         ..Setup::new(slots as u32, disk_blocks, &cache)
     };
