@@ -32,7 +32,7 @@ use thiserror::Error;
 
 use crate::format::superblock::SETTINGS_BYTES_MAX;
 use bands::{BANDS, Bands};
-use params::{BAND_PASS_US, LOG_BLOCKS, TRIM};
+use params::{BAND_PASS_US, LOG, LOG_BLOCKS, TRIM};
 
 pub(crate) use params::{DRIVE_PARAMS, LIMIT_PARAMS};
 
@@ -83,6 +83,10 @@ impl SettingsError {
         )
     }
 }
+
+/// Time for each block that is appended to a log, and for what cleaning moves for it: in the simulator
+/// a drive-managed disk takes 23 us for a block in order, and a log twelve such passes.
+const LOG_US_PER_BLOCK: u64 = 275;
 
 impl Settings {
     /// A policy with its defaults, in mode write-back.
@@ -136,6 +140,24 @@ impl Settings {
             (settings.policy.clone(), sets.cloned().collect::<Vec<_>>())
         };
         of_cache(self) != of_cache(others)
+    }
+
+    /// Adds what holds for a disk that is written as a log, unless it is set: a zone that is written
+    /// takes the way to the log and a time for each block, as no band is rewritten for it.
+    #[must_use]
+    pub fn of_log(&self) -> Settings {
+        let mut settings = self.clone();
+        let read_us = self.sets.iter().find(|(name, _)| name == "drive.read_us");
+        let way_us = read_us.map_or("14000", |(_, value)| value);
+        let blocks_us = LOG_US_PER_BLOCK.to_string();
+        let of_log = [("log", "on"), ("rmw_base_us", way_us), ("rmw_us_per_block", &blocks_us)];
+        for (name, value) in of_log {
+            let name = format!("drive.{name}");
+            if self.sets.iter().all(|(other, _)| *other != name) {
+                settings.sets.push((name, value.to_owned()));
+            }
+        }
+        settings
     }
 
     /// The text for the superblock.
@@ -287,6 +309,7 @@ impl Settings {
         let setup = Setup {
             bands: bands.as_ref(),
             buffer_blocks: checked.drive.count("buffer_blocks"),
+            is_log: checked.drive.switch(LOG),
             in_order: checked.in_order(),
             costs: checked.costs(),
             ..Setup::new(slots, disk_blocks, &checked.cache)

@@ -22,6 +22,9 @@ pub(crate) const DRIVE_PARAMS: &[Param] = &[
     param!(BAND_PASS_US: Micros = "0",
         "Time of going over a band once, of a disk that takes a band written from start to end past its \
          buffer; 0 of all others, and if that is not known. Needs drive.bands"),
+    param!(LOG: Switch = "off",
+        "Whether all that is written is appended to a log, wherever it belongs, as by the translation log of a \
+         zoned disk: no band is rewritten for it. create sets it for such a disk"),
     param!(TRIM: Choice(&["auto", "on", "off"]) = "auto",
         "Whether the disk is told what clients trim; auto: if a translation makes it of a zoned one"),
 ];
@@ -31,6 +34,9 @@ pub(super) const LOG_BLOCKS: &str = "log_blocks";
 
 /// The time to write a band in order, past the disk's buffer.
 pub(super) const BAND_PASS_US: &str = "band_pass_us";
+
+/// Whether the disk is written as a log.
+pub(super) const LOG: &str = "log";
 
 /// Whether trims are passed on to the disk.
 pub(super) const TRIM: &str = "trim";

@@ -1,4 +1,5 @@
-use shingle_core::units::Zone;
+use shingle_core::drive_view::Costs;
+use shingle_core::units::{Nanos, Zone};
 
 use super::*;
 
@@ -141,6 +142,31 @@ fn bands_are_written_whole_if_the_operator_knows_them() {
     let all = settings.all(&registry).expect("valid");
     let shown = all.iter().find(|one| one.name == "drive.bands").expect("it is listed");
     assert_eq!((shown.value.as_str(), shown.is_default), ("3000bx2,5000b", false));
+}
+
+/// What is set by hand stays, and the way to the log takes as long as a read.
+#[test]
+fn over_a_log_zones_are_small_and_writing_them_costs_little() {
+    let registry = Registry::default();
+    let mut settings = Settings::new("disk-time");
+    settings.set("drive.read_us=9000").expect("words");
+    let zones = |settings: &Settings| {
+        let cache = settings.cache(&registry, 4096, 100_000).expect("valid");
+        (cache.slots().zones().blocks(Zone(0)), cache.slots().drive().costs)
+    };
+    assert_eq!(zones(&settings).0, 5000);
+    let of_log = settings.of_log();
+    let us = Nanos::from_micros;
+    let costs = Costs { read: us(9000), rmw_base: us(9000), rmw_per_block: us(275) };
+    assert_eq!(zones(&of_log), (64, costs));
+    assert_eq!(of_log.of_log(), of_log);
+    settings.set("drive.rmw_base_us=50000").expect("words");
+    settings.set("drive.log=off").expect("words");
+    settings.set("disk-time.log_zone=1MiB").expect("words");
+    assert_eq!(zones(&settings.of_log()).0, 5000, "it was said otherwise");
+    settings.set("drive.log=on").expect("words");
+    let costs = Costs { rmw_base: us(50_000), ..costs };
+    assert_eq!(zones(&settings.of_log()), (256, costs));
 }
 
 #[test]

@@ -51,6 +51,11 @@ pub trait Disk: Debug + Send {
         true
     }
 
+    /// Whether all that is written is appended to a log, wherever it belongs.
+    fn is_log(&self) -> bool {
+        false
+    }
+
     /// Its own name, if it has one. No other disk has the same name, nor has this disk after a new
     /// format.
     fn name(&self) -> Option<DiskName> {

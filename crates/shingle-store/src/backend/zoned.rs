@@ -175,6 +175,10 @@ impl Disk for TranslatedDisk {
         self.live.blocks() * BLOCK_BYTES
     }
 
+    fn is_log(&self) -> bool {
+        self.live.is_log()
+    }
+
     fn read_blocks(&self, first: Block, out: &mut [Page]) -> Result<(), DeviceError> {
         let mut first = first;
         for out in out.chunks_mut(IO_PAGES_MAX) {

@@ -40,6 +40,8 @@ pub fn create(
     registry: &Registry,
     consent: Consent<'_>,
 ) -> Result<Superblock, CreateError> {
+    let of_log = disk.is_log().then(|| settings.of_log());
+    let settings = of_log.as_ref().unwrap_or(settings);
     if let Some(layout) = Layout::for_ssd(ssd.bytes()) {
         settings.cache(registry, layout.slots as u32, disk.blocks())?;
     }

@@ -31,7 +31,7 @@ use std::sync::{
 use shingle_core::units::Block;
 use shingle_device::{Device, Mark};
 use shingle_engine::Buffer;
-use shingle_translation::{Queue, Work};
+use shingle_translation::{Queue, Work, translations};
 use shingle_zoned::ZonedDisk;
 
 pub(crate) use self::open::{Found, find, open};
@@ -129,6 +129,12 @@ impl LiveDisk {
     #[must_use]
     pub fn blocks(&self) -> u64 {
         self.shared.plan.blocks
+    }
+
+    /// Whether the translation has no buffer, and appends everything to a log.
+    #[must_use]
+    pub fn is_log(&self) -> bool {
+        translations::get(&self.shared.plan.translation).is_ok_and(|entry| !entry.has_buffer)
     }
 
     /// The UUID of the map, which each format makes anew.
