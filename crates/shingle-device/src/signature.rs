@@ -8,13 +8,13 @@ use shingle_engine::recover::Pages;
 
 use crate::device::Device;
 
-/// The result of [`signature`] for such a file.
-pub const ZONED_FILE: &str = "a file that is a zoned disk";
+/// The result of [`signature`] for a file or device that has the head of a zoned disk.
+pub const ZONED: &str = "a zoned disk";
 
 /// Signatures: the format, the place in bytes, and the bytes. The places are from the documentation
 /// of the formats, and from `blkid`.
 const MARKS: &[(&str, usize, &[u8])] = &[
-    (ZONED_FILE, 0, b"SHZONED\0"),
+    (ZONED, 0, b"SHZONED\0"),
     ("an ext2, ext3 or ext4 file system", 0x438, &[0x53, 0xef]),
     ("an XFS file system", 0, b"XFSB"),
     ("a btrfs file system", 0x1_0040, b"_BHRfS_M"),

@@ -123,6 +123,11 @@ fn superblock(
     let geometry = *disk.geometry();
     let entry = translations::get(&format.translation).map_err(FormatError::Translation)?;
     let mut params = Params::new(entry.params);
+    // (Any number of open zones may still be a limited one of active zones.)
+    entry.limit_open(
+        &mut params,
+        if geometry.max_open == 0 { geometry.max_active } else { geometry.max_open },
+    );
     for (name, value) in &format.params {
         let wrong = |error| FormatError::Translation(format!("{}: {error}", entry.name));
         params.set(name, value).map_err(wrong)?;

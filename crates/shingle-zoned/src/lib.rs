@@ -1,18 +1,19 @@
-//! Zoned disks behind one trait, [`ZonedDisk`]: host-managed block devices, files that behave like one, and disks in
-//! memory that fail by seed.
+//! Zoned disks behind one trait, [`ZonedDisk`]: host-managed block devices, files and other block devices that are
+//! written like one, and disks in memory that fail by seed.
 //!
 //! ```text
 //!                       Zones: the rules, pure                      state
 //!            ┌────────────────┼──────────────────┐
 //!       MemoryDisk        FileDisk            BlockDisk
-//!     faults by seed     table in the      ioctls of the
-//!                        file's head       kernel
+//!     faults by seed     table in a        ioctls of the
+//!                        head              kernel
 //! ```
 //!
 //! - [`Zones`] is the state machine of zones: which commands are refused, which zones are open,
 //!   where write pointers are.
-//! - [`create`] creates a file that is a zoned disk; [`open`] opens such a file or a block device;
-//!   [`open_read_only`] opens it for inspection.
+//! - [`create`] creates a file that is a zoned disk, [`create_on`] makes one of a block device
+//!   without zones; [`open`] opens these and host-managed devices; [`open_read_only`] opens them for
+//!   inspection.
 //! - [`MemoryDisk`] loses its power, or its host, as [`Faults`] say.
 //!
 //! It opens files and devices with `shingle-device`, but is a crate of its own: tests of all code
@@ -61,7 +62,7 @@ pub use cut::after_power_cut;
 pub use disk::{ZoneCommand, ZonedDisk};
 pub use error::{Operation, Reason, Refused, ZonedError};
 pub use faults::{Fault, Faults};
-pub use file::{FileDisk, OpenError, create, create_failed};
+pub use file::{FileDisk, OpenError, create, create_failed, create_on, geometry_on};
 pub use geometry::{Geometry, GeometryError, ReadsBeyond};
 pub use kernel::BlockDisk;
 pub use memory::MemoryDisk;

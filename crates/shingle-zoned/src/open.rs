@@ -1,17 +1,24 @@
-//! Opens zoned disks: files, or host-managed block devices.
+//! Opens zoned disks: host-managed block devices, and files and other block devices with the head of
+//! a zoned disk.
 
+use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
 
 use shingle_device::{Device, is_locked, open_unlocked};
 
 use crate::disk::ZonedDisk;
-use crate::file::{self, OpenError};
+use crate::file::{self, On, OpenError};
 use crate::kernel;
 use crate::read_only::ReadOnlyDisk;
 
-/// Opens and locks a zoned disk: a file made by [`create`](crate::create), or a host-managed block
-/// device.
+/// Whether a block device has its zones from the kernel. Otherwise its head has them.
+fn is_of_kernel(device: &File, regular: bool) -> bool {
+    !regular && kernel::is_zoned(device)
+}
+
+/// Opens and locks a zoned disk: a file made by [`create`](crate::create), a block device made one by
+/// [`create_on`](crate::create_on), or a host-managed block device.
 ///
 /// # Errors
 /// If it is not a zoned disk, is in use, or cannot be read.
@@ -24,50 +31,52 @@ pub fn open(path: &Path) -> Result<Box<dyn ZonedDisk>, OpenError> {
 /// # Errors
 /// If it is no zoned disk, or cannot be read.
 pub fn open_device(device: Device) -> Result<Box<dyn ZonedDisk>, OpenError> {
-    Ok(match device.is_regular() {
-        true => Box::new(file::open(device)?),
-        false => Box::new(kernel::open(device)?),
+    Ok(match is_of_kernel(device.direct(), device.is_regular()) {
+        true => Box::new(kernel::open(device)?),
+        false => Box::new(file::open(device)?),
     })
 }
 
-/// Whether a device is a zoned disk: a file with the head of one, even if it is damaged, or a
-/// host-managed block device.
+/// Whether a device is a zoned disk: a host-managed block device, or a file or another block device
+/// with the head of one, even if that is damaged.
 pub fn is_zoned(device: &Device) -> Result<bool, OpenError> {
-    match device.is_regular() {
-        true => Ok(file::is_zoned(device)?),
-        false => Ok(kernel::is_zoned(device.direct())),
+    match is_of_kernel(device.direct(), device.is_regular()) {
+        true => Ok(true),
+        false => Ok(file::is_zoned(device)?),
     }
 }
 
-/// Opens a zoned disk in a file.
+/// Opens a zoned disk that has a head, in a file or on a block device.
 ///
 /// # Errors
-/// As [`open`], or if it is not a file.
+/// As [`open`], or if it is a host-managed device.
 pub fn open_file(path: &Path) -> Result<file::FileDisk, OpenError> {
     let device = Device::open(path)?;
-    match device.is_regular() {
-        true => file::open(device),
-        false => Err(OpenError::unusable(path, "it is a block device, and no file")),
+    match is_of_kernel(device.direct(), device.is_regular()) {
+        true => Err(OpenError::unusable(path, "it is host-managed, and has no head")),
+        false => file::open(device),
     }
 }
 
 /// Opens a zoned disk for inspection: nothing is changed, and all changes are refused. If another
-/// process is using it, the result may be inconsistent; a file shows the zones of the last flush.
+/// process is using it, the result may be inconsistent; a disk with a head shows the zones of the
+/// last flush.
 ///
 /// # Errors
 /// If it is no zoned disk, or cannot be read.
 pub fn open_read_only(path: &Path) -> Result<ReadOnlyDisk, OpenError> {
     let open = OpenError::system(path, "open");
     let mut file = open_unlocked(path).map_err(&open)?;
-    let is_file = file.metadata().map_err(&open)?.is_file();
-    let file::Seen { zones, first_page, damaged } = if is_file {
-        file::inspect(path, &file)?
-    } else {
-        let bytes = file.seek(SeekFrom::End(0)).map_err(OpenError::system(path, "measure"))?;
+    let regular = file.metadata().map_err(&open)?.is_file();
+    let bytes = file.seek(SeekFrom::End(0)).map_err(OpenError::system(path, "measure"))?;
+    let name = path.display().to_string();
+    if is_of_kernel(&file, regular) {
         let zones = kernel::inspect(path, &file, bytes)?;
-        file::Seen { zones, first_page: 0, damaged: Vec::new() }
-    };
-    Ok(ReadOnlyDisk { name: path.display().to_string(), file, first_page, is_file, zones, damaged })
+        return Ok(ReadOnlyDisk { name, file, head: None, zones, damaged: Vec::new() });
+    }
+    let on = if regular { On::File } else { On::Device };
+    let file::Seen { zones, first_page, damaged } = file::inspect(path, &file, bytes, on)?;
+    Ok(ReadOnlyDisk { name, file, head: Some((on, first_page)), zones, damaged })
 }
 
 /// Whether another process has locked it.

@@ -10,6 +10,7 @@ use shingle_engine::Buffer;
 
 use crate::disk::{Call, ZoneCommand, ZonedDisk};
 use crate::error::{Operation, ZonedError};
+use crate::file::On;
 use crate::geometry::Geometry;
 use crate::zone::ZoneReport;
 use crate::zones::Zones;
@@ -19,9 +20,8 @@ use crate::zones::Zones;
 pub struct ReadOnlyDisk {
     pub(crate) name: String,
     pub(crate) file: File,
-    /// The page with the first block.
-    pub(crate) first_page: u64,
-    pub(crate) is_file: bool,
+    /// What it is on, and the page with the first block, if it has a head.
+    pub(crate) head: Option<(On, u64)>,
     pub(crate) zones: Zones,
     pub(crate) damaged: Vec<String>,
 }
@@ -30,10 +30,16 @@ impl ReadOnlyDisk {
     /// Whether it is a file.
     #[must_use]
     pub fn is_file(&self) -> bool {
-        self.is_file
+        matches!(self.head, Some((On::File, _)))
     }
 
-    /// Descriptions of pages of the head of a file that are damaged in one copy. Opening the disk
+    /// Whether it has its zones by a head, as a file has, and not from the kernel.
+    #[must_use]
+    pub fn has_head(&self) -> bool {
+        self.head.is_some()
+    }
+
+    /// Descriptions of pages of the head that are damaged in one copy. Opening the disk
     /// repairs them from the other one.
     #[must_use]
     pub fn damaged(&self) -> &[String] {
@@ -45,7 +51,8 @@ impl ReadOnlyDisk {
     }
 
     fn read_one(&self, page: u64, buffer: &mut Buffer) -> io::Result<()> {
-        self.file.read_exact_at(&mut buffer.0, (self.first_page + page) * BLOCK_BYTES)
+        let first_page = self.head.map_or(0, |(_, first_page)| first_page);
+        self.file.read_exact_at(&mut buffer.0, (first_page + page) * BLOCK_BYTES)
     }
 }
 
@@ -75,8 +82,8 @@ impl ZonedDisk for ReadOnlyDisk {
             let first = self.geometry().first(zone).0;
             let end = self.zones.written_end(zone);
             for (at, buffer) in (offset..offset + count).zip(&mut rest) {
-                // The file may have something other than zeros there.
-                if self.is_file && at >= end {
+                // Something other than zeros may be there.
+                if self.has_head() && at >= end {
                     buffer.0.fill(0);
                     continue;
                 }

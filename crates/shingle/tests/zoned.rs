@@ -85,6 +85,10 @@ fn what_cannot_be_is_told() {
     assert!(!folder.path("d").exists());
     folder.done("zoned create d --zones 4 --zone-size 1M --quiet");
     folder.refused(1, "zoned create d --zones 4", "there is such a file");
+    folder.refused(2, "zoned create d", "d: it is no block device; for a new file say --zones");
+    let over = "zoned create d --zones 4 --overwrite";
+    folder.refused(2, over, "--overwrite and --destroy are for block devices, and this is none");
+    folder.refused(2, "zoned create e --zones 4 --zone-size 0", "--zone-size 0: not a multiple");
     std::fs::write(folder.path("e"), "nothing").expect("a file");
     folder.refused(1, "zoned report e", "e: there is no zoned disk");
     folder.refused(1, "zoned report f", "f: cannot open it");

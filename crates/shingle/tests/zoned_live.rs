@@ -5,13 +5,16 @@ mod common;
 
 use std::fs::{self, File};
 use std::ops::Deref;
+use std::os::unix::fs::FileExt as _;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{Folder, MIB, Served, text, write};
 use shingle_nbd::client::Client;
 use shingle_nbd::wire::{command, command_flag};
+use shingle_testbed::{Loop, root, skip_if};
 
 /// Longer than anything here takes, on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -582,7 +585,7 @@ fn what_cannot_be_is_told() {
     fs::write(bed.path("plain"), vec![0; 64 << 20]).expect("written");
     bed.refused(1, "zoned serve plain --nbd unix:nbd.sock", "there is no zoned disk");
     bed.refused(1, "store create --cache plain --disk new.zoned", "format");
-    bed.refused(1, "store create --cache disk.zoned --disk plain", "a file that is a zoned disk");
+    bed.refused(1, "store create --cache disk.zoned --disk plain", "there is a zoned disk");
     bed.done("zoned create few.zoned --zones 4 --zone-size 1M --conventional 0 -q");
     bed.refused(1, "zoned format few.zoned -t log", "few.zoned");
     let bad = "zoned create bad.zoned --zones 64 --zone-size 1M --conventional 8 -q";
@@ -594,6 +597,92 @@ fn what_cannot_be_is_told() {
     let told = String::from_utf8_lossy(&made.stderr).into_owned();
     assert!(told.contains("2 of its 8 conventional zones are not used"), "{told}");
     bed.done("zoned check bad.zoned");
+}
+
+/// A disk without zones is made a zoned one, which gives nothing up unless told to.
+#[test]
+fn a_disk_without_zones_is_written_in_zones() {
+    let bed = Bed(Folder::new());
+    fs::write(bed.path("device"), vec![0xee; 80 << 20]).expect("written");
+    let made = root().and_then(|()| Loop::new(&bed.path("device"), &[]));
+    if !skip_if("a disk without zones", made.as_ref().map(drop).map_err(Clone::clone)) {
+        return;
+    }
+    let device = made.expect("a loop device");
+    std::os::unix::fs::symlink(device.path(), bed.path("disk.zoned")).expect("linked");
+    let ext4 = |device: &Path| {
+        let device = File::options().write(true).open(device).expect("opened");
+        device.write_all_at(&[0x53, 0xef], 0x438).expect("written");
+    };
+    ext4(device.path());
+    let create = "zoned create disk.zoned --zone-size 1M --conventional 8 -q";
+    bed.refused(
+        1,
+        create,
+        "there is an ext2, ext3 or ext4 file system; to destroy it say --overwr",
+    );
+    bed.refused(1, "zoned format disk.zoned -t log", "there is no zoned disk");
+    let large = "zoned create disk.zoned --zones 80 --zone-size 1M --overwrite";
+    bed.refused(1, large, "83886080 bytes, and its head and the zones need 84934656: 79 zones fit");
+    bed.refused(1, create, "there is an ext2, ext3 or ext4 file system");
+    bed.done(&format!("{create} --overwrite"));
+    bed.refused(1, create, "there is a zoned disk; to destroy it say --overwrite");
+    let report = bed.json("zoned report disk.zoned --json");
+    assert_eq!((&report["head"], &report["file"]), (&true.into(), &false.into()));
+    assert_eq!(
+        (&report["max_open"], report["zones"].as_array().map(Vec::len)),
+        (&1.into(), Some(79))
+    );
+    bed.refused(1, "zoned check disk.zoned", "format it first");
+    bed.done("zoned format disk.zoned -t log");
+    assert_eq!(of_log(&bed, "open"), "1", "the disk has one zone open at a time");
+
+    let served = bed.serve_disk();
+    bed.refused(1, create, "in use by another process");
+    let mut client = bed.client();
+    scatter(&mut client, 1);
+    flush(&mut client);
+    served.kill();
+    let served = bed.serve_disk();
+    let mut client = bed.client();
+    is_scattered(&mut client, 1);
+    served.terminate();
+    bed.done("zoned check disk.zoned");
+
+    let cache = bed.cache();
+    let served = bed.serve_store();
+    let mut client = bed.client();
+    scatter(&mut client, 2);
+    flush(&mut client);
+    served.kill();
+    let served = bed.serve_store();
+    is_scattered(&mut bed.client(), 2);
+    served.terminate();
+    bed.done("store check --cache ssd --disk disk.zoned");
+    let over = format!("{create} --overwrite");
+    bed.refused(1, &over, &format!("is the disk of cache {cache}"));
+    bed.refused(1, &format!("{create} --destroy {cache}"), "there is a zoned disk");
+    bed.done("zoned check disk.zoned");
+    bed.done(&format!("{over} --destroy {cache}"));
+    bed.refused(1, "zoned check disk.zoned", "format it first");
+    bed.done("zoned format disk.zoned -t log --set group=sepbit --set open=3");
+    assert_eq!(of_log(&bed, "open"), "3", "as told");
+
+    fs::write(bed.path("plain"), vec![0; 64 << 20]).expect("written");
+    let create_cache = "store create --cache disk.zoned --disk plain";
+    bed.refused(1, create_cache, "there is a zoned disk; to destroy it say --overwrite");
+    let cache = bed.done(&format!("{create_cache} --overwrite"));
+    let cache = cache.trim();
+    bed.refused(1, &over, &format!("there is a cache {cache} without dirty data"));
+    bed.done(&format!("{create} --destroy {cache}"));
+}
+
+/// A parameter of the translation on the disk.
+fn of_log(bed: &Bed, name: &str) -> String {
+    let params = &bed.json("zoned check disk.zoned --json")["params"];
+    let params = params.as_array().expect("pairs").iter();
+    let mut values = params.filter(|pair| pair[0] == name).map(|pair| &pair[1]);
+    values.next().and_then(|value| value.as_str()).expect("set").to_owned()
 }
 
 /// Whoever opens one to read it waits until somebody writes to it.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use shingle_core::registry::Registry;
-use shingle_device::{Device, DeviceError, Mark, signature};
+use shingle_device::{Device, DeviceError, Mark, ZONED, signature};
 use shingle_engine::format::layout::Layout;
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Unusable};
@@ -86,6 +86,9 @@ fn check_signature(ssd: &Device, consent: Consent<'_>) -> Result<(), CreateError
     if consent.overwrite {
         return Ok(());
     }
+    // A zoned disk whose first page is lost has no signature.
+    let is_zoned = || shingle_zoned::is_zoned(ssd).is_ok_and(|is_zoned| is_zoned);
+    let found = found.or_else(|| is_zoned().then_some(ZONED));
     match (found, Moved::on(&mut { ssd })) {
         (Some(found), _) => Err(CreateError::Foreign { path: path(), found }),
         (None, Some(moved)) => Err(CreateError::Moved { path: path(), moved }),
@@ -135,6 +138,21 @@ pub(super) fn check_free(
         return Err(CreateError::Disk { path: path(), uuid });
     }
     Ok(here)
+}
+
+/// Whether something that is no cache may be made of a device without destroying what must not be
+/// destroyed: a file system or the like, a zoned disk, the disk of a cache, or a cache, even one without dirty blocks.
+///
+/// # Errors
+/// If it may not, or the device cannot be read.
+pub fn check_given_up(device: &Device, consent: Consent<'_>) -> Result<(), CreateError> {
+    check_free(device, None, consent)?;
+    let path = || device.path().to_owned();
+    let there = occupant(device).map_err(|error| CreateError::Read { path: path(), error })?;
+    match there.filter(|found| !consent.destroy.contains(&found.uuid)) {
+        Some(found) => Err(CreateError::Occupied { path: path(), found }),
+        None => Ok(()),
+    }
 }
 
 /// Deletes the cache with this UUID and everything that it holds: the SSD holds no cache any more,

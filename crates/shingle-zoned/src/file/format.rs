@@ -1,4 +1,4 @@
-//! The format of the head of a zoned file, byte by byte. All numbers are little-endian.
+//! The format of the head of a zoned disk in a file or on a block device, byte by byte. All numbers are little-endian.
 //!
 //! ```text
 //! page 0, 1     header, twice the same
@@ -37,7 +37,7 @@ const TABLE_CRC_AT: usize = 4;
 /// The number of copies of the header.
 pub(crate) const HEADERS: u64 = 2;
 /// Zones begin at a multiple of this number of pages: 1 MiB.
-const ALIGNMENT_PAGES: u64 = 256;
+pub(crate) const ALIGNMENT_PAGES: u64 = 256;
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
@@ -89,7 +89,7 @@ pub const ENTRIES: usize = (BLOCK_BYTES as usize - HEAD_BYTES) / ENTRY_BYTES;
 #[non_exhaustive]
 #[allow(missing_docs)] // the messages say it
 pub enum Unusable {
-    #[error("there is no zoned disk in it; `shingle zoned create` makes one")]
+    #[error("there is no zoned disk; `shingle zoned create` makes one")]
     Foreign,
     #[error(
         "it is of version {0}, and version 1 is known here; use the program that made it, or a newer one"
@@ -193,14 +193,14 @@ impl Header {
     }
 }
 
-/// The layout of a file.
+/// The layout of a file or device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
     /// The pages of one copy of the table.
     pub table_pages: u64,
     /// The first page of the zones.
     pub first_page: u64,
-    /// The pages of the whole file.
+    /// The pages of the whole disk, with its head.
     pub pages: u64,
 }
 

@@ -1,5 +1,5 @@
-//! A zoned disk in a file: sparse, with the states of its zones at its head
-//! ([`format`](mod@format)).
+//! A zoned disk in a file, or on a block device without zones of its own: a head with the states of
+//! the zones ([`format`](mod@format)), and the zones behind it. A file is sparse.
 //!
 //! A kill of the process is like a power cut of the disk. The table in the file has the write
 //! pointers of the last flush, and data is stored in place; so after a kill the file is a disk that
@@ -11,10 +11,11 @@
 //! If the table cannot be written, or made durable, all writing ends until the file is opened
 //! again: it is unknown which of two states is in the file.
 
+mod create;
 pub mod format;
 mod table;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -25,14 +26,14 @@ use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use shingle_core::units::{BLOCK_BYTES, Block, Zone};
 use shingle_device::{Device, DeviceError, Direct, cause};
-use uuid::Uuid;
 
+pub use self::create::{create, create_failed, create_on, geometry_on};
 use self::format::{HEADERS, Header, Page, TablePage, Unusable};
 use self::table::{Found, Table};
 use crate::cut::after_power_cut;
 use crate::disk::ZoneCommand;
 use crate::faults::Draw;
-use crate::geometry::{Geometry, GeometryError, ReadsBeyond};
+use crate::geometry::GeometryError;
 use crate::on_device::{Backing, OnDevice, locked};
 use crate::zone::Condition;
 use crate::zones::{ZoneState, Zones};
@@ -65,84 +66,54 @@ impl OpenError {
     }
 }
 
-/// The parts of the file other than data.
+/// What a zoned disk with a head is on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum On {
+    /// A file, which has the length of the disk.
+    File,
+    /// A block device, which may be larger.
+    Device,
+}
+
+impl On {
+    fn of(device: &Device) -> On {
+        if device.is_regular() { On::File } else { On::Device }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            On::File => "file",
+            On::Device => "device",
+        }
+    }
+
+    /// What to do when the head is lost.
+    fn remedy(self) -> &'static str {
+        match self {
+            On::File => "put a copy of the file in its place, or remove it and make a new one",
+            On::Device => {
+                "write a copy back to it, or make a new disk of it by `shingle zoned create`"
+            }
+        }
+    }
+}
+
+/// The parts of the file or device other than data.
 #[derive(Debug)]
 pub struct InFile {
     table: Mutex<Table>,
     first_page: u64,
     zone_blocks: u64,
+    on: On,
     /// Set when it is unknown what the table in the file contains.
     failed: AtomicBool,
 }
 
-/// A zoned disk in a file that is locked by this process. See [`crate::create`].
+/// A zoned disk in a file, or on a block device without zones, that is locked by this process. See
+/// [`crate::create`] and [`crate::create_on`].
 pub type FileDisk = OnDevice<InFile>;
 
-/// Creates a file that is a new zoned disk. It is sparse.
-///
-/// # Errors
-/// If the file exists, the geometry is not possible, or the system refuses.
-pub fn create(path: &Path, geometry: &Geometry) -> Result<(), OpenError> {
-    create_failed(path, geometry, &[])
-}
-
-/// Creates one with zones that have failed: they are read-only or offline.
-///
-/// # Panics
-/// If a zone does not exist, or the condition is another one.
-pub fn create_failed(
-    path: &Path,
-    geometry: &Geometry,
-    failed: &[(Zone, Condition)],
-) -> Result<(), OpenError> {
-    let checked = match geometry.reads_beyond {
-        ReadsBeyond::Unknown => {
-            return Err(OpenError::unusable(path, "reads beyond pointers are not said"));
-        }
-        _ => geometry.check(),
-    };
-    checked.map_err(|error| OpenError::Geometry { path: path.to_owned(), error })?;
-    let mut zones = Zones::new(*geometry);
-    for &(zone, condition) in failed {
-        zones.put(zone, zones.state(zone).failed(condition, geometry));
-    }
-    let file = OpenOptions::new().read(true).write(true).create_new(true).open(path);
-    let file = file.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => OpenError::There(path.to_owned()),
-        _ => OpenError::system(path, "make")(error),
-    })?;
-    fill(path, &file, &zones).inspect_err(|_| {
-        // What is left cannot be used, and would be in the way of the next attempt.
-        let _ = std::fs::remove_file(path);
-    })
-}
-
-/// Writes a new zoned disk to a file; the header is written last.
-fn fill(path: &Path, file: &File, zones: &Zones) -> Result<(), OpenError> {
-    let (system, geometry) = (OpenError::system(path, "write"), zones.geometry());
-    let header = Header { uuid: Uuid::new_v4().into_bytes(), geometry: *geometry };
-    let layout = header.layout();
-    let sized = file.set_len(layout.pages * BLOCK_BYTES);
-    sized.map_err(OpenError::system(path, "hold all zones in"))?;
-    let device = Device::open(path)?;
-    let direct = device.again().map_err(&system)?;
-    let states = (0..geometry.zones).map(|zone| zones.state(Zone(zone))).collect();
-    let mut table = Table::new(&header, states);
-    table.write(&direct, &(0..layout.table_pages).collect()).map_err(&system)?;
-    direct.flush().map_err(&system)?;
-    for copy in 0..HEADERS {
-        device.write(copy, &header.encode())?;
-    }
-    file.sync_all().and_then(|()| settle_name(path)).map_err(&system)
-}
-
-/// Makes the name of a file durable.
-fn settle_name(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
-}
-
-/// The head of a file.
+/// The head of a zoned disk.
 struct Contents {
     header: Header,
     /// Damaged copies of the header, and what is wrong with them.
@@ -150,9 +121,10 @@ struct Contents {
     found: Found,
 }
 
-/// Reads the head of a file of `bytes` bytes.
+/// Reads the head of a file or device of `bytes` bytes.
 fn contents<E>(
     bytes: u64,
+    on: On,
     mut read: impl FnMut(u64) -> Result<Page, E>,
 ) -> Result<Result<Contents, String>, E> {
     if bytes < HEADERS * BLOCK_BYTES {
@@ -164,36 +136,41 @@ fn contents<E>(
         (Err(why), Ok(header)) => (header, vec![(0, why)]),
         (Err(one), Err(other)) => {
             let is_zoned = is_head(bytes, read)?;
-            return Ok(Err(if is_zoned { no_header(&one, &other) } else { one.to_string() }));
+            return Ok(Err(if is_zoned { no_header(on, &one, &other) } else { one.to_string() }));
         }
     };
     let needed = header.layout().pages * BLOCK_BYTES;
-    if bytes != needed {
-        let then = match bytes < needed {
-            true => "it is a part of a copy: copy all of it".to_owned(),
-            false => format!("to cut off what is behind, say `truncate -s {needed}`"),
+    if bytes < needed || (on == On::File && bytes > needed) {
+        let then = match (on, bytes < needed) {
+            (On::Device, _) => {
+                "it has shrunk, or is a part of a copy: use the whole one".to_owned()
+            }
+            (On::File, true) => "it is a part of a copy: copy all of it".to_owned(),
+            (On::File, false) => format!("to cut off what is behind, say `truncate -s {needed}`"),
         };
         return Ok(Err(format!("it has {bytes} bytes, and {needed} when it was made; {then}")));
     }
-    let found = Table::read(&header, read)?;
+    let found = Table::read(&header, on, read)?;
     Ok(found.map(|found| Contents { header, lost_headers, found }))
 }
 
-/// The error of a file without a valid header.
-fn no_header(one: &Unusable, other: &Unusable) -> String {
+/// The error of a disk without a valid header.
+fn no_header(on: On, one: &Unusable, other: &Unusable) -> String {
     match (one, other) {
         (Unusable::Version(_), _) => one.to_string(),
         (_, Unusable::Version(_)) => other.to_string(),
         _ => format!(
             "it is damaged: both copies of its header are lost, which says how many zones it has, and how large (page 0 of the \
-             file: {}; page 1: {}); put a copy of the file in its place, or remove it and make a new one",
+             {}: {}; page 1: {}); {}",
+            on.name(),
             one.of_copy(),
-            other.of_copy()
+            other.of_copy(),
+            on.remedy()
         ),
     }
 }
 
-/// Whether a file of `bytes` bytes begins like a zoned disk, even if it is damaged. After both
+/// Whether a file or device of `bytes` bytes begins like a zoned disk, even if it is damaged. After both
 /// headers come at least two pages of the table.
 fn is_head<E>(bytes: u64, mut read: impl FnMut(u64) -> Result<Page, E>) -> Result<bool, E> {
     for at in 0..(HEADERS + 2).min(bytes / BLOCK_BYTES) {
@@ -209,7 +186,7 @@ fn is_head<E>(bytes: u64, mut read: impl FnMut(u64) -> Result<Page, E>) -> Resul
     Ok(false)
 }
 
-/// Whether a file has the head of a zoned disk.
+/// Whether a file or device has the head of a zoned disk.
 pub(crate) fn is_zoned(device: &Device) -> Result<bool, DeviceError> {
     is_head(device.bytes(), |page| read_page(device, page))
 }
@@ -219,10 +196,10 @@ fn read_page(device: &Device, page: u64) -> Result<Page, DeviceError> {
     device.read_block(Block(page), &mut out).map(|()| out)
 }
 
-/// Opens a zoned disk in a file.
+/// Opens a zoned disk by its head.
 pub(crate) fn open(device: Device) -> Result<FileDisk, OpenError> {
-    let path = device.path().to_owned();
-    let contents = contents(device.bytes(), |page| read_page(&device, page))?;
+    let (path, on) = (device.path().to_owned(), On::of(&device));
+    let contents = contents(device.bytes(), on, |page| read_page(&device, page))?;
     let contents = contents.map_err(|why| OpenError::unusable(&path, why))?;
     let Contents { header, lost_headers, found: Found { mut table, single, .. } } = contents;
     let direct = device.again().map_err(OpenError::system(&path, "open"))?;
@@ -242,12 +219,13 @@ pub(crate) fn open(device: Device) -> Result<FileDisk, OpenError> {
         table: Mutex::new(table),
         first_page,
         zone_blocks: header.geometry.zone_blocks,
+        on,
         failed: AtomicBool::new(false),
     };
     Ok(OnDevice::new(device, direct, first_page, zones, backing))
 }
 
-/// The state of a zoned file.
+/// The state of a zoned disk by its head.
 pub(crate) struct Seen {
     pub(crate) zones: Zones,
     /// The first page of the zones.
@@ -256,29 +234,29 @@ pub(crate) struct Seen {
     pub(crate) damaged: Vec<String>,
 }
 
-/// Reads the state of a zoned file, without a lock or a change. While another process uses it, this
-/// is the state at its last flush.
-pub(crate) fn inspect(path: &Path, file: &File) -> Result<Seen, OpenError> {
-    let bytes = file.metadata().map_err(OpenError::system(path, "measure"))?.len();
+/// Reads the state of a zoned disk of `bytes` bytes by its head, without a lock or a change. While
+/// another process uses it, this is the state at its last flush.
+pub(crate) fn inspect(path: &Path, file: &File, bytes: u64, on: On) -> Result<Seen, OpenError> {
     let read = |page: u64| {
         let mut out = [0; BLOCK_BYTES as usize];
         file.read_exact_at(&mut out, page * BLOCK_BYTES).map(|()| out)
     };
-    let contents = contents(bytes, read).map_err(OpenError::system(path, "read"))?;
+    let contents = contents(bytes, on, read).map_err(OpenError::system(path, "read"))?;
     let contents = contents.map_err(|why| OpenError::unusable(path, why))?;
     let Contents { header, lost_headers, found } = contents;
     let zones = Zones::restore(header.geometry, found.table.zones().to_vec());
     let zones = zones.map_err(|why| OpenError::unusable(path, why))?;
+    let on = on.name();
     let of_header = |(page, why): &(u64, Unusable)| {
         format!(
-            "one copy of the file's header is damaged (page {page} of the file: {})",
+            "one copy of the {on}'s header is damaged (page {page} of the {on}: {})",
             why.of_copy()
         )
     };
     let of_table = |(place, page, why): &(u64, u64, Unusable)| {
         let why = why.of_copy();
         format!(
-            "one copy of page {place} of the file's table is damaged (page {page} of the file: {why})"
+            "one copy of page {place} of the {on}'s table is damaged (page {page} of the {on}: {why})"
         )
     };
     let damaged =
@@ -303,8 +281,12 @@ impl InFile {
     }
 
     /// Returns the space of an empty zone to the file system. Not every file system can take it, and
-    /// nothing depends on it.
+    /// nothing depends on it. A block device keeps its space: there it could take as long as to write
+    /// zeros, or move data within the device.
     fn make_hole(&self, device: &Device, zone: Zone) {
+        if self.on == On::Device {
+            return;
+        }
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         let zone_bytes = self.zone_blocks * BLOCK_BYTES;
         let at = self.first_page * BLOCK_BYTES + u64::from(zone.0) * zone_bytes;

@@ -8,6 +8,7 @@ use shingle_device::Direct;
 use shingle_engine::Buffer;
 use shingle_engine::buffer::Aligned;
 
+use super::On;
 use super::format::{ENTRIES, Header, Layout, Page, TablePage, Unusable};
 use crate::zones::ZoneState;
 
@@ -43,6 +44,7 @@ impl Table {
     /// Reads the table: `read` returns pages of the file.
     pub(crate) fn read<E>(
         header: &Header,
+        on: On,
         mut read: impl FnMut(u64) -> Result<Page, E>,
     ) -> Result<Result<Found, String>, E> {
         let mut table = Table::new(header, Vec::new());
@@ -69,7 +71,7 @@ impl Table {
                     damaged.push((place, table.layout.table_page(place, 0), why));
                     (page, 0)
                 }
-                (Err(one), Err(other)) => return Ok(Err(lost(place, header, [&one, &other]))),
+                (Err(one), Err(other)) => return Ok(Err(lost(place, header, on, [&one, &other]))),
             };
             table.zones.extend(page.zones);
             table.editions[place as usize] = page.edition;
@@ -148,16 +150,17 @@ impl Table {
     }
 }
 
-fn lost(place: u64, header: &Header, why: [&Unusable; 2]) -> String {
+fn lost(place: u64, header: &Header, on: On, why: [&Unusable; 2]) -> String {
     let first = place * ENTRIES as u64;
     let last = (first + ENTRIES as u64).min(u64::from(header.geometry.zones)) - 1;
     let [one, other] = [0, 1].map(|copy| header.layout().table_page(place, copy));
     format!(
         "it is damaged: both copies of page {place} of its table are lost, which says where the write pointers of zones {first} \
-         to {last} are (page {one} of the file: {}; page {other}: {}); put a copy of the file in its place, or remove it and make \
-         a new one",
+         to {last} are (page {one} of the {}: {}; page {other}: {}); {}",
+        on.name(),
         why[0].of_copy(),
-        why[1].of_copy()
+        why[1].of_copy(),
+        on.remedy()
     )
 }
 
@@ -200,7 +203,7 @@ mod tests {
             [([newer, older], 1), ([older, newer], 0), ([newer, bad], 1), ([bad, newer], 0)]
         {
             let read = |at| Ok::<_, ()>(found[usize::from(at != copies[0])]);
-            let found = Table::read(&header, read).expect("read").expect("one is good");
+            let found = Table::read(&header, On::File, read).expect("read").expect("one is good");
             let mut table = found.table;
             assert_eq!(places(table.halves(&page)), [copies[worse], copies[1 - worse]]);
         }

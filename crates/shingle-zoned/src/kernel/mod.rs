@@ -17,7 +17,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Mutex;
 
-use rustix::fs::{major, minor};
+use rustix::fs::{ioctl_blkpbszget, ioctl_blksszget, major, minor};
 use shingle_core::units::{BLOCK_BYTES, SECTOR_BYTES, Zone};
 use shingle_device::{Device, Direct};
 
@@ -49,7 +49,7 @@ pub(crate) fn open(device: Device) -> Result<BlockDisk, OpenError> {
 /// Reads the zones of a block device of `bytes` bytes. Changes nothing.
 pub(crate) fn inspect(path: &Path, device: &File, bytes: u64) -> Result<Zones, OpenError> {
     let number = device.metadata().map_err(OpenError::system(path, "measure"))?.rdev();
-    let attribute = |name: &str| attribute(number, name);
+    let attribute = |name: &str| said(number, &format!("queue/{name}"));
     let unusable = |why| OpenError::unusable(path, why);
     let geometry = queue::geometry(bytes, attribute).map_err(unusable)?;
     let reported = reported(device, Zone(0), geometry.zones, geometry.zone_blocks);
@@ -78,17 +78,46 @@ fn zones(mut geometry: Geometry, reported: &[Reported]) -> Result<Zones, String>
     Zones::restore(geometry, reported.iter().map(state).collect())
 }
 
-/// An attribute of the queue of the block device with this number.
-fn attribute(number: u64, name: &str) -> Option<String> {
-    let queue = format!("/sys/dev/block/{}:{}/queue", major(number), minor(number));
-    let text = std::fs::read_to_string(Path::new(&queue).join(name)).ok()?;
-    Some(text.trim().to_owned())
-}
-
 /// Whether the kernel reports a block device as host-managed.
 pub(crate) fn is_zoned(device: &File) -> bool {
-    let said = device.metadata().ok().and_then(|known| attribute(known.rdev(), "zoned"));
+    is_host_managed(device, "queue/zoned")
+}
+
+/// Checks that a block device has no zones of its own.
+///
+/// # Errors
+/// If it has, or is a part of a device that has.
+pub(crate) fn check_without_zones(device: &File) -> Result<(), &'static str> {
+    if is_zoned(device) {
+        return Err(
+            "it is host-managed, so it has zones already: `shingle zoned format` makes a map on it",
+        );
+    }
+    // (A partition has no queue of its own.)
+    match is_host_managed(device, "../queue/zoned") {
+        true => Err("it is a partition of a host-managed disk; use the whole disk"),
+        false => Ok(()),
+    }
+}
+
+/// Logical and physical block size of a block device in bytes. Where physical blocks do not begin at
+/// multiples of their size, as on some partitions, a power cut can tear at any logical block.
+pub(crate) fn block_bytes(device: &File) -> io::Result<(u32, u32)> {
+    let (logical, physical) = (ioctl_blksszget(device)?, ioctl_blkpbszget(device)?);
+    let is_aligned = said(device.metadata()?.rdev(), "alignment_offset").as_deref() == Some("0");
+    Ok((logical, if is_aligned { physical.max(logical) } else { logical }))
+}
+
+fn is_host_managed(device: &File, place: &str) -> bool {
+    let said = device.metadata().ok().and_then(|known| said(known.rdev(), place));
     said.as_deref() == Some("host-managed")
+}
+
+/// What the system says of the block device with this number.
+fn said(number: u64, place: &str) -> Option<String> {
+    let folder = format!("/sys/dev/block/{}:{}", major(number), minor(number));
+    let text = std::fs::read_to_string(Path::new(&folder).join(place)).ok()?;
+    Some(text.trim().to_owned())
 }
 
 /// The report of `count` zones, from `first` on.

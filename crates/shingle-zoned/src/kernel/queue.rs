@@ -4,28 +4,15 @@ use shingle_core::units::{BLOCK_BYTES, SECTOR_BYTES};
 
 use crate::geometry::{Geometry, ReadsBeyond};
 
-/// The geometry of a device of `bytes` bytes, except for what only a report shows. `attribute`
-/// reads a file of its queue.
+/// The geometry of a host-managed device of `bytes` bytes, except for what only a report shows.
+/// `attribute` reads a file of its queue.
 ///
 /// # Errors
-/// One line, if it is not a host-managed disk, or cannot be used.
+/// One line, if it cannot be used.
 pub(crate) fn geometry(
     bytes: u64,
     attribute: impl Fn(&str) -> Option<String>,
 ) -> Result<Geometry, String> {
-    match attribute("zoned").as_deref() {
-        Some("host-managed") => {}
-        Some("host-aware") => {
-            return Err("it is host-aware, which Linux has dropped; use it as a plain disk".into());
-        }
-        Some("none") => {
-            return Err("it is no zoned disk: any write goes, and no report comes".into());
-        }
-        Some(other) => return Err(format!("it is zoned in a way that is not known: {other}")),
-        None => {
-            return Err("the kernel does not say whether it is zoned; is it a partition?".into());
-        }
-    }
     let number = |name: &str| -> Option<u64> { attribute(name)?.parse().ok() };
     let needed =
         |name: &str| number(name).ok_or_else(|| format!("the kernel does not say its {name}"));
@@ -67,7 +54,6 @@ mod tests {
     use super::*;
 
     const DISK: &[(&str, &str)] = &[
-        ("zoned", "host-managed"),
         ("chunk_sectors", "524288"),
         ("logical_block_size", "512"),
         ("physical_block_size", "4096"),
@@ -102,9 +88,6 @@ mod tests {
             let error = with(&[(name, value)]).expect_err(part);
             assert!(error.contains(part), "{error}");
         };
-        refused("zoned", "none", "no zoned disk");
-        refused("zoned", "host-aware", "host-aware");
-        refused("zoned", "shingled", "not known: shingled");
         refused("chunk_sectors", "0", "0 bytes");
         refused("chunk_sectors", "9", "4608 bytes");
         refused("chunk_sectors", "x", "does not say its chunk_sectors");

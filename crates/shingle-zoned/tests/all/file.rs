@@ -7,30 +7,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::common::{
-    Step, at_pointer, block, blocks, carry_out, folder, read, report, reset_all, rule, steps,
+    Step, at_pointer, block, blocks, carry_out, folder, read, report, reset_all, rule, settled,
+    steps,
 };
 use proptest::prelude::*;
 use shingle_core::units::{Block, Zone};
 use shingle_zoned::file::format::{ENTRIES, Header, TablePage};
 use shingle_zoned::{
-    Condition, Faults, Geometry, MemoryDisk, OpenError, ReadsBeyond, Reason, ZoneReport, ZoneState,
-    ZonedDisk, create, create_failed, is_in_use, is_zoned, open, open_device, open_file,
-    open_read_only,
+    Condition, Faults, Geometry, MemoryDisk, OpenError, ReadsBeyond, Reason, ZoneState, ZonedDisk,
+    create, create_failed, is_in_use, is_zoned, open, open_device, open_file, open_read_only,
 };
 
 fn geometry() -> Geometry {
     Geometry { conventional_zones: 2, max_open: 3, ..Geometry::new(8, 5) }
-}
-
-/// The zones as after a power cut.
-fn settled(mut zones: Vec<ZoneReport>) -> Vec<ZoneReport> {
-    for zone in &mut zones {
-        if zone.condition.is_open() {
-            let empty = zone.write_pointer == Some(0);
-            zone.condition = if empty { Condition::Empty } else { Condition::Closed };
-        }
-    }
-    zones
 }
 
 proptest! {
@@ -223,10 +212,7 @@ fn both_copies_gone_is_an_error_that_names_the_zones() {
     assert!(error.contains(lost), "{error}");
     put(&path, 2, &[0; 4096]);
     let error = open_read_only(&path).expect_err("nothing").to_string();
-    assert!(
-        error.ends_with("there is no zoned disk in it; `shingle zoned create` makes one"),
-        "{error}"
-    );
+    assert!(error.ends_with("there is no zoned disk; `shingle zoned create` makes one"), "{error}");
 }
 
 #[test]

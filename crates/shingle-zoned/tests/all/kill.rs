@@ -1,15 +1,17 @@
-//! A process that writes to a zoned file is killed at any time: data whose flush was acknowledged
-//! is there.
+//! A process that writes to a zoned disk, in a file or on a block device, is killed at any time: data
+//! whose flush was acknowledged is there.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::common::{block, folder, read};
+use crate::common::{block, folder, plain_device, read};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use shingle_core::units::{Block, Zone};
-use shingle_zoned::{Geometry, create, open, open_read_only};
+use shingle_device::Device;
+use shingle_testbed::skip_if;
+use shingle_zoned::{Geometry, create, create_on, open, open_read_only};
 
 const ZONES: u32 = 6;
 const BLOCKS: u64 = 64;
@@ -76,6 +78,23 @@ fn what_a_killed_process_has_flushed_is_there() {
     let folder = folder();
     let path = folder.path().join("disk");
     create(&path, &Geometry { max_open: 3, ..Geometry::new(ZONES, BLOCKS) }).expect("made");
+    survives_kills(&path);
+}
+
+#[test]
+fn what_a_killed_process_has_flushed_is_on_the_device() {
+    let folder = folder();
+    let geometry = Geometry { max_open: 3, ..Geometry::new(ZONES, BLOCKS) };
+    let plain = plain_device(folder.path(), (1 << 20) + geometry.blocks() * 4096);
+    if !skip_if("kills over a block device", plain.as_ref().map(drop).map_err(Clone::clone)) {
+        return;
+    }
+    let plain = plain.expect("a device");
+    create_on(&Device::open(plain.path()).expect("opened"), &geometry, &[]).expect("made");
+    survives_kills(plain.path());
+}
+
+fn survives_kills(path: &Path) {
     for seed in 0..12_u64 {
         let mut child = Command::new(std::env::current_exe().expect("this"))
             .args(["--exact", "kill::writer", "--ignored", "--nocapture", "--quiet"])
@@ -115,7 +134,7 @@ fn what_a_killed_process_has_flushed_is_there() {
                 take(&line);
             }
         }
-        let disk = open(&path).expect("the lock goes with the process");
+        let disk = open(path).expect("the lock goes with the process");
         let mut bytes = 0;
         for zone in 0..ZONES {
             let found = disk.report(Zone(zone), 1).expect("a report")[0];
@@ -138,6 +157,6 @@ fn what_a_killed_process_has_flushed_is_there() {
         }
         assert!(bytes > 0, "kill {seed}: something is there");
         drop(disk);
-        open_read_only(&path).expect("it can be read");
+        open_read_only(path).expect("it can be read");
     }
 }

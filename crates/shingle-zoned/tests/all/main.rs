@@ -6,4 +6,5 @@ mod device;
 mod file;
 mod kill;
 mod model;
+mod plain_device;
 mod rules;

@@ -18,6 +18,9 @@ const MIB: u64 = 1 << 20;
 /// All of the disk is used: far more than fits into the cache.
 pub(crate) const DISK_BYTES: u64 = 48 * MIB;
 const CACHE_BYTES: u64 = 16 * MIB;
+/// A zoned disk is a little larger than what is used of it.
+const ZONES: u64 = 80;
+const ZONED_BYTES: u64 = (1 + ZONES) * MIB;
 const START_MAX: Duration = Duration::from_secs(60);
 
 /// What the SSD and the disk are.
@@ -27,9 +30,11 @@ pub(crate) enum Kind {
     /// Loop devices over these files, which go through the page cache.
     LoopDevices,
     /// Files, of which the disk is a zoned one under this translation; or only that, and no SSD.
+    /// Or loop devices over files, as above: the disk has no zones of its own.
     Zoned {
         translation: &'static str,
         ssd: bool,
+        devices: bool,
     },
 }
 
@@ -55,15 +60,16 @@ impl Bed {
         if let Some(system) = system {
             bed.make_system(system)?;
         }
-        for (name, bytes) in [("cache", CACHE_BYTES), ("disk", DISK_BYTES)] {
-            if let (Kind::Zoned { translation, .. }, "disk") = (kind, name) {
-                bed.uuid = bed.make_zoned(translation);
-                continue;
-            }
-            let file = File::create(bed.path("place").join(name)).expect("made");
-            file.set_len(bytes).and_then(|()| file.sync_all()).expect("sized");
+        bed.make("cache", CACHE_BYTES);
+        match kind {
+            Kind::Zoned { devices: false, .. } => {}
+            Kind::Zoned { devices: true, .. } => bed.fill_disk(),
+            Kind::Files | Kind::LoopDevices => bed.make("disk", DISK_BYTES),
         }
         bed.attach()?;
+        if let Kind::Zoned { translation, .. } = kind {
+            bed.uuid = bed.make_zoned(translation);
+        }
         if !bed.is_without_cache() {
             let mut create = bed.serving("create");
             create.args(["--policy", policy, "--quiet"]);
@@ -72,16 +78,31 @@ impl Bed {
         Ok(bed)
     }
 
-    /// A disk that is a little larger than what is used of it. Returns the name of its map.
-    fn make_zoned(&self, translation: &str) -> Uuid {
+    fn make(&self, name: &str, bytes: u64) {
+        let file = File::create(self.path("place").join(name)).expect("made");
+        file.set_len(bytes).and_then(|()| file.sync_all()).expect("sized");
+    }
+
+    /// A device that is made a zoned disk has old data, which must never be read again.
+    fn fill_disk(&self) {
         let disk = self.path("place").join("disk");
+        let old = (0..ZONED_BYTES).map(|at| 1 + (at % 251) as u8).collect::<Vec<_>>();
+        fs::write(&disk, old).expect("written");
+        File::open(&disk).and_then(|file| file.sync_all()).expect("durable");
+    }
+
+    /// Returns the name of its map.
+    fn make_zoned(&self, translation: &str) -> Uuid {
+        let [_, disk] = self.places();
         let zoned = |what: &str| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
             command.args(["zoned", what]).arg(&disk).arg("--quiet");
             command
         };
-        let size = ["--zones", "80", "--zone-size", "1M", "--conventional", "10"];
-        said(zoned("create").args(size));
+        let zones = ZONES.to_string();
+        let size = ["--zones", &zones, "--zone-size", "1M", "--conventional", "10"];
+        // Of a device as many zones as it has room for.
+        said(zoned("create").args(if self.loops.is_some() { &size[2..] } else { &size[..] }));
         said(zoned("format").args(["-t", translation])).parse().expect("the name of the map")
     }
 
@@ -107,7 +128,7 @@ impl Bed {
     }
 
     fn attach(&mut self) -> Result<(), String> {
-        if self.kind == Kind::LoopDevices {
+        if matches!(self.kind, Kind::LoopDevices | Kind::Zoned { devices: true, .. }) {
             let [ssd, disk] = ["cache", "disk"].map(|name| self.path("place").join(name));
             self.loops = Some([Loop::new(&ssd, &[])?, Loop::new(&disk, &[])?]);
         }

@@ -161,17 +161,32 @@ const FEW: [&str; 3] = ["fluid", "dm-zoned", "log"];
 fn no_kill_loses_what_was_durable_on_a_zoned_disk() {
     let kills = number("SHINGLE_KILLS").unwrap_or(4).div_ceil(8);
     let some = ALL.iter().filter(|entry| kills > 1 || FEW.contains(&entry.name));
+    let on_devices = skip_if("kills over zoned disks on loop devices", root());
     let mut durable = 0;
     for (seed, entry) in (2000..).zip(some) {
         // Each by itself and behind an SSD; few kills are shared.
         for ssd in [false, true].into_iter().filter(|&ssd| kills > 1 || ssd == (seed % 2 == 0)) {
-            let kind = Kind::Zoned { translation: entry.name, ssd };
-            let bytes = all_survive(kills, kind, None, seed).expect("made");
-            println!("{kills} kills, {kind:?}: {bytes} bytes acknowledged and flushed, none lost");
-            durable += bytes;
+            let places = if on_devices { &[false, true][..] } else { &[false] };
+            for &devices in places {
+                let kind = Kind::Zoned { translation: entry.name, ssd, devices };
+                let bytes = all_survive(kills, kind, None, seed).expect("made");
+                println!(
+                    "{kills} kills, {kind:?}: {bytes} bytes acknowledged and flushed, none lost"
+                );
+                durable += bytes;
+            }
         }
     }
     assert!(durable > 0, "nothing was made durable");
+}
+
+fn survives_power_cuts(cuts: u64, kind: Kind, system: &str, seed: u64) {
+    let survived = all_survive(cuts, kind, Some(system), seed);
+    if let Ok(bytes) = survived {
+        println!("{cuts} power cuts, {kind:?} on {system}: {bytes} bytes flushed, none lost");
+    } else {
+        skip_if(&format!("power cuts on {system}"), survived);
+    }
 }
 
 #[test]
@@ -182,17 +197,25 @@ fn no_power_cut_loses_what_was_durable() {
     let cuts = number("SHINGLE_CUTS").unwrap_or(2);
     for (system, seed) in [("ext4", 100), ("xfs", 200)] {
         let devices = cuts.div_ceil(2);
-        for (cuts, kind, seed) in
-            [(cuts - devices, Kind::Files, seed), (devices, Kind::LoopDevices, seed + 1000)]
-        {
-            let survived = all_survive(cuts, kind, Some(system), seed);
-            if let Ok(bytes) = survived {
-                println!(
-                    "{cuts} power cuts, {kind:?} on {system}: {bytes} bytes flushed, none lost"
-                );
-            } else {
-                skip_if(&format!("power cuts on {system}"), survived);
-            }
+        survives_power_cuts(cuts - devices, Kind::Files, system, seed);
+        survives_power_cuts(devices, Kind::LoopDevices, system, seed + 1000);
+    }
+}
+
+/// The zones of a disk without zones are where its last flush says, whatever else of its cache it
+/// has written.
+#[test]
+fn no_power_cut_loses_what_was_durable_on_a_disk_written_in_zones() {
+    if !root_or_skip("power cuts of disks that are written in zones") {
+        return;
+    }
+    let cuts = number("SHINGLE_CUTS").unwrap_or(2);
+    for (seed, (system, translation)) in
+        (3000..).zip([("ext4", "log"), ("xfs", "log"), ("xfs", "fluid")])
+    {
+        for ssd in [false, true] {
+            let kind = Kind::Zoned { translation, ssd, devices: true };
+            survives_power_cuts(cuts, kind, system, seed);
         }
     }
 }

@@ -2,10 +2,13 @@
 
 #![allow(unreachable_pub)]
 
+use std::path::Path;
+
 use proptest::prelude::*;
 use shingle_core::units::{Block, Zone};
 use shingle_engine::Buffer;
 use shingle_engine::buffer::Aligned;
+use shingle_testbed::Loop;
 use shingle_zoned::{Condition, Geometry, Reason, ZoneReport, ZonedDisk, ZonedError};
 
 /// A block with its version in each part.
@@ -83,6 +86,17 @@ pub fn steps(geometry: &Geometry, most: usize) -> impl Strategy<Value = Vec<Step
     prop::collection::vec(step, 1..most)
 }
 
+/// The zones as after a power cut.
+pub fn settled(mut zones: Vec<ZoneReport>) -> Vec<ZoneReport> {
+    for zone in &mut zones {
+        if zone.condition.is_open() {
+            let empty = zone.write_pointer == Some(0);
+            zone.condition = if empty { Condition::Empty } else { Condition::Closed };
+        }
+    }
+    zones
+}
+
 /// Resets all zones that have write pointers.
 pub fn reset_all(disk: &dyn ZonedDisk) {
     for zone in report(disk).iter().filter(|zone| zone.condition != Condition::Conventional) {
@@ -118,6 +132,19 @@ pub fn carry_out(
         Step::Flush => disk.flush().map(|()| Vec::new()),
     };
     done.map_err(|error| rule(&error))
+}
+
+/// A block device without zones, full of old data, which must never be read: a loop device over a
+/// file of `bytes` bytes.
+///
+/// # Errors
+/// If tests may not use loop devices here.
+pub fn plain_device(folder: &Path, bytes: u64) -> Result<Loop, String> {
+    shingle_testbed::root()?;
+    let file = folder.join("device");
+    let old = (0..bytes).map(|at| 1 + (at % 251) as u8).collect::<Vec<_>>();
+    std::fs::write(&file, old).map_err(|error| error.to_string())?;
+    Loop::new(&file, &[])
 }
 
 /// A temporary folder on the disk of the build folder: others may be in memory, without direct I/O.

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_device::{Device, ZONED_FILE, open_unlocked, signature};
+use shingle_device::{Device, ZONED, open_unlocked, signature};
 use shingle_engine::format::layout::Layout;
 
 use crate::Usage;
@@ -122,7 +122,7 @@ pub(super) fn disk(path: &Path, bytes: u64, overwrite: bool) -> anyhow::Result<W
 /// at another length. Fails if it is in use.
 fn may_not_grow(path: &Path) -> anyhow::Result<bool> {
     let is_device = !path.metadata()?.is_file();
-    Ok(is_device || signature(&Device::open(path)?)? == Some(ZONED_FILE))
+    Ok(is_device || signature(&Device::open(path)?)? == Some(ZONED))
 }
 
 /// Checks the SSD, which must hold a cache of `slots`, if a number was requested.

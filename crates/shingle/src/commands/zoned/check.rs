@@ -23,7 +23,7 @@ pub(super) const NO_SPARE: &str = "writes that need another zone are refused; co
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// The disk: a file made by `zoned create`, or a host-managed block device.
+    /// The disk: a file or block device made by `zoned create`, or a host-managed device.
     #[arg(value_name = "FILE|DEV")]
     disk: PathBuf,
     /// Print JSON.

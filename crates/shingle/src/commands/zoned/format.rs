@@ -20,7 +20,7 @@ use crate::output::{note, print};
 
 #[derive(Debug, Args)]
 pub(crate) struct Format {
-    /// The disk: a file made by `zoned create`, or a host-managed block device.
+    /// The disk: a file or block device made by `zoned create`, or a host-managed device.
     #[arg(value_name = "FILE|DEV")]
     disk: PathBuf,
     /// The translation, which decides where blocks are written and cleans zones: one of `shingle list translations`.

@@ -1,5 +1,5 @@
-//! `shingle zoned`: creates files that behave as zoned disks, reports zones, and makes zoned disks
-//! writable anywhere.
+//! `shingle zoned`: creates zoned disks in files and on block devices without zones, reports zones,
+//! and makes zoned disks writable anywhere.
 
 pub(crate) mod check;
 mod create;
@@ -22,12 +22,13 @@ use crate::cli::Global;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Zoned {
-    /// Create a file that behaves as a host-managed disk. It is sparse: it takes the space that is
-    /// written.
+    /// Create a zoned disk: a file that behaves as a host-managed one (sparse: it takes the space that
+    /// is written), or a block device without zones, such as a drive-managed disk. What is on the
+    /// device is lost.
     #[command(after_help = "Example: shingle zoned create disk.zoned --zones 100 --zone-size 256M")]
     Create(create::Create),
-    /// Show the zones of a disk: conditions and write pointers. Changes nothing; of a file in use
-    /// it shows the state at the last flush.
+    /// Show the zones of a disk: conditions and write pointers. Changes nothing; of a disk in
+    /// use that is no host-managed device it shows the state at the last flush.
     #[command(after_help = "Example: shingle zoned report disk.zoned")]
     Report(report::Report),
     /// Make a zoned disk writable anywhere, by a translation. All that is on it is lost.
@@ -55,7 +56,7 @@ pub(crate) enum Zoned {
 
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// The disk: a file made by `zoned create`, or a host-managed block device.
+    /// The disk: a file or block device made by `zoned create`, or a host-managed device.
     #[arg(value_name = "FILE|DEV")]
     disk: PathBuf,
 }

@@ -13,7 +13,7 @@ use crate::output::print;
 
 #[derive(Debug, Args)]
 pub(crate) struct Repair {
-    /// The disk: a file made by `zoned create`, or a host-managed block device.
+    /// The disk: a file or block device made by `zoned create`, or a host-managed device.
     #[arg(value_name = "FILE|DEV")]
     disk: PathBuf,
     /// Where both copies of a page of the map are damaged, give up the blocks that it mapped.

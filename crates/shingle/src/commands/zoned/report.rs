@@ -18,7 +18,7 @@ use crate::table;
 
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// The disk: a file made by `zoned create`, or a host-managed block device.
+    /// The disk: a file or block device made by `zoned create`, or a host-managed device.
     #[arg(value_name = "FILE|DEV")]
     disk: PathBuf,
     /// Print JSON, one entry per zone.
@@ -86,6 +86,7 @@ fn as_json(path: &Path, disk: &ReadOnlyDisk, zones: &[ZoneReport]) -> Value {
         "schema": "shingle.zones/1",
         "disk": path.display().to_string(),
         "file": disk.is_file(),
+        "head": disk.has_head(),
         "damaged_head": disk.damaged(),
         "block_bytes": BLOCK_BYTES,
         "zone_blocks": geometry.zone_blocks,
