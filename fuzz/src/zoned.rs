@@ -1,7 +1,7 @@
 //! What fuzzers of zoned disks do: the head of a zoned file, and reports of devices.
 
 use shingle_core::units::Zone;
-use shingle_zoned::file::format::{ENTRIES, Header, Page, TablePage};
+use shingle_zoned::head::format::{ENTRIES, Header, Page, TablePage};
 use shingle_zoned::{Condition, Geometry, Zones, kernel};
 
 /// The bytes as a page: what is missing is zeros.

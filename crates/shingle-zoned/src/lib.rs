@@ -4,7 +4,7 @@
 //! ```text
 //!                       Zones: the rules, pure                      state
 //!            ┌────────────────┼──────────────────┐
-//!       MemoryDisk        FileDisk            BlockDisk
+//!       MemoryDisk        HeadDisk            BlockDisk
 //!     faults by seed     table in a        ioctls of the
 //!                        head              kernel
 //! ```
@@ -48,8 +48,8 @@ mod cut;
 mod disk;
 mod error;
 mod faults;
-pub mod file;
 mod geometry;
+pub mod head;
 pub mod kernel;
 mod memory;
 mod on_device;
@@ -62,12 +62,12 @@ pub use cut::after_power_cut;
 pub use disk::{ZoneCommand, ZonedDisk};
 pub use error::{Operation, Reason, Refused, ZonedError};
 pub use faults::{Fault, Faults};
-pub use file::{FileDisk, OpenError, create, create_failed, create_on, geometry_on};
 pub use geometry::{Geometry, GeometryError, ReadsBeyond};
+pub use head::{HeadDisk, OpenError, create, create_failed, create_on, geometry_on};
 pub use kernel::BlockDisk;
 pub use memory::MemoryDisk;
 pub use on_device::{Backing, OnDevice};
-pub use open::{is_in_use, is_zoned, open, open_device, open_file, open_read_only};
+pub use open::{is_in_use, is_zoned, open, open_device, open_read_only, open_with_head};
 pub use read_only::ReadOnlyDisk;
 pub use zone::{Condition, ZoneReport};
 pub use zones::{ZoneState, Zones};

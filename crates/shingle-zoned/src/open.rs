@@ -8,7 +8,7 @@ use std::path::Path;
 use shingle_device::{Device, is_locked, open_unlocked};
 
 use crate::disk::ZonedDisk;
-use crate::file::{self, On, OpenError};
+use crate::head::{self, On, OpenError};
 use crate::kernel;
 use crate::read_only::ReadOnlyDisk;
 
@@ -33,7 +33,7 @@ pub fn open(path: &Path) -> Result<Box<dyn ZonedDisk>, OpenError> {
 pub fn open_device(device: Device) -> Result<Box<dyn ZonedDisk>, OpenError> {
     Ok(match is_of_kernel(device.direct(), device.is_regular()) {
         true => Box::new(kernel::open(device)?),
-        false => Box::new(file::open(device)?),
+        false => Box::new(head::open(device)?),
     })
 }
 
@@ -42,7 +42,7 @@ pub fn open_device(device: Device) -> Result<Box<dyn ZonedDisk>, OpenError> {
 pub fn is_zoned(device: &Device) -> Result<bool, OpenError> {
     match is_of_kernel(device.direct(), device.is_regular()) {
         true => Ok(true),
-        false => Ok(file::is_zoned(device)?),
+        false => Ok(head::is_zoned(device)?),
     }
 }
 
@@ -50,11 +50,11 @@ pub fn is_zoned(device: &Device) -> Result<bool, OpenError> {
 ///
 /// # Errors
 /// As [`open`], or if it is a host-managed device.
-pub fn open_file(path: &Path) -> Result<file::FileDisk, OpenError> {
+pub fn open_with_head(path: &Path) -> Result<head::HeadDisk, OpenError> {
     let device = Device::open(path)?;
     match is_of_kernel(device.direct(), device.is_regular()) {
         true => Err(OpenError::unusable(path, "it is host-managed, and has no head")),
-        false => file::open(device),
+        false => head::open(device),
     }
 }
 
@@ -75,7 +75,7 @@ pub fn open_read_only(path: &Path) -> Result<ReadOnlyDisk, OpenError> {
         return Ok(ReadOnlyDisk { name, file, head: None, zones, damaged: Vec::new() });
     }
     let on = if regular { On::File } else { On::Device };
-    let file::Seen { zones, first_page, damaged } = file::inspect(path, &file, bytes, on)?;
+    let head::Seen { zones, first_page, damaged } = head::inspect(path, &file, bytes, on)?;
     Ok(ReadOnlyDisk { name, file, head: Some((on, first_page)), zones, damaged })
 }
 

@@ -10,8 +10,8 @@ use shingle_engine::Buffer;
 
 use crate::disk::{Call, ZoneCommand, ZonedDisk};
 use crate::error::{Operation, ZonedError};
-use crate::file::On;
 use crate::geometry::Geometry;
+use crate::head::On;
 use crate::zone::ZoneReport;
 use crate::zones::Zones;
 

@@ -865,7 +865,7 @@ fn a_zoned_file_without_headers_is_no_ordinary_disk() {
 fn a_disk_whose_conventional_zones_fail_says_so() {
     let bed = Bed::new("log");
     let fail = |zone, condition| {
-        let disk = shingle_zoned::open_file(&bed.path("disk.zoned")).expect("a zoned file");
+        let disk = shingle_zoned::open_with_head(&bed.path("disk.zoned")).expect("a zoned file");
         disk.fail(shingle_core::units::Zone(zone), condition).expect("it can be written");
     };
     fail(20, shingle_zoned::Condition::ReadOnly);
@@ -894,7 +894,7 @@ fn a_disk_without_spare_zones_says_so() {
     scatter(&mut bed.client(), 1);
     served.terminate();
     bed.cache();
-    let disk = shingle_zoned::open_file(&bed.path("disk.zoned")).expect("a zoned file");
+    let disk = shingle_zoned::open_with_head(&bed.path("disk.zoned")).expect("a zoned file");
     for zone in 8..64 {
         let zone = shingle_core::units::Zone(zone);
         disk.fail(zone, shingle_zoned::Condition::ReadOnly).expect("it can be written");

@@ -379,7 +379,7 @@ fn without_a_spare_zone_writes_are_refused_and_counted() {
         live.close().expect("no faults");
         assert!(!live.status().lacks_spares(), "{}", entry.name);
         drop(live);
-        let file = shingle_zoned::open_file(&path).expect("a zoned file");
+        let file = shingle_zoned::open_with_head(&path).expect("a zoned file");
         for zone in geometry().conventional_zones..geometry().zones {
             file.fail(Zone(zone), Condition::ReadOnly).expect("it can be written");
         }
@@ -461,7 +461,7 @@ fn a_conventional_zone_that_fails_is_told() {
         fill(&live, 1);
         live.close().expect("no faults");
         drop(live);
-        let file = shingle_zoned::open_file(&path).expect("a zoned file");
+        let file = shingle_zoned::open_with_head(&path).expect("a zoned file");
         file.fail(Zone(0), Condition::ReadOnly).expect("it can be written");
         drop(file);
         let found = inspect(&*open()).expect("there is a map");

@@ -98,7 +98,7 @@ fn conventional_zones_that_have_failed_are_left_out() {
 #[test]
 fn a_map_is_found_after_more_conventional_zones_have_failed() {
     let fails = |path: &Path, zone, how| {
-        let file = shingle_zoned::open_file(path).expect("a zoned file");
+        let file = shingle_zoned::open_with_head(path).expect("a zoned file");
         file.fail(Zone(zone), how).expect("it can be written");
     };
     for (failed, later) in [
@@ -160,7 +160,7 @@ fn a_new_map_counts_beside_one_that_is_of_no_use_and_cannot_be_erased() {
     let mut buffers = [Buffer::default()];
     opened(&larger).read(Block(0), &mut buffers).expect("no faults");
     opened(&path).write(Block(0), &buffers).expect("no faults");
-    let file = shingle_zoned::open_file(&path).expect("a zoned file");
+    let file = shingle_zoned::open_with_head(&path).expect("a zoned file");
     file.fail(Zone(0), ReadOnly).expect("it can be written");
     drop(file);
     let error = inspect(&*opened(&path)).expect_err("it has fewer zones");

@@ -23,8 +23,8 @@ use shingle_device::{Device, Direct};
 
 use self::report::Reported;
 use crate::disk::ZoneCommand;
-use crate::file::OpenError;
 use crate::geometry::Geometry;
+use crate::head::OpenError;
 use crate::on_device::{Backing, OnDevice};
 use crate::zones::{ZoneState, Zones};
 

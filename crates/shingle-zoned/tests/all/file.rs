@@ -12,10 +12,10 @@ use crate::common::{
 };
 use proptest::prelude::*;
 use shingle_core::units::{Block, Zone};
-use shingle_zoned::file::format::{ENTRIES, Header, TablePage};
+use shingle_zoned::head::format::{ENTRIES, Header, TablePage};
 use shingle_zoned::{
     Condition, Faults, Geometry, MemoryDisk, OpenError, ReadsBeyond, Reason, ZoneState, ZonedDisk,
-    create, create_failed, is_in_use, is_zoned, open, open_device, open_file, open_read_only,
+    create, create_failed, is_in_use, is_zoned, open, open_device, open_read_only, open_with_head,
 };
 
 fn geometry() -> Geometry {
@@ -95,7 +95,7 @@ fn a_power_cut_leaves_what_was_flushed_and_perhaps_more() {
     for seed in 0..40 {
         let path = folder.path().join(format!("disk-{seed}"));
         create(&path, &geometry()).expect("made");
-        let disk = open_file(&path).expect("opened");
+        let disk = open_with_head(&path).expect("opened");
         at_pointer(&disk, Zone(3), &blocks(&[1, 2])).expect("written");
         disk.flush().expect("flushed");
         at_pointer(&disk, Zone(3), &blocks(&[3, 4])).expect("written");
@@ -120,7 +120,7 @@ fn zones_that_fail_stay_so() {
     let folder = folder();
     let path = folder.path().join("disk");
     create(&path, &geometry()).expect("made");
-    let disk = open_file(&path).expect("opened");
+    let disk = open_with_head(&path).expect("opened");
     disk.write(Block(1), &[block(5)]).expect("written");
     at_pointer(&disk, Zone(3), &[block(6)]).expect("written");
     disk.fail(Zone(0), Condition::ReadOnly).expect("failed");

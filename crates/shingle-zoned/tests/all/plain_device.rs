@@ -16,7 +16,7 @@ use shingle_device::Device;
 use shingle_testbed::{Loop, skip_if};
 use shingle_zoned::{
     Faults, Geometry, MemoryDisk, OpenError, ZonedDisk as _, create_on, geometry_on, is_zoned,
-    open, open_file, open_read_only,
+    open, open_read_only, open_with_head,
 };
 use tempfile::TempDir;
 
@@ -96,7 +96,7 @@ fn a_power_cut_leaves_what_was_flushed_and_perhaps_more() {
     let mut pointers = BTreeSet::new();
     for seed in 0..40 {
         create_on(&device(&plain), &geometry(), &[]).expect("made");
-        let disk = open_file(plain.path()).expect("opened");
+        let disk = open_with_head(plain.path()).expect("opened");
         at_pointer(&disk, Zone(3), &blocks(&[1, 2])).expect("written");
         disk.flush().expect("flushed");
         at_pointer(&disk, Zone(3), &blocks(&[3, 4])).expect("written");

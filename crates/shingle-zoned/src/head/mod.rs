@@ -1,15 +1,15 @@
 //! A zoned disk in a file, or on a block device without zones of its own: a head with the states of
 //! the zones ([`format`](mod@format)), and the zones behind it. A file is sparse.
 //!
-//! A kill of the process is like a power cut of the disk. The table in the file has the write
-//! pointers of the last flush, and data is stored in place; so after a kill the file is a disk that
-//! lost what was not flushed, and nothing else. Only a reset is in the table before it is
+//! A kill of the process is like a power cut of the disk. The table in the head has the write
+//! pointers of the last flush, and data is stored in place; so after a kill it is a disk that lost
+//! what was not flushed, and nothing else. Only a reset is in the table before it is
 //! acknowledged: from then on the zone is written again, over data that an old pointer would
 //! include. The same holds for a zone that becomes read-only or offline. No zone is open in the
 //! table, as none is on a disk without power.
 //!
-//! If the table cannot be written, or made durable, all writing ends until the file is opened
-//! again: it is unknown which of two states is in the file.
+//! If the table cannot be written, or made durable, all writing ends until the disk is opened
+//! again: it is unknown which of two states is in the head.
 
 mod create;
 pub mod format;
@@ -98,20 +98,20 @@ impl On {
     }
 }
 
-/// The parts of the file or device other than data.
+/// What a disk has beside its data.
 #[derive(Debug)]
-pub struct InFile {
+pub struct Head {
     table: Mutex<Table>,
     first_page: u64,
     zone_blocks: u64,
     on: On,
-    /// Set when it is unknown what the table in the file contains.
+    /// Set when it is unknown what the table in the head contains.
     failed: AtomicBool,
 }
 
 /// A zoned disk in a file, or on a block device without zones, that is locked by this process. See
 /// [`crate::create`] and [`crate::create_on`].
-pub type FileDisk = OnDevice<InFile>;
+pub type HeadDisk = OnDevice<Head>;
 
 /// The head of a zoned disk.
 struct Contents {
@@ -197,7 +197,7 @@ fn read_page(device: &Device, page: u64) -> Result<Page, DeviceError> {
 }
 
 /// Opens a zoned disk by its head.
-pub(crate) fn open(device: Device) -> Result<FileDisk, OpenError> {
+pub(crate) fn open(device: Device) -> Result<HeadDisk, OpenError> {
     let (path, on) = (device.path().to_owned(), On::of(&device));
     let contents = contents(device.bytes(), on, |page| read_page(&device, page))?;
     let contents = contents.map_err(|why| OpenError::unusable(&path, why))?;
@@ -215,7 +215,7 @@ pub(crate) fn open(device: Device) -> Result<FileDisk, OpenError> {
     let zones = Zones::restore(header.geometry, table.zones().to_vec());
     let zones = zones.map_err(|why| OpenError::unusable(&path, why))?;
     let first_page = header.layout().first_page;
-    let backing = InFile {
+    let backing = Head {
         table: Mutex::new(table),
         first_page,
         zone_blocks: header.geometry.zone_blocks,
@@ -264,7 +264,7 @@ pub(crate) fn inspect(path: &Path, file: &File, bytes: u64, on: On) -> Result<Se
     Ok(Seen { zones, first_page: header.layout().first_page, damaged })
 }
 
-impl InFile {
+impl Head {
     /// Updates the table durably.
     fn settle(
         &self,
@@ -294,7 +294,7 @@ impl InFile {
     }
 }
 
-impl Backing for InFile {
+impl Backing for Head {
     fn command(
         &self,
         device: &Device,
@@ -342,8 +342,8 @@ impl Backing for InFile {
     }
 }
 
-impl FileDisk {
-    /// Makes a zone fail for good: it is read-only or offline from now on, also when the file is
+impl HeadDisk {
+    /// Makes a zone fail for good: it is read-only or offline from now on, also when the disk is
     /// opened again.
     ///
     /// # Panics

@@ -1,4 +1,4 @@
-//! The write pointers in the file: written twice, so that a torn or damaged page has a good copy.
+//! The write pointers in the head: written twice, so that a torn or damaged page has a good copy.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -28,7 +28,7 @@ pub(crate) struct Found {
     pub(crate) table: Table,
     /// Pages of which one copy is older than the other, or damaged.
     pub(crate) single: BTreeSet<u64>,
-    /// Damaged copies: page of the table, page of the file, and what is wrong with it.
+    /// Damaged copies: page of the table, page of the file or device, and what is wrong with it.
     pub(crate) damaged: Vec<(u64, u64, Unusable)>,
 }
 
@@ -92,7 +92,7 @@ impl Table {
     ///
     /// One copy is made durable before the other is written, so one of them is undamaged at any
     /// time. The second need not be durable, as the first one is; it is written first the next
-    /// time. After an error the file may contain either state, and the table cannot be used any
+    /// time. After an error the head may contain either state, and the table cannot be used any
     /// more.
     pub(crate) fn settle(
         &mut self,

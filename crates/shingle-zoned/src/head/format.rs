@@ -211,7 +211,7 @@ impl Layout {
         Layout { table_pages, first_page, pages: first_page + geometry.blocks() }
     }
 
-    /// The page of the file for a page of the table: `copy` is 0 or 1.
+    /// The page of the file or device for a page of the table: `copy` is 0 or 1.
     pub(crate) fn table_page(&self, place: u64, copy: u64) -> u64 {
         HEADERS + copy * self.table_pages + place
     }
