@@ -14,7 +14,7 @@ use shingle_translated::{Pace, Status};
 use super::super::unexpected;
 use super::Which;
 use super::check::{NO_SPARE, merge, told, unused};
-use super::used::{ask, is_not_served, refuse_used};
+use super::used::{ask, is_not_served, refuse_used, wait_until_free};
 use crate::output::print;
 
 /// An I/O that takes longer is stuck: only a disk that retries again and again takes that long.
@@ -91,7 +91,10 @@ fn end(status: &Status, disk: &Path) -> anyhow::Result<()> {
 pub(super) fn stop(args: &Which) -> anyhow::Result<()> {
     match ask(&args.disk, &Request::Stop) {
         Ok(Answer::Failed(why)) => bail!(why),
-        Ok(_) => Ok(()),
+        Ok(_) => {
+            wait_until_free(&args.disk);
+            Ok(())
+        }
         Err(error) if is_not_served(&error) => {
             refuse_used(&args.disk)?;
             bail!("{}: not served; `shingle zoned serve` serves it", args.disk.display())

@@ -1,10 +1,15 @@
 //! A disk that is in use: asks its server, or names the user.
 
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use shingle_store::store::control::{self, Answer, ControlError, Request};
 use shingle_translated::cache_of;
+
+/// How long the process of a server that has stopped may take to end.
+const END_MAX: Duration = Duration::from_secs(5);
 
 /// Sends `request` to the server of a disk.
 pub(super) fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
@@ -21,6 +26,15 @@ pub(super) fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
 /// Returns whether a request failed because the disk is not served.
 pub(super) fn is_not_served(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(ControlError::NotServed(_)))
+}
+
+/// Waits until the disk of a server that has stopped is free: the process ends a little after its
+/// answer. Not for long, as another process may be using the disk by now.
+pub(super) fn wait_until_free(disk: &Path) {
+    let begun = Instant::now();
+    while shingle_zoned::is_in_use(disk).is_ok_and(|used| used) && begun.elapsed() < END_MAX {
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Refuses a disk that is in use, and says how to ask or stop its server.
