@@ -92,7 +92,8 @@ pub(crate) enum Command {
     #[command(after_help = "Example: shingle probe --model st8000as0002 --dry-run")]
     Probe(Box<Probe>),
     #[cfg(store)]
-    /// Host-managed disks: make them writable anywhere, serve them, show their zones; and files that behave like them.
+    /// Zoned disks (host-managed ones, files that behave like them, and other disks that are written in zones): make them
+    /// writable anywhere, serve them, show their zones.
     #[command(subcommand)]
     Zoned(Zoned),
     #[cfg(feature = "manual")]
