@@ -115,7 +115,8 @@ impl Most {
     }
 
     /// Returns the zone of the highest score that has an evictable block.
-    fn choose(&self, slots: &Slots) -> Option<ZoneIndex> {
+    fn choose(&mut self, slots: &Slots) -> Option<ZoneIndex> {
+        self.scores.settle();
         self.scores.descending().map(ZoneIndex).find(|zone| {
             let mut members = self.zones[*zone].from_tail(&self.links).map(Slot);
             members.any(|slot| slots.evictable(slot))
@@ -238,7 +239,8 @@ impl Policy for Most {
 
     fn destage(&mut self, want: u32, out: &mut Victims) {
         let current = self.current(out.slots()).filter(|_| !self.whole_zone);
-        let by_dirty = self.by_dirty.as_ref().unwrap_or(&self.scores);
+        let by_dirty = self.by_dirty.as_mut().unwrap_or(&mut self.scores);
+        by_dirty.settle();
         // Zones without dirty blocks come last. Blocks that are skipped are being written.
         let zones = by_dirty.descending().take_while(|&zone| by_dirty.score(zone) > Some(0));
         let zones = current.map(|(zone, _)| zone).into_iter().chain(zones.map(ZoneIndex));

@@ -127,6 +127,7 @@ impl Side for Fullest {
     fn offer(&mut self, _: bool, costs: &Costs, _: &mut Shared, _: &Slots) -> Option<Offer> {
         self.group.clear();
         (self.at, self.left) = (0, 0);
+        self.by_dirty.settle();
         let mut offer = Offer { time: Nanos(0), cold_blocks: 0 };
         for zone in self.by_dirty.descending().map(ZoneIndex) {
             if self.left >= self.buffer_blocks {
@@ -176,6 +177,7 @@ impl Side for Fullest {
                 return false;
             }
             // All of the group has I/O in flight: take the next zone with an evictable block.
+            self.by_dirty.settle();
             let any = self.by_dirty.descending().map(ZoneIndex).find_map(|zone| {
                 let slots = self.zones[zone].dirty.from_tail(&shared.links).map(Slot);
                 slots.into_iter().find(|&slot| out.slots().evictable(slot))
@@ -191,6 +193,7 @@ impl Side for Fullest {
     }
 
     fn destage(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) {
+        self.by_dirty.settle();
         let leaving = if self.leaving { &self.group[self.at..] } else { &[] };
         let zones = leaving.iter().copied().chain(self.by_dirty.descending().map(ZoneIndex));
         for zone in zones {

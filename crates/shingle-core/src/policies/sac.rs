@@ -118,6 +118,14 @@ struct ZoneState {
     mark: u64,
 }
 
+impl ZoneState {
+    /// Its score; `None` without dirty blocks.
+    #[inline]
+    fn score<T: Target>(&self) -> Option<u32> {
+        (!self.dirty.is_empty()).then(|| T::score(self.cold, self.dirty.len()))
+    }
+}
+
 /// The dirty blocks, written back in cycles.
 #[derive(Clone, Debug)]
 pub struct Cycles<T> {
@@ -225,17 +233,22 @@ impl<T: Target> Cycles<T> {
         None
     }
 
-    /// Adds `colder` to the cold blocks of `zone` and updates its score; its dirty blocks may have
-    /// changed as well.
+    /// Changes the blocks of `zone`, adds `colder` to the cold ones, and updates its score. Returns whether it is
+    /// a target.
     #[inline]
-    fn rescore(&mut self, zone: ZoneIndex, colder: i32) {
+    fn change(&mut self, zone: ZoneIndex, colder: i32, change: impl FnOnce(&mut List)) -> bool {
         let state = &mut self.zones[zone];
+        let before = state.score::<T>();
+        change(&mut state.dirty);
         state.cold = state.cold.checked_add_signed(colder).expect("fewer than no cold blocks");
-        if state.dirty.is_empty() {
-            self.by_score.remove(zone.0);
-        } else {
-            self.by_score.set(zone.0, T::score(state.cold, state.dirty.len()));
+        let (score, target) = (state.score::<T>(), state.target);
+        if score != before {
+            match score {
+                Some(score) => self.by_score.set(zone.0, score),
+                None => self.by_score.remove(zone.0),
+            }
         }
+        target
     }
 
     /// Names up to `want` blocks of `zone`, coldest first.
@@ -279,10 +292,8 @@ impl<T: Target> Cycles<T> {
 impl<T: Target> Side for Cycles<T> {
     #[inline]
     fn insert(&mut self, slot: Slot, cold: bool, _: &Access, shared: &mut Shared, slots: &Slots) {
-        let zone = slots.zone_index(slot);
-        self.zones[zone].dirty.push_head(&mut shared.links, slot.0);
-        self.rescore(zone, i32::from(cold));
-        if self.zones[zone].target {
+        let (zone, links) = (slots.zone_index(slot), &mut shared.links);
+        if self.change(zone, i32::from(cold), |dirty| dirty.push_head(links, slot.0)) {
             self.enqueue(zone, shared);
         }
     }
@@ -299,18 +310,18 @@ impl<T: Target> Side for Cycles<T> {
         let zone = slots.zone_index(slot);
         self.zones[zone].dirty.to_head(&mut shared.links, slot.0);
         if was_cold {
-            self.rescore(zone, -1);
+            self.change(zone, -1, |_| {});
         }
     }
 
     fn remove(&mut self, slot: Slot, was_cold: bool, shared: &mut Shared, slots: &Slots) {
-        let zone = slots.zone_index(slot);
-        self.zones[zone].dirty.unlink(&mut shared.links, slot.0);
-        self.rescore(zone, -i32::from(was_cold));
+        let links = &mut shared.links;
+        let colder = -i32::from(was_cold);
+        self.change(slots.zone_index(slot), colder, |dirty| dirty.unlink(links, slot.0));
     }
 
     fn turned_cold(&mut self, slot: Slot, _: &mut Shared, slots: &Slots) {
-        self.rescore(slots.zone_index(slot), 1);
+        self.change(slots.zone_index(slot), 1, |_| {});
     }
 
     fn offer(
@@ -321,6 +332,7 @@ impl<T: Target> Side for Cycles<T> {
         slots: &Slots,
     ) -> Option<Offer> {
         self.targets.clear();
+        self.by_score.settle();
         // Zones that are skipped belong to active cycles, whose number the rules bound.
         for zone in self.by_score.descending().map(ZoneIndex) {
             if self.targets.len() == self.targets_max {
@@ -366,7 +378,9 @@ impl<T: Target> Side for Cycles<T> {
             // once.
             self.skipped.extend(self.queue.pop());
         }
-        self.queue.extend(self.skipped.drain(..));
+        if !self.skipped.is_empty() {
+            self.queue.extend(self.skipped.drain(..));
+        }
         self.written += named;
         let exhausted = self.coldest_target(shared).is_none();
         let over = exhausted || named == 0 || self.rule2 && self.written >= self.cycle_blocks;
@@ -384,6 +398,7 @@ impl<T: Target> Side for Cycles<T> {
             self.skipped.extend(self.queue.pop());
         }
         self.queue.extend(self.skipped.drain(..));
+        self.by_score.settle();
         // Blocks that are skipped are being written.
         for zone in self.by_score.descending().map(ZoneIndex) {
             if out.len() >= want {
@@ -436,9 +451,7 @@ impl<T: Target> Side for Cycles<T> {
                 cold += u32::from(shared.recency.cold(slot));
             }
             assert_eq!(cold, state.cold, "cold blocks of a zone were miscounted");
-            let dirty = state.dirty.len();
-            let expected = (dirty > 0).then(|| T::score(cold, dirty));
-            assert_eq!(self.by_score.score(zone.0), expected);
+            assert_eq!(self.by_score.score(zone.0), state.score::<T>());
         }
         let length: u64 = if self.rule2 { self.cycle_blocks } else { u64::MAX };
         assert!(self.written < length, "rule 2: a cycle is over when its length is written");

@@ -105,7 +105,7 @@ impl BandRank {
 
     /// Returns the band of most pages, or of most cold pages; of several the first that had so
     /// many.
-    pub(super) fn best(&self) -> Option<Zone> {
+    pub(super) fn best(&mut self) -> Option<Zone> {
         match self {
             BandRank::Unknown => None,
             BandRank::Pages(bands) => bands.highest().map(Zone),
@@ -115,8 +115,9 @@ impl BandRank {
 
     /// Returns, of the `most` bands with most cold pages, the one with the least `cost` of all its
     /// pages per cold page.
-    pub(super) fn cheapest(&self, most: usize, cost: impl Fn(u32) -> u64) -> Option<Zone> {
+    pub(super) fn cheapest(&mut self, most: usize, cost: impl Fn(u32) -> u64) -> Option<Zone> {
         let BandRank::Cold(cold) = self else { return self.best() };
+        cold.cold.settle();
         let each = |band: &Zone| {
             let released = cold.cold.score(band.0).expect("it has cold pages");
             cost(cold.pages[band.index()]) / u64::from(released)
@@ -135,6 +136,8 @@ impl BandRank {
     /// Panics unless the counts add up to `live` pages.
     pub(super) fn check(&self, live: u32) {
         let sum = |bands: &Buckets| -> u32 {
+            let mut bands = bands.clone();
+            bands.settle();
             bands.descending().map(|band| bands.score(band).unwrap_or(0)).sum()
         };
         match self {

@@ -59,7 +59,7 @@ impl Log {
     }
 
     /// Returns the next victim, and whether it can be erased at once.
-    pub(super) fn victim(&self) -> Option<(EraseBlock, bool)> {
+    pub(super) fn victim(&mut self) -> Option<(EraseBlock, bool)> {
         let victim = self.space.most_invalid(0)?;
         Some((victim, self.space.valid(victim) == 0))
     }

@@ -66,7 +66,7 @@ impl RmwF {
 }
 
 /// Returns the band that is written back next.
-fn leaving(space: &Space, costs: Costs) -> Option<Zone> {
+fn leaving(space: &mut Space, costs: Costs) -> Option<Zone> {
     let rewriting = |pages: u32| costs.rmw_base.0 + costs.rmw_per_block.0 * u64::from(pages);
     let cheapest = space.rank.cheapest(CANDIDATES, rewriting);
     cheapest.or_else(|| space.rank.oldest_warm().map(|page| space.band_of(page)))
@@ -98,7 +98,7 @@ impl Cleaning for RmwF {
         if log.erase_dead(steps) {
             return;
         }
-        if let Some(band) = leaving(&log.space, self.costs) {
+        if let Some(band) = leaving(&mut log.space, self.costs) {
             log.write_back_band(band, steps);
         }
         log.collect_victim(steps);
@@ -151,12 +151,12 @@ mod tests {
             drive.write(block, 1, &mut steps);
         }
         // All but 21 and 31 are cold: 13 for three pages of band 0, 15 for five of band 1.
-        assert_eq!(leaving(&drive.log.space, drive.cleaning.costs), Some(Zone(1)));
+        assert_eq!(leaving(&mut drive.log.space, drive.cleaning.costs), Some(Zone(1)));
         for block in [11, 12, 13] {
             drive.write(block, 1, &mut steps);
         }
         // 12 and 13 are warm: 15 for three.
-        assert_eq!(leaving(&drive.log.space, drive.cleaning.costs), Some(Zone(0)));
+        assert_eq!(leaving(&mut drive.log.space, drive.cleaning.costs), Some(Zone(0)));
         assert!(steps.take().iter().all(|step| matches!(step, Step::Program { .. })));
         drive.check();
     }

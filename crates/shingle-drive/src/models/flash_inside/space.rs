@@ -198,7 +198,7 @@ impl Space {
 
     /// Returns the full block of a region with most invalid pages; of several the first that had so
     /// many.
-    pub(super) fn most_invalid(&self, region: usize) -> Option<EraseBlock> {
+    pub(super) fn most_invalid(&mut self, region: usize) -> Option<EraseBlock> {
         self.full[region].highest().map(EraseBlock)
     }
 

@@ -47,8 +47,10 @@ impl Mcm {
     pub(super) fn gain(&mut self, region: usize, steps: &mut dyn Steps) {
         let regions = [region, other(region)];
         if self.erases_dead {
-            let dead = regions.iter().filter_map(|&region| self.space.most_invalid(region));
-            let dead = dead.into_iter().find(|&block| self.space.valid(block) == 0);
+            let space = &mut self.space;
+            let dead = regions.iter().find_map(|&region| {
+                space.most_invalid(region).filter(|&block| space.valid(block) == 0)
+            });
             if let Some(block) = dead {
                 return self.space.erase(block, steps);
             }
