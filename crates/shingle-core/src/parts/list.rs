@@ -204,12 +204,27 @@ impl List {
     }
 
     /// Moves `member`, which is on this list, to the head.
+    ///
+    /// # Panics
+    /// As [`List::unlink`].
+    #[inline]
     pub fn to_head(&mut self, links: &mut Links, member: u32) {
         if self.head == member {
             return;
         }
-        self.unlink(links, member);
-        self.push_head(links, member);
+        let (towards_head, towards_tail) = links.links[member as usize];
+        let (Some(before), Some(head)) = (some(towards_head), some(self.head)) else {
+            not_on_this_list(member)
+        };
+        links.links[before as usize].1 = towards_tail;
+        match some(towards_tail) {
+            Some(behind) => links.links[behind as usize].0 = before,
+            None if self.tail != member => not_on_this_list(member),
+            None => self.tail = before,
+        }
+        links.links[head as usize].0 = member;
+        links.links[member as usize] = (NONE, head);
+        self.head = member;
     }
 
     /// Removes and returns the member at the tail.
@@ -276,6 +291,8 @@ mod tests {
             list.unlink(&mut links, gone);
             let again = catch_unwind(AssertUnwindSafe(|| list.unlink(&mut links, gone)));
             assert!(again.is_err(), "{gone}");
+            let moved = catch_unwind(AssertUnwindSafe(|| list.to_head(&mut links, gone)));
+            assert!(moved.is_err(), "{gone}");
         }
     }
 

@@ -18,6 +18,7 @@ pub struct Recency {
     now: u64,
 }
 
+/// Later than any use, so not cold.
 const FORGOTTEN: u64 = u64::MAX;
 
 /// Windows up to this many cache sizes allocate their ring at once.
@@ -42,19 +43,26 @@ impl Recency {
     /// Notes a use of `slot`. Returns the slot that turns cold by it, if one does.
     #[inline]
     pub fn touch(&mut self, slot: Slot) -> Option<Slot> {
-        let full = self.ring.len() as u64 == self.window;
-        let oldest = if full {
-            core::mem::replace(&mut self.ring[self.at], slot)
-        } else {
-            self.ring.push(slot);
-            Slot::NONE
-        };
-        self.at = if self.at as u64 + 1 == self.window { 0 } else { self.at + 1 };
-        self.stamps[slot.index()] = self.now;
-        let edge = self.now.checked_sub(self.window);
+        let drawn = self.now;
         self.now += 1;
-        let turned = oldest.some()?;
-        (Some(self.stamps[turned.index()]) == edge).then_some(turned)
+        self.stamps[slot.index()] = drawn;
+        if (self.ring.len() as u64) < self.window {
+            self.extend(slot);
+            return None;
+        }
+        let oldest = core::mem::replace(&mut self.ring[self.at], slot);
+        self.at += 1;
+        if self.at == self.ring.len() {
+            self.at = 0;
+        }
+        (self.stamps[oldest.index()] == drawn - self.window).then_some(oldest)
+    }
+
+    /// Notes one of the first uses, which fill the ring.
+    #[cold]
+    fn extend(&mut self, slot: Slot) {
+        self.ring.push(slot);
+        self.at = if self.ring.len() as u64 == self.window { 0 } else { self.ring.len() };
     }
 
     /// Stops tracking `slot`.
@@ -81,8 +89,7 @@ impl Recency {
     #[must_use]
     #[inline]
     pub fn cold(&self, slot: Slot) -> bool {
-        let stamp = self.stamps[slot.index()];
-        stamp != FORGOTTEN && stamp.saturating_add(self.window) < self.now
+        self.stamps[slot.index()] < self.now.saturating_sub(self.window)
     }
 
     /// Prefetches the stamp of `slot`.
