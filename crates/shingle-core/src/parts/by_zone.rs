@@ -5,9 +5,7 @@
 //! its per-zone state in [`ByZone`], which grows as indices appear. Memory grows with the zones
 //! touched, and once all of them have been met, nothing allocates.
 
-use core::hash::{BuildHasherDefault, Hasher};
 use core::ops::{Index, IndexMut};
-use std::collections::HashMap;
 
 use crate::units::Zone;
 
@@ -101,8 +99,10 @@ impl<T: Clone + Default> IndexMut<ZoneIndex> for ByZone<T> {
 /// The zones of the disk that the cache has met, and their indices.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Met {
-    indices: HashMap<Zone, ZoneIndex, BuildHasherDefault<Multiply>>,
     zones: Vec<Zone>,
+    /// Open addressing, at most half full: a zone is at its hash, or behind it. Places with
+    /// [`ZoneIndex::NONE`] are free.
+    table: Vec<(Zone, ZoneIndex)>,
     /// The zone looked up last: blocks of a request are mostly in one zone.
     last: (Zone, ZoneIndex),
 }
@@ -112,24 +112,58 @@ impl Met {
     #[inline]
     pub(crate) fn meet(&mut self, zone: Zone) -> ZoneIndex {
         if self.last.0 != zone || self.zones.is_empty() {
-            self.look_up(zone);
+            let index = self.find(zone).unwrap_or_else(|| self.add(zone));
+            self.last = (zone, index);
         }
         self.last.1
     }
 
-    #[inline(never)]
-    fn look_up(&mut self, zone: Zone) {
-        let next = ZoneIndex(self.zones.len() as u32);
-        let index = *self.indices.entry(zone).or_insert(next);
-        if index == next {
-            self.zones.push(zone);
+    /// Returns the index of `zone`, if it has been met.
+    #[inline]
+    pub(crate) fn find(&self, zone: Zone) -> Option<ZoneIndex> {
+        if self.table.is_empty() {
+            return None;
         }
-        self.last = (zone, index);
+        let (_, index) = self.table[self.place(zone)];
+        (index != ZoneIndex::NONE).then_some(index)
     }
 
-    /// Returns the index of `zone`, if it has been met.
-    pub(crate) fn find(&self, zone: Zone) -> Option<ZoneIndex> {
-        self.indices.get(&zone).copied()
+    /// Returns the place of `zone` in the table, which is not empty, or the free place for it.
+    #[inline]
+    fn place(&self, zone: Zone) -> usize {
+        // The high half of the product: the low half depends on low bits only.
+        let hash = u64::from(zone.0).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        let mask = self.table.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            let (there, index) = self.table[at];
+            if there == zone || index == ZoneIndex::NONE {
+                return at;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add(&mut self, zone: Zone) -> ZoneIndex {
+        self.zones.push(zone);
+        if 2 * self.zones.len() > self.table.len() {
+            let places = (2 * self.table.len()).max(16);
+            self.table.clear();
+            self.table.resize(places, (Zone::default(), ZoneIndex::NONE));
+            (0..self.zones.len()).for_each(|at| self.note(at));
+        } else {
+            self.note(self.zones.len() - 1);
+        }
+        ZoneIndex(self.zones.len() as u32 - 1)
+    }
+
+    /// Notes the zone of this index in the table, in which it is not.
+    fn note(&mut self, index: usize) {
+        let zone = self.zones[index];
+        let place = self.place(zone);
+        self.table[place] = (zone, ZoneIndex(index as u32));
     }
 
     #[inline]
@@ -143,32 +177,10 @@ impl Met {
         }
     }
 
-    /// Returns the approximate bytes of memory used.
+    /// Returns the bytes of memory used.
     pub(crate) fn bytes(&self) -> usize {
         self.zones.capacity() * size_of::<Zone>()
-            + self.indices.capacity() * (size_of::<(Zone, ZoneIndex)>() + 1)
-    }
-}
-
-/// Hashes a zone number by one multiplication. The iteration order of such a table means nothing:
-/// it is only looked up in.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Multiply(u64);
-
-impl Hasher for Multiply {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u32(u32::from(byte)));
-    }
-
-    #[inline]
-    fn write_u32(&mut self, number: u32) {
-        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-
-    /// Moves the high half of the product to the low bits: the low half depends on low bits only.
-    #[inline]
-    fn finish(&self) -> u64 {
-        self.0.rotate_left(32)
+            + self.table.capacity() * size_of::<(Zone, ZoneIndex)>()
     }
 }
 
