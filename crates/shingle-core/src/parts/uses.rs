@@ -91,12 +91,22 @@ impl Uses {
     #[inline]
     pub fn touch(&mut self, member: u32) {
         if self.taken >= self.sweep_from {
-            self.sweep();
+            return self.touch_and_sweep(member);
         }
         self.put(member, self.place(self.taken));
-        self.taken += 1;
         // Frees one stale place at the tail per use: freeing millions of them at once would delay
         // one eviction.
+        match self.at(self.tail) {
+            Some(_) => self.taken += 1,
+            None => self.tail = self.place(1),
+        }
+    }
+
+    #[cold]
+    fn touch_and_sweep(&mut self, member: u32) {
+        self.sweep();
+        self.put(member, self.place(self.taken));
+        self.taken += 1;
         self.skip_one();
     }
 
@@ -159,7 +169,6 @@ impl Uses {
     }
 
     /// Sweeps some places; if the ring is full, all of them.
-    #[cold]
     fn sweep(&mut self) {
         let all = self.taken as usize == self.ring.len();
         self.sweep_from = 0;
