@@ -183,6 +183,12 @@ impl Request {
         (Block(first), ((self.offset + self.bytes) / BLOCK_BYTES).saturating_sub(first))
     }
 
+    /// Returns whether all blocks are touched wholly.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        (self.offset | self.bytes).is_multiple_of(BLOCK_BYTES)
+    }
+
     /// Returns whether `block` is touched only in part.
     #[must_use]
     pub fn partial(&self, block: Block) -> bool {
@@ -207,6 +213,7 @@ mod tests {
         assert!(request.partial(Block(0)) && !request.partial(Block(1)));
         assert!(request.partial(Block(2)));
         assert_eq!(request.whole_blocks(), (Block(1), 1));
+        assert!(!request.is_whole() && Request { offset: 4096, bytes: 8192, ..request }.is_whole());
         let flush = Request { at: Nanos::ZERO, offset: 0, bytes: 0, op: Op::Flush };
         assert_eq!(flush.blocks(), 0);
     }

@@ -36,12 +36,30 @@ pub(crate) struct Device {
     overrun: Nanos,
     /// Observers of [`Device::serve_for`] and [`Device::reset`].
     watch: Option<Box<Watch>>,
-    /// What [`Device::serve_anywhere`] served, of which the drive knows nothing.
-    anywhere: Counters,
+    /// What [`Device::serve_anywhere`] served, of which neither the drive nor the times above know.
+    anywhere: Anywhere,
     /// The requests left out, if these are a sample.
     passed: Option<Box<Passed>>,
     /// Scratch of [`Device::pass_over`].
     beside: Vec<Io>,
+}
+
+/// Blocks that lie anywhere, each of which takes the same time.
+#[derive(Clone, Copy, Default)]
+struct Anywhere {
+    each: Nanos,
+    read_blocks: u64,
+    written_blocks: u64,
+}
+
+impl Anywhere {
+    fn read_time(&self) -> Nanos {
+        Nanos(self.each.0 * self.read_blocks)
+    }
+
+    fn write_time(&self) -> Nanos {
+        Nanos(self.each.0 * self.written_blocks)
+    }
 }
 
 impl Device {
@@ -50,6 +68,10 @@ impl Device {
         let disk = disk.into();
         Device {
             queues: parallel && disk.drive().description().channels.is_some(),
+            anywhere: Anywhere {
+                each: disk.drive().description().uniform.unwrap_or_default(),
+                ..Anywhere::default()
+            },
             disk,
             free: Nanos::ZERO,
             last_io: Nanos::ZERO,
@@ -59,7 +81,6 @@ impl Device {
             write_time: Nanos::ZERO,
             overrun: Nanos::ZERO,
             watch: None,
-            anywhere: Counters::default(),
             passed: None,
             beside: Vec::new(),
         }
@@ -107,38 +128,29 @@ impl Device {
         } else {
             self.turn(ready, |drive, start| drive.serve(start, io, data))
         };
-        self.count_time(io.op, turn.done.since(turn.came));
+        match io.op {
+            Op::Read => self.read_time += turn.done.since(turn.came),
+            _ => self.write_time += turn.done.since(turn.came),
+        }
         turn
     }
 
-    /// Serves `blocks` wherever they lie, at one time, on a drive of which each takes the same time
-    /// ([`Description::uniform`]) and which serves one I/O after the other. As [`Device::serve`],
-    /// but the drive itself is not asked: this is half of all I/O of a run. Returns the completion.
+    /// Reads (`Op::Read`) or writes `blocks` wherever they lie, at one time, on a drive of which each takes
+    /// the same time ([`Description::uniform`]) and which serves one I/O after the other. As
+    /// [`Device::serve`], but the drive itself is not asked: this is half of all I/O of a run. Returns the
+    /// completion.
     ///
     /// [`Description::uniform`]: shingle_drive::Description::uniform
     #[inline]
-    pub(crate) fn serve_anywhere(
-        &mut self,
-        ready: Nanos,
-        op: Op,
-        blocks: u64,
-        took_each: Nanos,
-    ) -> Nanos {
-        let took = Nanos(took_each.0 * blocks);
-        let came = ready.max(self.last_io);
-        let done = came + took;
-        self.end_turn(ready, came, done);
-        self.count_time(op, took);
-        self.anywhere.count_anywhere(op, blocks, took);
-        done
-    }
-
-    #[inline]
-    fn count_time(&mut self, op: Op, took: Nanos) {
+    pub(crate) fn serve_anywhere(&mut self, ready: Nanos, op: Op, blocks: u64) -> Nanos {
         match op {
-            Op::Read => self.read_time += took,
-            _ => self.write_time += took,
+            Op::Read => self.anywhere.read_blocks += blocks,
+            _ => self.anywhere.written_blocks += blocks,
         }
+        let done = ready.max(self.last_io) + Nanos(self.anywhere.each.0 * blocks);
+        (self.free, self.last_io) = (done, done);
+        self.responses.record(done.since(ready));
+        done
     }
 
     /// [`Device::serve`], and reports the I/O and its cause to the observers.
@@ -259,10 +271,19 @@ impl Device {
     /// Returns the part of the time up to `end` in which its servers were busy.
     pub(crate) fn utilisation(&self, end: Nanos) -> f64 {
         let channels = self.drive().description().channels.filter(|_| self.queues);
+        let busy = self.busy + self.anywhere.read_time() + self.anywhere.write_time();
         match end.as_secs_f64() {
             0.0 => 0.0,
-            elapsed => self.busy.as_secs_f64() / elapsed / f64::from(channels.unwrap_or(1)),
+            elapsed => busy.as_secs_f64() / elapsed / f64::from(channels.unwrap_or(1)),
         }
+    }
+
+    fn read_time(&self) -> Nanos {
+        self.read_time + self.anywhere.read_time()
+    }
+
+    fn write_time(&self) -> Nanos {
+        self.write_time + self.anywhere.write_time()
     }
 
     /// Returns the wear of its flash, if the drive models it.
@@ -274,7 +295,9 @@ impl Device {
     /// foreground cleaning, which the drive cannot know.
     pub(crate) fn counters(&self) -> Counters {
         let mut counters = *self.drive().counters();
-        counters += self.anywhere;
+        let Anywhere { read_blocks, written_blocks, .. } = self.anywhere;
+        counters.count_anywhere(Op::Read, read_blocks, self.anywhere.read_time());
+        counters.count_anywhere(Op::Write, written_blocks, self.anywhere.write_time());
         if let Some(passed) = &self.passed {
             counters = counters - passed.beside();
         }
@@ -336,10 +359,10 @@ impl Device {
 /// Combines `host` and the counters of two devices.
 pub(crate) fn snapshot(host: &HostCounters, ssd: &Device, disk: &Device) -> Snapshot {
     let host = HostCounters {
-        ssd_read_time: ssd.read_time,
-        ssd_write_time: ssd.write_time,
-        drive_read_time: disk.read_time,
-        drive_write_time: disk.write_time,
+        ssd_read_time: ssd.read_time(),
+        ssd_write_time: ssd.write_time(),
+        drive_read_time: disk.read_time(),
+        drive_write_time: disk.write_time(),
         ..*host
     };
     Snapshot { host, ssd: ssd.counters(), disk: disk.counters() }

@@ -165,6 +165,7 @@ impl Passed {
     }
 
     /// Notes the start of the next request of the sample.
+    #[inline(never)]
     pub(crate) fn begin(&mut self, request: &Request) {
         let reached = u64::from(std::mem::take(&mut self.reaches));
         self.requests.reached += reached;

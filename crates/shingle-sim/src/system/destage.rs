@@ -12,6 +12,7 @@ use crate::watch::Cause;
 
 impl System {
     /// Carries out the plan and retries until the access has its slot.
+    #[inline(never)]
     pub(super) fn make_room(&mut self, access: &mut Access, mut outcome: Outcome) -> Outcome {
         // Each turn destages something or unpins everything; the latter can happen once.
         loop {

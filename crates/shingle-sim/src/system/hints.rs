@@ -6,7 +6,7 @@ use std::sync::Arc;
 use shingle_core::cache::CacheCore;
 use shingle_core::policy::Access;
 use shingle_core::units::{Nanos, Request};
-use shingle_result::Pacing;
+use shingle_result::{HostCounters, Pacing};
 
 use super::System;
 use crate::disk::Disk;
@@ -35,11 +35,18 @@ impl Hints {
         }
     }
 
-    /// Returns the next use of the block of access number `accesses`.
+    /// Returns whether [`System::tell_of_request`] has an effect.
     #[inline]
-    pub(super) fn next_use(&self, accesses: u64) -> u64 {
-        let known = self.future.as_ref().and_then(|future| future.get(accesses as usize));
-        known.copied().unwrap_or(Access::NEVER)
+    pub(super) fn wants_requests(&self) -> bool {
+        self.announces | self.write_pointers
+    }
+
+    /// Returns the next use of the block accessed now, with `host` before this access.
+    #[inline]
+    pub(super) fn next_use(&self, host: &HostCounters) -> u64 {
+        let Some(future) = &self.future else { return Access::NEVER };
+        let accesses = host.read_blocks + host.write_blocks;
+        future.get(accesses as usize).copied().unwrap_or(Access::NEVER)
     }
 }
 
@@ -76,6 +83,7 @@ impl System {
         self.tell_translation(0, requests);
     }
 
+    #[inline(never)]
     pub(super) fn tell_of_request(&mut self, start: Nanos) {
         self.tell_translation(1, &[]);
         if self.hints.write_pointers {

@@ -40,6 +40,7 @@ impl Run {
 
 impl System {
     /// Adds a fill of `slot` from the disk, for a read or for the rest of a partly written block.
+    #[inline(never)]
     pub(super) fn miss(&mut self, slot: Slot, access: &Access, written: bool) {
         self.host.fills += u64::from(written);
         self.cache.pin(slot);
@@ -47,6 +48,7 @@ impl System {
         self.notice_full_cache();
     }
 
+    #[inline(never)]
     pub(super) fn bypass(&mut self, access: &Access) {
         let fills = access.partial && self.rules.fill_partial;
         match access.op {
@@ -79,9 +81,16 @@ impl System {
         self.run.blocks.push((slot, stamp));
     }
 
-    /// Submits the pending run.
+    /// Submits the pending run, if there is one.
+    #[inline]
     pub(super) fn issue(&mut self) {
-        let Some(op) = self.run.op.take() else { return };
+        if let Some(op) = self.run.op.take() {
+            self.submit(op);
+        }
+    }
+
+    #[inline(never)]
+    fn submit(&mut self, op: Op) {
         let cause = self.run.cause();
         let blocks = core::mem::take(&mut self.run.blocks);
         let io = Io { op, block: self.run.first, count: blocks.len() as u64 };

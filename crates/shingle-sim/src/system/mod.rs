@@ -56,6 +56,8 @@ pub(crate) const JOINED_BLOCKS_MAX: usize = 128;
 /// A cache over a drive. With policy `none` it is the drive alone.
 pub struct System {
     cache: Box<dyn CacheCore>,
+    /// Whether it has slots.
+    caches: bool,
     ssd: Ssd,
     disk: Device,
     rules: Rules,
@@ -92,6 +94,7 @@ impl System {
             hints: Hints::new(cache.as_ref(), &disk, rules.pacing),
             ahead: Ahead::default(),
             ssd: Ssd::new(ssd, open, cache.slots().capacity(), checked),
+            caches: cache.slots().capacity() > 0,
             cache,
             disk: Device::new(disk, false),
             rules,
@@ -112,6 +115,7 @@ impl System {
     pub fn duplicate(&self) -> System {
         System {
             cache: self.cache.copy(),
+            caches: self.caches,
             ssd: self.ssd.copy(),
             disk: self.disk.copy(),
             rules: self.rules,

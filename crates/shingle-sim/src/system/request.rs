@@ -12,7 +12,9 @@ impl System {
     /// Serves a request and returns its arrival and completion.
     pub fn request(&mut self, request: &Request) -> (Nanos, Nanos) {
         let start = self.clock.begin(request.at);
-        self.tell_of_request(start);
+        if self.hints.wants_requests() {
+            self.tell_of_request(start);
+        }
         self.disk.begin_request(request);
         match request.op {
             Op::Read | Op::Write => {
@@ -22,7 +24,7 @@ impl System {
             Op::Trim => self.trim(request),
             Op::Flush => self.flush(),
         }
-        self.notice_full();
+        self.notice_full_buffer();
         self.requests += 1;
         (start, self.clock.end())
     }
@@ -32,19 +34,26 @@ impl System {
             Op::Read => self.host.read_requests += 1,
             _ => self.host.write_requests += 1,
         }
-        let (first, count) = (request.first(), request.blocks());
-        let mut access = Access::whole(self.requests, first, request.op);
-        access.request = *request;
-        for place in 0..count {
-            access.block = first.after(place);
-            access.place = place as u32;
-            // Only the outer blocks of a request can be partial.
-            access.partial = (place == 0 || place + 1 == count) && request.partial(access.block);
-            access.next_use = self.hints.next_use(self.host.read_blocks + self.host.write_blocks);
+        let mut access = Access {
+            request: *request,
+            number: self.requests,
+            place: 0,
+            block: request.first(),
+            op: request.op,
+            partial: false,
+            was_dirty: false,
+            next_use: Access::NEVER,
+        };
+        let whole = request.is_whole();
+        for _ in 0..request.blocks() {
+            access.partial = !whole && request.partial(access.block);
+            access.next_use = self.hints.next_use(&self.host);
             self.access(&mut access);
             if self.rules.split {
                 self.issue();
             }
+            access.block = access.block.after(1);
+            access.place += 1;
         }
         self.issue();
     }
@@ -56,7 +65,6 @@ impl System {
         if outcome == Outcome::NoRoom || !self.plan.is_empty() {
             outcome = self.make_room(access, outcome);
         }
-        let fills = access.partial && self.rules.fill_partial;
         match access.op {
             Op::Read => {
                 self.host.read_blocks += 1;
@@ -76,7 +84,9 @@ impl System {
                         self.host.write_hits += 1;
                         self.write_slot(slot, access.block);
                     }
-                    Outcome::Miss(slot) if fills => self.miss(slot, access, true),
+                    Outcome::Miss(slot) if access.partial && self.rules.fill_partial => {
+                        self.miss(slot, access, true)
+                    }
                     Outcome::Miss(slot) => {
                         self.write_slot(slot, access.block);
                         self.notice_full_cache();
@@ -89,6 +99,12 @@ impl System {
 
     #[inline]
     fn read_slot(&mut self, slot: Slot, block: Block) {
+        if !self.ssd.pool(Op::Read) {
+            self.read_slot_now(slot, block);
+        }
+    }
+
+    fn read_slot_now(&mut self, slot: Slot, block: Block) {
         let mut stamp = [0];
         let stamped = self.stamped();
         let done = self.ssd.read(self.clock.ready(), slot, &mut stamp[..stamped]);
@@ -101,6 +117,12 @@ impl System {
     /// Writes the host's data into `slot`.
     #[inline]
     fn write_slot(&mut self, slot: Slot, block: Block) {
+        if !self.ssd.pool(Op::Write) {
+            self.write_slot_now(slot, block);
+        }
+    }
+
+    fn write_slot_now(&mut self, slot: Slot, block: Block) {
         let stamp = self.check.as_mut().map(|check| check.write(block));
         let done = self.store(slot, stamp);
         self.clock.waits_for(done);
@@ -114,11 +136,13 @@ impl System {
     }
 
     /// Serves the pooled SSD I/O of the current request.
+    #[inline]
     pub(super) fn serve_pooled(&mut self) {
         let done = self.ssd.serve_pooled(self.clock.ready());
         self.clock.waits_for(done);
     }
 
+    #[inline(never)]
     fn trim(&mut self, request: &Request) {
         self.host.trim_requests += 1;
         // Whole blocks only: the rest of a partly trimmed block is still needed.
@@ -136,6 +160,7 @@ impl System {
     }
 
     /// Flushes the volatile caches of both devices. Dirty blocks are safe on the SSD.
+    #[inline(never)]
     fn flush(&mut self) {
         self.host.flush_requests += 1;
         let on_ssd = self.ssd.flush(self.clock.ready());

@@ -18,10 +18,8 @@ pub(super) struct Ssd {
 }
 
 /// Blocks of one request on the SSD.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Pooled {
-    /// The time of a block.
-    each: Nanos,
     read_blocks: u64,
     written_blocks: u64,
 }
@@ -30,13 +28,27 @@ impl Ssd {
     /// Creates it with `slots` on `drive`. In open loop it serves several I/Os at a time, if it
     /// can. With `checked`, data stamps are kept.
     pub(super) fn new(drive: Box<dyn Drive>, open: bool, slots: u32, checked: bool) -> Ssd {
-        let each = drive.description().uniform.filter(|_| !open);
-        let stamped_slots = if each.is_some() && checked { slots } else { 0 };
+        let pools = drive.description().uniform.is_some() && !open;
+        let stamped_slots = if pools && checked { slots } else { 0 };
         Ssd {
             device: Device::new(drive, open),
-            pooled: each.map(|each| Pooled { each, read_blocks: 0, written_blocks: 0 }),
+            pooled: pools.then(Pooled::default),
             in_slots: vec![0; stamped_slots as usize],
         }
+    }
+
+    /// Counts a block that is read (`Op::Read`) or written, if blocks are served together and no data are
+    /// checked: [`Ssd::serve_pooled`] does the rest.
+    #[inline]
+    pub(super) fn pool(&mut self, op: Op) -> bool {
+        let Some(pooled) = self.pooled.as_mut().filter(|_| self.in_slots.is_empty()) else {
+            return false;
+        };
+        match op {
+            Op::Read => pooled.read_blocks += 1,
+            _ => pooled.written_blocks += 1,
+        }
+        true
     }
 
     /// Reads `slot` from `ready` on. Returns the completion.
@@ -71,14 +83,13 @@ impl Ssd {
     #[inline]
     pub(super) fn serve_pooled(&mut self, ready: Nanos) -> Nanos {
         let Some(pooled) = &mut self.pooled else { return ready };
-        let Pooled { each, read_blocks, written_blocks } = *pooled;
-        (pooled.read_blocks, pooled.written_blocks) = (0, 0);
+        let Pooled { read_blocks, written_blocks } = core::mem::take(pooled);
         let mut done = ready;
         if read_blocks > 0 {
-            done = self.device.serve_anywhere(done, Op::Read, read_blocks, each);
+            done = self.device.serve_anywhere(done, Op::Read, read_blocks);
         }
         if written_blocks > 0 {
-            done = self.device.serve_anywhere(done, Op::Write, written_blocks, each);
+            done = self.device.serve_anywhere(done, Op::Write, written_blocks);
         }
         done
     }

@@ -48,16 +48,10 @@ impl System {
 
     /// Called after a request.
     #[inline]
-    pub(super) fn notice_full(&mut self) {
-        if matches!(self.warm, Warm::NotYet) && self.full() {
+    pub(super) fn notice_full_buffer(&mut self) {
+        if !self.caches && matches!(self.warm, Warm::NotYet) && self.disk.drive().buffer().was_full
+        {
             self.warm = Warm::Next;
-        }
-    }
-
-    fn full(&self) -> bool {
-        match self.cache.slots().capacity() {
-            0 => self.disk.drive().buffer().was_full,
-            _ => self.cache.full(),
         }
     }
 }
