@@ -26,6 +26,8 @@ use shingle_core::zones::ZoneMap;
 pub(crate) struct InZones {
     disk: Box<dyn Drive>,
     zones: Zones,
+    /// Blocks of the disk's own zones, if it has some, with write pointers that are advice.
+    beneath_blocks: Option<u64>,
     description: Description,
 }
 
@@ -37,16 +39,22 @@ const OPEN: u32 = 1;
 const APPEND: u64 = 128;
 
 /// Writes `disk` in zones of `zone_blocks`, the first `conventional` of them in place; the rest of
-/// a zone at its end is left out.
+/// a zone at its end is left out. A host-aware disk may have zones of its own, so many to each of
+/// these: one is reset when its first block is written again.
 ///
 /// # Panics
-/// If there is no room for another zone behind these.
+/// If there is no room for another zone behind these, or its own zones do not fit into them.
 #[must_use]
 pub fn in_zones(disk: Box<dyn Drive>, zone_blocks: u64, conventional: u32) -> Box<dyn Drive> {
     let beneath = disk.description();
     let count = beneath.disk_blocks / zone_blocks;
     assert!(count > u64::from(conventional), "a zone is written in sequence");
     let disk_blocks = count * zone_blocks;
+    let beneath_blocks = beneath.exposed.map(|exposed| {
+        let own = beneath.bands.as_ref().map_or(0, |zones| zones.blocks(Zone(0)));
+        assert!(!exposed.sequential_required && own > 0 && zone_blocks.is_multiple_of(own));
+        own
+    });
     let description = Description {
         disk_blocks,
         bands: Some(ZoneMap::fixed(zone_blocks, disk_blocks)),
@@ -63,7 +71,7 @@ pub fn in_zones(disk: Box<dyn Drive>, zone_blocks: u64, conventional: u32) -> Bo
         ..beneath.clone()
     };
     let zones = Zones::new(count as usize, zone_blocks, conventional as usize, OPEN as usize);
-    Box::new(InZones { disk, zones, description })
+    Box::new(InZones { disk, zones, beneath_blocks, description })
 }
 
 /// Passes that a block costs: it is written once, and read and written when the log is cleaned. On
@@ -85,6 +93,22 @@ fn costs(disk: &dyn Drive, zone_blocks: u64) -> Costs {
 }
 
 impl InZones {
+    /// Resets those of the disk's own zones that are written from their first block on.
+    fn reset_beneath(&mut self, now: Nanos, block: Block, count: u64) -> Served {
+        let mut served = Served { done: now, ..Served::default() };
+        let (Some(own), Some(disk)) = (self.beneath_blocks, self.disk.zoned()) else {
+            return served;
+        };
+        for zone in block.0.div_ceil(own)..(block.0 + count).div_ceil(own) {
+            let zone = Zone(u32::try_from(zone).expect("zones have numbers of 32 bits"));
+            if disk.zone(zone).data_end > 0 {
+                let reset = disk.reset(served.done, zone).expect("no zone is conventional");
+                served.then(&reset, false);
+            }
+        }
+        served
+    }
+
     /// Reads what lies below write pointers.
     fn read(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served {
         let mut served = Served { done: now, ..Served::default() };
@@ -163,6 +187,7 @@ impl Drive for InZones {
         Box::new(InZones {
             disk: self.disk.copy(),
             zones: self.zones.clone(),
+            beneath_blocks: self.beneath_blocks,
             description: self.description.clone(),
         })
     }
@@ -195,10 +220,13 @@ impl Zoned for InZones {
             Op::Write => {
                 self.zones.may_write(io.block, io.count)?;
                 let (zone, offset) = self.zones.place(io.block.0);
-                if !self.zones.is_conventional(zone) {
-                    self.zones.advance(zone, offset, io.count);
+                if self.zones.is_conventional(zone) {
+                    return Ok(self.disk.serve(now, io, data));
                 }
-                Ok(self.disk.serve(now, io, data))
+                self.zones.advance(zone, offset, io.count);
+                let mut served = self.reset_beneath(now, io.block, io.count);
+                served.then(&self.disk.serve(served.done, io, data), false);
+                Ok(served)
             }
             Op::Read => Ok(self.read(now, io, data)),
             Op::Trim | Op::Flush => Ok(self.disk.serve(now, io, data)),

@@ -14,7 +14,7 @@ use super::buffer::{buffer, check_buffer};
 use super::options::{ExperimentError, Options, Trace, usage};
 use super::policies::Chosen;
 use super::ssd::SsdChoice;
-use super::translations::{Beneath, Over, Translator};
+use super::translations::{Beneath, Over, Translator, has_own_zones};
 use crate::disk::Disk;
 use crate::requests::{RequestList, all};
 
@@ -148,7 +148,7 @@ pub(super) fn drive_choice<R: RequestList>(
     let mut description = drives::make(name, &settings).map_err(usage)?.description().clone();
     let mut translator = None;
     if let Some(over) = translation {
-        let own_zones = description.exposed.is_some();
+        let own_zones = has_own_zones(&description);
         if !own_zones && description.buffer_blocks > 0 {
             let summary = &trace.summary;
             settings.buffer = buffer(name, options, summary, &description, &mut shown, notes)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use shingle_core::param;
 use shingle_core::params::{Param, Params, nearest};
 use shingle_core::size;
-use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
+use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Zone};
 use shingle_core::zones::ZoneMap;
 use shingle_drive::{Description, Drive};
 use shingle_result::Pacing;
@@ -142,12 +142,12 @@ impl Over {
         drive: Box<dyn Drive>,
     ) -> Result<Box<dyn Drive>, ExperimentError> {
         let description = drive.description();
-        if description.exposed.is_some() {
+        if has_own_zones(description) {
             return Ok(drive);
         }
         if self.entry.has_buffer {
             return Err(usage(format!(
-                "-t {}: {name} has no zones, and a buffer that is written in place gains nothing there: \
+                "-t {}: {name} has no zones for it, and a buffer that is written in place gains nothing there: \
                  -t log writes all of such a disk in zones, and `shingle list drives` has disks with zones",
                 self.entry.name
             )));
@@ -159,6 +159,14 @@ impl Over {
             return Err(usage(format!(
                 "translation.{ZONE_SIZE}: {name} has {zones} zones of {}; from 2 to {ZONES_MAX} are possible",
                 size::show_blocks(zone_blocks)
+            )));
+        }
+        let beneath = description.bands.as_ref().filter(|_| description.exposed.is_some());
+        let own = beneath.map_or(1, |zones| zones.blocks(Zone(0)));
+        if !zone_blocks.is_multiple_of(own) {
+            return Err(usage(format!(
+                "translation.{ZONE_SIZE}: {name} has zones of {}: give a multiple of that",
+                size::show_blocks(own)
             )));
         }
         Ok(shingle_drive::in_zones(drive, zone_blocks, conventional as u32))
@@ -187,7 +195,7 @@ impl Over {
             _ => "kept at no cost",
         };
         format!(
-            "{drive} has no zones of its own: it is written in {count} zones of {zone}, each in sequence. Before \
+            "{drive} has no zones for a translation: it is written in {count} zones of {zone}, each in sequence. Before \
              the run it {holds}; the map is {map} (translation.{ZONE_SIZE}, {FILLED}, {MAP})"
         )
     }
@@ -238,9 +246,15 @@ impl Over {
     }
 }
 
+/// Whether a drive has zones that a translation can use, some of them conventional. A host-aware disk
+/// without these is written in zones like one that has none.
+pub(super) fn has_own_zones(description: &Description) -> bool {
+    description.exposed.is_some_and(|zones| zones.sequential_required || zones.conventional_zones > 0)
+}
+
 /// Checks that nothing is set for the drive that a translation leaves no room for.
 fn check_drive_settings(own_zones: bool, options: &Options) -> Result<(), ExperimentError> {
-    if options.sets.last("drive", "filled").is_some_and(|value| value != "off") {
+    if own_zones && options.sets.last("drive", "filled").is_some_and(|value| value != "off") {
         return Err(usage("drive.filled: a translation begins with empty zones"));
     }
     if own_zones && options.sets.last("drive", "extents").is_some() {

@@ -177,6 +177,17 @@ pub const DISKS: &[Disk] = &[
         write_pointers: false,
         log: true,
     },
+    Disk {
+        name: "host-aware-log",
+        about: "the host-aware disk, full of data: published policies write it as they do with its zones and write pointers, \
+                this one as a log, in zones of 256 MiB, of which it resets what it writes anew",
+        drive: "ha-roco",
+        extents: false,
+        bands: true,
+        whole: true,
+        write_pointers: true,
+        log: true,
+    },
 ];
 
 /// The role of a system in the comparison.

@@ -13,7 +13,7 @@ use shingle_trace::{Choice, Mode, OpenOptions, Shape, Summary};
 
 use super::sensitivity::{AS_IT_IS, CONDITIONS, Condition, Varied};
 use super::{
-    Cell, DISKS, Disk, Kind, LOG_BLOCKS_PER_EXTENT, Measured, Own, Role, SCHEMA, SYSTEMS, System,
+    Cell, DISKS, Disk, Kind, LOG, LOG_BLOCKS_PER_EXTENT, Measured, Own, Role, SCHEMA, SYSTEMS, System,
     WORKLOADS, goals, role,
 };
 use crate::runner::PaperError;
@@ -282,7 +282,9 @@ impl Place<'_> {
         let mut sets = vec![set("cache.batch", batch)];
         sets.extend(system.sets.iter().map(|(key, value)| set(key, value)));
         // LRU has no zones, and LRU-band and ROCO use the bands in any case.
-        let zoned = !["none", "lru", "lru-band", "roco"].contains(&system.policy);
+        // Over a log there are no bands.
+        let log = translation(system, self.disk) == "log";
+        let zoned = !log && !["none", "lru", "lru-band", "roco"].contains(&system.policy);
         let zone = if self.disk.bands { Some("bands") } else { self.condition.zone };
         if let Some(zone) = zone.filter(|_| zoned) {
             sets.push(set(&format!("{}.zone", system.policy), zone));
@@ -344,14 +346,22 @@ fn least_seconds<'a>(
 fn runs_on(system: &System, disk: &Disk) -> bool {
     let sets = |name: &str| system.sets.iter().any(|(set, _)| *set == name);
     let whole = sets("cache.bands") || sets("disk-time.whole_bands");
+    let whole_over_log = disk.log && whole && system.kind == Kind::Part;
     (disk.whole || !whole)
+        && !whole_over_log
         && (disk.write_pointers || system.policy != "roco")
-        && (disk.log || !sets("translation.map"))
+        && (disk.log || !over_log(system))
+}
+
+/// Whether a published policy, or none, writes a log.
+fn over_log(system: &System) -> bool {
+    system.sets == LOG
 }
 
 /// The translation of a system on a disk.
 fn translation(system: &System, disk: &Disk) -> &'static str {
-    if disk.log && system.kind != Kind::Published { "log" } else { "none" }
+    let own = matches!(system.kind, Kind::Own | Kind::Part);
+    if disk.log && (own || over_log(system)) { "log" } else { "none" }
 }
 
 /// A cell counts only if some policy has at least this many rewrites.

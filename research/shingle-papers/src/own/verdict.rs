@@ -85,6 +85,12 @@ const AIMS: &[Aim] = aims! {
         disk: Some("log"), mode: W, times: 1.5, on: TWO_THIRDS;
     "log: ahead of the published ones over a log, too, on two thirds":
         disk: Some("log"), against: Kind::Widened, on: TWO_THIRDS;
+    "host-aware-log, reads and writes: 1.15 times less on two thirds":
+        disk: Some("host-aware-log"), mode: RW, times: 1.15, on: TWO_THIRDS;
+    "host-aware-log, writes only: 1.5 times less on two thirds":
+        disk: Some("host-aware-log"), mode: W, times: 1.5, on: TWO_THIRDS;
+    "host-aware-log: never more than 1.05 times above":
+        disk: Some("host-aware-log"), times: 1.0 / 1.05;
     "reads and writes: p99 of reads no worse than that of the best published of each":
         mode: RW, figure: |measured| &measured.p99_us, times: SAME;
     "reads and writes: p99.9 of reads no worse than that of the best published of each":
