@@ -115,8 +115,10 @@ pub struct Disk {
     pub whole: bool,
     /// Its zones have write pointers that hosts see.
     pub write_pointers: bool,
-    /// The policy of this project writes it as a log, and published ones as it is.
+    /// The policy of this project writes it as a log.
     pub log: bool,
+    /// Its zones must be written in sequence, so published policies need a translation, too.
+    pub host_managed: bool,
 }
 
 /// Blocks of log for each entry of the map, as in the ST8000AS0002 (30.3 GB, 184,000 entries).
@@ -134,6 +136,7 @@ pub const DISKS: &[Disk] = &[
         whole: true,
         write_pointers: false,
         log: false,
+        host_managed: false,
     },
     Disk {
         name: "plain",
@@ -144,6 +147,7 @@ pub const DISKS: &[Disk] = &[
         whole: false,
         write_pointers: false,
         log: false,
+        host_managed: false,
     },
     Disk {
         name: "emulator",
@@ -154,6 +158,7 @@ pub const DISKS: &[Disk] = &[
         whole: false,
         write_pointers: false,
         log: false,
+        host_managed: false,
     },
     Disk {
         name: "host-aware",
@@ -165,6 +170,7 @@ pub const DISKS: &[Disk] = &[
         whole: true,
         write_pointers: true,
         log: false,
+        host_managed: false,
     },
     Disk {
         name: "log",
@@ -176,6 +182,7 @@ pub const DISKS: &[Disk] = &[
         whole: false,
         write_pointers: false,
         log: true,
+        host_managed: false,
     },
     Disk {
         name: "host-aware-log",
@@ -187,6 +194,19 @@ pub const DISKS: &[Disk] = &[
         whole: true,
         write_pointers: true,
         log: true,
+        host_managed: false,
+    },
+    Disk {
+        name: "host-managed",
+        about: "a host-managed disk with zones of 16 MiB, full of data under log: all policies run over log, some over the other \
+                translations, which begin with empty zones; maps are saved on the disk",
+        drive: "exos-x18z",
+        extents: false,
+        bands: false,
+        whole: false,
+        write_pointers: false,
+        log: true,
+        host_managed: true,
     },
 ];
 
@@ -218,38 +238,44 @@ pub struct System {
     pub sets: &'static [(&'static str, &'static str)],
     /// Batches to try; the better one counts.
     pub batches: &'static [&'static str],
+    /// The translation that it runs over, if it is there for that.
+    pub over: Option<&'static str>,
 }
 
 const fn published(label: &'static str) -> System {
-    System { label, policy: label, kind: Kind::Published, sets: &[], batches: &["1", "64"] }
+    System { policy: label, batches: &["1", "64"], ..system(label, Kind::Published) }
+}
+
+const fn system(label: &'static str, kind: Kind) -> System {
+    System { label, policy: "disk-time", kind, sets: &[], batches: &["1"], over: None }
 }
 
 const fn widened(label: &'static str, policy: &'static str) -> System {
-    System {
-        label,
-        policy,
-        kind: Kind::Widened,
-        sets: &[("cache.bands", "whole")],
-        batches: &["1"],
-    }
+    System { policy, sets: &[("cache.bands", "whole")], ..system(label, Kind::Widened) }
 }
 
-/// A system that runs only on a disk that is written as a log.
+/// A published policy over a log, where the policy of this project has one.
 const fn logged(label: &'static str, policy: &'static str) -> System {
-    System { label, policy, kind: Kind::Widened, sets: LOG, batches: &["1", "64"] }
+    System { policy, batches: &["1", "64"], over: Some(LOG), ..system(label, Kind::Widened) }
 }
 
-/// A setting of the log at its default: marks a system that writes a log.
-const LOG: &[(&str, &str)] = &[("translation.map", "on")];
+/// MOST over a translation of a host-managed disk other than the log.
+const fn over(label: &'static str, translation: &'static str) -> System {
+    System { policy: "most", over: Some(translation), ..system(label, Kind::Published) }
+}
+
+/// The translation that writes everything in order.
+const LOG: &str = "log";
 
 const fn without(label: &'static str, sets: &'static [(&'static str, &'static str)]) -> System {
-    System { label, policy: "disk-time", kind: Kind::Part, sets, batches: &["1"] }
+    System { sets, ..system(label, Kind::Part) }
 }
 
 /// All systems. Whole-band ones run only on disks that accept whole bands, `roco` only on disks
-/// with write pointers, those with a log only where the policy of this project has one, too.
+/// with write pointers, those over a log only where the policy of this project has one, too, and
+/// those over other translations only where one is needed.
 pub const SYSTEMS: &[System] = &[
-    System { label: "disk-time", policy: "disk-time", kind: Kind::Own, sets: &[], batches: &["1"] },
+    system("disk-time", Kind::Own),
     published("most"),
     published("most+cdc"),
     published("sac"),
@@ -275,6 +301,12 @@ pub const SYSTEMS: &[System] = &[
     logged("lru+cdc+log", "lru+cdc"),
     logged("lru+log", "lru"),
     logged("pore+log", "pore"),
+    over("most over amphisbaena", "amphisbaena"),
+    over("most over fluid", "fluid"),
+    over("most over fluid-loop", "fluid-loop"),
+    over("most over skylight-sa", "skylight-sa"),
+    over("most over dm-zoned", "dm-zoned"),
+    over("most over ucache", "ucache"),
     without("no whole bands", &[("disk-time.whole_bands", "never")]),
     without("always whole bands", &[("disk-time.whole_bands", "always")]),
     without("nothing stays", &[("disk-time.stay", "off")]),
@@ -302,6 +334,8 @@ pub struct Measured {
     pub disk_rewrites: Vec<u64>,
     /// Bands rewritten by the host, including those left.
     pub host_rewrites: Vec<u64>,
+    /// Bytes written on the disk for each of the host.
+    pub bytes_per_byte: Vec<f64>,
     /// The 99th percentile of response times in closed loop: of reads, or of writes if there are no
     /// reads.
     pub p99_us: Vec<f64>,

@@ -171,6 +171,6 @@ mod tests {
         let of = |name: &str, disk: &str, figure: &str| [name, disk, figure].map(str::to_owned);
         let all = [of("a", "plain", "1"), of("b", "emulator", "2"), of("a", "streams", "3")];
         let rows = by_disk(all.into_iter());
-        assert_eq!(rows, [["a", "3", "1", "", "", "", ""], ["b", "", "", "2", "", "", ""]]);
+        assert_eq!(rows, [["a", "3", "1", "", "", "", "", ""], ["b", "", "", "2", "", "", "", ""]]);
     }
 }

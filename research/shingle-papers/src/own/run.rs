@@ -13,8 +13,8 @@ use shingle_trace::{Choice, Mode, OpenOptions, Shape, Summary};
 
 use super::sensitivity::{AS_IT_IS, CONDITIONS, Condition, Varied};
 use super::{
-    Cell, DISKS, Disk, Kind, LOG, LOG_BLOCKS_PER_EXTENT, Measured, Own, Role, SCHEMA, SYSTEMS, System,
-    WORKLOADS, goals, role,
+    Cell, DISKS, Disk, Kind, LOG, LOG_BLOCKS_PER_EXTENT, Measured, Own, Role, SCHEMA, SYSTEMS,
+    System, WORKLOADS, goals, role,
 };
 use crate::runner::PaperError;
 
@@ -101,6 +101,8 @@ fn fit_trace<'a>(trace: &'a Trace, disk: &Disk) -> Result<Option<Cow<'a, Trace>>
     let drive = shingle_drive::make(disk.drive, &Settings::default())
         .map_err(|error| ExperimentError::Usage(error.to_string()))?;
     let disk_bytes = drive.description().disk_blocks * BLOCK_BYTES;
+    // A log keeps a fifth of the zones, and one of a hundred is for the map.
+    let disk_bytes = if disk.log { disk_bytes / 4 * 3 } else { disk_bytes };
     if trace.summary.end_bytes <= disk_bytes {
         return Ok(Some(Cow::Borrowed(trace)));
     }
@@ -282,9 +284,10 @@ impl Place<'_> {
         let mut sets = vec![set("cache.batch", batch)];
         sets.extend(system.sets.iter().map(|(key, value)| set(key, value)));
         // LRU has no zones, and LRU-band and ROCO use the bands in any case.
-        // Over a log there are no bands.
-        let log = translation(system, self.disk) == "log";
-        let zoned = !log && !["none", "lru", "lru-band", "roco"].contains(&system.policy);
+        let translation = translation(system, self.disk);
+        // Over a translation there are no bands.
+        let zoned =
+            translation == "none" && !["none", "lru", "lru-band", "roco"].contains(&system.policy);
         let zone = if self.disk.bands { Some("bands") } else { self.condition.zone };
         if let Some(zone) = zone.filter(|_| zoned) {
             sets.push(set(&format!("{}.zone", system.policy), zone));
@@ -300,12 +303,17 @@ impl Place<'_> {
             // The data that a trace reads was written before. To read an empty zone takes no time.
             sets.push(set("drive.filled", "on"));
         }
+        if self.disk.host_managed {
+            sets.push(set("drive.zone_bytes", "16MiB"));
+            sets.push(set("translation.map", "on"));
+            sets.push(set("translation.filled", if translation == LOG { "on" } else { "off" }));
+        }
         sets.extend(self.condition.cost_of(self.disk).map(|(key, value)| set(&key, &value)));
         Options {
             seed: self.seed,
             policies: vec![system.policy.to_owned()],
             drives: vec![self.disk.drive.to_owned()],
-            translations: vec![translation(system, self.disk).to_owned()],
+            translations: vec![translation.to_owned()],
             caches: vec![self.cache.to_owned()],
             sets: sets.into_iter().collect(),
             mode: self.mode,
@@ -350,18 +358,27 @@ fn runs_on(system: &System, disk: &Disk) -> bool {
     (disk.whole || !whole)
         && !whole_over_log
         && (disk.write_pointers || system.policy != "roco")
-        && (disk.log || !over_log(system))
+        && translates_there(system, disk)
 }
 
-/// Whether a published policy, or none, writes a log.
-fn over_log(system: &System) -> bool {
-    system.sets == LOG
+/// Whether a system belongs on a disk for the translation that it runs over.
+fn translates_there(system: &System, disk: &Disk) -> bool {
+    match system.over {
+        None => true,
+        // On a host-managed disk all run over a log, but for those that are there for another translation.
+        Some(LOG) => disk.log && (!disk.host_managed || system.policy == "none"),
+        Some(_) => disk.host_managed,
+    }
 }
 
 /// The translation of a system on a disk.
 fn translation(system: &System, disk: &Disk) -> &'static str {
     let own = matches!(system.kind, Kind::Own | Kind::Part);
-    if disk.log && (own || over_log(system)) { "log" } else { "none" }
+    match system.over {
+        Some(translation) => translation,
+        None if disk.host_managed || disk.log && own => LOG,
+        None => "none",
+    }
 }
 
 /// A cell counts only if some policy has at least this many rewrites.
@@ -369,6 +386,12 @@ const REWRITES_MIN: u64 = 30;
 
 fn too_little(ran: &[SystemRun]) -> bool {
     let runs: Vec<&RunResult> = ran.iter().map(|ran| &ran.run).collect();
+    let cleaned = |run: &&RunResult| {
+        run.translation_counters.as_ref().is_some_and(|did| did.cleanings >= REWRITES_MIN)
+    };
+    if runs.iter().all(|run| run.labels.translation.is_some()) {
+        return !runs.iter().any(cleaned);
+    }
     runs.iter().all(|run| verdict::rewrites(run).iter().sum::<u64>() < REWRITES_MIN)
         || verdict::none_filled(&runs)
 }
@@ -397,6 +420,7 @@ impl Measured {
             by_cause: vec![done_and_left_by_cause(run)],
             disk_rewrites: vec![disk],
             host_rewrites: vec![host],
+            bytes_per_byte: vec![run.all.wa_host.unwrap_or(0.0)],
             p99_us: vec![latency.p99_us],
             p999_us: vec![latency.p999_us],
         }
@@ -413,6 +437,7 @@ impl Cell {
             mine.by_cause.extend(one.by_cause);
             mine.disk_rewrites.extend(one.disk_rewrites);
             mine.host_rewrites.extend(one.host_rewrites);
+            mine.bytes_per_byte.extend(one.bytes_per_byte);
             mine.p99_us.extend(one.p99_us);
             mine.p999_us.extend(one.p999_us);
         }

@@ -91,6 +91,12 @@ const AIMS: &[Aim] = aims! {
         disk: Some("host-aware-log"), mode: W, times: 1.5, on: TWO_THIRDS;
     "host-aware-log: never more than 1.05 times above":
         disk: Some("host-aware-log"), times: 1.0 / 1.05;
+    "host-managed: fewer bytes written on the disk than with the best published, on two thirds":
+        disk: Some("host-managed"), figure: |measured| &measured.bytes_per_byte, on: TWO_THIRDS;
+    "host-managed: p99.9 no worse than that of the best published, on two thirds":
+        disk: Some("host-managed"), figure: |measured| &measured.p999_us, times: SAME, on: TWO_THIRDS;
+    "host-managed: less time than the best published, on two thirds":
+        disk: Some("host-managed"), on: TWO_THIRDS;
     "reads and writes: p99 of reads no worse than that of the best published of each":
         mode: RW, figure: |measured| &measured.p99_us, times: SAME;
     "reads and writes: p99.9 of reads no worse than that of the best published of each":
@@ -135,6 +141,7 @@ pub(super) mod tests {
             by_cause: vec![ByCause::default(); seconds.len()],
             disk_rewrites: vec![0; seconds.len()],
             host_rewrites: vec![0; seconds.len()],
+            bytes_per_byte: vec![0.0; seconds.len()],
             p99_us: vec![0.0; seconds.len()],
             p999_us: vec![0.0; seconds.len()],
         }
