@@ -82,10 +82,14 @@ pub const CONDITIONS: &[Condition] = &[
 ];
 
 impl Condition {
-    /// Whether the condition applies to a disk: zones that are the bands have a fixed size.
+    /// Whether the condition applies to a disk: zones that are the bands have a fixed size, over a log
+    /// there are other zones and costs, and a host-managed disk has no buffer.
     #[must_use]
     pub fn fits(&self, disk: &Disk) -> bool {
-        self.zone.is_none() || !disk.bands
+        let buffer = self.buffer_quarters != AS_IT_IS.buffer_quarters;
+        (self.zone.is_none() || !disk.bands && !disk.log)
+            && (self.cost.is_none() || !disk.log)
+            && !(buffer && disk.host_managed)
     }
 
     /// Converts the cost to a setting of a disk. On disks timed by mechanics, costs only guide
@@ -148,13 +152,15 @@ mod tests {
         let fits = |name: &str| CONDITIONS.iter().filter(|one| one.fits(disk(name))).count();
         assert_eq!(fits("streams"), CONDITIONS.len() - 4);
         assert_eq!(fits("plain"), CONDITIONS.len());
+        assert_eq!(fits("log"), CONDITIONS.len() - 8);
+        assert_eq!(fits("host-managed"), CONDITIONS.len() - 12);
     }
 
     /// Otherwise the condition would set another parameter, or none.
     #[test]
     fn every_cost_is_one_of_every_disk() {
         for condition in CONDITIONS.iter().filter(|condition| condition.cost.is_some()) {
-            for disk in DISKS {
+            for disk in DISKS.iter().filter(|disk| condition.fits(disk)) {
                 assert!(condition.cost_of(disk).is_some(), "{} of {}", condition.of, disk.name);
             }
         }
